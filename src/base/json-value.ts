@@ -1,0 +1,5 @@
+export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject
+
+export interface JsonObject {
+  [key: string]: JsonValue
+}

@@ -1,0 +1,103 @@
+/**
+ * The types of the language as values. A named schema is a `ref`, looked up in a `TypeTable`, so that recursive schemas
+ * are finite. `maybe T` is the union of T and null; `float` is `number`.
+ */
+export type Type =
+  | PrimitiveType
+  | LiteralType
+  | EnumType
+  | ArrayType
+  | TupleType
+  | RecordType
+  | UnionType
+  | VariantType
+  | RefType
+
+export type PrimitiveKind =
+  | "string"
+  | "boolean"
+  | "null"
+  | "number"
+  | "integer"
+  /** Any JSON object. */
+  | "object"
+  /** A value that is known at run time only (an untyped tool's result). */
+  | "any"
+  /** An image, document or video part of an instruction. */
+  | "asset"
+  /** A type that an earlier diagnostic already spoke of: agrees with everything, says nothing more. */
+  | "error"
+
+export interface PrimitiveType {
+  readonly kind: PrimitiveKind
+}
+
+export interface LiteralType {
+  readonly kind: "literal"
+  readonly value: string
+}
+
+export interface EnumType {
+  readonly kind: "enum"
+  readonly values: readonly string[]
+}
+
+export interface ArrayType {
+  readonly kind: "array"
+  readonly element: Type
+  /** Exactly this many elements, where given. */
+  readonly length?: number
+}
+
+export interface TupleType {
+  readonly kind: "tuple"
+  readonly elements: readonly Type[]
+}
+
+/** A closed object: every field required, none other allowed. */
+export interface RecordType {
+  readonly kind: "record"
+  readonly fields: readonly Field[]
+}
+
+export interface Field {
+  readonly name: string
+  readonly type: Type
+  /** Text of the doc comment, lines joined by LF. */
+  readonly doc?: string
+}
+
+export interface UnionType {
+  readonly kind: "union"
+  /** At least two, flat (no union in a union). */
+  readonly members: readonly Type[]
+}
+
+/** An object whose `tag` field names the case; the tag is not among the case's fields. */
+export interface VariantType {
+  readonly kind: "variant"
+  readonly tag: string
+  readonly cases: readonly VariantCase[]
+}
+
+export interface VariantCase {
+  readonly name: string
+  readonly fields: readonly Field[]
+  readonly doc?: string
+}
+
+/** The schema declared under this name. */
+export interface RefType {
+  readonly kind: "ref"
+  readonly name: string
+}
+
+/** The declared schemas. Plain JSON, so that a plan can carry it. */
+export interface TypeTable {
+  readonly [schema: string]: NamedType
+}
+
+export interface NamedType {
+  readonly type: Type
+  readonly doc?: string
+}

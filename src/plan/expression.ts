@@ -1,0 +1,88 @@
+import type { JsonValue } from "../base/json-value.ts"
+
+/**
+ * An expression as the evaluator takes it: plain JSON, names resolved. `text` is how the author wrote it, for error
+ * messages.
+ */
+export type Expression =
+  | { readonly op: "literal"; readonly value: JsonValue }
+  /** A string with interpolations: literal pieces and expressions in turn. */
+  | { readonly op: "text"; readonly parts: readonly (string | Expression)[] }
+  | { readonly op: "array"; readonly items: readonly Expression[] }
+  | { readonly op: "object"; readonly entries: readonly Entry[] }
+  | { readonly op: "reference"; readonly root: Root; readonly text: string }
+  | { readonly op: "chain"; readonly base: Expression; readonly steps: readonly Step[]; readonly text: string }
+  | { readonly op: "default"; readonly left: Expression; readonly right: Expression }
+  | MatchExpression
+  | CallExpression
+  | { readonly op: "read"; readonly resource: string; readonly bindings: readonly Entry[]; readonly text: string }
+  | { readonly op: "render"; readonly prompt: string; readonly bindings: readonly Entry[]; readonly text: string }
+  | AssetExpression
+
+export interface Entry {
+  readonly key: string
+  readonly value: Expression
+}
+
+export type Root =
+  | { readonly kind: "input" }
+  | { readonly kind: "secrets" }
+  /** An agent's output; of a looped agent the array of its outputs. */
+  | { readonly kind: "agent"; readonly name: string }
+  /** A top-level dynamic value. */
+  | { readonly kind: "dynamic"; readonly name: string }
+  /** A dynamic value of the agent that the expression stands in. */
+  | { readonly kind: "local"; readonly name: string }
+  /** A variable of the agent's loop. */
+  | { readonly kind: "variable"; readonly name: string }
+  /** Inside a branch of `match`: the value that is matched. */
+  | { readonly kind: "matched" }
+
+/**
+ * Steps after a `pluck` apply to each plucked element (`a.*.b.c` is c of b of each), so that a second pluck nests. An
+ * `optional` step on null makes the whole rest of the chain null (of that element, after a pluck).
+ */
+export type Step =
+  | { readonly step: "field"; readonly name: string; readonly optional: boolean }
+  /** Null when out of range. */
+  | { readonly step: "index"; readonly index: number; readonly optional: boolean }
+  /** Nulls (elements, or their fields) are kept, dropped, or refused together with mixed JSON types. */
+  | { readonly step: "pluck"; readonly name: string; readonly nulls: "keep" | "drop" | "refuse"; readonly optional: boolean }
+  /** The object itself when its tag names the case, else null (the rest of the chain is skipped then). */
+  | { readonly step: "case"; readonly tag: string | null; readonly name: string; readonly optional: boolean }
+
+export interface MatchExpression {
+  readonly op: "match"
+  readonly value: Expression
+  /** Field that names the case; null when the type is not known before the run. */
+  readonly tag: string | null
+  readonly branches: readonly MatchBranch[]
+  readonly text: string
+}
+
+export interface MatchBranch {
+  /** Null for `_`. */
+  readonly case: string | null
+  readonly value: Expression
+}
+
+export interface CallExpression {
+  readonly op: "call"
+  readonly tool: string
+  readonly input: readonly Entry[]
+  readonly bindings: readonly Entry[]
+  readonly max_calls: number | null
+  /** Names this place in the workflow for good, so that a resumed run knows the call again. */
+  readonly site: string
+  readonly text: string
+}
+
+export interface AssetExpression {
+  readonly op: "asset"
+  /** A URL, a data URL, or Base64 text with a media type. */
+  readonly value: Expression
+  readonly type: "image" | "document" | "video"
+  readonly media_type: Expression | null
+  readonly title: Expression | null
+  readonly text: string
+}

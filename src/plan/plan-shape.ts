@@ -1,0 +1,139 @@
+import type { JsonObject } from "../base/json-value.ts"
+import type { RecordType, Type, TypeTable } from "../check/types.ts"
+import type { Entry, Expression } from "./expression.ts"
+
+/** A workflow ready to run: plain JSON, nothing of its source text needed any more. */
+export interface Plan {
+  readonly types: TypeTable
+  readonly input: RecordType
+  readonly secrets: RecordType
+  /** Type of the result, as far as it is known before the run. */
+  readonly output: RecordType
+  readonly providers: { readonly [name: string]: ProviderPlan }
+  readonly models: { readonly [name: string]: ModelPlan }
+  readonly servers: { readonly [name: string]: ServerPlan }
+  readonly tools: { readonly [name: string]: ToolPlan }
+  readonly resources: { readonly [name: string]: RemotePlan }
+  readonly prompts: { readonly [name: string]: RemotePlan }
+  /** In an order in which they can run; the output, where there is one, is last. */
+  readonly nodes: readonly PlanNode[]
+}
+
+export interface ProviderPlan {
+  /** Null: OpenAI's own. The literal `demo` is the service's own demo model. */
+  readonly endpoint: Expression | null
+  readonly api_key: Expression | null
+  readonly headers: readonly Entry[]
+  readonly inference: Inference
+}
+
+export interface ModelPlan {
+  readonly provider: string
+  readonly id: Expression
+  readonly inference: Inference
+  readonly assets: readonly AssetKind[]
+  readonly response_format: ResponseFormat | null
+}
+
+export type AssetKind = "image" | "document" | "video"
+export type ResponseFormat = "auto" | "json_schema" | "json_object" | "instruction_only"
+
+/** Keys as the author writes them; merged provider, model, agent, the later wins. */
+export interface Inference {
+  readonly temperature?: number
+  readonly top_p?: number
+  readonly max_tokens?: number
+  readonly reasoning_effort?: string
+  readonly verbosity?: string
+  readonly seed?: number
+  readonly stop?: string | readonly string[]
+  readonly timeout_seconds?: number
+  readonly max_retries?: number
+  readonly retry_base_delay_ms?: number
+  readonly output_retries?: number
+  readonly extra?: JsonObject
+}
+
+export interface ServerPlan {
+  readonly endpoint: Expression
+  readonly headers: readonly Entry[]
+}
+
+export interface RemotePlan {
+  readonly server: string
+  /** The name (or URI template) on the server. */
+  readonly remote: string
+  readonly bindings: readonly Entry[]
+}
+
+export interface ToolPlan extends RemotePlan {
+  readonly input: Type | null
+  readonly output: Type | null
+  readonly max_calls: number | null
+  readonly description: string | null
+  readonly idempotent: boolean
+  readonly pin: string | null
+}
+
+export type PlanNode = DynamicNode | AgentNode | OutputNode
+
+interface NodeBase {
+  /** `dynamic.x`, `agent.y` or `output`. */
+  readonly id: string
+  readonly name: string
+  readonly depends_on: readonly string[]
+}
+
+export interface DynamicNode extends NodeBase {
+  readonly kind: "dynamic"
+  readonly value: Expression
+}
+
+export interface OutputNode extends NodeBase {
+  readonly kind: "output"
+  readonly fields: readonly Entry[]
+}
+
+export interface AgentNode extends NodeBase {
+  readonly kind: "agent"
+  readonly loop: LoopPlan | null
+  readonly model: string
+  /** The agent's own overrides, not yet merged with those of its model and provider. */
+  readonly inference: Inference
+  readonly response_format: ResponseFormat | null
+  readonly max_steps: number
+  readonly uses: readonly UsePlan[]
+  readonly context: ContextPlan | null
+  /** In an order in which they can be computed. */
+  readonly locals: readonly Entry[]
+  readonly files: readonly FilePlan[]
+  readonly instruction: Expression
+  readonly output: RecordType
+}
+
+export interface LoopPlan {
+  readonly items: Expression
+  /** One variable for the item, or one for each named field of it. */
+  readonly pattern:
+    | { readonly kind: "item"; readonly variable: string }
+    | { readonly kind: "fields"; readonly fields: readonly { readonly field: string; readonly variable: string }[] }
+}
+
+export interface UsePlan {
+  readonly kind: "tool" | "resource" | "prompt"
+  readonly name: string
+  readonly bindings: readonly Entry[]
+  readonly max_calls: number | null
+}
+
+export interface ContextPlan {
+  readonly agent: string
+  /** How the history is summarised first; null: taken whole. */
+  readonly compact: { readonly model: string; readonly inference: Inference; readonly instruction: Expression | null } | null
+}
+
+export interface FilePlan {
+  readonly name: Expression
+  readonly content: Expression
+  readonly media_type: Expression | null
+}

@@ -1,0 +1,156 @@
+import type { JsonValue } from "../base/json-value.ts"
+
+/** Tokens of one model call, or summed over several. */
+export interface Usage {
+  readonly input_tokens: number
+  readonly output_tokens: number
+  readonly cached_tokens: number
+  readonly reasoning_tokens: number
+}
+
+export type ErrorKind =
+  | "invalid_request"
+  | "unauthorized"
+  | "forbidden"
+  | "not_found"
+  | "method_not_allowed"
+  | "conflict"
+  | "run_expired"
+  | "payload_too_large"
+  | "unsupported_media_type"
+  | "validation_error"
+  | "input_error"
+  | "rate_limited"
+  | "cancelled"
+  | "internal_error"
+  | "provider_error"
+  | "output_error"
+  | "tool_error"
+  | "blocked_destination"
+  | "evaluation_error"
+  | "limit_exceeded"
+  | "overloaded"
+  | "timeout"
+
+/** What every error looks like, in a response's body and in `workflow_failed` alike. */
+export interface WireError {
+  readonly kind: ErrorKind
+  /** The first issue's, with a count when there are more. */
+  readonly message: string
+  readonly issues: readonly ErrorIssue[]
+}
+
+export interface ErrorIssue {
+  readonly path: string
+  readonly message: string
+  readonly code?: string
+  readonly hint?: string
+  readonly range?: JsonValue
+  /** The backend's or server's HTTP status, where there was one. */
+  readonly upstream_status?: number
+}
+
+/** A value too large for the stream is replaced by its size. */
+export type Shown = JsonValue
+
+/** One call of a model backend. */
+export interface ModelCallRecord {
+  readonly turn: number
+  readonly attempt: number
+  readonly started_at: string
+  readonly duration_ms: number
+  readonly usage?: Usage
+  /** The output format that held (`json_schema`, `json_object`, `instruction_only`), or `text`. */
+  readonly format?: string
+}
+
+interface About {
+  readonly agent: string
+  /** Inside a loop, counted from 0. */
+  readonly iteration?: number
+}
+
+interface AboutTool {
+  /** The agent whose model called, or (`dynamic`) the value whose expression did. */
+  readonly agent?: string
+  readonly dynamic?: string
+  readonly iteration?: number
+  readonly tool: string
+  readonly server: string
+  readonly call_id: string
+}
+
+export interface PlannedNode {
+  readonly id: string
+  readonly kind: "dynamic" | "agent" | "output"
+  readonly name: string
+  readonly depends_on: readonly string[]
+}
+
+/** The data of each event, `at` left out: it is added when the event is logged. */
+export interface EventData {
+  workflow_started: Record<never, never>
+  workflow_planned: { readonly nodes: readonly PlannedNode[] }
+  agent_started: About & { readonly model: string; readonly tools: readonly string[]; readonly instruction: string }
+  agent_delta: About & { readonly attempt: number; readonly text: string }
+  agent_retried: About & { readonly attempt: number; readonly reason: string; readonly delay_ms: number }
+  agent_completed: About & {
+    readonly output: Shown
+    readonly cached: boolean
+    readonly duration_ms: number
+    readonly usage: Usage
+    readonly calls: readonly ModelCallRecord[]
+  }
+  agent_failed: About & {
+    readonly error: WireError
+    readonly duration_ms: number
+    readonly calls: readonly ModelCallRecord[]
+  }
+  agent_loop_started: { readonly agent: string; readonly iterations: number }
+  agent_loop_completed: { readonly agent: string; readonly iterations: number; readonly duration_ms: number }
+  context_compacted: About & { readonly source: string; readonly duration_ms: number; readonly usage: Usage }
+  mcp_server_connected: {
+    readonly server: string
+    readonly protocol: string
+    readonly tools: readonly string[]
+    readonly duration_ms: number
+  }
+  tool_call_started: AboutTool & { readonly arguments: Shown }
+  tool_call_completed: AboutTool & { readonly result: Shown; readonly duration_ms: number }
+  tool_call_failed: AboutTool & { readonly error: WireError; readonly duration_ms: number }
+  resource_read: { readonly name: string; readonly server: string; readonly duration_ms: number }
+  prompt_rendered: { readonly name: string; readonly server: string; readonly duration_ms: number }
+  dynamic_resolved: { readonly name: string; readonly agent?: string; readonly iteration?: number; readonly duration_ms: number }
+  cache_degraded: { readonly operation: string }
+  run_resumed: { readonly reason: string }
+  workflow_completed: {
+    readonly output: { readonly result: JsonValue }
+    readonly usage: Usage
+    readonly duration_ms: number
+  }
+  workflow_failed: { readonly error: WireError; readonly duration_ms: number }
+  workflow_cancelled: { readonly duration_ms: number }
+}
+
+export type EventType = keyof EventData
+
+/**
+ * One entry of a run's log. `id` counts 1, 2, 3 … without gaps; `data` is what clients see, `at` included (save for
+ * `workflow_started`); `kept` is what only a continuation needs (histories, whole results) and never leaves the service.
+ */
+export type LogEvent = {
+  [T in EventType]: {
+    readonly id: number
+    readonly type: T
+    /** ISO time. */
+    readonly at: string
+    readonly data: EventData[T]
+    readonly kept?: JsonValue
+  }
+}[EventType]
+
+export const terminalEvents = ["workflow_completed", "workflow_failed", "workflow_cancelled"] as const
+
+export function isTerminal(type: EventType): boolean {
+  return (terminalEvents as readonly string[]).includes(type)
+}

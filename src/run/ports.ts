@@ -1,0 +1,228 @@
+import type { JsonObject, JsonValue } from "../base/json-value.ts"
+import type { RecordType, TypeTable } from "../check/types.ts"
+import type { Inference, ResponseFormat } from "../plan/plan-shape.ts"
+import type { LogEvent, ModelCallRecord, Usage, WireError } from "./events.ts"
+
+// Time, chance, network and storage enter `run/` only through this file.
+
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number
+  /** Resolves after the delay; rejects with the signal's reason when it aborts. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>
+}
+
+export interface Chance {
+  /** At least 128 random bits, URL-safe. */
+  id(): string
+  /** Uniform in [0, 1). */
+  fraction(): number
+}
+
+// ---------------------------------------------------------------------------------------------------------- models
+
+/** Where calls go and as whom. Secret values are plain here: the adapter is the only one that sends them. */
+export interface Backend {
+  readonly endpoint: string
+  readonly api_key: string | null
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** An item of the `/responses` wire format, as it is sent back whole in the next turn. */
+export type HistoryItem = JsonObject
+
+export interface ToolDefinition {
+  readonly name: string
+  readonly description: string
+  /** JSON Schema of the arguments, bound ones already taken out. */
+  readonly parameters: JsonObject
+}
+
+/** The structured output that an agent owes. */
+export interface OutputContract {
+  /** Name for the schema on the wire: the agent's. */
+  readonly name: string
+  readonly type: RecordType
+  readonly types: TypeTable
+}
+
+export interface ModelRequest {
+  readonly backend: Backend
+  readonly model: string
+  /** The whole conversation, oldest first. */
+  readonly input: readonly HistoryItem[]
+  readonly tools: readonly ToolDefinition[]
+  /** Null: any text will do (a compaction). */
+  readonly contract: OutputContract | null
+  readonly response_format: ResponseFormat
+  readonly inference: Inference
+  /** Which turn of the agent this is, from 1; goes into the call records. */
+  readonly turn: number
+  /** How many attempts and repairs the log already holds for this turn (a resumed run goes on counting). */
+  readonly attempts_before: number
+  /** Stream upstream and report text as it comes. */
+  readonly deltas: boolean
+}
+
+export interface ModelWatch {
+  readonly signal: AbortSignal
+  /** Awaited before the wait begins, so that the retry is in the log first. */
+  retried(retry: { attempt: number; reason: string; delay_ms: number }): Promise<void>
+  delta(attempt: number, text: string): void
+  /** Replaces secrets in whatever came from outside, before anyone else sees it. */
+  redact<T extends JsonValue>(value: T): T
+}
+
+export interface ModelToolCall {
+  readonly call_id: string
+  readonly name: string
+  /** JSON text as the model wrote it. */
+  readonly arguments: string
+}
+
+interface TurnBase {
+  /** The answer's items, to be appended to the history. */
+  readonly items: readonly HistoryItem[]
+  readonly calls: readonly ModelCallRecord[]
+  readonly usage: Usage
+}
+
+export type ModelTurn =
+  | (TurnBase & { readonly kind: "tool_calls"; readonly tool_calls: readonly ModelToolCall[] })
+  | (TurnBase & { readonly kind: "output"; readonly output: JsonObject })
+  | (TurnBase & { readonly kind: "text"; readonly text: string })
+
+/** One turn with a model: retries, the ladder of output formats, and repairs are the client's business. */
+export interface ModelClient {
+  /** Rejects with a `RunFailure`; its `calls` tell what was tried. */
+  turn(request: ModelRequest, watch: ModelWatch): Promise<ModelTurn>
+}
+
+/** An expected way for a run to fail: becomes `agent_failed` and `workflow_failed`, never a crash. */
+export class RunFailure extends Error {
+  readonly error: WireError
+  readonly calls: readonly ModelCallRecord[]
+
+  constructor(error: WireError, calls: readonly ModelCallRecord[] = []) {
+    super(error.message)
+    this.name = "RunFailure"
+    this.error = error
+    this.calls = calls
+  }
+}
+
+// ----------------------------------------------------------------------------------------------------------- store
+
+export type RunStatus = "queued" | "running" | "cancelling" | "completed" | "failed" | "cancelled"
+
+/** What was asked for. All of it is stored encrypted; `secrets` is deleted when the run ends. */
+export interface RunRequest {
+  readonly source: string
+  readonly input: JsonObject
+  readonly secrets: JsonObject
+  readonly options: RunOptions
+}
+
+export interface RunOptions {
+  readonly cache_key: string | null
+  readonly use_cache: boolean
+  readonly max_concurrency: number | null
+  readonly timeout_ms: number | null
+  readonly deltas: boolean
+}
+
+export interface NewRun {
+  readonly run_id: string
+  /** The key's name that started it; empty without keys. */
+  readonly caller: string
+  readonly request: RunRequest
+  readonly created_at: number
+  /** Unique with `caller`; `fingerprint` is that of the request without its secrets. */
+  readonly idempotency: { readonly key: string; readonly fingerprint: string } | null
+  /** False for a JSON-mode run without a key: a restart cancels it instead of resuming it. */
+  readonly resumable: boolean
+}
+
+export type CreateOutcome =
+  /** Stored, and already claimed by its creator. */
+  | { readonly outcome: "created"; readonly lease: Lease }
+  | { readonly outcome: "exists"; readonly run_id: string }
+  /** The same key with another fingerprint. */
+  | { readonly outcome: "conflict"; readonly run_id: string }
+
+export interface RunRow {
+  readonly run_id: string
+  readonly caller: string
+  readonly created_at: number
+  readonly finished_at: number | null
+  readonly last_event_id: number
+  readonly cancel_requested: boolean
+  readonly resumable: boolean
+}
+
+/** The right to append to a run's log. The fence grows with each owner; a writer with an old one is refused. */
+export interface Lease {
+  readonly run_id: string
+  readonly owner: string
+  readonly fence: number
+}
+
+export class LeaseLost extends Error {
+  constructor(run_id: string) {
+    super(`Another process took over run ${run_id}`)
+    this.name = "LeaseLost"
+  }
+}
+
+export class StoreFailure extends Error {
+  constructor(message: string, cause?: unknown) {
+    super(message, { cause })
+    this.name = "StoreFailure"
+  }
+}
+
+export type RunLookup =
+  | { readonly found: "run"; readonly run: RunRow }
+  | { readonly found: "expired" }
+  | { readonly found: "nothing" }
+
+export interface RunStore {
+  create(run: NewRun, owner: string, lease_ms: number): Promise<CreateOutcome>
+  lookup(run_id: string): Promise<RunLookup>
+  /** `secrets` is empty once the run has ended. */
+  request(run_id: string): Promise<RunRequest>
+
+  /**
+   * Appends events whose ids go on from the log's last, all or none; resolves when they are durable; rejects with
+   * `LeaseLost`. A terminal event ends the run: it deletes the secrets and frees the lease.
+   */
+  append(lease: Lease, events: readonly LogEvent[]): Promise<void>
+  /** Events with an id over `after`, at most `limit`. `kept` is there only when asked for. */
+  read(run_id: string, after: number, limit: number, kept?: "kept"): Promise<LogEvent[]>
+  /**
+   * Every event after `after`, first stored, then live, until the terminal one or the abort. Backpressure: nothing is
+   * buffered for a reader that does not ask.
+   */
+  follow(run_id: string, after: number, signal: AbortSignal): AsyncIterable<LogEvent>
+
+  /** Takes over unfinished runs whose lease has run out, at most `limit`. */
+  claim(owner: string, limit: number, lease_ms: number): Promise<Lease[]>
+  /** False: lost. */
+  renew(lease: Lease, lease_ms: number): Promise<boolean>
+  /** Gives an unfinished run back at once, for others to claim. */
+  release(lease: Lease): Promise<void>
+
+  /** Remembers that the run is to stop; `false` when it has ended or does not exist. Repeats are harmless. */
+  requestCancel(run_id: string): Promise<boolean>
+  /** Calls back once when a cancel is (or already was) requested. The result stops listening. */
+  onCancel(run_id: string, listener: () => void): () => void
+
+  cacheGet(caller: string, cache_key: string, hash: string): Promise<JsonValue | undefined>
+  cachePut(caller: string, cache_key: string, hash: string, value: JsonValue, ttl_ms: number): Promise<void>
+  /** How many live entries were dropped. */
+  cachePurge(caller: string, cache_key: string): Promise<number>
+
+  /** Deletes ended runs that ended before `ended_before`, and dead cache entries; a tombstone of each run stays. */
+  sweep(ended_before: number): Promise<number>
+  close(): Promise<void>
+}

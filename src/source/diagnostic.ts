@@ -1,0 +1,51 @@
+import type { DiagnosticCode } from "./codes.ts"
+import { severityOf } from "./codes.ts"
+import type { LineMap, Range } from "./line-map.ts"
+import type { Span } from "./span.ts"
+
+export type Severity = "error" | "warning"
+
+/** A mistake of the author's, as a value: what is wrong, where, and what to do next. */
+export interface Diagnostic {
+  readonly code: DiagnosticCode
+  readonly severity: Severity
+  /** The dotted place in the workflow: `agent.writer.instruction`; empty at the top of the file. */
+  readonly path: string
+  readonly message: string
+  readonly hint?: string
+  readonly span: Span
+}
+
+/** A diagnostic as it goes over the wire: lines and columns instead of a span. */
+export interface Issue {
+  readonly code: DiagnosticCode
+  readonly severity: Severity
+  readonly path: string
+  readonly message: string
+  readonly hint?: string
+  readonly range: Range
+}
+
+export function diagnostic(
+  code: DiagnosticCode,
+  path: string,
+  span: Span,
+  message: string,
+  hint?: string,
+  severity: Severity = severityOf(code),
+): Diagnostic {
+  const base = { code, severity, path, message, span: { start: span.start, end: span.end } }
+  return hint === undefined ? base : { ...base, hint }
+}
+
+export function toIssue(diagnostic: Diagnostic, lines: LineMap): Issue {
+  const { code, severity, path, message, hint, span } = diagnostic
+  const range = lines.range(span)
+  return hint === undefined
+    ? { code, severity, path, message, range }
+    : { code, severity, path, message, hint, range }
+}
+
+export function isError(item: { readonly severity: Severity }): boolean {
+  return item.severity === "error"
+}
