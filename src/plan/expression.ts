@@ -47,7 +47,12 @@ export type Step =
   /** Null when out of range. */
   | { readonly step: "index"; readonly index: number; readonly optional: boolean }
   /** Nulls (elements, or their fields) are kept, dropped, or refused together with mixed JSON types. */
-  | { readonly step: "pluck"; readonly name: string; readonly nulls: "keep" | "drop" | "refuse"; readonly optional: boolean }
+  | {
+      readonly step: "pluck"
+      readonly name: string
+      readonly nulls: "keep" | "drop" | "refuse"
+      readonly optional: boolean
+    }
   /** The object itself when its tag names the case, else null (the rest of the chain is skipped then). */
   | { readonly step: "case"; readonly tag: string | null; readonly name: string; readonly optional: boolean }
 

@@ -129,7 +129,11 @@ export interface UsePlan {
 export interface ContextPlan {
   readonly agent: string
   /** How the history is summarised first; null: taken whole. */
-  readonly compact: { readonly model: string; readonly inference: Inference; readonly instruction: Expression | null } | null
+  readonly compact: {
+    readonly model: string
+    readonly inference: Inference
+    readonly instruction: Expression | null
+  } | null
 }
 
 export interface FilePlan {

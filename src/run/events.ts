@@ -120,7 +120,12 @@ export interface EventData {
   tool_call_failed: AboutTool & { readonly error: WireError; readonly duration_ms: number }
   resource_read: { readonly name: string; readonly server: string; readonly duration_ms: number }
   prompt_rendered: { readonly name: string; readonly server: string; readonly duration_ms: number }
-  dynamic_resolved: { readonly name: string; readonly agent?: string; readonly iteration?: number; readonly duration_ms: number }
+  dynamic_resolved: {
+    readonly name: string
+    readonly agent?: string
+    readonly iteration?: number
+    readonly duration_ms: number
+  }
   cache_degraded: { readonly operation: string }
   run_resumed: { readonly reason: string }
   workflow_completed: {

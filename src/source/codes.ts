@@ -20,15 +20,27 @@ export const codes = {
     "Two declarations of one kind share a name, or a block that may stand once stands twice.",
     "Rename one of them, or join the two blocks.",
   ),
-  "duplicate-field": entry("error", "A field, property or case is written twice in one block.", "Remove or rename one."),
+  "duplicate-field": entry(
+    "error",
+    "A field, property or case is written twice in one block.",
+    "Remove or rename one.",
+  ),
   "missing-property": entry("error", "A declaration lacks a property that it needs.", "Add the property."),
   "unknown-property": entry(
     "error",
     "A block has a property that does not exist there.",
     "Use one of the properties that the hint lists.",
   ),
-  "unknown-reference": entry("error", "A reference names something that is not declared.", "Declare it, or fix the name."),
-  "unknown-type": entry("error", "A type is neither built in nor a declared schema.", "Fix the name, or declare a schema."),
+  "unknown-reference": entry(
+    "error",
+    "A reference names something that is not declared.",
+    "Declare it, or fix the name.",
+  ),
+  "unknown-type": entry(
+    "error",
+    "A type is neither built in nor a declared schema.",
+    "Fix the name, or declare a schema.",
+  ),
   "unknown-provider-kind": entry("error", "A provider is of a kind that does not exist.", "Write `from openai`."),
   "type-mismatch": entry("error", "A value has another type than its place needs.", "Give a value of that type."),
   "nullable-access": entry(
@@ -61,7 +73,11 @@ export const codes = {
     "An expression would pass a secret to a model or a caller.",
     "Keep secrets in endpoints, keys, headers and the bindings of tools and resources.",
   ),
-  "hardcoded-secret": entry("error", "A credential is written in the source.", "Declare it in `secrets { }` and refer to it."),
+  "hardcoded-secret": entry(
+    "error",
+    "A credential is written in the source.",
+    "Declare it in `secrets { }` and refer to it.",
+  ),
   "unsupported-asset": entry(
     "error",
     "An asset stands where no model can take it.",
@@ -86,7 +102,11 @@ export const codes = {
     "A value that may be null is written into text, where it would read `null`.",
     "Give a default with `??`.",
   ),
-  "missing-output": entry("warning", "The workflow has no `output` block, so its result is empty.", "Add `output { }`."),
+  "missing-output": entry(
+    "warning",
+    "The workflow has no `output` block, so its result is empty.",
+    "Add `output { }`.",
+  ),
   "unreachable-branch": entry("warning", "A default or branch can never be chosen.", "Remove it."),
 } as const satisfies Record<string, CodeEntry>
 

@@ -41,9 +41,7 @@ export function diagnostic(
 export function toIssue(diagnostic: Diagnostic, lines: LineMap): Issue {
   const { code, severity, path, message, hint, span } = diagnostic
   const range = lines.range(span)
-  return hint === undefined
-    ? { code, severity, path, message, range }
-    : { code, severity, path, message, hint, range }
+  return hint === undefined ? { code, severity, path, message, range } : { code, severity, path, message, hint, range }
 }
 
 export function isError(item: { readonly severity: Severity }): boolean {

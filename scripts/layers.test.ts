@@ -1,0 +1,134 @@
+import assert from "node:assert/strict"
+import { describe, test } from "node:test"
+import { importsOf } from "./imports-of.ts"
+import { layerViolations } from "./layers.ts"
+
+function violations(files: Record<string, string>): string[] {
+  return layerViolations(new Map(Object.entries(files))).map(({ file, line, message }) => `${file}:${line} ${message}`)
+}
+
+const empty = "export const nothing = 0\n"
+
+describe("layers", () => {
+  test("downhill and within one folder is fine", () => {
+    const files = {
+      "src/base/a.ts": empty,
+      "src/syntax/parser.ts": `import { a } from "../base/a.ts"\nimport type { T } from "./tree.ts"\n`,
+      "src/syntax/tree.ts": empty,
+      "src/compile.ts": `import { parse } from "./syntax/parser.ts"\n`,
+      "src/adapters/sqlite/store.ts": `import { b } from "./b.ts"\nimport "../../base/a.ts"\nimport fs from "node:fs"\n`,
+      "src/adapters/sqlite/b.ts": empty,
+      "src/cli/compose.ts": `import { s } from "../adapters/sqlite/store.ts"\nimport { c } from "../compile.ts"\n`,
+    }
+    assert.deepEqual(violations(files), [])
+  })
+
+  test("uphill is caught, type imports, re-exports and dynamic imports included", () => {
+    const files = {
+      "src/check/check.ts": empty,
+      "src/syntax/a.ts": `// why\nimport type { Program } from "../check/check.ts"\n`,
+      "src/syntax/b.ts": `export * from "../check/check.ts"\n`,
+      "src/syntax/c.ts": `export const late = () => import("../check/check.ts")\n`,
+      "src/syntax/d.ts": `import {\n  one, // "two"\n  three,\n} from "../check/check.ts"\n`,
+      "src/syntax/e.ts": `export type P = import("../check/check.ts").Program\n`,
+    }
+    const expected = (name: string, line: number) =>
+      `src/syntax/${name}.ts:${line} imports uphill: syntax (2) → check (3)`
+    assert.deepEqual(violations(files), [
+      expected("a", 2),
+      expected("b", 1),
+      expected("c", 1),
+      expected("d", 4),
+      expected("e", 1),
+    ])
+  })
+
+  test("equals never import each other, nor does one adapter another", () => {
+    const files = {
+      "src/run/events.ts": empty,
+      "src/editor/hover.ts": `import "../run/events.ts"\n`,
+      "src/adapters/egress/door.ts": empty,
+      "src/adapters/mcp/client.ts": `import { door } from "../egress/door.ts"\n`,
+      "src/demo/model.ts": `import { door } from "../adapters/egress/door.ts"\n`,
+    }
+    assert.deepEqual(violations(files), [
+      "src/adapters/mcp/client.ts:1 imports its equal: adapters/mcp → adapters/egress (both 6)",
+      "src/demo/model.ts:1 imports src/adapters/egress/door.ts: only src/cli/compose.ts joins ports to adapters",
+      "src/editor/hover.ts:1 imports its equal: editor → run (both 5)",
+    ])
+  })
+
+  test("only compose.ts joins ports to adapters", () => {
+    const files = {
+      "src/adapters/memory/store.ts": empty,
+      "src/cli/compose.ts": `import "../adapters/memory/store.ts"\n`,
+      "src/cli/serve.ts": `import "../adapters/memory/store.ts"\n`,
+      "src/server/routes.ts": `import "../adapters/memory/store.ts"\n`,
+    }
+    const message = "imports src/adapters/memory/store.ts: only src/cli/compose.ts joins ports to adapters"
+    assert.deepEqual(violations(files), [`src/cli/serve.ts:1 ${message}`, `src/server/routes.ts:1 ${message}`])
+  })
+
+  test("a cycle is spelled out once, also one of types", () => {
+    const files = {
+      "src/run/a.ts": `import { b } from "./b.ts"\n`,
+      "src/run/b.ts": `import type { C } from "./c.ts"\n`,
+      "src/run/c.ts": `import { a } from "./a.ts"\n`,
+      "src/run/d.ts": `import { d } from "./d.ts"\n`,
+    }
+    assert.deepEqual(violations(files), [
+      "src/run/c.ts:1 closes an import cycle: src/run/a.ts → src/run/b.ts → src/run/c.ts → src/run/a.ts",
+      "src/run/d.ts:1 closes an import cycle: src/run/d.ts → src/run/d.ts",
+    ])
+  })
+
+  test("src imports nothing outside of src, no test, no missing file, and every folder has a number", () => {
+    const files = {
+      "test/contract/suite.ts": empty,
+      "src/run/x.test.ts": empty,
+      "src/run/a.ts": `import "../../test/contract/suite.ts"\nimport "./x.test.ts"\nimport "./gone.ts"\n`,
+      "src/utils/helpers.ts": empty,
+      "src/main.ts": empty,
+    }
+    assert.deepEqual(violations(files), [
+      "src/main.ts:1 src/main.ts has no layer number in scripts/layers.ts",
+      "src/run/a.ts:1 imports test/contract/suite.ts, which is outside of src/",
+      "src/run/a.ts:2 imports the test src/run/x.test.ts",
+      "src/run/a.ts:3 imports src/run/gone.ts, which does not exist",
+      "src/utils/helpers.ts:1 src/utils has no layer number in scripts/layers.ts",
+    ])
+  })
+
+  test("tests may import from any layer", () => {
+    const files = {
+      "src/demo/model.ts": empty,
+      "src/adapters/responses/client.test.ts": `import "../../demo/model.ts"\n`,
+    }
+    assert.deepEqual(violations(files), [])
+  })
+
+  test("the playground imports only what runs in a browser", () => {
+    const files = {
+      "src/run/events.ts": empty,
+      "src/run/run.ts": empty,
+      "playground/graph/view.tsx": `import "../../src/run/events.ts"\nimport "../../src/run/run.ts"\n`,
+    }
+    assert.deepEqual(violations(files), [
+      "playground/graph/view.tsx:2 imports src/run/run.ts, which does not run in a browser",
+    ])
+  })
+})
+
+test("what only looks like an import is none", () => {
+  const text = [
+    `// import { a } from "./comment.ts"`,
+    `/* import "./block.ts" */`,
+    'const template = `import { b } from "./template.ts"`',
+    `const text = 'import { c } from "./string.ts"'`,
+    `const message = "from " + "./from.ts"`,
+    `const list = Array.from("./argument.ts")`,
+    `const quoted = "say \\" // not a comment"`,
+    `import { real } from "./real.ts"`,
+  ].join("\n")
+  assert.deepEqual(importsOf(text), [{ specifier: "./real.ts", line: 8 }])
+})

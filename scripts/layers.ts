@@ -1,0 +1,145 @@
+import { posix } from "node:path"
+import { importsOf } from "./imports-of.ts"
+
+/** Layer of each folder of `src/` (and of a file that stands there alone). A folder imports only from lower numbers. */
+export const layers: Readonly<Record<string, number>> = {
+  base: 0,
+  source: 1,
+  syntax: 2,
+  check: 3,
+  plan: 4,
+  "compile.ts": 4.5,
+  run: 5,
+  editor: 5,
+  api: 6,
+  adapters: 6,
+  demo: 6,
+  client: 7,
+  server: 7,
+  lsp: 7,
+  cli: 8,
+}
+
+/** What the playground may import of `src/`: what runs in a browser. */
+const browserFolders = new Set([
+  "base",
+  "source",
+  "syntax",
+  "check",
+  "plan",
+  "compile.ts",
+  "editor",
+  "api",
+  "client",
+  "run/events.ts",
+  "run/reduce.ts",
+])
+
+/** The one file that joins ports to adapters. */
+const composer = "src/cli/compose.ts"
+
+export interface Violation {
+  readonly file: string
+  readonly line: number
+  readonly message: string
+}
+
+interface Edge {
+  readonly from: string
+  readonly to: string
+  readonly line: number
+}
+
+/**
+ * Holds the import rules of the architecture over a set of files: path from the repository's root → text. Test files
+ * may import what they test with, from any layer, and are left out.
+ */
+export function layerViolations(files: ReadonlyMap<string, string>): Violation[] {
+  const edges: Edge[] = []
+  const violations: Violation[] = []
+  for (const [file, text] of files) {
+    if (isTest(file)) continue
+    if (file.startsWith("src/") && layers[folderOf(file)] === undefined) {
+      violations.push({ file, line: 1, message: `src/${folderOf(file)} has no layer number in scripts/layers.ts` })
+      continue
+    }
+    for (const { specifier, line } of importsOf(text)) {
+      if (!specifier.startsWith(".")) continue
+      const edge = { from: file, to: posix.join(posix.dirname(file), specifier), line }
+      const message = judge(edge, files)
+      if (message === null) edges.push(edge)
+      else violations.push({ file, line, message })
+    }
+  }
+  return [...violations, ...cycles(edges)].sort((a, b) => a.file.localeCompare(b.file) || a.line - b.line)
+}
+
+function isTest(file: string): boolean {
+  return /\.test\.tsx?$/.test(file)
+}
+
+/** `adapters` of `src/adapters/sqlite/store.ts`; `compile.ts` of `src/compile.ts`. */
+function folderOf(file: string): string {
+  return file.split("/")[1] ?? ""
+}
+
+/** Adapters stand apart from each other: `adapters/sqlite`. */
+function roomOf(file: string): string {
+  const parts = file.split("/")
+  return parts[1] === "adapters" ? parts.slice(1, 3).join("/") : (parts[1] ?? "")
+}
+
+/** What is wrong with an import, or null. */
+function judge(edge: Edge, files: ReadonlyMap<string, string>): string | null {
+  const { from, to } = edge
+  if (!files.has(to)) return isSource(to) ? `imports ${to}, which does not exist` : null
+  if (isTest(to)) return `imports the test ${to}`
+  if (from.startsWith("playground/")) return judgePlayground(to)
+  if (!from.startsWith("src/")) return null
+  if (!to.startsWith("src/")) return `imports ${to}, which is outside of src/`
+
+  const [fromRoom, toRoom] = [roomOf(from), roomOf(to)]
+  if (fromRoom === toRoom) return null
+  const [fromLayer, toLayer] = [layers[folderOf(from)], layers[folderOf(to)]]
+  if (fromLayer === undefined || toLayer === undefined) return null
+  if (folderOf(to) === "adapters" && from !== composer && folderOf(from) !== "adapters") {
+    return `imports ${to}: only ${composer} joins ports to adapters`
+  }
+  if (toLayer > fromLayer) return `imports uphill: ${fromRoom} (${fromLayer}) → ${toRoom} (${toLayer})`
+  if (toLayer === fromLayer) return `imports its equal: ${fromRoom} → ${toRoom} (both ${toLayer})`
+  return null
+}
+
+function judgePlayground(to: string): string | null {
+  if (!to.startsWith("src/")) return null
+  const inBrowser = browserFolders.has(folderOf(to)) || browserFolders.has(to.slice("src/".length))
+  return inBrowser ? null : `imports ${to}, which does not run in a browser`
+}
+
+function isSource(path: string): boolean {
+  return /\.tsx?$/.test(path)
+}
+
+/** One violation for each cycle that a depth-first walk closes, spelled out from the file that comes first. */
+function cycles(edges: readonly Edge[]): Violation[] {
+  const out = new Map<string, Edge[]>()
+  for (const edge of edges) out.set(edge.from, [...(out.get(edge.from) ?? []), edge])
+  const done = new Set<string>()
+  const found: Violation[] = []
+
+  const walk = (file: string, trail: readonly Edge[]): void => {
+    for (const edge of out.get(file) ?? []) {
+      const start = trail.findIndex((earlier) => earlier.from === edge.to)
+      if (edge.to === file || start >= 0) {
+        const loop = edge.to === file ? [edge] : [...trail.slice(start), edge]
+        const spelled = [...loop.map((step) => step.from), edge.to].join(" → ")
+        found.push({ file: edge.from, line: edge.line, message: `closes an import cycle: ${spelled}` })
+      } else if (!done.has(edge.to)) {
+        walk(edge.to, [...trail, edge])
+      }
+    }
+    done.add(file)
+  }
+  for (const file of [...out.keys()].sort()) if (!done.has(file)) walk(file, [])
+  return found
+}
