@@ -1,0 +1,269 @@
+import type { PrimitiveType, RecordType, Type, TypeTable, UnionType, VariantType } from "./types.ts"
+
+/** Deeper than this, two types are taken to agree: the values are validated anyway when the workflow runs. */
+const deepest = 400
+
+const anyType: Type = { kind: "any" }
+const errorType: PrimitiveType = { kind: "error" }
+const nullType: Type = { kind: "null" }
+
+/** The type that a reference stands for. A name that is not in the table was reported before: it gives `error`. */
+export function resolve(type: Type, types: TypeTable): Exclude<Type, { kind: "ref" }> {
+  let current = type
+  for (let hops = 0; current.kind === "ref"; hops++) {
+    const named: Type | undefined = Object.hasOwn(types, current.name) ? types[current.name]?.type : undefined
+    // References to references come from a circle only: a schema is a record or a variant.
+    if (named === undefined || hops > deepest) return errorType
+    current = named
+  }
+  return current
+}
+
+/**
+ * Whether every value of `from` is a value of `to`, by structure. `any` and `error` agree with everything, in both
+ * directions.
+ */
+export function isAssignable(from: Type, to: Type, types: TypeTable): boolean {
+  return new Comparison(types).fits(from, to, 0)
+}
+
+/** Whether the two types have the same values: each fits the other. */
+export function equivalent(a: Type, b: Type, types: TypeTable): boolean {
+  return isAssignable(a, b, types) && isAssignable(b, a, types)
+}
+
+/** Whether a value of the type may be null. That of `any` may be too, but nobody knows: false. */
+export function nullable(type: Type, types: TypeTable): boolean {
+  const resolved = resolve(type, types)
+  return resolved.kind === "union" ? resolved.members.some(({ kind }) => kind === "null") : resolved.kind === "null"
+}
+
+/** The type without null; of `null` itself nothing is left, which is `any`. */
+export function withoutNull(type: Type, types: TypeTable): Type {
+  if (!nullable(type, types)) return type
+  const resolved = resolve(type, types)
+  if (resolved.kind !== "union") return anyType
+  return union(resolved.members.filter(({ kind }) => kind !== "null"))
+}
+
+/** `maybe T`. */
+export function maybe(type: Type): Type {
+  return union([type, nullType])
+}
+
+/**
+ * The type of a value that is of one of the members: flat, each member once, no simple one that another covers (a literal
+ * beside `string`, `integer` beside `number`). `error` wins over everything, `any` over the rest. Of no members it is
+ * `any`: nothing is known.
+ */
+export function union(members: readonly Type[]): Type {
+  const flat = members.flatMap((member) => (member.kind === "union" ? member.members : [member]))
+  if (flat.some((member) => member.kind === "error")) return errorType
+  if (flat.some((member) => member.kind === "any")) return anyType
+  const comparison = new Comparison({}, "named")
+  const covers = (wide: Type, narrow: Type): boolean =>
+    isSimple(wide) ? comparison.fits(narrow, wide, 0) : comparison.same(narrow, wide)
+  let kept: Type[] = []
+  for (const member of flat) {
+    if (kept.some((other) => covers(other, member))) continue
+    const first = kept.findIndex((other) => covers(member, other))
+    if (first === -1) kept.push(member)
+    // The wider one takes the place of the first that it covers, so that the author's order stays.
+    else kept = kept.flatMap((other, at) => (at === first ? [member] : covers(member, other) ? [] : [other]))
+  }
+  const [only] = kept
+  if (only === undefined) return anyType
+  return kept.length === 1 ? only : { kind: "union", members: kept }
+}
+
+function isSimple(type: Type): boolean {
+  return type.kind !== "record" && type.kind !== "variant" && type.kind !== "array" && type.kind !== "tuple"
+}
+
+/** The object that a variant's value is when it is of this case: the tag, then the case's fields. */
+export function caseRecord(variant: VariantType, name: string): RecordType | undefined {
+  return caseRecords(variant).get(name)
+}
+
+const recordsOfVariants = new WeakMap<VariantType, ReadonlyMap<string, RecordType>>()
+
+function caseRecords(variant: VariantType): ReadonlyMap<string, RecordType> {
+  let records = recordsOfVariants.get(variant)
+  if (records === undefined) {
+    records = new Map(
+      variant.cases.map((one): [string, RecordType] => {
+        const tag = { name: variant.tag, type: { kind: "literal", value: one.name } as const }
+        return [one.name, { kind: "record", fields: [tag, ...one.fields] }]
+      }),
+    )
+    recordsOfVariants.set(variant, records)
+  }
+  return records
+}
+
+/**
+ * One question about two types. Recursive types make it ask the same thing again inside its own answer; then the answer
+ * is assumed to be yes (types are equal as their infinite unfoldings). An assumption is only good as long as the question
+ * that made it has not failed, so a failed one takes back all that were made inside it. A no is a no for good.
+ */
+class Comparison {
+  readonly #types: TypeTable
+  /** `structure` looks through references and is lenient about `any`; `named` takes both as they are written. */
+  readonly #by: "structure" | "named"
+  readonly #assumed = new Map<Type, Set<Type>>()
+  readonly #trail: [Type, Type][] = []
+  readonly #refused = new Map<Type, Set<Type>>()
+
+  constructor(types: TypeTable, by: "structure" | "named" = "structure") {
+    this.#types = types
+    this.#by = by
+  }
+
+  same(a: Type, b: Type): boolean {
+    return this.fits(a, b, 0) && this.fits(b, a, 0)
+  }
+
+  fits(from: Type, to: Type, depth: number): boolean {
+    if (from === to || depth > deepest) return true
+    if (this.#by === "named") {
+      if (from.kind === "ref" || to.kind === "ref") {
+        return from.kind === "ref" && (to.kind === "ref" ? from.name === to.name : to.kind === "object")
+      }
+      return this.#fitsResolved(from, to, depth)
+    }
+    const source = resolve(from, this.#types)
+    const target = resolve(to, this.#types)
+    if (source === target || isLenient(source) || isLenient(target)) return true
+    return this.#fitsResolved(source, target, depth)
+  }
+
+  #fitsResolved(from: Type, to: Type, depth: number): boolean {
+    if (isLeaf(from) && isLeaf(to)) return this.#fitsLeaf(from, to)
+    if (this.#refused.get(from)?.has(to)) return false
+    if (this.#assumed.get(from)?.has(to)) return true
+    const mark = this.#trail.length
+    this.#assume(from, to)
+    if (this.#fitsByKind(from, to, depth + 1)) return true
+    while (this.#trail.length > mark) {
+      const [source, target] = this.#trail.pop() ?? []
+      if (source !== undefined && target !== undefined) this.#assumed.get(source)?.delete(target)
+    }
+    add(this.#refused, from, to)
+    return false
+  }
+
+  #assume(from: Type, to: Type): void {
+    add(this.#assumed, from, to)
+    this.#trail.push([from, to])
+  }
+
+  #fitsLeaf(from: Type, to: Type): boolean {
+    if (from.kind === "literal") {
+      if (to.kind === "literal") return from.value === to.value
+      return to.kind === "enum" ? to.values.includes(from.value) : to.kind === "string"
+    }
+    if (from.kind === "enum") {
+      if (to.kind === "literal") return from.values.every((value) => value === to.value)
+      return to.kind === "enum" ? from.values.every((value) => to.values.includes(value)) : to.kind === "string"
+    }
+    return from.kind === to.kind || (from.kind === "integer" && to.kind === "number")
+  }
+
+  #fitsByKind(from: Type, to: Type, depth: number): boolean {
+    if (from.kind === "union") return from.members.every((member) => this.fits(member, to, depth))
+    if (to.kind === "union") return this.#fitsUnion(from, to, depth)
+    switch (from.kind) {
+      case "array":
+        if (to.kind === "array") {
+          if (to.length !== undefined && to.length !== from.length) return false
+          return from.length === 0 || this.fits(from.element, to.element, depth)
+        }
+        return (
+          to.kind === "tuple" &&
+          from.length === to.elements.length &&
+          to.elements.every((element) => this.fits(from.element, element, depth))
+        )
+      case "tuple":
+        if (to.kind === "array") {
+          const { length, element } = to
+          if (length !== undefined && length !== from.elements.length) return false
+          return from.elements.every((one) => this.fits(one, element, depth))
+        }
+        return (
+          to.kind === "tuple" &&
+          from.elements.length === to.elements.length &&
+          from.elements.every((one, at) => this.fits(one, to.elements[at] ?? errorType, depth))
+        )
+      case "variant":
+        // A variant is the union of its cases, each an object with the tag among its fields.
+        return to.kind === "object" || [...caseRecords(from).values()].every((record) => this.fits(record, to, depth))
+      case "record":
+        if (to.kind === "object") return true
+        if (to.kind === "record") return this.#fitsRecord(from, to, depth)
+        return to.kind === "variant" && this.#fitsVariant(from, to, depth)
+      default:
+        return false
+    }
+  }
+
+  /** One member takes all of it; or, of a type with several known values or cases, each is taken by some member. */
+  #fitsUnion(from: Type, to: UnionType, depth: number): boolean {
+    if (to.members.some((member) => this.fits(from, member, depth))) return true
+    if (from.kind === "enum") {
+      return from.values.every((value) => {
+        return to.members.some((member) => this.fits({ kind: "literal", value }, member, depth))
+      })
+    }
+    return from.kind === "variant" && [...caseRecords(from).values()].every((record) => this.fits(record, to, depth))
+  }
+
+  /** Both closed: the same fields, in any order. */
+  #fitsRecord(from: RecordType, to: RecordType, depth: number): boolean {
+    if (from.fields.length !== to.fields.length) return false
+    return from.fields.every((field, at) => {
+      const inPlace = to.fields[at]
+      const other = inPlace?.name === field.name ? inPlace : to.fields.find(({ name }) => name === field.name)
+      return other !== undefined && this.fits(field.type, other.type, depth)
+    })
+  }
+
+  /** The tag's type must tell which case it is (or which few), and the record fit each of them. */
+  #fitsVariant(from: RecordType, to: VariantType, depth: number): boolean {
+    const tag = from.fields.find(({ name }) => name === to.tag)
+    if (tag === undefined) return false
+    const type = this.#by === "named" ? tag.type : resolve(tag.type, this.#types)
+    const names = knownValues(type)
+    if (names === undefined) return false
+    return names.every((name) => {
+      const record = caseRecord(to, name)
+      if (record === undefined) return false
+      const narrowed = from.fields.map((field) => {
+        return field === tag ? { name: field.name, type: { kind: "literal", value: name } as const } : field
+      })
+      return this.#fitsRecord({ kind: "record", fields: narrowed }, record, depth)
+    })
+  }
+}
+
+/** The values of a type that has finitely many, all strings. */
+function knownValues(type: Type): readonly string[] | undefined {
+  if (type.kind === "literal") return [type.value]
+  if (type.kind === "enum") return type.values
+  if (type.kind !== "union") return undefined
+  const values = type.members.map(knownValues)
+  return values.every((some) => some !== undefined) ? values.flat() : undefined
+}
+
+function isLeaf(type: Type): boolean {
+  return isSimple(type) && type.kind !== "union"
+}
+
+function isLenient(type: Type): boolean {
+  return type.kind === "any" || type.kind === "error"
+}
+
+function add(pairs: Map<Type, Set<Type>>, from: Type, to: Type): void {
+  const known = pairs.get(from)
+  if (known === undefined) pairs.set(from, new Set([to]))
+  else known.add(to)
+}
