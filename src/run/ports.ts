@@ -23,6 +23,7 @@ export interface Chance {
 
 /** Where calls go and as whom. Secret values are plain here: the adapter is the only one that sends them. */
 export interface Backend {
+  /** The base address; `demo` is the service's own demo model. */
   readonly endpoint: string
   readonly api_key: string | null
   readonly headers: Readonly<Record<string, string>>
@@ -47,6 +48,8 @@ export interface OutputContract {
 }
 
 export interface ModelRequest {
+  /** The place in the workflow that errors name: `agent.review`. */
+  readonly path: string
   readonly backend: Backend
   readonly model: string
   /** The whole conversation, oldest first. */
@@ -66,11 +69,19 @@ export interface ModelRequest {
 
 export interface ModelWatch {
   readonly signal: AbortSignal
-  /** Awaited before the wait begins, so that the retry is in the log first. */
+  /**
+   * Awaited before the wait begins, so that the retry is in the log first. `attempt` is the one about to be made; it is
+   * made because the one before it failed, was refused (`delay_ms` 0), or did not fit the contract (`delay_ms` 0).
+   */
   retried(retry: { attempt: number; reason: string; delay_ms: number }): Promise<void>
   delta(attempt: number, text: string): void
   /** Replaces secrets in whatever came from outside, before anyone else sees it. */
   redact<T extends JsonValue>(value: T): T
+  /**
+   * Characters of the longest text that `redact` would replace, encoded forms included; 0 when there is none. A stream of
+   * deltas is held back by so much, that a secret in two pieces is seen whole.
+   */
+  readonly longest_secret: number
 }
 
 export interface ModelToolCall {
@@ -81,7 +92,7 @@ export interface ModelToolCall {
 }
 
 interface TurnBase {
-  /** The answer's items, to be appended to the history. */
+  /** The items of the answer that held, to be appended to the history; failed attempts and repairs leave none. */
   readonly items: readonly HistoryItem[]
   readonly calls: readonly ModelCallRecord[]
   readonly usage: Usage

@@ -1,0 +1,70 @@
+/**
+ * The one door that opens outgoing connections, as the adapters that call other machines see it. A destination that the
+ * policy forbids rejects with a `RunFailure` of kind `blocked_destination` (its issue has an empty path: the caller knows
+ * the place in the workflow), everything else that goes wrong with an `EgressFailure`, an abort with the signal's reason.
+ */
+export interface Egress {
+  request(request: EgressRequest): Promise<EgressResponse>
+  /** The same door in the shape of `fetch`, for libraries that take one. Bodies are text, bytes or form parameters. */
+  fetch(url: string | URL, init?: RequestInit, limits?: Partial<EgressLimits>): Promise<Response>
+  /** Closes every connection, idle or not. */
+  close(): Promise<void>
+}
+
+export interface EgressRequest {
+  readonly url: string
+  readonly method: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | Uint8Array | null
+  readonly signal: AbortSignal
+  /** Those left out are the door's own. */
+  readonly limits?: Partial<EgressLimits>
+}
+
+/** Milliseconds, or bytes; 0 is no limit. */
+export interface EgressLimits {
+  /** From the request's last byte to the response's headers. */
+  readonly first_byte_ms: number
+  /** Between two chunks of the body. */
+  readonly silence_ms: number
+  /** From the call to the body's last byte, redirects and the wait for a free connection included. */
+  readonly total_ms: number
+  readonly max_bytes: number
+}
+
+export interface EgressResponse {
+  readonly status: number
+  /** Names in lower case; repeated ones joined by a comma. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Where the answer came from, after redirects. */
+  readonly url: string
+  /** The body, once: as it comes, or whole. Leaving the loop early closes the connection. */
+  readonly body: AsyncIterable<Uint8Array>
+  text(): Promise<string>
+  /** Closes the connection, unless the body has already come to its end. */
+  discard(): void
+}
+
+export type EgressReason =
+  | "connect_timeout"
+  | "first_byte_timeout"
+  | "silence_timeout"
+  | "total_timeout"
+  /** Not resolved, refused, reset, cut short, TLS that does not hold, or no HTTP. */
+  | "connection"
+  | "too_large"
+  | "too_many_redirects"
+
+export class EgressFailure extends Error {
+  readonly reason: EgressReason
+
+  constructor(reason: EgressReason, message: string, cause?: unknown) {
+    super(message, { cause })
+    this.name = "EgressFailure"
+    this.reason = reason
+  }
+
+  get timeout(): boolean {
+    return this.reason.endsWith("_timeout")
+  }
+}
