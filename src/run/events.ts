@@ -149,7 +149,7 @@ export type LogEvent = {
     readonly type: T
     /** ISO time. */
     readonly at: string
-    readonly data: EventData[T]
+    readonly data: EventData[T] & { readonly at?: string }
     readonly kept?: JsonValue
   }
 }[EventType]

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
-import type { RecordType, TypeTable } from "../check/types.ts"
+import type { RecordType, Type, TypeTable } from "../check/types.ts"
 import type { Inference, ResponseFormat } from "../plan/plan-shape.ts"
 import type { LogEvent, ModelCallRecord, Usage, WireError } from "./events.ts"
 
@@ -105,7 +105,12 @@ export type ModelTurn =
 
 /** One turn with a model: retries, the ladder of output formats, and repairs are the client's business. */
 export interface ModelClient {
-  /** Rejects with a `RunFailure`; its `calls` tell what was tried. */
+  /**
+   * Rejects with a `RunFailure` (issues with an empty path are the agent's; its `calls` tell what was tried), or, once
+   * the signal aborts, with anything; either way no socket of the call is open by then. `text` in spite of a contract
+   * means that the backend gives no structured output while tools are offered: the caller then makes one closing turn
+   * without tools.
+   */
   turn(request: ModelRequest, watch: ModelWatch): Promise<ModelTurn>
 }
 
@@ -120,6 +125,118 @@ export class RunFailure extends Error {
     this.error = error
     this.calls = calls
   }
+}
+
+// ----------------------------------------------------------------------------------------------------------- tools
+
+/** A server of tools as this run reaches it. Secret values are plain here. */
+export interface ToolServer {
+  readonly name: string
+  readonly endpoint: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** Something imported from a server. */
+export interface Imported {
+  /** Its name in the workflow. */
+  readonly name: string
+  readonly server: string
+  /** Its name (or URI template) on the server. */
+  readonly remote: string
+}
+
+export interface ImportedTool extends Imported {
+  readonly input: Type | null
+  readonly output: Type | null
+  readonly pin: string | null
+}
+
+export interface HostRequest {
+  readonly run_id: string
+  readonly servers: readonly ToolServer[]
+  readonly types: TypeTable
+  readonly tools: readonly ImportedTool[]
+  readonly resources: readonly Imported[]
+  readonly prompts: readonly Imported[]
+}
+
+export interface HostWatch {
+  readonly signal: AbortSignal
+  /** Called for each server when its lists have been read. */
+  connected(server: string, protocol: string, tools: readonly string[], duration_ms: number): void
+}
+
+/** What is wrong with a value, at a dotted path below it (empty: the value itself). */
+export interface ValueProblem {
+  readonly path: string
+  readonly message: string
+}
+
+export interface HostedTool {
+  readonly description: string
+  /** JSON Schema of the arguments, as the server publishes it. */
+  readonly parameters: JsonObject
+  /** Whether a result type is published. */
+  readonly typed: boolean
+  /** The server says that a repeated call does no harm. */
+  readonly idempotent: boolean
+  /** `partial`: arguments that are not there are no problem. */
+  checkArguments(values: JsonObject, partial?: "partial"): readonly ValueProblem[]
+  checkResult(value: JsonValue): readonly ValueProblem[]
+}
+
+export interface HostedResource {
+  readonly description: string
+  /** Variables of its URI template. */
+  readonly variables: readonly string[]
+}
+
+export interface HostedPrompt {
+  readonly arguments: readonly { readonly name: string; readonly required: boolean }[]
+}
+
+export interface ToolAnswer {
+  /** `structuredContent`, where there was any. */
+  readonly structured?: JsonValue
+  /** The text parts, joined by line breaks. */
+  readonly text: string
+  readonly is_error: boolean
+}
+
+export interface ResourceAnswer {
+  readonly text: string
+  readonly media_type: string | null
+}
+
+export interface PromptMessage {
+  readonly role: "user" | "assistant"
+  readonly text: string
+  /** URLs or data URLs of images that belong to the message. */
+  readonly images: readonly string[]
+}
+
+/**
+ * The connections of one run to its servers. Calls reject with a `RunFailure` when the transport fails, or, once the
+ * signal aborts, with anything; either way nothing of the call is open by then.
+ */
+export interface HostSession {
+  readonly tools: ReadonlyMap<string, HostedTool>
+  readonly resources: ReadonlyMap<string, HostedResource>
+  readonly prompts: ReadonlyMap<string, HostedPrompt>
+  /** The run's id and `call_id` go along in `_meta`, so that a server knows a repeated call. */
+  call(tool: string, values: JsonObject, call_id: string, signal: AbortSignal): Promise<ToolAnswer>
+  read(resource: string, values: JsonObject, signal: AbortSignal): Promise<ResourceAnswer>
+  render(prompt: string, values: JsonObject, signal: AbortSignal): Promise<readonly PromptMessage[]>
+  close(): Promise<void>
+}
+
+export interface ToolHost {
+  /**
+   * Connects and looks every import up. Rejects with a `RunFailure`: `validation_error` (paths `tool.name…`) for an
+   * unknown name, another pin, or a declared type that cannot fit the server's schema; `tool_error` for a server that
+   * cannot be reached; `blocked_destination`.
+   */
+  open(request: HostRequest, watch: HostWatch): Promise<HostSession>
 }
 
 // ----------------------------------------------------------------------------------------------------------- store

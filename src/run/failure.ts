@@ -1,0 +1,31 @@
+import type { ErrorIssue, ErrorKind, WireError } from "./events.ts"
+import { RunFailure } from "./ports.ts"
+
+/** An error from its issues: the message is the first issue's, with a count when there are more. */
+export function wireError(kind: ErrorKind, issues: readonly [ErrorIssue, ...ErrorIssue[]]): WireError {
+  const more = issues.length - 1
+  return { kind, message: more > 0 ? `${issues[0].message} (and ${more} more)` : issues[0].message, issues }
+}
+
+export function failure(kind: ErrorKind, path: string, message: string): RunFailure {
+  return new RunFailure(wireError(kind, [{ path, message }]))
+}
+
+/** The same failure, seen from a place: issues that name no place of the workflow yet are put below it. */
+export function failureAt(path: string, found: RunFailure): RunFailure {
+  const { error } = found
+  if (error.issues.length > 0 && error.issues.every((issue) => namesPlace(issue.path))) return found
+  const issues =
+    error.issues.length === 0
+      ? [{ path, message: error.message }]
+      : error.issues.map((issue) =>
+          namesPlace(issue.path) ? issue : { ...issue, path: issue.path === "" ? path : `${path}.${issue.path}` },
+        )
+  return new RunFailure({ ...error, issues }, found.calls)
+}
+
+const places = /^(?:agent|dynamic|provider|model|mcp|tool|resource|prompt|output|input|secrets)(?:[.[]|$)/
+
+function namesPlace(path: string): boolean {
+  return places.test(path)
+}
