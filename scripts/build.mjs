@@ -1,0 +1,84 @@
+// Bundles src/ to dist/. `npm run build` always builds; `npm start` builds when a source has changed since.
+
+import { createHash } from "node:crypto"
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { chmod } from "node:fs/promises"
+import { basename, dirname, join, relative, resolve } from "node:path"
+import { fileURLToPath } from "node:url"
+import { main, root } from "./setup.mjs"
+
+const watched = ["src", "playground", "scripts/build.mjs", "package-lock.json"]
+
+/** Bundles to `outdir`. Files are replaced one by one, the entry last, so that no moment has an entry without its parts. */
+export async function build(outdir = join(root, "dist")) {
+  const stamp = sourceStamp()
+  const { build: bundle } = await import("esbuild")
+  const { outputFiles } = await bundle({
+    absWorkingDir: root,
+    entryPoints: ["src/cli/wire.ts"],
+    outdir,
+    bundle: true,
+    // Dependencies are installed beside the package; some of them (worker threads) do not survive bundling.
+    packages: "external",
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: "node24",
+    sourcemap: "linked",
+    write: false,
+    logLevel: "warning",
+  })
+  mkdirSync(outdir, { recursive: true })
+  const entry = join(outdir, "wire.js")
+  const files = outputFiles.toSorted((a, b) => Number(a.path === entry) - Number(b.path === entry))
+  for (const { path, contents } of files) {
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(`${path}.new`, contents)
+    if (path === entry) await chmod(`${path}.new`, 0o755)
+    renameSync(`${path}.new`, path)
+  }
+  const fresh = new Set(files.map(({ path }) => basename(path)))
+  for (const file of readdirSync(outdir)) {
+    if (/^(wire|chunk)?.*\.js(\.map)?(\.new)?$/.test(file) && !fresh.has(file)) rmSync(join(outdir, file))
+  }
+  writeFileSync(join(outdir, ".stamp"), stamp)
+}
+
+/** Whether dist/ is missing or was built from other sources than those that are here now. */
+export function isStale() {
+  const stamp = join(root, "dist", ".stamp")
+  return !existsSync(stamp) || readFileSync(stamp, "utf8") !== sourceStamp()
+}
+
+/** A hash over names, sizes and times of all that goes into the build: a changed, new or deleted file changes it. */
+function sourceStamp() {
+  const hash = createHash("sha256")
+  for (const top of watched) {
+    const path = join(root, top)
+    if (existsSync(path)) for (const file of filesUnder(path)) addFile(hash, file)
+  }
+  return hash.digest("hex")
+}
+
+function addFile(hash, file) {
+  const { size, mtimeMs } = statSync(file)
+  hash.update(`${relative(root, file)}\n${size}\n${mtimeMs}\n`)
+}
+
+function filesUnder(path) {
+  if (statSync(path).isFile()) return [path]
+  const entries = readdirSync(path, { withFileTypes: true }).filter(({ name }) => name !== "node_modules")
+  entries.sort((a, b) => (a.name < b.name ? -1 : 1))
+  return entries.flatMap((entry) => {
+    const child = join(path, entry.name)
+    if (entry.isDirectory()) return filesUnder(child)
+    return entry.isFile() && !/\.test\.tsx?$/.test(entry.name) ? [child] : []
+  })
+}
+
+if (process.argv[1] !== undefined && resolve(process.argv[1]) === fileURLToPath(import.meta.url)) {
+  await main(async () => {
+    await build(process.argv[2] === undefined ? undefined : resolve(process.argv[2]))
+    return 0
+  })
+}

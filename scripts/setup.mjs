@@ -1,0 +1,97 @@
+// What has to be there before anything else can run. Runs on Node 20 without dependencies: on a fresh machine there is
+// nothing else yet.
+
+import { spawn } from "node:child_process"
+import { existsSync, lstatSync, readFileSync } from "node:fs"
+import { constants } from "node:os"
+import { delimiter, dirname, join, sep } from "node:path"
+import { fileURLToPath } from "node:url"
+
+export const root = dirname(dirname(fileURLToPath(import.meta.url)))
+
+const nodeBinary = join("node", "bin", process.platform === "win32" ? "node.exe" : "node")
+
+/** The Node that the project is made for, installed as the npm package `node`. */
+export const pinnedNode = join(root, "node_modules", nodeBinary)
+
+/** Installs the dependencies unless what is installed is what the lockfile says. */
+export async function ensureInstalled() {
+  const reason = whyInstall(root)
+  if (reason === null) return
+  const modules = join(root, "node_modules")
+  if (lstatSync(modules, { throwIfNoEntry: false })?.isSymbolicLink()) {
+    throw new SetupError(`${reason}, but node_modules is a symbolic link. Run \`npm ci\` where it points to.`)
+  }
+  console.error(`Installing dependencies (${reason}).`)
+  // The flags undo what a user's npmrc or NODE_ENV may say: without install scripts the package `node` has no binary,
+  // without dev dependencies there is no esbuild. `loglevel` hides that the machine's own Node is older than ours.
+  const flags = ["--ignore-scripts=false", "--include=dev", "--no-audit", "--no-fund", "--loglevel=error"]
+  const { code } = await run("npm", ["ci", ...flags], { env: { ...process.env, PATH: pathWithoutModules() } })
+  if (code !== 0) throw new SetupError(`\`npm ci\` failed (exit code ${code}).`)
+  const still = whyInstall(root)
+  if (still !== null) throw new SetupError(`\`npm ci\` ran, and yet ${still}.`)
+}
+
+/** Why the dependencies must be installed: a clause, or null when they need not be. */
+export function whyInstall(at) {
+  const modules = join(at, "node_modules")
+  const installedLock = join(modules, ".package-lock.json")
+  if (!existsSync(installedLock)) return "node_modules is missing"
+  const wanted = JSON.parse(readFileSync(join(at, "package-lock.json"), "utf8")).packages
+  const installed = JSON.parse(readFileSync(installedLock, "utf8")).packages
+  for (const [path, entry] of Object.entries(wanted)) {
+    if (!path.includes("node_modules/") || entry.link === true) continue
+    const name = path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length)
+    const there = installed[path]
+    if (there === undefined) {
+      if (entry.optional !== true && entry.peer !== true) return `${name} is missing`
+    } else if (there.version !== entry.version) {
+      return `${name} is ${there.version}, the lockfile says ${entry.version}`
+    } else if (there.integrity !== entry.integrity && there.integrity !== undefined) {
+      return `${name} differs from the lockfile`
+    }
+  }
+  if (!existsSync(join(modules, nodeBinary))) return "the package `node` has no binary"
+  return null
+}
+
+/** `npm run` puts node_modules/.bin first, whose `node` would be deleted under npm's feet. */
+function pathWithoutModules() {
+  const parts = (process.env.PATH ?? "").split(delimiter)
+  return parts.filter((part) => !part.endsWith(`node_modules${sep}.bin`)).join(delimiter)
+}
+
+/** Runs a command on this terminal and hands on the signals that we get, until it has ended. */
+export function run(command, args, options = {}) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { stdio: "inherit", shell: process.platform === "win32", ...options })
+    const signals = ["SIGINT", "SIGTERM", "SIGHUP"]
+    const forward = (signal) => child.kill(signal)
+    for (const signal of signals) process.on(signal, forward)
+    const done = () => {
+      for (const signal of signals) process.off(signal, forward)
+    }
+    child.on("error", (error) => {
+      done()
+      reject(new SetupError(`Cannot run ${command}: ${error.message}`))
+    })
+    child.on("exit", (code, signal) => {
+      done()
+      resolve({ code: code ?? 128 + constants.signals[signal], signal })
+    })
+  })
+}
+
+/** Something that the person at the keyboard can mend; shown without a stack. */
+export class SetupError extends Error {}
+
+/** Runs a script's main function; a set-up error becomes one line and exit code 1. */
+export async function main(body) {
+  try {
+    process.exitCode = await body()
+  } catch (error) {
+    if (!(error instanceof SetupError)) throw error
+    console.error(error.message)
+    process.exitCode = 1
+  }
+}

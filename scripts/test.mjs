@@ -1,0 +1,88 @@
+// `npm test [-- PATTERN]`: installs what is missing, then runs every check and test as one run of Node's test runner.
+// PATTERN takes the test files whose path contains it or, if there are none, the tests whose name matches it.
+
+import { spawnSync } from "node:child_process"
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { ensureInstalled, main, pinnedNode, root, run, SetupError } from "./setup.mjs"
+
+/** Programs that npm does not bring, each needed only by the tests of one folder. */
+const tools = [
+  { folder: "test/browser", commands: ["chromium", "chromium-browser", "google-chrome"], debian: "chromium" },
+  { folder: "test/cluster", commands: ["nats-server"], debian: "nats-server" },
+]
+
+/** In this order, as far as they exist; checks of types, lint, format and layers are in test/static-checks.test.ts. */
+const folders = ["test", "scripts", "src", "playground"]
+
+await main(async () => {
+  await ensureInstalled()
+  const { files, namePattern } = select(process.argv.slice(2))
+  for (const tool of tools) {
+    if (files.some((file) => file.startsWith(`${tool.folder}/`))) await ensureTool(tool)
+  }
+
+  const scratch = mkdtempSync(join(tmpdir(), "wireworks-test-"))
+  const counts = join(scratch, "counts")
+  try {
+    const { code } = await run(
+      pinnedNode,
+      [
+        "--test",
+        "--test-concurrency=2",
+        "--test-timeout=180000",
+        ...(namePattern === null ? [] : [`--test-name-pattern=${namePattern}`]),
+        "--test-reporter=spec",
+        "--test-reporter-destination=stdout",
+        `--test-reporter=${join(root, "scripts", "count-tests.mjs")}`,
+        `--test-reporter-destination=${counts}`,
+        ...files,
+      ],
+      { cwd: root, env: testEnvironment(), shell: false },
+    )
+    if (code === 0 && readFileSync(counts, "utf8") === "0") throw new SetupError(`No test matches ${namePattern}.`)
+    return code
+  } finally {
+    rmSync(scratch, { recursive: true })
+  }
+})
+
+/** Which files to run, and which of their tests. */
+function select(patterns) {
+  const all = folders.filter((folder) => existsSync(join(root, folder))).flatMap(testFiles)
+  if (patterns.length === 0) return { files: all, namePattern: null }
+  const files = all.filter((file) => patterns.some((pattern) => file.includes(pattern)))
+  return files.length > 0 ? { files, namePattern: null } : { files: all, namePattern: patterns.join("|") }
+}
+
+function testFiles(folder) {
+  return readdirSync(join(root, folder), { recursive: true })
+    .map((file) => `${folder}/${file}`.replaceAll("\\", "/"))
+    .filter((file) => /\.test\.tsx?$/.test(file) && !file.includes("node_modules/"))
+    .toSorted()
+}
+
+/** A developer's own settings of the service are none of the tests' business. */
+function testEnvironment() {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("WIRE_")))
+}
+
+async function ensureTool({ folder, commands, debian }) {
+  if (commands.some(onPath)) return
+  const advice = `${folder} needs ${commands[0]}. Install it (on Debian: apt-get install ${debian}) and try again.`
+  if (process.getuid?.() !== 0 || !onPath("apt-get")) throw new SetupError(advice)
+  console.error(`Installing ${debian} for ${folder}.`)
+  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" }
+  const install = ["install", "-y", "-qq", "--no-install-recommends", debian]
+  let outcome = await run("apt-get", install, { env })
+  if (outcome.code !== 0) {
+    await run("apt-get", ["update", "-qq"], { env })
+    outcome = await run("apt-get", install, { env })
+  }
+  if (outcome.code !== 0 || !commands.some(onPath)) throw new SetupError(advice)
+}
+
+function onPath(command) {
+  return spawnSync("which", [command], { stdio: "ignore" }).status === 0
+}
