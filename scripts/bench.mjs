@@ -7,7 +7,9 @@ import { ensureInstalled, main, pinnedNode, root, run, SetupError } from "./setu
 await main(async () => {
   await ensureInstalled()
   const folder = join(root, "bench")
-  const all = existsSync(folder) ? readdirSync(folder, { recursive: true }).filter((f) => f.endsWith(".bench.ts")) : []
+  const all = existsSync(folder)
+    ? readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((f) => f.endsWith(".bench.ts"))
+    : []
   const [name] = process.argv.slice(2)
   const chosen = all.filter((file) => name === undefined || file.includes(name)).toSorted()
   if (chosen.length === 0)

@@ -60,11 +60,13 @@ function sourceStamp() {
   return hash.digest("hex")
 }
 
+/** @param {import("node:crypto").Hash} hash @param {string} file */
 function addFile(hash, file) {
   const { size, mtimeMs } = statSync(file)
   hash.update(`${relative(root, file)}\n${size}\n${mtimeMs}\n`)
 }
 
+/** @param {string} path @returns {string[]} */
 function filesUnder(path) {
   if (statSync(path).isFile()) return [path]
   const entries = readdirSync(path, { withFileTypes: true }).filter(({ name }) => name !== "node_modules")

@@ -32,7 +32,10 @@ export async function ensureInstalled() {
   if (still !== null) throw new SetupError(`\`npm ci\` ran, and yet ${still}.`)
 }
 
-/** Why the dependencies must be installed: a clause, or null when they need not be. */
+/**
+ * Why the dependencies must be installed: a clause, or null when they need not be.
+ * @param {string} at the project's folder
+ */
 export function whyInstall(at) {
   const modules = join(at, "node_modules")
   const installedLock = join(modules, ".package-lock.json")
@@ -57,16 +60,22 @@ export function whyInstall(at) {
 
 /** `npm run` puts node_modules/.bin first, whose `node` would be deleted under npm's feet. */
 function pathWithoutModules() {
-  const parts = (process.env.PATH ?? "").split(delimiter)
+  const parts = (process.env["PATH"] ?? "").split(delimiter)
   return parts.filter((part) => !part.endsWith(`node_modules${sep}.bin`)).join(delimiter)
 }
 
-/** Runs a command on this terminal and hands on the signals that we get, until it has ended. */
+/**
+ * Runs a command on this terminal and hands on the signals that we get, until it has ended.
+ * @param {string} command
+ * @param {readonly string[]} args
+ * @param {import("node:child_process").SpawnOptions} options
+ * @returns {Promise<{ code: number, signal: NodeJS.Signals | null }>}
+ */
 export function run(command, args, options = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { stdio: "inherit", shell: process.platform === "win32", ...options })
-    const signals = ["SIGINT", "SIGTERM", "SIGHUP"]
-    const forward = (signal) => child.kill(signal)
+    const signals = /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])
+    const forward = (/** @type {NodeJS.Signals} */ signal) => child.kill(signal)
     for (const signal of signals) process.on(signal, forward)
     const done = () => {
       for (const signal of signals) process.off(signal, forward)
@@ -77,7 +86,7 @@ export function run(command, args, options = {}) {
     })
     child.on("exit", (code, signal) => {
       done()
-      resolve({ code: code ?? 128 + constants.signals[signal], signal })
+      resolve({ code: signal === null ? (code ?? 1) : 128 + constants.signals[signal], signal })
     })
   })
 }
@@ -85,7 +94,10 @@ export function run(command, args, options = {}) {
 /** Something that the person at the keyboard can mend; shown without a stack. */
 export class SetupError extends Error {}
 
-/** Runs a script's main function; a set-up error becomes one line and exit code 1. */
+/**
+ * Runs a script's main function, which yields the exit code; a set-up error becomes one line and exit code 1.
+ * @param {() => Promise<number | string | null | undefined>} body
+ */
 export async function main(body) {
   try {
     process.exitCode = await body()

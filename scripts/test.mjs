@@ -48,7 +48,7 @@ await main(async () => {
   }
 })
 
-/** Which files to run, and which of their tests. */
+/** Which files to run, and which of their tests. @param {readonly string[]} patterns */
 function select(patterns) {
   const all = folders.filter((folder) => existsSync(join(root, folder))).flatMap(testFiles)
   if (patterns.length === 0) return { files: all, namePattern: null }
@@ -56,8 +56,9 @@ function select(patterns) {
   return files.length > 0 ? { files, namePattern: null } : { files: all, namePattern: patterns.join("|") }
 }
 
+/** @param {string} folder */
 function testFiles(folder) {
-  return readdirSync(join(root, folder), { recursive: true })
+  return readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
     .map((file) => `${folder}/${file}`.replaceAll("\\", "/"))
     .filter((file) => /\.test\.tsx?$/.test(file) && !file.includes("node_modules/"))
     .toSorted()
@@ -68,6 +69,7 @@ function testEnvironment() {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("WIRE_")))
 }
 
+/** @param {typeof tools[number]} tool */
 async function ensureTool({ folder, commands, debian }) {
   if (commands.some(onPath)) return
   const advice = `${folder} needs ${commands[0]}. Install it (on Debian: apt-get install ${debian}) and try again.`
@@ -83,6 +85,7 @@ async function ensureTool({ folder, commands, debian }) {
   if (outcome.code !== 0 || !commands.some(onPath)) throw new SetupError(advice)
 }
 
+/** @param {string} command */
 function onPath(command) {
   return spawnSync("which", [command], { stdio: "ignore" }).status === 0
 }
