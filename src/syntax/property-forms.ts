@@ -1,0 +1,75 @@
+/** A block with properties, by what it belongs to. */
+export type PropertyPlace =
+  | "provider"
+  | "model"
+  | "mcp"
+  | "tool"
+  | "resource"
+  | "prompt"
+  | "batch"
+  | "agent"
+  | "inference"
+  | "file"
+  | "use"
+  | "configured-model"
+  | "compact"
+  | "call"
+  | "read"
+  | "render"
+  | "asset"
+  | "unknown"
+
+/** What the grammar reads after a property's name. Keywords are contextual, so only the place can tell. */
+export type PropertyForm =
+  | "expression"
+  /** A block of fields with types. */
+  | "types"
+  /** A block of fields with values. */
+  | "values"
+  /** The same; its names may contain `-`. */
+  | "headers"
+  | "inference"
+  | "file"
+  | "uses"
+  /** A reference with an optional block. */
+  | "model"
+  | "context"
+
+type Forms = Readonly<Record<string, PropertyForm>>
+
+const imported: Forms = { bindings: "values" }
+const tool: Forms = { ...imported, input: "types", output: "types" }
+
+const forms: Readonly<Record<PropertyPlace, Forms>> = {
+  provider: { headers: "headers", inference: "inference" },
+  model: { inference: "inference" },
+  mcp: { headers: "headers" },
+  tool,
+  resource: imported,
+  prompt: imported,
+  batch: imported,
+  agent: {
+    model: "model",
+    output: "types",
+    uses: "uses",
+    tools: "uses",
+    context: "context",
+    file: "file",
+    dynamic: "values",
+  },
+  inference: { extra: "values" },
+  file: {},
+  use: imported,
+  "configured-model": { inference: "inference" },
+  compact: { model: "model" },
+  call: { input: "values", bindings: "values" },
+  read: { bindings: "values" },
+  render: { bindings: "values" },
+  asset: {},
+  unknown: {},
+}
+
+export function formOf(place: PropertyPlace, property: string): PropertyForm {
+  const known = forms[place]
+  return Object.hasOwn(known, property) ? (known[property] ?? "expression") : "expression"
+}

@@ -1,0 +1,334 @@
+import type { Span } from "../source/span.ts"
+import type { Token } from "./token.ts"
+
+/** The syntax tree of one file. Lossless: `tokens` with their comments and the blanks between them are the whole text. */
+export interface Tree {
+  readonly text: string
+  readonly tokens: readonly Token[]
+  readonly declarations: readonly Declaration[]
+}
+
+// Every node spans its first to its last token. What the parser could not read is left out or marked `missing`: a tree
+// with syntax errors is good enough for the checker and the editor, never for a run.
+
+/** A name as written: an identifier, a quoted key, a header or remote name. `text` is its value. */
+export interface Name extends Span {
+  readonly kind: "name"
+  readonly text: string
+  readonly quoted: boolean
+}
+
+/** The lines of a doc comment, joined by LF, without their slashes. */
+export interface Documented {
+  readonly doc: string | undefined
+}
+
+/** `{ … }`. `close` is missing when the file ended, or recovery began, before it. */
+export interface Block<Item> extends Span {
+  readonly open: Token
+  readonly close: Token | undefined
+  readonly items: readonly Item[]
+}
+
+// ------------------------------------------------------------------------------------------------- declarations
+
+export type Declaration =
+  | InputDeclaration
+  | SecretsDeclaration
+  | SchemaDeclaration
+  | ProviderDeclaration
+  | ModelDeclaration
+  | McpDeclaration
+  | ImportDeclaration
+  | BatchDeclaration
+  | DynamicDeclaration
+  | AgentDeclaration
+  | OutputDeclaration
+
+interface DeclarationBase extends Span, Documented {
+  /** The word that it begins with. */
+  readonly keyword: Token
+}
+
+export interface InputDeclaration extends DeclarationBase {
+  readonly kind: "input"
+  readonly body: Block<TypeField>
+}
+
+export interface SecretsDeclaration extends DeclarationBase {
+  readonly kind: "secrets"
+  readonly body: Block<TypeField>
+}
+
+export interface SchemaDeclaration extends DeclarationBase {
+  readonly kind: "schema"
+  readonly name: Name
+  /** Fields, or a single `variant tag { … }`. */
+  readonly body: Block<TypeField | VariantType>
+}
+
+export interface ProviderDeclaration extends DeclarationBase {
+  readonly kind: "provider"
+  readonly name: Name
+  /** Missing in the old spelling `provider x { driver: … }`. */
+  readonly providerKind: Name | undefined
+  readonly body: Block<Property>
+}
+
+export interface ModelDeclaration extends DeclarationBase {
+  readonly kind: "model"
+  readonly name: Name
+  readonly provider: Name | undefined
+  readonly body: Block<Property>
+}
+
+export interface McpDeclaration extends DeclarationBase {
+  readonly kind: "mcp"
+  readonly name: Name
+  readonly body: Block<Property>
+}
+
+export type ImportKind = "tool" | "resource" | "prompt"
+
+/** `tool name from mcp.server.tool.remote { … }`, or short `tool from mcp.server.tool.remote as name { … }`. */
+export interface ImportDeclaration extends DeclarationBase {
+  readonly kind: "import"
+  readonly importKind: ImportKind
+  readonly name: Name
+  /** The name is written before `from`, after `as`, or made from the remote name (then it spans that). */
+  readonly naming: "from" | "as" | "remote"
+  readonly source: RemotePath
+  readonly body: Block<Property> | undefined
+}
+
+/** `mcp.server`, `mcp.server.tool`, `mcp.server.tool.remote`: the parts that are there. */
+export interface RemotePath extends Span {
+  readonly server: Name | undefined
+  readonly kindWord: Name | undefined
+  readonly remote: Name | undefined
+}
+
+/** `from mcp.server { … }` */
+export interface BatchDeclaration extends DeclarationBase {
+  readonly kind: "batch"
+  readonly source: RemotePath
+  readonly body: Block<BatchItem | Property>
+}
+
+/** `tool remote-name as name { … }` */
+export interface BatchItem extends Span, Documented {
+  readonly kind: "batch-item"
+  readonly importKind: ImportKind
+  readonly keyword: Token
+  readonly remote: Name
+  readonly name: Name
+  readonly naming: "as" | "remote"
+  readonly body: Block<Property> | undefined
+}
+
+export interface DynamicDeclaration extends DeclarationBase {
+  readonly kind: "dynamic"
+  readonly body: Block<ValueField>
+}
+
+export interface AgentDeclaration extends DeclarationBase {
+  readonly kind: "agent"
+  readonly name: Name
+  readonly loop: Loop | undefined
+  readonly body: Block<Property>
+}
+
+/** `for pattern in expression` */
+export interface Loop extends Span {
+  readonly pattern: Pattern
+  readonly items: Expression
+}
+
+export type Pattern =
+  | (Span & { readonly kind: "item"; readonly name: Name })
+  /** `{ path, patch: diff }` */
+  | (Span & { readonly kind: "fields"; readonly body: Block<PatternField> })
+
+export interface PatternField extends Span {
+  readonly kind: "pattern-field"
+  readonly field: Name
+  /** The variable: the field itself where it is not renamed. */
+  readonly variable: Name
+}
+
+export interface OutputDeclaration extends DeclarationBase {
+  readonly kind: "output"
+  readonly body: Block<ValueField>
+}
+
+// --------------------------------------------------------------------------------------------------- properties
+
+/** `name: value`, or `name { … }` where the value is a block. */
+export interface Property extends Span, Documented {
+  readonly kind: "property"
+  readonly name: Name
+  readonly colon: Token | undefined
+  readonly value: PropertyValue
+}
+
+export type PropertyValue =
+  | { readonly kind: "expression"; readonly expression: Expression }
+  /** `input { a: string }` of a tool, `output { … }` of an agent. */
+  | { readonly kind: "types"; readonly block: Block<TypeField> }
+  /** `output: string`, the old spelling. */
+  | { readonly kind: "type"; readonly type: TypeNode }
+  /** `bindings { … }`, `headers { … }`, `dynamic { … }`, the `input { … }` of a call. */
+  | { readonly kind: "values"; readonly block: Block<ValueField> }
+  /** `inference { … }`, `file { … }`, and blocks that nobody knows. */
+  | { readonly kind: "properties"; readonly block: Block<Property> }
+  | UsesValue
+  /** `model.fast { inference { … } }` */
+  | { readonly kind: "configured"; readonly reference: Chain; readonly block: Block<Property> }
+  | ContextValue
+  /** Nothing that could be read follows the name. */
+  | { readonly kind: "missing" }
+
+/** `[tool.a, tool.b { max_calls: 1 }]` */
+export interface UsesValue {
+  readonly kind: "uses"
+  readonly open: Token
+  readonly close: Token | undefined
+  readonly entries: readonly UseEntry[]
+}
+
+export interface UseEntry extends Span {
+  readonly kind: "use-entry"
+  readonly reference: Chain
+  readonly block: Block<Property> | undefined
+}
+
+/** `context: agent.x`, `context: compact agent.x { … }`, and the old `context(agent.x)`. */
+export interface ContextValue {
+  readonly kind: "context"
+  readonly reference: Chain
+  readonly compact: Token | undefined
+  readonly block: Block<Property> | undefined
+  readonly obsolete: boolean
+}
+
+/** A field whose value is an expression. */
+export interface ValueField extends Span, Documented {
+  readonly kind: "value-field"
+  readonly name: Name
+  readonly colon: Token | undefined
+  readonly value: Expression
+}
+
+// -------------------------------------------------------------------------------------------------------- types
+
+/** A field whose value is a type. */
+export interface TypeField extends Span, Documented {
+  readonly kind: "type-field"
+  readonly name: Name
+  readonly colon: Token | undefined
+  readonly type: TypeNode
+}
+
+export type TypeNode =
+  /** `string`, or any other single word. */
+  | (Span & { readonly kind: "type-name"; readonly name: Name })
+  /** `schema.name.field` */
+  | (Span & { readonly kind: "type-path"; readonly segments: readonly Name[] })
+  | (Span & { readonly kind: "type-literal"; readonly value: string })
+  | (Span & { readonly kind: "enum"; readonly keyword: Token; readonly body: Block<Name> })
+  | (Span & { readonly kind: "array-type"; readonly element: TypeNode; readonly length: NumberNode | undefined })
+  | (Span & { readonly kind: "tuple-type"; readonly elements: readonly TypeNode[] })
+  | (Span & { readonly kind: "group-type"; readonly type: TypeNode })
+  | (Span & { readonly kind: "object-type"; readonly body: Block<TypeField> })
+  | (Span & { readonly kind: "maybe"; readonly type: TypeNode })
+  | (Span & { readonly kind: "union-type"; readonly members: readonly TypeNode[] })
+  | VariantType
+  /** Already reported. */
+  | (Span & { readonly kind: "missing-type" })
+
+export interface VariantType extends Span {
+  readonly kind: "variant"
+  readonly keyword: Token
+  readonly tag: Name
+  readonly body: Block<VariantCase>
+}
+
+export interface VariantCase extends Span, Documented {
+  readonly kind: "variant-case"
+  readonly name: Name
+  readonly body: Block<TypeField>
+}
+
+// -------------------------------------------------------------------------------------------------- expressions
+
+export type Expression =
+  | StringNode
+  | NumberNode
+  | (Span & { readonly kind: "word"; readonly value: true | false | null })
+  | (Span & { readonly kind: "array"; readonly items: readonly Expression[] })
+  | (Span & { readonly kind: "object"; readonly body: Block<ValueField> })
+  | (Span & { readonly kind: "group"; readonly expression: Expression })
+  | Chain
+  | (Span & { readonly kind: "default"; readonly left: Expression; readonly right: Expression })
+  | MatchNode
+  | InvokeNode
+  | AssetNode
+  /** Already reported. */
+  | (Span & { readonly kind: "missing-expression" })
+
+export interface StringNode extends Span {
+  readonly kind: "string"
+  readonly block: boolean
+  /** Values, escapes resolved and indentation removed: one more than there are interpolations. */
+  readonly texts: readonly string[]
+  readonly interpolations: readonly Expression[]
+}
+
+export interface NumberNode extends Span {
+  readonly kind: "number"
+  readonly value: number
+}
+
+/** `base.a?.b[0].*.c#case`: a name or another expression, and the steps from there (none for a bare name). */
+export interface Chain extends Span {
+  readonly kind: "chain"
+  readonly base: Name | Expression
+  readonly steps: readonly ChainStep[]
+}
+
+export type ChainStep =
+  | (Span & { readonly kind: "field"; readonly name: Name; readonly optional: boolean })
+  | (Span & { readonly kind: "index"; readonly index: NumberNode | undefined; readonly optional: boolean })
+  | (Span & { readonly kind: "pluck"; readonly stars: 1 | 2 | 3; readonly name: Name; readonly optional: boolean })
+  | (Span & { readonly kind: "case"; readonly name: Name; readonly optional: boolean })
+
+/** `match v { case_a.path  _ e }` */
+export interface MatchNode extends Span {
+  readonly kind: "match"
+  readonly keyword: Token
+  readonly value: Expression
+  readonly body: Block<MatchBranch>
+}
+
+export interface MatchBranch extends Span {
+  readonly kind: "branch"
+  /** Missing for `_`. */
+  readonly case: Name | undefined
+  /** What follows `_`; else a chain with the case's name as its base, or a default with such a chain at its left. */
+  readonly value: Expression
+}
+
+/** `call tool.t { … }`, `read resource.r { … }`, `render prompt.p { … }` */
+export interface InvokeNode extends Span {
+  readonly kind: "call" | "read" | "render"
+  readonly keyword: Token
+  readonly target: Chain
+  readonly block: Block<Property> | undefined
+}
+
+export interface AssetNode extends Span {
+  readonly kind: "asset"
+  readonly keyword: Token
+  readonly value: Expression
+  readonly block: Block<Property> | undefined
+}
