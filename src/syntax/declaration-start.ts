@@ -45,7 +45,8 @@ export function startsDeclaration(reader: TokenReader, itemsIndented: boolean): 
     case "resource":
     case "prompt":
       return (
-        (reader.isWord("from", next) && reader.isWord("mcp", third)) || (next.kind === "name" && reader.isWord("from", third))
+        (reader.isWord("from", next) && reader.isWord("mcp", third)) ||
+        (next.kind === "name" && reader.isWord("from", third))
       )
     case "from":
       return reader.isWord("mcp", next) && third.kind === "."

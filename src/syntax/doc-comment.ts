@@ -8,7 +8,8 @@ export function docBefore(reader: TokenReader): string | undefined {
   const { token } = reader
   const { previous } = reader
   if (token.comments.length === 0 && !(previous.kind === "," && previous.comments.length > 0)) return undefined
-  const comments = previous !== token && previous.kind === "," ? [...previous.comments, ...token.comments] : token.comments
+  const comments =
+    previous !== token && previous.kind === "," ? [...previous.comments, ...token.comments] : token.comments
   const lines: string[] = []
   for (const comment of comments) {
     if (comment.style === "doc") lines.push(reader.textOf(comment).slice(3).replace(/^ /, "").trimEnd())

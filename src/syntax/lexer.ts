@@ -224,7 +224,14 @@ class Lexer {
    * Reads text of a string from `at` to its closing quotes (then the token is `last`) or to the next `{{` (then it is
    * `more`). `start` is the token's, `opening` the string's.
    */
-  #stringText(start: number, at: number, opening: number, block: boolean, more: "head" | "middle", last: "string" | "tail") {
+  #stringText(
+    start: number,
+    at: number,
+    opening: number,
+    block: boolean,
+    more: "head" | "middle",
+    last: "string" | "tail",
+  ) {
     const text = this.#text
     for (;;) {
       const unit = text.charCodeAt(at)
@@ -268,7 +275,12 @@ class Lexer {
     }
     if (text[at + 1] === "u") {
       const end = text[at + 2] === "{" ? endOfUnicodeEscape(text, at + 3) : at + 2
-      this.#report(at, end, "Invalid Unicode escape", "Write `\\u{…}` with the code point in hex, such as `\\u{1F600}`.")
+      this.#report(
+        at,
+        end,
+        "Invalid Unicode escape",
+        "Write `\\u{…}` with the code point in hex, such as `\\u{1F600}`.",
+      )
       return end
     }
     const width = isHighSurrogate(next) ? 2 : 1
@@ -296,7 +308,12 @@ class Lexer {
     if (isNamePart(text.charCodeAt(at))) {
       while (isNamePart(text.charCodeAt(at))) at++
       const written = text.slice(start, at)
-      this.#report(start, at, `\`${shorten(written)}\` is neither a number nor a name`, "A name cannot begin with a digit.")
+      this.#report(
+        start,
+        at,
+        `\`${shorten(written)}\` is neither a number nor a name`,
+        "A name cannot begin with a digit.",
+      )
     } else if (!Number.isFinite(Number(text.slice(start, at).replaceAll("_", "")))) {
       this.#report(start, at, "This number is too large")
     }
@@ -317,7 +334,8 @@ class Lexer {
     const text = this.#text
     const start = this.#at
     let at = start + 2
-    for (let unit = text.charCodeAt(at); at < text.length && unit !== LF && unit !== CR; unit = text.charCodeAt(at)) at++
+    for (let unit = text.charCodeAt(at); at < text.length && unit !== LF && unit !== CR; unit = text.charCodeAt(at))
+      at++
     const doc = text.charCodeAt(start + 2) === SLASH && text.charCodeAt(start + 3) !== SLASH
     ;(this.#comments ??= []).push({ style: doc ? "doc" : "line", start, end: at })
     this.#at = at
@@ -336,6 +354,14 @@ class Lexer {
   #badCharacters(): void {
     const text = this.#text
     const start = this.#at
+    const quoted = /'[^'\r\n]*'/y
+    quoted.lastIndex = start
+    const found = quoted.exec(text)
+    if (found !== null) {
+      this.#report(start, start + found[0].length, "Strings are written with `\"`, not with `'`")
+      this.#push("bad", start, start + found[0].length)
+      return
+    }
     let at = start
     while (at < text.length && isBad(text, at)) at++
     if (at === start) at++
@@ -343,7 +369,9 @@ class Lexer {
     const isNonText = /^[\0\uD800-\uDFFF]+$/u.test(written)
     if (!isNonText) {
       const what = written.length === 1 ? "character" : "characters"
-      const hint = /^[\p{L}\p{N}]/u.test(written) ? "A name is made of the letters A to Z, digits and `_`." : badHint(written)
+      const hint = /^[\p{L}\p{N}]/u.test(written)
+        ? "A name is made of the letters A to Z, digits and `_`."
+        : badHint(written)
       this.#report(start, at, `Unexpected ${what} \`${shorten(written)}\``, hint)
     }
     this.#push("bad", start, at)
@@ -369,6 +397,7 @@ function endOfUnicodeEscape(text: string, at: number): number {
 
 function badHint(written: string): string | undefined {
   if (written.includes("'") || written.includes("`")) return 'Strings are written with `"`.'
+  if (written.startsWith("?")) return "A value that may be null has the type `maybe …`."
   if (written.startsWith("=")) return "A value follows `:`, not `=`."
   return undefined
 }

@@ -190,7 +190,11 @@ function parseFrom(start: Start, kind: "provider" | "model"): Declaration | unde
 /** `model x from provider.llm`: told, and read as `from llm`. */
 function skipProviderPrefix(reader: TokenReader, kind: "provider" | "model", origin: Name): void {
   if (kind !== "model" || origin.text !== "provider" || !reader.is(".") || reader.peek().kind !== "name") return
-  reader.report({ start: origin.start, end: reader.peek().end }, "A provider is named here without `provider.`", `Write \`from ${reader.textOf(reader.peek())}\`.`)
+  reader.report(
+    { start: origin.start, end: reader.peek().end },
+    "A provider is named here without `provider.`",
+    `Write \`from ${reader.textOf(reader.peek())}\`.`,
+  )
   reader.take()
   reader.take()
 }
@@ -205,7 +209,9 @@ function parseImport(start: Start, importKind: ImportKind): Declaration | undefi
     if (written === undefined) return undefined
   }
   if (reader.acceptWord("from") === undefined) {
-    reader.expected(`\`from mcp.server.${importKind}.remote_name\` after \`${importKind} ${written?.text ?? ""}\``.replace(" `", "`"))
+    reader.expected(
+      `\`from mcp.server.${importKind}.remote_name\` after \`${importKind} ${written?.text ?? ""}\``.replace(" `", "`"),
+    )
     return undefined
   }
   const source = parseRemotePath(reader)
@@ -253,7 +259,10 @@ function parseRemotePath(reader: TokenReader): RemotePath | undefined {
 function parseRemoteName(reader: TokenReader): Name | undefined {
   if (reader.isPlainString(reader.token)) return reader.quotedName(reader.take())
   if (!reader.is("name") && !reader.is("number")) {
-    reader.expected("the name on the server", "Write it in quotes if it has other characters than letters, digits, `_`, `-`, `.` and `/`.")
+    reader.expected(
+      "the name on the server",
+      "Write it in quotes if it has other characters than letters, digits, `_`, `-`, `.` and `/`.",
+    )
     return undefined
   }
   const joins = (token: Token) =>
@@ -305,7 +314,8 @@ const importKinds = ["tool", "resource", "prompt"] as const
 function parseBatchItem(reader: TokenReader): BatchItem | undefined {
   const importKind = importKinds.find((kind) => reader.isWord(kind))
   const next = reader.peek()
-  if (importKind === undefined || !(next.kind === "name" || next.kind === "string" || next.kind === "number")) return undefined
+  if (importKind === undefined || !(next.kind === "name" || next.kind === "string" || next.kind === "number"))
+    return undefined
   const doc = docBefore(reader)
   const keyword = reader.take()
   const remote = parseRemoteName(reader)
@@ -355,7 +365,11 @@ function parsePattern(reader: TokenReader): Pattern | undefined {
     reader.expected("a variable, or `{ field, field }`, after `for`")
     return undefined
   }
-  const body = reader.block(() => parsePatternField(reader), (indented) => startsDeclaration(reader, indented), "a field name")
+  const body = reader.block(
+    () => parsePatternField(reader),
+    (indented) => startsDeclaration(reader, indented),
+    "a field name",
+  )
   if (body === undefined) return undefined
   return { kind: "fields", body, start: body.start, end: body.end }
 }

@@ -81,7 +81,9 @@ export function dedentBlock(raws: readonly string[]): string[] {
   return pieces.map((piece, index) => {
     const lines = piece.split("\n")
     return lines
-      .map((line, number) => (number === 0 && !(index === 0 && startsLine) ? line : withoutIndentation(line, indentation)))
+      .map((line, number) =>
+        number === 0 && !(index === 0 && startsLine) ? line : withoutIndentation(line, indentation),
+      )
       .join("\n")
   })
 }

@@ -27,6 +27,8 @@ export class TokenReader {
   readonly #lines: LineMap
   #index = 0
   #depth = 0
+  /** Square and round brackets open around the reader: a block inside one ends where that does. */
+  #brackets = 0
   #lastReport = -1
   /** A block that was closed by a brace further left than its own line: most likely the one that lacks its brace. */
   #suspect: Token | undefined
@@ -139,7 +141,8 @@ export class TokenReader {
       this.report(this.previous, `Expected ${what}, but the file ends here`, hint)
       return
     }
-    this.report(token, `Expected ${what}, found ${this.describe(token)}`, hint)
+    const end = token.kind === "middle" || token.kind === "tail" ? token.start + 2 : token.end
+    this.report({ start: token.start, end }, `Expected ${what}, found ${this.describe(token)}`, hint)
   }
 
   describe(token: Token): string {
@@ -179,13 +182,26 @@ export class TokenReader {
   /** Runs a production one level deeper; at the limit it reports, skips what is there and gives up. */
   nested<T>(parse: () => T): T | undefined {
     if (this.#depth >= maxNesting) {
-      this.report(this.token, `This is nested more than ${maxNesting} levels deep`, "Split it, with a schema or a `dynamic` value.")
+      this.report(
+        this.token,
+        `This is nested more than ${maxNesting} levels deep`,
+        "Split it, with a schema or a `dynamic` value.",
+      )
       this.skipBalanced()
       return undefined
     }
     this.#depth++
     const result = parse()
     this.#depth--
+    return result
+  }
+
+  /** The same between two square or round brackets; the opening one is taken. */
+  bracketed<T>(parse: () => T): T {
+    this.take()
+    this.#brackets++
+    const result = parse()
+    this.#brackets--
     return result
   }
 
@@ -260,6 +276,10 @@ export class TokenReader {
     for (;;) {
       const token = this.token
       if (this.#leaving) return undefined
+      if ((token.kind === "]" || token.kind === ")") && this.#brackets > 0) {
+        this.#reportUnclosed(open)
+        return undefined
+      }
       if (token.kind === "}") return this.#closed(open)
       if (token.kind === "end" || token.kind === "tail" || token.kind === "middle" || startsOutside(itemsIndented)) {
         this.#unclosed(open)
@@ -301,9 +321,13 @@ export class TokenReader {
   }
 
   #unclosed(open: Token): void {
+    this.#reportUnclosed(open)
+    this.#leaving = true
+  }
+
+  #reportUnclosed(open: Token): void {
     const culprit = this.#suspect !== undefined && this.#suspect.start > open.start ? this.#suspect : open
     if (!this.token.unclosed) this.report(culprit, "This `{` is not closed", "Add `}` where the block ends.")
-    this.#leaving = true
   }
 
   /** Past the end of what was not closed (at the top of the file, or of a string): reporting starts anew. */

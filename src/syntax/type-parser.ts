@@ -131,6 +131,8 @@ function parseTypeHere(reader: TokenReader): TypeNode {
       if (body !== undefined) return { kind: "object-type", body, start: body.start, end: body.end }
       break
     }
+    default:
+      break
   }
   reader.expected("a type", typeHint(reader, first))
   if (first.kind === "number" || first.kind === "string" || first.kind === "head") reader.skipBalanced()
@@ -168,7 +170,11 @@ function parseNamedType(reader: TokenReader, first: Token): TypeNode {
       ? { kind: "type-name", name: segments[0], ...reader.spanFrom(first) }
       : { kind: "type-path", segments, ...reader.spanFrom(first) }
   if (reader.is("[") && reader.adjacent(reader.previous, reader.token)) {
-    reader.report({ start: first.start, end: reader.token.end + 1 }, "An array type is written before its element", "Write `[string]`, not `string[]`.")
+    reader.report(
+      { start: first.start, end: reader.token.end + 1 },
+      "An array type is written before its element",
+      "Write `[string]`, not `string[]`.",
+    )
     reader.skipBalanced()
   }
   return type
@@ -180,7 +186,9 @@ function parsePathSegment(reader: TokenReader): Name | undefined {
 }
 
 function startsType(token: Token): boolean {
-  return token.kind === "name" || token.kind === "string" || token.kind === "[" || token.kind === "(" || token.kind === "{"
+  return (
+    token.kind === "name" || token.kind === "string" || token.kind === "[" || token.kind === "(" || token.kind === "{"
+  )
 }
 
 /** Enum = "enum" "{" (name ","?)* "}" */
@@ -223,7 +231,11 @@ function parseCase(reader: TokenReader): VariantCase | undefined {
   if (colon !== undefined) reader.report(colon, `A case has no \`:\``, `Write \`${name.text} { … }\`.`)
   const body = parseTypeFields(reader)
   if (body === undefined) {
-    reader.report(name, `Expected \`{\` after the case name \`${name.text}\``, `Write \`${name.text} { }\` for a case without fields.`)
+    reader.report(
+      name,
+      `Expected \`{\` after the case name \`${name.text}\``,
+      `Write \`${name.text} { }\` for a case without fields.`,
+    )
     if (!reader.token.afterBreak) reader.skipToNextItem()
     return undefined
   }
@@ -232,9 +244,8 @@ function parseCase(reader: TokenReader): VariantCase | undefined {
 
 /** ArrayType = "[" type (";" count)? "]" */
 function parseArrayType(reader: TokenReader, first: Token): TypeNode {
-  reader.take()
-  const element = parseType(reader)
   let length: NumberNode | undefined
+  const element = reader.bracketed(() => parseType(reader))
   if (reader.accept(";") !== undefined) {
     const count = reader.accept("number")
     if (count === undefined) reader.expected("the number of elements after `;`")
@@ -252,14 +263,15 @@ export function numberNode(reader: TokenReader, token: Token): NumberNode {
 
 /** Tuple = "(" type ("," type)* ","? ")"; one type in parentheses without a comma is just grouped. */
 function parseTuple(reader: TokenReader, first: Token): TypeNode {
-  reader.take()
   const elements: TypeNode[] = []
   let comma = false
-  while (startsType(reader.token) || reader.is("|")) {
-    elements.push(parseType(reader))
-    if (reader.accept(",") === undefined) break
-    comma = true
-  }
+  reader.bracketed(() => {
+    while (startsType(reader.token) || reader.is("|")) {
+      elements.push(parseType(reader))
+      if (reader.accept(",") === undefined) break
+      comma = true
+    }
+  })
   if (elements.length === 0) reader.expected("a type after `(`")
   closeBracket(reader, ")", "`,` or `)` after a type of the tuple")
   const only = elements[0]

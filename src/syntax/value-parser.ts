@@ -23,7 +23,15 @@ import type {
   UseEntry,
   ValueField,
 } from "./tree.ts"
-import { closeBracket, numberNode, parseColon, parseKey, parseType, parseTypeFields, valueIsAbsent } from "./type-parser.ts"
+import {
+  closeBracket,
+  numberNode,
+  parseColon,
+  parseKey,
+  parseType,
+  parseTypeFields,
+  valueIsAbsent,
+} from "./type-parser.ts"
 
 // Expressions and the property blocks that they contain (and that contain them).
 
@@ -85,11 +93,12 @@ function parseBase(reader: TokenReader): Name | Expression {
       break
     }
     case "(": {
-      reader.take()
-      const expression = parseExpression(reader)
+      const expression = reader.bracketed(() => parseExpression(reader))
       closeBracket(reader, ")", "`)`")
       return { kind: "group", expression, ...reader.spanFrom(first) }
     }
+    default:
+      break
   }
   reader.expected("a value")
   return missing(reader)
@@ -188,7 +197,7 @@ function parsePluck(reader: TokenReader, first: Token, optional: boolean): Chain
 }
 
 function parseIndex(reader: TokenReader, first: Token, optional: boolean): ChainStep {
-  const open = reader.take()
+  reader.take()
   const number = reader.accept("number")
   const index = number === undefined ? undefined : numberNode(reader, number)
   if (index === undefined) reader.expected("the number of an element after `[`")
@@ -197,26 +206,30 @@ function parseIndex(reader: TokenReader, first: Token, optional: boolean): Chain
   }
   if (reader.accept("]") === undefined) {
     if (index !== undefined) closeBracket(reader, "]", "`]`")
-    else while (reader.token !== open && !reader.token.afterBreak && !endsIndex(reader.token)) reader.skipBalanced()
+    else while (!reader.token.afterBreak && !endsIndex(reader.token)) reader.skipBalanced()
     reader.accept("]")
   }
   return { kind: "index", index, optional, ...reader.spanFrom(first) }
 }
 
 function endsIndex(token: Token): boolean {
-  return token.kind === "]" || token.kind === "}" || token.kind === "tail" || token.kind === "middle" || token.kind === "end"
+  return (
+    token.kind === "]" || token.kind === "}" || token.kind === "tail" || token.kind === "middle" || token.kind === "end"
+  )
 }
 
 /** Array = "[" (expression ("," expression)* ","?)? "]" */
 function parseArray(reader: TokenReader): Expression {
-  const first = reader.take()
+  const first = reader.token
   const items: Expression[] = []
-  while (!reader.is("]") && !endsIndex(reader.token)) {
-    const item = parseExpression(reader)
-    if (item.kind === "missing-expression") break
-    items.push(item)
-    if (reader.accept(",") === undefined) break
-  }
+  reader.bracketed(() => {
+    while (!endsIndex(reader.token)) {
+      const item = parseExpression(reader)
+      if (item.kind === "missing-expression") break
+      items.push(item)
+      if (reader.accept(",") === undefined) break
+    }
+  })
   closeList(reader, "an element of the array")
   return { kind: "array", items, ...reader.spanFrom(first) }
 }
@@ -368,7 +381,10 @@ function outside(reader: TokenReader): (itemsIndented: boolean) => boolean {
 }
 
 /** ValueFields = "{" (key ":" expression ","?)* "}" */
-export function parseValueFields(reader: TokenReader, keys: "plain" | "headers" = "plain"): Block<ValueField> | undefined {
+export function parseValueFields(
+  reader: TokenReader,
+  keys: "plain" | "headers" = "plain",
+): Block<ValueField> | undefined {
   return reader.block(() => parseValueField(reader, keys), outside(reader), "a field name")
 }
 
@@ -452,6 +468,8 @@ function parsePropertyValue(
     case "context":
       if (reader.is("name")) return parseContext(reader)
       break
+    default:
+      break
   }
   const expression = parseExpression(reader)
   return expression.kind === "missing-expression" ? { kind: "missing" } : { kind: "expression", expression }
@@ -485,15 +503,17 @@ function parseBlockValue(reader: TokenReader, form: PropertyForm, colon: Token |
 
 /** Uses = "[" (reference block? ("," …)*)? ","? "]" */
 function parseUses(reader: TokenReader): PropertyValue {
-  const open = reader.take()
+  const open = reader.token
   const entries: UseEntry[] = []
-  while (reader.is("name")) {
-    const first = reader.token
-    const reference = parseReference(reader)
-    const block = parseProperties(reader, "use")
-    entries.push({ kind: "use-entry", reference, block, ...reader.spanFrom(first) })
-    if (reader.accept(",") === undefined) break
-  }
+  reader.bracketed(() => {
+    while (reader.is("name")) {
+      const first = reader.token
+      const reference = parseReference(reader)
+      const block = parseProperties(reader, "use")
+      entries.push({ kind: "use-entry", reference, block, ...reader.spanFrom(first) })
+      if (reader.accept(",") === undefined) break
+    }
+  })
   const close = closeList(reader, "an entry of `uses`")
   return { kind: "uses", open, close, entries }
 }
