@@ -295,13 +295,15 @@ export interface Lease {
   readonly fence: number
 }
 
+/** Another process took the run over, or it has ended: whoever holds this lease is to drop the run without a word. */
 export class LeaseLost extends Error {
   constructor(run_id: string) {
-    super(`Another process took over run ${run_id}`)
+    super(`The lease of run ${run_id} is lost: another process took it over, or it has ended`)
     this.name = "LeaseLost"
   }
 }
 
+/** The store cannot do it now (a full disk, a broken connection). The message is a sentence for the operator. */
 export class StoreFailure extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, { cause })
@@ -311,38 +313,53 @@ export class StoreFailure extends Error {
 
 export type RunLookup =
   | { readonly found: "run"; readonly run: RunRow }
-  | { readonly found: "expired" }
+  /** Deleted by retention. */
+  | { readonly found: "expired"; readonly caller: string }
   | { readonly found: "nothing" }
 
+/**
+ * Every method that returns a promise may reject with a `StoreFailure`: then nothing of what it asked for has been
+ * acknowledged to anyone, and it may work again later. What a resolved promise said is durable.
+ */
 export interface RunStore {
+  /** Idempotent by `run.idempotency`, among the runs of one caller that retention has left. */
   create(run: NewRun, owner: string, lease_ms: number): Promise<CreateOutcome>
   lookup(run_id: string): Promise<RunLookup>
-  /** `secrets` is empty once the run has ended. */
+  /** `secrets` is empty once the run has ended. Rejects with a `StoreFailure` for a run that does not exist. */
   request(run_id: string): Promise<RunRequest>
 
   /**
-   * Appends events whose ids go on from the log's last, all or none; resolves when they are durable; rejects with
-   * `LeaseLost`. A terminal event ends the run: it deletes the secrets and frees the lease.
+   * Appends events whose ids go on from the log's last, all or none; resolves when they are durable. Rejects with
+   * `LeaseLost`, or with a `StoreFailure` (also when the ids do not go on from the log's last). Calls need not wait for
+   * each other: they are applied in the order in which they were made, and one that follows a failed one fails too. A
+   * terminal event is the last of its run: it deletes the secrets and frees the lease.
    */
   append(lease: Lease, events: readonly LogEvent[]): Promise<void>
-  /** Events with an id over `after`, at most `limit`. `kept` is there only when asked for. */
+  /**
+   * Events with an id over `after`, at most `limit`, and fewer where they are large: an empty page, not a short one,
+   * says that there are no more. `kept` is there only when asked for.
+   */
   read(run_id: string, after: number, limit: number, kept?: "kept"): Promise<LogEvent[]>
   /**
-   * Every event after `after`, first stored, then live, until the terminal one or the abort. Backpressure: nothing is
-   * buffered for a reader that does not ask.
+   * Every event after `after`, first stored, then live, each once and in order, until the terminal one or the abort,
+   * neither of which throws. Ends at once for a run that does not exist, or has ended by then. Backpressure: nothing is
+   * buffered for a reader that does not ask. Followers of one run may be given the same objects.
    */
   follow(run_id: string, after: number, signal: AbortSignal): AsyncIterable<LogEvent>
 
-  /** Takes over unfinished runs whose lease has run out, at most `limit`. */
+  /** Takes over unfinished runs whose lease has run out (or whose owner is known to be dead), at most `limit`. */
   claim(owner: string, limit: number, lease_ms: number): Promise<Lease[]>
   /** False: lost. */
   renew(lease: Lease, lease_ms: number): Promise<boolean>
-  /** Gives an unfinished run back at once, for others to claim. */
+  /** Gives an unfinished run back at once, for others to claim; harmless when it is lost already. */
   release(lease: Lease): Promise<void>
 
   /** Remembers that the run is to stop; `false` when it has ended or does not exist. Repeats are harmless. */
   requestCancel(run_id: string): Promise<boolean>
-  /** Calls back once when a cancel is (or already was) requested. The result stops listening. */
+  /**
+   * Calls back once, never before it has returned, when a cancel is (or already was) requested, by whatever process. The
+   * result stops listening.
+   */
   onCancel(run_id: string, listener: () => void): () => void
 
   cacheGet(caller: string, cache_key: string, hash: string): Promise<JsonValue | undefined>
@@ -350,7 +367,13 @@ export interface RunStore {
   /** How many live entries were dropped. */
   cachePurge(caller: string, cache_key: string): Promise<number>
 
-  /** Deletes ended runs that ended before `ended_before`, and dead cache entries; a tombstone of each run stays. */
+  /**
+   * Deletes runs that ended before `ended_before`, and dead cache entries; says how many runs. A tombstone of each
+   * stays for a good while.
+   */
   sweep(ended_before: number): Promise<number>
+  /** Readiness: rejects with a `StoreFailure` when the store can not be written to now. */
+  probe(): Promise<void>
+  /** Waits for what is under way; followers end. The leases that it still holds are free for others to claim. */
   close(): Promise<void>
 }
