@@ -32,6 +32,11 @@ export function equivalent(a: Type, b: Type, types: TypeTable): boolean {
   return isAssignable(a, b, types) && isAssignable(b, a, types)
 }
 
+/** Whether the two are one type without looking behind names: `schema.a` is the same as `schema.a` alone. */
+export function sameAsWritten(a: Type, b: Type): boolean {
+  return new Comparison({}, "named").same(a, b)
+}
+
 /** Whether a value of the type may be null. That of `any` may be too, but nobody knows: false. */
 export function nullable(type: Type, types: TypeTable): boolean {
   const resolved = resolve(type, types)

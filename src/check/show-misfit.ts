@@ -1,0 +1,57 @@
+import { cutText } from "../base/cut-text.ts"
+import { showString, showType } from "./show-type.ts"
+import type { Type } from "./types.ts"
+
+const mostListed = 8
+
+/** What a value should have been: `string or null`, `one of "low", "high"`. */
+export function showExpected(type: Type): string {
+  if (type.kind === "enum") return oneOf(type.values)
+  if (type.kind === "literal") return showValue(type.value)
+  if (type.kind === "any") return "a JSON value"
+  if (type.kind !== "union") return showType(type)
+  const strings = type.members.flatMap((member) => {
+    return member.kind === "literal" ? [member.value] : member.kind === "enum" ? member.values : []
+  })
+  const others = type.members.filter(({ kind }) => kind !== "literal" && kind !== "enum" && kind !== "null")
+  const texts = [...(strings.length > 0 ? [oneOf(strings)] : []), ...others.map((member) => showType(member, 40))]
+  if (type.members.some(({ kind }) => kind === "null")) texts.push("null")
+  const last = texts.pop() ?? ""
+  return texts.length === 0 ? last : `${shorten(texts)} or ${last}`
+}
+
+function oneOf(values: readonly string[]): string {
+  const shown = values.map(showValue)
+  return shown.length === 1 ? (shown[0] ?? "") : `one of ${shorten(shown)}`
+}
+
+function showValue(value: string): string {
+  return showString(cutText(value, 40))
+}
+
+/** A list for a sentence: the first few, and how many more there are. */
+export function shorten(items: readonly string[]): string {
+  if (items.length <= mostListed) return items.join(", ")
+  return `${items.slice(0, mostListed).join(", ")} and ${items.length - mostListed} more`
+}
+
+/** What a value is, in a few words; never the whole of a long one, and only its sort when values are not to be shown. */
+export function showFound(value: unknown, shown: boolean): string {
+  if (value === null) return "null"
+  if (Array.isArray(value)) return `array of ${value.length}`
+  switch (typeof value) {
+    case "string": {
+      if (!shown) return "string"
+      const text = JSON.stringify(cutText(value, 40))
+      return value.length > 40 ? `string ${text} of ${value.length} characters` : `string ${text}`
+    }
+    case "number":
+      if (Number.isNaN(value)) return "no number"
+      if (!Number.isFinite(value)) return "a number too large to hold"
+      return shown ? `number ${value}` : "number"
+    case "boolean":
+      return shown ? `boolean ${value}` : "boolean"
+    default:
+      return typeof value
+  }
+}

@@ -1,0 +1,161 @@
+import { caseRecord, resolve } from "./relations.ts"
+import type { RecordType, Type, TypeTable, UnionType } from "./types.ts"
+
+/** Values nested deeper than this fit nothing: those who handle them, here and later, recurse. */
+export const deepestValue = 500
+
+/**
+ * One look at one value: yes or no, without saying why. A value that fits is JSON throughout, even where the type is
+ * open: finite numbers, no key `__proto__` (which would not survive being copied), bounded depth.
+ */
+export class Fitting {
+  readonly #types: TypeTable
+  /**
+   * What is known of objects that may be of several members of a union. Without it each level of a nested value would be
+   * looked at once for every member, and the next level once for each of those looks.
+   */
+  #known: Map<object, Map<Type, boolean>> | undefined
+
+  constructor(types: TypeTable) {
+    this.#types = types
+  }
+
+  fits(value: unknown, type: Type, depth: number): boolean {
+    switch (type.kind) {
+      case "string":
+        return typeof value === "string"
+      case "record":
+        return isObject(value) && this.#fitsRecord(value, type, depth)
+      case "array": {
+        if (!Array.isArray(value) || depth > deepestValue) return false
+        if (type.length !== undefined && value.length !== type.length) return false
+        for (let at = 0; at < value.length; at++) if (!this.fits(value[at], type.element, depth + 1)) return false
+        return true
+      }
+      case "union":
+        return this.#fitsUnion(value, type, depth)
+      case "ref":
+        return this.fits(value, resolve(type, this.#types), depth)
+      case "boolean":
+        return typeof value === "boolean"
+      case "null":
+        return value === null
+      case "number":
+        return Number.isFinite(value)
+      case "integer":
+        return Number.isSafeInteger(value)
+      case "literal":
+        return value === type.value
+      case "enum":
+        return typeof value === "string" && type.values.includes(value)
+      case "variant": {
+        if (!isObject(value) || !Object.hasOwn(value, type.tag)) return false
+        const tag = value[type.tag]
+        const record = typeof tag === "string" ? caseRecord(type, tag) : undefined
+        return record !== undefined && this.#fitsRecord(value, record, depth)
+      }
+      case "tuple": {
+        const { elements } = type
+        if (!Array.isArray(value) || value.length !== elements.length || depth > deepestValue) return false
+        for (const [at, element] of elements.entries()) if (!this.fits(value[at], element, depth + 1)) return false
+        return true
+      }
+      case "object":
+        return isObject(value) && isJson(value, depth)
+      case "any":
+      case "asset":
+      case "error":
+        return isJson(value, depth)
+    }
+  }
+
+  #fitsRecord(value: JsonLikeObject, type: RecordType, depth: number): boolean {
+    if (depth > deepestValue) return false
+    const { fields } = type
+    for (const { name, type: fieldType } of fields) {
+      if (!Object.hasOwn(value, name) || name === "__proto__") return false
+      if (!this.fits(value[name], fieldType, depth + 1)) return false
+    }
+    // All fields are there, so any other key makes one too many.
+    return Object.keys(value).length === fields.length
+  }
+
+  #fitsUnion(value: unknown, type: UnionType, depth: number): boolean {
+    const { members } = type
+    if (typeof value !== "object" || value === null || this.#candidates(value, type) < 2) {
+      // Not `some`: its frames would count double on the stack.
+      for (const member of members) if (this.fits(value, member, depth)) return true
+      return false
+    }
+    this.#known ??= new Map()
+    let answers = this.#known.get(value)
+    if (answers === undefined) this.#known.set(value, (answers = new Map()))
+    for (const member of members) {
+      const resolved = resolve(member, this.#types)
+      let answer = answers.get(resolved)
+      if (answer === undefined) answers.set(resolved, (answer = this.fits(value, resolved, depth)))
+      if (answer) return true
+    }
+    return false
+  }
+
+  /** How many members a look at the outside of an object or array does not rule out. */
+  #candidates(value: object, type: UnionType): number {
+    let count = 0
+    for (const member of type.members) if (mayBe(value, resolve(member, this.#types))) count++
+    return count
+  }
+}
+
+export type JsonLikeObject = Readonly<Record<string, unknown>>
+
+export function isObject(value: unknown): value is JsonLikeObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+}
+
+/** Whether an object or array is of the right sort for a (resolved) type, whatever it contains. */
+export function mayBe(value: object, type: Type): boolean {
+  switch (type.kind) {
+    case "array":
+    case "tuple":
+      return Array.isArray(value)
+    case "record":
+    case "variant":
+    case "object":
+      return !Array.isArray(value)
+    case "any":
+    case "asset":
+    case "error":
+    case "union":
+      return true
+    default:
+      return false
+  }
+}
+
+/** Whether the value is JSON that can be handled safely, whatever its type. */
+export function isJson(value: unknown, depth: number): boolean {
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+      return true
+    case "number":
+      return Number.isFinite(value)
+    case "object": {
+      if (value === null) return true
+      if (depth > deepestValue) return false
+      if (Array.isArray(value)) {
+        for (let at = 0; at < value.length; at++) if (!isJson(value[at], depth + 1)) return false
+        return true
+      }
+      return isObject(value) && isJsonObject(value, depth)
+    }
+    default:
+      return false
+  }
+}
+
+function isJsonObject(value: JsonLikeObject, depth: number): boolean {
+  for (const key of Object.keys(value)) if (key === "__proto__" || !isJson(value[key], depth + 1)) return false
+  return true
+}
