@@ -1,0 +1,619 @@
+import assert from "node:assert/strict"
+import { createServer } from "node:net"
+import type { AddressInfo, Socket } from "node:net"
+import { after, test } from "node:test"
+import type { TestContext } from "node:test"
+import type { TestServer } from "../../../test/support/http-server.ts"
+import { startServer, within } from "../../../test/support/http-server.ts"
+import type { Egress, EgressRequest } from "../../run/egress-port.ts"
+import { EgressFailure } from "../../run/egress-port.ts"
+import { RunFailure } from "../../run/ports.ts"
+import type { EgressOptions } from "./egress.ts"
+import { createEgress } from "./egress.ts"
+
+const never = new AbortController().signal
+
+/** An egress whose names all resolve to the loopback address, unless the test has its own resolver. */
+function open(t: TestContext, options: Partial<EgressOptions> = {}): Egress {
+  const egress = createEgress({
+    policy: { kind: "private" },
+    resolve: () => Promise.resolve([{ address: "127.0.0.1", family: 4 }]),
+    ...options,
+  })
+  t.after(() => egress.close())
+  return egress
+}
+
+async function serve(t: TestContext, ...args: Parameters<typeof startServer>): Promise<TestServer> {
+  const server = await startServer(...args)
+  t.after(() => server.close())
+  return server
+}
+
+function post(url: string, more: Partial<EgressRequest> = {}): EgressRequest {
+  return { url, method: "POST", headers: {}, body: "{}", signal: never, ...more }
+}
+
+function get(url: string, more: Partial<EgressRequest> = {}): EgressRequest {
+  return { url, method: "GET", headers: {}, body: null, signal: never, ...more }
+}
+
+function reasonOf(promise: Promise<unknown>): Promise<string> {
+  return promise.then(
+    () => "no failure",
+    (error: unknown) => (error instanceof EgressFailure ? error.reason : `another error: ${String(error)}`),
+  )
+}
+
+async function blockedBy(promise: Promise<unknown>): Promise<string> {
+  const error = await promise.then(
+    () => null,
+    (reason: unknown) => reason,
+  )
+  assert.ok(error instanceof RunFailure, `not refused: ${String(error)}`)
+  assert.equal(error.error.kind, "blocked_destination")
+  return error.error.message
+}
+
+test("sends a request and reads the answer", async (t) => {
+  const server = await serve(t, (request, response) => {
+    response.setHeader("X-Echo", request.headers["x-one"] ?? "")
+    response.end(`got ${request.body} ü`)
+  })
+  const egress = open(t)
+  const response = await egress.request(
+    post(`${server.origin}/a?b=c`, {
+      headers: { "X-One": "1", Host: "other.test", "Content-Length": "99" },
+      body: "ö",
+    }),
+  )
+  assert.equal(response.status, 200)
+  assert.equal(response.headers["x-echo"], "1")
+  assert.equal(await response.text(), "got ö ü")
+  assert.equal(server.received[0]?.url, "/a?b=c")
+  assert.equal(server.received[0]?.headers["user-agent"], "wireworks")
+  assert.equal(server.received[0]?.headers.host, `127.0.0.1:${server.port}`)
+})
+
+test("connections are kept alive and used again, also after a body read in chunks", async (t) => {
+  const server = await serve(t, (_, response) => response.end("x".repeat(100_000)))
+  const egress = open(t)
+  for (let round = 0; round < 4; round++) {
+    const response = await egress.request(get(server.origin))
+    let bytes = 0
+    if (round % 2 === 0) bytes = (await response.text()).length
+    else for await (const chunk of response.body) bytes += chunk.length
+    assert.equal(bytes, 100_000)
+  }
+  assert.equal(server.connections(), 1)
+})
+
+test("no more connections to an origin than allowed; the others wait in order, and can be aborted while they wait", async (t) => {
+  const held: (() => void)[] = []
+  let arrived: (() => void) | null = null
+  const server = await serve(t, (request, response) => {
+    held.push(() => response.end(request.url))
+    arrived?.()
+  })
+  const nthArrival = (n: number): Promise<void> =>
+    within(
+      2000,
+      `request ${n}`,
+      new Promise((resolve) => {
+        arrived = () => (held.length >= n ? resolve() : undefined)
+        arrived()
+      }),
+    )
+  const egress = open(t, { max_connections: 2 })
+  const ask = (path: string, signal = never): Promise<string> =>
+    egress.request(get(`${server.origin}/${path}`, { signal })).then((response) => response.text())
+  const [a, b] = [ask("a"), ask("b")]
+  await nthArrival(2)
+  const abort = new AbortController()
+  const waiting = ask("c", abort.signal)
+  const d = ask("d")
+  abort.abort(new Error("no longer wanted"))
+  await assert.rejects(within(100, "the waiting call's end", waiting), /no longer wanted/)
+  assert.equal(server.received.length, 2)
+  held[0]?.()
+  held[1]?.()
+  assert.deepEqual(await Promise.all([a, b]), ["/a", "/b"])
+  await nthArrival(3)
+  held[2]?.()
+  assert.equal(await d, "/d")
+  assert.equal(server.connections(), 2)
+})
+
+test("a call that waits for a connection gets one when another call fails", async (t) => {
+  const server = await serve(t, (request, response, raw) => {
+    if (request.url === "/cut") raw.socket.destroy()
+    else response.end("fine")
+  })
+  const egress = open(t, { max_connections: 1 })
+  const cut = egress.request(get(`${server.origin}/cut`))
+  const fine = egress.request(get(`${server.origin}/fine`)).then((response) => response.text())
+  assert.equal(await reasonOf(cut), "connection")
+  assert.equal(await within(1000, "the second call", fine), "fine")
+})
+
+// ------------------------------------------------------------------------------------------------------- destinations
+
+test("every address of a name is judged, and one that is refused refuses the name", async (t) => {
+  const server = await serve(t, (_, response) => response.end())
+  const egress = open(t, {
+    policy: { kind: "private" },
+    resolve: () =>
+      Promise.resolve([
+        { address: "127.0.0.1", family: 4 },
+        { address: "169.254.169.254", family: 4 },
+      ]),
+  })
+  assert.match(await blockedBy(egress.request(get(`http://two.test:${server.port}/`))), /two\.test resolves to a cloud/)
+  assert.equal(server.connections(), 0)
+})
+
+test("the socket goes to the address that was judged: the name is resolved once a connection, whatever it says later", async (t) => {
+  const server = await serve(t, (_, response) => response.end("hello"))
+  const asked: string[] = []
+  const egress = open(t, {
+    resolve: (host) => {
+      asked.push(host)
+      return Promise.resolve([{ address: asked.length === 1 ? "127.0.0.1" : "169.254.169.254", family: 4 }])
+    },
+  })
+  const first = await egress.request(get(`http://rebind.test:${server.port}/`, { headers: {} }))
+  assert.equal(await first.text(), "hello")
+  assert.equal(server.received[0]?.headers.host, `rebind.test:${server.port}`)
+  // On the kept connection: nothing is resolved again.
+  assert.equal(await (await egress.request(get(`http://rebind.test:${server.port}/`))).text(), "hello")
+  assert.deepEqual(asked, ["rebind.test"])
+  // A new connection is judged anew.
+  const other = createEgress({
+    policy: { kind: "private" },
+    resolve: () => Promise.resolve([{ address: "169.254.169.254", family: 4 }]),
+  })
+  t.after(() => other.close())
+  await blockedBy(other.request(get(`http://rebind.test:${server.port}/`)))
+})
+
+test("of several judged addresses the first that answers is taken", async (t) => {
+  const server = await serve(t, (_, response) => response.end("second"))
+  const egress = open(t, {
+    resolve: () =>
+      Promise.resolve([
+        { address: "127.0.0.2", family: 4 },
+        { address: "127.0.0.1", family: 4 },
+      ]),
+  })
+  const response = await egress.request(get(`http://many.test:${server.port}/`))
+  assert.equal(await response.text(), "second")
+})
+
+test("public refuses loopback however it is written, before a socket is opened", async (t) => {
+  const server = await serve(t, (_, response) => response.end())
+  const egress = open(t, { policy: { kind: "public" } })
+  for (const host of [
+    "127.0.0.1",
+    "2130706433",
+    "0x7f.1",
+    "[::ffff:127.0.0.1]",
+    "localhost",
+    "localhost.",
+    "name.test",
+  ]) {
+    assert.match(await blockedBy(egress.request(get(`http://${host}:${server.port}/`))), /WIRE_EGRESS=private/, host)
+  }
+  assert.equal(server.connections(), 0)
+})
+
+test("a list of hosts is a list of names, not of what they resolve to", async (t) => {
+  const server = await serve(t, (_, response) => response.end("in"))
+  const egress = open(t, { policy: { kind: "hosts", hosts: [{ host: "listed.test", below: false, port: null }] } })
+  assert.equal(await (await egress.request(get(`http://LISTED.test.:${server.port}/`))).text(), "in")
+  await blockedBy(egress.request(get(`http://127.0.0.1:${server.port}/`)))
+})
+
+test("only http and https, no credentials in the URL, no nonsense", async (t) => {
+  const egress = open(t)
+  for (const url of [
+    "file:///etc/passwd",
+    "ftp://example.com/",
+    "http://user:pw@example.com/",
+    "nonsense",
+    "http://",
+    "data:,x",
+  ]) {
+    await blockedBy(egress.request(get(url)))
+  }
+})
+
+test("a name that does not resolve, and a port where nobody listens", async (t) => {
+  const egress = open(t, {
+    resolve: (host) =>
+      host === "gone.test"
+        ? Promise.reject(Object.assign(new Error("no"), { code: "ENOTFOUND" }))
+        : Promise.resolve([{ address: "127.0.0.1", family: 4 }]),
+  })
+  assert.equal(await reasonOf(egress.request(get("http://gone.test/"))), "connection")
+  const closed = await startServer(() => {})
+  await closed.close()
+  assert.equal(await reasonOf(egress.request(get(`http://closed.test:${closed.port}/`))), "connection")
+  const none = open(t, { resolve: () => Promise.resolve([]) })
+  assert.equal(await reasonOf(none.request(get("http://empty.test/"))), "connection")
+})
+
+// ------------------------------------------------------------------------------------------------------------ redirects
+
+test("a GET follows three redirects, not four", async (t) => {
+  const server = await serve(t, (request, response) => {
+    const left = Number(request.url.slice(1))
+    if (left === 0) response.end("there")
+    else response.writeHead(302, { location: `/${left - 1}` }).end("moved")
+  })
+  const egress = open(t)
+  const response = await egress.request(get(`${server.origin}/3`))
+  assert.equal(await response.text(), "there")
+  assert.equal(response.url, `${server.origin}/0`)
+  assert.equal(await reasonOf(egress.request(get(`${server.origin}/4`))), "too_many_redirects")
+})
+
+for (const [status, followed] of [
+  [301, false],
+  [302, false],
+  [303, false],
+  [307, true],
+  [308, true],
+] as const) {
+  test(`a POST ${followed ? "follows" : "does not follow"} ${status}`, async (t) => {
+    const server = await serve(t, (request, response) => {
+      if (request.url === "/from") response.writeHead(status, { location: "/to" }).end()
+      else response.end(`${request.method} ${request.body}`)
+    })
+    const response = await open(t).request(post(`${server.origin}/from`, { body: "again" }))
+    assert.equal(response.status, followed ? 200 : status)
+    assert.equal(await response.text(), followed ? "POST again" : "")
+  })
+}
+
+test("credentials stay with their origin; within it they go along", async (t) => {
+  const other = await serve(t, (_, response) => response.end("other"))
+  const server = await serve(t, (request, response) => {
+    if (request.url === "/same") response.writeHead(308, { location: "/away" }).end()
+    else response.writeHead(307, { location: `http://other.test:${other.port}/in?x=1` }).end()
+  })
+  const headers = {
+    authorization: "Bearer sk-secret",
+    "X-Api-Key": "secret",
+    cookie: "a=b",
+    "content-type": "application/json",
+  }
+  const response = await open(t).request(post(`${server.origin}/same`, { headers, body: '{"a":1}' }))
+  assert.equal(await response.text(), "other")
+  assert.equal(server.received[1]?.headers.authorization, "Bearer sk-secret")
+  const seen = other.received[0]
+  assert.equal(seen?.body, '{"a":1}')
+  assert.equal(seen.headers["content-type"], "application/json")
+  assert.equal(JSON.stringify(seen.headers).includes("secret"), false)
+  assert.equal(seen.headers.cookie, undefined)
+})
+
+test("each redirect is judged: to an address, to a name that resolves to one, to another scheme", async (t) => {
+  let location = ""
+  const server = await serve(t, (_, response) => response.writeHead(307, { location }).end())
+  const egress = open(t, {
+    resolve: (host) =>
+      Promise.resolve([{ address: host === "meta.test" ? "169.254.169.254" : "127.0.0.1", family: 4 }]),
+  })
+  for (location of [
+    "http://169.254.169.254/latest",
+    "http://2852039166/",
+    "//meta.test/",
+    "file:///etc/passwd",
+    "http://u:p@127.0.0.1/",
+  ]) {
+    await blockedBy(egress.request(post(`${server.origin}/`)))
+  }
+})
+
+test("under a list of hosts a redirect does not leave the list", async (t) => {
+  const server = await serve(t, (_, response) => response.writeHead(307, { location: "http://other.test/" }).end())
+  const egress = open(t, { policy: { kind: "hosts", hosts: [{ host: "listed.test", below: false, port: null }] } })
+  assert.match(await blockedBy(egress.request(post(`http://listed.test:${server.port}/`))), /other\.test/)
+})
+
+// ---------------------------------------------------------------------------------------------------- limits and aborts
+
+test("first byte, silence and total time have limits of their own", async (t) => {
+  const server = await serve(t, (request, response) => {
+    if (request.url === "/late") return
+    response.writeHead(200)
+    response.write("first")
+    if (request.url === "/drip") {
+      const drip = setInterval(() => response.write("."), 20)
+      response.on("close", () => clearInterval(drip))
+    }
+  })
+  const egress = open(t)
+  const read = async (path: string, limits: EgressRequest["limits"] & object): Promise<string> =>
+    within(
+      2000,
+      path,
+      reasonOf(egress.request(get(`${server.origin}${path}`, { limits })).then((response) => response.text())),
+    )
+  assert.equal(await read("/late", { first_byte_ms: 60 }), "first_byte_timeout")
+  assert.equal(await read("/silent", { silence_ms: 60 }), "silence_timeout")
+  assert.equal(await read("/drip", { silence_ms: 500, total_ms: 100 }), "total_timeout")
+  assert.equal(await read("/late", { total_ms: 60 }), "total_timeout")
+  assert.equal(await read("/drip", { max_bytes: 20 }), "too_large")
+})
+
+test("the time for a connection includes the name's resolution and the TLS handshake", async (t) => {
+  const slow = open(t, { connect_ms: 60, resolve: () => new Promise(() => {}) })
+  assert.equal(await within(1000, "slow DNS", reasonOf(slow.request(get("http://slow.test/")))), "connect_timeout")
+
+  const mute = createServer(() => {})
+  await new Promise<void>((resolve) => mute.listen(0, "127.0.0.1", resolve))
+  t.after(() => mute.close())
+  const egress = open(t, { connect_ms: 60 })
+  const { port } = mute.address() as AddressInfo
+  assert.equal(
+    await within(1000, "TLS", reasonOf(egress.request(get(`https://mute.test:${port}/`)))),
+    "connect_timeout",
+  )
+})
+
+test("the time for redirects counts to the whole", async (t) => {
+  const server = await serve(t, (request, response) => {
+    if (request.url === "/") response.writeHead(302, { location: "/hang" }).end()
+  })
+  const call = open(t).request(get(server.origin, { limits: { total_ms: 100 } }))
+  assert.equal(await within(1000, "the end", reasonOf(call)), "total_timeout")
+})
+
+/** A TCP server that says when its only connection is made and when it is closed. */
+async function listenRaw(
+  t: TestContext,
+  answer: string,
+): Promise<{ port: number; opened: Promise<void>; closed: Promise<number> }> {
+  let onOpened: () => void = () => {}
+  let onClosed: (at: number) => void = () => {}
+  const opened = new Promise<void>((resolve) => (onOpened = resolve))
+  const closed = new Promise<number>((resolve) => (onClosed = resolve))
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on("error", () => {})
+    socket.on("close", () => onClosed(performance.now()))
+    socket.on("data", () => {
+      if (answer !== "") socket.write(answer)
+      onOpened()
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  t.after(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return { port: (server.address() as AddressInfo).port, opened, closed }
+}
+
+for (const [stage, answer] of [
+  ["before the head", ""],
+  ["within the body", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"],
+] as const) {
+  test(`an abort ${stage} closes the socket at once, as the server sees it`, async (t) => {
+    const raw = await listenRaw(t, answer)
+    const abort = new AbortController()
+    const result = open(t)
+      .request(get(`http://127.0.0.1:${raw.port}/`, { signal: abort.signal }))
+      .then((response) => response.text())
+    const rejected = assert.rejects(result, /stop it/)
+    await raw.opened
+    if (answer !== "") await new Promise((resolve) => setImmediate(resolve))
+    const start = performance.now()
+    abort.abort(new Error("stop it"))
+    await rejected
+    const took = (await within(1000, "the close", raw.closed)) - start
+    assert.ok(took < 100, `${took} ms`)
+  })
+}
+
+test("an abort in the TLS handshake closes the socket at once", async (t) => {
+  const raw = await listenRaw(t, "")
+  const abort = new AbortController()
+  const result = open(t).request(get(`https://127.0.0.1:${raw.port}/`, { signal: abort.signal }))
+  const rejected = assert.rejects(result, /stop it/)
+  await raw.opened
+  const start = performance.now()
+  abort.abort(new Error("stop it"))
+  await rejected
+  const took = (await within(1000, "the close", raw.closed)) - start
+  assert.ok(took < 100, `${took} ms`)
+})
+
+test("an abort while the name is resolved ends the call at once", async (t) => {
+  const abort = new AbortController()
+  const result = open(t, { resolve: () => new Promise(() => {}) }).request(
+    get("http://slow.test/", { signal: abort.signal }),
+  )
+  setImmediate(() => abort.abort(new Error("stop it")))
+  await assert.rejects(within(100, "the end", result), /stop it/)
+  await assert.rejects(open(t).request(get("http://slow.test/", { signal: abort.signal })), /stop it/)
+})
+
+test("leaving a body early, or discarding it, closes the connection", async (t) => {
+  const server = await serve(t, (_, response) => {
+    response.write("x".repeat(1000))
+  })
+  const egress = open(t)
+  const response = await egress.request(get(server.origin))
+  for await (const chunk of response.body) {
+    assert.ok(chunk.length > 0)
+    break
+  }
+  ;(await egress.request(get(server.origin))).discard()
+  assert.equal(server.connections(), 2)
+})
+
+test("a reader that does not read holds the sender back", async (t) => {
+  const total = 64 * 1024 * 1024
+  let written = 0
+  const server = await serve(t, (_, response) => {
+    const chunk = Buffer.alloc(64 * 1024, "x")
+    const push = (): void => {
+      while (written < total) {
+        written += chunk.length
+        if (!response.write(chunk)) {
+          response.once("drain", push)
+          return
+        }
+      }
+      response.end()
+    }
+    push()
+  })
+  const response = await open(t).request(get(server.origin, { limits: { max_bytes: 0 } }))
+  // No sleep: the sender has stopped when nothing more was written over many turns of the loop.
+  for (let last = -1, still = 0; still < 200; await new Promise((resolve) => setImmediate(resolve))) {
+    still = written === last ? still + 1 : 0
+    last = written
+  }
+  assert.ok(written < total / 2, `${written} bytes were taken`)
+  let bytes = 0
+  for await (const chunk of response.body) bytes += chunk.length
+  assert.equal(bytes, total)
+})
+
+test("an answer that is cut short, or is no HTTP, is a failure", async (t) => {
+  for (const answer of ["HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf", "SSH-2.0-OpenSSH_9.9\r\n"]) {
+    const server = createServer((socket) => {
+      socket.on("error", () => {})
+      socket.on("data", () => socket.end(answer))
+    })
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+    t.after(() => server.close())
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    const result = open(t)
+      .request(get(url))
+      .then((response) => response.text())
+    assert.equal(await reasonOf(result), "connection")
+  }
+})
+
+test("a server that closes idle connections costs no failed call", async (t) => {
+  const server = await serve(t, (_, response, raw) => {
+    response.end("bye")
+    response.on("finish", () => raw.socket.end())
+  })
+  const egress = open(t)
+  for (let round = 0; round < 5; round++) {
+    assert.equal(await (await egress.request(get(server.origin))).text(), "bye")
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+})
+
+test("closing the door ends what is under way", async (t) => {
+  const server = await serve(t, () => {})
+  const egress = open(t)
+  const result = reasonOf(egress.request(get(server.origin)))
+  await new Promise((resolve) => setImmediate(resolve))
+  await egress.close()
+  assert.equal(await within(1000, "the end", result), "connection")
+})
+
+// -------------------------------------------------------------------------------------------------------------- TLS
+
+test("TLS is checked against the name, though the socket goes to the judged address", async (t) => {
+  const server = await serve(
+    t,
+    (_, response, raw) => response.end(String((raw.socket as { servername?: unknown }).servername)),
+    certificate,
+  )
+  const egress = open(t, { ca: certificate.cert })
+  assert.equal(await (await egress.request(get(`https://tls.test:${server.port}/`))).text(), "tls.test")
+  assert.equal(await (await egress.request(get(`https://tls.test.:${server.port}/`))).text(), "tls.test")
+  assert.equal(await reasonOf(egress.request(get(`https://other.test:${server.port}/`))), "connection")
+  assert.equal(await reasonOf(open(t).request(get(`https://tls.test:${server.port}/`))), "connection")
+})
+
+// ------------------------------------------------------------------------------------------------------------- fetch
+
+test("fetch: method, headers, bodies, JSON, and the address after redirects", async (t) => {
+  const server = await serve(t, (request, response) => {
+    if (request.url === "/from") response.writeHead(307, { location: "/to" }).end()
+    else if (request.url === "/empty") response.writeHead(204).end()
+    else {
+      response.setHeader("content-type", "application/json")
+      response.end(
+        JSON.stringify({ method: request.method, type: request.headers["content-type"], body: request.body }),
+      )
+    }
+  })
+  const egress = open(t)
+  const response = await egress.fetch(new URL(`${server.origin}/from`), {
+    method: "post",
+    headers: new Headers({ "Content-Type": "application/json" }),
+    body: '{"a":1}',
+  })
+  assert.ok(response instanceof Response && response.ok)
+  assert.equal(response.url, `${server.origin}/to`)
+  assert.equal(response.headers.get("Content-Type"), "application/json")
+  assert.deepEqual(await response.json(), { method: "POST", type: "application/json", body: '{"a":1}' })
+
+  const form = await egress.fetch(server.origin, { method: "POST", body: new URLSearchParams({ a: "b c" }) })
+  assert.deepEqual(await form.json(), {
+    method: "POST",
+    type: "application/x-www-form-urlencoded;charset=UTF-8",
+    body: "a=b+c",
+  })
+  const bytes = await egress.fetch(server.origin, { method: "PUT", body: new TextEncoder().encode("bytes") })
+  assert.equal(((await bytes.json()) as { body: string }).body, "bytes")
+  assert.equal((await egress.fetch(`${server.origin}/empty`)).status, 204)
+  const manual = await egress.fetch(`${server.origin}/from`, { redirect: "manual" })
+  assert.equal(manual.status, 307)
+  await manual.body?.cancel()
+  assert.equal(await reasonOf(egress.fetch(`${server.origin}/from`, { redirect: "error" })), "too_many_redirects")
+  await assert.rejects(egress.fetch(server.origin, { method: "POST", body: new FormData() }), TypeError)
+})
+
+test("fetch: the body streams, an abort ends it, the policy holds", async (t) => {
+  const raw = await listenRaw(t, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n")
+  const abort = new AbortController()
+  const egress = open(t)
+  const response = await egress.fetch(`http://127.0.0.1:${raw.port}/`, { signal: abort.signal })
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+  assert.equal((await reader?.read())?.value, "hello")
+  const next = assert.rejects(async () => reader?.read(), /stop it/)
+  abort.abort(new Error("stop it"))
+  await next
+  await within(100, "the close", raw.closed)
+  await blockedBy(egress.fetch("http://169.254.169.254/"))
+  assert.equal(
+    await reasonOf(egress.fetch(`http://127.0.0.1:${raw.port}/`, {}, { max_bytes: 3 }).then((r) => r.text())),
+    "too_large",
+  )
+})
+
+after(() => {
+  assert.equal(process.getActiveResourcesInfo().filter((name) => name === "Timeout").length, 0)
+})
+
+/** For tls.test, self-signed, of no use anywhere else. */
+const certificate = {
+  key: `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgaZ1MsBmUzEOjy2S3
+lOCxA0R+sdCnHRXMLbsGjb+aoC2hRANCAAQhmFK6ei6oZ2nmbRawx0Tp9y7Yn8dl
+XPP3jxZ7oOXtm7y2VtwawXz/QSEEgafM7wohupAAlevrYfBZtSe6+amJ
+-----END PRIVATE KEY-----`,
+  cert: `-----BEGIN CERTIFICATE-----
+MIIBkjCCATigAwIBAgIUBHLaDoYnObkAu7GjEiYh3uA8DgswCgYIKoZIzj0EAwIw
+EzERMA8GA1UEAwwIdGxzLnRlc3QwIBcNMjYxMTE1MDIxMjI4WhgPMjEyNjEwMjIw
+MjEyMjhaMBMxETAPBgNVBAMMCHRscy50ZXN0MFkwEwYHKoZIzj0CAQYIKoZIzj0D
+AQcDQgAEIZhSunouqGdp5m0WsMdE6fcu2J/HZVzz948We6Dl7Zu8tlbcGsF8/0Eh
+BIGnzO8KIbqQAJXr62HwWbUnuvmpiaNoMGYwHQYDVR0OBBYEFJo2K1dFWYJhV+DD
+P39OkzIUAb+LMB8GA1UdIwQYMBaAFJo2K1dFWYJhV+DDP39OkzIUAb+LMA8GA1Ud
+EwEB/wQFMAMBAf8wEwYDVR0RBAwwCoIIdGxzLnRlc3QwCgYIKoZIzj0EAwIDSAAw
+RQIge7SNxyQewdJNNtrn/w5h+Ed7gNlEAvD79BOIXH3eq5gCIQDP5c6E8lRvyvUx
+Fk7NnhWkNZthJKWtLI0dSOfETWum1g==
+-----END CERTIFICATE-----`,
+}

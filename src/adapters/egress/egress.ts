@@ -1,0 +1,174 @@
+import { lookup as systemLookup } from "node:dns/promises"
+import type { LookupAddress } from "node:dns"
+import type { LookupFunction } from "node:net"
+import { callbackify } from "node:util"
+import type { Egress, EgressLimits, EgressRequest, EgressResponse } from "../../run/egress-port.ts"
+import { EgressFailure } from "../../run/egress-port.ts"
+import { Call } from "./call.ts"
+import { ConnectionPool } from "./connection-pool.ts"
+import type { ExchangeRequest } from "./exchange.ts"
+import { exchange } from "./exchange.ts"
+import type { Redirects } from "./fetch.ts"
+import { toFetch } from "./fetch.ts"
+import type { Destination, EgressPolicy } from "./policy.ts"
+import { bareHost, blocked, judgeAddress, judgeDestination } from "./policy.ts"
+
+/** All addresses of a name, in the order in which they are to be tried. */
+export type Resolve = (host: string) => Promise<readonly { readonly address: string; readonly family: number }[]>
+
+export interface EgressOptions {
+  readonly policy: EgressPolicy
+  readonly resolve?: Resolve
+  readonly connect_ms?: number
+  readonly max_connections?: number
+  /** For calls that do not set their own. */
+  readonly limits?: Partial<EgressLimits>
+  readonly user_agent?: string
+  /** PEM certificates to trust beside the system's. */
+  readonly ca?: string
+}
+
+const maxRedirects = 3
+
+const defaultLimits: EgressLimits = {
+  first_byte_ms: 300_000,
+  silence_ms: 120_000,
+  total_ms: 600_000,
+  max_bytes: 32 * 1024 * 1024,
+}
+
+/** These frame the message: they are the connection's, not the caller's. */
+const framing = new Set([
+  "host",
+  "content-length",
+  "transfer-encoding",
+  "connection",
+  "keep-alive",
+  "upgrade",
+  "expect",
+  "te",
+  "trailer",
+])
+
+/** What goes along to another origin. Any other header could be a credential. */
+const harmless = new Set(["accept", "accept-language", "content-type", "user-agent"])
+
+export function createEgress(options: EgressOptions): Egress {
+  const { policy } = options
+  const resolve = options.resolve ?? resolveBySystem
+  const limits = { ...defaultLimits, ...options.limits }
+  const pool = new ConnectionPool({
+    connect_ms: options.connect_ms ?? 10_000,
+    max_connections: options.max_connections ?? 256,
+    lookup: (origin) => judgingLookup(policy, destinationOf(new URL(origin)), resolve),
+    ...(options.ca === undefined ? {} : { ca: options.ca }),
+  })
+
+  async function request(asked: EgressRequest, redirect: Redirects): Promise<EgressResponse> {
+    const given = { ...limits, ...asked.limits }
+    const call = new Call(asked.signal, given.total_ms)
+    try {
+      let url = parseUrl(asked.url)
+      let headers = sendable(asked.headers, options.user_agent ?? "wireworks")
+      let { method, body } = asked
+      for (let redirects = 0; ; redirects++) {
+        const refusal = judgeDestination(policy, destinationOf(url))
+        if (refusal !== null) throw refusal
+        const sent = { url, method, headers, body, limits: given, leaves: redirecting(redirect, method) }
+        const response = await exchange(await pool.acquire(url.origin, call), sent, call)
+        if (!sent.leaves(response.status, response.headers)) return response
+        if (redirect === "error" || redirects === maxRedirects) {
+          const most = redirect === "error" ? 0 : maxRedirects
+          throw new EgressFailure("too_many_redirects", `${url.host} redirects more than ${most} times`)
+        }
+        const next = parseUrl(response.headers["location"] ?? "", url)
+        if (next.origin !== url.origin) headers = pickHarmless(headers)
+        if (response.status === 303) {
+          method = method === "HEAD" ? "HEAD" : "GET"
+          body = null
+        }
+        url = next
+      }
+    } catch (error) {
+      call.end()
+      throw error
+    }
+  }
+
+  return {
+    request: (asked) => request(asked, "follow"),
+    fetch: toFetch(request),
+    close: () => {
+      pool.destroy()
+      return Promise.resolve()
+    },
+  }
+}
+
+async function resolveBySystem(host: string): Promise<readonly LookupAddress[]> {
+  return systemLookup(host, { all: true, order: "verbatim" })
+}
+
+/**
+ * Node connects a socket to what its lookup returned and asks no second time: every address is judged here, between the
+ * name and the socket, and one that is refused refuses them all.
+ */
+function judgingLookup(policy: EgressPolicy, destination: Destination, resolve: Resolve): LookupFunction {
+  const judged = callbackify(async (): Promise<LookupAddress[]> => {
+    const addresses = await resolve(destination.host)
+    for (const { address } of addresses) {
+      const refusal = judgeAddress(policy, destination, address)
+      if (refusal !== null) throw refusal
+    }
+    return [...addresses]
+  })
+  return (_, options, callback) =>
+    judged((error, addresses) => {
+      const [first] = addresses ?? []
+      if (error !== null) callback(error, [])
+      else if (first === undefined) callback(Object.assign(new Error("No address"), { code: "ENOTFOUND" }), [])
+      else if (options.all === true) callback(null, addresses)
+      else callback(null, first.address, first.family)
+    })
+}
+
+function parseUrl(text: string, base?: URL): URL {
+  const url = URL.parse(text, base?.href)
+  if (url === null) throw blocked("The endpoint is not a URL.", null)
+  if (url.protocol !== "http:" && url.protocol !== "https:") {
+    throw blocked(`Only http and https URLs can be called, not ${url.protocol}`, null)
+  }
+  if (url.username !== "" || url.password !== "") {
+    throw blocked(
+      "A URL with a user name or password in it is not called: credentials belong into api_key or headers.",
+      null,
+    )
+  }
+  if (url.hostname.endsWith(".")) url.hostname = url.hostname.slice(0, -1)
+  return url
+}
+
+function destinationOf(url: URL): Destination {
+  const port = url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port)
+  return { host: bareHost(url), port }
+}
+
+/** Whether a response sends the call elsewhere. A body is sent again only where the method must stay. */
+function redirecting(redirect: Redirects, method: string): ExchangeRequest["leaves"] {
+  const safe = method === "GET" || method === "HEAD"
+  const followed = redirect === "manual" ? [] : safe ? [301, 302, 303, 307, 308] : [307, 308]
+  return (status, headers) => followed.includes(status) && headers["location"] !== undefined
+}
+
+function sendable(headers: Readonly<Record<string, string>>, user_agent: string): Record<string, string> {
+  const result: Record<string, string> = { "user-agent": user_agent }
+  for (const [name, value] of Object.entries(headers)) {
+    const lower = name.toLowerCase()
+    if (!framing.has(lower)) result[lower] = value
+  }
+  return result
+}
+
+function pickHarmless(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => harmless.has(name)))
+}
