@@ -1,0 +1,85 @@
+import type { Dirent } from "node:fs"
+import { globSync, readdirSync, statSync } from "node:fs"
+import { join, normalize, resolve } from "node:path"
+import { errorCode, whyUnreadable } from "./file-errors.ts"
+
+export interface FoundSources {
+  /** In the order of the arguments, each file once. */
+  readonly files: readonly string[]
+  /** Arguments that led to nothing: a sentence each. */
+  readonly misses: readonly string[]
+  /** Folders that could not be read, and why: a clause. */
+  readonly unreadable: readonly { readonly folder: string; readonly problem: string }[]
+}
+
+/**
+ * What a user means by a list of paths: a file is itself, whatever its name; a folder is every `.wire` file under it; a
+ * pattern that is no path is every file and folder that it matches. Hidden folders and node_modules are left out unless
+ * they are named, links to folders are not followed.
+ */
+export function findSources(paths: readonly string[]): FoundSources {
+  const files = new Map<string, string>()
+  const misses: string[] = []
+  const unreadable: { folder: string; problem: string }[] = []
+
+  const add = (path: string): void => {
+    const key = resolve(path)
+    if (!files.has(key)) files.set(key, path)
+  }
+  const walk = (folder: string): void => {
+    let entries: Dirent[]
+    try {
+      entries = readdirSync(folder, { withFileTypes: true })
+    } catch (error) {
+      unreadable.push({ folder, problem: whyUnreadable(error) })
+      return
+    }
+    entries.sort((a, b) => (a.name < b.name ? -1 : 1))
+    for (const entry of entries) {
+      const path = join(folder, entry.name)
+      if (entry.isDirectory()) {
+        if (!entry.name.startsWith(".") && entry.name !== "node_modules") walk(path)
+      } else if (entry.name.endsWith(".wire") && isFile(entry, path)) {
+        add(path)
+      }
+    }
+  }
+  const addFolder = (folder: string): void => {
+    const before = files.size + unreadable.length
+    walk(folder)
+    if (files.size + unreadable.length === before) misses.push(`${folder}: no .wire files in this folder`)
+  }
+
+  for (const path of paths) {
+    const kind = kindOf(path)
+    if (kind === "folder") addFolder(normalize(path))
+    else if (kind === "file") add(path)
+    else {
+      const matches = /[*?[{]/.test(path) ? globSync(path, { exclude: isNodeModules }).toSorted() : []
+      if (matches.length === 0) misses.push(`${path}: no such file or folder`)
+      for (const match of matches) {
+        if (kindOf(match) === "folder") walk(match)
+        else add(match)
+      }
+    }
+  }
+  return { files: [...files.values()], misses, unreadable }
+}
+
+function kindOf(path: string): "file" | "folder" | "nothing" {
+  try {
+    return statSync(path).isDirectory() ? "folder" : "file"
+  } catch (error) {
+    // Something is there that cannot be looked at: reading it will say why.
+    return ["ENOENT", "ENOTDIR", "ENAMETOOLONG"].includes(errorCode(error)) ? "nothing" : "file"
+  }
+}
+
+/** Also for a link to a file, and for a broken link, so that reading it reports the problem. */
+function isFile(entry: Dirent, path: string): boolean {
+  return entry.isFile() || (entry.isSymbolicLink() && kindOf(path) !== "folder")
+}
+
+function isNodeModules(path: string): boolean {
+  return path.split(/[\\/]/).includes("node_modules")
+}

@@ -1,0 +1,32 @@
+/**
+ * Text from a file as a terminal may show it: control characters (which could move the cursor or recolour the screen) and
+ * those that turn the direction of writing are replaced one for one, so that columns stay. Tabs become one blank each.
+ */
+export function visibleText(text: string): string {
+  return text.toWellFormed().replaceAll(/[\p{Cc}\p{Bidi_Control}\u2028\u2029\ufeff]/gu, (character) => {
+    const code = character.charCodeAt(0)
+    if (character === "\t") return " "
+    // The pictures of control characters: ␀ to ␟ and ␡.
+    if (code < 0x20) return String.fromCharCode(0x2400 + code)
+    return code === 0x7f ? "\u2421" : "\ufffd"
+  })
+}
+
+/** How many cells a terminal gives a text: two for East Asian wide characters and emoji, none for marks that combine. */
+export function cellWidth(text: string): number {
+  let width = 0
+  for (const { segment } of graphemes.segment(text)) width += isWide(segment) ? 2 : isMark(segment) ? 0 : 1
+  return width
+}
+
+const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" })
+
+function isWide(grapheme: string): boolean {
+  return /\p{Emoji_Presentation}|\ufe0f|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u.test(
+    grapheme,
+  )
+}
+
+function isMark(grapheme: string): boolean {
+  return /^[\p{Mn}\p{Me}\u200b-\u200d]+$/u.test(grapheme)
+}

@@ -1,0 +1,213 @@
+import assert from "node:assert/strict"
+import { Buffer } from "node:buffer"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { chmodSync, mkdirSync, symlinkSync } from "node:fs"
+import { join } from "node:path"
+import { describe, test } from "node:test"
+import { folderWith, runWire } from "./run-wire.ts"
+
+const good = `input {
+    name: string
+}
+
+output {
+    name: input.name
+}
+`
+const bad = `input {
+    name: string
+    age integer
+}
+
+output {
+    name: input.name
+}
+`
+
+describe("wire check", () => {
+  test("a good file", async () => {
+    const cwd = folderWith({ "good.wire": good })
+    assert.deepEqual(await runWire(["check", "good.wire"], { cwd }), {
+      code: 0,
+      out: "Checked 1 file: no problems.\n",
+      err: "",
+    })
+  })
+
+  test("a bad file: place, underline, code, count, exit code", async () => {
+    const cwd = folderWith({ "bad.wire": bad })
+    const { code, out, err } = await runWire(["check", "bad.wire"], { cwd })
+    assert.equal(code, 1)
+    assert.equal(err, "")
+    assert.deepEqual(out.split("\n"), [
+      "bad.wire:3:9: error: Expected `:` after the field name `age`, found `integer` [syntax-error]",
+      "  3 |     age integer",
+      "    |         ^^^^^^^",
+      "",
+      "Checked 1 file: 1 error.",
+      "",
+    ])
+  })
+
+  test("folders, patterns and files, each file once, hidden folders and node_modules left out", async () => {
+    const cwd = folderWith({
+      "a.wire": good,
+      "flows/b.wire": bad,
+      "flows/deep/c.wire": good,
+      "flows/notes.txt": "not a workflow",
+      "flows/.hidden/d.wire": bad,
+      "flows/node_modules/e.wire": bad,
+      "named.txt": bad,
+    })
+    mkdirSync(join(cwd, "flows", "loop"))
+    symlinkSync("..", join(cwd, "flows", "loop", "up"))
+    const { out, code } = await runWire(["check", "flows", "*.wire", "./flows/b.wire", "named.txt", "--json"], { cwd })
+    assert.equal(code, 1)
+    const { files, valid, errors } = JSON.parse(out) as { files: { file: string }[]; valid: boolean; errors: number }
+    assert.deepEqual(
+      files.map(({ file }) => file),
+      [join("flows", "b.wire"), join("flows", "deep", "c.wire"), "a.wire", "named.txt"],
+    )
+    assert.equal(valid, false)
+    assert.equal(errors, 2)
+  })
+
+  test("--json has the issues in the service's shape", async () => {
+    const cwd = folderWith({ "bad.wire": bad, "good.wire": good })
+    const { out, err, code } = await runWire(["check", "--json", "bad.wire", "good.wire"], { cwd })
+    assert.equal(code, 1)
+    assert.equal(err, "")
+    assert.deepEqual(JSON.parse(out), {
+      valid: false,
+      errors: 1,
+      warnings: 0,
+      files: [
+        {
+          file: "bad.wire",
+          valid: false,
+          issues: [
+            {
+              code: "syntax-error",
+              severity: "error",
+              path: "input",
+              message: "Expected `:` after the field name `age`, found `integer`",
+              range: { start: { line: 3, column: 9, offset: 33 }, end: { line: 3, column: 16, offset: 40 } },
+            },
+          ],
+        },
+        { file: "good.wire", valid: true, issues: [] },
+      ],
+      misses: [],
+    })
+  })
+
+  test("files that cannot be read get a line each, and the others are checked", async () => {
+    const cwd = folderWith({
+      "a-latin1.wire": Buffer.from("// caf\xe9\n", "latin1"),
+      "b-large.wire": Buffer.alloc(1024 * 1024 + 1, "/"),
+      "c-good.wire": good,
+    })
+    symlinkSync("nowhere", join(cwd, "d-broken.wire"))
+    const { code, out } = await runWire(["check", "."], { cwd })
+    assert.equal(code, 1)
+    assert.deepEqual(out.split("\n"), [
+      "a-latin1.wire: error: is not UTF-8: bad byte 0xe9 in line 1",
+      "",
+      "b-large.wire: error: is too large: a workflow has at most 1 MiB",
+      "",
+      "d-broken.wire: error: cannot be read (no such file)",
+      "",
+      "Checked 1 file: 3 files not read.",
+      "",
+    ])
+  })
+
+  test("without permission", { skip: process.getuid?.() === 0 && "root may read everything" }, async () => {
+    const cwd = folderWith({ "locked.wire": good, "closed/a.wire": good })
+    chmodSync(join(cwd, "locked.wire"), 0o000)
+    chmodSync(join(cwd, "closed"), 0o000)
+    const { code, out } = await runWire(["check", "."], { cwd })
+    chmodSync(join(cwd, "closed"), 0o700)
+    assert.equal(code, 1)
+    assert.match(out, /^closed: error: cannot be read \(no permission\)$/m)
+    assert.match(out, /^locked\.wire: error: cannot be read \(no permission\)$/m)
+  })
+
+  test("an argument that leads to nothing is a mistake of the command line, and the rest is checked", async () => {
+    const cwd = folderWith({ "good.wire": good, "empty/readme.txt": "" })
+    const { code, out, err } = await runWire(["check", "gone.wire", "*.nope", "empty", "good.wire"], { cwd })
+    assert.equal(code, 2)
+    assert.equal(out, "Checked 1 file: no problems.\n")
+    assert.deepEqual(err.split("\n"), [
+      "gone.wire: no such file or folder",
+      "*.nope: no such file or folder",
+      "empty: no .wire files in this folder",
+      "",
+    ])
+  })
+
+  test("--stdin", async () => {
+    const { code, out } = await runWire(["check", "--stdin"], { input: bad })
+    assert.equal(code, 1)
+    assert.match(out, /^<stdin>:3:9: error: /)
+    const large = await runWire(["check", "--stdin"], { input: "/".repeat(2_000_000) })
+    assert.equal(large.code, 1)
+    assert.match(large.out, /^<stdin>: error: is too large/)
+  })
+
+  test("colour where it is wanted", async () => {
+    const cwd = folderWith({ "bad.wire": bad })
+    const plain = await runWire(["check", "bad.wire"], { cwd })
+    const coloured = await runWire(["check", "bad.wire"], { cwd, env: { FORCE_COLOR: "1" } })
+    const refused = await runWire(["check", "bad.wire"], { cwd, env: { NO_COLOR: "1" } })
+    assert.ok(!plain.out.includes("\u001b"))
+    assert.ok(coloured.out.includes("\u001b[31m"))
+    assert.equal(refused.out, plain.out)
+  })
+
+  test("a reader who stops early is no error", async () => {
+    const cwd = folderWith(Object.fromEntries(Array.from({ length: 400 }, (_, at) => [`${at}.wire`, bad.repeat(20)])))
+    const entry = join(import.meta.dirname, "..", "..", "src", "cli", "wire.ts")
+    const child = spawn(process.execPath, [entry, "check", "."], { cwd, stdio: ["ignore", "pipe", "pipe"] })
+    let err = ""
+    child.stderr.on("data", (chunk) => (err += String(chunk)))
+    await once(child.stdout, "data")
+    child.stdout.destroy()
+    const [code] = (await once(child, "close")) as [number | null]
+    assert.equal(err, "")
+    assert.equal(code, 1)
+  })
+})
+
+describe("the command line", () => {
+  test("help of the whole and of a command, with examples", async () => {
+    const whole = await runWire(["--help"])
+    assert.equal(whole.code, 0)
+    assert.match(whole.out, /check \[options\] \[file\.\.\.\]/)
+    const check = await runWire(["check", "--help"])
+    assert.equal(check.code, 0)
+    assert.match(check.out, /Examples:\n {2}wire check flow\.wire/)
+  })
+
+  test("the version is the package's", async () => {
+    const { version } = (await import("../../package.json", { with: { type: "json" } })).default
+    assert.deepEqual(await runWire(["--version"]), { code: 0, out: `${version}\n`, err: "" })
+  })
+
+  test("mistakes have a hint and exit code 2", async () => {
+    const mistakes: [string[], RegExp][] = [
+      [[], /Usage: wire/],
+      [["chek"], /unknown command 'chek'\n\(Did you mean check\?\)/],
+      [["check"], /missing required argument 'file'/],
+      [["check", "--stdin", "x"], /give files or --stdin, not both/],
+      [["check", "--jsno", "x"], /unknown option '--jsno'\n\(Did you mean --json\?\)/],
+    ]
+    for (const [args, message] of mistakes) {
+      const { code, out, err } = await runWire(args)
+      assert.equal(code, 2, args.join(" "))
+      assert.equal(out, "")
+      assert.match(err, message)
+    }
+  })
+})
