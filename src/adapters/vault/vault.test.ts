@@ -1,0 +1,103 @@
+import assert from "node:assert/strict"
+import { randomBytes } from "node:crypto"
+import { describe, test } from "node:test"
+import fc from "fast-check"
+import { StoreFailure } from "../../run/ports.ts"
+import { createVault } from "./vault.ts"
+
+const vault = createVault(randomBytes(32))
+const nonceOf = (sealed: Uint8Array, at: number) => Buffer.from(sealed.subarray(at, at + 12)).toString("hex")
+
+describe("vault", () => {
+  test("what a data key seals, it opens, and nobody else does", () => {
+    const { key, wrapped } = vault.newKey("run a")
+    const sealed = key.seal("events 3", "canary")
+    assert.equal(key.open("events 3", sealed), "canary")
+    assert.equal(vault.openKey("run a", wrapped).open("events 3", sealed), "canary")
+    assert.equal(Buffer.from(sealed).includes("canary"), false)
+
+    assert.throws(() => key.open("events 4", sealed), StoreFailure)
+    assert.throws(() => vault.newKey("run a").key.open("events 3", sealed), StoreFailure)
+    assert.throws(() => vault.openKey("run b", wrapped), StoreFailure)
+    assert.throws(() => createVault(randomBytes(32)).openKey("run a", wrapped), StoreFailure)
+  })
+
+  test("any changed, missing or added byte is noticed", () => {
+    const { key, wrapped } = vault.newKey("run a")
+    const cases: [Uint8Array, (bytes: Uint8Array) => unknown][] = [
+      [key.seal("request", "some text"), (bytes) => key.open("request", bytes)],
+      [wrapped, (bytes) => vault.openKey("run a", bytes)],
+      [vault.seal("cache", "some text"), (bytes) => vault.open("cache", bytes)],
+    ]
+    for (const [sealed, open] of cases) {
+      open(sealed)
+      for (let at = 0; at < sealed.length; at++) {
+        const changed = Uint8Array.from(sealed)
+        changed[at] = (changed[at] ?? 0) ^ 1
+        assert.throws(() => open(changed), StoreFailure, `byte ${at}`)
+        assert.throws(() => open(sealed.subarray(0, at)), StoreFailure, `cut at ${at}`)
+      }
+      assert.throws(() => open(Buffer.concat([sealed, Buffer.of(0)])), StoreFailure)
+    }
+  })
+
+  test("any text comes back, save that a lone surrogate has no UTF-8", () => {
+    const { key } = vault.newKey("run a")
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (text) => {
+        assert.equal(key.open("x", key.seal("x", text)), text.toWellFormed())
+        assert.equal(vault.open("x", vault.seal("x", text)), text.toWellFormed())
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  test("no nonce comes twice under one key, also when the key is loaded many times", () => {
+    const { wrapped } = vault.newKey("run a")
+    const seen = new Set<string>()
+    for (let load = 0; load < 50; load++) {
+      const key = vault.openKey("run a", wrapped)
+      for (let n = 0; n < 100; n++) seen.add(nonceOf(key.seal("x", "same"), 1))
+    }
+    assert.equal(seen.size, 5_000)
+    const sealed = new Set(Array.from({ length: 1_000 }, () => Buffer.from(vault.seal("x", "same")).toString("hex")))
+    assert.equal(sealed.size, 1_000)
+  })
+
+  test("digests are keyed, and keep purposes and parts apart", () => {
+    const hex = (...args: Parameters<typeof vault.digest>) => Buffer.from(vault.digest(...args)).toString("hex")
+    assert.equal(hex("cache", ["a", "bc"]), hex("cache", ["a", "bc"]))
+    const others = [
+      hex("cache", ["a", "bc"]),
+      hex("cache", ["ab", "c"]),
+      hex("cache", ["abc"]),
+      hex("idempotency", ["a", "bc"]),
+      Buffer.from(createVault(randomBytes(32)).digest("cache", ["a", "bc"])).toString("hex"),
+    ]
+    assert.equal(new Set(others).size, others.length)
+  })
+
+  test("the mark belongs to the master key", () => {
+    const master = randomBytes(32)
+    assert.deepEqual(createVault(master).mark, createVault(master).mark)
+    assert.notDeepEqual(createVault(master).mark, vault.mark)
+    assert.equal(Buffer.from(createVault(master).mark).includes(master.subarray(0, 8)), false)
+  })
+
+  test("what an earlier release sealed can be opened", () => {
+    const old = createVault(Buffer.alloc(32, 7))
+    const wrapped = Buffer.from(
+      "0123fda78d615993f4c6a6d25c91ec24e21facddeddf2d2ff6ab0b63e7d15cbec366d91511778b9155f081c2315e8b46a948917b4f90c7aa3b1cf64ed18960efb7e3de3ee6472145fe89bc68e1",
+      "hex",
+    )
+    const sealed = Buffer.from(
+      "01e045f0a5c2540da800000000550e49febc8d4fde71486f306b66ec8d935a0758fe40dc451f7ff4bab2db570da61e8dbe",
+      "hex",
+    )
+    assert.equal(old.openKey("run a", wrapped).open("events 1", sealed), "written by version 1")
+    assert.equal(
+      Buffer.from(old.digest("cache", ["a"])).toString("hex"),
+      "3ad0b367872f549dc7642f23b316467ccfd98f45744062d5f68d46f83d6bb5cb",
+    )
+  })
+})
