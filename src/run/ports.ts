@@ -337,7 +337,7 @@ export interface RunStore {
   append(lease: Lease, events: readonly LogEvent[]): Promise<void>
   /**
    * Events with an id over `after`, at most `limit`, and fewer where they are large: an empty page, not a short one,
-   * says that there are no more. `kept` is there only when asked for.
+   * says that there are no more. `kept` is there only when asked for, and may be gone once the run has ended.
    */
   read(run_id: string, after: number, limit: number, kept?: "kept"): Promise<LogEvent[]>
   /**

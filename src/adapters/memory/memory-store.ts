@@ -1,0 +1,292 @@
+import type { Bell } from "../../base/bell.ts"
+import type { JsonValue } from "../../base/json-value.ts"
+import { checkAppend, notNext } from "../../run/check-append.ts"
+import { isTerminal, type LogEvent } from "../../run/events.ts"
+import { followLog } from "../../run/follow-log.ts"
+import {
+  LeaseLost,
+  StoreFailure,
+  type Clock,
+  type CreateOutcome,
+  type Lease,
+  type NewRun,
+  type RunLookup,
+  type RunRequest,
+  type RunStore,
+} from "../../run/ports.ts"
+
+/** How many events a follower is handed at a time. */
+const pageEvents = 100
+const tombstoneMs = 30 * 24 * 3_600_000
+const maxTombstones = 100_000
+
+interface StoredRun {
+  readonly caller: string
+  readonly created_at: number
+  readonly resumable: boolean
+  readonly idempotency: { readonly slot: string; readonly fingerprint: string } | null
+  readonly bells: Set<Bell>
+  readonly cancelListeners: Set<() => void>
+  /** What everyone may see. */
+  readonly events: LogEvent[]
+  /** `kept` of the event with that id; emptied when the run ends, for nobody will go on from it. */
+  readonly kept: Map<number, JsonValue>
+  request: RunRequest
+  finished_at: number | null
+  cancel_requested: boolean
+  fence: number
+  lease_until: number
+}
+
+interface CacheEntry {
+  /** JSON: whoever put or gets the value may change it. */
+  readonly text: string
+  readonly expires_at: number
+}
+
+/** Keeps runs in this process and nowhere else: for tests, and for `WIRE_STORE=memory`. */
+export class MemoryStore implements RunStore {
+  readonly #clock: Clock
+  readonly #runs = new Map<string, StoredRun>()
+  /** Runs that have not ended, oldest first. */
+  readonly #open = new Map<string, StoredRun>()
+  readonly #byKey = new Map<string, string>()
+  readonly #tombstones = new Map<string, { readonly caller: string; readonly until: number }>()
+  /** Caller and cache key → hash → entry. */
+  readonly #cache = new Map<string, Map<string, CacheEntry>>()
+  #closed = false
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  async create(run: NewRun, owner: string, lease_ms: number): Promise<CreateOutcome> {
+    this.#checkOpen()
+    const slot = run.idempotency === null ? null : together(run.caller, run.idempotency.key)
+    const existing = slot === null ? undefined : this.#byKey.get(slot)
+    if (existing !== undefined) {
+      const same = this.#runs.get(existing)?.idempotency?.fingerprint === run.idempotency?.fingerprint
+      return { outcome: same ? "exists" : "conflict", run_id: existing }
+    }
+    if (this.#runs.has(run.run_id)) throw new StoreFailure(`There is a run ${run.run_id} already`)
+    const stored: StoredRun = {
+      caller: run.caller,
+      created_at: run.created_at,
+      resumable: run.resumable,
+      idempotency: slot === null ? null : { slot, fingerprint: run.idempotency?.fingerprint ?? "" },
+      bells: new Set(),
+      cancelListeners: new Set(),
+      events: [],
+      kept: new Map(),
+      request: run.request,
+      finished_at: null,
+      cancel_requested: false,
+      fence: 1,
+      lease_until: this.#clock.now() + lease_ms,
+    }
+    this.#runs.set(run.run_id, stored)
+    this.#open.set(run.run_id, stored)
+    if (slot !== null) this.#byKey.set(slot, run.run_id)
+    return { outcome: "created", lease: { run_id: run.run_id, owner, fence: stored.fence } }
+  }
+
+  async lookup(run_id: string): Promise<RunLookup> {
+    this.#checkOpen()
+    const run = this.#runs.get(run_id)
+    if (run === undefined) {
+      const tombstone = this.#tombstones.get(run_id)
+      return tombstone === undefined ? { found: "nothing" } : { found: "expired", caller: tombstone.caller }
+    }
+    const { caller, created_at, finished_at, cancel_requested, resumable } = run
+    const last_event_id = run.events.length
+    return {
+      found: "run",
+      run: { run_id, caller, created_at, finished_at, last_event_id, cancel_requested, resumable },
+    }
+  }
+
+  async request(run_id: string): Promise<RunRequest> {
+    this.#checkOpen()
+    const run = this.#runs.get(run_id)
+    if (run === undefined) throw new StoreFailure(`There is no run ${run_id}`)
+    return run.request
+  }
+
+  async append(lease: Lease, events: readonly LogEvent[]): Promise<void> {
+    this.#checkOpen()
+    checkAppend(events)
+    const run = this.#held(lease)
+    if (run === undefined) throw new LeaseLost(lease.run_id)
+    const [first, last] = [events[0], events.at(-1)]
+    if (first === undefined || last === undefined) return
+    if (first.id !== run.events.length + 1) throw notNext(lease.run_id, first.id, run.events.length)
+
+    for (const event of events) run.events.push(event.kept === undefined ? event : withoutKept(event, run.kept))
+    if (isTerminal(last.type)) {
+      run.finished_at = Date.parse(last.at)
+      run.fence++
+      run.request = { ...run.request, secrets: {} }
+      run.kept.clear()
+      this.#open.delete(lease.run_id)
+    }
+    for (const bell of run.bells) bell.ring()
+  }
+
+  async read(run_id: string, after: number, limit: number, kept?: "kept"): Promise<LogEvent[]> {
+    this.#checkOpen()
+    const run = this.#runs.get(run_id)
+    const events = run?.events.slice(after, after + limit) ?? []
+    if (run === undefined || kept === undefined) return events
+    return events.map((event) => {
+      const more = run.kept.get(event.id)
+      return more === undefined ? event : { ...event, kept: more }
+    })
+  }
+
+  follow(run_id: string, after: number, signal: AbortSignal): AsyncIterable<LogEvent> {
+    const run = this.#runs.get(run_id)
+    const log = {
+      page: (last: number) => {
+        const events = run?.events.slice(last, last + pageEvents) ?? []
+        return { events, over: run === undefined || run.finished_at !== null || this.#closed }
+      },
+      watch: (bell: Bell) => {
+        run?.bells.add(bell)
+        return () => run?.bells.delete(bell)
+      },
+    }
+    return followLog(log, after, signal)
+  }
+
+  async claim(owner: string, limit: number, lease_ms: number): Promise<Lease[]> {
+    this.#checkOpen()
+    const now = this.#clock.now()
+    const leases: Lease[] = []
+    for (const [run_id, run] of this.#open) {
+      if (leases.length >= limit) break
+      if (run.lease_until > now) continue
+      run.fence++
+      run.lease_until = now + lease_ms
+      leases.push({ run_id, owner, fence: run.fence })
+    }
+    return leases
+  }
+
+  async renew(lease: Lease, lease_ms: number): Promise<boolean> {
+    this.#checkOpen()
+    const run = this.#held(lease)
+    if (run !== undefined) run.lease_until = this.#clock.now() + lease_ms
+    return run !== undefined
+  }
+
+  async release(lease: Lease): Promise<void> {
+    this.#checkOpen()
+    const run = this.#held(lease)
+    if (run === undefined) return
+    run.fence++
+    run.lease_until = 0
+  }
+
+  async requestCancel(run_id: string): Promise<boolean> {
+    this.#checkOpen()
+    const run = this.#open.get(run_id)
+    if (run === undefined) return false
+    run.cancel_requested = true
+    const listeners = [...run.cancelListeners]
+    run.cancelListeners.clear()
+    for (const listener of listeners) queueMicrotask(listener)
+    return true
+  }
+
+  onCancel(run_id: string, listener: () => void): () => void {
+    const run = this.#open.get(run_id)
+    if (run === undefined) return () => {}
+    let listening = true
+    const once = () => {
+      if (listening) listener()
+      listening = false
+    }
+    if (run.cancel_requested) queueMicrotask(once)
+    else run.cancelListeners.add(once)
+    return () => {
+      listening = false
+      run.cancelListeners.delete(once)
+    }
+  }
+
+  async cacheGet(caller: string, cache_key: string, hash: string): Promise<JsonValue | undefined> {
+    this.#checkOpen()
+    const entry = this.#cache.get(together(caller, cache_key))?.get(hash)
+    if (entry === undefined || entry.expires_at <= this.#clock.now()) return undefined
+    return JSON.parse(entry.text) as JsonValue
+  }
+
+  async cachePut(caller: string, cache_key: string, hash: string, value: JsonValue, ttl_ms: number): Promise<void> {
+    this.#checkOpen()
+    const slot = together(caller, cache_key)
+    const entries = this.#cache.get(slot) ?? new Map<string, CacheEntry>()
+    entries.set(hash, { text: JSON.stringify(value), expires_at: this.#clock.now() + ttl_ms })
+    this.#cache.set(slot, entries)
+  }
+
+  async cachePurge(caller: string, cache_key: string): Promise<number> {
+    this.#checkOpen()
+    const slot = together(caller, cache_key)
+    const now = this.#clock.now()
+    const live = [...(this.#cache.get(slot)?.values() ?? [])].filter((entry) => entry.expires_at > now)
+    this.#cache.delete(slot)
+    return live.length
+  }
+
+  async sweep(ended_before: number): Promise<number> {
+    this.#checkOpen()
+    const now = this.#clock.now()
+    let swept = 0
+    for (const [run_id, run] of this.#runs) {
+      if (run.finished_at === null || run.finished_at >= ended_before) continue
+      this.#runs.delete(run_id)
+      if (run.idempotency !== null) this.#byKey.delete(run.idempotency.slot)
+      this.#tombstones.set(run_id, { caller: run.caller, until: now + tombstoneMs })
+      swept++
+    }
+    for (const [run_id, { until }] of this.#tombstones) {
+      if (until > now && this.#tombstones.size <= maxTombstones) break
+      this.#tombstones.delete(run_id)
+    }
+    for (const [slot, entries] of this.#cache) {
+      for (const [hash, entry] of entries) if (entry.expires_at <= now) entries.delete(hash)
+      if (entries.size === 0) this.#cache.delete(slot)
+    }
+    return swept
+  }
+
+  async probe(): Promise<void> {
+    this.#checkOpen()
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    for (const run of this.#runs.values()) for (const bell of run.bells) bell.ring()
+  }
+
+  /** The run, if this lease is still the right to write to it. */
+  #held(lease: Lease): StoredRun | undefined {
+    const run = this.#open.get(lease.run_id)
+    return run?.fence === lease.fence ? run : undefined
+  }
+
+  #checkOpen(): void {
+    if (this.#closed) throw new StoreFailure("The store is closed")
+  }
+}
+
+function withoutKept(event: LogEvent, keep: Map<number, JsonValue>): LogEvent {
+  const { kept, ...shown } = event
+  if (kept !== undefined) keep.set(event.id, kept)
+  return shown
+}
+
+/** One key for two strings. */
+function together(a: string, b: string): string {
+  return JSON.stringify([a, b])
+}

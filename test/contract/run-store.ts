@@ -1,0 +1,32 @@
+import { describe, test } from "node:test"
+import { appending } from "./run-store/appending.ts"
+import { caching } from "./run-store/caching.ts"
+import { cancelling } from "./run-store/cancelling.ts"
+import { creating } from "./run-store/creating.ts"
+import { following } from "./run-store/following.ts"
+import { leasing } from "./run-store/leasing.ts"
+import type { Bench } from "./run-store/material.ts"
+import { retaining } from "./run-store/retaining.ts"
+
+/** What every `RunStore` promises. `open` makes an empty store; `close` throws it away. */
+export function runStoreContract(name: string, open: () => Promise<Bench & { close(): Promise<void> }>): void {
+  describe(`run store: ${name}`, () => {
+    const onBench = (title: string, body: (bench: Bench) => Promise<void>) => {
+      test(title, { timeout: 60_000 }, async () => {
+        const bench = await open()
+        try {
+          await body(bench)
+        } finally {
+          await bench.close()
+        }
+      })
+    }
+    creating(onBench)
+    appending(onBench)
+    following(onBench)
+    leasing(onBench)
+    cancelling(onBench)
+    caching(onBench)
+    retaining(onBench)
+  })
+}

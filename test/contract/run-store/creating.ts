@@ -1,0 +1,93 @@
+import assert from "node:assert/strict"
+import { StoreFailure } from "../../../src/run/ports.ts"
+import { aRequest, aRun, created, ended, happened, ids, leaseMs, owner, row, type OnBench } from "./material.ts"
+
+export function creating(onBench: OnBench): void {
+  onBench("a run that was created is there, with its request", async ({ store, other }) => {
+    const request = aRequest({
+      source: 'agent héllo { instruction: "\u0000 🦉" }',
+      input: { deep: [{ list: [1, 2.5, null, true, "x"] }], "": "empty key" },
+      secrets: { token: "a", other: "b" },
+      options: { cache_key: "k:1", use_cache: false, max_concurrency: 3, timeout_ms: 9, deltas: true },
+    })
+    const run = aRun({ caller: "ada", request, created_at: 1_700_000_000_123, resumable: false })
+    const outcome = await store.create(run, owner, leaseMs)
+    assert.deepEqual(outcome, { outcome: "created", lease: { run_id: run.run_id, owner, fence: 1 } })
+    assert.deepEqual(await row(other, run.run_id), {
+      run_id: run.run_id,
+      caller: "ada",
+      created_at: 1_700_000_000_123,
+      finished_at: null,
+      last_event_id: 0,
+      cancel_requested: false,
+      resumable: false,
+    })
+    assert.deepEqual(await other.request(run.run_id), request)
+    assert.deepEqual(await ids(other, run.run_id), [])
+  })
+
+  onBench("a run that never was is not there", async ({ store }) => {
+    assert.deepEqual(await store.lookup("nobody"), { found: "nothing" })
+    assert.deepEqual(await store.read("nobody", 0, 10), [])
+    await assert.rejects(store.request("nobody"), StoreFailure)
+  })
+
+  onBench("the same idempotency key gives the run that exists, in whatever state", async ({ store, other }) => {
+    const idempotency = { key: "order-1", fingerprint: "f1" }
+    const lease = await created(store, { caller: "ada", idempotency })
+    const again = () => other.create(aRun({ caller: "ada", idempotency }), "owner-2", leaseMs)
+    assert.deepEqual(await again(), { outcome: "exists", run_id: lease.run_id })
+    await store.append(lease, [happened(1), ended(2)])
+    assert.deepEqual(await again(), { outcome: "exists", run_id: lease.run_id })
+    assert.deepEqual(await ids(other, lease.run_id), [1, 2])
+  })
+
+  onBench("the same key with another fingerprint is a conflict, and makes nothing", async ({ store, other }) => {
+    const lease = await created(store, { caller: "ada", idempotency: { key: "order-1", fingerprint: "f1" } })
+    const second = aRun({ caller: "ada", idempotency: { key: "order-1", fingerprint: "f2" } })
+    assert.deepEqual(await other.create(second, owner, leaseMs), { outcome: "conflict", run_id: lease.run_id })
+    assert.deepEqual(await store.lookup(second.run_id), { found: "nothing" })
+  })
+
+  onBench("keys are the caller's own, and no key is no key", async ({ store }) => {
+    const idempotency = { key: "order-1", fingerprint: "f1" }
+    const all = [
+      await created(store, { caller: "ada", idempotency }),
+      await created(store, { caller: "bob", idempotency }),
+      await created(store, { caller: "", idempotency }),
+      // What one caller's name and key spell together is not another's.
+      await created(store, { caller: "adaorder", idempotency: { key: "-1", fingerprint: "f1" } }),
+      await created(store, { caller: "ada" }),
+      await created(store, { caller: "ada" }),
+    ]
+    assert.equal(new Set(all.map(({ run_id }) => run_id)).size, 6)
+  })
+
+  onBench("of many that come at once with one key, one is created", async ({ store, other }) => {
+    const idempotency = { key: "\u0000 ключ \ud83e\udd89", fingerprint: "f" }
+    const outcomes = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? store : other).create(aRun({ idempotency }), owner, leaseMs)),
+    )
+    const made = outcomes.filter(({ outcome }) => outcome === "created")
+    assert.equal(made.length, 1)
+    const run_ids = new Set(outcomes.map((one) => (one.outcome === "created" ? one.lease.run_id : one.run_id)))
+    assert.equal(run_ids.size, 1)
+  })
+
+  onBench("one id is one run", async ({ store, other }) => {
+    const run = aRun()
+    await store.create(run, owner, leaseMs)
+    await assert.rejects(other.create(run, owner, leaseMs), StoreFailure)
+    assert.deepEqual(await store.request(run.run_id), run.request)
+  })
+
+  onBench("the secrets of a request are gone once its run has ended", async ({ store, other }) => {
+    const request = aRequest({ secrets: { token: "s3cret-token", second: "x" } })
+    const lease = await created(store, { request })
+    await store.append(lease, [happened(1)])
+    assert.deepEqual((await other.request(lease.run_id)).secrets, request.secrets)
+    await store.append(lease, [ended(2)])
+    assert.deepEqual(await other.request(lease.run_id), { ...request, secrets: {} })
+    assert.deepEqual(await store.request(lease.run_id), { ...request, secrets: {} })
+  })
+}
