@@ -1,5 +1,5 @@
 import { caseRecord, resolve } from "./relations.ts"
-import type { RecordType, Type, TypeTable, UnionType } from "./types.ts"
+import type { EnumType, RecordType, Type, TypeTable, UnionType } from "./types.ts"
 
 /** Values nested deeper than this fit nothing: those who handle them, here and later, recurse. */
 export const deepestValue = 500
@@ -47,7 +47,7 @@ export class Fitting {
       case "literal":
         return value === type.value
       case "enum":
-        return typeof value === "string" && type.values.includes(value)
+        return typeof value === "string" && isAmong(value, type)
       case "variant": {
         if (!isObject(value) || !Object.hasOwn(value, type.tag)) return false
         const tag = value[type.tag]
@@ -105,6 +105,16 @@ export class Fitting {
     for (const member of type.members) if (mayBe(value, resolve(member, this.#types))) count++
     return count
   }
+}
+
+const setsOfEnums = new WeakMap<EnumType, ReadonlySet<string>>()
+
+/** A set pays from some twenty values on, and only when the enum is met again. */
+function isAmong(value: string, type: EnumType): boolean {
+  if (type.values.length < 20) return type.values.includes(value)
+  let set = setsOfEnums.get(type)
+  if (set === undefined) setsOfEnums.set(type, (set = new Set(type.values)))
+  return set.has(value)
 }
 
 export type JsonLikeObject = Readonly<Record<string, unknown>>
