@@ -1,0 +1,283 @@
+import assert from "node:assert/strict"
+import { after, before, test } from "node:test"
+import { createParser } from "eventsource-parser"
+import type { JsonObject, JsonValue } from "../base/json-value.ts"
+import { within } from "../../test/support/http-server.ts"
+import type { DemoServer } from "./demo-server.ts"
+import { startDemoServer } from "./demo-server.ts"
+import { createDemoModel } from "./handle-demo.ts"
+
+let server: DemoServer
+before(async () => {
+  server = await startDemoServer({ slow_first_ms: 150, slow_token_ms: 5 })
+})
+after(() => server.close())
+
+const greeting = {
+  type: "json_schema",
+  name: "reply",
+  schema: {
+    type: "object",
+    properties: { message: { type: "string" } },
+    required: ["message"],
+    additionalProperties: false,
+  },
+}
+const question = { model: "demo", input: "Greet Ada.", text: { format: greeting } }
+
+async function ask(body: unknown, path = "/responses"): Promise<Response> {
+  return fetch(server.endpoint + path, {
+    method: "POST",
+    body: typeof body === "string" ? body : JSON.stringify(body),
+    headers: { "content-type": "application/json" },
+  })
+}
+
+async function askJson(body: unknown): Promise<JsonObject> {
+  return (await (await ask(body)).json()) as JsonObject
+}
+
+function textOf(response: JsonObject): string {
+  const [item] = response["output"] as { content: { text: string }[] }[]
+  return item?.content[0]?.text ?? ""
+}
+
+async function events(body: unknown): Promise<{ event: string; data: JsonObject; at: number }[]> {
+  const response = await ask(body)
+  assert.match(response.headers.get("content-type") ?? "", /^text\/event-stream/)
+  const found: { event: string; data: JsonObject; at: number }[] = []
+  let done = false
+  const parser = createParser({
+    onEvent: ({ event, data }) => {
+      assert.ok(!done, "[DONE] is last")
+      if (data === "[DONE]") done = true
+      else found.push({ event: event ?? "", data: JSON.parse(data) as JsonObject, at: performance.now() })
+    },
+  })
+  const decoder = new TextDecoder()
+  for await (const chunk of response.body ?? []) parser.feed(decoder.decode(chunk as Uint8Array, { stream: true }))
+  assert.ok(done)
+  return found
+}
+
+test("answers the README's question, the same each time, with usage, and says that it is a demo", async () => {
+  const first = await askJson(question)
+  assert.equal(first["status"], "completed")
+  assert.equal(textOf(first), '{"message":"Hello, Ada."}')
+  assert.match(JSON.stringify(first["metadata"]), /demo/)
+  const usage = first["usage"] as Record<string, number>
+  assert.ok((usage["input_tokens"] ?? 0) > 0 && (usage["output_tokens"] ?? 0) > 0)
+  const second = await askJson(question)
+  assert.deepEqual({ ...second, created_at: 0 }, { ...first, created_at: 0 })
+  assert.match(textOf(await askJson({ model: "demo", input: "Greet Ada." })), /Hello, Ada\..*demo/)
+})
+
+test("streams the same answer as proper events", async () => {
+  const whole = await askJson(question)
+  const stream = await events({ ...question, stream: true })
+  const types = stream.map(({ event }) => event)
+  for (const { event, data } of stream) assert.equal(data["type"], event)
+  assert.deepEqual(
+    stream.map(({ data }) => data["sequence_number"]),
+    stream.map((_, at) => at),
+  )
+  assert.deepEqual(
+    types.filter((type, at) => type !== types[at - 1]),
+    [
+      "response.created",
+      "response.in_progress",
+      "response.output_item.added",
+      "response.content_part.added",
+      "response.output_text.delta",
+      "response.output_text.done",
+      "response.content_part.done",
+      "response.output_item.done",
+      "response.completed",
+    ],
+  )
+  const deltas = stream.filter(({ event }) => event === "response.output_text.delta")
+  assert.equal(deltas.map(({ data }) => data["delta"] as string).join(""), textOf(whole))
+  const last = stream.at(-1)?.data["response"] as JsonObject
+  assert.deepEqual({ ...last, created_at: 0 }, { ...whole, created_at: 0 })
+})
+
+test("calls each tool once, then answers with what they returned", async () => {
+  const tool = (name: string): JsonObject => ({
+    type: "function",
+    name,
+    parameters: { type: "object", properties: { query: { type: "string" } }, required: ["query"] },
+  })
+  const schema = {
+    type: "object",
+    properties: { issue: { type: "integer" }, note: { type: "string" } },
+    required: ["issue", "note"],
+    additionalProperties: false,
+  }
+  const user = { role: "user", content: [{ type: "input_text", text: "Find the issue about retries." }] }
+  const request = {
+    model: "demo",
+    input: [user] as JsonValue[],
+    tools: [tool("search"), tool("count")],
+    text: { format: { type: "json_schema", name: "x", schema } },
+  }
+  const first = await askJson(request)
+  const calls = first["output"] as JsonObject[]
+  assert.deepEqual(
+    calls.map((call) => [call["type"], call["name"]]),
+    [
+      ["function_call", "search"],
+      ["function_call", "count"],
+    ],
+  )
+  for (const call of calls)
+    assert.equal(typeof (JSON.parse(call["arguments"] as string) as JsonObject)["query"], "string")
+  assert.notEqual(calls[0]?.["call_id"], calls[1]?.["call_id"])
+
+  const streamed = await events({ ...request, stream: true })
+  assert.ok(streamed.some(({ event }) => event === "response.function_call_arguments.delta"))
+  const whole = streamed.at(-1)?.data["response"] as JsonObject
+  assert.deepEqual(whole["output"], calls)
+
+  const results = calls.map((call) => ({
+    type: "function_call_output",
+    call_id: call["call_id"] ?? null,
+    output: JSON.stringify({ hits: [{ issue: 4711 }] }),
+  }))
+  const second = await askJson({ ...request, input: [user, ...calls, ...results] })
+  const answer = JSON.parse(textOf(second)) as JsonObject
+  assert.equal(answer["issue"], 4711)
+})
+
+test("tool_choice none keeps it from calling", async () => {
+  const tools = [{ type: "function", name: "x", parameters: {} }]
+  assert.ok(textOf(await askJson({ model: "demo", input: "Hi", tools, tool_choice: "none" })) !== "")
+})
+
+test("finds the schema that a system message asks for", async () => {
+  const schema = JSON.stringify(greeting.schema)
+  for (const extra of [{ text: { format: { type: "json_object" } } }, {}]) {
+    const input = [
+      { role: "system", content: `Answer with one JSON object. Its schema:\n${schema}\nNothing else.` },
+      { role: "user", content: "Greet Ada." },
+    ]
+    assert.equal(textOf(await askJson({ model: "demo", input, ...extra })), '{"message":"Hello, Ada."}')
+  }
+})
+
+test("an answer longer than max_output_tokens is incomplete", async () => {
+  const response = await askJson({ ...question, max_output_tokens: 2 })
+  assert.equal(response["status"], "incomplete")
+  assert.deepEqual(response["incomplete_details"], { reason: "max_output_tokens" })
+  const stream = await events({ ...question, max_output_tokens: 2, stream: true })
+  assert.equal(stream.at(-1)?.event, "response.incomplete")
+})
+
+for (const [what, body, status, param, code] of [
+  ["no JSON", "{", 400, null, "invalid_json"],
+  ["no object", "[]", 400, null, "invalid_json"],
+  ["no model", { input: "x" }, 400, "model", "missing_required_parameter"],
+  ["no input", { model: "demo" }, 400, "input", "missing_required_parameter"],
+  ["empty input", { model: "demo", input: [] }, 400, "input", "invalid_value"],
+  ["another model", { model: "gpt-5", input: "x" }, 404, "model", "model_not_found"],
+  ["input that is a number", { model: "demo", input: 1 }, 400, "input", "invalid_value"],
+  ["an item without a role", { model: "demo", input: [{ content: "x" }] }, 400, "input[0]", "invalid_value"],
+  [
+    "a call without an id",
+    { model: "demo", input: [{ type: "function_call", name: "x" }] },
+    400,
+    "input[0]",
+    "invalid_value",
+  ],
+  [
+    "a format without a schema",
+    { model: "demo", input: "x", text: { format: { type: "json_schema", name: "x" } } },
+    400,
+    "text.format.schema",
+    "missing_required_parameter",
+  ],
+  ["a temperature of 3", { model: "demo", input: "x", temperature: 3 }, 400, "temperature", "invalid_value"],
+  [
+    "previous_response_id",
+    { model: "demo", input: "x", previous_response_id: "r" },
+    400,
+    "previous_response_id",
+    "unsupported_parameter",
+  ],
+] as const) {
+  test(`an error in OpenAI's shape: ${what}`, async () => {
+    const response = await ask(body)
+    assert.equal(response.status, status)
+    const { error } = (await response.json()) as { error: JsonObject }
+    assert.deepEqual(Object.keys(error), ["message", "type", "param", "code"])
+    assert.equal(error["type"], "invalid_request_error")
+    assert.equal(error["param"], param)
+    assert.equal(error["code"], code)
+  })
+}
+
+test("another path and another method are errors of the same shape", async () => {
+  const lost = await ask({}, "/other")
+  assert.equal(lost.status, 404)
+  assert.equal(((await lost.json()) as { error: JsonObject }).error["type"], "invalid_request_error")
+  const get = await fetch(`${server.endpoint}/responses`)
+  assert.equal(get.status, 405)
+  assert.equal(get.headers.get("allow"), "POST")
+})
+
+test("demo-slow takes its time, and streams token by token", async () => {
+  const start = performance.now()
+  await askJson({ ...question, model: "demo-slow" })
+  assert.ok(performance.now() - start >= 150)
+  const stream = await events({ ...question, model: "demo-slow", stream: true })
+  const deltas = stream.filter(({ event }) => event === "response.output_text.delta")
+  assert.ok(new Set(deltas.map(({ at }) => Math.round(at))).size > 1, "all at once")
+})
+
+test("demo-slow stops when its caller goes away", async () => {
+  const model = createDemoModel({ slow_first_ms: 60_000 })
+  const abort = new AbortController()
+  const answer = model.handle({ body: JSON.stringify({ ...question, model: "demo-slow" }), signal: abort.signal })
+  abort.abort()
+  await assert.rejects(within(100, "the end", answer))
+})
+
+test("demo-flaky fails first, with Retry-After, always in the same way, and then answers", async () => {
+  let now = 0
+  const model = createDemoModel({ now: () => now })
+  const seen = new Set<number>()
+  for (const name of ["Ada", "Bob", "Cyd", "Dan", "Eve", "Fay", "Gus", "Hal"]) {
+    const body = JSON.stringify({ ...question, model: "demo-flaky", input: `Greet ${name}.` })
+    const statuses = async (): Promise<number[]> => {
+      const found: number[] = []
+      while (found.at(-1) !== 200 && found.length < 9) {
+        const reply = await model.handle({ body })
+        if (reply.status !== 200) assert.equal(reply.headers["retry-after"], "1")
+        found.push(reply.status)
+      }
+      return found
+    }
+    const first = await statuses()
+    assert.ok(first.length >= 2 && first.length <= 3, String(first))
+    for (const status of first) seen.add(status)
+    assert.deepEqual(await statuses(), [200])
+    now += 10_000
+    assert.deepEqual(await statuses(), first)
+  }
+  assert.ok(seen.has(429) && [...seen].some((status) => status >= 500))
+})
+
+test("demo-sloppy: in a fence and wrong, cut off, then right", async () => {
+  const input: JsonValue[] = [{ role: "user", content: "Greet Ada." }]
+  const answers: string[] = []
+  for (let turn = 0; turn < 3; turn++) {
+    const text = textOf(await askJson({ ...question, model: "demo-sloppy", input }))
+    answers.push(text)
+    input.push(
+      { role: "assistant", content: text },
+      { role: "user", content: "Your answer does not fit its contract." },
+    )
+  }
+  assert.match(answers[0] ?? "", /^```json/)
+  assert.throws(() => JSON.parse(answers[1] ?? "") as unknown)
+  assert.equal(answers[2], '{"message":"Hello, Ada."}')
+})

@@ -1,0 +1,67 @@
+import { createServer } from "node:http"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
+import type { DemoOptions, DemoReply } from "./handle-demo.ts"
+import { answerDemo, createDemoModel, errorReply } from "./handle-demo.ts"
+
+export interface DemoServer {
+  readonly port: number
+  /** `http://127.0.0.1:PORT/demo/v1`, what a provider's `endpoint` takes. */
+  readonly endpoint: string
+  close(): Promise<void>
+}
+
+const largestBody = 64 * 1024 * 1024
+
+/** The demo model on a server of its own, on the loopback address and an ephemeral port unless another is named. */
+export async function startDemoServer(options: DemoOptions & { readonly port?: number } = {}): Promise<DemoServer> {
+  const model = createDemoModel(options)
+  const server = createServer((request, response) => {
+    answerOne(request, response).catch(() => response.destroy())
+  })
+
+  async function answerOne(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const refusal = refusalOf(request)
+    if (refusal !== null) return send(response, refusal)
+    const chunks: Buffer[] = []
+    let bytes = 0
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      bytes += chunk.length
+      if (bytes > largestBody) return send(response, errorReply(apiError(413, "The body is too large.")))
+      chunks.push(chunk)
+    }
+    await answerDemo(model, Buffer.concat(chunks).toString("utf8"), response)
+  }
+
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject)
+    server.listen(options.port ?? 0, "127.0.0.1", resolve)
+  })
+  const { port } = server.address() as AddressInfo
+  return {
+    port,
+    endpoint: `http://127.0.0.1:${port}/demo/v1`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+function refusalOf(request: IncomingMessage): DemoReply | null {
+  const path = (request.url ?? "").split("?")[0]
+  if (path !== "/demo/v1/responses" && path !== "/v1/responses")
+    return errorReply(apiError(404, "There is nothing here."))
+  if (request.method === "POST") return null
+  return errorReply(apiError(405, "Only POST is answered here."), { allow: "POST" })
+}
+
+function apiError(status: number, message: string): Parameters<typeof errorReply>[0] {
+  return { status, message, type: "invalid_request_error", param: null, code: null }
+}
+
+function send(response: ServerResponse, reply: DemoReply): void {
+  response.writeHead(reply.status, reply.headers)
+  response.end(typeof reply.body === "string" ? reply.body : "")
+}

@@ -1,0 +1,227 @@
+import type { JsonObject, JsonValue } from "../base/json-value.ts"
+
+/** A request to the demo model, read and found in order. */
+export interface Question {
+  readonly model: string
+  readonly stream: boolean
+  /** The conversation in the wire's own items; a bare text is one user message. */
+  readonly items: readonly JsonObject[]
+  /** The latest instruction: the last user message that is not merely a complaint about an answer's form. */
+  readonly instruction: string
+  /** Schema of the answer, from `text.format` or, failing that, from what the system messages ask for. */
+  readonly schema: JsonObject | null
+  /** The answer has to be JSON of some kind. */
+  readonly json: boolean
+  /** Offered and not called yet in this conversation. */
+  readonly uncalled: readonly { readonly name: string; readonly parameters: JsonObject }[]
+  /** Text of the last assistant message. */
+  readonly last_answer: string | null
+  readonly max_output_tokens: number | null
+  /** The same for the same question, streamed or not. */
+  readonly seed: string
+  readonly body: JsonObject
+}
+
+/** As OpenAI writes them. */
+export interface ApiError {
+  readonly status: number
+  readonly message: string
+  readonly type: string
+  readonly param: string | null
+  readonly code: string | null
+}
+
+export type Reading = { readonly question: Question } | { readonly error: ApiError }
+
+export const modelIds = ["demo", "demo-slow", "demo-flaky", "demo-sloppy"] as const
+
+/** `body` is the request's text, or the JSON that a server already made of it. */
+export function readQuestion(body: unknown): Reading {
+  const parsed = typeof body === "string" ? parse(body) : (body as JsonValue | undefined)
+  if (!isObject(parsed)) return refuse("The body of the request is not a JSON object.", null, "invalid_json")
+  const { model, input } = parsed
+  if (model === undefined || model === null) return missing("model")
+  if (typeof model !== "string") return wrong("model", "a string")
+  if (!(modelIds as readonly string[]).includes(model)) {
+    const message = `The model '${model.slice(0, 100)}' does not exist here. This is the demo model of Wireworks: it answers to ${modelIds.join(", ")}.`
+    return { error: { status: 404, message, type: "invalid_request_error", param: "model", code: "model_not_found" } }
+  }
+  if (input === undefined || input === null) return missing("input")
+  if (typeof input !== "string" && !Array.isArray(input)) return wrong("input", "a string or an array of items")
+  if (input.length === 0) return refuse("'input' is empty.", "input", "invalid_value")
+  const given: readonly JsonValue[] =
+    typeof input === "string" ? [{ type: "message", role: "user", content: input }] : input
+  const items: JsonObject[] = []
+  for (const [at, item] of given.entries()) {
+    const problem = isObject(item) ? problemOf(item) : "is not an object"
+    if (problem !== null) return refuse(`'input[${at}]' ${problem}.`, `input[${at}]`, "invalid_value")
+    items.push(item as JsonObject)
+  }
+  if (isGiven(parsed["previous_response_id"])) {
+    return refuse(
+      "The demo model keeps no responses: send the whole 'input'.",
+      "previous_response_id",
+      "unsupported_parameter",
+    )
+  }
+  const { stream, max_output_tokens, temperature } = parsed
+  if (isGiven(stream) && typeof stream !== "boolean") return wrong("stream", "a boolean")
+  if (isGiven(max_output_tokens) && !(Number.isSafeInteger(max_output_tokens) && Number(max_output_tokens) > 0)) {
+    return wrong("max_output_tokens", "a positive integer")
+  }
+  if (isGiven(temperature) && !(typeof temperature === "number" && temperature >= 0 && temperature <= 2)) {
+    return wrong("temperature", "a number from 0 to 2")
+  }
+  const tools = readTools(parsed["tools"])
+  if ("error" in tools) return tools
+  const format = readFormat(parsed["text"])
+  if ("error" in format) return format
+
+  const asked = systemText(parsed, items)
+  const schema = format.schema ?? findSchema(asked)
+  const called = new Set(items.filter((item) => item["type"] === "function_call").map((item) => item["name"]))
+  const offered = parsed["tool_choice"] === "none" ? [] : tools.tools
+  return {
+    question: {
+      model,
+      stream: stream === true,
+      items,
+      instruction: instructionOf(items),
+      schema,
+      json: schema !== null || format.json,
+      uncalled: offered.filter((tool) => !called.has(tool.name)),
+      last_answer: lastAnswer(items),
+      max_output_tokens: typeof max_output_tokens === "number" ? max_output_tokens : null,
+      seed: JSON.stringify([
+        model,
+        input,
+        parsed["instructions"] ?? null,
+        parsed["tools"] ?? null,
+        parsed["text"] ?? null,
+      ]),
+      body: parsed,
+    },
+  }
+}
+
+function parse(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text) as JsonValue
+  } catch {
+    return undefined
+  }
+}
+
+function problemOf(item: JsonObject): string | null {
+  const type = item["type"] ?? "message"
+  if (type === "message") {
+    if (typeof item["role"] !== "string") return "has no role"
+    const { content } = item
+    if (typeof content !== "string" && !Array.isArray(content)) return "has no content"
+    return null
+  }
+  if (type === "function_call") {
+    return typeof item["name"] === "string" && typeof item["call_id"] === "string" ? null : "lacks name or call_id"
+  }
+  if (type === "function_call_output") {
+    return typeof item["call_id"] === "string" && item["output"] !== undefined ? null : "lacks call_id or output"
+  }
+  return typeof type === "string" ? null : "has no type"
+}
+
+function readTools(
+  value: JsonValue | undefined,
+): { tools: { name: string; parameters: JsonObject }[] } | { error: ApiError } {
+  if (!isGiven(value)) return { tools: [] }
+  if (!Array.isArray(value)) return wrong("tools", "an array")
+  const tools: { name: string; parameters: JsonObject }[] = []
+  for (const [at, tool] of value.entries()) {
+    if (!isObject(tool) || tool["type"] !== "function") continue
+    const { name, parameters } = tool
+    if (typeof name !== "string" || name === "") return missing(`tools[${at}].name`)
+    tools.push({ name, parameters: isObject(parameters) ? parameters : {} })
+  }
+  return { tools }
+}
+
+function readFormat(text: JsonValue | undefined): { schema: JsonObject | null; json: boolean } | { error: ApiError } {
+  const format = isObject(text) ? text["format"] : undefined
+  if (!isGiven(format)) return { schema: null, json: false }
+  if (!isObject(format)) return wrong("text.format", "an object")
+  switch (format["type"]) {
+    case "text":
+      return { schema: null, json: false }
+    case "json_object":
+      return { schema: null, json: true }
+    case "json_schema": {
+      const { name, schema } = format
+      if (typeof name !== "string" || name === "") return missing("text.format.name")
+      if (!isObject(schema)) return missing("text.format.schema")
+      return { schema, json: true }
+    }
+    default:
+      return wrong("text.format.type", "text, json_object or json_schema")
+  }
+}
+
+function systemText(body: JsonObject, items: readonly JsonObject[]): string {
+  const { instructions } = body
+  const texts = items.filter((item) => item["role"] === "system" || item["role"] === "developer").map(textOf)
+  return [typeof instructions === "string" ? instructions : "", ...texts].join("\n")
+}
+
+/** A JSON Schema of an object within a text: the last balanced pair of braces that is one. */
+function findSchema(text: string): JsonObject | null {
+  for (
+    let start = text.indexOf("{"), tries = 0;
+    start >= 0 && tries < 50;
+    start = text.indexOf("{", start + 1), tries++
+  ) {
+    const end = text.lastIndexOf("}")
+    if (end < start) return null
+    const value = parse(text.slice(start, end + 1))
+    if (isObject(value) && value["type"] === "object" && isObject(value["properties"])) return value
+  }
+  return null
+}
+
+function instructionOf(items: readonly JsonObject[]): string {
+  const texts = items.filter((item) => item["role"] === "user").map(textOf)
+  return texts.findLast((text) => !/^(Your answer does not fit|Now give the result)/.test(text)) ?? texts.at(-1) ?? ""
+}
+
+function lastAnswer(items: readonly JsonObject[]): string | null {
+  const item = items.findLast((one) => one["role"] === "assistant")
+  return item === undefined ? null : textOf(item)
+}
+
+/** The text of a message, its other parts left out. */
+export function textOf(item: JsonObject): string {
+  const { content } = item
+  if (typeof content === "string") return content
+  if (!Array.isArray(content)) return ""
+  return content
+    .map((part) => (isObject(part) && typeof part["text"] === "string" ? part["text"] : ""))
+    .filter((text) => text !== "")
+    .join("\n")
+}
+
+export function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+}
+
+function isGiven(value: JsonValue | undefined): value is Exclude<JsonValue, null> {
+  return value !== undefined && value !== null
+}
+
+function refuse(message: string, param: string | null, code: string): { error: ApiError } {
+  return { error: { status: 400, message, type: "invalid_request_error", param, code } }
+}
+
+function missing(param: string): { error: ApiError } {
+  return refuse(`Missing required parameter: '${param}'.`, param, "missing_required_parameter")
+}
+
+function wrong(param: string, expected: string): { error: ApiError } {
+  return refuse(`Invalid value for '${param}': expected ${expected}.`, param, "invalid_value")
+}
