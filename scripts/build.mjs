@@ -12,7 +12,7 @@ const watched = ["src", "playground", "scripts/build.mjs", "package-lock.json"]
 /** Bundles to `outdir`. Files are replaced one by one, the entry last, so that no moment has an entry without its parts. */
 export async function build(outdir = join(root, "dist")) {
   const stamp = sourceStamp()
-  const { build: bundle } = await import("esbuild")
+  const { build: bundle, stop } = await import("esbuild")
   const { outputFiles } = await bundle({
     absWorkingDir: root,
     entryPoints: ["src/cli/wire.ts"],
@@ -28,6 +28,8 @@ export async function build(outdir = join(root, "dist")) {
     write: false,
     logLevel: "warning",
   })
+  // Else its helper process would live as long as the service.
+  await stop()
   mkdirSync(outdir, { recursive: true })
   const entry = join(outdir, "wire.js")
   const files = outputFiles.toSorted((a, b) => Number(a.path === entry) - Number(b.path === entry))
@@ -39,7 +41,7 @@ export async function build(outdir = join(root, "dist")) {
   }
   const fresh = new Set(files.map(({ path }) => basename(path)))
   for (const file of readdirSync(outdir)) {
-    if (/^(wire|chunk)?.*\.js(\.map)?(\.new)?$/.test(file) && !fresh.has(file)) rmSync(join(outdir, file))
+    if (/\.js(\.map)?(\.new)?$/.test(file) && !fresh.has(file)) rmSync(join(outdir, file))
   }
   writeFileSync(join(outdir, ".stamp"), stamp)
 }

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from "commander"
 import about from "../../package.json" with { type: "json" }
 import { addCheck } from "./check.ts"
+import { addServe } from "./serve.ts"
 
 /**
  * Parses the command line and runs its command. Exit codes of every command: 0 all is well, 1 something is wrong with the
@@ -26,12 +27,13 @@ export async function runCommandLine(): Promise<void> {
 
 function commandLine(): Command {
   const program = new Command("wire")
-    .description("Checks AI workflows written in .wire files.")
+    .description("Checks and serves AI workflows written in .wire files.")
     .version(about.version, "-V, --version", "print the version")
     .helpOption("-h, --help", "print this help")
     .helpCommand("help [command]", "print the help of a command")
     .showHelpAfterError("(add --help to see how it is used)")
     .exitOverride()
   addCheck(program)
+  addServe(program)
   return program
 }

@@ -1,4 +1,7 @@
+import type { Buffer } from "node:buffer"
+import type { ChildProcess } from "node:child_process"
 import { spawn } from "node:child_process"
+import { once } from "node:events"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
@@ -46,4 +49,48 @@ export function folderWith(files: Readonly<Record<string, string | Uint8Array>>)
     writeFileSync(join(folder, path), content)
   }
   return folder
+}
+
+export interface Started {
+  readonly child: ChildProcess
+  /** `http://127.0.0.1:…` */
+  readonly address: string
+  /** What it has written so far. */
+  output(): string
+  readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
+}
+
+/** Starts `wire` with a service, and waits until it says where it listens. */
+export function startWire(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Started> {
+  return startService(process.execPath, [entry, ...args], env)
+}
+
+/** Starts a command that runs the service, and waits until it says where it listens. Killed after the tests if need be. */
+export async function startService(
+  command: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Started> {
+  const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] })
+  after(() => child.kill("SIGKILL"))
+  let output = ""
+  const listening = new Promise<string>((resolve) => {
+    const read = (chunk: Buffer): void => {
+      output += chunk.toString()
+      const found = /listens on (\S+)/.exec(output)?.[1]
+      if (found !== undefined) resolve(found)
+    }
+    child.stdout.on("data", read)
+    child.stderr.on("data", read)
+  })
+  const ended = once(child, "close").then(([code, signal]) => ({
+    code: code as number | null,
+    signal: signal as NodeJS.Signals | null,
+  }))
+  const failed = ended.then(({ code }): never => {
+    throw new Error(`Ended with code ${code} before it listened:\n${output}`)
+  })
+  failed.catch(() => {}) // It ends some time after it listened.
+  const address = await Promise.race([listening, failed])
+  return { child, address, output: () => output, ended }
 }

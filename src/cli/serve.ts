@@ -1,0 +1,90 @@
+import type { Command } from "commander"
+import type { Settings } from "./settings.ts"
+import { flagOf, readSettings, settingTable } from "./settings.ts"
+
+/** How long a stop waits for what is under way. */
+const graceMs = 10_000
+
+/** Signals within this time are one: a Ctrl-C under npm comes from the terminal and from npm. */
+const sameSignalMs = 1000
+
+export function addServe(program: Command): void {
+  const command = program
+    .command("serve")
+    .summary("run the service")
+    .description("Runs the service until it is stopped with SIGINT or SIGTERM. Each option is also a variable.")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  wire serve
+  wire serve --port 8080 --store memory
+  WIRE_API_KEYS=ann:s3cret wire serve --host 0.0.0.0
+
+Exit code: 0 after a stop, 1 when it cannot start, 2 for a wrong setting.`,
+    )
+  for (const { env, description, default: preset } of Object.values(settingTable)) {
+    const fallback = preset === undefined || preset === "" ? "" : `, else ${preset}`
+    command.option(`${flagOf(env)} <value>`, `${description} (WIRE_${env}${fallback})`)
+  }
+  command.action(async (flags: Record<string, string | undefined>) => {
+    const { settings, wrong, unknown } = readSettings(process.env, flags)
+    for (const sentence of [...unknown, ...wrong]) process.stderr.write(`${sentence}\n`)
+    process.exitCode = settings === null ? 2 : await serve(settings)
+  })
+}
+
+async function serve(settings: Settings): Promise<number> {
+  const { compose } = await import("./compose.ts")
+  const service = await compose(settings)
+  const stop = nextStop()
+  let address: string
+  try {
+    address = await service.listen()
+  } catch (error) {
+    stop.ignore()
+    process.stderr.write(`${whyNotListening(error, settings)}\n`)
+    await service.stop(0)
+    return 1
+  }
+  process.stdout.write(`Wireworks listens on ${address}\n`)
+  if (settings.apiKeys === undefined || settings.apiKeys.length === 0) {
+    process.stdout.write("It is open to everyone who can reach it: set WIRE_API_KEYS to ask for keys.\n")
+  }
+  await stop.asked
+  await service.stop(graceMs)
+  return 0
+}
+
+/** Waits for the first SIGINT or SIGTERM. A second one, unless it is the echo of the first, ends the process at once. */
+function nextStop(): { readonly asked: Promise<void>; ignore(): void } {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let first: number | undefined
+  const listener = (signal: NodeJS.Signals): void => {
+    const now = performance.now()
+    if (first === undefined) {
+      first = now
+      resolve()
+    } else if (now - first > sameSignalMs) {
+      ignore()
+      process.kill(process.pid, signal)
+    }
+  }
+  const ignore = (): void => {
+    process.off("SIGINT", listener)
+    process.off("SIGTERM", listener)
+  }
+  process.on("SIGINT", listener)
+  process.on("SIGTERM", listener)
+  return { asked: promise, ignore }
+}
+
+function whyNotListening(error: unknown, { host, port }: Settings): string {
+  const code = error instanceof Error && "code" in error ? error.code : undefined
+  if (code === "EADDRINUSE") return `Port ${port} of ${host} is taken: set WIRE_PORT to another one.`
+  if (code === "EACCES") return `Port ${port} needs more rights: set WIRE_PORT to 1024 or more.`
+  if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") {
+    return `${host} is no address of this machine: set WIRE_HOST to one, or to 0.0.0.0 for all.`
+  }
+  return `Cannot listen on ${host}:${port}: ${String(error)}`
+}

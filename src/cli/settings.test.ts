@@ -1,0 +1,91 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { flagOf, readSettings, settingTable } from "./settings.ts"
+
+test("the defaults", () => {
+  const { settings, wrong, unknown } = readSettings({}, {})
+  assert.deepEqual([wrong, unknown], [[], []])
+  assert.deepEqual(settings, {
+    host: "127.0.0.1",
+    port: 13_703,
+    store: "sqlite",
+    dataDir: "./data",
+    encryptionKey: undefined,
+    apiKeys: undefined,
+    egress: undefined,
+    allowedHosts: [],
+    allowedOrigins: [],
+    maxIterations: 10_000,
+    cacheTtl: 3_600_000,
+    retention: 86_400_000,
+    maxRuns: 100,
+    maxQueued: 1000,
+    maxBody: 8_388_608,
+    rateLimit: 1000,
+    playground: true,
+    demo: true,
+    logLevel: "info",
+  })
+})
+
+test("a flag wins over a variable, an empty variable is none", () => {
+  const { settings } = readSettings({ WIRE_PORT: "1", WIRE_HOST: "0.0.0.0", WIRE_STORE: "" }, { port: "2" })
+  assert.equal(settings?.port, 2)
+  assert.equal(settings?.host, "0.0.0.0")
+  assert.equal(settings?.store, "sqlite")
+})
+
+test("values", () => {
+  const { settings } = readSettings(
+    {
+      WIRE_API_KEYS: "ann:k1, bob:k2:with:colons,ann:k3",
+      WIRE_ALLOWED_HOSTS: "wire.example.com, localhost,",
+      WIRE_DEMO: "off",
+      WIRE_MAX_BODY: "512kb",
+      WIRE_RETENTION: "7d",
+    },
+    {},
+  )
+  assert.deepEqual(settings?.apiKeys, [
+    { name: "ann", key: "k1" },
+    { name: "bob", key: "k2:with:colons" },
+    { name: "ann", key: "k3" },
+  ])
+  assert.deepEqual(settings.allowedHosts, ["wire.example.com", "localhost"])
+  assert.equal(settings.demo, false)
+  assert.equal(settings.maxBody, 524_288)
+  assert.equal(settings.retention, 604_800_000)
+})
+
+test("every wrong value is named with what it must be", () => {
+  const { settings, wrong } = readSettings(
+    { WIRE_PORT: "80x", WIRE_CACHE_TTL: "1 hour", WIRE_MAX_BODY: "big", WIRE_DEMO: "yes", WIRE_MAX_RUNS: "0" },
+    { logLevel: "loud" },
+  )
+  assert.equal(settings, null)
+  assert.deepEqual(wrong, [
+    'WIRE_PORT is "80x": it must be a whole number from 0 to 65535.',
+    'WIRE_CACHE_TTL is "1 hour": it must be a duration such as 500ms, 30s, 15m, 1h or 7d.',
+    'WIRE_MAX_RUNS is "0": it must be a whole number from 1 to 1000000.',
+    'WIRE_MAX_BODY is "big": it must be a size such as 512kb or 8mb.',
+    'WIRE_DEMO is "yes": it must be on or off.',
+    '--log-level is "loud": it must be trace, debug, info, warn, error, fatal or silent.',
+  ])
+})
+
+test("a wrong secret is not repeated", () => {
+  const keys = readSettings({ WIRE_API_KEYS: "just-a-key" }, {})
+  assert.deepEqual(keys.wrong, ["WIRE_API_KEYS is wrong: it must be name:key, several with commas between them."])
+  const three = readSettings({ WIRE_API_KEYS: "a:1,a:2,a:3" }, {})
+  assert.deepEqual(three.wrong, ["WIRE_API_KEYS is wrong: it must be a list with at most two keys for a."])
+})
+
+test("a variable that is no setting is told, with what was meant", () => {
+  const { settings, unknown } = readSettings({ WIRE_PROT: "1", WIRE_XYZZY: "1", OTHER: "1" }, {})
+  assert.notEqual(settings, null)
+  assert.deepEqual(unknown, ["WIRE_PROT is no setting; did you mean WIRE_PORT?", "WIRE_XYZZY is no setting"])
+})
+
+test("each setting has a flag", () => {
+  assert.equal(flagOf(settingTable.dataDir.env), "--data-dir")
+})

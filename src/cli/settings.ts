@@ -1,0 +1,173 @@
+import { didYouMean } from "../base/did-you-mean.ts"
+import { parseDuration } from "../base/parse-duration.ts"
+import { parseSize } from "../base/parse-size.ts"
+
+/** One setting of the service: `WIRE_<env>` in the environment, `--<env in kebab-case>` on the command line. */
+interface Setting<Value, Preset extends string | undefined = string | undefined> {
+  /** The variable's name without `WIRE_`. */
+  readonly env: string
+  readonly description: string
+  /** As a user would write it; undefined where the setting has no value unless it is given. */
+  readonly default: Preset
+  /** Holds a secret: its value is never repeated in a message. */
+  readonly secret: boolean
+  /** The value, or what it must be: the end of a sentence that begins with "it must be". */
+  parse(text: string): { readonly value: Value } | { readonly mustBe: string }
+}
+
+function setting<Value, Preset extends string | undefined>(
+  env: string,
+  parse: Setting<Value>["parse"],
+  preset: Preset,
+  description: string,
+): Setting<Value, Preset> {
+  return { env, parse, default: preset, description, secret: false }
+}
+
+const text = (value: string) => ({ value })
+
+const list = (value: string) => ({
+  value: value
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== ""),
+})
+
+const wholeNumber = (least: number, most: number) => (written: string) => {
+  const value = /^\d{1,15}$/.test(written) ? Number(written) : Number.NaN
+  return value >= least && value <= most ? { value } : { mustBe: `a whole number from ${least} to ${most}` }
+}
+
+const duration = (written: string) => {
+  const value = parseDuration(written)
+  return value === undefined ? { mustBe: "a duration such as 500ms, 30s, 15m, 1h or 7d" } : { value }
+}
+
+const size = (written: string) => {
+  const value = parseSize(written)
+  return value === undefined ? { mustBe: "a size such as 512kb or 8mb" } : { value }
+}
+
+const oneOf =
+  <const Word extends string>(...words: Word[]) =>
+  (written: string): { value: Word } | { mustBe: string } => {
+    const value = words.find((word) => word === written)
+    return value === undefined ? { mustBe: `${words.slice(0, -1).join(", ")} or ${words.at(-1)}` } : { value }
+  }
+
+const onOrOff = (written: string) => {
+  const word = oneOf("on", "off")(written)
+  return "value" in word ? { value: word.value === "on" } : word
+}
+
+export interface ApiKey {
+  /** Whose it is; a name may have two keys, for rotation. */
+  readonly name: string
+  readonly key: string
+}
+
+function apiKeys(written: string): { value: ApiKey[] } | { mustBe: string } {
+  const keys: ApiKey[] = []
+  for (const entry of list(written).value) {
+    const [, name, key] = /^([A-Za-z0-9_.-]+):(\S+)$/.exec(entry) ?? []
+    if (name === undefined || key === undefined) return { mustBe: "name:key, several with commas between them" }
+    if (keys.filter((other) => other.name === name).length === 2)
+      return { mustBe: `a list with at most two keys for ${name}` }
+    keys.push({ name, key })
+  }
+  return { value: keys }
+}
+
+export const settingTable = {
+  host: setting("HOST", text, "127.0.0.1", "address to listen on"),
+  port: setting("PORT", wholeNumber(0, 65_535), "13703", "port to listen on; 0 takes a free one"),
+  store: setting("STORE", text, "sqlite", "where runs are kept: sqlite, memory, or the address of a cluster"),
+  dataDir: setting("DATA_DIR", text, "./data", "folder of the database and its key"),
+  encryptionKey: {
+    ...setting("ENCRYPTION_KEY", text, undefined, "32 bytes in Base64 or hex; else a key file in the data folder"),
+    secret: true,
+  },
+  apiKeys: {
+    ...setting("API_KEYS", apiKeys, undefined, "name:key, with commas between them; without any the service is open"),
+    secret: true,
+  },
+  egress: setting("EGRESS", text, undefined, "where workflows may call: private, public, or hosts with commas"),
+  allowedHosts: setting("ALLOWED_HOSTS", list, "", "names that browsers may reach the service under, with commas"),
+  allowedOrigins: setting("ALLOWED_ORIGINS", list, "", "other sites whose pages may call the service, with commas"),
+  maxIterations: setting("MAX_ITERATIONS", wholeNumber(1, 1_000_000_000), "10000", "most items of one loop"),
+  cacheTtl: setting("CACHE_TTL", duration, "1h", "how long cached answers live"),
+  retention: setting("RETENTION", duration, "24h", "how long ended runs are kept"),
+  maxRuns: setting("MAX_RUNS", wholeNumber(1, 1_000_000), "100", "most runs at a time"),
+  maxQueued: setting("MAX_QUEUED", wholeNumber(0, 1_000_000), "1000", "most runs that wait for their turn"),
+  maxBody: setting("MAX_BODY", size, "8mb", "largest request"),
+  rateLimit: setting("RATE_LIMIT", wholeNumber(0, 1_000_000), "1000", "requests per second and caller; 0 is no limit"),
+  playground: setting("PLAYGROUND", onOrOff, "on", "serve the playground: on or off"),
+  demo: setting("DEMO", onOrOff, "on", "serve the demo model: on or off"),
+  logLevel: setting(
+    "LOG_LEVEL",
+    oneOf("trace", "debug", "info", "warn", "error", "fatal", "silent"),
+    "info",
+    "least severe message that is logged",
+  ),
+} as const satisfies Record<string, Setting<unknown>>
+
+type Table = typeof settingTable
+type SettingName = keyof Table
+type ValueOf<Name extends SettingName> = Extract<ReturnType<Table[Name]["parse"]>, { value: unknown }>["value"]
+
+/** The service's settings; undefined where one has no default and was not given. */
+export type Settings = {
+  readonly [Name in SettingName]: Table[Name]["default"] extends string ? ValueOf<Name> : ValueOf<Name> | undefined
+}
+
+export type SettingsRead =
+  | { readonly settings: Settings; readonly wrong: readonly []; readonly unknown: readonly string[] }
+  /** A sentence for each wrong value. */
+  | { readonly settings: null; readonly wrong: readonly string[]; readonly unknown: readonly string[] }
+
+/**
+ * Reads all settings: a flag wins over the variable, an empty variable counts as not set. `unknown` has a sentence for each
+ * `WIRE_` variable that is no setting.
+ */
+export function readSettings(
+  environment: Readonly<Record<string, string | undefined>>,
+  flags: Readonly<Record<string, string | undefined>>,
+): SettingsRead {
+  const values: Record<string, unknown> = {}
+  const wrong: string[] = []
+  for (const [name, entry] of Object.entries<Setting<unknown>>(settingTable)) {
+    const flag = flags[name]
+    const variable = environment[`WIRE_${entry.env}`]
+    const given = flag ?? (variable === "" ? undefined : variable)
+    const written = given ?? entry.default
+    if (written === undefined) {
+      values[name] = undefined
+      continue
+    }
+    const parsed = entry.parse(written)
+    if ("value" in parsed) values[name] = parsed.value
+    else {
+      const source = flag === undefined ? `WIRE_${entry.env}` : flagOf(entry.env)
+      wrong.push(`${source} is ${entry.secret ? "wrong" : `"${written}"`}: it must be ${parsed.mustBe}.`)
+    }
+  }
+  const unknown = unknownVariables(environment)
+  if (wrong.length > 0) return { settings: null, wrong, unknown }
+  return { settings: values as Settings, wrong: [], unknown }
+}
+
+/** `--data-dir` of `DATA_DIR`. */
+export function flagOf(env: string): string {
+  return `--${env.toLowerCase().replaceAll("_", "-")}`
+}
+
+function unknownVariables(environment: Readonly<Record<string, string | undefined>>): string[] {
+  const known = new Set(Object.values(settingTable).map(({ env }) => `WIRE_${env}`))
+  const sentences: string[] = []
+  for (const name of Object.keys(environment)) {
+    if (!name.startsWith("WIRE_") || known.has(name)) continue
+    const meant = didYouMean(name, known)
+    sentences.push(`${name} is no setting${meant === undefined ? "" : `; did you mean ${meant}?`}`)
+  }
+  return sentences
+}

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { describe, test } from "node:test"
+import { runWire, startWire } from "./run-wire.ts"
+
+describe("wire serve", () => {
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    test(`listens, answers, and ends with code 0 on ${signal}`, async () => {
+      const service = await startWire(["serve", "--port", "0"])
+      const health = await fetch(`${service.address}/healthz`)
+      assert.equal(health.status, 200)
+      assert.equal((await fetch(`${service.address}/readyz`)).status, 200)
+      const nothing = await fetch(`${service.address}/nothing`)
+      assert.equal(nothing.status, 404)
+      assert.match(await nothing.text(), /"kind":"not_found"/)
+      // A Ctrl-C under npm arrives twice; the echo must not cut the stop short.
+      service.child.kill(signal)
+      service.child.kill(signal)
+      assert.deepEqual(await service.ended, { code: 0, signal: null })
+    })
+  }
+
+  test("settings come from the environment, flags win", async () => {
+    const service = await startWire(["serve", "--port", "0"], { WIRE_PORT: "1", WIRE_API_KEYS: "ann:k" })
+    assert.doesNotMatch(service.output(), /open to everyone/)
+    service.child.kill("SIGTERM")
+    assert.equal((await service.ended).code, 0)
+  })
+
+  test("a wrong setting stops the start with a sentence that names it", async () => {
+    const { code, err } = await runWire(["serve", "--max-body", "big"], { env: { WIRE_PORT: "80x", WIRE_PROT: "1" } })
+    assert.equal(code, 2)
+    assert.deepEqual(err.split("\n"), [
+      "WIRE_PROT is no setting; did you mean WIRE_PORT?",
+      'WIRE_PORT is "80x": it must be a whole number from 0 to 65535.',
+      '--max-body is "big": it must be a size such as 512kb or 8mb.',
+      "",
+    ])
+  })
+
+  test("a port that is taken", async () => {
+    const other = createServer().listen(0, "127.0.0.1")
+    await new Promise((resolve) => other.once("listening", resolve))
+    const { port } = other.address() as AddressInfo
+    const { code, err } = await runWire(["serve", "--port", String(port)])
+    other.close()
+    assert.equal(code, 1)
+    assert.equal(err, `Port ${port} of 127.0.0.1 is taken: set WIRE_PORT to another one.\n`)
+  })
+})
