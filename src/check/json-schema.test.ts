@@ -71,6 +71,10 @@ const rows: readonly [Type, JsonObject][] = [
       ],
     },
   ],
+  [
+    maybe(variant("kind", { a: {}, b: {} })),
+    { anyOf: [closed({ kind: { const: "a" } }), closed({ kind: { const: "b" } }), { type: "null" }] },
+  ],
 ]
 
 describe("toJsonSchema", () => {

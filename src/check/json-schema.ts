@@ -119,8 +119,13 @@ class SchemaWriter {
     return this.#anyOf(cases, description)
   }
 
+  /** A member that is nothing but an `anyOf` itself (a variant) is taken apart. */
   #anyOf(members: JsonObject[], description: string | undefined): JsonObject {
-    return { ...describe({}, description), anyOf: members }
+    const flat = members.flatMap((member) => {
+      const { anyOf, ...rest } = member
+      return Array.isArray(anyOf) && Object.keys(rest).length === 0 ? anyOf : [member]
+    })
+    return { ...describe({}, description), anyOf: flat }
   }
 
   #ref(name: string, description: string | undefined, depth: number): JsonObject {
