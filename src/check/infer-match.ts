@@ -1,0 +1,128 @@
+import type * as Syntax from "../syntax/tree.ts"
+import type { Checking } from "./checking.ts"
+import { caseText, unknownCase } from "./infer-steps.ts"
+import { caseRecord, isAssignable, maybe, nullable, resolve, union, withoutNull } from "./relations.ts"
+import type { Scope } from "./scope.ts"
+import { showType } from "./show-type.ts"
+import type { Type, VariantType } from "./types.ts"
+
+type Infer = (checking: Checking, expression: Syntax.Expression, scope: Scope) => Type
+
+const errorType: Type = { kind: "error" }
+
+/** `match v { … }`: every case or `_`, all branches of one type. */
+export function inferMatch(checking: Checking, node: Syntax.MatchNode, scope: Scope, infer: Infer): Type {
+  const value = infer(checking, node.value, { ...scope, assets: "none" })
+  const variant = resolve(withoutNull(value, checking.types), checking.types)
+  if (variant.kind !== "variant") {
+    if (variant.kind !== "error") {
+      const message = `\`match\` needs a variant, found ${showType(value)}`
+      checking.report("type-mismatch", scope.path, node.value, message)
+    }
+    for (const branch of node.body.items) if (branch.case === undefined) infer(checking, branch.value, scope)
+    return errorType
+  }
+  checking.tags.set(node, variant.tag)
+  const types = branchTypes(checking, node, variant, scope, infer)
+  checkExhaustive(checking, node, variant, nullable(value, checking.types), scope.path)
+  return joinBranches(checking, types, scope.path)
+}
+
+interface BranchType {
+  readonly branch: Syntax.MatchBranch
+  readonly type: Type
+}
+
+function branchTypes(
+  checking: Checking,
+  node: Syntax.MatchNode,
+  variant: VariantType,
+  scope: Scope,
+  infer: Infer,
+): BranchType[] {
+  const types: BranchType[] = []
+  for (const branch of node.body.items) {
+    if (branch.case !== undefined) {
+      const record = caseRecord(variant, branch.case.text)
+      if (record === undefined) {
+        unknownCase(checking, variant, branch.case, scope.path)
+        continue
+      }
+      const chain = branchChain(branch.value)
+      if (chain !== undefined) checking.matched.set(chain, record)
+    }
+    types.push({ branch, type: infer(checking, branch.value, scope) })
+  }
+  return types
+}
+
+/** The chain that begins with the case's name: the branch itself, or the left side of its default. */
+export function branchChain(value: Syntax.Expression): Syntax.Chain | undefined {
+  if (value.kind === "chain") return value
+  return value.kind === "default" && value.left.kind === "chain" ? value.left : undefined
+}
+
+function checkExhaustive(
+  checking: Checking,
+  node: Syntax.MatchNode,
+  variant: VariantType,
+  mayBeNull: boolean,
+  path: string,
+): void {
+  const missing = new Set(variant.cases.map((one) => one.name))
+  let needsRest = mayBeNull
+  for (const branch of node.body.items) {
+    if (branch.case === undefined) {
+      if (missing.size === 0 && !needsRest) unreachable(checking, branch, path, "Every case has its branch already")
+      missing.clear()
+      needsRest = false
+    } else if (variant.cases.some((one) => one.name === branch.case?.text) && !missing.delete(branch.case.text)) {
+      unreachable(
+        checking,
+        branch,
+        path,
+        `The case \`${caseText(branch.case.text)}\` is taken by a branch before this one`,
+      )
+    }
+  }
+  if (missing.size > 0) {
+    const names = [...missing].map((name) => `\`${caseText(name)}\``).join(", ")
+    const what = missing.size === 1 ? "the case" : "the cases"
+    const hint = "Add a branch for each, or `_` for the rest."
+    checking.report("non-exhaustive-match", path, node.keyword, `This match leaves out ${what} ${names}`, hint)
+  } else if (needsRest) {
+    const written = checking.textOf(node.value)
+    const message = `\`${written}\` may be null, which no branch of this match takes`
+    checking.report("non-exhaustive-match", path, node.keyword, message, "Add a branch `_`.")
+  }
+}
+
+function unreachable(checking: Checking, branch: Syntax.MatchBranch, path: string, message: string): void {
+  checking.report("unreachable-branch", path, branch, message, "Remove this branch.")
+}
+
+/** One type for all branches: literals count as strings, and some of the branches may be null. */
+function joinBranches(checking: Checking, branches: readonly BranchType[], path: string): Type {
+  let joined: Type | undefined
+  let mayBeNull = false
+  for (const { branch, type } of branches) {
+    if (type.kind === "error") return errorType
+    mayBeNull ||= nullable(type, checking.types)
+    if (type.kind === "null") continue
+    const plain = withoutLiterals(withoutNull(type, checking.types))
+    if (joined === undefined || isAssignable(joined, plain, checking.types)) {
+      joined = plain
+    } else if (!isAssignable(plain, joined, checking.types)) {
+      const message = `This branch is ${showType(plain)}, while those before it are ${showType(joined)}`
+      checking.report("mixed-branches", path, branch.value, message, "Make all branches one type.")
+      return errorType
+    }
+  }
+  if (joined === undefined) return { kind: "null" }
+  return mayBeNull ? maybe(joined) : joined
+}
+
+function withoutLiterals(type: Type): Type {
+  if (type.kind === "literal") return { kind: "string" }
+  return type.kind === "union" ? union(type.members.map(withoutLiterals)) : type
+}

@@ -1,0 +1,87 @@
+import type { Span } from "../source/span.ts"
+import type * as Syntax from "../syntax/tree.ts"
+import type { RecordType, Type, TypeTable } from "./types.ts"
+
+/**
+ * A checked workflow: its declarations by name, the types of its expressions, and what each reference stands for. There
+ * is one for every tree, also for a broken one (for the editor); only one without errors may be planned.
+ */
+export interface Program {
+  readonly tree: Syntax.Tree
+  readonly types: TypeTable
+  readonly input: BlockSymbol | undefined
+  readonly secrets: BlockSymbol | undefined
+  readonly schemas: ReadonlyMap<string, Syntax.SchemaDeclaration>
+  readonly providers: ReadonlyMap<string, Syntax.ProviderDeclaration>
+  readonly models: ReadonlyMap<string, Syntax.ModelDeclaration>
+  readonly servers: ReadonlyMap<string, Syntax.McpDeclaration>
+  readonly tools: ReadonlyMap<string, ImportSymbol>
+  readonly resources: ReadonlyMap<string, ImportSymbol>
+  readonly prompts: ReadonlyMap<string, ImportSymbol>
+  readonly dynamics: ReadonlyMap<string, DynamicSymbol>
+  readonly agents: ReadonlyMap<string, AgentSymbol>
+  readonly output: OutputSymbol | undefined
+  /** What every `chain` that begins with a name refers to. */
+  readonly roots: ReadonlyMap<Syntax.Chain, ResolvedRoot>
+  /** The tag of the variant that a `#case` step or a match chooses from. */
+  readonly tags: ReadonlyMap<Syntax.ChainStep | Syntax.MatchNode, string>
+  /** Types of whole expressions, for hovers and for those who complete them. */
+  readonly expressionTypes: ReadonlyMap<Syntax.Expression, Type>
+  /** Every place that names a declaration, by the declaration's id (`agent.writer`, `schema.task`). */
+  readonly references: ReadonlyMap<string, readonly Span[]>
+  /** Which nodes (`agent.x`, `dynamic.y`, `output`) refer to which. */
+  readonly dependencies: ReadonlyMap<string, ReadonlySet<string>>
+  /** The agent-local dynamic values of an agent (by its name) that another of its values refers to. */
+  readonly localDependencies: ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>>
+}
+
+export interface BlockSymbol {
+  readonly declaration: Syntax.InputDeclaration | Syntax.SecretsDeclaration
+  readonly type: RecordType
+}
+
+export type ImportNode = Syntax.ImportDeclaration | Syntax.BatchItem
+
+/** A tool, resource or prompt, declared alone or in a batch. */
+export interface ImportSymbol {
+  readonly name: Syntax.Name
+  readonly kind: Syntax.ImportKind
+  readonly node: ImportNode
+  readonly server: Syntax.Name | undefined
+  readonly remote: string
+  /** The batch that it stands in, whose `bindings` and `max_calls` it shares. */
+  readonly batch: Syntax.BatchDeclaration | undefined
+  readonly input: RecordType | undefined
+  readonly output: Type | undefined
+}
+
+export interface DynamicSymbol {
+  readonly field: Syntax.ValueField
+  readonly type: Type
+}
+
+export interface AgentSymbol {
+  readonly declaration: Syntax.AgentDeclaration
+  /** What one step yields. */
+  readonly output: RecordType
+  /** What `agent.x` is: the output, or for a loop the array of them. */
+  readonly type: Type
+  readonly variables: ReadonlyMap<string, LoopVariable>
+  readonly locals: ReadonlyMap<string, DynamicSymbol>
+}
+
+export interface LoopVariable {
+  readonly name: Syntax.Name
+  readonly type: Type
+}
+
+export interface OutputSymbol {
+  readonly declaration: Syntax.OutputDeclaration
+  readonly type: RecordType
+}
+
+export type ResolvedRoot =
+  | { readonly kind: "input" | "secrets" }
+  | { readonly kind: "agent" | "dynamic" | "local" | "variable"; readonly name: string }
+  /** The case's name at the start of a branch of `match`. */
+  | { readonly kind: "matched" }

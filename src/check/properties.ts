@@ -1,0 +1,139 @@
+import { didYouMean } from "../base/did-you-mean.ts"
+import type { Span } from "../source/span.ts"
+import type { PropertyPlace } from "../syntax/property-forms.ts"
+import type * as Syntax from "../syntax/tree.ts"
+import type { Checking } from "./checking.ts"
+
+interface Shape {
+  readonly required: readonly string[]
+  readonly optional: readonly string[]
+  /** May stand more than once. */
+  readonly repeated: readonly string[]
+  /** Old spellings, with what is written now. */
+  readonly obsolete: Readonly<Record<string, string>>
+}
+
+const shape = (required: string[], optional: string[], more: Partial<Shape> = {}): Shape => ({
+  required,
+  optional,
+  repeated: [],
+  obsolete: {},
+  ...more,
+})
+
+export const inferenceKeys = [
+  "temperature",
+  "top_p",
+  "max_tokens",
+  "reasoning_effort",
+  "verbosity",
+  "seed",
+  "stop",
+  "timeout_seconds",
+  "max_retries",
+  "retry_base_delay_ms",
+  "output_retries",
+  "extra",
+] as const
+
+/** Which properties each block takes. */
+const shapes: Readonly<Record<PropertyPlace, Shape | undefined>> = {
+  provider: shape([], ["endpoint", "api_key", "headers", "inference"], { obsolete: { driver: "from" } }),
+  model: shape(["id"], ["inference", "assets", "response_format"]),
+  mcp: shape(["endpoint"], ["headers"]),
+  tool: shape([], ["input", "output", "bindings", "max_calls", "description", "idempotent", "pin"]),
+  resource: shape([], ["bindings"]),
+  prompt: shape([], ["bindings"]),
+  batch: shape([], ["bindings", "max_calls"]),
+  agent: shape(
+    ["model", "instruction", "output"],
+    ["uses", "context", "file", "dynamic", "response_format", "max_steps"],
+    { repeated: ["file", "dynamic"], obsolete: { prompt: "instruction", tools: "uses" } },
+  ),
+  inference: shape([], [...inferenceKeys]),
+  file: shape(["name", "content"], ["media_type"]),
+  use: shape([], ["bindings", "max_calls"]),
+  "configured-model": shape([], ["inference"]),
+  compact: shape([], ["model", "instruction"]),
+  call: shape([], ["input", "bindings", "max_calls"]),
+  read: shape([], ["bindings"]),
+  render: shape([], ["bindings"]),
+  asset: shape(["type"], ["media_type", "title"]),
+  unknown: undefined,
+}
+
+/** The properties that a block takes, for completion. */
+export function propertiesOf(place: PropertyPlace): readonly string[] {
+  const known = shapes[place]
+  return known === undefined ? [] : [...known.required, ...known.optional]
+}
+
+/**
+ * The properties of a block by name (an old spelling under its new name), the first where one is repeated by mistake.
+ * Reports what is unknown, repeated, obsolete or missing; `owner` is where a missing one is shown.
+ */
+export function readProperties(
+  checking: Checking,
+  place: PropertyPlace,
+  items: readonly Syntax.Property[],
+  path: string,
+  owner: Span,
+): Map<string, Syntax.Property> {
+  const known = shapes[place]
+  const properties = new Map<string, Syntax.Property>()
+  if (known === undefined) return properties
+  for (const property of items) {
+    const name = property.name.text
+    const now = Object.hasOwn(known.obsolete, name) ? known.obsolete[name] : undefined
+    if (now !== undefined) obsolete(checking, property, now, path)
+    else if (!known.required.includes(name) && !known.optional.includes(name)) {
+      unknown(checking, property, known, path)
+      continue
+    }
+    const key = now ?? name
+    if (!properties.has(key)) properties.set(key, property)
+    else if (!known.repeated.includes(key)) {
+      checking.report(
+        "duplicate-field",
+        `${path}.${name}`,
+        property.name,
+        `\`${name}\` is here already`,
+        "Remove one of the two.",
+      )
+    }
+  }
+  for (const name of known.required) {
+    if (properties.has(name)) continue
+    const message = `\`${name}\` is missing`
+    checking.report("missing-property", `${path}.${name}`, owner, message, missingHint(place, name))
+  }
+  return properties
+}
+
+function obsolete(checking: Checking, property: Syntax.Property, now: string, path: string): void {
+  const old = property.name.text
+  // `driver` belongs to the provider's head, which tells it with the rest.
+  if (now === "from") return
+  const message = `\`${old}:\` is now written \`${now}:\``
+  checking.report("obsolete-syntax", `${path}.${old}`, property.name, message, `Write \`${now}:\`.`)
+}
+
+function unknown(checking: Checking, property: Syntax.Property, known: Shape, path: string): void {
+  const name = property.name.text
+  const hint = knownList(name, [...known.required, ...known.optional], "Known here:")
+  checking.report("unknown-property", `${path}.${name}`, property.name, `Unknown property: ${name}`, hint)
+}
+
+/** "Did you mean `x`? Known here: `x`, `y`." */
+export function knownList(name: string, known: readonly string[], intro: string): string {
+  const near = didYouMean(name, known)
+  const list = known.length === 0 ? "None is known here." : `${intro} ${known.map((one) => `\`${one}\``).join(", ")}.`
+  return near === undefined ? list : `Did you mean \`${near}\`? ${list}`
+}
+
+function missingHint(place: PropertyPlace, name: string): string {
+  if (place === "agent" && name === "model") return "Add `model: model.name`."
+  if (place === "agent" && name === "output") return "Add `output { … }` with the fields that the model is to give."
+  if (place === "asset" && name === "type") return 'Add `type: "image"`, "document" or "video".'
+  return `Add \`${name}: "…"\`.`
+}

@@ -1,0 +1,62 @@
+import type * as Syntax from "../../syntax/tree.ts"
+import type { Checking } from "../checking.ts"
+
+/** How the keys of well-known services begin. */
+const knownPrefix =
+  /^(?:sk|pk|rk|ak)[-_]|^(?:gh[opsu]_|github_pat_|glpat-|xox[abprs]-|AKIA|ASIA|AIza|ya29\.|eyJ|hf_|gsk_|xai-|r8_|dop_v1_|npm_)/
+
+const scheme = /^(?:bearer|basic|token|apikey)\s+\S/i
+
+/** A credential in the source is an error; any other literal key is a warning, since local backends take a dummy. */
+export function checkHardcodedSecret(
+  checking: Checking,
+  node: Syntax.Expression,
+  path: string,
+  place: "api_key" | "header",
+): void {
+  const literals = literalsOf(node)
+  const credential = literals.find((literal) => literal.texts.some(looksLikeCredential))
+  const hint = "Declare it in `secrets { }` and refer to it: `secrets.name`."
+  if (credential !== undefined) {
+    checking.report("hardcoded-secret", path, credential, "A credential is written into the source", hint)
+    return
+  }
+  if (place !== "api_key") return
+  const plain = literals.find((literal) => literal.interpolations.length === 0)
+  if (plain !== undefined) {
+    checking.report("hardcoded-secret", path, plain, "An API key is written into the source", hint, "warning")
+  }
+}
+
+/** The strings that a value may be: through defaults and groups. */
+function literalsOf(node: Syntax.Expression): Syntax.StringNode[] {
+  switch (node.kind) {
+    case "string":
+      return [node]
+    case "group":
+      return literalsOf(node.expression)
+    case "default":
+      return [...literalsOf(node.left), ...literalsOf(node.right)]
+    default:
+      return []
+  }
+}
+
+export function looksLikeCredential(text: string): boolean {
+  const trimmed = text.trim()
+  if (scheme.test(trimmed)) return true
+  return trimmed.split(/\s+/).some((word) => (word.length >= 8 && knownPrefix.test(word)) || isRandomToken(word))
+}
+
+/** Long, of the letters that tokens are made of, and as mixed as only chance mixes them. */
+function isRandomToken(word: string): boolean {
+  if (word.length < 24 || !/^[A-Za-z0-9_\-+/=.~]+$/.test(word)) return false
+  const digits = word.replace(/\D/g, "").length
+  const letters = word.replace(/[^A-Za-z]/g, "").length
+  if (digits < 3 || letters < 3) return false
+  const counts = new Map<string, number>()
+  for (const letter of word) counts.set(letter, (counts.get(letter) ?? 0) + 1)
+  let bits = 0
+  for (const count of counts.values()) bits -= (count / word.length) * Math.log2(count / word.length)
+  return bits > 3.3
+}

@@ -1,0 +1,38 @@
+import type * as Syntax from "../../syntax/tree.ts"
+import type { Checking } from "../checking.ts"
+
+/** Headers that frame the message: whoever sets them could smuggle a second request. */
+const framing = new Set(["host", "content-length", "transfer-encoding", "connection"])
+
+export function isFramingHeader(name: string): boolean {
+  return framing.has(name.toLowerCase())
+}
+
+/** A header value that would end the header. What is only known at run time is checked again there. */
+export function breaksHeader(value: string): boolean {
+  return /[\r\n\0]/.test(value)
+}
+
+export function checkHeaders(checking: Checking, fields: readonly Syntax.ValueField[], path: string): void {
+  const seen = new Set<string>()
+  for (const field of fields) {
+    const name = field.name.text
+    const fieldPath = `${path}.${name}`
+    const lower = name.toLowerCase()
+    if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name)) {
+      checking.report("invalid-header", fieldPath, field.name, `\`${name}\` cannot be the name of a header`)
+    } else if (isFramingHeader(name)) {
+      const message = `The header \`${name}\` frames the message and is set by the service alone`
+      checking.report("invalid-header", fieldPath, field.name, message, "Remove it.")
+    }
+    if (seen.has(lower)) {
+      const message = `The header \`${name}\` is here already`
+      checking.report("duplicate-field", fieldPath, field.name, message, "Remove one of the two.")
+    }
+    seen.add(lower)
+    if (field.value.kind === "string" && field.value.texts.some(breaksHeader)) {
+      const message = "A header value may not contain a line break or NUL"
+      checking.report("invalid-header", fieldPath, field.value, message)
+    }
+  }
+}

@@ -1,0 +1,30 @@
+import type * as Syntax from "../../syntax/tree.ts"
+import type { Checking } from "../checking.ts"
+
+/** Every agent and dynamic value runs, referred to or not; this is about the rest. */
+export function checkUnused(checking: Checking): void {
+  const tables: [string, ReadonlyMap<string, { readonly name: Syntax.Name }>][] = [
+    ["schema", checking.schemas],
+    ["provider", checking.providers],
+    ["model", checking.models],
+    ["mcp", checking.servers],
+    ["tool", checking.tools],
+    ["resource", checking.resources],
+    ["prompt", checking.prompts],
+  ]
+  for (const [kind, table] of tables) {
+    for (const [name, { name: node }] of table) {
+      const id = `${kind}.${name}`
+      if (isUsed(checking, id, node)) continue
+      checking.report("unused-declaration", id, node, `Nothing refers to ${id}`, "Remove it, or use it.")
+    }
+  }
+}
+
+/** A schema that only refers to itself is still unused. */
+function isUsed(checking: Checking, id: string, name: Syntax.Name): boolean {
+  const references = checking.references.get(id) ?? []
+  if (!id.startsWith("schema.")) return references.length > 0
+  const own = checking.schemas.get(name.text)
+  return references.some((span) => own === undefined || span.start < own.start || span.end > own.end)
+}
