@@ -1,0 +1,209 @@
+import { constantOf } from "../check/constants.ts"
+import { branchChain } from "../check/infer-match.ts"
+import { wordOrString } from "../check/infer.ts"
+import type { Program } from "../check/program.ts"
+import type * as Syntax from "../syntax/tree.ts"
+import type { AssetExpression, CallExpression, Entry, Expression, Root, Step } from "./expression.ts"
+import type { AssetKind } from "./plan-shape.ts"
+
+/** Turns checked expressions into those of the plan: names resolved, constants folded, source forgotten. */
+export class Lowering {
+  readonly #program: Program
+  /** How many calls each place holds so far, so that every one gets a name of its own. */
+  readonly #sites = new Map<string, number>()
+
+  constructor(program: Program) {
+    this.#program = program
+  }
+
+  /** `place` names where the expression stands, for the calls in it: `dynamic.related`. */
+  expression(node: Syntax.Expression, place: string): Expression {
+    const constant = constantOf(node)
+    if (constant !== undefined) return { op: "literal", value: constant }
+    switch (node.kind) {
+      case "string":
+        return { op: "text", parts: this.#parts(node, place) }
+      case "array":
+        return { op: "array", items: node.items.map((item) => this.expression(item, place)) }
+      case "object":
+        return { op: "object", entries: this.entries(node.body.items, place) }
+      case "group":
+        return this.expression(node.expression, place)
+      case "chain":
+        return this.#chain(node, place)
+      case "default":
+        return { op: "default", left: this.expression(node.left, place), right: this.expression(node.right, place) }
+      case "match":
+        return this.#match(node, place)
+      case "call":
+        return this.#call(node, place)
+      case "read":
+      case "render": {
+        const bindings = this.entries(valuesOf(node.block, "bindings"), place)
+        const name = targetName(node)
+        const text = this.#text(node)
+        return node.kind === "read"
+          ? { op: "read", resource: name, bindings, text }
+          : { op: "render", prompt: name, bindings, text }
+      }
+      case "asset":
+        return this.#asset(node, place)
+      case "number":
+      case "word":
+      case "missing-expression":
+        throw new Error(`A checked workflow has no ${node.kind} here`)
+    }
+  }
+
+  entries(fields: readonly Syntax.ValueField[], place: string): Entry[] {
+    return fields.map((field) => ({ key: field.name.text, value: this.expression(field.value, place) }))
+  }
+
+  /** Literal pieces and expressions in turn, empty pieces left out. */
+  #parts(node: Syntax.StringNode, place: string): (string | Expression)[] {
+    const parts: (string | Expression)[] = []
+    for (const [index, text] of node.texts.entries()) {
+      if (text !== "") parts.push(text)
+      const interpolation = node.interpolations[index]
+      if (interpolation !== undefined) parts.push(this.expression(interpolation, place))
+    }
+    return parts
+  }
+
+  #chain(node: Syntax.Chain, place: string): Expression {
+    const text = this.#text(node)
+    if (node.base.kind !== "name") {
+      return { op: "chain", base: this.expression(node.base, place), steps: this.#steps(node.steps), text }
+    }
+    const root = this.#program.roots.get(node)
+    if (root === undefined) throw new Error(`The checker left ${text} unresolved`)
+    const named = root.kind === "agent" || root.kind === "dynamic" || root.kind === "local"
+    const steps = this.#steps(named ? node.steps.slice(1) : node.steps)
+    const end = named ? node.steps[0]?.end : node.base.end
+    const reference: Expression = {
+      op: "reference",
+      root: planRoot(root),
+      text: this.#program.tree.text.slice(node.start, end ?? node.end),
+    }
+    return steps.length === 0 ? reference : { op: "chain", base: reference, steps, text }
+  }
+
+  #steps(steps: readonly Syntax.ChainStep[]): Step[] {
+    return steps.map((step): Step => {
+      switch (step.kind) {
+        case "field":
+          return { step: "field", name: step.name.text, optional: step.optional }
+        case "index":
+          return { step: "index", index: step.index?.value ?? 0, optional: step.optional }
+        case "pluck": {
+          const nulls = step.stars === 1 ? "keep" : step.stars === 2 ? "drop" : "refuse"
+          return { step: "pluck", name: step.name.text, nulls, optional: step.optional }
+        }
+        case "case":
+          return { step: "case", tag: this.#program.tags.get(step) ?? null, name: step.name.text, optional: true }
+      }
+    })
+  }
+
+  #match(node: Syntax.MatchNode, place: string): Expression {
+    return {
+      op: "match",
+      value: this.expression(node.value, place),
+      tag: this.#program.tags.get(node) ?? null,
+      branches: node.body.items.map((branch) => ({
+        case: branch.case?.text ?? null,
+        value: this.#branch(branch, place),
+      })),
+      text: this.#text(node),
+    }
+  }
+
+  /** A bare case is the matched value itself, which the constant folding of a chain cannot know. */
+  #branch(branch: Syntax.MatchBranch, place: string): Expression {
+    if (branch.case !== undefined && branchChain(branch.value) === undefined) {
+      throw new Error("A branch begins with its case")
+    }
+    return this.expression(branch.value, place)
+  }
+
+  #call(node: Syntax.InvokeNode, place: string): CallExpression {
+    const count = (this.#sites.get(place) ?? 0) + 1
+    this.#sites.set(place, count)
+    const limit = propertyOf(node.block, "max_calls")
+    const max = limit?.value.kind === "expression" ? constantOf(limit.value.expression) : undefined
+    return {
+      op: "call",
+      tool: targetName(node),
+      input: this.entries(valuesOf(node.block, "input"), place),
+      bindings: this.entries(valuesOf(node.block, "bindings"), place),
+      max_calls: typeof max === "number" ? max : null,
+      site: count === 1 ? place : `${place}#${count}`,
+      text: this.#text(node),
+    }
+  }
+
+  #asset(node: Syntax.AssetNode, place: string): AssetExpression {
+    const optional = (name: string): Expression | null => {
+      const value = propertyOf(node.block, name)?.value
+      return value?.kind === "expression" ? this.expression(value.expression, place) : null
+    }
+    const type = propertyOf(node.block, "type")?.value
+    const kind = type?.kind === "expression" ? wordOrString(type.expression) : undefined
+    return {
+      op: "asset",
+      value: this.expression(node.value, place),
+      type: assetKind(kind),
+      media_type: optional("media_type"),
+      title: optional("title"),
+      text: this.#text(node),
+    }
+  }
+
+  #text(node: Syntax.Expression): string {
+    return this.#program.tree.text.slice(node.start, node.end)
+  }
+}
+
+export function assetKind(word: string | undefined): AssetKind {
+  if (word === "image" || word === "document" || word === "video") return word
+  throw new Error(`The checker let an asset of type ${String(word)} through`)
+}
+
+function planRoot(root: NonNullable<ReturnType<Program["roots"]["get"]>>): Root {
+  switch (root.kind) {
+    case "input":
+      return { kind: "input" }
+    case "secrets":
+      return { kind: "secrets" }
+    case "matched":
+      return { kind: "matched" }
+    case "agent":
+    case "dynamic":
+    case "local":
+    case "variable":
+      return { kind: root.kind, name: root.name }
+  }
+}
+
+function targetName(node: Syntax.InvokeNode): string {
+  const [step] = node.target.steps
+  if (step?.kind !== "field") throw new Error("The checker let a call without a target through")
+  return step.name.text
+}
+
+export function propertyOf(
+  block: { readonly items: readonly (Syntax.Property | Syntax.BatchItem)[] } | undefined,
+  name: string,
+): Syntax.Property | undefined {
+  for (const item of block?.items ?? []) if (item.kind === "property" && item.name.text === name) return item
+  return undefined
+}
+
+/** The fields of a block of values such as `bindings { … }`; none when it is not there. */
+export function valuesOf(
+  block: { readonly items: readonly (Syntax.Property | Syntax.BatchItem)[] } | undefined,
+  name: string,
+): readonly Syntax.ValueField[] {
+  const value = propertyOf(block, name)?.value
+  return value?.kind === "values" ? value.block.items : []
+}

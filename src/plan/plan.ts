@@ -1,0 +1,323 @@
+import type { JsonValue } from "../base/json-value.ts"
+import { constantOf } from "../check/constants.ts"
+import { wordOrString } from "../check/infer.ts"
+import type { AgentSymbol, ImportSymbol, Program } from "../check/program.ts"
+import { inferenceKeys } from "../check/properties.ts"
+import type { RecordType } from "../check/types.ts"
+import type * as Syntax from "../syntax/tree.ts"
+import type { Entry, Expression } from "./expression.ts"
+import { assetKind, Lowering, propertyOf, valuesOf } from "./lower.ts"
+import type {
+  AgentNode,
+  ContextPlan,
+  DynamicNode,
+  FilePlan,
+  Inference,
+  LoopPlan,
+  ModelPlan,
+  OutputNode,
+  Plan,
+  PlanNode,
+  ProviderPlan,
+  RemotePlan,
+  ResponseFormat,
+  ServerPlan,
+  ToolPlan,
+  UsePlan,
+} from "./plan-shape.ts"
+import { topologicalOrder } from "./topological-order.ts"
+
+const defaultMaxSteps = 16
+const emptyRecord: RecordType = { kind: "record", fields: [] }
+
+/** Program → Plan, for a program without errors. */
+export function plan(program: Program): Plan {
+  return new Planner(program).plan()
+}
+
+class Planner {
+  readonly #program: Program
+  readonly #lower: Lowering
+
+  constructor(program: Program) {
+    this.#program = program
+    this.#lower = new Lowering(program)
+  }
+
+  plan(): Plan {
+    const program = this.#program
+    return {
+      types: { ...program.types },
+      input: program.input?.type ?? emptyRecord,
+      secrets: program.secrets?.type ?? emptyRecord,
+      output: program.output?.type ?? emptyRecord,
+      providers: mapped(program.providers, (declaration, name) => this.#provider(declaration, name)),
+      models: mapped(program.models, (declaration, name) => this.#model(declaration, name)),
+      servers: mapped(program.servers, (declaration, name) => this.#server(declaration, name)),
+      tools: mapped(program.tools, (symbol) => this.#tool(symbol)),
+      resources: mapped(program.resources, (symbol) => this.#remote(symbol)),
+      prompts: mapped(program.prompts, (symbol) => this.#remote(symbol)),
+      nodes: this.#nodes(),
+    }
+  }
+
+  #nodes(): PlanNode[] {
+    const program = this.#program
+    const dependencies = (id: string): ReadonlySet<string> => program.dependencies.get(id) ?? new Set()
+    const declared: string[] = []
+    for (const declaration of program.tree.declarations) {
+      if (declaration.kind === "agent") declared.push(`agent.${declaration.name.text}`)
+      else if (declaration.kind === "dynamic") {
+        for (const field of declaration.body.items) declared.push(`dynamic.${field.name.text}`)
+      }
+    }
+    const order = topologicalOrder(declared, dependencies)
+    const position = new Map(order.map((id, index) => [id, index]))
+    const dependsOn = (id: string): string[] =>
+      [...dependencies(id)].sort((a, b) => (position.get(a) ?? 0) - (position.get(b) ?? 0))
+    const nodes: PlanNode[] = []
+    for (const id of order) {
+      const name = id.slice(id.indexOf(".") + 1)
+      const agent = id.startsWith("agent.") ? program.agents.get(name) : undefined
+      const dynamic = id.startsWith("dynamic.") ? program.dynamics.get(name) : undefined
+      if (agent !== undefined) nodes.push(this.#agent(id, name, agent, dependsOn(id)))
+      else if (dynamic !== undefined) nodes.push(this.#dynamic(id, name, dynamic.field, dependsOn(id)))
+    }
+    const { output } = program
+    if (output !== undefined) nodes.push(this.#output(output.declaration, dependsOn("output")))
+    return nodes
+  }
+
+  #dynamic(id: string, name: string, field: Syntax.ValueField, depends_on: string[]): DynamicNode {
+    return { id, kind: "dynamic", name, depends_on, value: this.#lower.expression(field.value, id) }
+  }
+
+  #output(declaration: Syntax.OutputDeclaration, depends_on: string[]): OutputNode {
+    const fields = declaration.body.items.map((field) => ({
+      key: field.name.text,
+      value: this.#lower.expression(field.value, `output.${field.name.text}`),
+    }))
+    return { id: "output", kind: "output", name: "output", depends_on, fields }
+  }
+
+  // ------------------------------------------------------------------------------------------------------ agents
+
+  #agent(id: string, name: string, symbol: AgentSymbol, depends_on: string[]): AgentNode {
+    const { declaration } = symbol
+    const { body } = declaration
+    const model = this.#modelUse(propertyOf(body, "model"))
+    const steps = constantProperty(body, "max_steps")
+    return {
+      id,
+      kind: "agent",
+      name,
+      depends_on,
+      loop: declaration.loop === undefined ? null : this.#loop(declaration.loop, id),
+      model: model.name,
+      inference: model.inference,
+      response_format: responseFormat(body),
+      max_steps: typeof steps === "number" ? steps : defaultMaxSteps,
+      uses: this.#uses(propertyOf(body, "uses"), id),
+      context: this.#context(propertyOf(body, "context"), model.name, id),
+      locals: this.#locals(name, symbol),
+      files: body.items.flatMap((item) => (item.name.text === "file" ? [this.#file(item, id)] : [])),
+      instruction: this.#propertyExpression(body, "instruction", `${id}.instruction`),
+      output: symbol.output,
+    }
+  }
+
+  #loop(loop: Syntax.Loop, id: string): LoopPlan {
+    const items = this.#lower.expression(loop.items, id)
+    if (loop.pattern.kind === "item") return { items, pattern: { kind: "item", variable: loop.pattern.name.text } }
+    const fields = loop.pattern.body.items.map(({ field, variable }) => ({
+      field: field.text,
+      variable: variable.text,
+    }))
+    return { items, pattern: { kind: "fields", fields } }
+  }
+
+  #locals(agent: string, symbol: AgentSymbol): Entry[] {
+    const edges = this.#program.localDependencies.get(agent)
+    const names = [...symbol.locals.keys()]
+    return topologicalOrder(names, (name) => edges?.get(name) ?? new Set()).flatMap((name) => {
+      const local = symbol.locals.get(name)
+      const place = `agent.${agent}.dynamic.${name}`
+      return local === undefined ? [] : [{ key: name, value: this.#lower.expression(local.field.value, place) }]
+    })
+  }
+
+  #uses(property: Syntax.Property | undefined, id: string): UsePlan[] {
+    if (property?.value.kind !== "uses") return []
+    return property.value.entries.map((entry) => {
+      const { base, steps } = entry.reference
+      const [step] = steps
+      const kind = base.kind === "name" ? base.text : ""
+      if (step?.kind !== "field" || (kind !== "tool" && kind !== "resource" && kind !== "prompt")) {
+        throw new Error("The checker let a strange use through")
+      }
+      const max = constantProperty(entry.block, "max_calls")
+      return {
+        kind,
+        name: step.name.text,
+        bindings: this.#lower.entries(valuesOf(entry.block, "bindings"), `${id}.uses`),
+        max_calls: typeof max === "number" ? max : null,
+      }
+    })
+  }
+
+  #context(property: Syntax.Property | undefined, ownModel: string, id: string): ContextPlan | null {
+    if (property?.value.kind !== "context") return null
+    const { reference, compact, block } = property.value
+    const [step] = reference.steps
+    if (step?.kind !== "field") throw new Error("The checker let a strange context through")
+    const agent = step.name.text
+    if (compact === undefined) return { agent, compact: null }
+    const model = propertyOf(block, "model")
+    const use = model === undefined ? { name: ownModel, inference: {} } : this.#modelUse(model)
+    const instruction = propertyOf(block, "instruction")?.value
+    return {
+      agent,
+      compact: {
+        model: use.name,
+        inference: use.inference,
+        instruction:
+          instruction?.kind === "expression" ? this.#lower.expression(instruction.expression, `${id}.context`) : null,
+      },
+    }
+  }
+
+  #file(property: Syntax.Property, id: string): FilePlan {
+    if (property.value.kind !== "properties") throw new Error("The checker let a strange file through")
+    const { block } = property.value
+    const type = propertyOf(block, "media_type")?.value
+    return {
+      name: this.#propertyExpression(block, "name", `${id}.file`),
+      content: this.#propertyExpression(block, "content", `${id}.file`),
+      media_type: type?.kind === "expression" ? this.#lower.expression(type.expression, `${id}.file`) : null,
+    }
+  }
+
+  #propertyExpression(block: Syntax.Block<Syntax.Property>, name: string, place: string): Expression {
+    const value = propertyOf(block, name)?.value
+    if (value?.kind !== "expression") throw new Error(`The checker let a missing ${name} through`)
+    return this.#lower.expression(value.expression, place)
+  }
+
+  /** `model.fast`, with what the place overrides. */
+  #modelUse(property: Syntax.Property | undefined): { name: string; inference: Inference } {
+    const value = property?.value
+    const chain =
+      value?.kind === "configured"
+        ? value.reference
+        : value?.kind === "expression" && value.expression.kind === "chain"
+          ? value.expression
+          : undefined
+    const [step] = chain?.steps ?? []
+    if (step?.kind !== "field") throw new Error("The checker let a strange model through")
+    return { name: step.name.text, inference: value?.kind === "configured" ? inferenceOf(value.block) : {} }
+  }
+
+  // ------------------------------------------------------------------------------------- backends, servers, imports
+
+  #provider(declaration: Syntax.ProviderDeclaration, name: string): ProviderPlan {
+    const { body } = declaration
+    return {
+      endpoint: this.#optional(body, "endpoint", `provider.${name}`),
+      api_key: this.#optional(body, "api_key", `provider.${name}`),
+      headers: this.#lower.entries(valuesOf(body, "headers"), `provider.${name}`),
+      inference: inferenceOf(body),
+    }
+  }
+
+  #optional(block: Syntax.Block<Syntax.Property>, name: string, place: string): Expression | null {
+    return propertyOf(block, name) === undefined ? null : this.#propertyExpression(block, name, place)
+  }
+
+  #model(declaration: Syntax.ModelDeclaration, name: string): ModelPlan {
+    const { body, provider } = declaration
+    if (provider === undefined) throw new Error("The checker let a model without a provider through")
+    const assets = propertyOf(body, "assets")?.value
+    const items = assets?.kind === "expression" && assets.expression.kind === "array" ? assets.expression.items : []
+    return {
+      provider: provider.text,
+      id: this.#propertyExpression(body, "id", `model.${name}`),
+      inference: inferenceOf(body),
+      assets: items.map((item) => assetKind(wordOrString(item))),
+      response_format: responseFormat(body),
+    }
+  }
+
+  #server(declaration: Syntax.McpDeclaration, name: string): ServerPlan {
+    return {
+      endpoint: this.#propertyExpression(declaration.body, "endpoint", `mcp.${name}`),
+      headers: this.#lower.entries(valuesOf(declaration.body, "headers"), `mcp.${name}`),
+    }
+  }
+
+  #remote(symbol: ImportSymbol): RemotePlan {
+    const { server, remote, batch, node } = symbol
+    if (server === undefined) throw new Error("The checker let an import without a server through")
+    const place = `${symbol.kind}.${symbol.name.text}`
+    const shared = this.#lower.entries(valuesOf(batch?.body, "bindings"), place)
+    const own = this.#lower.entries(valuesOf(node.body, "bindings"), place)
+    const ownKeys = new Set(own.map((entry) => entry.key))
+    return { server: server.text, remote, bindings: [...shared.filter((entry) => !ownKeys.has(entry.key)), ...own] }
+  }
+
+  #tool(symbol: ImportSymbol): ToolPlan {
+    const { node, batch } = symbol
+    const own = constantProperty(node.body, "max_calls")
+    const max = own ?? constantProperty(batch?.body, "max_calls")
+    const description = constantProperty(node.body, "description")
+    const pin = constantProperty(node.body, "pin")
+    return {
+      ...this.#remote(symbol),
+      input: symbol.input ?? null,
+      output: symbol.output ?? null,
+      max_calls: typeof max === "number" ? max : null,
+      description: typeof description === "string" ? description : null,
+      idempotent: constantProperty(node.body, "idempotent") === true,
+      pin: typeof pin === "string" ? pin : null,
+    }
+  }
+}
+
+/** A table by name, without a prototype: a workflow may call its agent `constructor`. */
+function mapped<In, Out>(table: ReadonlyMap<string, In>, to: (value: In, name: string) => Out): Record<string, Out> {
+  const out = Object.create(null) as Record<string, Out>
+  for (const [name, value] of table) out[name] = to(value, name)
+  return out
+}
+
+type AnyBlock = { readonly items: readonly (Syntax.Property | Syntax.BatchItem)[] } | undefined
+
+function constantProperty(block: AnyBlock, name: string): JsonValue | undefined {
+  const value = propertyOf(block, name)?.value
+  return value?.kind === "expression" ? constantOf(value.expression) : undefined
+}
+
+function responseFormat(block: AnyBlock): ResponseFormat | null {
+  const value = propertyOf(block, "response_format")?.value
+  const word = value?.kind === "expression" ? wordOrString(value.expression) : undefined
+  return word === "auto" || word === "json_schema" || word === "json_object" || word === "instruction_only"
+    ? word
+    : null
+}
+
+function inferenceOf(block: AnyBlock): Inference {
+  const value = propertyOf(block, "inference")?.value
+  if (value?.kind !== "properties") return {}
+  const inference: Record<string, JsonValue> = {}
+  for (const key of inferenceKeys) {
+    const property = propertyOf(value.block, key)
+    if (property?.value.kind === "values") {
+      const { block: body } = property.value
+      const extra = constantOf({ kind: "object", body, start: body.start, end: body.end })
+      if (extra !== undefined) inference[key] = extra
+    } else {
+      const constant = constantProperty(value.block, key)
+      if (constant !== undefined) inference[key] = constant
+    }
+  }
+  return inference
+}
