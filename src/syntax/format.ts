@@ -1,0 +1,22 @@
+import type { Diagnostic } from "../source/diagnostic.ts"
+import { layOutTree } from "./format/declaration-layout.ts"
+import { printLayout } from "./format/print.ts"
+import { parse } from "./parser.ts"
+import type { Tree } from "./tree.ts"
+
+/** Tree → canonical text. The tree must be without syntax errors. */
+export function format(tree: Tree): string {
+  return printLayout(layOutTree(tree))
+}
+
+export type Formatted =
+  | { readonly formatted: string; readonly changed: boolean }
+  /** The text is broken: it is left alone. */
+  | { readonly diagnostics: readonly Diagnostic[] }
+
+export function formatText(text: string): Formatted {
+  const { tree, diagnostics } = parse(text)
+  if (diagnostics.length > 0) return { diagnostics }
+  const formatted = format(tree)
+  return { formatted, changed: formatted !== text }
+}

@@ -1,0 +1,151 @@
+import type { BatchDeclaration, BatchItem, Block, Declaration, Loop, Property, RemotePath, Tree } from "../tree.ts"
+import { layOutBlock } from "./blocks.ts"
+import type { Layout } from "./layout.ts"
+import { LayoutBuilder } from "./layout-builder.ts"
+import { layOutSchemaBody, layOutTypeFields } from "./type-layout.ts"
+import { layOutExpression, layOutProperties, layOutProperty, layOutValueFields, runsInto } from "./value-layout.ts"
+
+/** How each token of a tree without syntax errors is to be printed. */
+export function layOutTree(tree: Tree): Layout {
+  const builder = new LayoutBuilder(tree)
+  for (const declaration of tree.declarations) {
+    builder.declaration()
+    builder.take()
+    layOutDeclaration(builder, declaration)
+    builder.dropComma()
+  }
+  return builder.layout()
+}
+
+function layOutDeclaration(builder: LayoutBuilder, declaration: Declaration): void {
+  switch (declaration.kind) {
+    case "input":
+    case "secrets":
+      beginBody(builder)
+      layOutTypeFields(builder, declaration.body, false)
+      return
+    case "output":
+    case "dynamic":
+      beginBody(builder)
+      layOutValueFields(builder, declaration.body, false)
+      return
+    case "schema":
+      builder.space()
+      builder.name(declaration.name)
+      beginBody(builder)
+      layOutSchemaBody(builder, declaration.body)
+      return
+    case "provider":
+    case "model": {
+      builder.space()
+      builder.name(declaration.name)
+      const origin = declaration.kind === "provider" ? declaration.providerKind : declaration.provider
+      if (origin !== undefined) {
+        takeWord(builder)
+        builder.space()
+        builder.name(origin)
+      }
+      layOutBody(builder, declaration.body)
+      return
+    }
+    case "mcp":
+      builder.space()
+      builder.name(declaration.name)
+      layOutBody(builder, declaration.body)
+      return
+    case "import":
+      if (declaration.naming === "from") {
+        builder.space()
+        builder.name(declaration.name)
+      }
+      takeWord(builder)
+      layOutRemotePath(builder, declaration.source)
+      if (declaration.naming === "as") {
+        takeWord(builder)
+        builder.space()
+        builder.name(declaration.name)
+      }
+      layOutBody(builder, declaration.body)
+      return
+    case "batch":
+      layOutBatch(builder, declaration)
+      return
+    case "agent":
+      builder.space()
+      builder.name(declaration.name)
+      if (declaration.loop !== undefined) layOutLoop(builder, declaration.loop)
+      layOutBody(builder, declaration.body)
+      return
+  }
+}
+
+/** A keyword inside a declaration's head: `from`, `as`, `for`, `in`. */
+function takeWord(builder: LayoutBuilder): void {
+  builder.space()
+  builder.take()
+}
+
+function beginBody(builder: LayoutBuilder): void {
+  if (builder.token.kind === ":") builder.drop()
+  builder.backToItem()
+  builder.space()
+}
+
+function layOutBody(builder: LayoutBuilder, body: Block<Property> | undefined): void {
+  if (body === undefined) return
+  beginBody(builder)
+  layOutProperties(builder, body)
+}
+
+/** `mcp.server.tool.remote` */
+function layOutRemotePath(builder: LayoutBuilder, path: RemotePath): void {
+  builder.space()
+  while (builder.token.start < path.end) builder.take()
+}
+
+function layOutBatch(builder: LayoutBuilder, batch: BatchDeclaration): void {
+  layOutRemotePath(builder, batch.source)
+  beginBody(builder)
+  layOutBlock<BatchItem | Property>(builder, {
+    block: batch.body,
+    canBeFlat: false,
+    layOut: (item) => (item.kind === "property" ? layOutProperty(builder, item) : layOutBatchItem(builder, item)),
+    needsComma: (item, next) => item.kind === "property" && runsInto(builder, next),
+  })
+}
+
+/** `tool remote-name as name { … }` */
+function layOutBatchItem(builder: LayoutBuilder, item: BatchItem): void {
+  builder.take()
+  builder.space()
+  builder.name(item.remote)
+  if (item.naming === "as") {
+    takeWord(builder)
+    builder.space()
+    builder.name(item.name)
+  }
+  layOutBody(builder, item.body)
+}
+
+/** `for pattern in expression` */
+function layOutLoop(builder: LayoutBuilder, { pattern, items }: Loop): void {
+  takeWord(builder)
+  builder.space()
+  if (pattern.kind === "item") builder.name(pattern.name)
+  else {
+    layOutBlock(builder, {
+      block: pattern.body,
+      canBeFlat: true,
+      layOut: (field) => {
+        builder.name(field.field)
+        if (builder.token.kind !== ":") return
+        builder.take()
+        builder.space()
+        builder.name(field.variable)
+      },
+    })
+  }
+  takeWord(builder)
+  builder.space()
+  layOutExpression(builder, items)
+}

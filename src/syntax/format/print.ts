@@ -1,0 +1,206 @@
+import type { Comment, Token } from "../token.ts"
+import type { Layout } from "./layout.ts"
+import { comma, flag, gap, state } from "./layout.ts"
+
+/** The most columns that a line may have where it can be broken. */
+const maxColumns = 100
+
+const indentations: string[] = []
+function indentation(depth: number): string {
+  return (indentations[depth] ??= "    ".repeat(depth))
+}
+
+/** Layout → text, in one pass over the tokens. */
+export function printLayout(layout: Layout): string {
+  return new Printer(layout).run()
+}
+
+interface WaitingComment {
+  readonly comment: Comment
+  /** Line breaks between it and what was before it. */
+  readonly breaks: number
+}
+
+class Printer {
+  readonly #layout: Layout
+  readonly #text: string
+  readonly #tokens: readonly Token[]
+  readonly #out: string[] = []
+  #column = 0
+
+  /** End of the last token or comment that was read. */
+  #read = 0
+  /** Most line breaks in a row since the last token or comment that was printed or waits. */
+  #breaks = 0
+  readonly #waiting: WaitingComment[] = []
+  /** A comment was printed: the line must end. */
+  #mustBreak = false
+  /** An opening bracket was printed, and nothing after it but comments on its line. */
+  #afterOpener = false
+
+  #nextGroup = 0
+  /** Groups up to this token are on one line. */
+  #flatTo = -1
+  /** Broken groups whose lines are indented once more. */
+  #indented: { readonly from: number; readonly end: number }[] = []
+
+  constructor(layout: Layout) {
+    this.#layout = layout
+    this.#text = layout.tree.text
+    this.#tokens = layout.tree.tokens
+  }
+
+  run(): string {
+    for (const [index, token] of this.#tokens.entries()) this.#token(index, token)
+    if (this.#out.length > 0) this.#out.push("\n")
+    return this.#out.join("")
+  }
+
+  #token(index: number, token: Token): void {
+    for (const comment of token.comments) {
+      const breaks = Math.max(this.#breaks, this.#breaksUpTo(comment.start))
+      this.#waiting.push({ comment, breaks })
+      this.#breaks = 0
+      this.#read = comment.end
+    }
+    if (token.afterBreak) this.#breaks = Math.max(this.#breaks, this.#breaksUpTo(token.start))
+    this.#read = token.end
+    const flags = this.#layout.flags[index] ?? 0
+    if ((flags & flag.drop) !== 0) return
+    let needsBlank = (flags & flag.declaration) !== 0 && this.#out.length > 0 && !this.#hasBlank()
+    if (this.#waiting.length > 0 && (flags & flag.commentsAfter) === 0) {
+      needsBlank = this.#comments(index, flags, needsBlank)
+    }
+    if (token.kind === "end") return
+    this.#decideGroups(index)
+    if (this.#mustBreak || this.#isBroken(index)) {
+      const isKept = (flags & flag.item) !== 0 && this.#breaks > 1 && !this.#afterOpener
+      this.#newLine(index, this.#depth(index), isKept || needsBlank)
+    } else if (gapWidth(this.#layout.gaps[index] ?? 0) > 0) {
+      this.#put(" ")
+    }
+    this.#breaks = 0
+    this.#mustBreak = false
+    if ((flags & flag.bar) !== 0 && this.#stateOf(this.#layout.gapGroups[index]) === state.broken) this.#put("| ")
+    this.#put(this.#layout.texts.get(index) ?? this.#text.slice(token.start, token.end))
+    if (this.#hasComma(index)) this.#put(",")
+    this.#afterOpener = (flags & flag.opener) !== 0
+  }
+
+  /** Prints what waits before a token. Returns whether a blank line must still come. */
+  #comments(index: number, flags: number, needsBlank: boolean): boolean {
+    const isCloser = (flags & flag.closer) !== 0
+    const depth = this.#depth(index) + (isCloser ? 1 : 0)
+    const keepsBlanks = isCloser || (flags & flag.item) !== 0
+    for (const { comment, breaks } of this.#waiting) {
+      const isTrailing = breaks === 0 && !this.#mustBreak && this.#out.length > 0
+      if (isTrailing) this.#put(" ")
+      else {
+        this.#newLine(index, depth, needsBlank || (keepsBlanks && breaks > 1 && !this.#afterOpener))
+        needsBlank = false
+        this.#afterOpener = false
+      }
+      this.#put(this.#text.slice(comment.start, comment.end).trimEnd())
+      this.#mustBreak = true
+    }
+    this.#waiting.length = 0
+    return needsBlank
+  }
+
+  #hasBlank(): boolean {
+    return this.#breaks > 1 || this.#waiting.some(({ breaks }) => breaks > 1)
+  }
+
+  #breaksUpTo(end: number): number {
+    let count = 0
+    for (let at = this.#read; at < end; at++) {
+      const unit = this.#text.charCodeAt(at)
+      if (unit === 10 || (unit === 13 && this.#text.charCodeAt(at + 1) !== 10)) count++
+    }
+    return count
+  }
+
+  #put(text: string): void {
+    this.#out.push(text)
+    const line = text.lastIndexOf("\n")
+    this.#column = line < 0 ? this.#column + text.length : text.length - line - 1
+  }
+
+  #newLine(_index: number, depth: number, blank: boolean): void {
+    const indent = indentation(depth)
+    if (this.#out.length === 0) return
+    this.#out.push(blank ? "\n\n" : "\n", indent)
+    this.#column = indent.length
+  }
+
+  #depth(index: number): number {
+    const depth = this.#layout.indents[index] ?? 0
+    if (this.#indented.length === 0) return depth
+    this.#indented = this.#indented.filter(({ end }) => end >= index)
+    return depth + this.#indented.filter(({ from }) => from <= index).length
+  }
+
+  // ------------------------------------------------------------------------------------------------------ groups
+
+  #stateOf(group: number | undefined): number {
+    return this.#layout.groups[group ?? -1]?.state ?? state.flat
+  }
+
+  #isBroken(index: number): boolean {
+    const kind = this.#layout.gaps[index]
+    if (kind === gap.line) return true
+    if (kind !== gap.softSpace && kind !== gap.softNone) return false
+    return this.#stateOf(this.#layout.gapGroups[index]) === state.broken
+  }
+
+  #hasComma(index: number): boolean {
+    const when = this.#layout.commas[index]
+    if (when === comma.never) return false
+    if (when === comma.always) return true
+    return (when === comma.broken) === (this.#stateOf(this.#layout.commaGroups[index]) === state.broken)
+  }
+
+  /** Decides the groups that begin with this token, the outer first. */
+  #decideGroups(index: number): void {
+    for (;;) {
+      const group = this.#layout.groups[this.#nextGroup]
+      if (group === undefined || group.start > index) return
+      this.#nextGroup++
+      if (group.state === state.open) {
+        const isFlat = index <= this.#flatTo || this.#fits(index, group.end)
+        group.state = isFlat ? state.flat : state.broken
+        if (isFlat) this.#flatTo = Math.max(this.#flatTo, group.end)
+      }
+      if (group.state === state.broken && group.indentFrom !== undefined) {
+        this.#indented.push({ from: group.indentFrom, end: group.end })
+      }
+    }
+  }
+
+  /** Whether everything from this token to `end`, and what follows on the same line, fits if none of it breaks. */
+  #fits(index: number, end: number): boolean {
+    const { flags, gaps, texts } = this.#layout
+    let column =
+      this.#mustBreak || this.#isBroken(index)
+        ? indentation(this.#depth(index)).length
+        : this.#column + gapWidth(gaps[index] ?? 0)
+    for (let at = index; at < this.#tokens.length; at++) {
+      const token = this.#tokens[at]
+      if (token === undefined) break
+      if (at > end && (token.comments.length > 0 || this.#isBroken(at))) break
+      if (((flags[at] ?? 0) & flag.drop) !== 0) continue
+      if (at > index) column += gapWidth(gaps[at] ?? 0)
+      const text = texts.get(at)
+      const line = text?.indexOf("\n") ?? -1
+      column += line >= 0 ? line : (text?.length ?? token.end - token.start)
+      if (this.#hasComma(at)) column++
+      if (column > maxColumns) return false
+      if (line >= 0) break
+    }
+    return true
+  }
+}
+
+function gapWidth(kind: number): number {
+  return kind === gap.space || kind === gap.softSpace ? 1 : 0
+}

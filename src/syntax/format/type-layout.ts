@@ -1,0 +1,222 @@
+import type { Block, TypeField, TypeNode, VariantCase, VariantType } from "../tree.ts"
+import { layOutBlock, layOutList } from "./blocks.ts"
+import type { GroupState } from "./layout.ts"
+import { comma, flag, gap, state } from "./layout.ts"
+import type { LayoutBuilder } from "./layout-builder.ts"
+
+type UnionType = TypeNode & { readonly kind: "union-type" }
+
+export function layOutTypeFields(builder: LayoutBuilder, block: Block<TypeField>, canBeFlat: boolean): void {
+  layOutBlock(builder, {
+    block,
+    canBeFlat,
+    layOut: (field) => layOutTypeField(builder, field),
+    needsComma: (_, next) => runsIntoType(builder, next),
+  })
+}
+
+/** Fields, or a variant without a colon. */
+export function layOutSchemaBody(builder: LayoutBuilder, block: Block<TypeField | VariantType>): void {
+  layOutBlock(builder, {
+    block,
+    canBeFlat: false,
+    layOut: (item) => (item.kind === "variant" ? layOutVariant(builder, item) : layOutTypeField(builder, item)),
+    needsComma: (_, next) => runsIntoType(builder, next),
+  })
+}
+
+/** `maybe` as a type of its own, before what could be the type that it applies to. */
+function runsIntoType(builder: LayoutBuilder, next: TypeField | VariantType): boolean {
+  const mayFollow = next.kind === "variant" || next.name.quoted
+  return mayFollow && endsWithBareWord(builder, ["maybe"])
+}
+
+/** Whether the token before the builder is one of these words, and no field's name. */
+export function endsWithBareWord(builder: LayoutBuilder, words: readonly string[]): boolean {
+  const last = builder.tokenAt(builder.at - 1)
+  if (last.kind !== "name" || !words.includes(builder.textOf(last))) return false
+  const before = builder.tokenAt(builder.at - 2).kind
+  return before !== "." && before !== "?." && before !== "#"
+}
+
+function layOutTypeField(builder: LayoutBuilder, field: TypeField): void {
+  builder.name(field.name)
+  builder.take()
+  layOutTypeAfterColon(builder, field.type)
+}
+
+export function layOutTypeAfterColon(builder: LayoutBuilder, type: TypeNode): void {
+  if (type.kind === "union-type") layOutUnion(builder, type, "after-colon")
+  else {
+    builder.space()
+    layOutElement(builder, type)
+  }
+}
+
+export function layOutType(builder: LayoutBuilder, type: TypeNode): void {
+  switch (type.kind) {
+    case "type-name":
+    case "type-path":
+    case "type-literal":
+      while (builder.token.start < type.end) builder.take()
+      return
+    case "enum":
+      builder.take()
+      builder.space()
+      layOutBlock(builder, { block: type.body, canBeFlat: true, layOut: (name) => builder.name(name) })
+      return
+    case "array-type":
+      layOutArrayType(builder, type)
+      return
+    case "tuple-type":
+      layOutList(builder, {
+        items: type.elements,
+        layOut: (element) => layOutElement(builder, element),
+        hugs: canTakeLines,
+        lastComma: type.elements.length === 1 ? comma.always : comma.broken,
+      })
+      return
+    case "group-type":
+      if (type.type.kind === "union-type") layOutUnion(builder, type.type, "brackets")
+      else {
+        builder.take()
+        layOutElement(builder, type.type)
+        builder.take()
+      }
+      return
+    case "object-type":
+      layOutTypeFields(builder, type.body, true)
+      return
+    case "maybe":
+      builder.take()
+      builder.space()
+      layOutType(builder, type.type)
+      return
+    case "union-type":
+      layOutUnion(builder, type, "inside")
+      return
+    case "variant":
+      layOutVariant(builder, type)
+      return
+    case "missing-type":
+      throw new Error("Only a tree without syntax errors can be formatted")
+  }
+}
+
+/** A type that may have a superfluous `|` before it. */
+function layOutElement(builder: LayoutBuilder, type: TypeNode): void {
+  if (type.kind !== "union-type" && builder.token.kind === "|") builder.drop()
+  layOutType(builder, type)
+}
+
+function layOutArrayType(builder: LayoutBuilder, type: TypeNode & { readonly kind: "array-type" }): void {
+  if (type.element.kind === "union-type") {
+    layOutUnion(builder, type.element, "brackets")
+    return
+  }
+  layOutList(builder, {
+    items: [type.element],
+    layOut: (element) => {
+      layOutElement(builder, element)
+      layOutLength(builder)
+    },
+    hugs: canTakeLines,
+    lastComma: comma.never,
+  })
+}
+
+/** `; 3` */
+function layOutLength(builder: LayoutBuilder): void {
+  if (builder.token.kind !== ";") return
+  builder.take()
+  builder.space()
+  builder.take()
+}
+
+function canTakeLines(type: TypeNode): boolean {
+  switch (type.kind) {
+    case "object-type":
+    case "enum":
+    case "variant":
+      return type.body.items.length > 0
+    case "array-type":
+      return canTakeLines(type.element)
+    case "tuple-type":
+      return true
+    case "maybe":
+    case "group-type":
+      return canTakeLines(type.type)
+    default:
+      return false
+  }
+}
+
+/**
+ * A union breaks where the author broke it at a `|`, or where it does not fit; then each member follows a `|` on a line
+ * of its own. Brackets right around it break with it; elsewhere than after a colon the first member stays where it is.
+ */
+function layOutUnion(builder: LayoutBuilder, type: UnionType, place: "after-colon" | "brackets" | "inside"): void {
+  const { members } = type
+  const inBrackets = place === "brackets"
+  const open = builder.at
+  const first = inBrackets ? open + 1 : open
+  const end = builder.indexFrom(type.end) - 1
+  const close = inBrackets ? builder.closerOf(open) : end
+  let initial: GroupState = state.open
+  if (isBrokenAtBar(builder, members, first, inBrackets ? close : undefined)) initial = state.broken
+  else if (builder.breaksBetween(first, end)) initial = state.flat
+  const firstBar = members[1] === undefined ? end + 1 : builder.indexFrom(members[1].start) - 1
+  const group = builder.begin(close, initial, place === "inside" ? firstBar : first)
+  if (inBrackets) builder.take()
+  for (const [index, member] of members.entries()) {
+    if (index > 0) {
+      builder.soft(gap.softSpace, group)
+      builder.take()
+      builder.space()
+    } else {
+      if (builder.token.kind === "|") builder.drop()
+      if (place !== "inside") builder.soft(inBrackets ? gap.softNone : gap.softSpace, group, flag.bar)
+    }
+    layOutType(builder, member)
+  }
+  if (inBrackets) {
+    layOutLength(builder)
+    builder.dropComma()
+    builder.soft(gap.softNone, group, flag.closer)
+    builder.take()
+  }
+  builder.end()
+}
+
+function isBrokenAtBar(
+  builder: LayoutBuilder,
+  members: readonly TypeNode[],
+  first: number,
+  close: number | undefined,
+): boolean {
+  const hasComments = (index: number) => builder.tokenAt(index).comments.length > 0
+  if (hasComments(first) || (builder.tokenAt(first).kind === "|" && hasComments(first + 1))) return true
+  if (close !== undefined && hasComments(close)) return true
+  return members.some((member, index) => {
+    if (index === 0) return false
+    const start = builder.indexFrom(member.start)
+    return builder.tokenAt(start).afterBreak || builder.tokenAt(start - 1).afterBreak
+  })
+}
+
+/** Cases and their fields are always on lines of their own. */
+function layOutVariant(builder: LayoutBuilder, type: VariantType): void {
+  builder.take()
+  builder.space()
+  builder.name(type.tag)
+  builder.space()
+  layOutBlock(builder, {
+    block: type.body,
+    canBeFlat: false,
+    layOut: (variantCase: VariantCase) => {
+      builder.name(variantCase.name)
+      builder.space()
+      layOutTypeFields(builder, variantCase.body, false)
+    },
+  })
+}

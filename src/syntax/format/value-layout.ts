@@ -1,0 +1,299 @@
+import type {
+  Block,
+  Chain,
+  Expression,
+  MatchBranch,
+  MatchNode,
+  Property,
+  PropertyValue,
+  StringNode,
+  UseEntry,
+  ValueField,
+} from "../tree.ts"
+import { indentBlockString } from "./block-string.ts"
+import { layOutBlock, layOutList } from "./blocks.ts"
+import { comma } from "./layout.ts"
+import type { LayoutBuilder } from "./layout-builder.ts"
+import { endsWithBareWord, layOutTypeAfterColon, layOutTypeFields } from "./type-layout.ts"
+
+// Expressions and the property blocks that they contain (and that contain them).
+
+// -------------------------------------------------------------------------------------------------- expressions
+
+export function layOutExpression(builder: LayoutBuilder, expression: Expression): void {
+  switch (expression.kind) {
+    case "string":
+      layOutString(builder, expression)
+      return
+    case "number":
+    case "word":
+      builder.take()
+      return
+    case "array":
+      layOutList(builder, {
+        items: expression.items,
+        layOut: (item) => layOutExpression(builder, item),
+        hugs: canTakeLines,
+        lastComma: comma.broken,
+      })
+      return
+    case "object":
+      layOutValueFields(builder, expression.body, true)
+      return
+    case "group":
+      builder.take()
+      layOutExpression(builder, expression.expression)
+      builder.take()
+      return
+    case "chain":
+      layOutChain(builder, expression)
+      return
+    case "default":
+      layOutDefault(builder, expression)
+      return
+    case "match":
+      layOutMatch(builder, expression)
+      return
+    case "call":
+    case "read":
+    case "render":
+      builder.take()
+      builder.space()
+      layOutChain(builder, expression.target)
+      layOutInlineBlock(builder, expression.block)
+      return
+    case "asset":
+      builder.take()
+      builder.space()
+      layOutExpression(builder, expression.value)
+      layOutInlineBlock(builder, expression.block)
+      return
+    case "missing-expression":
+      throw new Error("Only a tree without syntax errors can be formatted")
+  }
+}
+
+/** Whether an expression that ends in a bracket may take several lines. */
+function canTakeLines(expression: Expression): boolean {
+  switch (expression.kind) {
+    case "object":
+      return expression.body.items.length > 0
+    case "array":
+      return expression.items.length > 0
+    case "match":
+      return true
+    case "string":
+      return expression.block
+    case "call":
+    case "read":
+    case "render":
+    case "asset":
+      return expression.block !== undefined && expression.block.items.length > 0
+    default:
+      return false
+  }
+}
+
+/** A base and its steps, with nothing between. */
+function layOutChain(builder: LayoutBuilder, chain: Chain): void {
+  if (chain.base.kind === "name") builder.name(chain.base)
+  else layOutExpression(builder, chain.base)
+  while (builder.token.start < chain.end) builder.take()
+}
+
+/** On one line, or with each `??` on a line of its own where the author broke it at one. */
+function layOutDefault(builder: LayoutBuilder, expression: Expression & { readonly kind: "default" }): void {
+  const broken = !builder.flat && isBrokenAtOperator(builder, expression)
+  layOutExpression(builder, expression.left)
+  const layOutRest = () => {
+    let rest: Expression | undefined = expression
+    while (rest?.kind === "default") {
+      if (broken) builder.line()
+      else builder.space()
+      builder.take()
+      builder.space()
+      const { right }: { right: Expression } = rest
+      layOutExpression(builder, right.kind === "default" ? right.left : right)
+      rest = right
+    }
+  }
+  if (broken) builder.continued(layOutRest)
+  else layOutRest()
+}
+
+function isBrokenAtOperator(builder: LayoutBuilder, expression: Expression): boolean {
+  for (let rest = expression; rest.kind === "default"; rest = rest.right) {
+    const right = builder.indexFrom(rest.right.start)
+    if (builder.tokenAt(right).afterBreak || builder.tokenAt(right - 1).afterBreak) return true
+  }
+  return false
+}
+
+function layOutString(builder: LayoutBuilder, string: StringNode): void {
+  const { depth } = builder
+  const parts = [builder.at]
+  const isMultiLine = string.block && /[\r\n]/.test(builder.textOf(string))
+  if (isMultiLine) builder.forceBreaks()
+  builder.take()
+  for (const interpolation of string.interpolations) {
+    const end = builder.closerOf(builder.at - 1)
+    const flatBefore = builder.flat
+    builder.flat ||= !string.block || !builder.breaksBetween(builder.at - 1, end)
+    builder.nested(depth + (isMultiLine ? 1 : 0), () => {
+      builder.space()
+      layOutExpression(builder, interpolation)
+      parts.push(builder.at)
+      builder.endInterpolation()
+    })
+    builder.flat = flatBefore
+  }
+  if (!isMultiLine) return
+  const texts = indentBlockString(
+    parts.map((part) => builder.textOf(builder.tokenAt(part))),
+    depth,
+  )
+  for (const [index, part] of parts.entries()) builder.replaceText(part, texts[index] ?? "")
+}
+
+function layOutMatch(builder: LayoutBuilder, match: MatchNode): void {
+  builder.take()
+  builder.space()
+  layOutExpression(builder, match.value)
+  builder.space()
+  layOutBlock(builder, {
+    block: match.body,
+    canBeFlat: false,
+    layOut: (branch) => layOutBranch(builder, branch),
+    needsComma: (branch) => !isCaseAlone(branch) && endsWithBareWord(builder, contextualWords),
+  })
+}
+
+/** `_ value`, or a case with the steps to its value. */
+function layOutBranch(builder: LayoutBuilder, branch: MatchBranch): void {
+  if (branch.case === undefined) {
+    builder.take()
+    builder.space()
+  }
+  layOutExpression(builder, branch.value)
+}
+
+function isCaseAlone({ value, case: name }: MatchBranch): boolean {
+  return name !== undefined && value.kind === "chain" && value.steps.length === 0
+}
+
+// ------------------------------------------------------------------------------------------------ blocks of values
+
+export function layOutValueFields(builder: LayoutBuilder, block: Block<ValueField>, canBeFlat: boolean): void {
+  layOutBlock(builder, {
+    block,
+    canBeFlat,
+    layOut: (field) => {
+      builder.name(field.name)
+      builder.take()
+      builder.space()
+      layOutExpression(builder, field.value)
+    },
+  })
+}
+
+// ------------------------------------------------------------------------------------------------------ properties
+
+/** The block of a call, of an asset or of a `uses` entry: it, and what is inside it, may be on one line. */
+function layOutInlineBlock(builder: LayoutBuilder, block: Block<Property> | undefined): void {
+  if (block === undefined) return
+  const before = builder.inline
+  builder.inline = true
+  builder.space()
+  layOutProperties(builder, block)
+  builder.inline = before
+}
+
+export function layOutProperties(builder: LayoutBuilder, block: Block<Property>): void {
+  layOutBlock(builder, {
+    block,
+    canBeFlat: builder.inline,
+    layOut: (property) => layOutProperty(builder, property),
+    needsComma: (_, next) => runsInto(builder, next),
+  })
+}
+
+/** Words that begin an expression before another name, and are names themselves before anything else. */
+const contextualWords = ["match", "call", "read", "render", "asset"]
+
+export function runsInto(builder: LayoutBuilder, next: { readonly kind: "batch-item" } | Property): boolean {
+  const keepsColon = next.kind === "property" && !isBlockValue(next.value)
+  return endsWithBareWord(builder, ["compact"]) || (!keepsColon && endsWithBareWord(builder, contextualWords))
+}
+
+function isBlockValue(value: PropertyValue): boolean {
+  return value.kind === "types" || value.kind === "values" || value.kind === "properties"
+}
+
+export function layOutProperty(builder: LayoutBuilder, property: Property): void {
+  const { value } = property
+  builder.name(property.name)
+  if (property.colon !== undefined) {
+    if (isBlockValue(value)) builder.drop()
+    else builder.take()
+  }
+  layOutPropertyValue(builder, value)
+}
+
+function layOutPropertyValue(builder: LayoutBuilder, value: PropertyValue): void {
+  if (value.kind === "type") {
+    layOutTypeAfterColon(builder, value.type)
+    return
+  }
+  if (value.kind === "context" && value.obsolete) {
+    builder.take()
+    layOutChain(builder, value.reference)
+    builder.take()
+    return
+  }
+  builder.space()
+  switch (value.kind) {
+    case "expression":
+      layOutExpression(builder, value.expression)
+      return
+    case "types":
+      layOutTypeFields(builder, value.block, builder.inline)
+      return
+    case "values":
+      layOutValueFields(builder, value.block, builder.inline)
+      return
+    case "properties":
+      layOutProperties(builder, value.block)
+      return
+    case "uses":
+      layOutList(builder, {
+        items: value.entries,
+        layOut: (entry) => layOutUseEntry(builder, entry),
+        hugs: (entry) => entry.block !== undefined && entry.block.items.length > 0,
+        lastComma: comma.broken,
+      })
+      return
+    case "configured":
+      layOutChain(builder, value.reference)
+      builder.space()
+      layOutProperties(builder, value.block)
+      return
+    case "context":
+      if (value.compact !== undefined) {
+        builder.take()
+        builder.space()
+      }
+      layOutChain(builder, value.reference)
+      if (value.block !== undefined) {
+        builder.space()
+        layOutProperties(builder, value.block)
+      }
+      return
+    case "missing":
+      throw new Error("Only a tree without syntax errors can be formatted")
+  }
+}
+
+function layOutUseEntry(builder: LayoutBuilder, entry: UseEntry): void {
+  layOutChain(builder, entry.reference)
+  layOutInlineBlock(builder, entry.block)
+}
