@@ -32,6 +32,8 @@ export function startsDeclaration(reader: TokenReader, itemsIndented: boolean): 
   if (token.kind !== "name" || !token.afterBreak) return false
   const next = reader.peek()
   const third = reader.peek(2)
+  // Names on lines of their own are those of an enum, a pattern or a match.
+  if (next.afterBreak) return false
   switch (reader.textOf(token)) {
     case "agent":
       return next.kind === "name" && !reader.isWord("_", next) && (third.kind === "{" || reader.isWord("for", third))
