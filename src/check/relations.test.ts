@@ -192,6 +192,19 @@ describe("isAssignable", () => {
     assert.equal(isAssignable(lists(string), lists(number), {}), false)
   })
 
+  test("unions of many thousand members are joined and compared in bearable time", () => {
+    const many = (member: (at: number) => Type): Type[] => Array.from({ length: 50_000 }, (_, at) => member(at))
+    const started = performance.now()
+    const literals = union(many((at) => literal(`v${at}`)))
+    assert.ok(literals.kind === "union" && literals.members.length === 50_000)
+    assert.equal(isAssignable(literals, union(many((at) => literal(`v${at}`))), {}), true)
+    assert.equal(isAssignable(literals, union(many((at) => literal(`v${at + 1}`))), {}), false)
+    assert.deepEqual(union([...many((at) => literal(`v${at}`)), string]), string)
+    const records = union(many((at) => record({ [`f${at}`]: string })))
+    assert.equal(isAssignable(records, union(many((at) => record({ [`f${at}`]: string }))), {}), true)
+    assert.ok(performance.now() - started < 5_000)
+  })
+
   test("a chain of many thousand schemas does not overflow the stack", () => {
     const chain = (prefix: string, length: number): [string, Type][] => {
       return Array.from({ length }, (_, at) => [`${prefix}${at}`, record({ next: maybe(ref(`${prefix}${at + 1}`)) })])

@@ -1,7 +1,12 @@
+import { indexOfUnion } from "./union-index.ts"
 import type { PrimitiveType, RecordType, Type, TypeTable, UnionType, VariantType } from "./types.ts"
 
-/** Deeper than this, two types are taken to agree: the values are validated anyway when the workflow runs. */
+/**
+ * Further than this two types are not compared, but taken to agree: the values are validated anyway when the workflow
+ * runs. No author writes such types by hand.
+ */
 const deepest = 400
+const mostPairs = 200_000
 
 const anyType: Type = { kind: "any" }
 const errorType: PrimitiveType = { kind: "error" }
@@ -58,31 +63,79 @@ export function maybe(type: Type): Type {
 
 /**
  * The type of a value that is of one of the members: flat, each member once, no simple one that another covers (a literal
- * beside `string`, `integer` beside `number`). `error` wins over everything, `any` over the rest. Of no members it is
- * `any`: nothing is known.
+ * beside `string`, `integer` beside `number`, a record beside `object`). `error` wins over everything, `any` over the
+ * rest. Of no members it is `any`: nothing is known.
  */
 export function union(members: readonly Type[]): Type {
   const flat = members.flatMap((member) => (member.kind === "union" ? member.members : [member]))
-  if (flat.some((member) => member.kind === "error")) return errorType
-  if (flat.some((member) => member.kind === "any")) return anyType
-  const comparison = new Comparison({}, "named")
-  const covers = (wide: Type, narrow: Type): boolean =>
-    isSimple(wide) ? comparison.fits(narrow, wide, 0) : comparison.same(narrow, wide)
-  let kept: Type[] = []
+  const kinds = new Map(flat.map((member) => [member.kind, member]))
+  const wins = kinds.get("error") ?? kinds.get("any")
+  if (wins !== undefined) return wins
+  const enumOf = new Map<string, Type>()
   for (const member of flat) {
-    if (kept.some((other) => covers(other, member))) continue
-    const first = kept.findIndex((other) => covers(member, other))
-    if (first === -1) kept.push(member)
-    // The wider one takes the place of the first that it covers, so that the author's order stays.
-    else kept = kept.flatMap((other, at) => (at === first ? [member] : covers(member, other) ? [] : [other]))
+    if (member.kind !== "enum") continue
+    for (const value of member.values) if (!enumOf.has(value)) enumOf.set(value, member)
   }
-  const [only] = kept
+  const kept = new Map<unknown, Type>()
+  for (const member of flat) {
+    // The wider one stands where the first that it covers stood, so that the author's order stays.
+    const wide = widest(member, kinds, enumOf)
+    const key = keyOf(wide)
+    if (!kept.has(key) && !isThere(wide, kept)) kept.set(key, wide)
+  }
+  const [only, ...others] = kept.values()
   if (only === undefined) return anyType
-  return kept.length === 1 ? only : { kind: "union", members: kept }
+  return others.length === 0 ? only : { kind: "union", members: [only, ...others] }
 }
 
-function isSimple(type: Type): boolean {
-  return type.kind !== "record" && type.kind !== "variant" && type.kind !== "array" && type.kind !== "tuple"
+/** The member that takes all values of this one, where there is a simple one. */
+function widest(member: Type, kinds: ReadonlyMap<string, Type>, enumOf: ReadonlyMap<string, Type>): Type {
+  switch (member.kind) {
+    case "literal":
+      return kinds.get("string") ?? enumOf.get(member.value) ?? member
+    case "enum":
+      return kinds.get("string") ?? member
+    case "integer":
+      return kinds.get("number") ?? member
+    case "record":
+    case "variant":
+    case "ref":
+      return kinds.get("object") ?? member
+    default:
+      return member
+  }
+}
+
+/** What two simple types have in common exactly when they are the same. */
+function keyOf(type: Type): unknown {
+  switch (type.kind) {
+    case "literal":
+      return `"${type.value}`
+    case "ref":
+      return `schema.${type.name}`
+    case "enum":
+    case "record":
+    case "variant":
+    case "array":
+    case "tuple":
+    case "union":
+      return type
+    default:
+      return type.kind
+  }
+}
+
+/** Of hundreds of different members, some may stay although they say the same. */
+const mostCompared = 200
+
+function isThere(type: Type, kept: ReadonlyMap<unknown, Type>): boolean {
+  if (typeof keyOf(type) === "string" || kept.size > mostCompared) return false
+  for (const other of kept.values()) {
+    if (type.kind === "enum" ? other.kind === "enum" && isAssignable(type, other, {}) : sameAsWritten(type, other)) {
+      return true
+    }
+  }
+  return false
 }
 
 /** The object that a variant's value is when it is of this case: the tag, then the case's fields. */
@@ -118,6 +171,7 @@ class Comparison {
   readonly #assumed = new Map<Type, Set<Type>>()
   readonly #trail: [Type, Type][] = []
   readonly #refused = new Map<Type, Set<Type>>()
+  #pairs = 0
 
   constructor(types: TypeTable, by: "structure" | "named" = "structure") {
     this.#types = types
@@ -145,7 +199,7 @@ class Comparison {
   #fitsResolved(from: Type, to: Type, depth: number): boolean {
     if (isLeaf(from) && isLeaf(to)) return this.#fitsLeaf(from, to)
     if (this.#refused.get(from)?.has(to)) return false
-    if (this.#assumed.get(from)?.has(to)) return true
+    if (this.#assumed.get(from)?.has(to) || ++this.#pairs > mostPairs) return true
     const mark = this.#trail.length
     this.#assume(from, to)
     if (this.#fitsByKind(from, to, depth + 1)) return true
@@ -169,7 +223,7 @@ class Comparison {
     }
     if (from.kind === "enum") {
       if (to.kind === "literal") return from.values.every((value) => value === to.value)
-      return to.kind === "enum" ? from.values.every((value) => to.values.includes(value)) : to.kind === "string"
+      return to.kind === "enum" ? isSubset(from.values, to.values) : to.kind === "string"
     }
     return from.kind === to.kind || (from.kind === "integer" && to.kind === "number")
   }
@@ -213,12 +267,29 @@ class Comparison {
 
   /** One member takes all of it; or, of a type with several known values or cases, each is taken by some member. */
   #fitsUnion(from: Type, to: UnionType, depth: number): boolean {
-    if (to.members.some((member) => this.fits(from, member, depth))) return true
-    if (from.kind === "enum") {
-      return from.values.every((value) => {
-        return to.members.some((member) => this.fits({ kind: "literal", value }, member, depth))
-      })
+    const { kinds, strings, others } = indexOfUnion(to)
+    // `union` makes none that holds `any`, but somebody else may.
+    if (this.#by === "structure" && (kinds.has("any") || kinds.has("error"))) return true
+    switch (from.kind) {
+      case "literal":
+        return kinds.has("string") || strings.has(from.value)
+      case "enum":
+        return kinds.has("string") || from.values.every((value) => strings.has(value))
+      case "integer":
+        return kinds.has("integer") || kinds.has("number")
+      case "record":
+      case "variant":
+        if (kinds.has("object")) return true
+        break
+      case "array":
+      case "tuple":
+      case "union":
+      case "ref":
+        break
+      default:
+        return kinds.has(from.kind)
     }
+    if (others.some((member) => this.fits(from, member, depth))) return true
     return from.kind === "variant" && [...caseRecords(from).values()].every((record) => this.fits(record, to, depth))
   }
 
@@ -260,7 +331,21 @@ function knownValues(type: Type): readonly string[] | undefined {
 }
 
 function isLeaf(type: Type): boolean {
-  return isSimple(type) && type.kind !== "union"
+  switch (type.kind) {
+    case "record":
+    case "variant":
+    case "array":
+    case "tuple":
+    case "union":
+      return false
+    default:
+      return true
+  }
+}
+
+function isSubset(values: readonly string[], of: readonly string[]): boolean {
+  const set = new Set(of)
+  return values.every((value) => set.has(value))
 }
 
 function isLenient(type: Type): boolean {

@@ -14,15 +14,17 @@ export function showExpected(type: Type): string {
     return member.kind === "literal" ? [member.value] : member.kind === "enum" ? member.values : []
   })
   const others = type.members.filter(({ kind }) => kind !== "literal" && kind !== "enum" && kind !== "null")
-  const texts = [...(strings.length > 0 ? [oneOf(strings)] : []), ...others.map((member) => showType(member, 40))]
+  const texts = others.slice(0, mostListed).map((member) => showType(member, 40))
+  if (strings.length > 0) texts.unshift(oneOf(strings))
+  if (others.length > mostListed) texts.push(`${others.length - mostListed} more types`)
   if (type.members.some(({ kind }) => kind === "null")) texts.push("null")
   const last = texts.pop() ?? ""
-  return texts.length === 0 ? last : `${shorten(texts)} or ${last}`
+  return texts.length === 0 ? last : `${texts.join(", ")} or ${last}`
 }
 
 function oneOf(values: readonly string[]): string {
-  const shown = values.map(showValue)
-  return shown.length === 1 ? (shown[0] ?? "") : `one of ${shorten(shown)}`
+  const [first] = values
+  return values.length === 1 && first !== undefined ? showValue(first) : `one of ${shorten(values, showValue)}`
 }
 
 function showValue(value: string): string {
@@ -30,9 +32,9 @@ function showValue(value: string): string {
 }
 
 /** A list for a sentence: the first few, and how many more there are. */
-export function shorten(items: readonly string[]): string {
-  if (items.length <= mostListed) return items.join(", ")
-  return `${items.slice(0, mostListed).join(", ")} and ${items.length - mostListed} more`
+export function shorten(items: readonly string[], show: (item: string) => string): string {
+  const shown = items.slice(0, mostListed).map(show).join(", ")
+  return items.length > mostListed ? `${shown} and ${items.length - mostListed} more` : shown
 }
 
 /** What a value is, in a few words; never the whole of a long one, and only its sort when values are not to be shown. */

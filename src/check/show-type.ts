@@ -91,8 +91,9 @@ function showFields(fields: readonly Field[], detail: Text, level: number): stri
   return list(fields, detail, level, (field) => `${showName(field.name)}: ${show(field.type, detail, level + 1)}`)
 }
 
-function showName(name: string): string {
-  return isIdentifier(name) ? name : showString(name)
+/** A field, case or value of an enum: quoted where it has to be. */
+export function showName(name: string): string {
+  return isIdentifier(name) ? cutText(name, 64) : showString(cutText(name, 64))
 }
 
 function list<T>(items: readonly T[], detail: Text, level: number, one: (item: T) => string): string {

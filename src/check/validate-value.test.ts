@@ -320,6 +320,20 @@ describe("validateValue", () => {
     assert.equal(validateValue([parsed("1e400"), ...Array(1000).fill(Infinity)], any, {}, "input").length, 100)
   })
 
+  test("large types take no longer to complain about than small ones", () => {
+    const names = Array.from({ length: 50_000 }, (_, at) => `name_${at}`)
+    const wide = record(Object.fromEntries(names.map((name) => [name, string])))
+    const extras = Object.fromEntries(names.map((name) => [`x${name}`, 1]))
+    const started = performance.now()
+    assert.equal(validateValue(extras, wide, {}, "input").length, 100)
+    assert.equal(validateValue(extras, record({ name_1: string }), {}, "input").length, 100)
+    assert.equal(validateValue(Array(1000).fill("x"), array(oneOf(...names)), {}, "input").length, 100)
+    const anyOfThem = either(...names.map(literal), nothing)
+    assert.equal(validateValue(names, array(anyOfThem), {}, "input").length, 0)
+    assert.equal(validateValue(Array(1000).fill("x"), array(anyOfThem), {}, "input").length, 100)
+    assert.ok(performance.now() - started < 3_000)
+  })
+
   const deep = (depth: number, open: string, middle: string, close: string): unknown => {
     return parsed(open.repeat(depth) + middle + close.repeat(depth))
   }

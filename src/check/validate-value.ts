@@ -2,7 +2,8 @@ import { childPath } from "../base/child-path.ts"
 import { didYouMean } from "../base/did-you-mean.ts"
 import { bestMember } from "./best-member.ts"
 import { caseRecord, resolve } from "./relations.ts"
-import { showExpected, showFound, shorten } from "./show-misfit.ts"
+import { shorten, showExpected, showFound } from "./show-misfit.ts"
+import { showName } from "./show-type.ts"
 import type { RecordType, TupleType, Type, TypeTable, UnionType, VariantType } from "./types.ts"
 import { deepestValue, Fitting, isJson, isObject } from "./value-fits.ts"
 import type { JsonLikeObject } from "./value-fits.ts"
@@ -107,12 +108,13 @@ class Validation {
     }
     const keys = Object.keys(value)
     if (keys.length === type.fields.length - missing.length && !Object.hasOwn(value, "__proto__")) return
-    const names = new Set(type.fields.map((field) => field.name))
+    const names = type.fields.map((field) => field.name)
+    const known = new Set(names)
     for (const key of keys) {
       if (this.misfits.length >= this.#most) return
       this.#keys.push(key)
       if (key === "__proto__") this.#forbidden(value[key])
-      else if (!names.has(key)) this.#extra(key, value[key], missing, names)
+      else if (!known.has(key)) this.#extra(key, value[key], missing, names)
       this.#keys.pop()
     }
   }
@@ -189,9 +191,9 @@ class Validation {
     this.#report(` is missing: expected ${expected}`, expected, "nothing")
   }
 
-  #extra(key: string, value: unknown, missing: readonly string[], names: ReadonlySet<string>): void {
-    const near = didYouMean(key, missing) ?? didYouMean(key, names)
-    const known = names.size === 0 ? "no fields" : `the fields ${shorten([...names])}`
+  #extra(key: string, value: unknown, missing: readonly string[], names: readonly string[]): void {
+    const near = nearest(key, missing) ?? nearest(key, names)
+    const known = names.length === 0 ? "no fields" : `the fields ${shorten(names, showName)}`
     const hint = near === undefined ? undefined : `Did you mean ${near}?`
     this.#report(` is not a field here: expected ${known}`, known, showFound(value, this.#shown), hint)
   }
@@ -214,6 +216,11 @@ class Validation {
   }
 }
 
+/** Among thousands there is always one that is near, and to find it takes its time. */
+function nearest(name: string, candidates: readonly string[]): string | undefined {
+  return candidates.length > 1_000 ? undefined : didYouMean(name, candidates)
+}
+
 /** A hint where a string is almost one of those that are allowed. */
 function nearValue(value: unknown, type: Type): string | undefined {
   if (typeof value !== "string") return undefined
@@ -221,6 +228,6 @@ function nearValue(value: unknown, type: Type): string | undefined {
   const allowed = members.flatMap((member) => {
     return member.kind === "literal" ? [member.value] : member.kind === "enum" ? member.values : []
   })
-  const near = didYouMean(value, allowed)
+  const near = nearest(value, allowed)
   return near === undefined ? undefined : `Did you mean ${JSON.stringify(near)}?`
 }

@@ -1,5 +1,6 @@
 import { caseRecord, resolve } from "./relations.ts"
-import type { EnumType, RecordType, Type, TypeTable, UnionType } from "./types.ts"
+import type { EnumType, PrimitiveKind, RecordType, Type, TypeTable, UnionType } from "./types.ts"
+import { indexOfUnion } from "./union-index.ts"
 
 /** Values nested deeper than this fit nothing: those who handle them, here and later, recurse. */
 export const deepestValue = 500
@@ -15,6 +16,8 @@ export class Fitting {
    * looked at once for every member, and the next level once for each of those looks.
    */
   #known: Map<object, Map<Type, boolean>> | undefined
+  /** How many unions, each inside the one before, are just trying one member after the other. */
+  #trials = 0
 
   constructor(types: TypeTable) {
     this.#types = types
@@ -81,30 +84,56 @@ export class Fitting {
   }
 
   #fitsUnion(value: unknown, type: UnionType, depth: number): boolean {
-    const { members } = type
-    if (typeof value !== "object" || value === null || this.#candidates(value, type) < 2) {
-      // Not `some`: its frames would count double on the stack.
-      for (const member of members) if (this.fits(value, member, depth)) return true
-      return false
+    const { kinds, strings, others } = indexOfUnion(type)
+    if (typeof value !== "object" || value === null) return fitsSimple(value, kinds, strings)
+    if (isOpen(kinds)) return isJson(value, depth)
+    if (kinds.has("object") && !Array.isArray(value)) return isJson(value, depth)
+    const candidates = this.#candidates(value, others)
+    const [first] = candidates
+    if (candidates.length < 2) return first !== undefined && this.fits(value, first, depth)
+    const known = this.#known?.get(value)
+    this.#trials++
+    let fits = false
+    for (const member of candidates) {
+      fits = known?.get(member) ?? this.#remember(value, member, this.fits(value, member, depth))
+      if (fits) break
     }
-    this.#known ??= new Map()
-    let answers = this.#known.get(value)
-    if (answers === undefined) this.#known.set(value, (answers = new Map()))
-    for (const member of members) {
-      const resolved = resolve(member, this.#types)
-      let answer = answers.get(resolved)
-      if (answer === undefined) answers.set(resolved, (answer = this.fits(value, resolved, depth)))
-      if (answer) return true
-    }
-    return false
+    this.#trials--
+    return fits
   }
 
-  /** How many members a look at the outside of an object or array does not rule out. */
-  #candidates(value: object, type: UnionType): number {
-    let count = 0
-    for (const member of type.members) if (mayBe(value, resolve(member, this.#types))) count++
-    return count
+  /** Only inside another trial can the question come again. */
+  #remember(value: object, member: Type, fits: boolean): boolean {
+    if (this.#trials < 2) return fits
+    this.#known ??= new Map()
+    const known = this.#known.get(value)
+    if (known === undefined) this.#known.set(value, new Map([[member, fits]]))
+    else known.set(member, fits)
+    return fits
   }
+
+  /** The members that a look at the outside of an object or array does not rule out. */
+  #candidates(value: object, members: readonly Type[]): Type[] {
+    const candidates: Type[] = []
+    for (const member of members) {
+      const resolved = resolve(member, this.#types)
+      if (mayBe(value, resolved)) candidates.push(resolved)
+    }
+    return candidates
+  }
+}
+
+/** A value that is neither object nor array, and the simple members of a union. */
+function fitsSimple(value: unknown, kinds: ReadonlySet<PrimitiveKind>, strings: ReadonlySet<string>): boolean {
+  if (typeof value === "string") return kinds.has("string") || strings.has(value) || isOpen(kinds)
+  if (value === null) return kinds.has("null") || isOpen(kinds)
+  if (typeof value === "boolean") return kinds.has("boolean") || isOpen(kinds)
+  if (!Number.isFinite(value)) return false
+  return kinds.has("number") || (kinds.has("integer") && Number.isSafeInteger(value)) || isOpen(kinds)
+}
+
+function isOpen(kinds: ReadonlySet<PrimitiveKind>): boolean {
+  return kinds.has("any") || kinds.has("error") || kinds.has("asset")
 }
 
 const setsOfEnums = new WeakMap<EnumType, ReadonlySet<string>>()
