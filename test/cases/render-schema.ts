@@ -1,0 +1,56 @@
+import { check } from "../../src/check/check.ts"
+import { toJsonSchema } from "../../src/check/json-schema.ts"
+import { fitsStrict, toStrictSchema } from "../../src/check/strict-schema.ts"
+import type { Type } from "../../src/check/types.ts"
+import { LineMap } from "../../src/source/line-map.ts"
+import { parse } from "../../src/syntax/parser.ts"
+import { renderDiagnostics } from "./render-diagnostics.ts"
+
+/**
+ * The JSON Schemas of the workflow's blocks: `input`, `secrets`, what agents and tools take and give, `output`. Of an
+ * agent's output also how a strict backend would get it. A workflow with errors has its errors instead.
+ */
+export function render(source: string): string {
+  const { tree, diagnostics: syntaxErrors } = parse(source)
+  const { program, diagnostics } = check(tree)
+  const errors = [...syntaxErrors, ...diagnostics].filter(({ severity }) => severity === "error")
+  if (errors.length > 0) return renderDiagnostics(errors, new LineMap(source))
+
+  const { types } = program
+  const plain = (title: string, type: Type): string => `${title}\n${pretty(toJsonSchema(type, types))}`
+  const out: string[] = []
+  if (program.input !== undefined) out.push(plain("input", program.input.type))
+  if (program.secrets !== undefined) out.push(plain("secrets", program.secrets.type))
+  for (const [name, tool] of program.tools) {
+    if (tool.input !== undefined) out.push(plain(`tool.${name}.input`, tool.input))
+    if (tool.output !== undefined) out.push(plain(`tool.${name}.output`, tool.output))
+  }
+  for (const [name, { output }] of program.agents) {
+    out.push(plain(`agent.${name}.output`, output))
+    const fit = fitsStrict(output, types)
+    if (!fit.fits) out.push(`not strict: ${fit.reason}`)
+    else if (pretty(toStrictSchema(output, types)) === pretty(toJsonSchema(output, types))) out.push("strict: the same")
+    else out.push(`strict:\n${pretty(toStrictSchema(output, types))}`)
+  }
+  if (program.output !== undefined) out.push(plain("output", program.output.type))
+  return out.length === 0 ? "(nothing)" : out.join("\n\n")
+}
+
+/** Like `JSON.stringify` with two spaces, but what fits stays on one line. */
+function pretty(value: unknown, indent = ""): string {
+  const flat = onOneLine(value)
+  if (indent.length + flat.length <= 100 || typeof value !== "object" || value === null) return flat
+  const inner = `${indent}  `
+  if (Array.isArray(value)) {
+    return `[\n${value.map((item) => inner + pretty(item, inner)).join(",\n")}\n${indent}]`
+  }
+  const entries = Object.entries(value).map(([key, item]) => `${inner}${JSON.stringify(key)}: ${pretty(item, inner)}`)
+  return `{\n${entries.join(",\n")}\n${indent}}`
+}
+
+function onOneLine(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(onOneLine).join(", ")}]`
+  if (typeof value !== "object" || value === null) return JSON.stringify(value)
+  const entries = Object.entries(value).map(([key, item]) => `${JSON.stringify(key)}: ${onOneLine(item)}`)
+  return entries.length === 0 ? "{}" : `{ ${entries.join(", ")} }`
+}
