@@ -1,0 +1,244 @@
+import type { JsonObject, JsonValue } from "../base/json-value.ts"
+import type { AssetExpression, Expression, MatchExpression, Root, Step } from "../plan/expression.ts"
+import { asset, assetLabel, assetUrl, isAsset } from "./asset.ts"
+import { failure } from "./failure.ts"
+import type { RunFailure } from "./ports.ts"
+
+/** What an expression can refer to, and where in the workflow it stands. */
+export interface Scope {
+  readonly input: JsonObject
+  readonly secrets: JsonObject
+  /** Outputs by agent; of a looped agent the array of them. */
+  readonly agents: ReadonlyMap<string, JsonValue>
+  readonly dynamics: ReadonlyMap<string, JsonValue>
+  /** Dynamic values of the agent that the expression stands in. */
+  readonly locals: ReadonlyMap<string, JsonValue>
+  /** Variables of the agent's loop. */
+  readonly variables: ReadonlyMap<string, JsonValue>
+  /** Inside a branch of `match`. */
+  readonly matched: JsonValue
+  /** The dotted place, for errors: `agent.review.instruction`. */
+  readonly path: string
+  /** Inside a loop, for errors. */
+  readonly iteration: number | null
+}
+
+/**
+ * The value of an expression without `call`, `read` or `render` in it (those are `evaluateEffects`'). What the checker
+ * could not know is checked here: an untyped value that lacks what the expression needs is an `evaluation_error`.
+ */
+export function evaluate(expression: Expression, scope: Scope): JsonValue {
+  switch (expression.op) {
+    case "literal":
+      return expression.value
+    case "text": {
+      let text = ""
+      for (const part of expression.parts) text += typeof part === "string" ? part : toText(evaluate(part, scope))
+      return text
+    }
+    case "array":
+      return expression.items.map((item) => evaluate(item, scope))
+    case "object": {
+      const object: JsonObject = {}
+      for (const { key, value } of expression.entries) setOwn(object, key, evaluate(value, scope))
+      return object
+    }
+    case "reference":
+      return lookUp(expression.root, scope, expression.text)
+    case "chain":
+      return followChain(expression, evaluate(expression.base, scope), scope)
+    case "default":
+      return evaluate(expression.left, scope) ?? evaluate(expression.right, scope)
+    case "match": {
+      const matched = evaluate(expression.value, scope)
+      return evaluate(chosenBranch(expression, matched, scope), { ...scope, matched })
+    }
+    case "asset": {
+      const { value, media_type, title } = expression
+      return toAsset(
+        expression,
+        evaluate(value, scope),
+        media_type === null ? null : evaluate(media_type, scope),
+        title === null ? null : evaluate(title, scope),
+        scope,
+      )
+    }
+    case "call":
+    case "read":
+    case "render":
+      throw new Error(`${expression.op} at ${scope.path} was taken for a pure expression`)
+  }
+}
+
+/** As interpolation writes it: strings as they are, everything else as compact JSON. */
+export function toText(value: JsonValue): string {
+  if (typeof value === "string") return value
+  return isAsset(value) ? assetLabel(value) : JSON.stringify(value)
+}
+
+/** Also right for a field called `__proto__`. */
+export function setOwn(object: JsonObject, key: string, value: JsonValue): void {
+  if (key === "__proto__")
+    Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
+  else object[key] = value
+}
+
+export function lookUp(root: Root, scope: Scope, text: string): JsonValue {
+  switch (root.kind) {
+    case "input":
+      return scope.input
+    case "secrets":
+      return scope.secrets
+    case "matched":
+      return scope.matched
+    case "agent":
+      return present(scope.agents.get(root.name), text)
+    case "dynamic":
+      return present(scope.dynamics.get(root.name), text)
+    case "local":
+      return present(scope.locals.get(root.name), text)
+    case "variable":
+      return present(scope.variables.get(root.name), text)
+  }
+}
+
+/** The planner orders nodes and names by their references, so that a value that is not there yet is a bug. */
+function present(value: JsonValue | undefined, text: string): JsonValue {
+  if (value === undefined) throw new Error(`${text} was referred to before it was there`)
+  return value
+}
+
+type Chain = Extract<Expression, { op: "chain" }>
+
+export function followChain(chain: Chain, base: JsonValue, scope: Scope): JsonValue {
+  return follow(chain, base, 0, scope)
+}
+
+function follow(chain: Chain, start: JsonValue, from: number, scope: Scope): JsonValue {
+  let value = start
+  for (let at = from; at < chain.steps.length; at++) {
+    const step = chain.steps[at]
+    if (step === undefined) break
+    if (value === null && (step.optional || step.step === "case")) return null
+    switch (step.step) {
+      case "field":
+        value = readField(chain, value, step.name, scope)
+        break
+      case "index":
+        if (!Array.isArray(value)) throw lacking(chain, `[${step.index}] needs an array`, value, scope)
+        value = value[step.index] ?? null
+        break
+      case "case":
+        if (!isObject(value)) throw lacking(chain, `#${step.name} needs an object`, value, scope)
+        if (!isCase(value, step.tag, step.name)) return null
+        break
+      case "pluck":
+        return pluck(chain, step, value, at, scope)
+    }
+  }
+  return value
+}
+
+function pluck(
+  chain: Chain,
+  step: Extract<Step, { step: "pluck" }>,
+  value: JsonValue,
+  at: number,
+  scope: Scope,
+): JsonValue {
+  const sign = { keep: ".*.", drop: ".**.", refuse: ".***." }[step.nulls]
+  if (!Array.isArray(value)) throw lacking(chain, `${sign}${step.name} needs an array`, value, scope)
+  const plucked: JsonValue[] = []
+  let kind: string | null = null
+  for (const [position, element] of value.entries()) {
+    const field = element === null ? null : readField(chain, element, step.name, scope, position)
+    if (field === null) {
+      if (step.nulls === "drop") continue
+      if (step.nulls === "refuse") {
+        const found = element === null ? `element ${position} is null` : `${step.name} of element ${position} is null`
+        throw problem(chain.text, `.***. takes no nulls, but ${found}`, scope)
+      }
+    } else if (step.nulls === "refuse") {
+      const found = kindOf(field)
+      if (kind !== null && kind !== found) {
+        throw problem(chain.text, `.***. takes values of one type, but found ${kind} and ${found}`, scope)
+      }
+      kind = found
+    }
+    plucked.push(follow(chain, field, at + 1, scope))
+  }
+  return plucked
+}
+
+function readField(chain: Chain, value: JsonValue, name: string, scope: Scope, position?: number): JsonValue {
+  if (isObject(value)) {
+    if (Object.hasOwn(value, name)) return value[name] ?? null
+  }
+  const of = position === undefined ? "" : ` of element ${position}`
+  throw lacking(chain, `the field ${name}${of} is not there`, value, scope)
+}
+
+/** Without a known tag, a value is of a case when any field of its own names the case. */
+function isCase(value: JsonObject, tag: string | null, name: string): boolean {
+  if (tag !== null) return Object.hasOwn(value, tag) && value[tag] === name
+  for (const key of Object.keys(value)) if (value[key] === name) return true
+  return false
+}
+
+export function chosenBranch(expression: MatchExpression, matched: JsonValue, scope: Scope): Expression {
+  const { branches, tag } = expression
+  if (matched !== null && !isObject(matched)) throw lacking(expression, "match needs an object", matched, scope)
+  let rest: Expression | null = null
+  for (const branch of branches) {
+    if (branch.case === null) rest ??= branch.value
+    else if (matched !== null && isCase(matched, tag, branch.case)) return branch.value
+  }
+  if (rest !== null) return rest
+  throw lacking(expression, "no case of the match fits", matched, scope)
+}
+
+export function toAsset(
+  expression: AssetExpression,
+  value: JsonValue,
+  mediaType: JsonValue,
+  title: JsonValue,
+  scope: Scope,
+): JsonValue {
+  if (value === null) return null
+  if (typeof value !== "string") throw lacking(expression, "an asset needs a URL or Base64 text", value, scope)
+  const url = assetUrl(expression.type, value, mediaType === null ? null : toText(mediaType))
+  if (url === null) {
+    throw problem(expression.text, "an asset needs an http(s) URL, a data URL or Base64 text, found other text", scope)
+  }
+  return asset(expression.type, url, title === null ? null : toText(title))
+}
+
+function lacking(expression: { readonly text: string }, need: string, found: JsonValue, scope: Scope): RunFailure {
+  return problem(expression.text, `${need}, found ${describe(found)}`, scope)
+}
+
+export function problem(text: string, message: string, scope: Scope): RunFailure {
+  const where = scope.iteration === null ? "" : ` (iteration ${scope.iteration})`
+  return failure("evaluation_error", scope.path, `Cannot evaluate ${text}${where}: ${message}`)
+}
+
+export function isObject(value: JsonValue): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+}
+
+function kindOf(value: JsonValue): string {
+  if (value === null) return "null"
+  if (Array.isArray(value)) return "array"
+  return typeof value
+}
+
+/** What a value is, never what it holds: the sentence goes to the caller. */
+export function describe(value: JsonValue): string {
+  if (value === null) return "null"
+  if (Array.isArray(value)) return `an array of ${value.length}`
+  if (typeof value !== "object") return `a ${typeof value}`
+  const names = Object.keys(value)
+  if (names.length === 0) return "an empty object"
+  const shown = names.slice(0, 8).join(", ")
+  return `an object with the field${names.length === 1 ? "" : "s"} ${shown}${names.length > 8 ? ", …" : ""}`
+}
