@@ -1,0 +1,52 @@
+import type { JsonValue } from "../base/json-value.ts"
+import type { EventType, ModelCallRecord, Usage } from "./events.ts"
+import type { HistoryItem, ModelToolCall, PromptMessage } from "./ports.ts"
+
+/**
+ * What a log keeps beside an event's public data, for a continuation alone. An effect's outcome is kept once, by the event
+ * that tells of it; values that follow from outcomes are computed again.
+ */
+interface KeptOf {
+  agent_retried: { readonly turn: number }
+  agent_completed: {
+    /** Where the event shows its size only. */
+    readonly output?: JsonValue
+    /** Where another agent continues it. */
+    readonly history?: readonly HistoryItem[]
+  }
+  context_compacted: { readonly summary: string }
+  tool_call_started: KeptModelCall | KeptWorkflowCall
+  /** Where the event shows its size only. */
+  tool_call_completed: { readonly result: JsonValue }
+  tool_call_failed: {
+    /** What the model was told; absent where the failure ended the agent. */
+    readonly told?: string
+    /** The call was not made, and counts for nothing. */
+    readonly refused?: boolean
+  }
+  resource_read: { readonly site: string; readonly value: JsonValue }
+  prompt_rendered: { readonly site: string; readonly messages: readonly PromptMessage[] }
+}
+
+/** A call that the model made. */
+export interface KeptModelCall {
+  readonly turn: number
+  /** Which of the turn's calls this is, from 0. */
+  readonly index: number
+  /** With the first call of a turn: the whole turn. */
+  readonly answer?: KeptTurn
+}
+
+export interface KeptTurn {
+  readonly items: readonly HistoryItem[]
+  readonly usage: Usage
+  readonly calls: readonly ModelCallRecord[]
+  readonly tool_calls: readonly ModelToolCall[]
+}
+
+/** A `call` of the workflow's own. */
+export interface KeptWorkflowCall {
+  readonly site: string
+}
+
+export type Kept<T extends EventType> = T extends keyof KeptOf ? KeptOf[T] : never
