@@ -1,0 +1,432 @@
+import type { JsonValue } from "../base/json-value.ts"
+import type { EventData, EventType, ModelCallRecord, Usage, WireError } from "./events.ts"
+import { addUsage, noUsage, usageOf } from "./usage.ts"
+
+/**
+ * An event as any of its readers has it: from the log, or from the stream, where the time is in the data alone. One of a
+ * type that this release does not know changes nothing but the last id.
+ */
+export type SeenEvent = {
+  [T in EventType]: { readonly id: number; readonly type: T; readonly data: EventData[T] & { readonly at?: string } }
+}[EventType]
+
+/** What a run's events add up to. Plain JSON; times are milliseconds since the epoch, durations milliseconds. */
+export interface RunState {
+  status: "queued" | "running" | "completed" | "failed" | "cancelled"
+  started_at: number | null
+  finished_at: number | null
+  duration_ms: number | null
+  /** The workflow's result. */
+  output: JsonValue
+  error: WireError | null
+  usage: Usage
+  /** How often the run was taken up again after its process had died. */
+  resumed: number
+  last_event_id: number
+  /** In an order in which they can run. */
+  nodes: NodeState[]
+  /** In the order of their first event; a parent comes before its children, save that a model call is told of late. */
+  spans: Span[]
+  /** Finds open nodes and spans; of use to `reduce` alone. */
+  index: { nodes: Record<string, number>; spans: Record<string, number> }
+}
+
+export type Progress = "waiting" | "running" | "completed" | "failed" | "cancelled"
+
+export interface NodeState {
+  readonly id: string
+  readonly kind: "dynamic" | "agent" | "output"
+  readonly name: string
+  readonly depends_on: readonly string[]
+  state: Progress
+  started_at: number | null
+  finished_at: number | null
+  duration_ms: number | null
+  /** The backend's id. */
+  model: string | null
+  usage: Usage
+  /** First tries, retries and repairs. */
+  attempts: number
+  tool_calls: number
+  /** Every answer came from the cache. */
+  cached: boolean
+  loop: { total: number; started: number; completed: number } | null
+  error: WireError | null
+}
+
+export type SpanKind =
+  | "agent"
+  | "loop"
+  | "iteration"
+  | "model_call"
+  | "retry"
+  | "tool_call"
+  | "compaction"
+  | "dynamic"
+  | "resource"
+  | "prompt"
+  | "connection"
+
+/** A bar of the waterfall. */
+export interface Span {
+  readonly kind: SpanKind
+  readonly name: string
+  /** Position of the span that it is a part of. */
+  readonly parent: number | null
+  readonly iteration?: number
+  start: number
+  end: number | null
+  state: Exclude<Progress, "waiting">
+  usage?: Usage
+  output?: JsonValue
+  error?: WireError
+  cached?: boolean
+  instruction?: string
+  /** Of a model call. */
+  call?: ModelCallRecord
+  /** Of a retry. */
+  reason?: string
+  attempt?: number
+  /** Of a tool call. */
+  server?: string
+  call_id?: string
+  arguments?: JsonValue
+  result?: JsonValue
+}
+
+export function initialState(): RunState {
+  return {
+    status: "queued",
+    started_at: null,
+    finished_at: null,
+    duration_ms: null,
+    output: null,
+    error: null,
+    usage: noUsage,
+    resumed: 0,
+    last_event_id: 0,
+    nodes: [],
+    spans: [],
+    index: { nodes: {}, spans: {} },
+  }
+}
+
+/**
+ * Takes one more event into the state, which it changes in place and returns: a run of ten thousand iterations costs the same
+ * for each event. An event that the state has already taken in changes nothing.
+ */
+export function reduce(state: RunState, event: SeenEvent): RunState {
+  if (event.id <= state.last_event_id) return state
+  state.last_event_id = event.id
+  if (state.status === "queued") state.status = "running"
+  const at = event.data.at === undefined ? null : Date.parse(event.data.at)
+  if (at !== null) state.started_at ??= at
+  take(state, event, at ?? state.started_at ?? 0)
+  return state
+}
+
+function take(state: RunState, event: SeenEvent, at: number): void {
+  switch (event.type) {
+    case "workflow_started":
+      return
+    case "workflow_planned":
+      for (const node of event.data.nodes) {
+        state.index.nodes[node.id] = state.nodes.length
+        state.nodes.push({
+          ...node,
+          state: "waiting",
+          started_at: null,
+          finished_at: null,
+          duration_ms: null,
+          model: null,
+          usage: noUsage,
+          attempts: 0,
+          tool_calls: 0,
+          cached: false,
+          loop: null,
+          error: null,
+        })
+      }
+      return
+    case "agent_started": {
+      const { agent, iteration, model, instruction } = event.data
+      const node = startNode(state, `agent.${agent}`, at)
+      if (node !== undefined) {
+        node.model = model
+        node.attempts++
+        if (node.loop !== null) node.loop.started++
+      }
+      const parent = iteration === undefined ? null : (state.index.spans[loopKey(agent)] ?? null)
+      open(state, agentKey(agent, iteration), {
+        kind: iteration === undefined ? "agent" : "iteration",
+        name: agent,
+        parent,
+        ...(iteration === undefined ? {} : { iteration }),
+        start: at,
+        end: null,
+        state: "running",
+        instruction,
+      })
+      return
+    }
+    case "agent_delta":
+      return
+    case "agent_retried": {
+      const { agent, iteration, attempt, reason, delay_ms } = event.data
+      const node = nodeOf(state, `agent.${agent}`)
+      if (node !== undefined) node.attempts++
+      state.spans.push({
+        kind: "retry",
+        name: agent,
+        ...childOf(state, agent, iteration),
+        start: at,
+        end: at + delay_ms,
+        state: "completed",
+        attempt,
+        reason,
+      })
+      return
+    }
+    case "agent_completed": {
+      const { agent, iteration, output, cached, duration_ms, usage, calls } = event.data
+      state.usage = addUsage(state.usage, usage)
+      const span = close(state, agentKey(agent, iteration), at, "completed")
+      if (span !== undefined) Object.assign(span, { output, cached, usage })
+      modelCalls(state, agent, iteration, calls)
+      const node = nodeOf(state, `agent.${agent}`)
+      if (node === undefined) return
+      node.usage = addUsage(node.usage, usage)
+      if (node.loop === null) {
+        node.cached = cached
+        endNode(node, "completed", at, duration_ms)
+      } else {
+        node.cached = cached && (node.cached || node.loop.completed === 0)
+        node.loop.completed++
+      }
+      return
+    }
+    case "agent_failed": {
+      const { agent, iteration, error, duration_ms, calls } = event.data
+      const span = close(state, agentKey(agent, iteration), at, "failed")
+      if (span !== undefined) span.error = error
+      modelCalls(state, agent, iteration, calls)
+      const spent = usageOf(calls)
+      state.usage = addUsage(state.usage, spent)
+      const node = nodeOf(state, `agent.${agent}`)
+      if (node === undefined) return
+      node.usage = addUsage(node.usage, spent)
+      node.error ??= error
+      endNode(node, "failed", at, node.loop === null ? duration_ms : null)
+      return
+    }
+    case "agent_loop_started": {
+      const { agent, iterations } = event.data
+      const node = startNode(state, `agent.${agent}`, at)
+      if (node !== undefined) node.loop = { total: iterations, started: 0, completed: 0 }
+      open(state, loopKey(agent), { kind: "loop", name: agent, parent: null, start: at, end: null, state: "running" })
+      return
+    }
+    case "agent_loop_completed": {
+      const { agent, duration_ms } = event.data
+      close(state, loopKey(agent), at, "completed")
+      const node = nodeOf(state, `agent.${agent}`)
+      if (node !== undefined) endNode(node, "completed", at, duration_ms)
+      return
+    }
+    case "context_compacted": {
+      const { agent, iteration, source, duration_ms, usage } = event.data
+      state.usage = addUsage(state.usage, usage)
+      const node = nodeOf(state, `agent.${agent}`)
+      if (node !== undefined) node.usage = addUsage(node.usage, usage)
+      done(state, "compaction", source, agent, iteration, at, duration_ms, { usage })
+      return
+    }
+    case "mcp_server_connected":
+      done(state, "connection", event.data.server, undefined, undefined, at, event.data.duration_ms, {})
+      return
+    case "tool_call_started": {
+      const { agent, dynamic, iteration, tool, server, call_id } = event.data
+      const node = startNode(state, agent === undefined ? `dynamic.${dynamic ?? ""}` : `agent.${agent}`, at)
+      if (node !== undefined) node.tool_calls++
+      open(state, callKey(call_id), {
+        kind: "tool_call",
+        name: tool,
+        ...childOf(state, agent, iteration),
+        start: at,
+        end: null,
+        state: "running",
+        server,
+        call_id,
+        arguments: event.data.arguments,
+      })
+      return
+    }
+    case "tool_call_completed": {
+      const span = close(state, callKey(event.data.call_id), at, "completed")
+      if (span !== undefined) span.result = event.data.result
+      return
+    }
+    case "tool_call_failed": {
+      const span = close(state, callKey(event.data.call_id), at, "failed")
+      if (span !== undefined) span.error = event.data.error
+      return
+    }
+    case "resource_read":
+      done(state, "resource", event.data.name, undefined, undefined, at, event.data.duration_ms, {})
+      return
+    case "prompt_rendered":
+      done(state, "prompt", event.data.name, undefined, undefined, at, event.data.duration_ms, {})
+      return
+    case "dynamic_resolved": {
+      const { name, agent, iteration, duration_ms } = event.data
+      done(state, "dynamic", name, agent, iteration, at, duration_ms, {})
+      const node = agent === undefined ? nodeOf(state, `dynamic.${name}`) : undefined
+      if (node === undefined) return
+      node.started_at ??= at - duration_ms
+      endNode(node, "completed", at, duration_ms)
+      return
+    }
+    case "cache_degraded":
+      return
+    case "run_resumed":
+      state.resumed++
+      return
+    case "workflow_completed":
+      state.output = event.data.output.result
+      state.usage = event.data.usage
+      finish(state, "completed", at, event.data.duration_ms)
+      return
+    case "workflow_failed":
+      state.error = event.data.error
+      blame(state, event.data.error, at)
+      finish(state, "failed", at, event.data.duration_ms)
+      return
+    case "workflow_cancelled":
+      finish(state, "cancelled", at, event.data.duration_ms)
+      return
+    default:
+      // A newer service's event: nothing to do with it here.
+      event satisfies never
+  }
+}
+
+// ------------------------------------------------------------------------------------------------------------ nodes
+
+function nodeOf(state: RunState, id: string): NodeState | undefined {
+  const position = Object.hasOwn(state.index.nodes, id) ? state.index.nodes[id] : undefined
+  return position === undefined ? undefined : state.nodes[position]
+}
+
+function startNode(state: RunState, id: string, at: number): NodeState | undefined {
+  const node = nodeOf(state, id)
+  if (node !== undefined && node.state === "waiting") {
+    node.state = "running"
+    node.started_at = at
+  }
+  return node
+}
+
+function endNode(node: NodeState, as: Progress, at: number, duration: number | null): void {
+  node.state = as
+  node.finished_at = at
+  node.duration_ms = duration ?? at - (node.started_at ?? at)
+}
+
+/** A failure that came before its node had begun is known by its path alone. */
+function blame(state: RunState, error: WireError, at: number): void {
+  for (const { path } of error.issues) {
+    const [kind, name] = path.split(/[.[]/)
+    const node = nodeOf(state, kind === "output" ? "output" : `${kind ?? ""}.${name ?? ""}`)
+    if (node === undefined || node.state === "completed" || node.state === "failed") continue
+    node.error = error
+    endNode(node, "failed", at, null)
+  }
+}
+
+function finish(state: RunState, as: "completed" | "failed" | "cancelled", at: number, duration: number): void {
+  state.status = as
+  state.finished_at = at
+  state.duration_ms = duration
+  for (const node of state.nodes) {
+    if (as === "completed") {
+      if (node.state !== "completed") endNode(node, "completed", at, node.started_at === null ? 0 : null)
+    } else if (node.state === "running") endNode(node, "cancelled", at, null)
+  }
+  for (const position of Object.values(state.index.spans)) {
+    const span = state.spans[position]
+    if (span === undefined || span.end !== null) continue
+    span.end = at
+    span.state = as === "completed" ? "completed" : "cancelled"
+  }
+  state.index.spans = {}
+}
+
+// ------------------------------------------------------------------------------------------------------------ spans
+
+const agentKey = (agent: string, iteration: number | undefined): string => `agent ${agent} ${iteration ?? ""}`
+const loopKey = (agent: string): string => `loop ${agent}`
+const callKey = (id: string): string => `call ${id}`
+
+function open(state: RunState, key: string, span: Span): void {
+  state.index.spans[key] = state.spans.length
+  state.spans.push(span)
+}
+
+function close(state: RunState, key: string, at: number, as: Span["state"]): Span | undefined {
+  const position = state.index.spans[key]
+  const span = position === undefined ? undefined : state.spans[position]
+  if (span === undefined) return undefined
+  span.end = at
+  span.state = as
+  // Agents are kept until the end of the run, as parents of what is told of them late; calls are done with.
+  if (span.kind === "tool_call") delete state.index.spans[key]
+  return span
+}
+
+function childOf(
+  state: RunState,
+  agent: string | undefined,
+  iteration: number | undefined,
+): Pick<Span, "parent" | "iteration"> {
+  const parent = agent === undefined ? undefined : state.index.spans[agentKey(agent, iteration)]
+  return { parent: parent ?? null, ...(iteration === undefined ? {} : { iteration }) }
+}
+
+/** Something that is told of when it is over. */
+function done(
+  state: RunState,
+  kind: SpanKind,
+  name: string,
+  agent: string | undefined,
+  iteration: number | undefined,
+  at: number,
+  duration: number,
+  more: Partial<Span>,
+): void {
+  const parents = childOf(state, agent, iteration)
+  state.spans.push({ kind, name, ...parents, start: at - duration, end: at, state: "completed", ...more })
+}
+
+function modelCalls(
+  state: RunState,
+  agent: string,
+  iteration: number | undefined,
+  calls: readonly ModelCallRecord[],
+): void {
+  const parents = childOf(state, agent, iteration)
+  // What is known of an iteration is complete now: without this, a long loop would keep ten thousand names.
+  if (iteration !== undefined) delete state.index.spans[agentKey(agent, iteration)]
+  for (const call of calls) {
+    const start = Date.parse(call.started_at)
+    state.spans.push({
+      kind: "model_call",
+      name: agent,
+      ...parents,
+      start,
+      end: start + call.duration_ms,
+      state: "completed",
+      call,
+      ...(call.usage === undefined ? {} : { usage: call.usage }),
+    })
+  }
+}
