@@ -1,0 +1,76 @@
+/**
+ * Bounds how many calls of a run are open at once, first come, first served, and knows when none is. A call that waits is
+ * not open: when the signal aborts it leaves the queue with the signal's reason.
+ */
+export class Permits {
+  readonly #most: number
+  readonly #signal: AbortSignal
+  #open = 0
+  #queue: Waiter[] = []
+  #next = 0
+  #idle: (() => void)[] = []
+
+  constructor(most: number, signal: AbortSignal) {
+    this.#most = most
+    this.#signal = signal
+    signal.addEventListener("abort", () => this.#refuseWaiting(), { once: true })
+  }
+
+  get open(): number {
+    return this.#open
+  }
+
+  /** Runs the call when there is room for it. */
+  async use<T>(call: () => Promise<T>): Promise<T> {
+    this.#signal.throwIfAborted()
+    if (this.#open < this.#most) this.#open++
+    else await this.#turn()
+    try {
+      return await call()
+    } finally {
+      this.#release()
+    }
+  }
+
+  /** Resolves when no call is open. */
+  idle(): Promise<void> {
+    if (this.#open === 0) return Promise.resolve()
+    return new Promise((resolve) => this.#idle.push(resolve))
+  }
+
+  #turn(): Promise<void> {
+    return new Promise((resolve, reject) => this.#queue.push({ resolve, reject }))
+  }
+
+  #release(): void {
+    const next = this.#queue[this.#next]
+    if (next !== undefined) {
+      // The place goes over to the next one, so that nobody who asks meanwhile gets in between.
+      this.#next++
+      if (this.#next > 1024 || this.#next === this.#queue.length) {
+        this.#queue = this.#queue.slice(this.#next)
+        this.#next = 0
+      }
+      next.resolve()
+      return
+    }
+    this.#open--
+    if (this.#open === 0) {
+      const idle = this.#idle
+      this.#idle = []
+      for (const resolve of idle) resolve()
+    }
+  }
+
+  #refuseWaiting(): void {
+    const waiting = this.#queue.slice(this.#next)
+    this.#queue = []
+    this.#next = 0
+    for (const { reject } of waiting) reject(this.#signal.reason)
+  }
+}
+
+interface Waiter {
+  readonly resolve: () => void
+  readonly reject: (reason: unknown) => void
+}

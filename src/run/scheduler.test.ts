@@ -1,0 +1,141 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { Permits } from "./permits.ts"
+import { runEach, runGraph } from "./scheduler.ts"
+
+const unexpected = (error: unknown): void => assert.fail(String(error))
+const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+test("a node starts when those it waits for are done, independent ones side by side", async () => {
+  // 0 → 1, 2 → 3
+  const log: string[] = []
+  const work = async (position: number): Promise<void> => {
+    log.push(`start ${position}`)
+    await tick()
+    log.push(`end ${position}`)
+  }
+  await runGraph([0, 1, 1, 2], [[1, 2], [3], [3], []], work, () => false, unexpected)
+  assert.deepEqual(log, ["start 0", "end 0", "start 1", "start 2", "end 1", "end 2", "start 3", "end 3"])
+})
+
+test("an empty graph is done at once", async () => {
+  await runGraph(
+    [],
+    [],
+    () => assert.fail(),
+    () => false,
+    unexpected,
+  )
+})
+
+test("a failure is told at once; the end waits for what is in flight, and nothing new starts", async () => {
+  let stopped = false
+  const log: string[] = []
+  const work = async (position: number): Promise<void> => {
+    log.push(`start ${position}`)
+    await tick()
+    if (position === 0) throw new Error("first")
+    await tick()
+    log.push(`settled ${position}`)
+  }
+  const heard: unknown[] = []
+  await runGraph(
+    [0, 0, 1, 1],
+    [[2], [3], [], []],
+    work,
+    () => stopped,
+    (error) => {
+      stopped = true
+      heard.push(error)
+      log.push("failed")
+    },
+  )
+  assert.deepEqual(log, ["start 0", "start 1", "failed", "settled 1"])
+  assert.equal(heard.length, 1)
+})
+
+test("work is done for each number, at most so many at once", async () => {
+  let open = 0
+  let most = 0
+  const seen: number[] = []
+  await runEach(
+    25,
+    4,
+    async (index) => {
+      open++
+      most = Math.max(most, open)
+      await tick()
+      seen.push(index)
+      open--
+    },
+    unexpected,
+  )
+  assert.equal(most, 4)
+  assert.deepEqual(
+    seen.toSorted((a, b) => a - b),
+    Array.from({ length: 25 }, (_, index) => index),
+  )
+})
+
+test("after a failure no further number is taken, and those under way are waited for", async () => {
+  const started: number[] = []
+  let settled = 0
+  const told: unknown[] = []
+  const failing = runEach(
+    100,
+    3,
+    async (index) => {
+      started.push(index)
+      await tick()
+      if (index === 1) throw new Error("one")
+      await tick()
+      settled++
+    },
+    (error) => told.push(error),
+  )
+  await assert.rejects(failing, /one/)
+  assert.deepEqual(started, [0, 1, 2])
+  assert.equal(settled, 2)
+  assert.equal(told.length, 1)
+})
+
+test("permits: so many at once, first come first served, idle when all are back", async () => {
+  const abort = new AbortController()
+  const permits = new Permits(2, abort.signal)
+  const order: number[] = []
+  let most = 0
+  const calls = Array.from({ length: 6 }, (_, index) =>
+    permits.use(async () => {
+      order.push(index)
+      most = Math.max(most, permits.open)
+      await tick()
+      return index
+    }),
+  )
+  assert.deepEqual(await Promise.all(calls), [0, 1, 2, 3, 4, 5])
+  assert.deepEqual(order, [0, 1, 2, 3, 4, 5])
+  assert.equal(most, 2)
+  await permits.idle()
+})
+
+test("permits: an abort empties the queue at once, and idle waits for the open ones", async () => {
+  const abort = new AbortController()
+  const permits = new Permits(1, abort.signal)
+  let finish: () => void = () => undefined
+  const open = permits.use(() => new Promise<void>((resolve) => (finish = resolve)))
+  const waiting = permits.use(() => Promise.reject(new Error("must not start")))
+  await tick()
+  abort.abort(new Error("stop"))
+  await assert.rejects(waiting, /stop/)
+  await assert.rejects(
+    permits.use(() => Promise.resolve()),
+    /stop/,
+  )
+  let idle = false
+  const isIdle = permits.idle().then(() => (idle = true))
+  await tick()
+  assert.equal(idle, false)
+  finish()
+  await open
+  await isIdle
+})

@@ -1,0 +1,76 @@
+/**
+ * Starts each node when those that it waits for are done, all that can side by side. Resolves when every started node has
+ * settled. `onFailure` hears of a failure at once, so that it can stop the rest; nothing new is started once `stopped`.
+ */
+export function runGraph(
+  waitsFor: readonly number[],
+  dependents: readonly (readonly number[])[],
+  work: (position: number) => Promise<void>,
+  stopped: () => boolean,
+  onFailure: (error: unknown) => void,
+): Promise<void> {
+  return new Promise((resolve) => {
+    const waiting = waitsFor.slice()
+    let active = 0
+
+    const start = (position: number): void => {
+      active++
+      work(position).then(
+        () => {
+          for (const dependent of dependents[position] ?? []) {
+            const left = (waiting[dependent] ?? 0) - 1
+            waiting[dependent] = left
+            if (left === 0 && !stopped()) start(dependent)
+          }
+          settle()
+        },
+        (error: unknown) => {
+          onFailure(error)
+          settle()
+        },
+      )
+    }
+    const settle = (): void => {
+      active--
+      if (active === 0) resolve()
+    }
+
+    // Counted as active itself, so that the end is not reached before all first ones have been started.
+    active = 1
+    for (const [position, count] of waitsFor.entries()) if (count === 0 && !stopped()) start(position)
+    settle()
+  })
+}
+
+/**
+ * Does the work for 0 … count-1, in order of their start, at most `width` side by side. Memory does not grow with the
+ * count: a few workers take one number after the other. After a failure no worker takes another one; it rejects with the
+ * first failure when all have settled.
+ */
+export async function runEach(
+  count: number,
+  width: number,
+  work: (index: number) => Promise<void>,
+  onFailure: (error: unknown) => void,
+): Promise<void> {
+  let next = 0
+  let failed: { readonly error: unknown } | null = null
+
+  const worker = async (): Promise<void> => {
+    while (next < count && failed === null) {
+      const index = next++
+      try {
+        await work(index)
+      } catch (error) {
+        if (failed === null) {
+          failed = { error }
+          onFailure(error)
+        }
+      }
+    }
+  }
+
+  await Promise.all(Array.from({ length: Math.min(width, count) }, worker))
+  const first = failed as { readonly error: unknown } | null
+  if (first !== null) throw first.error
+}
