@@ -1,0 +1,293 @@
+import type { JsonObject, JsonValue } from "../base/json-value.ts"
+import { toJsonSchema } from "../check/json-schema.ts"
+import { validateValue } from "../check/validate-value.ts"
+import type { AgentNode, UsePlan } from "../plan/plan-shape.ts"
+import type { Bound } from "./bind.ts"
+import { bind } from "./bind.ts"
+import { withoutFields, withoutProperties } from "./bound-schema.ts"
+import { callTool, toolOf } from "./call-tool.ts"
+import type { Effects } from "./evaluate-effects.ts"
+import type { Scope } from "./evaluate.ts"
+import { isObject, toText } from "./evaluate.ts"
+import { wireError } from "./failure.ts"
+import type { Kept } from "./kept.ts"
+import { shown } from "./log.ts"
+import type { ModelToolCall, ToolDefinition } from "./ports.ts"
+import { RunFailure } from "./ports.ts"
+import type { CallPast } from "./resume.ts"
+import type { Running } from "./running.ts"
+import { readResource, remoteOf, resourceValue } from "./workflow-effects.ts"
+
+/** Who calls. */
+export interface Caller {
+  readonly path: string
+  readonly about: { readonly agent: string; readonly iteration?: number }
+}
+
+/** A tool, or a resource in the shape of one, that a model may call. */
+interface Offer {
+  readonly use: UsePlan
+  readonly definition: ToolDefinition
+  readonly bound: Bound
+  /** Most calls in the whole run. */
+  readonly declared: number | null
+  /** Calls made in this step. */
+  used: number
+  /** The model has been told that it is used up. */
+  withdrawn: boolean
+}
+
+/** What the model of one step may call, and how often still. */
+export class AgentTools {
+  readonly #running: Running
+  readonly #caller: Caller
+  readonly #offers: ReadonlyMap<string, Offer>
+
+  private constructor(running: Running, caller: Caller, offers: ReadonlyMap<string, Offer>) {
+    this.#running = running
+    this.#caller = caller
+    this.#offers = offers
+  }
+
+  static async offered(
+    running: Running,
+    node: AgentNode,
+    caller: Caller,
+    scope: Scope,
+    effects: Effects,
+  ): Promise<AgentTools> {
+    const offers = new Map<string, Offer>()
+    // Tools first: they keep their declared names.
+    for (const use of node.uses.toSorted((a, b) => Number(b.kind === "tool") - Number(a.kind === "tool"))) {
+      if (use.kind === "prompt") continue
+      const path = `${use.kind}.${use.name}.bindings`
+      const own = remoteOf(running, use.kind, use.name)?.bindings ?? []
+      const layers = [
+        { path, entries: own },
+        { path, entries: use.bindings },
+      ]
+      const bound = await bind(running, layers, scope, effects)
+      const names = Object.keys(bound.values)
+      const definition = use.kind === "tool" ? toolDefinition(running, use, names) : readDefinition(running, use, names)
+      const free = { ...definition, name: freeName(definition.name, offers) }
+      const declared = use.kind === "tool" ? (running.plan.tools[use.name]?.max_calls ?? null) : null
+      offers.set(free.name, { use, definition: free, bound, declared, used: 0, withdrawn: false })
+    }
+    return new AgentTools(running, caller, offers)
+  }
+
+  get names(): string[] {
+    return [...this.#offers.keys()]
+  }
+
+  /** What a cache key has to know of them. */
+  get fingerprint(): JsonValue {
+    return [...this.#offers.values()].map(({ use, definition, bound, declared }) => {
+      const remote = use.kind === "prompt" ? undefined : remoteOf(this.#running, use.kind, use.name)
+      return {
+        definition: { ...definition },
+        server: remote?.server ?? null,
+        remote: remote?.remote ?? null,
+        bound: bound.shown,
+        max_calls: [use.max_calls, declared],
+      }
+    })
+  }
+
+  /** Those that are not used up. */
+  definitions(): ToolDefinition[] {
+    return [...this.#offers.values()].filter((offer) => this.#left(offer)).map(({ definition }) => definition)
+  }
+
+  /** A sentence for each tool that has been used up since it was last asked for. */
+  news(): string[] {
+    const sentences: string[] = []
+    for (const offer of this.#offers.values()) {
+      if (offer.withdrawn || this.#left(offer)) continue
+      offer.withdrawn = true
+      sentences.push(`The tool ${offer.definition.name} has been used up and is no longer available.`)
+    }
+    return sentences
+  }
+
+  /** The answer to one of a turn's calls: what the tool said, or why it was not asked. */
+  answer(call: ModelToolCall, kept: Kept<"tool_call_started">, past: CallPast | null): Promise<string> {
+    const offer = this.#offers.get(call.name)
+    if (past !== null) {
+      if (past.outcome?.kind === "failed" && past.outcome.refused) return Promise.resolve(past.outcome.told ?? "")
+      if (offer !== undefined) offer.used++
+    }
+    if (offer === undefined) {
+      const known = this.names.length === 0 ? "No tools are available." : `Available: ${this.names.join(", ")}.`
+      return this.#refuse(call, kept, past, null, {}, `There is no tool named ${call.name}. ${known}`)
+    }
+    const given = readArguments(this.#running.redactor.redact(call.arguments))
+    if (given === null) {
+      return this.#refuse(call, kept, past, offer, {}, "The arguments are not a JSON object.")
+    }
+    const own = this.#running.redactor.redact(withoutBound(given, offer.bound.values))
+    if (past === null) {
+      const problems = this.#misfits(offer, own)
+      if (problems.length > 0) {
+        const list = problems.slice(0, 20).map((problem) => `- ${problem}`)
+        return this.#refuse(call, kept, past, offer, own, `The arguments do not fit:\n${list.join("\n")}`)
+      }
+      if (!this.#left(offer)) {
+        return this.#refuse(call, kept, past, offer, own, `The tool ${call.name} has been used up.`)
+      }
+      offer.used++
+      if (offer.use.kind === "tool") {
+        const { toolCalls } = this.#running
+        toolCalls.set(offer.use.name, (toolCalls.get(offer.use.name) ?? 0) + 1)
+      }
+    }
+    return offer.use.kind === "tool" ? this.#callTool(offer, own, kept, past) : this.#read(offer, own, kept, past)
+  }
+
+  #left({ use, used, declared }: Offer): boolean {
+    if (use.max_calls !== null && used >= use.max_calls) return false
+    return declared === null || (this.#running.toolCalls.get(use.name) ?? 0) < declared
+  }
+
+  #misfits(offer: Offer, own: JsonObject): readonly string[] {
+    const { plan } = this.#running
+    if (offer.use.kind === "resource") {
+      const wanted = Object.keys((offer.definition.parameters["properties"] as JsonObject | undefined) ?? {})
+      return [
+        ...wanted.filter((name) => typeof own[name] !== "string").map((name) => `${name}: expected string`),
+        ...Object.keys(own)
+          .filter((name) => !wanted.includes(name))
+          .map((name) => `${name}: unknown argument`),
+      ]
+    }
+    const { plan: tool, hosted } = toolOf(this.#running, offer.use.name)
+    if (tool.input !== null) {
+      const misfits = validateValue(own, withoutFields(tool.input, offer.bound.values), plan.types, "arguments")
+      if (misfits.length > 0) return misfits.map(({ message }) => message)
+    }
+    return hosted
+      .checkArguments({ ...own, ...offer.bound.values })
+      .map(({ path, message }) => (path === "" ? message : `${path}: ${message}`))
+  }
+
+  async #callTool(
+    offer: Offer,
+    own: JsonObject,
+    kept: Kept<"tool_call_started">,
+    past: CallPast | null,
+  ): Promise<string> {
+    const outcome = await callTool(this.#running, {
+      ...this.#caller,
+      tool: offer.use.name,
+      values: { ...own, ...offer.bound.values },
+      shownValues: { ...own, ...offer.bound.shown },
+      kept,
+      past,
+      told: true,
+    })
+    return outcome.kind === "completed" ? toText(outcome.result) : (outcome.told ?? outcome.error.message)
+  }
+
+  /** A resource, asked for by the model: nothing changes by it, so an interrupted one is simply read again. */
+  async #read(offer: Offer, own: JsonObject, kept: Kept<"tool_call_started">, past: CallPast | null): Promise<string> {
+    if (past?.outcome?.kind === "completed") return toText(past.outcome.result)
+    if (past?.outcome?.kind === "failed") throw new RunFailure(past.outcome.error)
+    const { log, ports, plan } = this.#running
+    const { name } = offer.use
+    const server = plan.resources[name]?.server ?? ""
+    const call_id = past?.callId ?? ports.chance.id()
+    const about = { ...this.#caller.about, tool: offer.definition.name, server, call_id }
+    if (past === null) {
+      log.add("tool_call_started", { ...about, arguments: shown({ ...own, ...offer.bound.shown }) }, kept)
+    }
+    const startedAt = ports.clock.now()
+    try {
+      const values = { ...own, ...offer.bound.values }
+      const value = resourceValue(await readResource(this.#running, name, values, this.#caller.path))
+      const duration_ms = ports.clock.now() - startedAt
+      const asShown = shown(value)
+      log.add("resource_read", { name, server, duration_ms })
+      log.add(
+        "tool_call_completed",
+        { ...about, result: asShown, duration_ms },
+        asShown === value ? undefined : { result: value },
+      )
+      return toText(value)
+    } catch (error) {
+      if (!(error instanceof RunFailure) || this.#running.signal.aborted) throw error
+      log.add("tool_call_failed", { ...about, error: error.error, duration_ms: ports.clock.now() - startedAt }, {})
+      throw error
+    }
+  }
+
+  /** The log shows the call and why it was not made; the model is told. */
+  #refuse(
+    call: ModelToolCall,
+    kept: Kept<"tool_call_started">,
+    past: CallPast | null,
+    offer: Offer | null,
+    own: JsonObject,
+    reason: string,
+  ): Promise<string> {
+    const { log, ports } = this.#running
+    const server =
+      offer === null || offer.use.kind === "prompt"
+        ? ""
+        : (remoteOf(this.#running, offer.use.kind, offer.use.name)?.server ?? "")
+    const call_id = past?.callId ?? ports.chance.id()
+    const about = { ...this.#caller.about, tool: offer?.use.name ?? call.name, server, call_id }
+    if (past === null) log.add("tool_call_started", { ...about, arguments: shown(own) }, kept)
+    const error = wireError("tool_error", [{ path: this.#caller.path, message: `${call.name}: ${reason}` }])
+    log.add("tool_call_failed", { ...about, error, duration_ms: 0 }, { told: reason, refused: true })
+    return Promise.resolve(reason)
+  }
+}
+
+function toolDefinition(running: Running, use: UsePlan, bound: readonly string[]): ToolDefinition {
+  const { plan, hosted } = toolOf(running, use.name)
+  const schema = plan.input === null ? hosted.parameters : toJsonSchema(plan.input, running.plan.types)
+  return {
+    name: use.name,
+    description: plan.description ?? hosted.description,
+    parameters: withoutProperties(schema, bound),
+  }
+}
+
+function readDefinition(running: Running, use: UsePlan, bound: readonly string[]): ToolDefinition {
+  const hosted = running.host?.resources.get(use.name)
+  if (hosted === undefined) throw new Error(`Resource ${use.name} was not looked up at the start of the run`)
+  const asked = hosted.variables.filter((name) => !bound.includes(name))
+  const about = hosted.description === "" ? "" : `: ${hosted.description}`
+  return {
+    name: `read_${use.name}`,
+    description: `Reads ${use.name}${about}`,
+    parameters: {
+      type: "object",
+      properties: Object.fromEntries(asked.map((name) => [name, { type: "string" }])),
+      required: asked,
+      additionalProperties: false,
+    },
+  }
+}
+
+function freeName(name: string, taken: ReadonlyMap<string, unknown>): string {
+  let free = name
+  for (let count = 2; taken.has(free); count++) free = `${name}_${count}`
+  return free
+}
+
+/** A model that has nothing to say may leave the arguments out. */
+function readArguments(text: string): JsonObject | null {
+  if (text.trim() === "") return {}
+  try {
+    const value = JSON.parse(text) as JsonValue
+    return isObject(value) ? value : null
+  } catch {
+    return null
+  }
+}
+
+/** The workflow's arguments are not the model's to set. */
+function withoutBound(given: JsonObject, bound: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(given).filter(([name]) => !Object.hasOwn(bound, name)))
+}

@@ -1,0 +1,90 @@
+import type { JsonObject } from "../base/json-value.ts"
+import type { Entry, Expression } from "../plan/expression.ts"
+import type { BackendFacts } from "./cache-key.ts"
+import type { Scope } from "./evaluate.ts"
+import { evaluate, toText } from "./evaluate.ts"
+import { traits } from "./expression-traits.ts"
+import { failure } from "./failure.ts"
+import type { Backend } from "./ports.ts"
+import type { Running } from "./running.ts"
+import { outerScope } from "./running.ts"
+
+const openai = "https://api.openai.com/v1"
+
+/** Where a model's calls go. Its provider was resolved when the run began, before any call. */
+export function backendOf(running: Running, model: string): Backend {
+  const provider = running.plan.models[model]?.provider ?? ""
+  const backend = running.backends.get(provider)
+  if (backend === undefined) throw new Error(`Model ${model} has no provider`)
+  return backend
+}
+
+export function modelId(running: Running, model: string, scope: Scope): string {
+  const plan = running.plan.models[model]
+  if (plan === undefined) throw new Error(`Model ${model} is not in the plan`)
+  return toText(evaluate(plan.id, { ...scope, path: `model.${model}.id` }))
+}
+
+/** Every provider that a model of the plan has, with secrets. */
+export function resolveBackends(running: Running): void {
+  const { plan, backends } = running
+  for (const name of new Set(Object.values(plan.models).map((model) => model.provider))) {
+    backends.set(name, resolve(running, name, running.secrets))
+  }
+}
+
+/** The same, with secrets by name. */
+export function backendFacts(running: Running, model: string): BackendFacts {
+  const provider = running.plan.models[model]?.provider ?? ""
+  return usesSecrets(running, provider) ? resolve(running, provider, running.named) : backendOf(running, model)
+}
+
+function resolve(running: Running, name: string, secrets: JsonObject): Backend {
+  const provider = running.plan.providers[name]
+  if (provider === undefined) throw new Error(`Provider ${name} is not in the plan`)
+  const path = `provider.${name}`
+  const { endpoint, api_key, headers } = provider
+  return {
+    endpoint: endpoint === null ? openai : resolveText(running, endpoint, `${path}.endpoint`, secrets),
+    api_key: api_key === null ? null : resolveHeader(running, api_key, `${path}.api_key`, secrets),
+    headers: resolveHeaders(running, headers, `${path}.headers`, secrets),
+  }
+}
+
+function usesSecrets(running: Running, name: string): boolean {
+  const provider = running.plan.providers[name]
+  if (provider === undefined) return false
+  const { endpoint, api_key, headers } = provider
+  return [endpoint, api_key, ...headers.map((header) => header.value)].some(
+    (expression) => expression !== null && traits(expression).secrets,
+  )
+}
+
+export function resolveText(running: Running, expression: Expression, path: string, secrets: JsonObject): string {
+  return toText(evaluate(expression, { ...outerScope(running, path), secrets }))
+}
+
+export function resolveHeaders(
+  running: Running,
+  headers: readonly Entry[],
+  path: string,
+  secrets: JsonObject,
+): Record<string, string> {
+  const resolved: Record<string, string> = {}
+  for (const { key, value } of headers) {
+    const text = resolveHeader(running, value, `${path}.${key}`, secrets)
+    if (text !== null) resolved[key] = text
+  }
+  return resolved
+}
+
+/** Null sends none. A header must not be able to end its line: what came after would be another header. */
+function resolveHeader(running: Running, expression: Expression, path: string, secrets: JsonObject): string | null {
+  const value = evaluate(expression, { ...outerScope(running, path), secrets })
+  if (value === null) return null
+  const text = toText(value)
+  if (/[\r\n\0]/.test(text)) {
+    throw failure("evaluation_error", path, `The value of ${path} holds a line break or NUL, which no header may have`)
+  }
+  return text
+}

@@ -1,0 +1,329 @@
+import type { JsonObject, JsonValue } from "../base/json-value.ts"
+import type { AgentNode, DynamicNode, OutputNode, Plan } from "../plan/plan-shape.ts"
+import { runAgent } from "./agent.ts"
+import { resolveBackends } from "./backends.ts"
+import { describe, isObject, problem, setOwn } from "./evaluate.ts"
+import { evaluateEffects } from "./evaluate-effects.ts"
+import type { LogEvent, WireError } from "./events.ts"
+import { failure, wireError } from "./failure.ts"
+import { bytesOver } from "./json-bytes.ts"
+import { RunLog } from "./log.ts"
+import { Permits } from "./permits.ts"
+import type { Lease, RunRequest } from "./ports.ts"
+import { LeaseLost, RunFailure, StoreFailure } from "./ports.ts"
+import { prepare } from "./prepare.ts"
+import { namedSecrets, redactor } from "./redact.ts"
+import type { Past } from "./resume.ts"
+import { emptyPast, placeKey, readPast } from "./resume.ts"
+import type { RunLimits, Running, RunPorts } from "./running.ts"
+import { outerScope } from "./running.ts"
+import { runEach, runGraph } from "./scheduler.ts"
+import { openServers } from "./tool-servers.ts"
+import { workflowEffects } from "./workflow-effects.ts"
+
+export interface RunJob {
+  readonly plan: Plan
+  readonly request: RunRequest
+  readonly caller: string
+  readonly lease: Lease
+  /** Aborts when the lease is lost, or the process gives the run back: it then stops without a further word. */
+  readonly leave: AbortSignal
+  /** Why there is a log already; null for a run that is new. */
+  readonly resumed: string | null
+}
+
+/**
+ * Runs a plan to its end: everything that happens is appended to the run's log, the terminal event last, and when that is
+ * out no call of the run is open. With a log already there it goes on from it. Gives the terminal event, or null when the
+ * run was left to another process. Rejects only with a `StoreFailure`: then the run is as its log says, and whoever claims
+ * it goes on.
+ */
+export async function run(job: RunJob, ports: RunPorts, limits: RunLimits): Promise<LogEvent | null> {
+  if (job.leave.aborted) return null
+  const past = job.resumed === null ? emptyPast() : await readPast(ports.store, job.lease.run_id)
+  return past.ended ? null : new Run(job, ports, limits, past).toEnd()
+}
+
+/** Ends a run that nobody works on, without doing any of its work. */
+export async function endAtOnce(lease: Lease, how: RunStop, ports: RunPorts): Promise<LogEvent | null> {
+  const past = await readPast(ports.store, lease.run_id)
+  if (past.ended) return null
+  const log = new RunLog(ports.store, lease, ports.clock, past.lastId, () => undefined)
+  if (past.startedAt === null) log.add("workflow_started", {})
+  const duration_ms = past.startedAt === null ? 0 : ports.clock.now() - past.startedAt
+  return storeEnd(
+    log,
+    how.why === "cancelled"
+      ? log.add("workflow_cancelled", { duration_ms })
+      : log.add("workflow_failed", { error: how.error, duration_ms }),
+  )
+}
+
+async function storeEnd(log: RunLog, end: LogEvent): Promise<LogEvent | null> {
+  try {
+    await log.stored()
+    return end
+  } catch (error) {
+    if (error instanceof LeaseLost) return null
+    throw error
+  }
+}
+
+/** Why a run ends before its work is done. */
+export type RunStop = { readonly why: "failed"; readonly error: WireError } | { readonly why: "cancelled" }
+
+/** … or stops here. */
+type Stop = RunStop | { readonly why: "left" } | { readonly why: "store"; readonly error: StoreFailure }
+
+class Run {
+  readonly #job: RunJob
+  readonly #running: Running
+  readonly #startedAt: number
+  readonly #abort = new AbortController()
+  #stop: Stop | null = null
+  #result: JsonObject = {}
+
+  constructor(job: RunJob, ports: RunPorts, limits: RunLimits, past: Past) {
+    const { plan, request, caller, lease } = job
+    const { signal } = this.#abort
+    const maxConcurrency = Math.max(1, request.options.max_concurrency ?? limits.max_concurrency)
+    this.#job = job
+    this.#startedAt = past.startedAt ?? ports.clock.now()
+    this.#running = {
+      runId: lease.run_id,
+      caller,
+      plan,
+      prepared: prepare(plan),
+      input: request.input,
+      secrets: request.secrets,
+      named: namedSecrets(request.secrets),
+      options: request.options,
+      ports,
+      limits,
+      log: new RunLog(ports.store, lease, ports.clock, past.lastId, (error) => this.#fail(error)),
+      permits: new Permits(maxConcurrency, signal),
+      maxConcurrency,
+      signal,
+      past,
+      redactor: redactor(request.secrets),
+      agents: new Map(),
+      dynamics: new Map(),
+      histories: new Map(),
+      backends: new Map(),
+      host: null,
+      toolCalls: new Map(past.toolCalls),
+      siteCalls: new Map(past.siteCalls),
+      usage: past.usage,
+      aside: new Set(),
+      fail: (error) => this.#fail(error),
+    }
+  }
+
+  async toEnd(): Promise<LogEvent | null> {
+    const { log, past, permits, ports, prepared } = this.#running
+    const { leave, resumed } = this.#job
+    const onLeave = (): void => this.#end({ why: "left" })
+    leave.addEventListener("abort", onLeave, { once: true })
+    const stopListening = ports.store.onCancel(this.#running.runId, () => this.#end({ why: "cancelled" }))
+    const clock = new AbortController()
+    void this.#watchTime(clock.signal)
+    try {
+      if (past.startedAt === null) log.add("workflow_started", {})
+      if (!past.planned) log.add("workflow_planned", { nodes: prepared.planned })
+      if (resumed !== null && past.lastId > 0) log.add("run_resumed", { reason: resumed })
+      if (past.failed === null) await this.#work()
+      else this.#end({ why: "failed", error: past.failed })
+      // Whatever the run was stopped by: nothing of it may be open when it says so.
+      await permits.idle()
+      while (this.#running.aside.size > 0) await Promise.all(this.#running.aside)
+      return await this.#close()
+    } finally {
+      clock.abort()
+      stopListening()
+      leave.removeEventListener("abort", onLeave)
+      await this.#closeHost()
+    }
+  }
+
+  async #work(): Promise<void> {
+    const { plan, prepared } = this.#running
+    try {
+      resolveBackends(this.#running)
+      await openServers(this.#running)
+    } catch (error) {
+      this.#fail(error)
+      return
+    }
+    await runGraph(
+      prepared.waitsFor,
+      prepared.dependents,
+      (position) => {
+        const node = plan.nodes[position]
+        switch (node?.kind) {
+          case "dynamic":
+            return this.#resolveDynamic(node)
+          case "agent":
+            return node.loop === null ? this.#runOnce(node) : this.#runLoop(node, node.loop)
+          case "output":
+            return this.#makeOutput(node)
+          case undefined:
+            return Promise.reject(new Error(`The plan has no node ${position}`))
+        }
+      },
+      () => this.#stop !== null,
+      (error) => this.#fail(error),
+    )
+  }
+
+  async #resolveDynamic(node: DynamicNode): Promise<void> {
+    const { ports, log, past, dynamics } = this.#running
+    const startedAt = ports.clock.now()
+    const effects = workflowEffects(this.#running, node.id, { dynamic: node.name })
+    const value = evaluateEffects(node.value, outerScope(this.#running, node.id), effects)
+    dynamics.set(node.name, value instanceof Promise ? await value : value)
+    if (!past.dynamics.has(placeKey(node.name, null))) {
+      log.add("dynamic_resolved", { name: node.name, duration_ms: ports.clock.now() - startedAt })
+    }
+  }
+
+  async #runOnce(node: AgentNode): Promise<void> {
+    this.#running.agents.set(node.name, await runAgent(this.#running, node, null, new Map()))
+  }
+
+  async #runLoop(node: AgentNode, loop: NonNullable<AgentNode["loop"]>): Promise<void> {
+    const { ports, log, past, agents, limits, maxConcurrency, signal } = this.#running
+    const scope = outerScope(this.#running, `${node.id}.for`)
+    const effects = workflowEffects(this.#running, node.id, { agent: node.name })
+    const items = await evaluateEffects(loop.items, scope, effects)
+    if (!Array.isArray(items)) {
+      throw failure("evaluation_error", scope.path, `agent.${node.name} loops over an array, found ${describe(items)}`)
+    }
+    if (items.length > limits.max_iterations) {
+      throw failure(
+        "limit_exceeded",
+        scope.path,
+        `agent.${node.name} would loop over ${items.length} items; at most ${limits.max_iterations} are allowed`,
+      )
+    }
+    const iterations = items.length
+    const startedBefore = past.loopsStarted.get(node.name)
+    const startedAt = startedBefore ?? ports.clock.now()
+    if (startedBefore === undefined) log.add("agent_loop_started", { agent: node.name, iterations })
+    const outputs: JsonValue[] = Array.from({ length: iterations }, () => null)
+    await runEach(
+      iterations,
+      maxConcurrency,
+      async (index) => {
+        signal.throwIfAborted()
+        const variables = this.#loopVariables(node, loop, items[index] ?? null, index)
+        outputs[index] = await runAgent(this.#running, node, index, variables)
+        const room = log.room()
+        if (room !== null) await room
+      },
+      (error) => this.#fail(error),
+    )
+    if (!past.loopsCompleted.has(node.name)) {
+      const duration_ms = ports.clock.now() - startedAt
+      log.add("agent_loop_completed", { agent: node.name, iterations, duration_ms })
+    }
+    agents.set(node.name, outputs)
+  }
+
+  #loopVariables(
+    node: AgentNode,
+    { pattern }: NonNullable<AgentNode["loop"]>,
+    item: JsonValue,
+    iteration: number,
+  ): ReadonlyMap<string, JsonValue> {
+    if (pattern.kind === "item") return new Map([[pattern.variable, item]])
+    const variables = new Map<string, JsonValue>()
+    for (const { field, variable } of pattern.fields) {
+      if (!isObject(item) || !Object.hasOwn(item, field)) {
+        const scope = { ...outerScope(this.#running, `${node.id}.for`), iteration }
+        throw problem(variable, `the item's field ${field} is not there, found ${describe(item)}`, scope)
+      }
+      variables.set(variable, item[field] ?? null)
+    }
+    return variables
+  }
+
+  async #makeOutput(node: OutputNode): Promise<void> {
+    const { limits } = this.#running
+    const scope = outerScope(this.#running, "output")
+    const effects = workflowEffects(this.#running, "output", { dynamic: "output" })
+    const result: JsonObject = {}
+    for (const { key, value } of node.fields) {
+      const here = { ...scope, path: `output.${key}` }
+      const found = evaluateEffects(value, here, effects)
+      setOwn(result, key, found instanceof Promise ? await found : found)
+    }
+    const bytes = bytesOver(result, limits.output_bytes)
+    if (bytes !== null) {
+      const message = `The output is ${bytes} bytes of JSON; at most ${limits.output_bytes} are allowed`
+      throw failure("payload_too_large", "output", message)
+    }
+    this.#result = result
+  }
+
+  /** The first reason to stop is the one that counts; everything that is open hears of it at once. */
+  #end(stop: Stop): void {
+    // A log that cannot be written any more outdoes every other reason: nothing can be said about them.
+    if (this.#stop !== null && stop.why !== "left" && stop.why !== "store") return
+    this.#stop = stop
+    if (!this.#abort.signal.aborted) this.#abort.abort(new Error("The run stops"))
+  }
+
+  #fail(error: unknown): void {
+    if (error instanceof LeaseLost) this.#end({ why: "left" })
+    else if (error instanceof StoreFailure) this.#end({ why: "store", error })
+    else if (this.#stop !== null) return
+    else if (error instanceof RunFailure) this.#end({ why: "failed", error: error.error })
+    else {
+      this.#running.ports.bug(error)
+      this.#end({ why: "failed", error: internalError })
+    }
+  }
+
+  async #watchTime(stop: AbortSignal): Promise<void> {
+    const { options, limits, ports } = this.#running
+    const allowed = options.timeout_ms ?? limits.timeout_ms
+    try {
+      await ports.clock.sleep(Math.max(0, this.#startedAt + allowed - ports.clock.now()), stop)
+    } catch {
+      return
+    }
+    this.#fail(failure("timeout", "", `The run took longer than ${allowed} ms`))
+  }
+
+  async #close(): Promise<LogEvent | null> {
+    const { log, ports, usage } = this.#running
+    const stop = this.#stop
+    const duration_ms = ports.clock.now() - this.#startedAt
+    switch (stop?.why) {
+      case undefined:
+        return storeEnd(log, log.add("workflow_completed", { output: { result: this.#result }, usage, duration_ms }))
+      case "failed":
+        return storeEnd(log, log.add("workflow_failed", { error: stop.error, duration_ms }))
+      case "cancelled":
+        return storeEnd(log, log.add("workflow_cancelled", { duration_ms }))
+      case "left":
+        // What has happened is worth storing, if this is still the one who may.
+        await log.stored().catch(() => undefined)
+        return null
+      case "store":
+        throw stop.error
+    }
+  }
+
+  async #closeHost(): Promise<void> {
+    try {
+      await this.#running.host?.close()
+    } catch (error) {
+      this.#running.ports.bug(error)
+    }
+  }
+}
+
+const internalError: WireError = wireError("internal_error", [
+  { path: "", message: "An internal error stopped the run" },
+])

@@ -1,0 +1,108 @@
+import type { JsonObject, JsonValue } from "../base/json-value.ts"
+import type { Plan } from "../plan/plan-shape.ts"
+import type { Scope } from "./evaluate.ts"
+import type { Usage } from "./events.ts"
+import type { RunLog } from "./log.ts"
+import type { Permits } from "./permits.ts"
+import type {
+  Backend,
+  Chance,
+  Clock,
+  HistoryItem,
+  HostSession,
+  ModelClient,
+  RunOptions,
+  RunStore,
+  ToolHost,
+} from "./ports.ts"
+import type { Prepared } from "./prepare.ts"
+import type { Redactor } from "./redact.ts"
+import type { Past } from "./resume.ts"
+
+/** What a run needs of the world. */
+export interface RunPorts {
+  readonly store: RunStore
+  readonly model: ModelClient
+  readonly tools: ToolHost
+  readonly clock: Clock
+  readonly chance: Chance
+  /** Hears of bugs of ours: the run's own error says nothing of them. */
+  bug(error: unknown): void
+}
+
+/** The operator's settings that bound a run. */
+export interface RunLimits {
+  readonly max_iterations: number
+  /** Where the request names none. */
+  readonly max_concurrency: number
+  readonly timeout_ms: number
+  readonly cache_ttl_ms: number
+  readonly output_bytes: number
+}
+
+export const usualLimits: RunLimits = {
+  max_iterations: 10_000,
+  max_concurrency: 16,
+  timeout_ms: 600_000,
+  cache_ttl_ms: 3_600_000,
+  output_bytes: 8 * 1024 * 1024,
+}
+
+/** A run under way: what its parts share. */
+export interface Running {
+  readonly runId: string
+  readonly caller: string
+  readonly plan: Plan
+  readonly prepared: Prepared
+  readonly input: JsonObject
+  readonly secrets: JsonObject
+  /** The secrets with their names in place of their values. */
+  readonly named: JsonObject
+  readonly options: RunOptions
+  readonly ports: RunPorts
+  readonly limits: RunLimits
+  readonly log: RunLog
+  readonly permits: Permits
+  readonly maxConcurrency: number
+  /** Aborts when the run is to stop, for whatever reason. */
+  readonly signal: AbortSignal
+  readonly past: Past
+  readonly redactor: Redactor
+  readonly agents: Map<string, JsonValue>
+  readonly dynamics: Map<string, JsonValue>
+  /** Message histories of agents that others continue. */
+  readonly histories: Map<string, readonly HistoryItem[]>
+  /** Of each provider. */
+  readonly backends: Map<string, Backend>
+  host: HostSession | null
+  readonly toolCalls: Map<string, number>
+  readonly siteCalls: Map<string, number>
+  usage: Usage
+  /** Work that nobody waits for, save the end of the run. */
+  readonly aside: Set<Promise<void>>
+  /** Stops the run with the first failure that it is told. */
+  fail(error: unknown): void
+}
+
+const none: ReadonlyMap<string, JsonValue> = new Map()
+
+/** What an expression outside of any agent can refer to. */
+export function outerScope(running: Running, path: string): Scope {
+  return {
+    input: running.input,
+    secrets: running.secrets,
+    agents: running.agents,
+    dynamics: running.dynamics,
+    locals: none,
+    variables: none,
+    matched: null,
+    path,
+    iteration: null,
+  }
+}
+
+/** Runs on beside the run, whose end waits for it. */
+export function runAside(running: Running, work: Promise<void>): void {
+  const tracked = work.catch((error: unknown) => running.fail(error)).finally(() => running.aside.delete(tracked))
+  running.aside.add(tracked)
+}

@@ -1,0 +1,303 @@
+import type { Plan } from "../plan/plan-shape.ts"
+import type { LogEvent, WireError } from "./events.ts"
+import { isTerminal } from "./events.ts"
+import { failure, wireError } from "./failure.ts"
+import { LeaseKeeper } from "./lease-keeper.ts"
+import type { HeldLease } from "./lease-keeper.ts"
+import type { NewRun, RunRequest, RunRow, RunStatus } from "./ports.ts"
+import { RunFailure, StoreFailure } from "./ports.ts"
+import type { RunState } from "./reduce.ts"
+import { initialState, reduce } from "./reduce.ts"
+import type { RunStop } from "./run.ts"
+import { endAtOnce, run } from "./run.ts"
+import type { RunLimits, RunPorts } from "./running.ts"
+
+export interface RunsSettings {
+  /** Names this process among those that share a store. */
+  readonly owner: string
+  readonly lease_ms: number
+  /** Most runs at once, and most that wait for their turn. */
+  readonly max_runs: number
+  readonly max_queued: number
+  readonly limits: RunLimits
+}
+
+/** The plan of a source; an error for one that (no longer) is valid. */
+export type PlanOf = (source: string) => { readonly plan: Plan } | { readonly error: WireError }
+
+export type Admission =
+  | { readonly outcome: "created" | "exists" | "conflict"; readonly run_id: string }
+  /** At capacity, or draining. */
+  | { readonly outcome: "refused"; readonly error: WireError }
+
+export type NewRequest = Omit<NewRun, "run_id" | "created_at">
+
+export interface RunRecord {
+  readonly row: RunRow
+  readonly status: RunStatus
+  readonly state: RunState
+}
+
+interface Job {
+  readonly held: HeldLease
+  readonly plan: Plan
+  readonly request: RunRequest
+  readonly caller: string
+  readonly resumed: string | null
+  readonly ended: (end: LogEvent | null) => void
+  readonly end: Promise<LogEvent | null>
+}
+
+/** The runs that this process works on: admits, queues, takes up interrupted ones, gives them back. */
+export class Runs {
+  readonly #ports: RunPorts
+  readonly #planOf: PlanOf
+  readonly #settings: RunsSettings
+  readonly #keeper: LeaseKeeper
+  /** By run id: those that run or wait here. */
+  readonly #jobs = new Map<string, Job>()
+  readonly #queue = new Map<string, Job>()
+  readonly #active = new Set<Promise<void>>()
+  readonly #stop = new AbortController()
+  #claiming: Promise<void> | null = null
+  /** Between the check of capacity and the store's answer. */
+  #admitting = 0
+  #draining = false
+
+  constructor(ports: RunPorts, planOf: PlanOf, settings: RunsSettings) {
+    this.#ports = ports
+    this.#planOf = planOf
+    this.#settings = settings
+    this.#keeper = new LeaseKeeper(ports.store, ports.clock, settings.lease_ms)
+  }
+
+  get active(): number {
+    return this.#active.size
+  }
+
+  get queued(): number {
+    return this.#queue.size
+  }
+
+  /** Stores the run and starts it, or has it wait for its turn. The plan is that of the request's source. */
+  async admit(plan: Plan, request: NewRequest): Promise<Admission> {
+    const { clock, chance, store } = this.#ports
+    const { owner, lease_ms, max_runs, max_queued } = this.#settings
+    if (this.#draining) return { outcome: "refused", error: overloaded("The service is shutting down") }
+    if (this.#jobs.size + this.#admitting >= max_runs + max_queued) {
+      return { outcome: "refused", error: overloaded("The service is at capacity") }
+    }
+    this.#admitting++
+    try {
+      const run_id = chance.id()
+      const created = await store.create({ ...request, run_id, created_at: clock.now() }, owner, lease_ms)
+      if (created.outcome !== "created") return { outcome: created.outcome, run_id: created.run_id }
+      this.#take({
+        held: this.#keeper.hold(created.lease),
+        plan,
+        request: request.request,
+        caller: request.caller,
+        resumed: null,
+      })
+      return { outcome: "created", run_id }
+    } finally {
+      this.#admitting--
+    }
+  }
+
+  /** Takes up runs that nobody works on: now, and again and again, for a process that shares its store may die. */
+  async recover(): Promise<void> {
+    await this.#claim("The process restarted")
+    this.#claiming ??= this.#claimForEver()
+  }
+
+  /** False when the run has ended or does not exist. */
+  async cancel(run_id: string): Promise<boolean> {
+    const requested = await this.#ports.store.requestCancel(run_id)
+    const waiting = this.#queue.get(run_id)
+    if (requested && waiting !== undefined) {
+      this.#queue.delete(run_id)
+      this.#start(waiting, () => this.#endJob(waiting, { why: "cancelled" }))
+    }
+    return requested
+  }
+
+  /** The event that a run ends with; null when the signal aborts, or the run is left to another process, before that. */
+  async ending(run_id: string, signal: AbortSignal): Promise<LogEvent | null> {
+    const job = this.#jobs.get(run_id)
+    if (job !== undefined) return orAbort(job.end, signal)
+    const found = await this.#ports.store.lookup(run_id)
+    const after = found.found === "run" && found.run.finished_at !== null ? found.run.last_event_id - 1 : 0
+    for await (const event of this.#ports.store.follow(run_id, after, signal)) {
+      if (isTerminal(event.type)) return event
+    }
+    return null
+  }
+
+  /** Everything that is known of a run; null when there is none (any more). */
+  async record(run_id: string): Promise<RunRecord | null> {
+    const { store } = this.#ports
+    const found = await store.lookup(run_id)
+    if (found.found !== "run") return null
+    const { run: row } = found
+    const state = initialState()
+    for (;;) {
+      const page = await store.read(run_id, state.last_event_id, 500)
+      for (const event of page) reduce(state, event)
+      if (page.length === 0 || state.finished_at !== null) break
+    }
+    const ended = state.status === "completed" || state.status === "failed" || state.status === "cancelled"
+    return { row, state, status: row.cancel_requested && !ended ? "cancelling" : state.status }
+  }
+
+  /** No new runs from here on. Those that run get the grace time, then all are left to be resumed. */
+  async drain(grace_ms: number): Promise<void> {
+    const { clock, store } = this.#ports
+    this.#draining = true
+    this.#stop.abort(new Error("The service is shutting down"))
+    await this.#claiming
+    const waiting = [...this.#queue.values()]
+    this.#queue.clear()
+    const done = new AbortController()
+    await Promise.race([
+      Promise.all(this.#active).then(() => done.abort(new Error("All runs have ended"))),
+      clock.sleep(grace_ms, done.signal).catch(() => undefined),
+    ])
+    this.#keeper.leaveAll()
+    await Promise.all(this.#active)
+    for (const job of waiting) {
+      await store.release(job.held.lease)
+      this.#over(job, null)
+    }
+    await this.#keeper.close()
+  }
+
+  #take(job: Omit<Job, "ended" | "end">): void {
+    const { promise, resolve } = Promise.withResolvers<LogEvent | null>()
+    const whole: Job = { ...job, ended: resolve, end: promise }
+    this.#jobs.set(job.held.lease.run_id, whole)
+    if (this.#active.size < this.#settings.max_runs) this.#start(whole, () => this.#runJob(whole))
+    else this.#queue.set(job.held.lease.run_id, whole)
+  }
+
+  #start(job: Job, work: () => Promise<LogEvent | null>): void {
+    const active = this.#finish(job, work).finally(() => {
+      this.#active.delete(active)
+      this.#startNext()
+    })
+    this.#active.add(active)
+  }
+
+  #startNext(): void {
+    if (this.#draining || this.#active.size >= this.#settings.max_runs) return
+    for (const [run_id, job] of this.#queue) {
+      this.#queue.delete(run_id)
+      this.#start(job, () => this.#runJob(job))
+      return
+    }
+  }
+
+  /** A run that cannot be brought to its end here (the store failed, a bug) is given back, to be taken up again. */
+  async #finish(job: Job, work: () => Promise<LogEvent | null>): Promise<void> {
+    let end: LogEvent | null = null
+    try {
+      end = await work()
+    } catch (error) {
+      this.#ports.bug(error)
+    }
+    try {
+      if (end === null) await this.#ports.store.release(job.held.lease)
+    } catch (error) {
+      if (!(error instanceof StoreFailure)) this.#ports.bug(error)
+    }
+    this.#over(job, end)
+  }
+
+  #over(job: Job, end: LogEvent | null): void {
+    this.#keeper.drop(job.held)
+    this.#jobs.delete(job.held.lease.run_id)
+    job.ended(end)
+  }
+
+  #runJob({ plan, request, caller, held, resumed }: Job): Promise<LogEvent | null> {
+    const { lease, leave } = held
+    return run({ plan, request, caller, lease, leave, resumed }, this.#ports, this.#settings.limits)
+  }
+
+  #endJob({ held }: Job, how: RunStop): Promise<LogEvent | null> {
+    return endAtOnce(held.lease, how, this.#ports)
+  }
+
+  async #claimForEver(): Promise<void> {
+    for (;;) {
+      try {
+        await this.#ports.clock.sleep(this.#settings.lease_ms / 2, this.#stop.signal)
+      } catch {
+        return
+      }
+      try {
+        await this.#claim("Another process took over")
+      } catch (error) {
+        if (!(error instanceof StoreFailure)) this.#ports.bug(error)
+      }
+    }
+  }
+
+  async #claim(reason: string): Promise<void> {
+    const { owner, lease_ms, max_runs, max_queued } = this.#settings
+    const { store } = this.#ports
+    for (;;) {
+      const room = max_runs + max_queued - this.#jobs.size
+      if (room <= 0 || this.#draining) return
+      const leases = await store.claim(owner, Math.min(room, 50), lease_ms)
+      if (leases.length === 0) return
+      for (const lease of leases) {
+        const held = this.#keeper.hold(lease)
+        try {
+          await this.#takeUp(held, reason)
+        } catch (error) {
+          // One run that cannot be read must not keep the others down. Its lease runs out, and then it is tried again.
+          this.#keeper.drop(held)
+          this.#ports.bug(error)
+        }
+      }
+    }
+  }
+
+  async #takeUp(held: HeldLease, reason: string): Promise<void> {
+    const { store } = this.#ports
+    const { run_id } = held.lease
+    const found = await store.lookup(run_id)
+    if (found.found !== "run") throw new StoreFailure(`There is no run ${run_id}`)
+    const { caller, resumable, cancel_requested } = found.run
+    const request = await store.request(run_id)
+    const compiled = this.#planOf(request.source)
+    if ("plan" in compiled && resumable && !cancel_requested) {
+      this.#take({ held, request, caller, resumed: reason, plan: compiled.plan })
+      return
+    }
+    // Nobody waits for the answer of a run that is not resumable; a source that this release refuses has none.
+    const how: RunStop = "error" in compiled ? { why: "failed", error: compiled.error } : { why: "cancelled" }
+    await endAtOnce(held.lease, how, this.#ports)
+    this.#keeper.drop(held)
+  }
+}
+
+function overloaded(message: string): WireError {
+  return wireError("overloaded", [{ path: "", message }])
+}
+
+function orAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | null> {
+  if (signal.aborted) return Promise.resolve(null)
+  return new Promise((resolve, reject) => {
+    const stop = (): void => resolve(null)
+    signal.addEventListener("abort", stop, { once: true })
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop))
+  })
+}
+
+/** For callers that want the error of a run as one that is thrown. */
+export function endedIn(event: LogEvent): RunFailure | null {
+  if (event.type === "workflow_failed") return new RunFailure(event.data.error)
+  return event.type === "workflow_cancelled" ? failure("cancelled", "", "The run was cancelled") : null
+}

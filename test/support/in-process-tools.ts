@@ -1,0 +1,113 @@
+import type { JsonObject, JsonValue } from "../../src/base/json-value.ts"
+import { toJsonSchema } from "../../src/check/json-schema.ts"
+import type { RecordType } from "../../src/check/types.ts"
+import { validateValue } from "../../src/check/validate-value.ts"
+import { failure } from "../../src/run/failure.ts"
+import type {
+  HostedPrompt,
+  HostedResource,
+  HostedTool,
+  HostRequest,
+  HostSession,
+  HostWatch,
+  PromptMessage,
+  ResourceAnswer,
+  ToolAnswer,
+  ToolHost,
+} from "../../src/run/ports.ts"
+
+export interface ServedTool {
+  readonly input: RecordType
+  readonly output?: RecordType
+  readonly idempotent?: boolean
+  readonly call: (values: JsonObject, callId: string, signal: AbortSignal) => ToolAnswer | Promise<ToolAnswer>
+}
+
+export interface Served {
+  readonly tools?: Readonly<Record<string, ServedTool>>
+  readonly resources?: Readonly<
+    Record<string, { readonly variables: readonly string[]; readonly read: (values: JsonObject) => ResourceAnswer }>
+  >
+  readonly prompts?: Readonly<
+    Record<string, HostedPrompt & { readonly render: (values: JsonObject) => readonly PromptMessage[] }>
+  >
+}
+
+/** A server of tools in this process, under their names on it. */
+export class InProcessTools implements ToolHost {
+  readonly calls: { readonly tool: string; readonly values: JsonObject; readonly callId: string }[] = []
+  readonly #served: Served
+  opened = 0
+  closed = 0
+  open_ = 0
+
+  constructor(served: Served) {
+    this.#served = served
+  }
+
+  async open(request: HostRequest, watch: HostWatch): Promise<HostSession> {
+    const { tools = {}, resources = {}, prompts = {} } = this.#served
+    this.opened++
+    const remotes = new Map<string, string>()
+    const look = <T, U>(
+      imports: readonly { name: string; remote: string }[],
+      kind: string,
+      served: Readonly<Record<string, T>>,
+      make: (found: T) => U,
+    ): Map<string, U> =>
+      new Map(
+        imports.map(({ name, remote }) => {
+          const found = served[remote]
+          if (found === undefined) throw failure("validation_error", `${kind}.${name}`, `No ${kind} ${remote}`)
+          remotes.set(`${kind} ${name}`, remote)
+          return [name, make(found)]
+        }),
+      )
+    const session: HostSession = {
+      tools: look(request.tools, "tool", tools, hosted),
+      resources: look(request.resources, "resource", resources, (found): HostedResource => ({
+        description: "",
+        variables: found.variables,
+      })),
+      prompts: look(request.prompts, "prompt", prompts, (found): HostedPrompt => found),
+      call: async (tool, values, callId, signal) => {
+        this.calls.push({ tool, values, callId })
+        this.open_++
+        try {
+          const served = tools[remotes.get(`tool ${tool}`) ?? ""]
+          return (await served?.call(values, callId, signal)) ?? { text: "", is_error: true }
+        } finally {
+          this.open_--
+        }
+      },
+      read: async (resource, values) => {
+        const found = resources[remotes.get(`resource ${resource}`) ?? ""]
+        if (found === undefined) throw new Error("unknown resource")
+        return found.read(values)
+      },
+      render: async (prompt, values) => prompts[remotes.get(`prompt ${prompt}`) ?? ""]?.render(values) ?? [],
+      close: async () => void this.closed++,
+    }
+    for (const { name } of request.servers) watch.connected(name, "in-process", Object.keys(tools), 1)
+    return session
+  }
+}
+
+function hosted(tool: ServedTool): HostedTool {
+  const problems = (value: JsonValue, type: RecordType) =>
+    validateValue(value, type, {}, "value").map(({ path, message }) => ({
+      path: path.replace(/^value\.?/, ""),
+      message,
+    }))
+  return {
+    description: "A tool of the test",
+    parameters: toJsonSchema(tool.input, {}),
+    typed: tool.output !== undefined,
+    idempotent: tool.idempotent ?? false,
+    checkArguments: (values, partial) => {
+      const fields = tool.input.fields.filter(({ name }) => partial === undefined || Object.hasOwn(values, name))
+      return problems(values, { kind: "record", fields })
+    },
+    checkResult: (value) => (tool.output === undefined ? [] : problems(value, tool.output)),
+  }
+}

@@ -1,0 +1,135 @@
+import { systemChance } from "../../src/adapters/system/system-chance.ts"
+import { systemClock } from "../../src/adapters/system/system-clock.ts"
+import { MemoryStore } from "../../src/adapters/memory/memory-store.ts"
+import type { JsonObject } from "../../src/base/json-value.ts"
+import type { Plan } from "../../src/plan/plan-shape.ts"
+import type { EventData, EventType, LogEvent } from "../../src/run/events.ts"
+import type { Lease, ModelClient, RunOptions, RunStore, ToolHost } from "../../src/run/ports.ts"
+import { run } from "../../src/run/run.ts"
+import type { RunLimits, RunPorts } from "../../src/run/running.ts"
+import { usualLimits } from "../../src/run/running.ts"
+import { InProcessTools } from "./in-process-tools.ts"
+import { within } from "./within.ts"
+
+export interface Attempt {
+  readonly model: ModelClient
+  readonly tools?: ToolHost
+  readonly store?: RunStore
+  readonly input?: JsonObject
+  readonly secrets?: JsonObject
+  readonly options?: Partial<RunOptions>
+  readonly limits?: Partial<RunLimits>
+  readonly ports?: Partial<RunPorts>
+  readonly leave?: AbortSignal
+  readonly run_id?: string
+  /** Goes on from the log that is there. */
+  readonly resumed?: string
+}
+
+export interface Outcome {
+  readonly run_id: string
+  readonly end: LogEvent | null
+  readonly events: readonly LogEvent[]
+  readonly store: RunStore
+  readonly bugs: readonly unknown[]
+}
+
+export const usualOptions: RunOptions = {
+  cache_key: null,
+  use_cache: true,
+  max_concurrency: null,
+  timeout_ms: null,
+  deltas: false,
+}
+
+let count = 0
+
+export async function runPlan(plan: Plan, attempt: Attempt): Promise<Outcome> {
+  const bugs: unknown[] = []
+  const store = attempt.store ?? new MemoryStore(systemClock)
+  const ports: RunPorts = {
+    store,
+    model: attempt.model,
+    tools: attempt.tools ?? new InProcessTools({}),
+    clock: systemClock,
+    chance: systemChance,
+    bug: (error) => bugs.push(error),
+    ...attempt.ports,
+  }
+  const run_id = attempt.run_id ?? `run-${++count}`
+  const request = {
+    source: "",
+    input: attempt.input ?? {},
+    secrets: attempt.secrets ?? {},
+    options: { ...usualOptions, ...attempt.options },
+  }
+  const lease = attempt.resumed === undefined ? await createRun(store, run_id, request) : await claimRun(store, run_id)
+  const end = await within(
+    20_000,
+    "the end of the run",
+    run(
+      {
+        plan,
+        request,
+        caller: "",
+        lease,
+        leave: attempt.leave ?? new AbortController().signal,
+        resumed: attempt.resumed ?? null,
+      },
+      ports,
+      { ...usualLimits, ...attempt.limits },
+    ),
+  )
+  const events: LogEvent[] = []
+  for (;;) {
+    const page = await store.read(run_id, events.length, 1000)
+    if (page.length === 0) break
+    events.push(...page)
+  }
+  return { run_id, end, events, store, bugs }
+}
+
+async function createRun(
+  store: RunStore,
+  run_id: string,
+  request: Parameters<RunStore["create"]>[0]["request"],
+): Promise<Lease> {
+  const created = await store.create(
+    { run_id, caller: "", request, created_at: Date.now(), idempotency: null, resumable: true },
+    "test",
+    60_000,
+  )
+  if (created.outcome !== "created") throw new Error(`The run was not created: ${created.outcome}`)
+  return created.lease
+}
+
+async function claimRun(store: RunStore, run_id: string): Promise<Lease> {
+  const leases = await store.claim("test", 100, 60_000)
+  const lease = leases.find((candidate) => candidate.run_id === run_id)
+  if (lease === undefined) throw new Error(`Run ${run_id} could not be claimed`)
+  return lease
+}
+
+export const typesOf = (events: readonly LogEvent[]): EventType[] => events.map(({ type }) => type)
+
+/** The data of all events of a type, without their times. */
+export function dataOf<T extends EventType>(events: readonly LogEvent[], type: T): EventData[T][] {
+  return events
+    .filter((event) => event.type === type)
+    .map(({ data }) => {
+      const { at: _, ...rest } = data as { at?: string }
+      return rest as EventData[T]
+    })
+}
+
+export function resultOf({ events }: Pick<Outcome, "events">): unknown {
+  const last = events.at(-1)
+  if (last?.type !== "workflow_completed") throw new Error(`Ended with ${JSON.stringify(last)}`)
+  return last.data.output.result
+}
+
+export function errorOf({ events }: Pick<Outcome, "events">): EventData["workflow_failed"]["error"] {
+  const last = events.at(-1)
+  if (last?.type !== "workflow_failed") throw new Error(`Ended with ${JSON.stringify(last)}`)
+  return last.data.error
+}

@@ -1,0 +1,101 @@
+import type { JsonObject } from "../../src/base/json-value.ts"
+import type { Usage } from "../../src/run/events.ts"
+import type { ModelClient, ModelRequest, ModelTurn, ModelWatch } from "../../src/run/ports.ts"
+
+export const usage = (input_tokens: number, output_tokens: number): Usage => ({
+  input_tokens,
+  output_tokens,
+  cached_tokens: 0,
+  reasoning_tokens: 0,
+})
+
+type Script = (request: ModelRequest, watch: ModelWatch) => ModelTurn | Promise<ModelTurn>
+
+/** A model client in this process that does what the test says, and remembers what it was asked. */
+export class ScriptedModel implements ModelClient {
+  readonly requests: ModelRequest[] = []
+  readonly #script: Script
+  open = 0
+  mostOpen = 0
+
+  constructor(script: Script) {
+    this.#script = script
+  }
+
+  async turn(request: ModelRequest, watch: ModelWatch): Promise<ModelTurn> {
+    // The engine goes on adding to the history that it handed over.
+    this.requests.push({ ...request, input: structuredClone(request.input) })
+    this.open++
+    this.mostOpen = Math.max(this.mostOpen, this.open)
+    try {
+      return await this.#script(request, watch)
+    } finally {
+      this.open--
+    }
+  }
+}
+
+export function answers(output: JsonObject, request?: ModelRequest): ModelTurn {
+  const text = JSON.stringify(output)
+  return {
+    kind: "output",
+    output,
+    items: [{ type: "message", role: "assistant", content: [{ type: "output_text", text }] }],
+    calls: [callRecord(request)],
+    usage: usage(10, 5),
+  }
+}
+
+export function says(text: string, request?: ModelRequest): ModelTurn {
+  return {
+    kind: "text",
+    text,
+    items: [{ type: "message", role: "assistant", content: [{ type: "output_text", text }] }],
+    calls: [callRecord(request)],
+    usage: usage(7, 3),
+  }
+}
+
+export function callsTools(
+  calls: readonly { readonly name: string; readonly arguments: string | JsonObject; readonly call_id?: string }[],
+  request?: ModelRequest,
+): ModelTurn {
+  const tool_calls = calls.map((call, index) => ({
+    name: call.name,
+    call_id: call.call_id ?? `call_${index}`,
+    arguments: typeof call.arguments === "string" ? call.arguments : JSON.stringify(call.arguments),
+  }))
+  return {
+    kind: "tool_calls",
+    tool_calls,
+    items: tool_calls.map((call) => ({ type: "function_call", ...call })),
+    calls: [callRecord(request)],
+    usage: usage(4, 2),
+  }
+}
+
+function callRecord(request: ModelRequest | undefined): ModelTurn["calls"][number] {
+  return {
+    turn: request?.turn ?? 1,
+    attempt: 1 + (request?.attempts_before ?? 0),
+    started_at: "2026-11-15T00:00:00.000Z",
+    duration_ms: 0,
+    format: "json_schema",
+  }
+}
+
+/** The text of the last message of the request. */
+export function lastText(request: ModelRequest): string {
+  const content = request.input.at(-1)?.["content"]
+  if (!Array.isArray(content)) return ""
+  return content.map((part) => String((part as { text?: string }).text ?? "")).join("")
+}
+
+/** Never answers; rejects when the call is aborted. */
+export function hangs(watch: { readonly signal: AbortSignal }): Promise<never> {
+  return new Promise((_, reject) => {
+    const stop = (): void => reject(watch.signal.reason as Error)
+    if (watch.signal.aborted) stop()
+    else watch.signal.addEventListener("abort", stop, { once: true })
+  })
+}
