@@ -1,9 +1,10 @@
 import type { Command } from "commander"
 import type { Issue } from "../source/diagnostic.ts"
+import { count } from "./count.ts"
 import { diagnose } from "./diagnose.ts"
 import type { SourceVisitor } from "./each-source.ts"
 import { eachSource } from "./each-source.ts"
-import { showIssue } from "./show-issue.ts"
+import { showIssue, showProblem } from "./show-issue.ts"
 import { paletteFor } from "./terminal.ts"
 import { visibleText } from "./visible-text.ts"
 
@@ -52,7 +53,7 @@ async function checkForPeople(sources: Sources): Promise<number> {
     },
     unreadable(file, problem) {
       total.unreadable++
-      say(`${palette.bold(`${visibleText(file)}:`)} ${palette.error("error:")} ${problem}\n`)
+      say(`${showProblem(file, problem, palette)}\n`)
     },
     miss(sentence) {
       total.misses++
@@ -72,10 +73,6 @@ function summary(total: { files: number; unreadable: number; errors: number; war
     ...(total.unreadable > 0 ? [`${count(total.unreadable, "file")} not read`] : []),
   ]
   return `Checked ${count(total.files, "file")}: ${found.length === 0 ? "no problems" : found.join(", ")}.`
-}
-
-export function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`
 }
 
 interface CheckedFile {

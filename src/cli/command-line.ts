@@ -1,6 +1,7 @@
 import { Command, CommanderError } from "commander"
 import about from "../../package.json" with { type: "json" }
 import { addCheck } from "./check.ts"
+import { addFmt } from "./fmt.ts"
 import { addServe } from "./serve.ts"
 
 /**
@@ -27,13 +28,14 @@ export async function runCommandLine(): Promise<void> {
 
 function commandLine(): Command {
   const program = new Command("wire")
-    .description("Checks and serves AI workflows written in .wire files.")
+    .description("Checks, formats and serves AI workflows written in .wire files.")
     .version(about.version, "-V, --version", "print the version")
     .helpOption("-h, --help", "print this help")
     .helpCommand("help [command]", "print the help of a command")
     .showHelpAfterError("(add --help to see how it is used)")
     .exitOverride()
   addCheck(program)
+  addFmt(program)
   addServe(program)
   return program
 }

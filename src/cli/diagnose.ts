@@ -1,7 +1,7 @@
-import type { Issue } from "../source/diagnostic.ts"
+import { compile } from "../compile.ts"
+import type { Diagnostic, Issue } from "../source/diagnostic.ts"
 import { isError, toIssue } from "../source/diagnostic.ts"
 import { LineMap } from "../source/line-map.ts"
-import { parse } from "../syntax/parser.ts"
 
 /** Everything that is wrong with a source, in the order of its text. */
 export interface Diagnosis {
@@ -12,8 +12,12 @@ export interface Diagnosis {
 }
 
 export function diagnose(text: string): Diagnosis {
+  return diagnosisOf(text, compile(text).diagnostics)
+}
+
+export function diagnosisOf(text: string, diagnostics: readonly Diagnostic[]): Diagnosis {
   const lines = new LineMap(text)
-  const issues = parse(text).diagnostics.map((diagnostic) => toIssue(diagnostic, lines))
+  const issues = diagnostics.map((diagnostic) => toIssue(diagnostic, lines))
   const errors = issues.filter(isError).length
   return { lines, issues, errors, warnings: issues.length - errors }
 }

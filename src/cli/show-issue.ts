@@ -33,6 +33,11 @@ export function showIssue(file: string, text: string, lines: LineMap, issue: Iss
   return out.join("\n")
 }
 
+/** What is wrong with a file as such: a clause that goes on from its name. */
+export function showProblem(file: string, problem: string, palette: Palette): string {
+  return `${palette.bold(`${visibleText(file)}:`)} ${palette.error("error:")} ${problem}`
+}
+
 function lineText(text: string, lines: LineMap, line: number): string {
   return text.slice(lines.lineStart(line), lines.lineStart(line + 1)).replace(/[\r\n]+$/, "")
 }

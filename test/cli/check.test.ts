@@ -50,6 +50,21 @@ describe("wire check", () => {
     ])
   })
 
+  test("names and types are checked, and a warning is no error", async () => {
+    const cwd = folderWith({
+      "wrong.wire": "input { title: string }\noutput { t: input.titel }\n",
+      "warned.wire": "input { title: string }\noutput { t: 1 }\nschema lonely { a: string }\n",
+    })
+    const wrong = await runWire(["check", "wrong.wire"], { cwd })
+    assert.equal(wrong.code, 1)
+    assert.match(wrong.out, /^wrong\.wire:2:19: error: .*input\.titel.* \[unknown-reference\]$/m)
+    assert.match(wrong.out, / = Did you mean input\.title\?$/m)
+    const warned = await runWire(["check", "warned.wire"], { cwd })
+    assert.equal(warned.code, 0)
+    assert.match(warned.out, /^warned\.wire:3:8: warning: .* \[unused-declaration\]$/m)
+    assert.match(warned.out, /^Checked 1 file: 1 warning\.$/m)
+  })
+
   test("folders, patterns and files, each file once, hidden folders and node_modules left out", async () => {
     const cwd = folderWith({
       "a.wire": good,
