@@ -64,9 +64,13 @@ function testFiles(folder) {
     .toSorted()
 }
 
-/** A developer's own settings of the service are none of the tests' business. */
+/**
+ * A developer's own settings of the service are none of the tests' business. Stripped and compiled sources are kept: many
+ * processes load the same ones.
+ */
 function testEnvironment() {
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("WIRE_")))
+  const environment = Object.entries(process.env).filter(([name]) => !name.startsWith("WIRE_"))
+  return { NODE_COMPILE_CACHE: join(root, ".cache", "compile"), ...Object.fromEntries(environment) }
 }
 
 /** @param {typeof tools[number]} tool */

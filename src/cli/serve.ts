@@ -1,12 +1,10 @@
 import type { Command } from "commander"
 import type { Settings } from "./settings.ts"
 import { flagOf, readSettings, settingTable } from "./settings.ts"
+import { stopSignal } from "./stop-signal.ts"
 
 /** How long a stop waits for what is under way. */
 const graceMs = 10_000
-
-/** Signals within this time are one: a Ctrl-C under npm comes from the terminal and from npm. */
-const sameSignalMs = 1000
 
 export function addServe(program: Command): void {
   const command = program
@@ -37,7 +35,7 @@ Exit code: 0 after a stop, 1 when it cannot start, 2 for a wrong setting.`,
 async function serve(settings: Settings): Promise<number> {
   const { compose } = await import("./compose.ts")
   const service = await compose(settings)
-  const stop = nextStop()
+  const stop = stopSignal()
   let address: string
   try {
     address = await service.listen()
@@ -54,29 +52,6 @@ async function serve(settings: Settings): Promise<number> {
   await stop.asked
   await service.stop(graceMs)
   return 0
-}
-
-/** Waits for the first SIGINT or SIGTERM. A second one, unless it is the echo of the first, ends the process at once. */
-function nextStop(): { readonly asked: Promise<void>; ignore(): void } {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  let first: number | undefined
-  const listener = (signal: NodeJS.Signals): void => {
-    const now = performance.now()
-    if (first === undefined) {
-      first = now
-      resolve()
-    } else if (now - first > sameSignalMs) {
-      ignore()
-      process.kill(process.pid, signal)
-    }
-  }
-  const ignore = (): void => {
-    process.off("SIGINT", listener)
-    process.off("SIGTERM", listener)
-  }
-  process.on("SIGINT", listener)
-  process.on("SIGTERM", listener)
-  return { asked: promise, ignore }
 }
 
 function whyNotListening(error: unknown, { host, port }: Settings): string {
