@@ -35,7 +35,7 @@ export function strongComponents<Node>(nodes: Iterable<Node>, next: (node: Node)
       const parent = work.at(-1)
       if (parent !== undefined) lower(parent.node, low.get(node))
       if (low.get(node) !== indexes.get(node)) continue
-      const component = stack.splice(stack.indexOf(node))
+      const component = stack.splice(stack.lastIndexOf(node))
       for (const member of component) onStack.delete(member)
       components.push(component)
     }

@@ -10,7 +10,7 @@ import { unknownReference } from "./infer-steps.ts"
 import type { DynamicSymbol, LoopVariable } from "./program.ts"
 import { knownList, readProperties } from "./properties.ts"
 import { nullable, resolve, union } from "./relations.ts"
-import { localType } from "./resolve-root.ts"
+import { inReferenceOrder, localType } from "./resolve-root.ts"
 import { assetsIn } from "./rules/unsupported-asset.ts"
 import type { AgentScope, Scope } from "./scope.ts"
 import { showType } from "./show-type.ts"
@@ -54,7 +54,7 @@ function checkAgent(checking: Checking, declaration: Syntax.AgentDeclaration): v
   if (symbol?.declaration === declaration) checking.agents.set(name, { ...symbol, variables, locals })
 
   const properties = readProperties(checking, "agent", declaration.body.items, path, declaration.name)
-  for (const local of localFields.keys()) localType(checking, local, scope, infer)
+  for (const local of inReferenceOrder(localFields)) localType(checking, local, scope, infer)
   const model = checkModelReference(checking, properties.get("model"), `${path}.model`)
   checkInstruction(checking, properties.get("instruction"), scope, model)
   checkUses(checking, properties.get("uses"), scope)

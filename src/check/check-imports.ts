@@ -7,7 +7,7 @@ import { infer } from "./infer.ts"
 import { checkBindings } from "./infer-invoke.ts"
 import type { ImportNode, ImportSymbol } from "./program.ts"
 import { readProperties } from "./properties.ts"
-import { resolveFields, resolveType } from "./resolve-types.ts"
+import { resolveBlock, resolveType } from "./resolve-types.ts"
 import type { Scope } from "./scope.ts"
 import type { RecordType, Type } from "./types.ts"
 
@@ -134,7 +134,7 @@ export function typesOf(
   property: Syntax.Property | undefined,
   path: string,
 ): RecordType | undefined {
-  if (property?.value.kind === "types") return resolveFields(checking, property.value.block.items, path)
+  if (property?.value.kind === "types") return resolveBlock(checking, property.value.block, path)
   if (property?.value.kind !== "type") return undefined
   const { type } = property.value
   const name = property.name.text

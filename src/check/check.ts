@@ -6,13 +6,15 @@ import { checkImports } from "./check-imports.ts"
 import { Checking } from "./checking.ts"
 import { declare } from "./declare.ts"
 import { infer, inferFields } from "./infer.ts"
+import { limitType } from "./limit-type.ts"
 import type { Program } from "./program.ts"
-import { dynamicType } from "./resolve-root.ts"
-import { resolveFields, resolveSchemas } from "./resolve-types.ts"
+import { dynamicType, inReferenceOrder } from "./resolve-root.ts"
+import { resolveBlock, resolveSchemas } from "./resolve-types.ts"
 import { checkDependencyCycles } from "./rules/dependency-cycle.ts"
 import { checkInfiniteTypes } from "./rules/infinite-type.ts"
 import { checkMissingOutput } from "./rules/missing-output.ts"
 import { checkUnused } from "./rules/unused-declaration.ts"
+import type { RecordType } from "./types.ts"
 
 export interface Checked {
   readonly program: Program
@@ -27,13 +29,12 @@ export function check(tree: Tree): Checked {
   resolveSchemas(checking)
   checkInfiniteTypes(checking)
   const { inputDeclaration, secretsDeclaration } = checking
-  if (inputDeclaration !== undefined) checking.input = resolveFields(checking, inputDeclaration.body.items, "input")
-  if (secretsDeclaration !== undefined)
-    checking.secrets = resolveFields(checking, secretsDeclaration.body.items, "secrets")
+  if (inputDeclaration !== undefined) checking.input = resolveBlock(checking, inputDeclaration.body, "input")
+  if (secretsDeclaration !== undefined) checking.secrets = resolveBlock(checking, secretsDeclaration.body, "secrets")
   declareAgents(checking)
   checkBackends(checking)
   checkImports(checking)
-  for (const name of checking.dynamicFields.keys()) dynamicType(checking, name, infer)
+  for (const name of inReferenceOrder(checking.dynamicFields)) dynamicType(checking, name, infer)
   checkAgents(checking)
   checkOutput(checking)
   checkDependencyCycles(checking)
@@ -56,7 +57,9 @@ function checkOutput(checking: Checking): void {
     calls: true,
     assets: "none",
   })
-  checking.output = { kind: "record", fields }
+  const output: RecordType = { kind: "record", fields }
+  const fits = limitType(checking, output, "output", declaration.keyword).kind !== "error"
+  checking.output = fits ? output : { kind: "record", fields: [] }
 }
 
 export function inSourceOrder(diagnostics: readonly Diagnostic[]): Diagnostic[] {

@@ -18,6 +18,10 @@ export class Checking {
   readonly diagnostics: Diagnostic[] = []
 
   readonly types: Record<string, NamedType> = Object.create(null) as Record<string, NamedType>
+  /** Schemas that are being resolved, each for a field of the one before. */
+  resolving = 0
+  /** Dynamic values that are being inferred, each for one that refers to it. */
+  inferring = 0
   inputDeclaration: Syntax.InputDeclaration | undefined
   secretsDeclaration: Syntax.SecretsDeclaration | undefined
   outputDeclaration: Syntax.OutputDeclaration | undefined

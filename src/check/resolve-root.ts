@@ -1,6 +1,9 @@
+import { strongComponents } from "../base/strong-components.ts"
+import { eachChain } from "../syntax/each-chain.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Checking } from "./checking.ts"
 import { unknownReference } from "./infer-steps.ts"
+import { limitType } from "./limit-type.ts"
 import type { DynamicSymbol } from "./program.ts"
 import type { Scope } from "./scope.ts"
 import type { Type } from "./types.ts"
@@ -76,7 +79,7 @@ function exposed(checking: Checking, chain: Syntax.Chain, scope: Scope): void {
 }
 
 function agentRoot(checking: Checking, chain: Syntax.Chain, base: Syntax.Name, scope: Scope): InferredRoot | undefined {
-  const name = secondSegment(checking, chain, base, checking.agentDeclarations.keys(), scope)
+  const name = secondSegment(checking, chain, base, () => checking.agentDeclarations.keys(), scope)
   if (name === undefined) return undefined
   const declaration = checking.agentDeclarations.get(name.text)
   if (declaration === undefined) {
@@ -98,8 +101,7 @@ function dynamicRoot(
   scope: Scope,
   infer: Infer,
 ): InferredRoot | undefined {
-  const locals = scope.agent?.localFields
-  const known = [...(locals?.keys() ?? []), ...checking.dynamicFields.keys()]
+  const known = (): string[] => [...(scope.agent?.localFields.keys() ?? []), ...checking.dynamicFields.keys()]
   const name = secondSegment(checking, chain, base, known, scope)
   if (name === undefined) return undefined
   const { agent } = scope
@@ -113,7 +115,7 @@ function dynamicRoot(
     return { type: localType(checking, name.text, scope, infer), steps: 1 }
   }
   if (!checking.dynamicFields.has(name.text)) {
-    unknownReference(checking, chain, name, known, scope.path)
+    unknownReference(checking, chain, name, known(), scope.path)
     return undefined
   }
   checking.refer(`dynamic.${name.text}`, name)
@@ -141,12 +143,12 @@ function secondSegment(
   checking: Checking,
   chain: Syntax.Chain,
   base: Syntax.Name,
-  known: Iterable<string>,
+  known: () => Iterable<string>,
   scope: Scope,
 ): Syntax.Name | undefined {
   const [step] = chain.steps
   if (step?.kind === "field") return step.name
-  const [example] = known
+  const [example] = known()
   const hint = `Write \`${base.text}.${example ?? "name"}\`.`
   checking.report("unknown-reference", scope.path, chain, `Unknown reference: ${checking.textOf(chain)}`, hint)
   return undefined
@@ -175,14 +177,40 @@ function unknownRoot(checking: Checking, chain: Syntax.Chain, base: Syntax.Name,
 /** Marks a value whose type is being inferred: one that needs itself is a circle, told by its own rule. */
 const pending: DynamicSymbol["type"] = { kind: "error" }
 
+/**
+ * The names of dynamic values, those first that others refer to: each is then inferred when all that it needs is known,
+ * however long the chain is.
+ */
+export function inReferenceOrder(fields: ReadonlyMap<string, Syntax.ValueField>): string[] {
+  const referred = (name: string): string[] => {
+    const names: string[] = []
+    const field = fields.get(name)
+    if (field === undefined) return names
+    eachChain(field.value, (chain) => {
+      const [step] = chain.steps
+      if (chain.base.kind !== "name" || chain.base.text !== "dynamic" || step?.kind !== "field") return
+      if (fields.has(step.name.text)) names.push(step.name.text)
+    })
+    return names
+  }
+  return strongComponents(fields.keys(), referred).flat()
+}
+
+/** A circle of values is entered no deeper than this: its own rule tells it. */
+const deepestCircle = 50
+
 /** Inferred when first asked for, so that each dynamic value is checked once. */
 export function dynamicType(checking: Checking, name: string, infer: Infer): Type {
   const known = checking.dynamics.get(name)
   if (known !== undefined) return known.type
   const field = checking.dynamicFields.get(name)
   if (field === undefined) return errorType
+  if (checking.inferring >= deepestCircle) return errorType
   checking.dynamics.set(name, { field, type: pending })
-  const type = infer(checking, field.value, dynamicScope(name))
+  checking.inferring++
+  const path = `dynamic.${name}`
+  const type = limitType(checking, infer(checking, field.value, dynamicScope(name)), path, field.name)
+  checking.inferring--
   checking.dynamics.set(name, { field, type })
   return type
 }
@@ -208,14 +236,13 @@ export function localType(checking: Checking, name: string, scope: Scope, infer:
   if (agent === undefined || field === undefined) return errorType
   const known = agent.locals.get(name)
   if (known !== undefined) return known.type
+  if (checking.inferring >= deepestCircle) return errorType
   agent.locals.set(name, { field, type: pending })
-  const type = infer(checking, field.value, {
-    ...dynamicScope(name),
-    path: `agent.${agent.name}.dynamic.${name}`,
-    node: `agent.${agent.name}`,
-    agent,
-    local: name,
-  })
+  checking.inferring++
+  const path = `agent.${agent.name}.dynamic.${name}`
+  const inner: Scope = { ...dynamicScope(name), path, node: `agent.${agent.name}`, agent, local: name }
+  const type = limitType(checking, infer(checking, field.value, inner), path, field.name)
+  checking.inferring--
   agent.locals.set(name, { field, type })
   return type
 }

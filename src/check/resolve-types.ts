@@ -2,6 +2,7 @@ import { didYouMean } from "../base/did-you-mean.ts"
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Checking } from "./checking.ts"
+import { limitType, tooManyMembers } from "./limit-type.ts"
 import { maybe, resolve, union } from "./relations.ts"
 import { isRepeated } from "./repeated-name.ts"
 import type { Field, RecordType, Type, VariantCase, VariantType } from "./types.ts"
@@ -32,6 +33,9 @@ const foreign: Readonly<Record<string, string>> = {
 
 const errorType: Type = { kind: "error" }
 
+/** How far `schema.a.f` may lead on to `schema.b.f` and so forth. */
+const deepestAlias = 100
+
 /** All schemas into the type table. */
 export function resolveSchemas(checking: Checking): void {
   // A schema is resolved when it is first needed: `schema.a.field` in another one may come before it.
@@ -46,7 +50,13 @@ function resolveSchema(checking: Checking, name: string, declaration: Syntax.Sch
   // While it is being resolved it stands as an error: only `schema.a.a` inside itself can see that.
   const entry = (type: Type) => (declaration.doc === undefined ? { type } : { type, doc: declaration.doc })
   checking.types[name] = entry(errorType)
+  if (checking.resolving >= deepestAlias) {
+    const message = `schema.${name} is reached through more than ${deepestAlias} fields of other schemas`
+    checking.report("invalid-value", path, declaration.name, message, "Refer to a schema as a whole: `schema.name`.")
+    return errorType
+  }
   let type: Type
+  checking.resolving++
   if (only?.kind === "variant") {
     type = resolveVariant(checking, only, path)
     for (const extra of declaration.body.items.slice(1)) {
@@ -56,6 +66,8 @@ function resolveSchema(checking: Checking, name: string, declaration: Syntax.Sch
   } else {
     type = resolveFields(checking, fieldsOf(checking, declaration, path), path)
   }
+  checking.resolving--
+  type = limitType(checking, type, path, declaration.name)
   checking.types[name] = entry(type)
   return type
 }
@@ -68,8 +80,13 @@ function fieldsOf(checking: Checking, declaration: Syntax.SchemaDeclaration, pat
   })
 }
 
-/** A block of fields as a closed object type. */
-export function resolveFields(checking: Checking, fields: readonly Syntax.TypeField[], path: string): RecordType {
+/** A whole block of fields (`input`, an agent's `output`) as a closed object type. */
+export function resolveBlock(checking: Checking, block: Syntax.Block<Syntax.TypeField>, path: string): RecordType {
+  const record = resolveFields(checking, block.items, path)
+  return limitType(checking, record, path, block.open).kind === "error" ? { kind: "record", fields: [] } : record
+}
+
+function resolveFields(checking: Checking, fields: readonly Syntax.TypeField[], path: string): RecordType {
   const seen = new Set<string>()
   const resolved: Field[] = []
   for (const field of fields) {
@@ -103,6 +120,7 @@ export function resolveType(checking: Checking, node: Syntax.TypeNode, path: str
     case "maybe":
       return maybe(resolveType(checking, node.type, path))
     case "union-type":
+      if (tooManyMembers(checking, node.members.length, path, node)) return errorType
       return union(node.members.map((member) => resolveType(checking, member, path)))
     case "variant":
       return resolveVariant(checking, node, path)

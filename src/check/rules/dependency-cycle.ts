@@ -10,10 +10,12 @@ export function checkDependencyCycles(checking: Checking): void {
 type Edges = ReadonlyMap<string, ReadonlyMap<string, Edge>>
 
 function report(checking: Checking, edges: Edges, show: (name: string) => string): void {
+  const order = new Map([...edges.keys()].map((node, index) => [node, index]))
+  const place = (node: string): number => order.get(node) ?? Number.POSITIVE_INFINITY
   for (const component of strongComponents(edges.keys(), (node) => edges.get(node)?.keys() ?? [])) {
     const members = new Set(component)
-    const [first] = [...edges.keys()].filter((node) => members.has(node))
-    if (first === undefined) continue
+    const first = component.reduce((one, other) => (place(other) < place(one) ? other : one))
+    if (component.length === 1 && edges.get(first)?.has(first) !== true) continue
     const cycle = shortestCycle(edges, first, members)
     const edge = edges.get(first)?.get(cycle[1] ?? first)
     if (edge === undefined) continue

@@ -1,7 +1,7 @@
 import { strongComponents } from "../../base/strong-components.ts"
 import type * as Syntax from "../../syntax/tree.ts"
 import type { Checking } from "../checking.ts"
-import type { Field, Type } from "../types.ts"
+import type { Type } from "../types.ts"
 
 /** Schemas of which no finite value exists. */
 export function checkInfiniteTypes(checking: Checking): void {
@@ -9,21 +9,22 @@ export function checkInfiniteTypes(checking: Checking): void {
   const infinite = [...checking.schemas.keys()].filter((name) => !finite.has(name))
   const needs = (name: string): string[] =>
     neededBy(checking.types[name]?.type ?? { kind: "error" }).filter((other) => !finite.has(other))
+  const order = new Map(infinite.map((name, index) => [name, index]))
+  const place = (name: string): number => order.get(name) ?? Number.POSITIVE_INFINITY
   for (const component of strongComponents(infinite, needs)) {
     const members = new Set(component)
-    const [first] = infinite.filter((name) => members.has(name))
-    const declaration = first === undefined ? undefined : checking.schemas.get(first)
-    if (first === undefined || declaration === undefined) continue
+    const first = component.reduce((one, other) => (place(other) < place(one) ? other : one))
+    const declaration = checking.schemas.get(first)
     // A schema that merely contains an infinite one is not to blame.
-    if (component.length === 1 && !needs(first).includes(first)) continue
+    if (declaration === undefined || (component.length === 1 && !needs(first).includes(first))) continue
     const path = circle(first, members, needs)
-    const place = referenceIn(checking, declaration, path[1] ?? first)
+    const found = referenceIn(checking, declaration, path[1] ?? first)
     const spelled = path.map((name) => `schema.${name}`).join(" → ")
     const hint = "Refer to it through an array, `maybe` or a variant case, so that a value can end."
     checking.report(
       "infinite-type",
-      place.path,
-      place.span,
+      found.path,
+      found.span,
       `A value of schema.${first} would never end: ${spelled}`,
       hint,
     )
@@ -50,20 +51,30 @@ function finiteSchemas(checking: Checking): Set<string> {
   return finite
 }
 
-function isFinite(type: Type, finite: ReadonlySet<string>): boolean {
+/** `known` keeps what was found out in this question: types share their parts, and must not be walked again and again. */
+function isFinite(type: Type, finite: ReadonlySet<string>, known = new Map<Type, boolean>()): boolean {
+  const before = known.get(type)
+  if (before !== undefined) return before
+  const inner = (part: Type): boolean => isFinite(part, finite, known)
+  const found = finiteByParts(type, finite, inner)
+  known.set(type, found)
+  return found
+}
+
+function finiteByParts(type: Type, finite: ReadonlySet<string>, inner: (part: Type) => boolean): boolean {
   switch (type.kind) {
     case "ref":
       return finite.has(type.name)
     case "array":
-      return type.length === undefined || type.length === 0 || isFinite(type.element, finite)
+      return type.length === undefined || type.length === 0 || inner(type.element)
     case "tuple":
-      return type.elements.every((element) => isFinite(element, finite))
+      return type.elements.every(inner)
     case "record":
-      return type.fields.every((field) => isFinite(field.type, finite))
+      return type.fields.every((field) => inner(field.type))
     case "union":
-      return type.members.some((member) => isFinite(member, finite))
+      return type.members.some(inner)
     case "variant":
-      return type.cases.some((one) => one.fields.every((field) => isFinite(field.type, finite)))
+      return type.cases.some((one) => one.fields.every((field) => inner(field.type)))
     default:
       return true
   }
@@ -71,23 +82,20 @@ function isFinite(type: Type, finite: ReadonlySet<string>): boolean {
 
 /** The schemas that a value of the type always contains one of. */
 function neededBy(type: Type): string[] {
-  const ofFields = (fields: readonly Field[]): string[] => fields.flatMap((field) => neededBy(field.type))
-  switch (type.kind) {
-    case "ref":
-      return [type.name]
-    case "array":
-      return type.length === undefined || type.length === 0 ? [] : neededBy(type.element)
-    case "tuple":
-      return type.elements.flatMap(neededBy)
-    case "record":
-      return ofFields(type.fields)
-    case "union":
-      return type.members.flatMap(neededBy)
-    case "variant":
-      return type.cases.flatMap((one) => ofFields(one.fields))
-    default:
-      return []
+  const names = new Set<string>()
+  const seen = new Set<Type>()
+  const visit = (part: Type): void => {
+    if (seen.has(part)) return
+    seen.add(part)
+    if (part.kind === "ref") names.add(part.name)
+    else if (part.kind === "array" && part.length !== undefined && part.length > 0) visit(part.element)
+    else if (part.kind === "tuple") part.elements.forEach(visit)
+    else if (part.kind === "union") part.members.forEach(visit)
+    else if (part.kind === "record") for (const field of part.fields) visit(field.type)
+    else if (part.kind === "variant") for (const one of part.cases) for (const field of one.fields) visit(field.type)
   }
+  visit(type)
+  return [...names]
 }
 
 function circle(first: string, members: ReadonlySet<string>, needs: (name: string) => string[]): string[] {

@@ -1,0 +1,52 @@
+import type { Block, Chain, Expression, Property } from "./tree.ts"
+
+/** Visits every chain in an expression, also those inside blocks of calls and assets. */
+export function eachChain(expression: Expression, visit: (chain: Chain) => void): void {
+  const inner = (node: Expression): void => eachChain(node, visit)
+  switch (expression.kind) {
+    case "string":
+      expression.interpolations.forEach(inner)
+      break
+    case "array":
+      expression.items.forEach(inner)
+      break
+    case "object":
+      for (const field of expression.body.items) inner(field.value)
+      break
+    case "group":
+      inner(expression.expression)
+      break
+    case "chain":
+      visit(expression)
+      if (expression.base.kind !== "name") inner(expression.base)
+      break
+    case "default":
+      inner(expression.left)
+      inner(expression.right)
+      break
+    case "match":
+      inner(expression.value)
+      for (const branch of expression.body.items) inner(branch.value)
+      break
+    case "call":
+    case "read":
+    case "render":
+      inBlock(expression.block, inner)
+      break
+    case "asset":
+      inner(expression.value)
+      inBlock(expression.block, inner)
+      break
+    case "number":
+    case "word":
+    case "missing-expression":
+      break
+  }
+}
+
+function inBlock(block: Block<Property> | undefined, inner: (node: Expression) => void): void {
+  for (const { value } of block?.items ?? []) {
+    if (value.kind === "expression") inner(value.expression)
+    else if (value.kind === "values") for (const field of value.block.items) inner(field.value)
+  }
+}
