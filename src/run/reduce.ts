@@ -25,7 +25,7 @@ export interface RunState {
   last_event_id: number
   /** In an order in which they can run. */
   nodes: NodeState[]
-  /** In the order of their first event; a parent comes before its children, save that a model call is told of late. */
+  /** In the order in which they were told of; a parent comes before its children. */
   spans: Span[]
   /** Finds open nodes and spans; of use to `reduce` alone. */
   index: { nodes: Record<string, number>; spans: Record<string, number> }
@@ -209,7 +209,7 @@ function take(state: RunState, event: SeenEvent, at: number): void {
       const { agent, iteration, error, duration_ms, calls } = event.data
       const span = close(state, agentKey(agent, iteration), at, "failed")
       if (span !== undefined) span.error = error
-      modelCalls(state, agent, iteration, calls)
+      modelCalls(state, agent, iteration, calls, "failed")
       const spent = usageOf(calls)
       state.usage = addUsage(state.usage, spent)
       const node = nodeOf(state, `agent.${agent}`)
@@ -248,10 +248,12 @@ function take(state: RunState, event: SeenEvent, at: number): void {
       const { agent, dynamic, iteration, tool, server, call_id } = event.data
       const node = startNode(state, agent === undefined ? `dynamic.${dynamic ?? ""}` : `agent.${agent}`, at)
       if (node !== undefined) node.tool_calls++
+      const parents = childOf(state, agent, iteration)
       open(state, callKey(call_id), {
         kind: "tool_call",
         name: tool,
-        ...childOf(state, agent, iteration),
+        ...parents,
+        parent: dynamic === undefined ? parents.parent : dynamicSpan(state, dynamic, agent, iteration, at),
         start: at,
         end: null,
         state: "running",
@@ -279,7 +281,11 @@ function take(state: RunState, event: SeenEvent, at: number): void {
       return
     case "dynamic_resolved": {
       const { name, agent, iteration, duration_ms } = event.data
-      done(state, "dynamic", name, agent, iteration, at, duration_ms, {})
+      const key = dynamicKey(name, agent, iteration)
+      const span = close(state, key, at, "completed")
+      if (span === undefined) done(state, "dynamic", name, agent, iteration, at, duration_ms, {})
+      else span.start = Math.min(span.start, at - duration_ms)
+      delete state.index.spans[key]
       const node = agent === undefined ? nodeOf(state, `dynamic.${name}`) : undefined
       if (node === undefined) return
       node.started_at ??= at - duration_ms
@@ -365,6 +371,8 @@ function finish(state: RunState, as: "completed" | "failed" | "cancelled", at: n
 
 const agentKey = (agent: string, iteration: number | undefined): string => `agent ${agent} ${iteration ?? ""}`
 const loopKey = (agent: string): string => `loop ${agent}`
+const dynamicKey = (name: string, agent: string | undefined, iteration: number | undefined): string =>
+  `dynamic ${agent ?? ""} ${name} ${iteration ?? ""}`
 const callKey = (id: string): string => `call ${id}`
 
 function open(state: RunState, key: string, span: Span): void {
@@ -388,8 +396,25 @@ function childOf(
   agent: string | undefined,
   iteration: number | undefined,
 ): Pick<Span, "parent" | "iteration"> {
-  const parent = agent === undefined ? undefined : state.index.spans[agentKey(agent, iteration)]
+  const { spans } = state.index
+  const parent = agent === undefined ? undefined : (spans[agentKey(agent, iteration)] ?? spans[loopKey(agent)])
   return { parent: parent ?? null, ...(iteration === undefined ? {} : { iteration }) }
+}
+
+/** A value that calls a tool is known from its first call on. */
+function dynamicSpan(
+  state: RunState,
+  name: string,
+  agent: string | undefined,
+  iteration: number | undefined,
+  at: number,
+): number {
+  const key = dynamicKey(name, agent, iteration)
+  const known = state.index.spans[key]
+  if (known !== undefined) return known
+  const parents = childOf(state, agent, iteration)
+  open(state, key, { kind: "dynamic", name, ...parents, start: at, end: null, state: "running" })
+  return state.spans.length - 1
 }
 
 /** Something that is told of when it is over. */
@@ -412,11 +437,12 @@ function modelCalls(
   agent: string,
   iteration: number | undefined,
   calls: readonly ModelCallRecord[],
+  last: "completed" | "failed" = "completed",
 ): void {
   const parents = childOf(state, agent, iteration)
   // What is known of an iteration is complete now: without this, a long loop would keep ten thousand names.
   if (iteration !== undefined) delete state.index.spans[agentKey(agent, iteration)]
-  for (const call of calls) {
+  for (const [position, call] of calls.entries()) {
     const start = Date.parse(call.started_at)
     state.spans.push({
       kind: "model_call",
@@ -424,7 +450,7 @@ function modelCalls(
       ...parents,
       start,
       end: start + call.duration_ms,
-      state: "completed",
+      state: position === calls.length - 1 ? last : "completed",
       call,
       ...(call.usage === undefined ? {} : { usage: call.usage }),
     })

@@ -131,8 +131,8 @@ class Run {
       if (past.startedAt === null) log.add("workflow_started", {})
       if (!past.planned) log.add("workflow_planned", { nodes: prepared.planned })
       if (resumed !== null && past.lastId > 0) log.add("run_resumed", { reason: resumed })
-      if (past.failed === null) await this.#work()
-      else this.#end({ why: "failed", error: past.failed })
+      if (past.failed !== null) this.#end({ why: "failed", error: past.failed })
+      else if (this.#stop === null) await this.#work()
       // Whatever the run was stopped by: nothing of it may be open when it says so.
       await permits.idle()
       while (this.#running.aside.size > 0) await Promise.all(this.#running.aside)
@@ -287,8 +287,10 @@ class Run {
   async #watchTime(stop: AbortSignal): Promise<void> {
     const { options, limits, ports } = this.#running
     const allowed = options.timeout_ms ?? limits.timeout_ms
+    const left = this.#startedAt + allowed - ports.clock.now()
     try {
-      await ports.clock.sleep(Math.max(0, this.#startedAt + allowed - ports.clock.now()), stop)
+      // A resumed run whose time was up long ago does not begin again.
+      if (left > 0) await ports.clock.sleep(left, stop)
     } catch {
       return
     }
