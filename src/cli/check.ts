@@ -5,7 +5,7 @@ import { diagnose } from "./diagnose.ts"
 import type { SourceVisitor } from "./each-source.ts"
 import { eachSource } from "./each-source.ts"
 import { showIssue, showProblem } from "./show-issue.ts"
-import { paletteFor } from "./terminal.ts"
+import { Output, paletteFor } from "./terminal.ts"
 import { visibleText } from "./visible-text.ts"
 
 export function addCheck(program: Command): void {
@@ -30,17 +30,17 @@ Examples:
 Exit code: 0 without errors (warnings do not count), 1 with errors or files that cannot be read, 2 for a wrong command line.`,
     )
     .action(async (paths: string[], options: { json?: true; stdin?: true }, command: Command) => {
-      const sources: Sources = (visitor) => eachSource(command, paths, options.stdin === true, visitor)
-      process.exitCode = await (options.json === true ? checkForMachines(sources) : checkForPeople(sources))
+      const output = new Output()
+      const sources: Sources = (visitor) => eachSource(command, paths, options.stdin === true, output, visitor)
+      process.exitCode = await (options.json === true ? checkForMachines : checkForPeople)(sources, output)
     })
 }
 
 type Sources = (visitor: SourceVisitor) => Promise<void>
 
-async function checkForPeople(sources: Sources): Promise<number> {
+async function checkForPeople(sources: Sources, output: Output): Promise<number> {
   const palette = paletteFor(process.stdout)
   const total = { files: 0, unreadable: 0, misses: 0, errors: 0, warnings: 0 }
-  const say = (text: string): void => void process.stdout.write(`${text}\n`)
 
   await sources({
     done: "Checked",
@@ -49,19 +49,19 @@ async function checkForPeople(sources: Sources): Promise<number> {
       total.files++
       total.errors += errors
       total.warnings += warnings
-      for (const issue of issues) say(`${showIssue(file, text, lines, issue, palette)}\n`)
+      for (const issue of issues) output.out(`${showIssue(file, text, lines, issue, palette)}\n`)
     },
     unreadable(file, problem) {
       total.unreadable++
-      say(`${showProblem(file, problem, palette)}\n`)
+      output.out(`${showProblem(file, problem, palette)}\n`)
     },
     miss(sentence) {
       total.misses++
-      process.stderr.write(`${visibleText(sentence)}\n`)
+      output.err(visibleText(sentence))
     },
   })
 
-  if (total.files + total.unreadable > 0) say(summary(total))
+  if (total.files + total.unreadable > 0) output.out(summary(total))
   if (total.misses > 0) return 2
   return total.errors + total.unreadable > 0 ? 1 : 0
 }
@@ -83,7 +83,7 @@ interface CheckedFile {
   readonly problem?: string
 }
 
-async function checkForMachines(sources: Sources): Promise<number> {
+async function checkForMachines(sources: Sources, output: Output): Promise<number> {
   const files: CheckedFile[] = []
   const misses: string[] = []
   const total = { errors: 0, warnings: 0 }
@@ -99,8 +99,8 @@ async function checkForMachines(sources: Sources): Promise<number> {
     miss: (sentence) => void misses.push(sentence),
   })
   const valid = misses.length === 0 && files.every((file) => file.valid)
-  process.stdout.write(`${JSON.stringify({ valid, ...total, files, misses }, null, 2)}\n`)
-  for (const sentence of misses) process.stderr.write(`${visibleText(sentence)}\n`)
+  output.out(JSON.stringify({ valid, ...total, files, misses }, null, 2))
+  for (const sentence of misses) output.err(visibleText(sentence))
   if (misses.length > 0) return 2
   return valid ? 0 : 1
 }

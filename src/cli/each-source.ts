@@ -3,7 +3,7 @@ import { findSources } from "./find-sources.ts"
 import type { FileVersion } from "./read-source.ts"
 import { readSource } from "./read-source.ts"
 import { readStdin, stdinName } from "./read-stdin.ts"
-import { Progress } from "./terminal.ts"
+import type { Output } from "./terminal.ts"
 
 export interface SourceFile {
   readonly file: string
@@ -28,28 +28,27 @@ export async function eachSource(
   command: Command,
   paths: readonly string[],
   stdin: boolean,
+  output: Output,
   visitor: SourceVisitor,
 ): Promise<void> {
   if (stdin && paths.length > 0) command.error("error: give files or --stdin, not both")
   if (!stdin && paths.length === 0) command.error("error: missing required argument 'file'")
-  if (!stdin) return eachFile(paths, visitor)
+  if (!stdin) return eachFile(paths, output, visitor)
   const read = await readStdin()
   if (read.text === null) visitor.unreadable(stdinName, read.problem)
   else visitor.source({ file: stdinName, text: read.text })
 }
 
 /** One after the other. What cannot be read is told, and the rest goes on. */
-function eachFile(paths: readonly string[], visitor: SourceVisitor): void {
+function eachFile(paths: readonly string[], output: Output, visitor: SourceVisitor): void {
   const { files, misses, unreadable } = findSources(paths)
   for (const sentence of misses) visitor.miss(sentence)
   for (const { folder, problem } of unreadable) visitor.unreadable(folder, problem)
-  const progress = new Progress(process.stderr, visitor.done, files.length)
   for (const [index, file] of files.entries()) {
     const read = readSource(file)
-    progress.clear()
     if (read.text === null) visitor.unreadable(file, read.problem)
     else visitor.source({ file, text: read.text, version: read.version })
-    progress.at(index + 1)
+    output.progress(visitor.done, index + 1, files.length)
   }
-  progress.clear()
+  output.clearProgress()
 }

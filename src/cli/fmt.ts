@@ -5,7 +5,7 @@ import { diagnosisOf } from "./diagnose.ts"
 import type { SourceFile } from "./each-source.ts"
 import { eachSource } from "./each-source.ts"
 import { showIssue, showProblem } from "./show-issue.ts"
-import { paletteFor } from "./terminal.ts"
+import { Output, paletteFor } from "./terminal.ts"
 import { visibleText } from "./visible-text.ts"
 import { writeAtomically } from "./write-atomically.ts"
 
@@ -46,8 +46,7 @@ type Outcome = "same" | "changed" | "failed"
 /** Results go to standard output, complaints to standard error: with `--stdin` the output is the text itself. */
 async function formatAll(paths: readonly string[], options: FmtOptions, command: Command): Promise<number> {
   const palette = paletteFor(process.stderr)
-  const complain = (text: string): void => void process.stderr.write(`${text}\n`)
-  const say = (text: string): void => void process.stdout.write(`${text}\n`)
+  const output = new Output()
   const total = { same: 0, changed: 0, failed: 0, misses: 0 }
 
   const formatOne = (source: SourceFile): Outcome => {
@@ -55,38 +54,38 @@ async function formatAll(paths: readonly string[], options: FmtOptions, command:
     const result = formatText(text)
     if ("diagnostics" in result) {
       const { lines, issues } = diagnosisOf(text, result.diagnostics)
-      for (const issue of issues) complain(`${showIssue(file, text, lines, issue, palette)}\n`)
+      for (const issue of issues) output.err(`${showIssue(file, text, lines, issue, palette)}\n`)
       return "failed"
     }
     if (options.check === true) {
-      if (result.changed) say(visibleText(file))
+      if (result.changed) output.out(visibleText(file))
     } else if (version === undefined) {
       process.stdout.write(result.formatted)
     } else if (result.changed) {
       const problem = writeAtomically(file, result.formatted, version)
       if (problem !== null) {
-        complain(showProblem(file, problem, palette))
+        output.err(showProblem(file, problem, palette))
         return "failed"
       }
-      say(visibleText(file))
+      output.out(visibleText(file))
     }
     return result.changed ? "changed" : "same"
   }
 
-  await eachSource(command, paths, options.stdin === true, {
+  await eachSource(command, paths, options.stdin === true, output, {
     done: options.check === true ? "Checked" : "Formatted",
     source: (source) => void total[formatOne(source)]++,
     unreadable(file, problem) {
       total.failed++
-      complain(showProblem(file, problem, palette))
+      output.err(showProblem(file, problem, palette))
     },
     miss(sentence) {
       total.misses++
-      complain(visibleText(sentence))
+      output.err(visibleText(sentence))
     },
   })
 
-  if (options.stdin !== true) complain(summary(total, options.check === true))
+  if (options.stdin !== true) output.err(summary(total, options.check === true))
   if (total.misses > 0) return 2
   return total.failed > 0 || (options.check === true && total.changed > 0) ? 1 : 0
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { Progress, wantsColour } from "./terminal.ts"
+import { Output, wantsColour } from "./terminal.ts"
 
 test("colour: FORCE_COLOR, then NO_COLOR, then the terminal", () => {
   assert.equal(wantsColour(true, {}), true)
@@ -14,27 +14,34 @@ test("colour: FORCE_COLOR, then NO_COLOR, then the terminal", () => {
   assert.equal(wantsColour(false, { FORCE_COLOR: "1", NO_COLOR: "1" }), true)
 })
 
-test("progress shows on a terminal once a job takes a while, and clears itself", (context) => {
+test("progress shows on a terminal once a job takes a while, and gives way to what is written", (context) => {
   let now = 0
   context.mock.method(performance, "now", () => now)
   const written: string[] = []
   const stream = { isTTY: true, write: (text: string) => written.push(text) > 0 }
-  const progress = new Progress(stream, "Checked", 100)
-  progress.at(1)
+  const output = new Output(stream, stream)
+  output.progress("Checked", 1, 100)
   now = 301
-  progress.at(2)
+  output.progress("Checked", 2, 100)
   now = 350
-  progress.at(3)
+  output.progress("Checked", 3, 100)
   now = 402
-  progress.at(4)
-  progress.clear()
-  progress.clear()
-  assert.deepEqual(written, ["\r\u001b[KChecked 2 of 100 files", "\r\u001b[KChecked 4 of 100 files", "\r\u001b[K"])
+  output.progress("Checked", 4, 100)
+  output.out("a problem")
+  output.err("another")
+  output.clearProgress()
+  const line = (done: number) => `\r\u001b[KChecked ${done} of 100 files`
+  assert.deepEqual(written, [line(2), line(4), "\r\u001b[K", "a problem\n", "another\n"])
+})
 
-  const silent: string[] = []
-  const piped = new Progress({ isTTY: false, write: (text: string) => silent.push(text) > 0 }, "Checked", 100)
-  now = 10_000
-  piped.at(50)
-  piped.clear()
-  assert.deepEqual(silent, [])
+test("no progress where it is not read by a person, or over in a moment", (context) => {
+  context.mock.method(performance, "now", () => 0)
+  const written: string[] = []
+  const write = (text: string) => written.push(text) > 0
+  const piped = new Output({ write }, { write, isTTY: false })
+  const few = new Output({ write }, { write, isTTY: true })
+  context.mock.method(performance, "now", () => 10_000)
+  piped.progress("Checked", 50, 100)
+  few.progress("Checked", 5, 10)
+  assert.deepEqual(written, [])
 })

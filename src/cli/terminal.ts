@@ -46,30 +46,42 @@ export function wantsColour(isTerminal: boolean | undefined, environment: NodeJS
   return isTerminal === true && term !== "dumb"
 }
 
-/** How far a long job is, on one line that overwrites itself: on a terminal only, and only once it takes a while. */
-export class Progress {
-  readonly #stream: Stream
-  readonly #total: number
-  readonly #verb: string
-  #next: number
-  #shown = false
+/**
+ * Where a command writes. How far a long job is shows on one line that overwrites itself and gives way to what is written:
+ * on a terminal only, and only once it takes a while.
+ */
+export class Output {
+  readonly #stdout: Stream
+  readonly #stderr: Stream
+  #nextProgress = performance.now() + 300
+  #progressShown = false
 
-  constructor(stream: Stream, verb: string, total: number) {
-    this.#stream = stream
-    this.#verb = verb
-    this.#total = total
-    this.#next = performance.now() + 300
+  constructor(stdout: Stream = process.stdout, stderr: Stream = process.stderr) {
+    this.#stdout = stdout
+    this.#stderr = stderr
   }
 
-  at(done: number): void {
-    if (this.#stream.isTTY !== true || this.#total < 20 || performance.now() < this.#next) return
-    this.#next = performance.now() + 100
-    this.#shown = true
-    this.#stream.write(`\r\u001b[K${this.#verb} ${done} of ${this.#total} files`)
+  /** Results, one or more lines. */
+  out(lines: string): void {
+    this.clearProgress()
+    this.#stdout.write(`${lines}\n`)
   }
 
-  clear(): void {
-    if (this.#shown) this.#stream.write("\r\u001b[K")
-    this.#shown = false
+  /** Complaints, one or more lines. */
+  err(lines: string): void {
+    this.clearProgress()
+    this.#stderr.write(`${lines}\n`)
+  }
+
+  progress(verb: string, done: number, total: number): void {
+    if (this.#stderr.isTTY !== true || total < 20 || performance.now() < this.#nextProgress) return
+    this.#nextProgress = performance.now() + 100
+    this.#progressShown = true
+    this.#stderr.write(`\r\u001b[K${verb} ${done} of ${total} files`)
+  }
+
+  clearProgress(): void {
+    if (this.#progressShown) this.#stderr.write("\r\u001b[K")
+    this.#progressShown = false
   }
 }
