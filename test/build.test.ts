@@ -1,0 +1,48 @@
+import assert from "node:assert/strict"
+import { spawnSync } from "node:child_process"
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { after, before, describe, test } from "node:test"
+import { build } from "../scripts/build.mjs"
+
+// Inside of the repository, where the bundle finds its dependencies, but not in dist/, which a service may be using.
+const root = dirname(import.meta.dirname)
+
+describe("npm run build", () => {
+  let folder: string
+  before(async () => {
+    mkdirSync(join(root, ".cache"), { recursive: true })
+    folder = mkdtempSync(join(root, ".cache", "build-"))
+    writeFileSync(join(folder, "chunk-OLD.js"), "left over from an earlier build")
+    await build(folder)
+  })
+  after(() => rmSync(folder, { recursive: true }))
+
+  test("the command is executable and starts Node", () => {
+    const entry = join(folder, "wire.js")
+    assert.equal(readFileSync(entry, "utf8").split("\n")[0], "#!/usr/bin/env node")
+    if (process.platform !== "win32") assert.equal(statSync(entry).mode & 0o111, 0o111)
+  })
+
+  test("it does what the sources do", () => {
+    const run = (file: string) =>
+      spawnSync(process.execPath, [file, "check", "--json", "--stdin"], {
+        input: "output { x: agent.nobody }\n",
+        encoding: "utf8",
+      })
+    const [built, source] = [run(join(folder, "wire.js")), run(join(root, "src/cli/wire.ts"))]
+    assert.equal(built.status, 1)
+    assert.match(built.stdout, /"unknown-reference"/)
+    assert.deepEqual([built.stdout, built.stderr], [source.stdout, source.stderr])
+  })
+
+  test("nothing of an earlier build, and nothing half written, is left", () => {
+    const files = readdirSync(folder)
+    assert.ok(!files.includes("chunk-OLD.js"))
+    assert.deepEqual(
+      files.filter((file) => file.endsWith(".new")),
+      [],
+    )
+    assert.ok(files.includes("wire.js.map"))
+  })
+})
