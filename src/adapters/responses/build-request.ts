@@ -1,0 +1,123 @@
+import { isJsonObject } from "../../base/is-json-object.ts"
+import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import type { Inference } from "../../plan/plan-shape.ts"
+import type { HistoryItem, ToolDefinition } from "../../run/ports.ts"
+
+/** What `extra` may not touch. `text.format` is kept apart in `text`. */
+const reserved = ["model", "input", "tools", "stream"]
+
+/** The optional part of a request: what the workflow sets, under the names of the wire. */
+export function wireOptions(inference: Inference): JsonObject {
+  const { temperature, top_p, max_tokens, reasoning_effort, verbosity, seed, stop, extra } = inference
+  const options: JsonObject = { store: false }
+  if (temperature !== undefined) options["temperature"] = temperature
+  if (top_p !== undefined) options["top_p"] = top_p
+  if (max_tokens !== undefined) options["max_output_tokens"] = max_tokens
+  if (reasoning_effort !== undefined) options["reasoning"] = { effort: reasoning_effort }
+  if (verbosity !== undefined) options["text"] = { verbosity }
+  if (seed !== undefined) options["seed"] = seed
+  if (stop !== undefined) options["stop"] = typeof stop === "string" ? stop : [...stop]
+  if (extra === undefined) return options
+  const { text, ...others } = extra
+  for (const key of reserved) delete others[key]
+  const { format: _, ...ownText } = isJsonObject(text) ? text : {}
+  return merge(options, text === undefined ? others : { ...others, text: isJsonObject(text) ? ownText : text })
+}
+
+function merge(into: JsonObject, from: JsonObject): JsonObject {
+  const merged = new Map<string, JsonValue>(Object.entries(into))
+  for (const [key, value] of Object.entries(from)) {
+    const before = merged.get(key)
+    merged.set(key, isJsonObject(before) && isJsonObject(value) ? merge(before, value) : value)
+  }
+  return Object.fromEntries(merged)
+}
+
+/** The names of all options that are set, those within objects too: `seed`, `reasoning`, `reasoning.effort`. */
+export function optionNames(options: JsonObject): string[] {
+  return Object.entries(options).flatMap(([key, value]) => {
+    return isJsonObject(value) ? [key, ...Object.keys(value).map((inner) => `${key}.${inner}`)] : [key]
+  })
+}
+
+export function optionValue(options: JsonObject, name: string): JsonValue | undefined {
+  const [key, inner] = splitName(name)
+  const value = Object.hasOwn(options, key) ? options[key] : undefined
+  if (inner === undefined) return value
+  return isJsonObject(value) && Object.hasOwn(value, inner) ? value[inner] : undefined
+}
+
+/** The options without those that the backend does not take, by name, or by name and value. */
+export function withoutOptions(options: JsonObject, dropped: ReadonlySet<string>): JsonObject {
+  if (dropped.size === 0) return options
+  const left = { ...options }
+  for (const name of optionNames(options)) {
+    const value = optionValue(options, name)
+    if (!dropped.has(name) && !dropped.has(`${name}=${JSON.stringify(value)}`)) continue
+    const [key, inner] = splitName(name)
+    const holder = left[key]
+    if (inner === undefined || !isJsonObject(holder)) delete left[key]
+    else {
+      const { [inner]: _, ...rest } = holder
+      if (Object.keys(rest).length === 0) delete left[key]
+      else left[key] = rest
+    }
+  }
+  return left
+}
+
+function splitName(name: string): [string, string | undefined] {
+  const dot = name.indexOf(".")
+  return dot < 0 ? [name, undefined] : [name.slice(0, dot), name.slice(dot + 1)]
+}
+
+export interface RequestParts {
+  readonly model: string
+  /** JSON texts of items, in their order. */
+  readonly input: readonly string[]
+  readonly options: JsonObject
+  /** JSON text of `text.format`. */
+  readonly format: string | null
+  /** JSON text of `tools`. */
+  readonly tools: string | null
+  readonly stream: boolean
+}
+
+/** The body, put together from texts, so that what is large is turned into text once and not for every attempt. */
+export function requestBody(parts: RequestParts): string {
+  const { text, ...rest } = parts.options
+  const fields = [
+    `"model":${JSON.stringify(parts.model)}`,
+    `"input":[${parts.input.filter((one) => one !== "").join(",")}]`,
+  ]
+  const options = JSON.stringify(rest).slice(1, -1)
+  if (options !== "") fields.push(options)
+  if (parts.tools !== null) fields.push(`"tools":${parts.tools}`)
+  const texts = [
+    parts.format === null ? "" : `"format":${parts.format}`,
+    isJsonObject(text) ? JSON.stringify(text).slice(1, -1) : "",
+  ]
+  const written = texts.filter((one) => one !== "").join(",")
+  if (written !== "") fields.push(`"text":{${written}}`)
+  if (parts.stream) fields.push('"stream":true')
+  return `{${fields.join(",")}}`
+}
+
+/** JSON text of several items, without the brackets around them. */
+export function itemsText(items: readonly HistoryItem[]): string {
+  return items.length === 0 ? "" : JSON.stringify(items).slice(1, -1)
+}
+
+export function toolsText(tools: readonly ToolDefinition[], strictField: boolean): string | null {
+  if (tools.length === 0) return null
+  return JSON.stringify(
+    tools.map(({ name, description, parameters }) => ({
+      type: "function",
+      name,
+      description,
+      parameters,
+      // Left out, some backends take it for true and rewrite the schema.
+      ...(strictField ? { strict: false } : {}),
+    })),
+  )
+}

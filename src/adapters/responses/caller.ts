@@ -1,0 +1,159 @@
+import type { Egress, EgressLimits } from "../../run/egress-port.ts"
+import { EgressFailure } from "../../run/egress-port.ts"
+import type { ErrorIssue, ErrorKind, ModelCallRecord, Usage } from "../../run/events.ts"
+import { wireError } from "../../run/failure.ts"
+import type { Chance, Clock, ModelRequest, ModelWatch } from "../../run/ports.ts"
+import { RunFailure } from "../../run/ports.ts"
+import type { Answer } from "./read-answer.ts"
+import type { Refusal, Sent } from "./refused-field.ts"
+import { refusedField } from "./refused-field.ts"
+import { retryDelay } from "./retry-delay.ts"
+import { sendCall } from "./send-call.ts"
+import { UpstreamFailure } from "./upstream-failure.ts"
+
+/** One request, ready to go. */
+export interface Built {
+  /** JSON text. */
+  readonly body: string
+  /** What may be refused of it. */
+  readonly sent: Sent
+  /** For the call's record. */
+  readonly format: string
+}
+
+export interface CallerParts {
+  readonly request: ModelRequest
+  readonly watch: ModelWatch
+  readonly egress: Egress
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly limits: EgressLimits
+  readonly clock: Clock
+  readonly chance: Chance
+}
+
+const defaultRetries = 3
+const defaultBaseDelay_ms = 500
+
+/** Makes the calls of one turn: numbers and records them, repeats those that fail in passing. */
+export class Caller {
+  readonly calls: ModelCallRecord[] = []
+  usage: Usage = { input_tokens: 0, output_tokens: 0, cached_tokens: 0, reasoning_tokens: 0 }
+  readonly #parts: CallerParts
+  #attempt: number
+  #retries: number
+
+  constructor(parts: CallerParts) {
+    this.#parts = parts
+    this.#attempt = parts.request.attempts_before
+    this.#retries = parts.request.attempts_before
+  }
+
+  /**
+   * Calls until there is an answer. `build` makes the request anew for each attempt; `adapt` is told what the backend
+   * refused, and says in words what will be done about it, or null when nothing can be.
+   */
+  async call(build: () => Built, adapt: (refusal: Refusal, built: Built) => string | null): Promise<Answer> {
+    while (true) {
+      const built = build()
+      let failed: UpstreamFailure | EgressFailure
+      try {
+        const answer = await this.#once(built)
+        this.#retries = 0
+        return answer
+      } catch (error) {
+        this.#parts.watch.signal.throwIfAborted()
+        if (!(error instanceof UpstreamFailure) && !(error instanceof EgressFailure)) throw this.#withCalls(error)
+        failed = error
+      }
+      const refusal = failed instanceof UpstreamFailure ? refusedField(failed.error, built.sent) : null
+      const adapted = refusal === null ? null : adapt(refusal, built)
+      if (adapted !== null) await this.again(adapted)
+      else await this.#wait(failed)
+    }
+  }
+
+  /** Announces the next attempt, which is made at once. */
+  async again(reason: string): Promise<void> {
+    const { watch } = this.#parts
+    await watch.retried({ attempt: this.#attempt + 1, reason: watch.redact(reason), delay_ms: 0 })
+    watch.signal.throwIfAborted()
+  }
+
+  fail(kind: ErrorKind, issues: readonly [ErrorIssue, ...ErrorIssue[]]): RunFailure {
+    const { watch } = this.#parts
+    const [first, ...others] = issues.map((issue) => ({ ...issue, message: watch.redact(issue.message) }))
+    return new RunFailure(wireError(kind, [first ?? issues[0], ...others]), this.calls)
+  }
+
+  async #once(built: Built): Promise<Answer> {
+    const { request, watch, egress, url, headers, limits, clock } = this.#parts
+    const attempt = ++this.#attempt
+    const started = clock.now()
+    const record = (answer: Answer | null): void => {
+      this.calls.push({
+        turn: request.turn,
+        attempt,
+        started_at: new Date(started).toISOString(),
+        duration_ms: Math.max(0, clock.now() - started),
+        ...(answer === null || answer.usage === null ? {} : { usage: answer.usage }),
+        ...(answer === null ? {} : { format: built.format }),
+      })
+    }
+    try {
+      const call = { url, headers, body: built.body, attempt, stream: built.sent.stream, limits }
+      const answer = await sendCall(egress, call, watch, () => clock.now())
+      record(answer)
+      if (answer.usage !== null) this.usage = add(this.usage, answer.usage)
+      return answer
+    } catch (error) {
+      record(null)
+      throw error
+    }
+  }
+
+  /** Waits before the same is tried again, or gives up. */
+  async #wait(failed: UpstreamFailure | EgressFailure): Promise<void> {
+    const { request, watch, clock, chance } = this.#parts
+    const { max_retries = defaultRetries, retry_base_delay_ms = defaultBaseDelay_ms } = request.inference
+    const passing = failed instanceof UpstreamFailure ? failed.error.retryable : failed.reason === "connection"
+    if (!passing || this.#retries >= max_retries) throw this.#givenUp(failed)
+    const retry_after_ms = failed instanceof UpstreamFailure ? failed.error.retry_after_ms : null
+    const delay_ms = retryDelay(this.#retries, retry_base_delay_ms, retry_after_ms, chance.fraction())
+    this.#retries++
+    await watch.retried({ attempt: this.#attempt + 1, reason: watch.redact(failed.message), delay_ms })
+    if (delay_ms > 0) await clock.sleep(delay_ms, watch.signal)
+    watch.signal.throwIfAborted()
+  }
+
+  #givenUp(failed: UpstreamFailure | EgressFailure): RunFailure {
+    const { path } = this.#parts.request
+    const tries = this.#retries > 0 ? ` (after ${this.#retries + 1} attempts)` : ""
+    const message = `${failed.message}${tries}`
+    if (failed instanceof UpstreamFailure) {
+      const { status } = failed.error
+      return this.fail("provider_error", [{ path, message, ...(status === null ? {} : { upstream_status: status }) }])
+    }
+    return this.fail(failed.timeout ? "timeout" : "provider_error", [{ path, message }])
+  }
+
+  /** What the egress door refused, with the place and the calls so far; a bug stays as it is. */
+  #withCalls(error: unknown): unknown {
+    if (!(error instanceof RunFailure)) return error
+    const { path } = this.#parts.request
+    const [first, ...others] = error.error.issues.map((issue) => ({
+      ...issue,
+      path: issue.path === "" ? path : issue.path,
+    }))
+    return this.fail(error.error.kind, [first ?? { path, message: error.error.message }, ...others])
+  }
+}
+
+function add(a: Usage, b: Usage): Usage {
+  return {
+    input_tokens: a.input_tokens + b.input_tokens,
+    output_tokens: a.output_tokens + b.output_tokens,
+    cached_tokens: a.cached_tokens + b.cached_tokens,
+    reasoning_tokens: a.reasoning_tokens + b.reasoning_tokens,
+  }
+}

@@ -1,0 +1,114 @@
+import type { JsonValue } from "../../base/json-value.ts"
+import { readTolerantJson } from "./tolerant-json.ts"
+
+/** What an answer's text holds. */
+export interface LenientAnswer {
+  /** The JSON values that may be the answer, the likeliest first; none when there is no JSON, or only a broken piece. */
+  readonly candidates: readonly JsonValue[]
+  /** The text is one JSON value and nothing else. */
+  readonly bare: boolean
+  /** Begins like JSON or a code fence, so that it cannot be meant as plain text. */
+  readonly like_json: boolean
+  /** Why there is no candidate. */
+  readonly trouble: "no_json" | "truncated" | "malformed" | null
+  /** Without the thoughts that some local models write before their answer. */
+  readonly text: string
+}
+
+/** Places in a text where an object may begin that are looked at; an answer is not a haystack. */
+const mostPlaces = 100
+
+/** Finds the JSON in a model's answer: bare, in a code fence, with prose around it, with trailing commas. */
+export function parseLenient(answer: string): LenientAnswer {
+  const text = withoutThoughts(answer).trim()
+  const like_json = /^(?:[{[]|`{3}|~{3})/.test(text)
+  const whole = parseWhole(text)
+  if (whole !== undefined)
+    return { candidates: [whole], bare: true, like_json: like_json || isQuoted(text), trouble: null, text }
+  const fenced = parseFences(text)
+  if (fenced.length > 0) return { candidates: fenced, bare: false, like_json, trouble: null, text }
+  const { candidates, trouble } = parseWithin(text)
+  return { candidates, bare: false, like_json, trouble: candidates.length > 0 ? null : trouble, text }
+}
+
+function withoutThoughts(text: string): string {
+  const begin = /^\s*<(think|thinking|reasoning)>/.exec(text)
+  if (begin === null) return text
+  const close = `</${begin[1]}>`
+  const end = text.indexOf(close)
+  return end < 0 ? text : text.slice(end + close.length)
+}
+
+function parseWhole(text: string): JsonValue | undefined {
+  if (!/^[{["]/.test(text)) return undefined
+  const value = parse(text)
+  // JSON within a JSON string: written twice over.
+  if (typeof value === "string" && value.trimStart().startsWith("{")) return parse(value) ?? value
+  return value
+}
+
+function isQuoted(text: string): boolean {
+  return text.startsWith('"')
+}
+
+/** What stands between two fences, each pair in its turn. A fence within a JSON string only spoils its own pair. */
+function parseFences(text: string): JsonValue[] {
+  const found: JsonValue[] = []
+  const marks = [...text.matchAll(/`{3,}|~{3,}/g)]
+  for (let at = 0; at + 1 < marks.length && at < mostPlaces; at++) {
+    const [open, close] = [marks[at], marks[at + 1]]
+    if (open === undefined || close === undefined) break
+    const content = text
+      .slice(open.index + open[0].length, close.index)
+      .replace(/^[\w.+-]*/, "")
+      .trim()
+    if (!/^[{[]/.test(content)) continue
+    const value = parse(content) ?? readWhole(content)
+    if (value === undefined) continue
+    found.push(value)
+    at++
+  }
+  return found
+}
+
+/** A tolerant reading that takes in all of the text. */
+function readWhole(text: string): JsonValue | undefined {
+  const result = readTolerantJson(text, 0)
+  return result.outcome === "value" && text.slice(result.end).trim() === "" ? result.value : undefined
+}
+
+/** Objects between other text, in their order. */
+function parseWithin(text: string): { candidates: JsonValue[]; trouble: NonNullable<LenientAnswer["trouble"]> } {
+  const candidates: JsonValue[] = []
+  let trouble: NonNullable<LenientAnswer["trouble"]> = "no_json"
+  let places = 0
+  for (let at = text.indexOf("{"); at >= 0 && places < mostPlaces; places++) {
+    const result = readTolerantJson(text, at)
+    if (result.outcome === "value") {
+      candidates.push(result.value)
+      at = text.indexOf("{", result.end)
+    } else if (!looksLikeObject(text, at)) {
+      at = text.indexOf("{", at + 1)
+    } else if (result.outcome === "truncated") {
+      // It would be half an answer, whatever stands before it.
+      return { candidates: [], trouble: "truncated" }
+    } else {
+      trouble = "malformed"
+      const end = text.indexOf("}", at)
+      at = end < 0 ? -1 : text.indexOf("{", end)
+    }
+  }
+  return { candidates, trouble }
+}
+
+function looksLikeObject(text: string, at: number): boolean {
+  return /^\{\s*(?:"|$)/.test(text.slice(at, at + 200))
+}
+
+function parse(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text) as JsonValue
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,120 @@
+import { isJsonObject } from "../../base/is-json-object.ts"
+import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import type { Usage } from "../../run/events.ts"
+import type { HistoryItem, ModelToolCall, ModelWatch } from "../../run/ports.ts"
+import { brokenAnswer, readInnerError, UpstreamFailure } from "./upstream-failure.ts"
+
+/** A whole answer of a backend, secrets already replaced. */
+export interface Answer {
+  readonly text: string
+  readonly tool_calls: readonly ModelToolCall[]
+  /** Output items as the backend sent them: messages, calls, reasoning. */
+  readonly items: readonly HistoryItem[]
+  readonly usage: Usage | null
+}
+
+/** What a response object must be asked before it counts as an answer. Throws an `UpstreamFailure`. */
+export function readAnswer(
+  response: JsonObject,
+  retry_after_ms: number | null,
+  watch: Pick<ModelWatch, "redact">,
+): Answer {
+  const { error, status, output } = response
+  const hasOutput = Array.isArray(output) && output.length > 0
+  if (isGiven(error) && (!hasOutput || status === "failed"))
+    throw new UpstreamFailure(readInnerError(response, retry_after_ms, watch))
+  refuseUnfinished(response)
+  const items = (Array.isArray(output) ? output : [])
+    .filter((item) => isJsonObject(item))
+    .map((item) => watch.redact(item))
+  const text = textOfItems(items)
+  const fallback = typeof response["output_text"] === "string" ? watch.redact(response["output_text"]) : ""
+  const tool_calls = items.filter((item) => item["type"] === "function_call").map((item, at) => toolCall(item, at))
+  if (text === "" && tool_calls.length === 0 && holdsRefusal(items)) {
+    throw brokenAnswer("The model refused to answer", false)
+  }
+  return { text: text === "" ? fallback : text, tool_calls, items, usage: readUsage(response["usage"]) }
+}
+
+function refuseUnfinished(response: JsonObject): void {
+  switch (response["status"]) {
+    case "incomplete": {
+      const details = response["incomplete_details"]
+      const reason =
+        isJsonObject(details) && typeof details["reason"] === "string" ? details["reason"] : "no reason given"
+      const short = /^[\w .-]{1,60}$/.test(reason) ? reason : "no reason given"
+      const hint = short === "max_output_tokens" ? ": a larger max_tokens may help" : ""
+      throw brokenAnswer(`The answer is incomplete (${short})${hint}`, false)
+    }
+    case "failed":
+      throw brokenAnswer("The response failed without saying why", true)
+    case "cancelled":
+    case "queued":
+    case "in_progress":
+      throw brokenAnswer(`The response is ${response["status"]}, not completed`, true)
+    default:
+      return
+  }
+}
+
+/** Text parts of the messages, whatever else they lack. */
+export function textOfItems(items: readonly JsonObject[]): string {
+  const texts: string[] = []
+  for (const item of items) {
+    const { type, role, content } = item
+    if (type !== undefined && type !== "message") continue
+    if (role !== undefined && role !== "assistant") continue
+    texts.push(typeof content === "string" ? content : Array.isArray(content) ? content.map(textOfPart).join("") : "")
+  }
+  return texts.filter((text) => text !== "").join("\n")
+}
+
+function textOfPart(part: JsonValue): string {
+  if (!isJsonObject(part) || typeof part["text"] !== "string") return ""
+  const { type } = part
+  return type === undefined || type === "output_text" || type === "text" ? part["text"] : ""
+}
+
+function holdsRefusal(items: readonly JsonObject[]): boolean {
+  return items.some(
+    ({ content }) => Array.isArray(content) && content.some((part) => isJsonObject(part) && part["type"] === "refusal"),
+  )
+}
+
+function toolCall(item: JsonObject, at: number): ModelToolCall {
+  const { call_id, id, name, arguments: given } = item
+  return {
+    call_id: firstText(call_id, id) ?? `call_${at + 1}`,
+    name: firstText(name) ?? "",
+    arguments: typeof given === "string" ? given || "{}" : JSON.stringify(given ?? {}),
+  }
+}
+
+function firstText(...values: readonly (JsonValue | undefined)[]): string | undefined {
+  for (const value of values) if (typeof value === "string" && value !== "") return value
+  return undefined
+}
+
+function readUsage(usage: JsonValue | undefined): Usage | null {
+  if (!isJsonObject(usage)) return null
+  return {
+    input_tokens: count(usage["input_tokens"] ?? usage["prompt_tokens"]),
+    output_tokens: count(usage["output_tokens"] ?? usage["completion_tokens"]),
+    cached_tokens: count(within(usage["input_tokens_details"] ?? usage["prompt_tokens_details"], "cached_tokens")),
+    reasoning_tokens: count(
+      within(usage["output_tokens_details"] ?? usage["completion_tokens_details"], "reasoning_tokens"),
+    ),
+  }
+}
+
+function within(value: JsonValue | undefined, key: string): JsonValue | undefined {
+  return isJsonObject(value) ? value[key] : undefined
+}
+
+function count(value: JsonValue | undefined): number {
+  return typeof value === "number" && Number.isFinite(value) && value > 0 ? Math.floor(value) : 0
+}
+
+function isGiven(value: JsonValue | undefined): boolean {
+  return value !== undefined && value !== null && value !== false && value !== ""
+}

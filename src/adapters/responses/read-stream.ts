@@ -1,0 +1,132 @@
+import { createParser } from "eventsource-parser"
+import type { EventSourceMessage } from "eventsource-parser"
+import { isJsonObject } from "../../base/is-json-object.ts"
+import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import type { ModelWatch } from "../../run/ports.ts"
+import type { Answer } from "./read-answer.ts"
+import { readAnswer, textOfItems } from "./read-answer.ts"
+import { brokenAnswer, readInnerError, UpstreamFailure } from "./upstream-failure.ts"
+
+/** Events that carry something we use. The others are known by name, and not even parsed. */
+const used = new Set([
+  "response.output_text.delta",
+  "response.output_item.done",
+  "response.completed",
+  "response.done",
+  "response.incomplete",
+  "response.failed",
+  "response.cancelled",
+  "error",
+])
+
+/**
+ * Reads a stream of events to its terminal one. Needs neither `[DONE]`, nor names of events, nor sequence numbers; a
+ * stream that ends before a terminal event is a failure, and so is one of which a piece was unreadable.
+ */
+export class StreamReader {
+  readonly #watch: Pick<ModelWatch, "redact">
+  readonly #onDelta: (text: string) => void
+  readonly #parser
+  readonly #decoder = new TextDecoder()
+  /** Items that were announced as done, by their place in the output. */
+  readonly #items = new Map<number, JsonObject>()
+  #text = ""
+  #damaged = false
+  #final: JsonObject | null = null
+  #failure: Error | null = null
+
+  constructor(watch: Pick<ModelWatch, "redact">, max_bytes: number, onDelta: (text: string) => void) {
+    this.#watch = watch
+    this.#onDelta = onDelta
+    this.#parser = createParser({
+      onEvent: (event) => this.#event(event),
+      onError: (error) => {
+        if (error.type === "max-buffer-size-exceeded")
+          this.#failure ??= brokenAnswer("An event of the stream is too large", false)
+      },
+      maxBufferSize: max_bytes,
+    })
+  }
+
+  /** True once the terminal event is there. */
+  feed(chunk: Uint8Array): boolean {
+    this.#parser.feed(this.#decoder.decode(chunk, { stream: true }))
+    return this.#final !== null || this.#failure !== null
+  }
+
+  /** The whole answer, after the terminal event or the end of the stream. Throws an `UpstreamFailure`. */
+  finish(retry_after_ms: number | null): Answer {
+    // An event whose last line lacks its blank line is taken all the same.
+    if (this.#final === null && this.#failure === null) this.#parser.feed("\n\n")
+    if (this.#failure !== null) throw this.#failure
+    if (this.#final === null) throw brokenAnswer("The stream ended before its terminal event", true)
+    const given = this.#final["output"]
+    if (Array.isArray(given) && given.length > 0) return readAnswer(this.#final, retry_after_ms, this.#watch)
+    if (this.#damaged) throw brokenAnswer("A piece of the stream could not be read", true)
+    return readAnswer({ ...this.#final, output: this.#collected() }, retry_after_ms, this.#watch)
+  }
+
+  #event({ event, data }: EventSourceMessage): void {
+    if (this.#final !== null || this.#failure !== null || data === "[DONE]") return
+    if (event !== undefined && event !== "message" && !used.has(event)) return
+    const body = parse(data)
+    if (!isJsonObject(body)) {
+      this.#damaged = true
+      return
+    }
+    const type = typeof body["type"] === "string" ? body["type"] : (event ?? "")
+    switch (type) {
+      case "response.output_text.delta":
+        if (typeof body["delta"] !== "string") return
+        this.#text += body["delta"]
+        this.#onDelta(body["delta"])
+        return
+      case "response.output_item.done":
+        if (isJsonObject(body["item"]))
+          this.#items.set(
+            typeof body["output_index"] === "number" ? body["output_index"] : this.#items.size,
+            body["item"],
+          )
+        return
+      case "response.completed":
+      case "response.done":
+      case "response.incomplete":
+      case "response.failed":
+      case "response.cancelled":
+        this.#final = this.#finalOf(type, body)
+        return
+      case "error":
+        this.#failure = new UpstreamFailure(readInnerError(body, null, this.#watch))
+        return
+      default:
+        // No type at all, only an error: a proxy's way to fail after its 200.
+        if (body["type"] === undefined && isFailure(body["error"])) {
+          this.#failure = new UpstreamFailure(readInnerError(body, null, this.#watch))
+        }
+    }
+  }
+
+  #finalOf(type: string, body: JsonObject): JsonObject {
+    const response = isJsonObject(body["response"]) ? body["response"] : {}
+    const status = type === "response.done" ? (response["status"] ?? "completed") : type.slice("response.".length)
+    return { ...response, status }
+  }
+
+  #collected(): JsonValue[] {
+    const items = [...this.#items].sort(([a], [b]) => a - b).map(([, item]) => item)
+    if (this.#text === "" || textOfItems(items) !== "") return items
+    return [...items, { type: "message", role: "assistant", content: [{ type: "output_text", text: this.#text }] }]
+  }
+}
+
+function isFailure(error: JsonValue | undefined): boolean {
+  return isJsonObject(error) || (typeof error === "string" && error !== "")
+}
+
+function parse(data: string): JsonValue | undefined {
+  try {
+    return JSON.parse(data) as JsonValue
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,116 @@
+import type { UpstreamError } from "./upstream-failure.ts"
+
+/** What a refusal is about. */
+export type Refusal =
+  /** An optional field of ours; `unknown` when it is the field itself, not its value, that is not taken. */
+  | { readonly about: "option"; readonly name: string; readonly unknown: boolean }
+  /** `text.format`; `schema` when it is this schema rather than the format. */
+  | { readonly about: "format"; readonly schema: boolean }
+  /** Tools and a format in one request. */
+  | { readonly about: "both" }
+  | { readonly about: "stream" }
+  | { readonly about: "tool_strict" }
+  | { readonly about: "reasoning" }
+
+export interface Sent {
+  /** Names of the options in the request. */
+  readonly options: readonly string[]
+  readonly format: boolean
+  readonly tools: boolean
+  readonly stream: boolean
+  readonly reasoning: boolean
+}
+
+/** Other names under which backends know a field, mostly those of their older interface. */
+const aliases: Readonly<Record<string, readonly string[]>> = {
+  max_output_tokens: ["max_output_tokens", "max_tokens", "max_completion_tokens"],
+  reasoning: ["reasoning"],
+  "reasoning.effort": ["reasoning.effort", "reasoning_effort", "effort"],
+  "text.verbosity": ["text.verbosity", "verbosity"],
+}
+
+const formatNames = [
+  "text.format",
+  "response_format",
+  "json_schema",
+  "json_object",
+  "structured_outputs",
+  "structured outputs",
+  "structured output",
+  "guided_json",
+  "grammar",
+  "json mode",
+  "format",
+]
+
+/** English words: they count as a field's name only where they are quoted, or next to a word that says so. */
+const common = new Set([
+  "stop",
+  "seed",
+  "store",
+  "include",
+  "reasoning",
+  "text",
+  "stream",
+  "format",
+  "grammar",
+  "user",
+  "metadata",
+  "effort",
+  "tools",
+])
+
+/** Reads from a 400 which optional part of the request the backend does not take; null when it is about something else. */
+export function refusedField(error: UpstreamError, sent: Sent): Refusal | null {
+  if (error.status !== 400 && error.status !== 422 && !(error.status === 404 && sent.reasoning)) return null
+  const { param, message } = error
+  const names = (...candidates: readonly string[]): boolean => candidates.some((name) => isNamed(name, param, message))
+  if (
+    sent.reasoning &&
+    /\brs_|encrypted|reasoning item|type.{0,3}reasoning|\['content'\]/i.test(`${message} ${error.code}`)
+  ) {
+    return { about: "reasoning" }
+  }
+  if (error.status === 404) return null
+  if (sent.tools && /^tools\b.*\bstrict$/.test(param ?? "")) return { about: "tool_strict" }
+  const format = sent.format && (param?.startsWith("text.format") === true || param === "text" || names(...formatNames))
+  if (format && sent.tools && /\b(?:tools?|functions?)\b/i.test(message)) return { about: "both" }
+  // The longest name first: `reasoning.effort` before `reasoning`.
+  const options = [...sent.options].filter((name) => name !== "text").sort((a, b) => b.length - a.length)
+  const option = options.find((name) => names(...(aliases[name] ?? [name])))
+  if (option !== undefined && !(format && param?.startsWith("text.format") === true)) {
+    return { about: "option", name: option, unknown: isUnknown(error) }
+  }
+  if (format)
+    return {
+      about: "format",
+      schema:
+        error.code === "invalid_json_schema" || param?.endsWith("schema") === true || /invalid schema/i.test(message),
+    }
+  if (sent.stream && names("stream")) return { about: "stream" }
+  return null
+}
+
+/** The field as such is not taken, whatever its value. */
+function isUnknown(error: UpstreamError): boolean {
+  if (
+    /^(?:unsupported|unknown|unrecognized)|extra_forbidden/.test(error.code ?? "") &&
+    error.code !== "unsupported_value"
+  )
+    return true
+  return /unsupported (?:parameter|field|argument)|unknown|unrecogni[sz]ed|not (?:supported|permitted|allowed|accepted)|unexpected|extra inputs|does not support|isn't supported|no such/i.test(
+    error.message,
+  )
+}
+
+function isNamed(name: string, param: string | null, message: string): boolean {
+  if (param === name || param?.startsWith(`${name}.`) === true || param?.startsWith(`${name}[`) === true) return true
+  const literal = name.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&")
+  if (new RegExp(`['"\`]${literal}['"\`]`, "i").test(message)) return true
+  if (name.length < 4 || common.has(name)) {
+    const word = "(?:parameter|field|argument|property|option|key|unknown|unsupported|unexpected)"
+    const beside = `\\b${word}s?:?\\s+${literal}\\b|\\b${literal}\\s+${word}\\b|^${literal}\\s*(?::|is\\b|not\\b)`
+    return new RegExp(beside, "i").test(message)
+  }
+  return new RegExp(`(?<![\\w.])${literal}(?!\\w)`, "i").test(message)
+}

@@ -1,0 +1,55 @@
+import type { Egress, EgressLimits } from "../../run/egress-port.ts"
+import { failure } from "../../run/failure.ts"
+import type { Backend, Chance, Clock, ModelClient } from "../../run/ports.ts"
+import { BackendMemory } from "./backend-memory.ts"
+import type { Target } from "./turn.ts"
+import { Turn } from "./turn.ts"
+
+export interface ResponsesOptions {
+  readonly egress: Egress
+  readonly clock: Clock
+  readonly chance: Chance
+  /** What `endpoint: "demo"` means, and a door that leads there and nowhere else; null where it is switched off. */
+  readonly demo: { readonly endpoint: string; readonly egress: Egress } | null
+  readonly limits?: Partial<EgressLimits>
+}
+
+const defaultLimits: EgressLimits = {
+  first_byte_ms: 300_000,
+  silence_ms: 300_000,
+  /** Where a workflow sets no `timeout_seconds`. */
+  total_ms: 600_000,
+  max_bytes: 64 * 1024 * 1024,
+}
+
+/** Models behind any OpenAI-compatible `/responses`. */
+export function createResponsesClient(options: ResponsesOptions): ModelClient {
+  const memory = new BackendMemory(options.clock)
+  const limits = { ...defaultLimits, ...options.limits }
+
+  function targetOf(backend: Backend, path: string): Target {
+    if (backend.endpoint !== "demo") {
+      return { egress: options.egress, url: responsesUrl(backend.endpoint), demo: false }
+    }
+    if (options.demo === null) throw failure("provider_error", path, "The demo model is switched off (WIRE_DEMO).")
+    const { endpoint, egress } = options.demo
+    return { egress, url: responsesUrl(endpoint), demo: true }
+  }
+
+  return {
+    async turn(request, watch) {
+      const target = targetOf(request.backend, request.path)
+      const lessons = memory.of(`${request.backend.endpoint}\n${request.model}`)
+      const turn = new Turn({ request, watch, target, lessons, limits, clock: options.clock, chance: options.chance })
+      return turn.run()
+    },
+  }
+}
+
+/** `{endpoint}/responses`, before a query string where there is one. */
+function responsesUrl(endpoint: string): string {
+  const [base = "", ...query] = endpoint.split("?")
+  const path = base.replace(/\/+$/, "")
+  const whole = path.endsWith("/responses") ? path : `${path}/responses`
+  return query.length === 0 ? whole : `${whole}?${query.join("?")}`
+}

@@ -1,0 +1,128 @@
+import { isJsonObject } from "../../base/is-json-object.ts"
+import type { JsonValue } from "../../base/json-value.ts"
+import type { Egress, EgressLimits, EgressResponse } from "../../run/egress-port.ts"
+import type { ModelWatch } from "../../run/ports.ts"
+import type { Answer } from "./read-answer.ts"
+import { readAnswer } from "./read-answer.ts"
+import { StreamReader } from "./read-stream.ts"
+import { RedactStream } from "./redact-stream.ts"
+import { readRetryAfter } from "./retry-delay.ts"
+import { brokenAnswer, readUpstreamError, UpstreamFailure } from "./upstream-failure.ts"
+
+export interface Call {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  /** JSON text. */
+  readonly body: string
+  readonly attempt: number
+  readonly stream: boolean
+  readonly limits: EgressLimits
+}
+
+/** So much of an error's body is read. */
+const largestError = 64 * 1024
+/** After the terminal event the rest (`[DONE]`) is awaited for so long, for the connection's sake. */
+const restWithin_ms = 100
+
+/** One call of the backend: a whole answer, or an `UpstreamFailure`, or what the egress door throws. */
+export async function sendCall(egress: Egress, call: Call, watch: ModelWatch, now: () => number): Promise<Answer> {
+  const response = await egress.request({
+    url: call.url,
+    method: "POST",
+    headers: call.headers,
+    body: call.body,
+    signal: watch.signal,
+    limits: call.limits,
+  })
+  const retry_after_ms = readRetryAfter(response.headers, now())
+  if (response.status < 200 || response.status > 299) {
+    const body = parse(await readUpTo(response, largestError))
+    throw new UpstreamFailure(readUpstreamError(response.status, body, retry_after_ms, watch))
+  }
+  const type = (response.headers["content-type"] ?? "").toLowerCase()
+  if (type.startsWith("text/event-stream")) return readEvents(response, call, watch, retry_after_ms)
+  const text = await response.text()
+  // A stream under another name.
+  if (/^\s*(?:event|data|:)/.test(text)) return readEventText(text, call, watch, retry_after_ms)
+  const body = parse(text)
+  if (!isJsonObject(body))
+    throw brokenAnswer(`The model backend answered ${shortType(type)} where JSON was expected`, false)
+  return readAnswer(body, retry_after_ms, watch)
+}
+
+async function readEvents(
+  response: EgressResponse,
+  call: Call,
+  watch: ModelWatch,
+  retry_after_ms: number | null,
+): Promise<Answer> {
+  const { reader, flush } = startReader(call, watch)
+  const chunks = response.body[Symbol.asyncIterator]()
+  while (true) {
+    const { done, value } = await chunks.next()
+    if (done === true) break
+    if (reader.feed(value)) {
+      void readRest(chunks, response)
+      break
+    }
+  }
+  const answer = reader.finish(retry_after_ms)
+  flush()
+  return answer
+}
+
+function readEventText(text: string, call: Call, watch: ModelWatch, retry_after_ms: number | null): Answer {
+  const { reader, flush } = startReader(call, watch)
+  reader.feed(Buffer.from(text))
+  const answer = reader.finish(retry_after_ms)
+  flush()
+  return answer
+}
+
+function startReader(call: Call, watch: ModelWatch): { reader: StreamReader; flush: () => void } {
+  const redacted = new RedactStream(watch)
+  const show = (text: string): void => {
+    if (call.stream && text !== "") watch.delta(call.attempt, text)
+  }
+  const reader = new StreamReader(watch, call.limits.max_bytes, (text) => show(redacted.push(text)))
+  return { reader, flush: () => show(redacted.end()) }
+}
+
+/** Reads on to the end, so that the connection can be used again; gives up on a stream that does not end by itself. */
+async function readRest(chunks: AsyncIterator<Uint8Array>, response: EgressResponse): Promise<void> {
+  const timer = setTimeout(() => response.discard(), restWithin_ms)
+  try {
+    while ((await chunks.next()).done !== true);
+  } catch {
+    // The answer is whole; what became of the connection does not matter.
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+async function readUpTo(response: EgressResponse, bytes: number): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  try {
+    for await (const chunk of response.body) {
+      chunks.push(chunk)
+      length += chunk.length
+      if (length > bytes) break
+    }
+  } catch {
+    // The status has been told; the rest of the body is not worth another error.
+  }
+  return Buffer.concat(chunks).toString("utf8")
+}
+
+function parse(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text) as JsonValue
+  } catch {
+    return undefined
+  }
+}
+
+function shortType(type: string): string {
+  return /^[\w.+-]+\/[\w.+-]+/.exec(type)?.[0] ?? "something of no known type"
+}

@@ -1,0 +1,380 @@
+import { hash } from "node:crypto"
+import { cutText } from "../../base/cut-text.ts"
+import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import type { Egress, EgressLimits } from "../../run/egress-port.ts"
+import type {
+  Chance,
+  Clock,
+  HistoryItem,
+  ModelRequest,
+  ModelToolCall,
+  ModelTurn,
+  ModelWatch,
+  OutputContract,
+} from "../../run/ports.ts"
+import type { Lessons } from "./backend-memory.ts"
+import {
+  itemsText,
+  optionNames,
+  optionValue,
+  requestBody,
+  toolsText,
+  wireOptions,
+  withoutOptions,
+} from "./build-request.ts"
+import type { Built } from "./caller.ts"
+import { Caller } from "./caller.ts"
+import type { Fit } from "./fit-output.ts"
+import { fitOutput } from "./fit-output.ts"
+import { hidesReasoning, holdsReasoning, systemItem, toHistory, toWire, userItem } from "./history.ts"
+import { isLocalEndpoint } from "./is-local-endpoint.ts"
+import type { ContractForm, Rung } from "./output-format.ts"
+import {
+  contractForm,
+  firstRung,
+  formatName,
+  looser,
+  nextRung,
+  schemaInstruction,
+  schemaInstructionWithTools,
+} from "./output-format.ts"
+import type { Answer } from "./read-answer.ts"
+import type { Refusal } from "./refused-field.ts"
+import { requestHeaders } from "./request-headers.ts"
+import { holdsToolMarkup } from "./tool-markup.ts"
+
+/** Where a turn's calls go. */
+export interface Target {
+  readonly egress: Egress
+  readonly url: string
+  readonly demo: boolean
+}
+
+export interface TurnParts {
+  readonly request: ModelRequest
+  readonly watch: ModelWatch
+  readonly target: Target
+  readonly lessons: Lessons
+  readonly limits: EgressLimits
+  readonly clock: Clock
+  readonly chance: Chance
+}
+
+const defaultRepairs = 2
+/** Of an answer that does not fit, so much is shown to the model again. */
+const longestQuote = 64 * 1024
+
+/** Some contract, and how it is put to the backend at the moment. */
+interface Owed {
+  readonly contract: OutputContract
+  readonly form: ContractForm
+  rung: Rung
+  /** The rung that the backend, not the schema, made us take. */
+  fallen_to: Rung | null
+}
+
+/** One turn with a model, from the request to an answer that holds. */
+export class Turn {
+  readonly #request: ModelRequest
+  readonly #watch: ModelWatch
+  readonly #lessons: Lessons
+  readonly #caller: Caller
+  readonly #options: JsonObject
+  /** Names backend and model without telling them: marks what only they understand. */
+  readonly #origin: string
+  readonly #owed: Owed | null
+  /** Tools first, without a format; then one closing call for the structured output, without tools. */
+  #apart: boolean
+  #closing = false
+  #repairs = 0
+  /** Said after the conversation: an answer that did not fit, and what is wrong with it. */
+  #added: readonly HistoryItem[] = []
+  #inputText: { readonly reasoning: boolean; readonly text: string } | null = null
+
+  constructor(parts: TurnParts) {
+    const { request, watch, target, lessons, clock, chance } = parts
+    this.#request = request
+    this.#watch = watch
+    this.#lessons = lessons
+    this.#options = wireOptions(request.inference)
+    this.#origin = hash("sha256", `${request.backend.endpoint}\n${request.model}`).slice(0, 16)
+    this.#apart = lessons.apart || (!target.demo && isLocalEndpoint(target.url))
+    this.#owed = request.contract === null ? null : this.#owe(request.contract)
+    this.#caller = new Caller({
+      request,
+      watch,
+      egress: target.egress,
+      url: target.url,
+      headers: requestHeaders(request),
+      limits: limitsOf(parts),
+      clock,
+      chance,
+    })
+  }
+
+  async run(): Promise<ModelTurn> {
+    while (true) {
+      const answer = await this.#caller.call(
+        () => this.#build(),
+        (refusal, built) => this.#adapt(refusal, built),
+      )
+      if (hidesReasoning(answer)) this.#lessons.hides_reasoning = true
+      const turn = await this.#judge(answer)
+      if (turn !== null) return turn
+    }
+  }
+
+  /** The turn's result; null when another call has to be made. */
+  async #judge(answer: Answer): Promise<ModelTurn | null> {
+    const offered = this.#offersTools()
+    if (offered && answer.tool_calls.length > 0) return this.#toolCalls(answer)
+    if (offered && holdsToolMarkup(answer.text)) return this.#markup(answer)
+    const owed = this.#owed
+    if (owed === null) {
+      if (answer.text !== "") return { kind: "text", text: answer.text, ...this.#result(answer, answer.text) }
+      return this.#mend(answer, misfit(this.#request.path, "expected an answer, found nothing"))
+    }
+    const fit = fitOutput(answer.text, owed.contract, owed.form, this.#request.path)
+    if (fit.fits) return this.#output(answer, fit.output, owed)
+    if (this.#standsApart()) return this.#close(answer, fit)
+    // Asked for and not kept to: the backend does not know the format, so that the schema has to be told in words.
+    if (fit.came === "loose" || (fit.came === "bare" && owed.rung === "strict")) this.#fall(owed)
+    return this.#mend(answer, fit)
+  }
+
+  // ------------------------------------------------------------------------------------------------------- results
+
+  #toolCalls(answer: Answer): ModelTurn {
+    const tool_calls = answer.tool_calls.map((call) => ({ ...call, arguments: this.#redactJson(call.arguments) }))
+    return { kind: "tool_calls", tool_calls, ...this.#result({ ...answer, tool_calls }, answer.text) }
+  }
+
+  #output(answer: Answer, found: JsonObject, owed: Owed): ModelTurn {
+    if (owed.fallen_to !== null) this.#lessons.rung = looser(this.#lessons.rung, owed.fallen_to)
+    // The text was searched for secrets as it came; escapes in it may have hidden one.
+    const output = this.#watch.longest_secret === 0 ? found : this.#watch.redact(found)
+    const kept = JSON.stringify(output)
+    return { kind: "output", output, ...this.#result({ ...answer, tool_calls: [] }, kept) }
+  }
+
+  #result(
+    answer: Answer & { readonly tool_calls: readonly ModelToolCall[] },
+    text: string,
+  ): Pick<ModelTurn, "items" | "calls" | "usage"> {
+    const { calls, usage } = this.#caller
+    return { items: toHistory(answer, text, this.#origin), calls, usage }
+  }
+
+  /** Arguments are JSON within a string: escapes may hide a secret from the search of the string. */
+  #redactJson(text: string): string {
+    if (this.#watch.longest_secret === 0) return text
+    try {
+      const value = JSON.parse(text) as JsonValue
+      const redacted = JSON.stringify(this.#watch.redact(value))
+      return redacted === JSON.stringify(value) ? text : redacted
+    } catch {
+      return text
+    }
+  }
+
+  // ------------------------------------------------------------------------------------------------- further calls
+
+  /** A tool call that came as text: streams of some backends lose them, their plain answers do not. */
+  async #markup(answer: Answer): Promise<null> {
+    if (this.#streams()) {
+      this.#lessons.no_stream_with_tools = true
+      await this.#caller.again("A tool call came as text: asked again without streaming")
+      return null
+    }
+    const problem = "a tool call was written as text: call tools through the function calling interface"
+    return this.#mend(answer, misfit(this.#request.path, problem))
+  }
+
+  /** The tool loop is over, but its last words do not fit: one call for the structured output, without tools. */
+  async #close(answer: Answer, fit: Fit & { readonly fits: false }): Promise<null> {
+    this.#closing = true
+    const list = fit.came === "bare" ? `\n${listOf(fit.problems)}` : ""
+    this.#added = [...this.#quote(answer), userItem(`Now give the result as one JSON object, and nothing else.${list}`)]
+    if (fit.came === "bare") {
+      this.#repairs++
+      await this.#caller.again(reasonOf(fit))
+    }
+    return null
+  }
+
+  /** Asks again with the list of what is wrong, as often as the workflow allows. */
+  async #mend(answer: Answer, fit: Fit & { readonly fits: false }): Promise<null> {
+    const { output_retries = defaultRepairs } = this.#request.inference
+    if (this.#repairs >= output_retries)
+      throw this.#caller.fail(this.#owed === null ? "provider_error" : "output_error", fit.issues)
+    this.#repairs++
+    this.#added = [
+      ...this.#quote(answer),
+      userItem(
+        `Your answer does not fit what was asked for:\n${listOf(fit.problems)}\nAnswer again, whole and corrected.`,
+      ),
+    ]
+    await this.#caller.again(reasonOf(fit))
+    return null
+  }
+
+  #quote(answer: Answer): HistoryItem[] {
+    if (answer.text === "") return []
+    const text = cutText(answer.text, longestQuote)
+    return [{ type: "message", role: "assistant", content: [{ type: "output_text", text, annotations: [] }] }]
+  }
+
+  // ------------------------------------------------------------------------------------------------- the request
+
+  #build(): Built {
+    const { model } = this.#request
+    const tools = this.#offersTools()
+    const told = this.#told()
+    const format = this.#format()
+    const stream = this.#streams()
+    const options = withoutOptions(this.#withInclude(), this.#lessons.dropped)
+    const reasoning = !this.#lessons.no_reasoning_back && holdsReasoning(this.#request.input)
+    const body = requestBody({
+      model,
+      input: [told === null ? "" : itemsText([systemItem(told)]), this.#input(reasoning), itemsText(this.#added)],
+      options,
+      format,
+      tools: tools ? toolsText(this.#request.tools, !this.#lessons.no_tool_strict) : null,
+      stream,
+    })
+    const sent = { options: optionNames(options), format: format !== null, tools, stream, reasoning }
+    return { body, sent, format: this.#formatName() }
+  }
+
+  #offersTools(): boolean {
+    return !this.#closing && this.#request.tools.length > 0
+  }
+
+  /** The tool loop goes first: its requests carry no format. */
+  #standsApart(): boolean {
+    return this.#apart && this.#offersTools() && this.#owed !== null && this.#owed.rung !== "instruction_only"
+  }
+
+  #format(): string | null {
+    const owed = this.#owed
+    if (owed === null || this.#standsApart() || owed.rung === "instruction_only") return null
+    return owed.form.formats[owed.rung]
+  }
+
+  #formatName(): string {
+    if (this.#owed === null) return "text"
+    return this.#standsApart() ? "instruction_only" : formatName(this.#owed.rung)
+  }
+
+  /** The schema in words, where the request's format does not carry it. */
+  #told(): string | null {
+    const owed = this.#owed
+    if (owed === null) return null
+    if (!this.#standsApart() && (owed.rung === "strict" || owed.rung === "json_schema")) return null
+    return this.#offersTools() ? schemaInstructionWithTools(owed.form) : schemaInstruction(owed.form)
+  }
+
+  #streams(): boolean {
+    if (!this.#request.deltas || this.#lessons.no_stream) return false
+    return !(this.#offersTools() && this.#lessons.no_stream_with_tools)
+  }
+
+  /** Reasoning goes back to the model in the next turn of a tool loop; where it is hidden, in its encrypted form. */
+  #withInclude(): JsonObject {
+    const reasons = this.#lessons.hides_reasoning || this.#request.inference.reasoning_effort !== undefined
+    if (!reasons || !this.#offersTools() || this.#options["include"] !== undefined) return this.#options
+    return { ...this.#options, include: ["reasoning.encrypted_content"] }
+  }
+
+  #input(reasoning: boolean): string {
+    if (this.#inputText?.reasoning !== reasoning) {
+      this.#inputText = { reasoning, text: itemsText(toWire(this.#request.input, this.#origin, reasoning)) }
+    }
+    return this.#inputText.text
+  }
+
+  #owe(contract: OutputContract): Owed {
+    const form = contractForm(contract)
+    const rung = firstRung(this.#request.response_format, form, this.#lessons.rung, this.#origin)
+    return { contract, form, rung, fallen_to: null }
+  }
+
+  /** To the next looser format, where the author leaves the choice. */
+  #fall(owed: Owed): void {
+    const asked = this.#request.response_format
+    // Not to enforce the schema helps only where the schema itself was the trouble.
+    const next = asked === "auto" && owed.rung === "strict" ? "json_object" : nextRung(asked, owed.rung)
+    if (next === null) return
+    owed.rung = next
+    owed.fallen_to = next
+  }
+
+  // ------------------------------------------------------------------------------------------------- refusals
+
+  /** Does without what the backend refused, now and later. */
+  #adapt(refusal: Refusal, built: Built): string | null {
+    switch (refusal.about) {
+      case "option": {
+        const value = JSON.stringify(optionValue(this.#withInclude(), refusal.name))
+        this.#lessons.dropped.add(refusal.unknown ? refusal.name : `${refusal.name}=${value}`)
+        return `The backend does not take ${refusal.name}: asked again without it`
+      }
+      case "format":
+        return this.#loosen(refusal.schema)
+      case "both":
+        this.#lessons.apart = true
+        this.#apart = true
+        return "The backend does not take tools and an output format together: asked again for one at a time"
+      case "stream":
+        this.#lessons.no_stream = true
+        return "The backend does not stream: asked again without streaming"
+      case "tool_strict":
+        if (this.#lessons.no_tool_strict && !built.body.includes('"strict":false')) return null
+        this.#lessons.no_tool_strict = true
+        return "The backend does not take strict in tools: asked again without it"
+      case "reasoning":
+        this.#lessons.no_reasoning_back = true
+        return "The backend does not take its reasoning back: asked again without it"
+    }
+  }
+
+  #loosen(schema: boolean): string | null {
+    const owed = this.#owed
+    if (owed === null) return null
+    const before = owed.rung
+    if (schema) {
+      owed.rung = nextRung(this.#request.response_format, before) ?? before
+      if (owed.form.refused_by.size >= 100) owed.form.refused_by.clear()
+      owed.form.refused_by.set(this.#origin, owed.rung)
+    } else this.#fall(owed)
+    if (owed.rung === before) return null
+    const format = owed.rung === "json_schema" ? "json_schema, not strict" : owed.rung
+    return `The backend refused the output format: asked again with ${format}`
+  }
+}
+
+function limitsOf({ request, limits }: TurnParts): EgressLimits {
+  const { timeout_seconds } = request.inference
+  if (timeout_seconds === undefined) return limits
+  const total_ms = Math.max(1, timeout_seconds * 1000)
+  // Whoever allows a call an hour has a model that may think for an hour.
+  return {
+    ...limits,
+    total_ms,
+    first_byte_ms: Math.max(limits.first_byte_ms, total_ms),
+    silence_ms: Math.max(limits.silence_ms, total_ms),
+  }
+}
+
+function misfit(path: string, problem: string): Fit & { readonly fits: false } {
+  return { fits: false, problems: [problem], issues: [{ path, message: `${path}: ${problem}` }], came: "loose" }
+}
+
+function listOf(problems: readonly string[]): string {
+  return problems.map((problem) => `- ${problem}`).join("\n")
+}
+
+function reasonOf(fit: Fit & { readonly fits: false }): string {
+  const more = fit.issues.length - 1
+  return `The output does not fit its contract: ${fit.issues[0].message}${more > 0 ? ` (and ${more} more)` : ""}`
+}

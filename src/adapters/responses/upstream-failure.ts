@@ -1,0 +1,157 @@
+import { cutText } from "../../base/cut-text.ts"
+import { isJsonObject } from "../../base/is-json-object.ts"
+import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import type { ModelWatch } from "../../run/ports.ts"
+
+/** What a backend said went wrong. */
+export interface UpstreamError {
+  /** HTTP status, or the one that an error within a 200 amounts to; null where there is none. */
+  readonly status: number | null
+  /** `rate_limit_exceeded`, `invalid_api_key` */
+  readonly code: string | null
+  /** The field that it blames. */
+  readonly param: string | null
+  /** Redacted and cut to a line: for logic and, where that is safe, for messages. */
+  readonly message: string
+  readonly retryable: boolean
+  readonly retry_after_ms: number | null
+}
+
+/** One call of the backend that gave no answer. */
+export class UpstreamFailure extends Error {
+  readonly error: UpstreamError
+
+  constructor(error: UpstreamError, message = describe(error)) {
+    super(message)
+    this.name = "UpstreamFailure"
+    this.error = error
+  }
+}
+
+/** For a failure that is ours to word: a stream cut short, an answer of the wrong kind. */
+export function brokenAnswer(message: string, retryable: boolean): UpstreamFailure {
+  return new UpstreamFailure(
+    { status: 200, code: null, param: null, message, retryable, retry_after_ms: null },
+    message,
+  )
+}
+
+function describe(error: UpstreamError): string {
+  const { status, code, message } = error
+  // A 401 or 403 likes to quote the key, or half of it; the code says enough.
+  const detail = status === 401 || status === 403 ? "" : message
+  const said = [code === null ? "" : ` (${code})`, detail === "" ? "" : `: ${detail}`].join("")
+  return status === null ? `The model backend failed${said}` : `The model backend answered ${status}${said}`
+}
+
+/** Reads an error body in any of the shapes that are about. `body` is whatever came, JSON or not. */
+export function readUpstreamError(
+  status: number,
+  body: JsonValue | undefined,
+  retry_after_ms: number | null,
+  watch: Pick<ModelWatch, "redact">,
+): UpstreamError {
+  const found = fieldsOf(body)
+  const code = found.code === null ? null : safeWord(watch.redact(found.code))
+  return {
+    status,
+    code,
+    param: found.param === null ? null : cutText(watch.redact(found.param), 100),
+    message: oneLine(found.message, watch),
+    // Gateways blur the status of what is behind them; the type that they add is the truer one.
+    retryable: isTransient((found.error_type === null ? null : statusOfWords(found.error_type)) ?? status),
+    retry_after_ms,
+  }
+}
+
+/** An error within a 200, or within a stream: its code stands for the status that it should have had. */
+export function readInnerError(
+  body: JsonObject,
+  retry_after_ms: number | null,
+  watch: Pick<ModelWatch, "redact">,
+): UpstreamError {
+  const status = statusOf(body)
+  const read = readUpstreamError(status ?? 200, body, retry_after_ms, watch)
+  return { ...read, status: status ?? 200, retryable: status === null ? true : isTransient(status) }
+}
+
+export function isTransient(status: number): boolean {
+  return status === 408 || status === 425 || status === 429 || status >= 500
+}
+
+interface Fields {
+  readonly code: string | null
+  readonly param: string | null
+  readonly message: string
+  readonly error_type: string | null
+}
+
+/** `{ error: { message, type, param, code } }`, `{ error: "…" }`, `{ message }`, FastAPI's `{ detail: [{ loc, msg }] }`. */
+function fieldsOf(body: JsonValue | undefined): Fields {
+  if (!isJsonObject(body)) return { code: null, param: null, message: "", error_type: null }
+  const { error, detail } = body
+  const error_type = textOrNull(body["error_type"])
+  const inner = isJsonObject(error) ? error : body
+  if (Array.isArray(detail)) {
+    const [first] = detail
+    const loc = isJsonObject(first) && Array.isArray(first["loc"]) ? first["loc"].filter((part) => part !== "body") : []
+    return {
+      code: textOrNull(isJsonObject(first) ? first["type"] : undefined),
+      param:
+        loc.length === 0
+          ? null
+          : loc.map((part) => (typeof part === "string" ? part : `${JSON.stringify(part)}`)).join("."),
+      message: detail.map((one) => (isJsonObject(one) ? asText(one["msg"]) : "")).join("; "),
+      error_type,
+    }
+  }
+  return {
+    code: error_type ?? textOrNull(inner["code"]) ?? textOrNull(inner["type"]),
+    param: textOrNull(inner["param"]),
+    message: typeof error === "string" ? error : asText(inner["message"]) || asText(detail),
+    error_type,
+  }
+}
+
+const statuses: readonly (readonly [RegExp, number])[] = [
+  [/rate.?limit|too.?many.?requests|quota|insufficient_quota/i, 429],
+  [/overload|unavailable|capacity/i, 503],
+  [/timeout|timed.?out/i, 504],
+  [/auth|api.?key|permission|forbidden/i, 401],
+  [/not.?found/i, 404],
+  [/invalid|bad.?request|unsupported|context.?length|too.?long|content.?filter|policy|moderation/i, 400],
+  [/server|internal|upstream|provider|bad.?gateway/i, 500],
+]
+
+function statusOf(body: JsonObject): number | null {
+  const inner = isJsonObject(body["error"]) ? body["error"] : body
+  for (const value of [inner["code"], inner["status"], inner["status_code"]]) {
+    const number = typeof value === "string" ? Number(value) : value
+    if (typeof number === "number" && Number.isInteger(number) && number >= 400 && number < 600) return number
+  }
+  const words = [body["error_type"], inner["code"], inner["type"]].filter((word) => typeof word === "string").join(" ")
+  return statusOfWords(words)
+}
+
+function statusOfWords(words: string): number | null {
+  return statuses.find(([pattern]) => pattern.test(words))?.[1] ?? null
+}
+
+/** Never more than a line of what a backend wrote, without secrets and without anything that looks like one. */
+function oneLine(text: string, watch: Pick<ModelWatch, "redact">): string {
+  const line = watch.redact(text).replace(/\s+/g, " ").trim()
+  return cutText(line.replace(/\bBearer\s+\S+|\b(?:sk|pk|key|token)[-_][\w*.-]{6,}|[\w+/=*-]{32,}/gi, "[…]"), 200)
+}
+
+function safeWord(code: string): string | null {
+  return /^[\w.:-]{1,60}$/.test(code) ? code : null
+}
+
+function textOrNull(value: JsonValue | undefined): string | null {
+  if (typeof value === "number") return String(value)
+  return typeof value === "string" && value !== "" ? value : null
+}
+
+function asText(value: JsonValue | undefined): string {
+  return typeof value === "string" ? value : ""
+}

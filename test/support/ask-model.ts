@@ -1,0 +1,124 @@
+import type { TestContext } from "node:test"
+import type { EgressOptions } from "../../src/adapters/egress/egress.ts"
+import { createEgress } from "../../src/adapters/egress/egress.ts"
+import type { ResponsesOptions } from "../../src/adapters/responses/responses-client.ts"
+import { createResponsesClient } from "../../src/adapters/responses/responses-client.ts"
+import type { JsonValue } from "../../src/base/json-value.ts"
+import type { RecordType } from "../../src/check/types.ts"
+import type { Clock, ModelClient, ModelRequest, ModelTurn, ModelWatch } from "../../src/run/ports.ts"
+import { RunFailure } from "../../src/run/ports.ts"
+
+export interface Retry {
+  readonly attempt: number
+  readonly reason: string
+  readonly delay_ms: number
+}
+
+/** A model client on a real egress door, whose waits are written down instead of waited for. */
+export interface AskModel {
+  readonly client: ModelClient
+  readonly retries: Retry[]
+  readonly deltas: { readonly attempt: number; readonly text: string }[]
+  readonly slept: number[]
+  ask(request: Partial<ModelRequest> & Pick<ModelRequest, "backend">, watch?: Partial<ModelWatch>): Promise<ModelTurn>
+  /** The failure of a turn that has to fail. */
+  refuse(
+    request: Partial<ModelRequest> & Pick<ModelRequest, "backend">,
+    watch?: Partial<ModelWatch>,
+  ): Promise<RunFailure>
+}
+
+export function askModel(
+  t: TestContext,
+  options: Partial<ResponsesOptions> = {},
+  egressOptions: Partial<EgressOptions> = {},
+): AskModel {
+  const egress = createEgress({
+    policy: { kind: "private" },
+    resolve: () => Promise.resolve([{ address: "127.0.0.1", family: 4 }]),
+    ...egressOptions,
+  })
+  t.after(() => egress.close())
+  const slept: number[] = []
+  const retries: Retry[] = []
+  const deltas: { attempt: number; text: string }[] = []
+  const clock: Clock = {
+    now: () => Date.now(),
+    sleep: (ms, signal) => {
+      slept.push(ms)
+      signal.throwIfAborted()
+      return Promise.resolve()
+    },
+  }
+  const client = createResponsesClient({
+    egress,
+    clock,
+    chance: { id: () => "id", fraction: () => 0.5 },
+    demo: null,
+    ...options,
+  })
+  const never = new AbortController().signal
+  const asked: AskModel = {
+    client,
+    retries,
+    deltas,
+    slept,
+    ask: (request, watch) =>
+      client.turn(
+        {
+          path: "agent.reply",
+          model: "test-model",
+          input: [{ type: "message", role: "user", content: "Greet Ada." }],
+          tools: [],
+          contract: { name: "reply", type: message, types: {} },
+          response_format: "auto",
+          inference: {},
+          turn: 1,
+          attempts_before: 0,
+          deltas: false,
+          ...request,
+        },
+        {
+          signal: never,
+          retried: (retry) => {
+            retries.push(retry)
+            return Promise.resolve()
+          },
+          delta: (attempt, text) => deltas.push({ attempt, text }),
+          redact: <T extends JsonValue>(value: T): T => value,
+          longest_secret: 0,
+          ...watch,
+        },
+      ),
+    refuse: async (request, watch) => {
+      const error = await asked.ask(request, watch).then(
+        (turn) => new Error(`It answered: ${JSON.stringify(turn)}`),
+        (reason: unknown) => reason,
+      )
+      if (error instanceof RunFailure) return error
+      throw error
+    },
+  }
+  return asked
+}
+
+const message: RecordType = {
+  kind: "record",
+  fields: [
+    { name: "message", type: { kind: "string" } },
+    { name: "tone", type: { kind: "enum", values: ["warm", "cool"] } },
+  ],
+}
+
+/** Redaction of one secret, as the engine does it: plain wherever it stands. */
+export function redacting(secret: string, name = "key"): Pick<ModelWatch, "redact" | "longest_secret"> {
+  const walk = (value: JsonValue): JsonValue => {
+    if (typeof value === "string") return value.replaceAll(secret, `[secret:${name}]`)
+    if (Array.isArray(value)) return value.map(walk)
+    if (typeof value === "object" && value !== null) {
+      return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, walk(inner)]))
+    }
+    return value
+  }
+  return { redact: <T extends JsonValue>(value: T): T => walk(value) as T, longest_secret: secret.length }
+}
