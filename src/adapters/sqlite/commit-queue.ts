@@ -1,0 +1,130 @@
+import { Worker } from "node:worker_threads"
+import { StoreFailure } from "../../run/ports.ts"
+import type { Operation, Outcome, ResultOf } from "./operations.ts"
+import type { FromWriterThread, ToWriterThread, WriterThreadData } from "./writer-thread.ts"
+
+/** More than this goes into the next transaction, so that no commit takes long. */
+const batchOperations = 1_000
+const provenMs = 5_000
+
+interface Waiting {
+  readonly operation: Operation
+  readonly resolve: (value: never) => void
+  readonly reject: (reason: Error) => void
+}
+
+/**
+ * Group commit: what one turn of the event loop asks for, and whatever comes while the disk is busy with the transaction
+ * before, goes to the writer thread as one batch.
+ */
+export class CommitQueue {
+  readonly #worker: Worker
+  #waiting: Waiting[] = []
+  #sent: Waiting[] | null = null
+  #scheduled = false
+  #closing: PromiseWithResolvers<void> | null = null
+  /** Why nothing can be written any more. */
+  #broken: string | null = null
+  /** When something was stored last; minus infinity when the last thing could not be. */
+  #storedAt = -Infinity
+
+  private constructor(worker: Worker) {
+    this.#worker = worker
+    worker.on("message", (message: FromWriterThread) => this.#receive(message))
+    worker.on("error", (error: unknown) => {
+      this.#break(`The store's writer ended unexpectedly (${error instanceof Error ? error.message : String(error)})`)
+    })
+    worker.on("exit", () => this.#break("The store's writer ended"))
+    // An idle store keeps no process alive.
+    worker.unref()
+  }
+
+  /** Starts the thread and opens the database in it. Rejects with a `StoreFailure`. */
+  static async open(data: WriterThreadData): Promise<CommitQueue> {
+    const worker = new Worker(threadFile(), { workerData: data, name: "sqlite writer" })
+    const first = await new Promise<FromWriterThread>((resolve, reject) => {
+      worker.once("message", resolve)
+      worker.once("error", reject)
+      worker.once("exit", () => reject(new StoreFailure("The store's writer ended before it had begun")))
+    })
+    if (first === "open") return new CommitQueue(worker)
+    await worker.terminate()
+    throw new StoreFailure(typeof first === "object" && "refused" in first ? first.refused : "The store did not open")
+  }
+
+  /** Whether there is recent proof that the store can be written to. */
+  get storedLately(): boolean {
+    return this.#broken === null && performance.now() - this.#storedAt < provenMs
+  }
+
+  /** Takes its place in the order of operations at once; resolves when it is durable. */
+  send<O extends Operation>(operation: O): Promise<ResultOf<O>> {
+    if (this.#broken !== null) return Promise.reject(new StoreFailure(this.#broken))
+    return new Promise<ResultOf<O>>((resolve, reject) => {
+      this.#waiting.push({ operation, resolve, reject })
+      this.#schedule()
+    })
+  }
+
+  /** After what is under way. */
+  async close(): Promise<void> {
+    if (this.#closing === null) {
+      this.#closing = Promise.withResolvers()
+      this.#worker.ref()
+      this.#schedule()
+    }
+    await this.#closing.promise
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#sent !== null) return
+    this.#scheduled = true
+    setImmediate(() => this.#post())
+  }
+
+  #post(): void {
+    this.#scheduled = false
+    if (this.#broken !== null) return
+    if (this.#waiting.length === 0) {
+      if (this.#closing !== null) this.#worker.postMessage("close" satisfies ToWriterThread)
+      return
+    }
+    const batch =
+      this.#waiting.length <= batchOperations ? this.#waiting.splice(0) : this.#waiting.splice(0, batchOperations)
+    this.#sent = batch
+    this.#worker.ref()
+    this.#worker.postMessage({ batch: batch.map(({ operation }) => operation) } satisfies ToWriterThread)
+  }
+
+  #receive(message: FromWriterThread): void {
+    if (message === "closed") return this.#break("The store is closed")
+    if (typeof message !== "object" || !("outcomes" in message)) return
+    const batch = this.#sent ?? []
+    this.#sent = null
+    if (this.#closing === null) this.#worker.unref()
+    for (const [index, waiting] of batch.entries()) settle(waiting, message.outcomes[index])
+    this.#storedAt = message.outcomes.some((outcome) => "failure" in outcome) ? -Infinity : performance.now()
+    if (this.#waiting.length > 0 || this.#closing !== null) this.#schedule()
+  }
+
+  #break(reason: string): void {
+    this.#broken ??= reason
+    for (const { reject } of [...(this.#sent ?? []), ...this.#waiting]) reject(new StoreFailure(this.#broken))
+    this.#sent = null
+    this.#waiting = []
+    this.#closing?.resolve()
+  }
+}
+
+function settle(waiting: Waiting, outcome: Outcome | undefined): void {
+  if (outcome === undefined) waiting.reject(new StoreFailure("The store's writer gave no answer"))
+  else if ("failure" in outcome) waiting.reject(new StoreFailure(outcome.failure))
+  // The outcome of an operation has the type that its kind says.
+  else waiting.resolve(outcome.value as never)
+}
+
+/** Beside this file, in the sources as in the bundle. */
+function threadFile(): URL {
+  const extension = import.meta.url.endsWith(".ts") ? "ts" : "js"
+  return new URL(`./writer-thread.${extension}`, import.meta.url)
+}

@@ -1,0 +1,76 @@
+import { randomBytes } from "node:crypto"
+import { existsSync, readdirSync, rmSync, statSync } from "node:fs"
+import { basename, dirname, join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { codeOf, sqliteCode } from "./sqlite-error.ts"
+
+// A process that is killed leaves its leases behind, and nobody should wait for them to run out when they restart it a
+// second later. So every open store holds a lock on a file of its own, which the kernel releases with the process,
+// however it ends; whoever can take that lock knows that the holder is dead. The file is an empty SQLite database only
+// because SQLite locks files properly on every system, and Node does not.
+
+export interface Holder {
+  readonly id: string
+  release(): void
+}
+
+/** Registers this store as alive. */
+export function holdDatabase(path: string): Holder {
+  for (;;) {
+    const id = randomBytes(8).toString("hex")
+    const file = fileOf(path, id)
+    const lock = new DatabaseSync(file, { timeout: 5_000 })
+    lock.exec("BEGIN EXCLUSIVE")
+    // Someone who was clearing up may have taken the file for a dead one's before it was locked.
+    if (!existsSync(file)) {
+      lock.close()
+      continue
+    }
+    return {
+      id,
+      release() {
+        lock.close()
+        rmSync(file, { force: true })
+      },
+    }
+  }
+}
+
+export function isAlive(path: string, id: string): boolean {
+  const file = fileOf(path, id)
+  if (!existsSync(file)) return false
+  let lock: DatabaseSync | undefined
+  try {
+    lock = new DatabaseSync(file)
+    lock.exec("BEGIN EXCLUSIVE")
+    rmSync(file, { force: true })
+    return false
+  } catch (error) {
+    // Whatever else is wrong with the file, it does not prove a death: the lease will run out in its time.
+    return codeOf(error) === sqliteCode.busy || existsSync(file)
+  } finally {
+    lock?.close()
+  }
+}
+
+/** Removes what killed processes left. */
+export function clearDeadHolders(path: string): void {
+  const prefix = basename(fileOf(path, ""))
+  for (const name of readdirSync(dirname(path))) {
+    const id = name.slice(prefix.length)
+    if (name.startsWith(prefix) && /^[0-9a-f]{16}$/.test(id) && isLeft(join(dirname(path), name))) isAlive(path, id)
+  }
+}
+
+/** A file that was made this very moment may belong to a process that is about to lock it. */
+function isLeft(file: string): boolean {
+  try {
+    return Date.now() - statSync(file).mtimeMs > 10_000
+  } catch {
+    return false
+  }
+}
+
+function fileOf(path: string, id: string): string {
+  return `${path}-holder-${id}`
+}

@@ -1,0 +1,226 @@
+import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite"
+import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import type { LogEvent } from "../../run/events.ts"
+import { StoreFailure, type RunLookup, type RunRequest } from "../../run/ports.ts"
+import type { DataKey, Vault } from "../../run/vault-port.ts"
+import { failureOf } from "./sqlite-error.ts"
+
+/** Keys of the runs that were in use last; unwrapping one costs more than a read. */
+const keptKeys = 5_000
+
+/** A run's number in the database, and its key. */
+export interface RunHead {
+  readonly num: number
+  readonly key: DataKey
+}
+
+export interface PageLimits {
+  readonly events: number
+  /** Of what is stored; a page has at least one event all the same. */
+  readonly bytes: number
+}
+
+/** Reads on a connection of its own, on the service's thread: readers never wait for the writer. */
+export class LogReader {
+  readonly #database: DatabaseSync
+  readonly #path: string
+  readonly #vault: Vault
+  readonly #statements = new Map<string, StatementSync>()
+  readonly #heads = new Map<string, RunHead>()
+
+  constructor(database: DatabaseSync, path: string, vault: Vault) {
+    this.#database = database
+    this.#path = path
+    this.#vault = vault
+  }
+
+  head(run_id: string): RunHead | undefined {
+    const known = this.#heads.get(run_id)
+    if (known !== undefined) return this.remember(run_id, known)
+    const row = this.#get("SELECT num, key FROM runs WHERE run_id = ?", run_id)
+    if (row === undefined) return undefined
+    const key = this.#vault.openKey(aboutRun(run_id), row["key"] as Uint8Array)
+    return this.remember(run_id, { num: row["num"] as number, key })
+  }
+
+  /** As the one that was used last. */
+  remember(run_id: string, head: RunHead): RunHead {
+    this.#heads.delete(run_id)
+    this.#heads.set(run_id, head)
+    if (this.#heads.size > keptKeys) {
+      const [oldest] = this.#heads.keys()
+      if (oldest !== undefined) this.#heads.delete(oldest)
+    }
+    return head
+  }
+
+  lookup(run_id: string): RunLookup {
+    const row = this.#get(
+      `SELECT caller, created_at, finished_at, cancel_requested, resumable,
+         ifnull((SELECT max(last) FROM events WHERE run = num), 0) AS last_event_id
+       FROM runs WHERE run_id = ?`,
+      run_id,
+    )
+    if (row === undefined) {
+      const tombstone = this.#get("SELECT caller FROM tombstones WHERE run_id = ?", run_id)
+      return tombstone === undefined
+        ? { found: "nothing" }
+        : { found: "expired", caller: tombstone["caller"] as string }
+    }
+    return {
+      found: "run",
+      run: {
+        run_id,
+        caller: row["caller"] as string,
+        created_at: row["created_at"] as number,
+        finished_at: row["finished_at"] as number | null,
+        last_event_id: row["last_event_id"] as number,
+        cancel_requested: row["cancel_requested"] === 1,
+        resumable: row["resumable"] === 1,
+      },
+    }
+  }
+
+  request(run_id: string): RunRequest {
+    const head = this.head(run_id)
+    const body =
+      head === undefined ? undefined : this.#get("SELECT body FROM requests WHERE run = ?", head.num)?.["body"]
+    if (head === undefined || body === undefined) throw new StoreFailure(`There is no run ${run_id}`)
+    const secrets = this.#get("SELECT key, body FROM secrets WHERE run = ?", head.num)
+    return {
+      ...(JSON.parse(head.key.open("request", body as Uint8Array)) as Omit<RunRequest, "secrets">),
+      secrets: secrets === undefined ? {} : this.#openSecrets(run_id, secrets["key"], secrets["body"]),
+    }
+  }
+
+  #openSecrets(run_id: string, wrapped: unknown, body: unknown): JsonObject {
+    const key = this.#vault.openKey(aboutSecrets(run_id), wrapped as Uint8Array)
+    return JSON.parse(key.open("secrets", body as Uint8Array)) as JsonObject
+  }
+
+  /** Events with an id over `after`. */
+  page(head: RunHead, after: number, limits: PageLimits, kept: boolean): LogEvent[] {
+    const found: LogEvent[] = []
+    let bytes = 0
+    const statement = this.#prepared(
+      `SELECT last, body${kept ? ", kept" : ""} FROM events WHERE run = ? AND last > ? ORDER BY last`,
+    )
+    return this.#guard(() => {
+      for (const row of statement.iterate(head.num, after)) {
+        const events = openEvents(head.key, row["last"] as number, row["body"], row["kept"])
+        for (const event of events) if (event.id > after && found.length < limits.events) found.push(event)
+        bytes += byteLength(row["body"]) + byteLength(row["kept"])
+        if (found.length >= limits.events || bytes >= limits.bytes) break
+      }
+      return found
+    })
+  }
+
+  last(num: number): number {
+    return this.#get("SELECT ifnull(max(last), 0) AS last FROM events WHERE run = ?", num)?.["last"] as number
+  }
+
+  /** Whether the run has ended, or is gone. */
+  isOver(num: number): boolean {
+    return this.#get("SELECT 1 FROM runs WHERE num = ? AND finished_at IS NULL", num) === undefined
+  }
+
+  isCancelRequested(run_id: string): boolean {
+    return this.#get("SELECT 1 FROM runs WHERE run_id = ? AND cancel_requested = 1", run_id) !== undefined
+  }
+
+  /** Unfinished runs that are to stop. */
+  cancelRequests(): string[] {
+    const rows = this.#guard(() =>
+      this.#prepared(
+        "SELECT run_id FROM runs INDEXED BY runs_cancelling WHERE cancel_requested = 1 AND finished_at IS NULL",
+      ).all(),
+    )
+    return rows.map(({ run_id }) => run_id as string)
+  }
+
+  /** Changes whenever another connection has committed something. */
+  version(): number {
+    return this.#get("PRAGMA data_version")?.["data_version"] as number
+  }
+
+  cached(entry: Uint8Array, now: number): JsonValue | undefined {
+    const body = this.#get("SELECT body FROM cache WHERE entry = ? AND expires_at > ?", entry, now)?.["body"]
+    return body === undefined
+      ? undefined
+      : (JSON.parse(this.#vault.open(aboutCache(entry), body as Uint8Array)) as JsonValue)
+  }
+
+  close(): void {
+    this.#database.close()
+  }
+
+  #get(sql: string, ...values: SQLInputValue[]): Record<string, unknown> | undefined {
+    return this.#guard(() => this.#prepared(sql).get(...values))
+  }
+
+  #guard<T>(query: () => T): T {
+    try {
+      return query()
+    } catch (error) {
+      throw failureOf(this.#path, error)
+    }
+  }
+
+  #prepared(sql: string): StatementSync {
+    let statement = this.#statements.get(sql)
+    if (statement === undefined) {
+      statement = this.#database.prepare(sql)
+      this.#statements.set(sql, statement)
+    }
+    return statement
+  }
+}
+
+// What sealed things are about: changing these makes what is stored unreadable.
+
+export function aboutRun(run_id: string): string {
+  return `run ${run_id}`
+}
+
+export function aboutSecrets(run_id: string): string {
+  return `secrets of run ${run_id}`
+}
+
+export function aboutCache(entry: Uint8Array): string {
+  return `cache ${Buffer.from(entry).toString("hex")}`
+}
+
+export interface SealedEvents {
+  /** The JSON that was sealed: what everyone may see of the events. */
+  readonly text: string
+  readonly body: Uint8Array
+  readonly kept: Uint8Array | null
+}
+
+/** One row for all events of an append; what only a continuation needs stands apart, so that followers need not read it. */
+export function sealEvents(key: DataKey, events: readonly LogEvent[], last: number): SealedEvents {
+  const keptOf = (event: LogEvent) => (event.kept === undefined ? [] : [[event.id, event.kept] as const])
+  const kept = events.flatMap(keptOf)
+  const shown = kept.length === 0 ? events : events.map(({ id, type, at, data }) => ({ id, type, at, data }))
+  const text = JSON.stringify(shown)
+  return {
+    text,
+    body: key.seal(`events to ${last}`, text),
+    kept: kept.length === 0 ? null : key.seal(`kept to ${last}`, JSON.stringify(kept)),
+  }
+}
+
+function openEvents(key: DataKey, last: number, body: unknown, kept: unknown): LogEvent[] {
+  const events = JSON.parse(key.open(`events to ${last}`, body as Uint8Array)) as LogEvent[]
+  if (!(kept instanceof Uint8Array)) return events
+  const more = new Map(JSON.parse(key.open(`kept to ${last}`, kept)) as [number, JsonValue][])
+  return events.map((event) => {
+    const value = more.get(event.id)
+    return value === undefined ? event : { ...event, kept: value }
+  })
+}
+
+function byteLength(blob: unknown): number {
+  return blob instanceof Uint8Array ? blob.length : 0
+}

@@ -1,0 +1,132 @@
+import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs"
+import { dirname } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { StoreFailure } from "../../run/ports.ts"
+import { applicationId, currentVersion, migrate, readNumber } from "./schema.ts"
+import { codeOf, failureOf, sqliteCode } from "./sqlite-error.ts"
+
+/** How long a writer waits for another process's transaction. */
+const writerWaitMs = 5_000
+/** Readers wait only in the moments when another process opens or closes the database. */
+const readerWaitMs = 1_000
+/** Up to this size the whole file is checked when it is opened, which takes some tens of milliseconds. */
+const checkedBytes = 32 * 1024 * 1024
+const keptLogBytes = 16 * 1024 * 1024
+
+/**
+ * Opens the database for writing, or makes it. Throws a `StoreFailure` whose message says what to do; a file that is
+ * refused is left as it was.
+ */
+export function openForWriting(path: string, mark: Uint8Array): DatabaseSync {
+  try {
+    makeFile(path)
+    inspect(path, mark)
+    return prepare(path, mark)
+  } catch (error) {
+    throw failureOf(path, error)
+  }
+}
+
+/** Opens a second connection to a database that `openForWriting` has opened. */
+export function openForReading(path: string): DatabaseSync {
+  try {
+    const database = new DatabaseSync(path, { timeout: readerWaitMs })
+    database.exec("PRAGMA query_only = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000")
+    return database
+  } catch (error) {
+    throw failureOf(path, error)
+  }
+}
+
+/** For us alone to read: what is in plain text in it (who called when) is nobody else's business either. */
+function makeFile(path: string): void {
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    // Only when it is not there: closing a file that SQLite has open in this process would drop its locks.
+    if (!existsSync(path)) closeSync(openSync(path, "wx", 0o600))
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "EEXIST" && existsSync(path)) return
+    throw new StoreFailure(`${path} cannot be made: ${error instanceof Error ? error.message : String(error)}`, error)
+  }
+}
+
+/** Refuses what is not ours to open, before anything is written. */
+function inspect(path: string, mark: Uint8Array): void {
+  const { size } = statSync(path)
+  if (size === 0) return
+  const database = new DatabaseSync(path, { readOnly: true, timeout: writerWaitMs })
+  try {
+    const tables = readNumber(database, "SELECT count(*) FROM sqlite_schema")
+    const owner = readNumber(database, "PRAGMA application_id")
+    const version = readNumber(database, "PRAGMA user_version")
+    if (tables === 0 && owner === 0 && version === 0) return
+    if (owner !== applicationId) {
+      throw new StoreFailure(
+        `${path} is a database of another program; move it away, or set WIRE_DATA_DIR to another directory`,
+      )
+    }
+    if (version > currentVersion) {
+      throw new StoreFailure(
+        `${path} was written by a newer version of this service (format ${version}, this one knows ${currentVersion}); ` +
+          `start that version, or set WIRE_DATA_DIR to another directory`,
+      )
+    }
+    checkMark(path, database, mark)
+    if (size <= checkedBytes) checkPages(path, database)
+  } finally {
+    database.close()
+  }
+}
+
+function checkPages(path: string, database: DatabaseSync): void {
+  const [problem] = Object.values(database.prepare("PRAGMA quick_check(1)").get() ?? {})
+  if (problem === "ok") return
+  throw new StoreFailure(
+    `${path} is damaged (${String(problem)}); restore it from a backup, or move it away to begin anew`,
+  )
+}
+
+function checkMark(path: string, database: DatabaseSync, mark: Uint8Array): void {
+  const stored = database.prepare("SELECT mark FROM store").get()?.["mark"]
+  if (stored instanceof Uint8Array && Buffer.compare(stored, mark) === 0) return
+  throw new StoreFailure(
+    `${path} was encrypted with another key; set WIRE_ENCRYPTION_KEY (or put back the key file) that it was made with, ` +
+      `or set WIRE_DATA_DIR to another directory`,
+  )
+}
+
+function prepare(path: string, mark: Uint8Array): DatabaseSync {
+  const database = new DatabaseSync(path, { timeout: writerWaitMs })
+  try {
+    useWriteAheadLog(path, database)
+    database.exec(`
+      PRAGMA synchronous = FULL;
+      PRAGMA secure_delete = ON;
+      PRAGMA temp_store = MEMORY;
+      PRAGMA cache_size = -16000;
+      PRAGMA journal_size_limit = ${keptLogBytes};
+    `)
+    migrate(database)
+    database.prepare("INSERT INTO store (id, mark) VALUES (1, ?) ON CONFLICT DO NOTHING").run(mark)
+    checkMark(path, database, mark)
+    return database
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
+
+/** The switch to WAL does not wait for locks, so that several processes that make the database at once must. */
+function useWriteAheadLog(path: string, database: DatabaseSync): void {
+  const deadline = performance.now() + writerWaitMs
+  for (;;) {
+    try {
+      const mode = database.prepare("PRAGMA journal_mode = WAL").get()?.["journal_mode"]
+      if (mode === "wal") return
+      throw new StoreFailure(`The file system of ${path} cannot hold SQLite's write-ahead log; use a local disk`)
+    } catch (error) {
+      if (codeOf(error) !== sqliteCode.busy || performance.now() > deadline) throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10)
+    }
+  }
+}

@@ -1,0 +1,97 @@
+import type { DatabaseSync } from "node:sqlite"
+
+/** "WIRE": tells our databases from those of other programs. */
+export const applicationId = 0x57495245
+
+/**
+ * Step n leads from version n to n + 1 (`PRAGMA user_version`). Steps that have been released are never edited.
+ *
+ * In plain text: run ids, callers' names, times, counts and sizes. Everything else is sealed or a keyed hash.
+ */
+export const migrations: readonly string[] = [
+  `
+  CREATE TABLE store (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    mark BLOB NOT NULL
+  ) STRICT;
+
+  -- AUTOINCREMENT: a number is never given twice, for events may outlive their run by a moment.
+  CREATE TABLE runs (
+    num INTEGER PRIMARY KEY AUTOINCREMENT,
+    run_id TEXT NOT NULL UNIQUE,
+    caller TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    finished_at INTEGER,
+    resumable INTEGER NOT NULL,
+    cancel_requested INTEGER NOT NULL DEFAULT 0,
+    fence INTEGER NOT NULL,
+    owner TEXT,
+    holder TEXT,
+    lease_until INTEGER NOT NULL,
+    idempotency BLOB UNIQUE,
+    fingerprint BLOB,
+    key BLOB NOT NULL
+  ) STRICT;
+  CREATE INDEX runs_unfinished ON runs (lease_until) WHERE finished_at IS NULL;
+  CREATE INDEX runs_finished ON runs (finished_at) WHERE finished_at IS NOT NULL;
+
+  CREATE TABLE requests (run INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
+  CREATE TABLE secrets (run INTEGER PRIMARY KEY, key BLOB NOT NULL, body BLOB NOT NULL) STRICT;
+
+  -- One row an append. Rows of all runs stand in the order in which they were written, so that a transaction fills pages
+  -- one after the other, however many runs write.
+  CREATE TABLE events (
+    id INTEGER PRIMARY KEY,
+    run INTEGER NOT NULL,
+    last INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    kept BLOB
+  ) STRICT;
+  CREATE UNIQUE INDEX events_of_run ON events (run, last);
+
+  CREATE TABLE tombstones (run_id TEXT PRIMARY KEY, caller TEXT NOT NULL, until INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE INDEX tombstones_by_age ON tombstones (until);
+
+  CREATE TABLE cache (
+    entry BLOB PRIMARY KEY,
+    slot BLOB NOT NULL,
+    expires_at INTEGER NOT NULL,
+    body BLOB NOT NULL
+  ) STRICT;
+  CREATE INDEX cache_of_slot ON cache (slot);
+  CREATE INDEX cache_by_age ON cache (expires_at);
+  `,
+  `
+  -- Runs that retention has deleted, but not yet all of their events.
+  CREATE TABLE leftovers (run INTEGER PRIMARY KEY) STRICT;
+  -- So that looking for cancel requests of other processes touches only runs that are to stop.
+  CREATE INDEX runs_cancelling ON runs (run_id) WHERE cancel_requested = 1 AND finished_at IS NULL;
+  `,
+]
+
+export const currentVersion = migrations.length
+
+/** Brings a database from whatever version it has to the current one, whole or not at all. */
+export function migrate(database: DatabaseSync, steps: readonly string[] = migrations): void {
+  database.exec("BEGIN IMMEDIATE")
+  try {
+    // Read inside of the transaction: another process may have migrated in the meantime.
+    const version = readNumber(database, "PRAGMA user_version")
+    for (const step of steps.slice(version)) database.exec(step)
+    if (version < steps.length) {
+      database.exec(`PRAGMA user_version = ${steps.length}; PRAGMA application_id = ${applicationId}`)
+    }
+    database.exec("COMMIT")
+  } catch (error) {
+    if (database.isTransaction) database.exec("ROLLBACK")
+    throw error
+  }
+}
+
+/** The one number that a query answers. */
+export function readNumber(database: DatabaseSync, query: string): number {
+  const row = database.prepare(query).get()
+  const value = Object.values(row ?? {})[0]
+  if (typeof value !== "number") throw new Error(`${query} gave no number`)
+  return value
+}

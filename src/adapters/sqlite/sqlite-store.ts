@@ -1,0 +1,378 @@
+import type { Bell } from "../../base/bell.ts"
+import type { JsonValue } from "../../base/json-value.ts"
+import { checkAppend, notNext } from "../../run/check-append.ts"
+import { isTerminal, type LogEvent } from "../../run/events.ts"
+import { followLog, type GrowingLog } from "../../run/follow-log.ts"
+import {
+  LeaseLost,
+  StoreFailure,
+  type Clock,
+  type CreateOutcome,
+  type Lease,
+  type NewRun,
+  type RunLookup,
+  type RunRequest,
+  type RunStore,
+} from "../../run/ports.ts"
+import type { Vault } from "../../run/vault-port.ts"
+import { CommitQueue } from "./commit-queue.ts"
+import { aboutCache, aboutRun, aboutSecrets, LogReader, sealEvents, type RunHead } from "./log-reader.ts"
+import { openForReading } from "./open-database.ts"
+import { Watch } from "./watches.ts"
+
+/** What a follower, or a reader, has in memory at a time (of each of them there may be thousands, or one). */
+const followedPage = { events: 200, bytes: 128 * 1024 }
+const readBytes = 8 * 1024 * 1024
+/** Every so many looks at what other processes do, we also look at the runs that we believe to be ours. */
+const thoroughLook = 10
+
+export interface SqliteStoreOptions {
+  /** The database's file; made, with its directory, if it is not there. */
+  readonly path: string
+  readonly vault: Vault
+  readonly clock: Clock
+  /** How often to look for what other processes appended and asked for. */
+  readonly poll_ms?: number
+  /** How long after its deletion something may still be found in the database's log file. */
+  readonly residue_ms?: number
+  /** How long `lookup` remembers a run that retention deleted. */
+  readonly tombstone_ms?: number
+}
+
+/** Opens the store, or makes it. Rejects with a `StoreFailure` that says what to do, and leaves what it refuses untouched. */
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<RunStore> {
+  const { path, vault, clock } = options
+  const queue = await CommitQueue.open({ path, mark: vault.mark, residue_ms: options.residue_ms ?? 5_000 })
+  const reader = new LogReader(openForReading(path), path, vault)
+  return new SqliteStore(queue, reader, vault, clock, {
+    poll_ms: options.poll_ms ?? 200,
+    tombstone_ms: options.tombstone_ms ?? 30 * 24 * 3_600_000,
+  })
+}
+
+/** Writes through a thread of its own, reads here. */
+class SqliteStore implements RunStore {
+  readonly #queue: CommitQueue
+  readonly #reader: LogReader
+  readonly #vault: Vault
+  readonly #clock: Clock
+  readonly #settings: { readonly poll_ms: number; readonly tombstone_ms: number }
+  /** Runs that this store has the lease of, as far as it knows. */
+  readonly #own = new Set<string>()
+  readonly #watches = new Map<string, Watch>()
+  readonly #cancelListeners = new Map<string, Set<() => void>>()
+  #poll: NodeJS.Timeout | null = null
+  #looks = 0
+  /** The database's version at the last look, and at the last thorough one. */
+  #seenVersion = -1
+  #thoroughVersion = -1
+  #closed = false
+  #shut: Promise<void> | null = null
+
+  constructor(
+    queue: CommitQueue,
+    reader: LogReader,
+    vault: Vault,
+    clock: Clock,
+    settings: { readonly poll_ms: number; readonly tombstone_ms: number },
+  ) {
+    this.#queue = queue
+    this.#reader = reader
+    this.#vault = vault
+    this.#clock = clock
+    this.#settings = settings
+  }
+
+  async create(run: NewRun, owner: string, lease_ms: number): Promise<CreateOutcome> {
+    this.#checkOpen()
+    const { run_id, caller, idempotency } = run
+    const { secrets, ...request } = run.request
+    const { key, wrapped } = this.#vault.newKey(aboutRun(run_id))
+    const result = await this.#queue.send({
+      kind: "create",
+      run_id,
+      caller,
+      created_at: run.created_at,
+      resumable: run.resumable,
+      owner,
+      lease_until: this.#clock.now() + lease_ms,
+      idempotency: idempotency && this.#vault.digest("idempotency", [caller, idempotency.key]),
+      fingerprint: idempotency && this.#vault.digest("fingerprint", [caller, idempotency.key, idempotency.fingerprint]),
+      key: wrapped,
+      request: key.seal("request", JSON.stringify(request)),
+      secrets: this.#sealSecrets(run_id, secrets),
+    })
+    if (result.outcome !== "created") return result
+    this.#reader.remember(run_id, { num: result.num, key })
+    this.#own.add(run_id)
+    return { outcome: "created", lease: { run_id, owner, fence: result.fence } }
+  }
+
+  /** Under a key of their own, which is deleted with them. */
+  #sealSecrets(run_id: string, secrets: RunRequest["secrets"]) {
+    if (Object.keys(secrets).length === 0) return null
+    const { key, wrapped } = this.#vault.newKey(aboutSecrets(run_id))
+    return { key: wrapped, body: key.seal("secrets", JSON.stringify(secrets)) }
+  }
+
+  async lookup(run_id: string): Promise<RunLookup> {
+    this.#checkOpen()
+    return this.#reader.lookup(run_id)
+  }
+
+  async request(run_id: string): Promise<RunRequest> {
+    this.#checkOpen()
+    return this.#reader.request(run_id)
+  }
+
+  async append(lease: Lease, events: readonly LogEvent[]): Promise<void> {
+    this.#checkOpen()
+    checkAppend(events)
+    const { run_id, fence } = lease
+    const head = this.#reader.head(run_id)
+    if (head === undefined) throw new LeaseLost(run_id)
+    const [first, last] = [events[0], events.at(-1)]
+    if (first === undefined || last === undefined) return
+    const { text, body, kept } = sealEvents(head.key, events, last.id)
+    const over = isTerminal(last.type)
+    const finished_at = over ? Date.parse(last.at) : null
+    const result = await this.#queue.send({
+      kind: "append",
+      run: head.num,
+      fence,
+      first: first.id,
+      last: last.id,
+      body,
+      kept,
+      finished_at,
+    })
+    if (over || result === "lease lost") this.#own.delete(run_id)
+    if (result === "lease lost") throw new LeaseLost(run_id)
+    if (result !== "stored") throw notNext(run_id, first.id, result.stored_last)
+    // Followers get what was stored, not what the caller has in hand and might change.
+    this.#watches.get(run_id)?.add(JSON.parse(text) as LogEvent[], text.length)
+  }
+
+  async read(run_id: string, after: number, limit: number, kept?: "kept"): Promise<LogEvent[]> {
+    this.#checkOpen()
+    const head = this.#reader.head(run_id)
+    if (head === undefined) return []
+    return this.#reader.page(head, after, { events: limit, bytes: readBytes }, kept !== undefined)
+  }
+
+  follow(run_id: string, after: number, signal: AbortSignal): AsyncIterable<LogEvent> {
+    return followLog(this.#growingLog(run_id), after, signal)
+  }
+
+  #growingLog(run_id: string): GrowingLog {
+    let head: RunHead | undefined
+    let watch: Watch | undefined
+    return {
+      watch: (bell) => {
+        head = !this.#closed ? this.#reader.head(run_id) : undefined
+        if (head === undefined) return () => {}
+        watch = this.#watch(run_id, head, bell)
+        return () => this.#unwatch(run_id, bell)
+      },
+      page: (after) => {
+        if (head === undefined || this.#closed) return { events: [], over: true }
+        const newest = watch?.after(after) ?? null
+        if (newest !== null) return { events: newest, over: false }
+        // In this order: a run that was over before the page was read has no events that the page lacks.
+        const over = this.#reader.isOver(head.num)
+        return { events: this.#reader.page(head, after, followedPage, false), over }
+      },
+    }
+  }
+
+  #watch(run_id: string, head: RunHead, bell: Bell): Watch {
+    let watch = this.#watches.get(run_id)
+    if (watch === undefined) {
+      watch = new Watch(this.#reader.last(head.num))
+      this.#watches.set(run_id, watch)
+    }
+    watch.bells.add(bell)
+    this.#pollLater()
+    return watch
+  }
+
+  #unwatch(run_id: string, bell: Bell): void {
+    const watch = this.#watches.get(run_id)
+    watch?.bells.delete(bell)
+    if (watch?.bells.size === 0) this.#watches.delete(run_id)
+  }
+
+  async claim(owner: string, limit: number, lease_ms: number): Promise<Lease[]> {
+    this.#checkOpen()
+    const now = this.#clock.now()
+    const claimed = await this.#queue.send({ kind: "claim", owner, limit, now, lease_until: now + lease_ms })
+    for (const { run_id } of claimed) this.#own.add(run_id)
+    return claimed.map(({ run_id, fence }) => ({ run_id, owner, fence }))
+  }
+
+  async renew(lease: Lease, lease_ms: number): Promise<boolean> {
+    this.#checkOpen()
+    const { run_id, fence } = lease
+    const held = await this.#queue.send({ kind: "renew", run_id, fence, lease_until: this.#clock.now() + lease_ms })
+    if (!held) this.#own.delete(run_id)
+    return held
+  }
+
+  async release(lease: Lease): Promise<void> {
+    this.#checkOpen()
+    this.#own.delete(lease.run_id)
+    await this.#queue.send({ kind: "release", run_id: lease.run_id, fence: lease.fence })
+  }
+
+  async requestCancel(run_id: string): Promise<boolean> {
+    this.#checkOpen()
+    const requested = await this.#queue.send({ kind: "cancel", run_id })
+    if (requested) this.#announceCancel(run_id)
+    return requested
+  }
+
+  onCancel(run_id: string, listener: () => void): () => void {
+    if (this.#closed) return () => {}
+    const listeners = this.#cancelListeners.get(run_id) ?? new Set()
+    const heard = () => {
+      if (!listeners.delete(heard)) return
+      if (listeners.size === 0) this.#cancelListeners.delete(run_id)
+      listener()
+    }
+    this.#cancelListeners.set(run_id, listeners.add(heard))
+    this.#pollLater()
+    if (this.#wasCancelled(run_id)) queueMicrotask(heard)
+    return () => {
+      listeners.delete(heard)
+      if (listeners.size === 0) this.#cancelListeners.delete(run_id)
+    }
+  }
+
+  #wasCancelled(run_id: string): boolean {
+    try {
+      return this.#reader.isCancelRequested(run_id)
+    } catch {
+      // The next look at what other processes ask for will find it.
+      this.#seenVersion = -1
+      return false
+    }
+  }
+
+  #announceCancel(run_id: string): void {
+    for (const heard of this.#cancelListeners.get(run_id) ?? []) queueMicrotask(heard)
+  }
+
+  async cacheGet(caller: string, cache_key: string, hash: string): Promise<JsonValue | undefined> {
+    this.#checkOpen()
+    return this.#reader.cached(this.#cacheEntry(caller, cache_key, hash), this.#clock.now())
+  }
+
+  async cachePut(caller: string, cache_key: string, hash: string, value: JsonValue, ttl_ms: number): Promise<void> {
+    this.#checkOpen()
+    const entry = this.#cacheEntry(caller, cache_key, hash)
+    await this.#queue.send({
+      kind: "cache put",
+      entry,
+      slot: this.#cacheSlot(caller, cache_key),
+      expires_at: this.#clock.now() + ttl_ms,
+      body: this.#vault.seal(aboutCache(entry), JSON.stringify(value)),
+    })
+  }
+
+  async cachePurge(caller: string, cache_key: string): Promise<number> {
+    this.#checkOpen()
+    const slot = this.#cacheSlot(caller, cache_key)
+    return this.#queue.send({ kind: "cache purge", slot, now: this.#clock.now() })
+  }
+
+  #cacheEntry(caller: string, cache_key: string, hash: string): Uint8Array {
+    return this.#vault.digest("cache entry", [caller, cache_key, hash])
+  }
+
+  #cacheSlot(caller: string, cache_key: string): Uint8Array {
+    return this.#vault.digest("cache slot", [caller, cache_key])
+  }
+
+  async sweep(ended_before: number): Promise<number> {
+    this.#checkOpen()
+    const now = this.#clock.now()
+    const slices = async (kind: "sweep runs" | "sweep leftovers" | "sweep ages") => {
+      let all = 0
+      for (;;) {
+        const tombstone_until = now + this.#settings.tombstone_ms
+        const deleted = await this.#queue.send({ kind, ended_before, now, tombstone_until })
+        if (deleted === 0) return all
+        all += deleted
+      }
+    }
+    const runs = await slices("sweep runs")
+    await slices("sweep leftovers")
+    await slices("sweep ages")
+    return runs
+  }
+
+  async probe(): Promise<void> {
+    this.#checkOpen()
+    this.#reader.version()
+    if (!this.#queue.storedLately) await this.#queue.send({ kind: "probe" })
+  }
+
+  close(): Promise<void> {
+    this.#closed = true
+    this.#shut ??= this.#close()
+    return this.#shut
+  }
+
+  async #close(): Promise<void> {
+    if (this.#poll !== null) clearTimeout(this.#poll)
+    this.#cancelListeners.clear()
+    // Followers look once more, and find the store closed.
+    for (const watch of this.#watches.values()) for (const bell of watch.bells) bell.ring()
+    await this.#queue.close()
+    this.#reader.close()
+  }
+
+  #checkOpen(): void {
+    if (this.#closed) throw new StoreFailure("The store is closed")
+  }
+
+  /** Other processes cannot ring our bells: while somebody waits here, look now and then at what they did. */
+  #pollLater(): void {
+    if (this.#poll !== null || this.#closed) return
+    if (this.#watches.size === 0 && this.#cancelListeners.size === 0) return
+    this.#poll = setTimeout(() => {
+      this.#poll = null
+      try {
+        this.#look()
+      } catch {
+        // The store cannot be read now. Whoever reads for themselves is told so; look again later.
+      }
+      this.#pollLater()
+    }, this.#settings.poll_ms)
+  }
+
+  #look(): void {
+    const version = this.#reader.version()
+    const thorough = ++this.#looks % thoroughLook === 0
+    if (version === (thorough ? this.#thoroughVersion : this.#seenVersion)) return
+    if (this.#cancelListeners.size > 0) {
+      for (const run_id of this.#reader.cancelRequests()) this.#announceCancel(run_id)
+    }
+    for (const [run_id, watch] of this.#watches) {
+      if (thorough || !this.#own.has(run_id)) this.#lookAt(run_id, watch)
+    }
+    this.#seenVersion = version
+    if (thorough) this.#thoroughVersion = version
+  }
+
+  #lookAt(run_id: string, watch: Watch): void {
+    const head = this.#reader.head(run_id)
+    if (head === undefined) return
+    const last = this.#reader.last(head.num)
+    if (last <= watch.seen) return
+    const events = this.#reader.page(head, watch.seen, followedPage, false)
+    watch.add(events, followedPage.bytes)
+    // Further behind than a page: followers read the rest for themselves.
+    if (watch.seen < last) watch.skip(last)
+  }
+}

@@ -1,0 +1,66 @@
+import { parentPort, workerData } from "node:worker_threads"
+import { StoreFailure } from "../../run/ports.ts"
+import { clearDeadHolders, holdDatabase } from "./holder.ts"
+import { openForWriting } from "./open-database.ts"
+import type { Operation, Outcome } from "./operations.ts"
+import { failureOf } from "./sqlite-error.ts"
+import { Writer } from "./writer.ts"
+
+// The entry point of the thread that owns the writing connection: `node:sqlite` blocks its thread while a commit goes to
+// the disk, and the service's own thread has better things to do meanwhile.
+
+export interface WriterThreadData {
+  readonly path: string
+  readonly mark: Uint8Array
+  /** How long after a deletion its residue may be found in the log. */
+  readonly residue_ms: number
+}
+
+export type ToWriterThread = { readonly batch: readonly Operation[] } | "close"
+
+export type FromWriterThread =
+  | "open"
+  | { readonly refused: string }
+  | { readonly outcomes: readonly Outcome[] }
+  | "closed"
+
+const port = parentPort
+if (port === null) throw new Error("This is a worker thread's entry point")
+const { path, mark, residue_ms } = workerData as WriterThreadData
+const send = (message: FromWriterThread) => port.postMessage(message)
+
+try {
+  const database = openForWriting(path, mark)
+  clearDeadHolders(path)
+  const holder = holdDatabase(path)
+  const writer = new Writer(database, path, holder.id)
+  let clearing: NodeJS.Timeout | null = null
+
+  const clearLater = () => {
+    if (!writer.hasResidue || clearing !== null) return
+    clearing = setTimeout(() => {
+      clearing = null
+      writer.removeResidue()
+      clearLater()
+    }, residue_ms)
+  }
+
+  port.on("message", (message: ToWriterThread) => {
+    if (message !== "close") {
+      send({ outcomes: writer.commit(message.batch) })
+      clearLater()
+      return
+    }
+    if (clearing !== null) clearTimeout(clearing)
+    writer.removeResidue()
+    database.close()
+    holder.release()
+    send("closed")
+    port.close()
+  })
+  send("open")
+} catch (error) {
+  // A sentence, not an error object: those lose their class on the way to the other thread.
+  const refusal = error instanceof StoreFailure ? error : failureOf(path, error)
+  send({ refused: refusal.message })
+}

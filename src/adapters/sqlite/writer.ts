@@ -1,0 +1,357 @@
+import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementResultingChanges, StatementSync } from "node:sqlite"
+import { isAlive } from "./holder.ts"
+import type {
+  AppendOperation,
+  AppendResult,
+  CachePurgeOperation,
+  CachePutOperation,
+  ClaimOperation,
+  CreateOperation,
+  CreateResult,
+  Operation,
+  Outcome,
+  ReleaseOperation,
+  RenewOperation,
+  ResultOf,
+  SweepOperation,
+} from "./operations.ts"
+import { codeOf, sentenceFor, sqliteCode } from "./sqlite-error.ts"
+
+/** Rows that one slice of a sweep deletes at most. */
+const sweptRuns = 100
+const sweptRows = 1_000
+
+/** Applies operations, many to a transaction. Lives in the writer thread; knows nothing of threads. */
+export class Writer {
+  readonly #database: DatabaseSync
+  readonly #path: string
+  readonly #holder: string
+  readonly #statements = new Map<string, StatementSync>()
+  /** Since the log was emptied last, a key or a cache entry was deleted that can still be found in it. */
+  #residue = false
+
+  constructor(database: DatabaseSync, path: string, holder: string) {
+    this.#database = database
+    this.#path = path
+    this.#holder = holder
+  }
+
+  /** In order, and durable when it returns. An operation that fails leaves nothing behind and does not harm the others. */
+  commit(operations: readonly Operation[]): Outcome[] {
+    try {
+      return this.#transaction(operations)
+    } catch (error) {
+      if (operations.length === 1 && codeOf(error) !== sqliteCode.full) return [this.#failure(error)]
+      switch (codeOf(error)) {
+        case sqliteCode.full:
+          // What the log holds may have its place in the file already; emptying it may make room.
+          this.#emptyLog()
+          break
+        case sqliteCode.constraint:
+        case sqliteCode.tooBig:
+          break
+        default:
+          return operations.map(() => this.#failure(error))
+      }
+    }
+    return operations.map((operation) => {
+      try {
+        const [outcome] = this.#transaction([operation])
+        return outcome ?? { failure: "There was no outcome" }
+      } catch (error) {
+        return this.#failure(error)
+      }
+    })
+  }
+
+  get hasResidue(): boolean {
+    return this.#residue
+  }
+
+  /** Deleted secrets are zeros in the database by now; this makes its log forget them too. False: try again later. */
+  removeResidue(): boolean {
+    if (this.#emptyLog()) this.#residue = false
+    return !this.#residue
+  }
+
+  #transaction(operations: readonly Operation[]): Outcome[] {
+    this.#run("BEGIN IMMEDIATE")
+    try {
+      const outcomes = operations.map((operation) => ({ value: this.#apply(operation) }))
+      this.#run("COMMIT")
+      return outcomes
+    } catch (error) {
+      // Some errors have rolled back already.
+      if (this.#database.isTransaction) this.#run("ROLLBACK")
+      throw error
+    }
+  }
+
+  #apply(operation: Operation): ResultOf<Operation> {
+    switch (operation.kind) {
+      case "create":
+        return this.#create(operation)
+      case "append":
+        return this.#append(operation)
+      case "claim":
+        return this.#claim(operation)
+      case "renew":
+        return this.#renew(operation)
+      case "release":
+        return this.#release(operation)
+      case "cancel":
+        return this.#cancel(operation.run_id)
+      case "cache put":
+        return this.#cachePut(operation)
+      case "cache purge":
+        return this.#cachePurge(operation)
+      case "sweep runs":
+        return this.#sweepRuns(operation)
+      case "sweep leftovers":
+        return this.#sweepLeftovers()
+      case "sweep ages":
+        return this.#sweepAges(operation)
+      case "probe":
+        this.#run("UPDATE store SET mark = mark")
+        return null
+    }
+  }
+
+  #create(operation: CreateOperation): CreateResult {
+    const { run_id, idempotency, fingerprint, secrets } = operation
+    if (idempotency !== null) {
+      const existing = this.#get("SELECT run_id, fingerprint FROM runs WHERE idempotency = ?", idempotency)
+      if (existing !== undefined) {
+        const same = Buffer.compare(existing["fingerprint"] as Uint8Array, fingerprint ?? new Uint8Array()) === 0
+        return { outcome: same ? "exists" : "conflict", run_id: existing["run_id"] as string }
+      }
+    }
+    const fence = 1
+    const { lastInsertRowid } = this.#run(
+      `INSERT INTO runs (run_id, caller, created_at, resumable, fence, owner, holder, lease_until, idempotency, fingerprint,
+         key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      run_id,
+      operation.caller,
+      operation.created_at,
+      operation.resumable ? 1 : 0,
+      fence,
+      operation.owner,
+      this.#holder,
+      operation.lease_until,
+      idempotency,
+      fingerprint,
+      operation.key,
+    )
+    const num = Number(lastInsertRowid)
+    this.#run("INSERT INTO requests (run, body) VALUES (?, ?)", num, operation.request)
+    if (secrets !== null) {
+      this.#run("INSERT INTO secrets (run, key, body) VALUES (?, ?, ?)", num, secrets.key, secrets.body)
+    }
+    return { outcome: "created", num, fence }
+  }
+
+  #append({ run, fence, first, last, body, kept, finished_at }: AppendOperation): AppendResult {
+    const { changes } = this.#run(
+      `INSERT INTO events (run, last, body, kept) SELECT ?1, ?2, ?3, ?4
+       WHERE EXISTS (SELECT 1 FROM runs WHERE num = ?1 AND fence = ?5 AND finished_at IS NULL)
+         AND ifnull((SELECT max(last) FROM events WHERE run = ?1), 0) = ?6`,
+      run,
+      last,
+      body,
+      kept,
+      fence,
+      first - 1,
+    )
+    if (changes === 0) return this.#whyNotAppended(run, fence)
+    if (finished_at !== null) {
+      this.#run(
+        "UPDATE runs SET finished_at = ?, fence = fence + 1, owner = NULL, holder = NULL, lease_until = 0 WHERE num = ?",
+        finished_at,
+        run,
+      )
+      if (this.#run("DELETE FROM secrets WHERE run = ?", run).changes > 0) this.#residue = true
+    }
+    return "stored"
+  }
+
+  #whyNotAppended(run: number, fence: number): AppendResult {
+    const held = this.#get("SELECT 1 FROM runs WHERE num = ? AND fence = ? AND finished_at IS NULL", run, fence)
+    if (held === undefined) return "lease lost"
+    const row = this.#get("SELECT ifnull(max(last), 0) AS last FROM events WHERE run = ?", run)
+    return { stored_last: row?.["last"] as number }
+  }
+
+  #claim({ owner, limit, now, lease_until }: ClaimOperation): ResultOf<ClaimOperation> {
+    if (limit <= 0) return []
+    this.#freeLeasesOfTheDead(now)
+    const rows = this.#all(
+      `SELECT num, run_id, fence FROM runs INDEXED BY runs_unfinished WHERE finished_at IS NULL AND lease_until <= ?
+       ORDER BY num LIMIT ?`,
+      now,
+      limit,
+    )
+    return rows.map((row) => {
+      const fence = (row["fence"] as number) + 1
+      this.#run(
+        "UPDATE runs SET fence = ?, owner = ?, holder = ?, lease_until = ? WHERE num = ?",
+        fence,
+        owner,
+        this.#holder,
+        lease_until,
+        row["num"] as number,
+      )
+      return { run_id: row["run_id"] as string, fence }
+    })
+  }
+
+  #freeLeasesOfTheDead(now: number): void {
+    const holders = this.#all(
+      "SELECT DISTINCT holder FROM runs WHERE finished_at IS NULL AND lease_until > ? AND holder <> ?",
+      now,
+      this.#holder,
+    )
+    for (const { holder } of holders) {
+      if (isAlive(this.#path, holder as string)) continue
+      this.#run("UPDATE runs SET lease_until = 0 WHERE finished_at IS NULL AND holder = ?", holder as string)
+    }
+  }
+
+  #renew({ run_id, fence, lease_until }: RenewOperation): boolean {
+    const { changes } = this.#run(
+      "UPDATE runs SET lease_until = ? WHERE run_id = ? AND fence = ? AND finished_at IS NULL",
+      lease_until,
+      run_id,
+      fence,
+    )
+    return changes > 0
+  }
+
+  #release({ run_id, fence }: ReleaseOperation): null {
+    this.#run(
+      `UPDATE runs SET fence = fence + 1, owner = NULL, holder = NULL, lease_until = 0
+       WHERE run_id = ? AND fence = ? AND finished_at IS NULL`,
+      run_id,
+      fence,
+    )
+    return null
+  }
+
+  #cancel(run_id: string): boolean {
+    const { changes } = this.#run(
+      "UPDATE runs SET cancel_requested = 1 WHERE run_id = ? AND finished_at IS NULL",
+      run_id,
+    )
+    return changes > 0
+  }
+
+  #cachePut({ entry, slot, expires_at, body }: CachePutOperation): null {
+    this.#run(
+      "INSERT OR REPLACE INTO cache (entry, slot, expires_at, body) VALUES (?, ?, ?, ?)",
+      entry,
+      slot,
+      expires_at,
+      body,
+    )
+    return null
+  }
+
+  #cachePurge({ slot, now }: CachePurgeOperation): number {
+    const live = this.#get("SELECT count(*) AS live FROM cache WHERE slot = ? AND expires_at > ?", slot, now)
+    if (this.#run("DELETE FROM cache WHERE slot = ?", slot).changes > 0) this.#residue = true
+    return live?.["live"] as number
+  }
+
+  /** With its key gone, nothing of a run can be read any more; its events follow in slices of their own. */
+  #sweepRuns({ ended_before, tombstone_until }: SweepOperation): number {
+    const rows = this.#all(
+      "SELECT num, run_id, caller FROM runs WHERE finished_at < ? ORDER BY finished_at LIMIT ?",
+      ended_before,
+      sweptRuns,
+    )
+    for (const { num, run_id, caller } of rows) {
+      this.#run("DELETE FROM runs WHERE num = ?", num as number)
+      this.#run("INSERT INTO leftovers (run) VALUES (?)", num as number)
+      this.#run(
+        "INSERT OR REPLACE INTO tombstones (run_id, caller, until) VALUES (?, ?, ?)",
+        run_id as string,
+        caller as string,
+        tombstone_until,
+      )
+    }
+    if (rows.length > 0) this.#residue = true
+    return rows.length
+  }
+
+  #sweepLeftovers(): number {
+    // What was sealed by a key that is gone need not be overwritten with zeros as well.
+    this.#database.exec("PRAGMA secure_delete = OFF")
+    try {
+      let deleted = 0
+      while (deleted < sweptRows) {
+        const run = this.#get("SELECT run FROM leftovers LIMIT 1")?.["run"] as number | undefined
+        if (run === undefined) break
+        deleted += Number(
+          this.#run(
+            "DELETE FROM events WHERE id IN (SELECT id FROM events WHERE run = ? LIMIT ?)",
+            run,
+            sweptRows - deleted,
+          ).changes,
+        )
+        if (this.#get("SELECT 1 FROM events WHERE run = ? LIMIT 1", run) !== undefined) continue
+        this.#run("DELETE FROM requests WHERE run = ?", run)
+        this.#run("DELETE FROM leftovers WHERE run = ?", run)
+        deleted++
+      }
+      return deleted
+    } finally {
+      this.#database.exec("PRAGMA secure_delete = ON")
+    }
+  }
+
+  #sweepAges({ now }: SweepOperation): number {
+    const dead = this.#run(
+      "DELETE FROM cache WHERE entry IN (SELECT entry FROM cache WHERE expires_at <= ? LIMIT ?)",
+      now,
+      sweptRows,
+    )
+    const forgotten = this.#run(
+      "DELETE FROM tombstones WHERE run_id IN (SELECT run_id FROM tombstones WHERE until <= ? LIMIT ?)",
+      now,
+      sweptRows,
+    )
+    return Number(dead.changes) + Number(forgotten.changes)
+  }
+
+  #emptyLog(): boolean {
+    try {
+      return this.#database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get()?.["busy"] === 0
+    } catch {
+      return false
+    }
+  }
+
+  #failure(error: unknown): Outcome {
+    return { failure: sentenceFor(this.#path, error) }
+  }
+
+  #run(sql: string, ...values: SQLInputValue[]): StatementResultingChanges {
+    return this.#prepared(sql).run(...values)
+  }
+
+  #get(sql: string, ...values: SQLInputValue[]): Record<string, SQLOutputValue> | undefined {
+    return this.#prepared(sql).get(...values)
+  }
+
+  #all(sql: string, ...values: SQLInputValue[]): Record<string, SQLOutputValue>[] {
+    return this.#prepared(sql).all(...values)
+  }
+
+  #prepared(sql: string): StatementSync {
+    let statement = this.#statements.get(sql)
+    if (statement === undefined) {
+      statement = this.#database.prepare(sql)
+      this.#statements.set(sql, statement)
+    }
+    return statement
+  }
+}
