@@ -1,6 +1,7 @@
 import { Worker } from "node:worker_threads"
 import { StoreFailure } from "../../run/ports.ts"
 import type { Operation, Outcome, ResultOf } from "./operations.ts"
+import { packBatch, unpackOutcomes } from "./packed-batch.ts"
 import type { FromWriterThread, ToWriterThread, WriterThreadData } from "./writer-thread.ts"
 
 /** More than this goes into the next transaction, so that no commit takes long. */
@@ -93,7 +94,8 @@ export class CommitQueue {
       this.#waiting.length <= batchOperations ? this.#waiting.splice(0) : this.#waiting.splice(0, batchOperations)
     this.#sent = batch
     this.#worker.ref()
-    this.#worker.postMessage({ batch: batch.map(({ operation }) => operation) } satisfies ToWriterThread)
+    const packed = packBatch(batch.map(({ operation }) => operation))
+    this.#worker.postMessage(packed satisfies ToWriterThread, [packed.bytes.buffer])
   }
 
   #receive(message: FromWriterThread): void {
@@ -102,8 +104,9 @@ export class CommitQueue {
     const batch = this.#sent ?? []
     this.#sent = null
     if (this.#closing === null) this.#worker.unref()
-    for (const [index, waiting] of batch.entries()) settle(waiting, message.outcomes[index])
-    this.#storedAt = message.outcomes.some((outcome) => "failure" in outcome) ? -Infinity : performance.now()
+    const outcomes = unpackOutcomes(batch.length, message.outcomes)
+    for (const [index, waiting] of batch.entries()) settle(waiting, outcomes[index])
+    this.#storedAt = outcomes.some((outcome) => "failure" in outcome) ? -Infinity : performance.now()
     if (this.#waiting.length > 0 || this.#closing !== null) this.#schedule()
   }
 

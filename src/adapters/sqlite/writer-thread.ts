@@ -2,7 +2,7 @@ import { parentPort, workerData } from "node:worker_threads"
 import { StoreFailure } from "../../run/ports.ts"
 import { clearDeadHolders, holdDatabase } from "./holder.ts"
 import { openForWriting } from "./open-database.ts"
-import type { Operation, Outcome } from "./operations.ts"
+import { packOutcomes, unpackBatch, type PackedBatch, type PackedOutcomes } from "./packed-batch.ts"
 import { failureOf } from "./sqlite-error.ts"
 import { Writer } from "./writer.ts"
 
@@ -16,13 +16,9 @@ export interface WriterThreadData {
   readonly residue_ms: number
 }
 
-export type ToWriterThread = { readonly batch: readonly Operation[] } | "close"
+export type ToWriterThread = PackedBatch | "close"
 
-export type FromWriterThread =
-  | "open"
-  | { readonly refused: string }
-  | { readonly outcomes: readonly Outcome[] }
-  | "closed"
+export type FromWriterThread = "open" | { readonly refused: string } | { readonly outcomes: PackedOutcomes } | "closed"
 
 const port = parentPort
 if (port === null) throw new Error("This is a worker thread's entry point")
@@ -47,7 +43,7 @@ try {
 
   port.on("message", (message: ToWriterThread) => {
     if (message !== "close") {
-      send({ outcomes: writer.commit(message.batch) })
+      send({ outcomes: packOutcomes(writer.commit(unpackBatch(message))) })
       clearLater()
       return
     }

@@ -20,6 +20,7 @@ import { codeOf, sentenceFor, sqliteCode } from "./sqlite-error.ts"
 /** Rows that one slice of a sweep deletes at most. */
 const sweptRuns = 100
 const sweptRows = 1_000
+const rememberedRuns = 20_000
 
 /** Applies operations, many to a transaction. Lives in the writer thread; knows nothing of threads. */
 export class Writer {
@@ -27,6 +28,8 @@ export class Writer {
   readonly #path: string
   readonly #holder: string
   readonly #statements = new Map<string, StatementSync>()
+  /** The last event of runs that this store writes to; true as long as the fence is, for nobody else writes meanwhile. */
+  readonly #lastEvents = new Map<number, { readonly fence: number; readonly last: number }>()
   /** Since the log was emptied last, a key or a cache entry was deleted that can still be found in it. */
   #residue = false
 
@@ -81,6 +84,7 @@ export class Writer {
       this.#run("COMMIT")
       return outcomes
     } catch (error) {
+      this.#lastEvents.clear()
       // Some errors have rolled back already.
       if (this.#database.isTransaction) this.#run("ROLLBACK")
       throw error
@@ -151,34 +155,42 @@ export class Writer {
   }
 
   #append({ run, fence, first, last, body, kept, finished_at }: AppendOperation): AppendResult {
+    const stored_last = this.#lastEvent(run, fence)
+    // Fence and insert in one statement: asking first would cost as much again.
     const { changes } = this.#run(
       `INSERT INTO events (run, last, body, kept) SELECT ?1, ?2, ?3, ?4
-       WHERE EXISTS (SELECT 1 FROM runs WHERE num = ?1 AND fence = ?5 AND finished_at IS NULL)
-         AND ifnull((SELECT max(last) FROM events WHERE run = ?1), 0) = ?6`,
+       WHERE ?5 AND EXISTS (SELECT 1 FROM runs WHERE num = ?1 AND fence = ?6 AND finished_at IS NULL)`,
       run,
       last,
       body,
       kept,
+      first === stored_last + 1 ? 1 : 0,
       fence,
-      first - 1,
     )
-    if (changes === 0) return this.#whyNotAppended(run, fence)
-    if (finished_at !== null) {
-      this.#run(
-        "UPDATE runs SET finished_at = ?, fence = fence + 1, owner = NULL, holder = NULL, lease_until = 0 WHERE num = ?",
-        finished_at,
-        run,
-      )
-      if (this.#run("DELETE FROM secrets WHERE run = ?", run).changes > 0) this.#residue = true
+    if (changes === 0) {
+      const held = this.#get("SELECT 1 FROM runs WHERE num = ? AND fence = ? AND finished_at IS NULL", run, fence)
+      return held === undefined ? "lease lost" : { stored_last }
     }
+    this.#lastEvents.set(run, { fence, last })
+    if (finished_at !== null) this.#finish(run, finished_at)
     return "stored"
   }
 
-  #whyNotAppended(run: number, fence: number): AppendResult {
-    const held = this.#get("SELECT 1 FROM runs WHERE num = ? AND fence = ? AND finished_at IS NULL", run, fence)
-    if (held === undefined) return "lease lost"
-    const row = this.#get("SELECT ifnull(max(last), 0) AS last FROM events WHERE run = ?", run)
-    return { stored_last: row?.["last"] as number }
+  #lastEvent(run: number, fence: number): number {
+    const known = this.#lastEvents.get(run)
+    if (known?.fence === fence) return known.last
+    if (this.#lastEvents.size > rememberedRuns) this.#lastEvents.clear()
+    return this.#get("SELECT ifnull(max(last), 0) AS last FROM events WHERE run = ?", run)?.["last"] as number
+  }
+
+  #finish(run: number, finished_at: number): void {
+    this.#run(
+      "UPDATE runs SET finished_at = ?, fence = fence + 1, owner = NULL, holder = NULL, lease_until = 0 WHERE num = ?",
+      finished_at,
+      run,
+    )
+    if (this.#run("DELETE FROM secrets WHERE run = ?", run).changes > 0) this.#residue = true
+    this.#lastEvents.delete(run)
   }
 
   #claim({ owner, limit, now, lease_until }: ClaimOperation): ResultOf<ClaimOperation> {
