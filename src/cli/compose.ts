@@ -1,4 +1,37 @@
+import about from "../../package.json" with { type: "json" }
+import { randomUUID } from "node:crypto"
+import { isIP } from "node:net"
+import { join, resolve } from "node:path"
+import { createEgress } from "../adapters/egress/egress.ts"
+import type { EgressPolicy } from "../adapters/egress/policy.ts"
+import { parseEgressPolicy } from "../adapters/egress/policy.ts"
+import { MemoryStore } from "../adapters/memory/memory-store.ts"
+import { createResponsesClient } from "../adapters/responses/responses-client.ts"
+import { openSqliteStore } from "../adapters/sqlite/sqlite-store.ts"
+import { systemChance } from "../adapters/system/system-chance.ts"
+import { systemClock } from "../adapters/system/system-clock.ts"
+import { createMetrics } from "../adapters/telemetry/metrics.ts"
+import { observeStore } from "../adapters/telemetry/observe-store.ts"
+import { startTraces } from "../adapters/telemetry/traces.ts"
+import { loadMasterKey } from "../adapters/vault/master-key.ts"
+import { createVault } from "../adapters/vault/vault.ts"
+import { compile } from "../compile.ts"
+import type { DemoServer } from "../demo/demo-server.ts"
+import { startDemoServer } from "../demo/demo-server.ts"
+import { createDemoModel } from "../demo/handle-demo.ts"
+import type { WireError } from "../run/events.ts"
+import type { Plan } from "../plan/plan-shape.ts"
+import { PlanCache } from "../run/plan-cache.ts"
+import { failure } from "../run/failure.ts"
+import type { RunStore, ToolHost } from "../run/ports.ts"
+import { StoreFailure } from "../run/ports.ts"
+import type { RunPorts } from "../run/running.ts"
+import { usualLimits } from "../run/running.ts"
+import { Runs } from "../run/runs.ts"
 import { createServer } from "../server/create-server.ts"
+import { sourceError } from "../server/source-error.ts"
+import { createLog } from "./log.ts"
+import { playgroundFiles } from "./playground-files.ts"
 import type { Settings } from "./settings.ts"
 
 /** The service as a whole, with a life: it listens, and it stops. */
@@ -9,15 +42,135 @@ export interface Service {
   stop(grace_ms: number): Promise<void>
 }
 
-/** Joins ports to adapters as the settings say: the only file that knows both. */
+const leaseMs = 10_000
+const sweepMs = 60_000
+
+/** Joins ports to adapters as the settings say: the only file that knows both. Throws a `StoreFailure` with a sentence. */
 export async function compose(settings: Settings): Promise<Service> {
-  const { app, drain } = createServer({ maxBody: settings.maxBody })
+  const log = createLog(settings.logLevel)
+  const traces = await startTraces(process.env, about.version)
+  const metrics = createMetrics({
+    active: () => runs.active,
+    queued: () => runs.queued,
+    streams: () => streams.size,
+  })
+  const observers = traces === null ? [metrics.observer] : [metrics.observer, traces.observer]
+  const store = observeStore(await openStore(settings), observers)
+  const demo = settings.demo ? await startDemoServer() : null
+  const ports = joinPorts(settings, store, demo, (error) => log.error({ err: error }, "unexpected error"))
+  const plans = new PlanCache(compileForRun)
+  const planOf = (source: string): CompiledForRun => plans.get(source)
+  const runs = new Runs(ports, planOf, {
+    owner: randomUUID(),
+    lease_ms: leaseMs,
+    max_runs: settings.maxRuns,
+    max_queued: settings.maxQueued,
+    limits: { ...usualLimits, max_iterations: settings.maxIterations, cache_ttl_ms: settings.cacheTtl },
+  })
+  const { app, drain, streams } = createServer({
+    version: about.version,
+    maxBody: settings.maxBody,
+    keys: settings.apiKeys ?? [],
+    browsers: { allowedHosts: settings.allowedHosts, allowedOrigins: settings.allowedOrigins },
+    rateLimit: settings.rateLimit,
+    demo: settings.demo ? createDemoModel() : null,
+    playground: settings.playground ? playgroundFiles() : null,
+    runs,
+    store,
+    planOf,
+    log,
+    metrics: () => metrics.text(),
+  })
   await app.ready()
+  const sweeper = setInterval(() => {
+    store
+      .sweep(systemClock.now() - settings.retention)
+      .catch((error: unknown) => log.error({ err: error }, "sweep failed"))
+  }, sweepMs).unref()
   return {
-    listen: () => app.listen({ host: settings.host, port: settings.port, backlog: 4096 }),
-    async stop() {
+    async listen() {
+      const address = await app.listen({ host: settings.host, port: settings.port, backlog: 4096 })
+      await runs.recover()
+      return address
+    },
+    async stop(grace_ms) {
+      clearInterval(sweeper)
       drain()
+      await runs.drain(grace_ms)
+      streams.close()
       await app.close()
+      await store.close()
+      await ports.close()
+      await traces?.close()
+      await demo?.close()
     },
   }
+}
+
+type CompiledForRun = { readonly plan: Plan } | { readonly error: WireError }
+
+export function compileForRun(source: string): CompiledForRun {
+  const { plan, diagnostics } = compile(source)
+  return plan === undefined ? { error: sourceError(source, diagnostics) } : { plan }
+}
+
+export async function openStore(settings: Settings): Promise<RunStore> {
+  const { store, dataDir, encryptionKey } = settings
+  if (store === "memory") return new MemoryStore(systemClock)
+  if (store !== "sqlite") throw new StoreFailure(`WIRE_STORE is "${store}": it is sqlite or memory`)
+  const folder = resolve(dataDir)
+  const path = join(folder, "wireworks.db")
+  const masterKey = loadMasterKey({ configured: encryptionKey, file: join(folder, "wireworks.key"), database: path })
+  return openSqliteStore({ path, vault: createVault(masterKey), clock: systemClock })
+}
+
+/** The ports of runs; `close` ends the connections behind them. */
+export function joinPorts(
+  settings: Settings,
+  store: RunStore,
+  demo: DemoServer | null,
+  bug: (error: unknown) => void,
+): RunPorts & { close(): Promise<void> } {
+  const egress = createEgress({ policy: egressPolicy(settings), user_agent: `wireworks/${about.version}` })
+  // The demo model is reached whatever the policy says, and by nobody else: its endpoint is a word, not an address.
+  const demoEgress = createEgress({ policy: { kind: "private" } })
+  const model = createResponsesClient({
+    egress,
+    clock: systemClock,
+    chance: systemChance,
+    demo: demo === null ? null : { endpoint: demo.endpoint, egress: demoEgress },
+  })
+  return {
+    store,
+    model,
+    tools: noTools,
+    clock: systemClock,
+    chance: systemChance,
+    bug,
+    async close() {
+      await egress.close()
+      await demoEgress.close()
+    },
+  }
+}
+
+/** Where strangers may reach the service, what they write must not reach into the operator's network. */
+export function egressPolicy(settings: Settings): EgressPolicy {
+  if (settings.egress !== undefined) {
+    const outcome = parseEgressPolicy(settings.egress)
+    if (!outcome.ok) throw new StoreFailure(outcome.message)
+    return outcome.policy
+  }
+  const trusted = isLoopback(settings.host) || (settings.apiKeys ?? []).length > 0
+  return { kind: trusted ? "private" : "public" }
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."))
+}
+
+const noTools: ToolHost = {
+  open: async ({ servers: [first] }) => {
+    throw failure("tool_error", `mcp.${first?.name ?? ""}`, "This release does not call MCP servers yet")
+  },
 }

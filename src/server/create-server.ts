@@ -1,35 +1,213 @@
-import type { FastifyInstance } from "fastify"
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify"
 import { fastify } from "fastify"
+import type { DemoModel } from "../demo/handle-demo.ts"
+import { answerDemo } from "../demo/handle-demo.ts"
+import type { RunStore } from "../run/ports.ts"
+import type { Runs } from "../run/runs.ts"
+import { answerError, describeProblems } from "./answer-error.ts"
+import type { BrowserRules } from "./browser-rules.ts"
+import { checkBrowser, corsHeaders, isAllowed, preflightHeaders } from "./browser-rules.ts"
+import type { CallerKey } from "./callers.ts"
+import { Callers } from "./callers.ts"
+import { EventStreams } from "./event-stream.ts"
+import { refuse } from "./http-error.ts"
+import { openApi } from "./openapi.ts"
+import type { Parts, ServerLog } from "./parts.ts"
+import { setCaller } from "./parts.ts"
+import type { Page } from "./page.ts"
+import { RateLimit } from "./rate-limit.ts"
+import { readBodies } from "./read-body.ts"
+import { cacheRoutes } from "./routes/cache.ts"
+import { executeRoute } from "./routes/execute.ts"
+import { runRoutes } from "./routes/runs.ts"
+import { sourceRoutes } from "./routes/source.ts"
 
 export interface ServerOptions {
+  readonly version: string
   readonly maxBody: number
+  readonly keys: readonly CallerKey[]
+  readonly browsers: BrowserRules
+  /** Requests per second and caller; 0 is no limit. */
+  readonly rateLimit: number
+  /** Null: switched off. */
+  readonly demo: DemoModel | null
+  /** The playground's file under a path, `""` being the page itself; null when it is switched off. */
+  readonly playground: ((path: string) => Page | undefined) | null
+  readonly runs: Runs
+  readonly store: RunStore
+  readonly planOf: Parts["planOf"]
+  readonly log: ServerLog
+  /** Prometheus text. */
+  readonly metrics: () => Promise<{ readonly type: string; readonly text: string }>
 }
 
 export interface Server {
   readonly app: FastifyInstance
+  /** Open event streams. */
+  readonly streams: EventStreams
   /** Readiness goes off; requests are still answered. */
   readonly drain: () => void
 }
 
 /** The HTTP service, not yet listening. */
 export function createServer(options: ServerOptions): Server {
-  const app = fastify({ bodyLimit: options.maxBody, forceCloseConnections: true })
+  const app = fastify({
+    bodyLimit: options.maxBody,
+    forceCloseConnections: true,
+    requestTimeout: 60_000,
+    keepAliveTimeout: 75_000,
+    exposeHeadRoutes: true,
+    routerOptions: { maxParamLength: 200 },
+    ajv: {
+      customOptions: {
+        allErrors: true,
+        coerceTypes: false,
+        removeAdditional: false,
+        useDefaults: false,
+        verbose: true,
+      },
+    },
+    schemaErrorFormatter: (errors, place) => describeProblems(errors, place === "querystring" ? "query" : place),
+  })
+  const streams = new EventStreams()
+  const parts: Parts = { ...options, streams }
   let draining = false
 
-  app.get("/healthz", () => ({ status: "ok" }))
-  app.get("/readyz", (_request, reply) => {
-    if (draining) void reply.code(503).header("retry-after", "5")
-    return { status: draining ? "draining" : "ready" }
-  })
-  app.setNotFoundHandler((request, reply) =>
-    reply.code(404).send({
-      error: { kind: "not_found", message: `There is no route ${request.method} ${request.url}`, issues: [] },
-    }),
+  app.setSerializerCompiler(() => (value) => JSON.stringify(value))
+  readBodies(app)
+  app.setErrorHandler((error, request, reply) =>
+    answerError(error, reply, (bug) =>
+      options.log.error({ err: bug, route: request.routeOptions.url }, "unexpected error"),
+    ),
   )
+  guard(app, options)
+  operations(app, options, () => draining)
+  executeRoute(app, parts)
+  runRoutes(app, parts)
+  sourceRoutes(app)
+  cacheRoutes(app, parts)
+  if (options.demo !== null) demoRoute(app, options.demo)
+  if (options.playground !== null) playgroundRoutes(app, options.playground)
+  elsewhere(app)
   return {
     app,
+    streams,
     drain() {
       draining = true
     },
   }
+}
+
+const open = new Set(["/healthz", "/readyz"])
+
+function isPlayground(path: string): boolean {
+  return path === "/" || path === "/playground" || path.startsWith("/playground/")
+}
+
+function pathOf(request: FastifyRequest): string {
+  const end = request.url.indexOf("?")
+  return end < 0 ? request.url : request.url.slice(0, end)
+}
+
+/** Who may call, from where and how often: before any body is read. */
+function guard(app: FastifyInstance, options: ServerOptions): void {
+  const callers = new Callers(options.keys)
+  const limit = new RateLimit(options.rateLimit)
+  const { browsers } = options
+  app.addHook("onRequest", (request, reply, done) => {
+    try {
+      const path = pathOf(request)
+      const page = isPlayground(path)
+      void reply.header("x-content-type-options", "nosniff")
+      if (browsers.allowedOrigins.length > 0) void reply.headers(corsHeaders(request.headers.origin, browsers))
+      if (!callers.required) {
+        const navigation = page && request.method === "GET" && request.headers["sec-fetch-mode"] === "navigate"
+        checkBrowser(request.headers, browsers, navigation)
+      }
+      if (request.method === "OPTIONS" && isPreflight(request, browsers)) {
+        void reply.code(204).headers(preflightHeaders).send()
+        return
+      }
+      if (open.has(path) || page) {
+        setCaller(request, "")
+        done()
+        return
+      }
+      const caller = callers.name(request.headers.authorization)
+      setCaller(request, caller)
+      limit.take(callers.required ? caller : request.ip, performance.now())
+      done()
+    } catch (error) {
+      done(error as Error)
+    }
+  })
+}
+
+function isPreflight(request: FastifyRequest, rules: BrowserRules): boolean {
+  const { origin } = request.headers
+  return (
+    origin !== undefined && request.headers["access-control-request-method"] !== undefined && isAllowed(origin, rules)
+  )
+}
+
+function operations(app: FastifyInstance, options: ServerOptions, isDraining: () => boolean): void {
+  app.get("/healthz", () => ({ status: "ok" }))
+  app.get("/readyz", async (_request, reply) => {
+    const status = isDraining() ? "draining" : await storeStatus(options.store)
+    if (status !== "ready") void reply.code(503).header("retry-after", "5")
+    return { status }
+  })
+  app.get("/metrics", async (_request, reply) => {
+    const { type, text } = await options.metrics()
+    return reply.type(type).send(text)
+  })
+  const document = JSON.stringify(openApi(options.version, options.keys.length > 0))
+  app.get("/openapi.json", (_request, reply) => reply.type("application/json; charset=utf-8").send(document))
+}
+
+async function storeStatus(store: RunStore): Promise<"ready" | "store unreachable"> {
+  try {
+    await store.probe()
+    return "ready"
+  } catch {
+    return "store unreachable"
+  }
+}
+
+function demoRoute(app: FastifyInstance, demo: DemoModel): void {
+  app.post("/demo/v1/responses", async (request, reply) => {
+    reply.hijack()
+    await answerDemo(demo, request.body, reply.raw)
+    return reply
+  })
+}
+
+function playgroundRoutes(app: FastifyInstance, files: (path: string) => Page | undefined): void {
+  const send = (reply: FastifyReply, path: string): FastifyReply => {
+    const page = files(path)
+    if (page === undefined) throw refuse("not_found", "The playground has no such file")
+    return reply.headers(page.headers).send(page.body)
+  }
+  app.get("/", (_request, reply) => reply.redirect("/playground", 302))
+  app.get("/playground", (_request, reply) => send(reply, ""))
+  app.get<{ Params: { "*": string } }>("/playground/*", (request, reply) => send(reply, request.params["*"]))
+}
+
+/** A path that exists under another method is told with the methods that it takes. */
+function elsewhere(app: FastifyInstance): void {
+  app.setNotFoundHandler((request) => {
+    const path = pathOf(request)
+    const methods = (["GET", "POST"] as const).filter(
+      (method) => app.findRoute({ url: patternOf(path), method }) !== null,
+    )
+    if (methods.length === 0) throw refuse("not_found", `There is no route ${request.method} ${path.slice(0, 200)}`)
+    const allow = methods.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method])).join(", ")
+    throw refuse("method_not_allowed", `${path.slice(0, 200)} takes ${allow}`, [], { allow })
+  })
+}
+
+/** The route that a path belongs to, as it was declared. */
+function patternOf(path: string): string {
+  if (path.startsWith("/playground/")) return "/playground/*"
+  return path.replace(/^\/execute\/[^/]+/, "/execute/:run_id")
 }

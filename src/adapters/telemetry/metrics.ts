@@ -1,0 +1,134 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client"
+import type { ModelCallRecord, Usage } from "../../run/events.ts"
+import type { RunObserver } from "./observe-store.ts"
+
+/** What is counted by others and read when somebody asks. */
+export interface LiveCounts {
+  readonly active: () => number
+  readonly queued: () => number
+  readonly streams: () => number
+}
+
+export interface Metrics {
+  readonly observer: RunObserver
+  text(): Promise<{ readonly type: string; readonly text: string }>
+}
+
+const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 600]
+
+/** Counts of runs, agents, tokens and calls, in Prometheus's format. No label holds anything that a caller wrote. */
+export function createMetrics(counts: LiveCounts): Metrics {
+  const registry = new Registry()
+  const registers = [registry]
+  // Event-loop lag, memory, CPU, garbage collection.
+  collectDefaultMetrics({ register: registry })
+  const runs = new Counter({ name: "wireworks_runs_total", help: "Ended runs", labelNames: ["status"], registers })
+  const runTime = new Histogram({
+    name: "wireworks_run_duration_seconds",
+    help: "Time from a run's start to its end",
+    labelNames: ["status"],
+    buckets: seconds,
+    registers,
+  })
+  const resumed = new Counter({ name: "wireworks_runs_resumed_total", help: "Runs taken up again", registers })
+  const agents = new Counter({
+    name: "wireworks_agents_total",
+    help: "Ended agent steps",
+    labelNames: ["outcome"],
+    registers,
+  })
+  const retries = new Counter({ name: "wireworks_agent_retries_total", help: "Retries and repairs", registers })
+  const tokens = new Counter({ name: "wireworks_tokens_total", help: "Tokens used", labelNames: ["kind"], registers })
+  const calls = new Histogram({
+    name: "wireworks_model_call_duration_seconds",
+    help: "Time of one call of a model backend",
+    buckets: seconds,
+    registers,
+  })
+  const tools = new Counter({
+    name: "wireworks_tool_calls_total",
+    help: "Ended tool calls",
+    labelNames: ["outcome"],
+    registers,
+  })
+  const degraded = new Counter({ name: "wireworks_cache_degraded_total", help: "Failures of the cache", registers })
+  const gauge = (name: string, help: string, read: () => number): void => {
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(read())
+      },
+    })
+  }
+  gauge("wireworks_runs_active", "Runs under way here", counts.active)
+  gauge("wireworks_runs_queued", "Runs that wait for their turn here", counts.queued)
+  gauge("wireworks_streams_open", "Open event streams", counts.streams)
+
+  const count = (usage: Usage): void => {
+    tokens.inc({ kind: "input" }, usage.input_tokens)
+    tokens.inc({ kind: "output" }, usage.output_tokens)
+    tokens.inc({ kind: "cached" }, usage.cached_tokens)
+    tokens.inc({ kind: "reasoning" }, usage.reasoning_tokens)
+  }
+  const time = (records: readonly ModelCallRecord[]): void => {
+    for (const record of records) calls.observe(record.duration_ms / 1000)
+  }
+  const ended = (status: string, duration_ms: number): void => {
+    runs.inc({ status })
+    runTime.observe({ status }, duration_ms / 1000)
+  }
+
+  return {
+    observer: {
+      appended(_run_id, events) {
+        for (const event of events) {
+          switch (event.type) {
+            case "agent_completed":
+              agents.inc({ outcome: event.data.cached ? "cached" : "completed" })
+              if (!event.data.cached) count(event.data.usage)
+              time(event.data.calls)
+              break
+            case "agent_failed":
+              agents.inc({ outcome: "failed" })
+              time(event.data.calls)
+              break
+            case "agent_retried":
+              retries.inc()
+              break
+            case "context_compacted":
+              count(event.data.usage)
+              break
+            case "tool_call_completed":
+              tools.inc({ outcome: "completed" })
+              break
+            case "tool_call_failed":
+              tools.inc({ outcome: "failed" })
+              break
+            case "cache_degraded":
+              degraded.inc()
+              break
+            case "run_resumed":
+              resumed.inc()
+              break
+            case "workflow_completed":
+              ended("completed", event.data.duration_ms)
+              break
+            case "workflow_failed":
+              ended("failed", event.data.duration_ms)
+              break
+            case "workflow_cancelled":
+              ended("cancelled", event.data.duration_ms)
+              break
+            default:
+              break
+          }
+        }
+      },
+    },
+    async text() {
+      return { type: registry.contentType, text: await registry.metrics() }
+    },
+  }
+}

@@ -1,0 +1,194 @@
+import type { JsonObject } from "../base/json-value.ts"
+import { errorStatus } from "./error-status.ts"
+
+// JSON Schemas of requests and answers. The server checks requests with them, and `/openapi.json` shows them.
+
+const nullable = (type: string, more: JsonObject = {}): JsonObject => ({ type: [type, "null"], ...more })
+
+const sourceProperties: JsonObject = {
+  workflow_source: { type: "string", description: "The workflow as plain text." },
+  workflow_source_base64: {
+    type: "string",
+    description: "The workflow's UTF-8 bytes in standard Base64, padded or not, without line breaks.",
+  },
+}
+
+/** Exactly one of the two ways to send source; the server tells it in words of its own. */
+const oneSource: JsonObject = {
+  oneOf: [{ required: ["workflow_source"] }, { required: ["workflow_source_base64"] }],
+}
+
+export const executeBody: JsonObject = {
+  type: "object",
+  properties: {
+    ...sourceProperties,
+    input: nullable("object", { description: "Must fit the workflow's `input` block exactly." }),
+    secrets: nullable("object", {
+      description: "Must fit the workflow's `secrets` block exactly. Never logged or echoed.",
+    }),
+    options: nullable("object", {
+      properties: {
+        cache_key: nullable("string", {
+          minLength: 1,
+          maxLength: 1024,
+          description: "Entries are the caller's own. Without it nothing is cached.",
+        }),
+        use_cache: nullable("boolean", { description: "Default true; false neither reads nor writes the cache." }),
+        max_concurrency: nullable("integer", {
+          minimum: 1,
+          maximum: 1000,
+          description: "Bounds the model and tool calls of this run.",
+        }),
+        timeout_ms: nullable("integer", { minimum: 1, maximum: 86_400_000, description: "Time for the whole run." }),
+        deltas: nullable("boolean", { description: "Adds `agent_delta` events." }),
+      },
+      additionalProperties: false,
+    }),
+  },
+  additionalProperties: false,
+  ...oneSource,
+}
+
+export const validateBody: JsonObject = {
+  type: "object",
+  properties: {
+    ...sourceProperties,
+    input: nullable("object", { description: "Checked against the `input` block, where given." }),
+    secrets: nullable("object", { description: "Checked against the `secrets` block, where given." }),
+  },
+  additionalProperties: false,
+  ...oneSource,
+}
+
+export const formatBody: JsonObject = {
+  type: "object",
+  properties: sourceProperties,
+  additionalProperties: false,
+  ...oneSource,
+}
+
+export const invalidateBody: JsonObject = {
+  type: "object",
+  properties: { cache_key: { type: "string", minLength: 1, maxLength: 1024 } },
+  required: ["cache_key"],
+  additionalProperties: false,
+}
+
+export const emptyBody: JsonObject = { type: ["object", "null"], properties: {}, additionalProperties: false }
+
+export const eventsQuery: JsonObject = {
+  type: "object",
+  properties: {
+    after: { type: "string", description: "Id of the last event that the client has. `Last-Event-ID` wins." },
+  },
+  additionalProperties: false,
+}
+
+export const noQuery: JsonObject = { type: "object", properties: {}, additionalProperties: false }
+
+const status: JsonObject = {
+  type: "string",
+  enum: ["queued", "running", "cancelling", "completed", "failed", "cancelled"],
+}
+
+const position: JsonObject = {
+  type: "object",
+  properties: { line: { type: "integer" }, column: { type: "integer" }, offset: { type: "integer" } },
+}
+
+/** Named parts of the OpenAPI document. */
+export const components: JsonObject = {
+  Range: { type: "object", properties: { start: position, end: position } },
+  Issue: {
+    type: "object",
+    properties: {
+      code: { type: "string" },
+      severity: { type: "string", enum: ["error", "warning"] },
+      path: { type: "string" },
+      message: { type: "string" },
+      hint: { type: "string" },
+      range: { $ref: "#/components/schemas/Range" },
+    },
+    required: ["path", "message"],
+  },
+  Error: {
+    type: "object",
+    properties: {
+      error: {
+        type: "object",
+        properties: {
+          kind: { type: "string", enum: Object.keys(errorStatus) },
+          message: { type: "string" },
+          issues: { type: "array", items: { $ref: "#/components/schemas/Issue" } },
+        },
+        required: ["kind", "message", "issues"],
+      },
+    },
+    required: ["error"],
+  },
+  Usage: {
+    type: "object",
+    properties: {
+      input_tokens: { type: "integer" },
+      output_tokens: { type: "integer" },
+      cached_tokens: { type: "integer" },
+      reasoning_tokens: { type: "integer" },
+    },
+    required: ["input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens"],
+  },
+  Node: {
+    type: "object",
+    properties: {
+      id: { type: "string" },
+      kind: { type: "string", enum: ["dynamic", "agent", "output"] },
+      name: { type: "string" },
+      depends_on: { type: "array", items: { type: "string" } },
+    },
+    required: ["id", "kind", "name", "depends_on"],
+  },
+  Validation: {
+    type: "object",
+    properties: {
+      valid: { type: "boolean" },
+      issues: { type: "array", items: { $ref: "#/components/schemas/Issue" } },
+      plan: nullable("object", {
+        properties: {
+          nodes: { type: "array", items: { $ref: "#/components/schemas/Node" } },
+          edges: {
+            type: "array",
+            items: { type: "object", properties: { from: { type: "string" }, to: { type: "string" } } },
+          },
+        },
+      }),
+      schemas: nullable("object", {
+        properties: { input: { type: "object" }, secrets: { type: "object" }, output: { type: "object" } },
+      }),
+    },
+    required: ["valid", "issues", "plan"],
+  },
+  Formatted: {
+    type: "object",
+    properties: { formatted_workflow_source: { type: "string" }, changed: { type: "boolean" } },
+    required: ["formatted_workflow_source", "changed"],
+  },
+  Run: {
+    type: "object",
+    properties: {
+      run_id: { type: "string" },
+      status,
+      created_at: { type: "string", format: "date-time" },
+      finished_at: nullable("string", { format: "date-time" }),
+      output: {},
+      error: { anyOf: [{ type: "null" }, { type: "object" }] },
+      usage: { $ref: "#/components/schemas/Usage" },
+      last_event_id: { type: "integer" },
+    },
+    required: ["run_id", "status", "created_at", "finished_at", "output", "error", "usage", "last_event_id"],
+  },
+  Cancelled: {
+    type: "object",
+    properties: { run_id: { type: "string" }, status },
+    required: ["run_id", "status"],
+  },
+  Purged: { type: "object", properties: { purged_entries: { type: "integer" } }, required: ["purged_entries"] },
+}

@@ -1,0 +1,84 @@
+import type { JsonObject, JsonValue } from "../base/json-value.ts"
+import type { Usage, WireError, PlannedNode } from "../run/events.ts"
+import type { Issue } from "../source/diagnostic.ts"
+
+// What goes over the wire, as TypeScript sees it. `schemas.ts` says the same as JSON Schema.
+
+/** Exactly one of the two. */
+export interface SourceBody {
+  readonly workflow_source?: string
+  readonly workflow_source_base64?: string
+}
+
+export interface ExecuteBody extends SourceBody {
+  readonly input?: JsonObject | null
+  readonly secrets?: JsonObject | null
+  readonly options?: ExecuteOptions | null
+}
+
+export interface ExecuteOptions {
+  readonly cache_key?: string | null
+  readonly use_cache?: boolean | null
+  readonly max_concurrency?: number | null
+  readonly timeout_ms?: number | null
+  readonly deltas?: boolean | null
+}
+
+export interface ValidateBody extends SourceBody {
+  readonly input?: JsonObject | null
+  readonly secrets?: JsonObject | null
+}
+
+export type FormatBody = SourceBody
+
+export interface InvalidateBody {
+  readonly cache_key: string
+}
+
+/** A diagnostic of the source, or a misfit of `input` or `secrets` (which has no range). */
+export type ValidateIssue = Issue | Omit<Issue, "range">
+
+export interface ValidateAnswer {
+  readonly valid: boolean
+  readonly issues: readonly ValidateIssue[]
+  readonly plan: PlanView | null
+  /** JSON Schemas; there when the workflow is valid. */
+  readonly schemas: { readonly input: JsonObject; readonly secrets: JsonObject; readonly output: JsonObject } | null
+}
+
+export interface PlanView {
+  readonly nodes: readonly PlannedNode[]
+  /** `to` waits for `from`. */
+  readonly edges: readonly { readonly from: string; readonly to: string }[]
+}
+
+export interface FormatAnswer {
+  readonly formatted_workflow_source: string
+  readonly changed: boolean
+}
+
+export type RunStatusName = "queued" | "running" | "cancelling" | "completed" | "failed" | "cancelled"
+
+export interface RunAnswer {
+  readonly run_id: string
+  readonly status: RunStatusName
+  readonly created_at: string
+  readonly finished_at: string | null
+  readonly output: JsonValue
+  readonly error: WireError | null
+  readonly usage: Usage
+  readonly last_event_id: number
+}
+
+export interface CancelAnswer {
+  readonly run_id: string
+  readonly status: RunStatusName
+}
+
+export interface InvalidateAnswer {
+  readonly purged_entries: number
+}
+
+export interface ErrorAnswer {
+  readonly error: WireError
+}

@@ -1,0 +1,227 @@
+import type {
+  CancelAnswer,
+  ExecuteBody,
+  FormatAnswer,
+  InvalidateAnswer,
+  RunAnswer,
+  SourceBody,
+  ValidateAnswer,
+  ValidateBody,
+} from "../api/shapes.ts"
+import type { JsonObject } from "../base/json-value.ts"
+import { isTerminal } from "../run/events.ts"
+import { errorOf, WireworksError } from "./errors.ts"
+import type { StreamEvent } from "./read-events.ts"
+import { readEvents } from "./read-events.ts"
+
+export type { StreamEvent } from "./read-events.ts"
+export { WireworksError } from "./errors.ts"
+export type {
+  ExecuteBody,
+  ExecuteOptions,
+  FormatAnswer,
+  RunAnswer,
+  ValidateAnswer,
+  ValidateBody,
+} from "../api/shapes.ts"
+
+export interface ClientOptions {
+  /** `http://127.0.0.1:13703` unless set. */
+  readonly baseUrl?: string
+  readonly apiKey?: string
+  readonly fetch?: typeof fetch
+  /** Reconnects of a stream in a row that may fail before it gives up; 10 unless set. */
+  readonly maxReconnects?: number
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal
+}
+
+export interface ExecuteCallOptions extends CallOptions {
+  /** The same key with the same body gives the same run: makes a repeat safe, and the run outlive this connection. */
+  readonly idempotencyKey?: string
+}
+
+export interface Executed<Output> {
+  readonly run_id: string
+  readonly output: Output
+}
+
+export interface FollowOptions extends CallOptions {
+  /** Id of the last event that is known already. */
+  readonly after?: number
+  /** Called before each reconnect. */
+  readonly onReconnect?: (attempt: number) => void
+}
+
+export interface StreamOptions extends ExecuteCallOptions, Omit<FollowOptions, "after"> {
+  /** Called once the run exists. */
+  readonly onRun?: (run_id: string) => void
+}
+
+const firstWait = 1000
+const longestWait = 15_000
+
+/** A client of the service, for browsers and for Node. */
+export class WireworksClient {
+  readonly #base: string
+  readonly #apiKey: string | undefined
+  readonly #fetch: typeof fetch
+  readonly #maxReconnects: number
+
+  constructor(options: ClientOptions = {}) {
+    this.#base = (options.baseUrl ?? "http://127.0.0.1:13703").replace(/\/+$/, "")
+    this.#apiKey = options.apiKey
+    this.#fetch = options.fetch ?? ((...call) => fetch(...call))
+    this.#maxReconnects = options.maxReconnects ?? 10
+  }
+
+  /** Runs a workflow and waits for its output. Rejects with a `WireworksError` when it fails. */
+  async execute<Output = JsonObject>(body: ExecuteBody, options: ExecuteCallOptions = {}): Promise<Executed<Output>> {
+    const response = await this.#post("/execute", body, options, keyHeader(options.idempotencyKey))
+    const run_id = response.headers.get("x-service-run-id") ?? ""
+    return { run_id, output: (await response.json()) as Output }
+  }
+
+  /**
+   * Runs a workflow and yields its events, each once and in order, up to the terminal one; a connection that breaks is
+   * made again with the last id. Leaving the loop does not cancel the run.
+   */
+  async *stream(body: ExecuteBody, options: StreamOptions = {}): AsyncGenerator<StreamEvent, void> {
+    // With a key, a start whose answer was lost can be asked for again without a second run.
+    const headers = { accept: "text/event-stream", ...keyHeader(options.idempotencyKey ?? crypto.randomUUID()) }
+    const open = (): Promise<Response> => this.#post("/execute", body, options, headers)
+    yield* this.#follow(open, options, 0)
+  }
+
+  /** Yields the events of a run that exists, from the start or after an id. */
+  async *follow(run_id: string, options: FollowOptions = {}): AsyncGenerator<StreamEvent, void> {
+    const after = options.after ?? 0
+    yield* this.#follow(() => this.#events(run_id, after, options), options, after)
+  }
+
+  run(run_id: string, options: CallOptions = {}): Promise<RunAnswer> {
+    return this.#json<RunAnswer>("GET", runPath(run_id), undefined, options)
+  }
+
+  cancel(run_id: string, options: CallOptions = {}): Promise<CancelAnswer> {
+    return this.#json<CancelAnswer>("POST", `${runPath(run_id)}/cancel`, undefined, options)
+  }
+
+  validate(body: ValidateBody | string, options: CallOptions = {}): Promise<ValidateAnswer> {
+    return this.#json<ValidateAnswer>("POST", "/validate", sourceBody(body), options)
+  }
+
+  format(body: SourceBody | string, options: CallOptions = {}): Promise<FormatAnswer> {
+    return this.#json<FormatAnswer>("POST", "/format", sourceBody(body), options)
+  }
+
+  invalidateCache(cache_key: string, options: CallOptions = {}): Promise<InvalidateAnswer> {
+    return this.#json<InvalidateAnswer>("POST", "/cache/invalidate", { cache_key }, options)
+  }
+
+  // ---------------------------------------------------------------------------------------------------- streams
+
+  async *#follow(
+    open: () => Promise<Response>,
+    options: Omit<StreamOptions, "idempotencyKey">,
+    after: number,
+  ): AsyncGenerator<StreamEvent, void> {
+    let last = after
+    let run_id: string | undefined
+    let wait = firstWait
+    let failures = 0
+    for (;;) {
+      try {
+        const response = run_id === undefined ? await open() : await this.#events(run_id, last, options)
+        if (response.status === 204 || response.body === null) return
+        const known = response.headers.get("x-service-run-id")
+        if (run_id === undefined && known !== null) options.onRun?.((run_id = known))
+        for await (const { event, retry_ms } of readEvents(response.body)) {
+          if (retry_ms !== undefined) wait = retry_ms
+          if (event === undefined || event.id <= last) continue
+          last = event.id
+          failures = 0
+          yield event
+          if (isTerminal(event.type)) return
+        }
+      } catch (error) {
+        if (options.signal?.aborted === true || !isPassing(error)) throw error
+        if (failures >= this.#maxReconnects) throw error
+      }
+      failures++
+      options.onReconnect?.(failures)
+      await sleep(Math.min(wait * 2 ** (failures - 1), longestWait), options.signal)
+    }
+  }
+
+  #events(run_id: string, after: number, options: CallOptions): Promise<Response> {
+    const headers = { accept: "text/event-stream", "last-event-id": String(after) }
+    return this.#call("GET", `${runPath(run_id)}/events`, undefined, options, headers)
+  }
+
+  // ------------------------------------------------------------------------------------------------------- calls
+
+  async #json<T>(method: string, path: string, body: object | undefined, options: CallOptions): Promise<T> {
+    const response = await this.#call(method, path, body, options, {})
+    return (await response.json()) as T
+  }
+
+  #post(path: string, body: object, options: CallOptions, headers: Record<string, string>): Promise<Response> {
+    return this.#call("POST", path, body, options, headers)
+  }
+
+  async #call(
+    method: string,
+    path: string,
+    body: object | undefined,
+    options: CallOptions,
+    headers: Record<string, string>,
+  ): Promise<Response> {
+    const all: Record<string, string> = { ...headers }
+    if (this.#apiKey !== undefined) all["authorization"] = `Bearer ${this.#apiKey}`
+    if (body !== undefined) all["content-type"] = "application/json"
+    const response = await this.#fetch(`${this.#base}${path}`, {
+      method,
+      headers: all,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(options.signal !== undefined && { signal: options.signal }),
+    })
+    if (!response.ok) throw await errorOf(response)
+    return response
+  }
+}
+
+/** A refusal is final; a broken connection, or a service that is not there just now, is not. */
+function isPassing(error: unknown): boolean {
+  if (!(error instanceof WireworksError)) return true
+  return error.status === 429 || error.status === 502 || error.status === 503 || error.status === 504
+}
+
+function keyHeader(key: string | undefined): Record<string, string> {
+  return key === undefined ? {} : { "idempotency-key": key }
+}
+
+function sourceBody<T extends object>(body: T | string): T | SourceBody {
+  return typeof body === "string" ? { workflow_source: body } : body
+}
+
+function runPath(run_id: string): string {
+  return `/execute/${encodeURIComponent(run_id)}`
+}
+
+function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", stop)
+      resolve()
+    }, ms)
+    const stop = (): void => {
+      clearTimeout(timer)
+      reject(signal?.reason as Error)
+    }
+    if (signal?.aborted === true) stop()
+    else signal?.addEventListener("abort", stop, { once: true })
+  })
+}

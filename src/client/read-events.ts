@@ -1,0 +1,40 @@
+import { createParser } from "eventsource-parser"
+import type { EventData, EventType } from "../run/events.ts"
+
+/** An event of a run's stream; `data` has `at`, save for `workflow_started`. */
+export type StreamEvent = {
+  [T in EventType]: { readonly id: number; readonly type: T; readonly data: EventData[T] & { readonly at?: string } }
+}[EventType]
+
+export interface StreamPart {
+  readonly event?: StreamEvent
+  /** How long the service asks to wait before a reconnect. */
+  readonly retry_ms?: number
+}
+
+/** The events of one connection. Ends with it, whether or not the run has. */
+export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<StreamPart> {
+  const parts: StreamPart[] = []
+  const parser = createParser({
+    onEvent({ id, event, data }) {
+      const number = Number(id)
+      if (event === undefined || !Number.isSafeInteger(number)) return
+      parts.push({ event: { id: number, type: event, data: JSON.parse(data) } as StreamEvent })
+    },
+    onRetry(retry_ms) {
+      parts.push({ retry_ms })
+    },
+  })
+  const decoder = new TextDecoder()
+  const reader = body.getReader()
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      parser.feed(decoder.decode(value, { stream: true }))
+      yield* parts.splice(0)
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined)
+  }
+}

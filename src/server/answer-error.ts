@@ -1,0 +1,128 @@
+import type { FastifyError, FastifyReply } from "fastify"
+import { didYouMean } from "../base/did-you-mean.ts"
+import { errorStatus } from "../api/error-status.ts"
+import type { ErrorIssue, WireError } from "../run/events.ts"
+import { wireError } from "../run/failure.ts"
+import { RunFailure, StoreFailure } from "../run/ports.ts"
+import { HttpError, refuse } from "./http-error.ts"
+
+/** Any error → the contract's body. What is not expected is a bug: logged, and nothing of the request echoed. */
+export function answerError(error: unknown, reply: FastifyReply, log: (error: unknown) => void): FastifyReply {
+  const known = asHttpError(error)
+  if (known === undefined) log(error)
+  const answer = known ?? refuse("internal_error", "The service met a bug of its own; its log says more")
+  return sendError(reply, answer.error, answer.headers)
+}
+
+export function sendError(
+  reply: FastifyReply,
+  error: WireError,
+  headers: Readonly<Record<string, string>> = {},
+): FastifyReply {
+  const waits = error.kind === "overloaded" || error.kind === "rate_limited" ? { "retry-after": "1" } : {}
+  return reply
+    .code(errorStatus[error.kind])
+    .headers({ ...waits, ...headers })
+    .type("application/json; charset=utf-8")
+    .send(JSON.stringify({ error }))
+}
+
+function asHttpError(error: unknown): HttpError | undefined {
+  if (error instanceof HttpError) return error
+  if (error instanceof RunFailure) return new HttpError(error.error)
+  if (error instanceof StoreFailure) {
+    return refuse("overloaded", "The store can not be used right now; try again later", [], { "retry-after": "5" })
+  }
+  return error instanceof Error && "code" in error ? ofFastify(error as FastifyError) : undefined
+}
+
+/** What Fastify itself refuses before a route sees the request. */
+function ofFastify(error: FastifyError): HttpError | undefined {
+  switch (error.code) {
+    case "FST_ERR_CTP_BODY_TOO_LARGE":
+      return refuse("payload_too_large", "The body is larger than WIRE_MAX_BODY allows")
+    case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
+      return refuse("unsupported_media_type", "The body must be application/json")
+    case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":
+      return refuse("invalid_request", "The body's size is not what Content-Length says")
+    case "FST_ERR_CTP_EMPTY_JSON_BODY":
+      return refuse("invalid_request", "The body is empty: a JSON object is expected")
+    case "FST_ERR_BAD_URL":
+      return refuse("invalid_request", "The address is not a valid URL")
+    default:
+      return error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500
+        ? refuse("invalid_request", "The request is malformed")
+        : undefined
+  }
+}
+
+/** What Ajv found, in the author's words. */
+interface SchemaProblem {
+  readonly keyword: string
+  readonly instancePath: string
+  readonly schemaPath: string
+  readonly params: Readonly<Record<string, unknown>>
+  readonly message?: string | undefined
+  readonly parentSchema?: unknown
+}
+
+export function describeProblems(problems: readonly SchemaProblem[], place: string): HttpError {
+  const issues: ErrorIssue[] = []
+  // What is no object at all lacks fields and has too many: only the first thing is worth telling.
+  const shapeless = problems.filter(({ keyword, instancePath }) => keyword === "type" && instancePath === "")
+  for (const problem of shapeless.length > 0 ? shapeless : problems) {
+    const issue = describeProblem(problem, place)
+    if (issue !== undefined && !issues.some((other) => other.path === issue.path)) issues.push(issue)
+  }
+  const [first, ...rest] = issues
+  if (first === undefined) return refuse("invalid_request", "The request does not have the expected shape")
+  return new HttpError(wireError("invalid_request", [first, ...rest]))
+}
+
+function describeProblem(problem: SchemaProblem, place: string): ErrorIssue | undefined {
+  const inside = problem.instancePath.split("/").slice(1)
+  const path = inside.join(".")
+  const named = path === "" ? `The ${place}` : `\`${path}\``
+  switch (problem.keyword) {
+    case "additionalProperties": {
+      const name = String(problem.params["additionalProperty"])
+      const known = propertiesOf(problem.parentSchema)
+      const near = didYouMean(name, known)
+      const hint = near === undefined ? knownHint(known) : `Did you mean \`${near}\`?`
+      return { path: [...inside, name].join("."), message: `Unknown field: ${name}`, ...(hint && { hint }) }
+    }
+    case "required": {
+      const name = String(problem.params["missingProperty"])
+      // The two ways to send source are told together, by `oneOf`.
+      if (problem.schemaPath.includes("/oneOf/")) return undefined
+      return { path: [...inside, name].join("."), message: `\`${name}\` is missing` }
+    }
+    case "oneOf": {
+      const both = problem.params["passingSchemas"] !== null
+      const message = both
+        ? "Only one of `workflow_source` and `workflow_source_base64` may be given"
+        : "The source is missing: give `workflow_source_base64` or `workflow_source`"
+      return { path: "workflow_source_base64", message }
+    }
+    case "type":
+      return { path, message: `${named} must be ${types(problem.params["type"])}` }
+    default:
+      return { path, message: `${named} ${problem.message ?? "does not have the expected shape"}` }
+  }
+}
+
+function propertiesOf(schema: unknown): string[] {
+  if (typeof schema !== "object" || schema === null || !("properties" in schema)) return []
+  return Object.keys(schema.properties ?? {})
+}
+
+function knownHint(known: readonly string[]): string {
+  return known.length === 0 ? "None is known here." : `Known are ${known.map((name) => `\`${name}\``).join(", ")}.`
+}
+
+function types(type: unknown): string {
+  const names = (Array.isArray(type) ? type : String(type).split(",")).map(String)
+  const plain = names.filter((name) => name !== "null")
+  const article = (name: string): string => (/^[aeio]/.test(name) ? `an ${name}` : `a ${name}`)
+  return plain.map(article).join(" or ")
+}

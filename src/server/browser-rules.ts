@@ -1,0 +1,75 @@
+import { isIP } from "node:net"
+import type { IncomingHttpHeaders } from "node:http"
+import { refuse } from "./http-error.ts"
+
+export interface BrowserRules {
+  /** Names that the service may be reached under, besides IP addresses and `localhost`. */
+  readonly allowedHosts: readonly string[]
+  readonly allowedOrigins: readonly string[]
+}
+
+/**
+ * Without keys, a page of another site must not use the service through its visitor's browser, neither directly (its
+ * `Origin` is foreign) nor by DNS rebinding (then the `Host` is its own name). Requests without a browser's marks pass.
+ */
+export function checkBrowser(headers: IncomingHttpHeaders, rules: BrowserRules, navigation: boolean): void {
+  const { origin, host } = headers
+  const site = headers["sec-fetch-site"]
+  if (origin === undefined && site === undefined) return
+  const name = hostName(host ?? "")
+  if (name !== "localhost" && isIP(name) === 0 && !rules.allowedHosts.some((allowed) => hostName(allowed) === name)) {
+    throw forbidden(
+      `This service is not known as ${show(name)}: add it to WIRE_ALLOWED_HOSTS to reach it so in a browser`,
+    )
+  }
+  if (origin !== undefined) {
+    if (isOwn(origin, host) || isAllowed(origin, rules)) return
+    throw forbidden(
+      `Pages from ${show(origin)} may not call this service: add it to WIRE_ALLOWED_ORIGINS to allow them`,
+    )
+  }
+  // A link from elsewhere that a person follows to the playground carries no origin, and runs nothing by itself.
+  if (site === "same-origin" || site === "none" || navigation) return
+  throw forbidden("Other sites may not call this service: add theirs to WIRE_ALLOWED_ORIGINS to allow it")
+}
+
+export function isAllowed(origin: string, rules: BrowserRules): boolean {
+  return rules.allowedOrigins.includes(origin) || rules.allowedOrigins.includes("*")
+}
+
+function isOwn(origin: string, host: string | undefined): boolean {
+  const [, authority] = /^https?:\/\/([^/]+)$/.exec(origin) ?? []
+  return authority !== undefined && host !== undefined && authority.toLowerCase() === host.toLowerCase()
+}
+
+/** The host without its port and brackets. */
+function hostName(host: string): string {
+  const [, bracketed] = /^\[([^\]]+)\](?::\d+)?$/.exec(host) ?? []
+  return (bracketed ?? host.replace(/:\d+$/, "")).toLowerCase().replace(/\.$/, "")
+}
+
+function show(text: string): string {
+  return text === "" ? "no name" : text.slice(0, 100).replace(/[^\x20-\x7e]/g, "?")
+}
+
+function forbidden(message: string) {
+  return refuse("forbidden", message)
+}
+
+/** CORS is off unless other origins are allowed. */
+export function corsHeaders(origin: string | undefined, rules: BrowserRules): Record<string, string> {
+  if (rules.allowedOrigins.length === 0) return {}
+  const vary = { vary: "Origin" }
+  if (origin === undefined || !isAllowed(origin, rules)) return vary
+  return {
+    ...vary,
+    "access-control-allow-origin": origin,
+    "access-control-expose-headers": "x-service-run-id, idempotency-replayed, retry-after",
+  }
+}
+
+export const preflightHeaders: Readonly<Record<string, string>> = {
+  "access-control-allow-methods": "GET, POST",
+  "access-control-allow-headers": "authorization, content-type, accept, idempotency-key, last-event-id",
+  "access-control-max-age": "600",
+}

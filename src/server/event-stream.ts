@@ -1,0 +1,92 @@
+import type { ServerResponse } from "node:http"
+import type { LogEvent } from "../run/events.ts"
+
+const heartbeatMs = 15_000
+
+/** An event as it goes over the wire; made once for all followers of a run that are handed the same object. */
+const frames = new WeakMap<LogEvent, string>()
+
+export function frameOf(event: LogEvent): string {
+  let frame = frames.get(event)
+  if (frame === undefined) {
+    frame = `id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(event.data)}\n\n`
+    frames.set(event, frame)
+  }
+  return frame
+}
+
+/** All open streams, which share one heartbeat. */
+export class EventStreams {
+  readonly #open = new Set<{ readonly response: ServerResponse; readonly end: AbortController }>()
+  #timer: NodeJS.Timeout | undefined
+
+  get size(): number {
+    return this.#open.size
+  }
+
+  /**
+   * Writes events until there are no more or the client is gone. It asks for the next one only when the last has been
+   * taken: a slow reader is fed from the store, not from memory.
+   */
+  async send(
+    response: ServerResponse,
+    headers: Readonly<Record<string, string>>,
+    follow: (signal: AbortSignal) => AsyncIterable<LogEvent>,
+  ): Promise<void> {
+    const end = new AbortController()
+    const stream = { response, end }
+    this.#open.add(stream)
+    this.#timer ??= setInterval(() => this.#beat(), heartbeatMs).unref()
+    const gone = (): void => end.abort(new Error("The client is gone"))
+    response.once("close", gone)
+    try {
+      response.writeHead(200, {
+        "content-type": "text/event-stream; charset=utf-8",
+        "cache-control": "no-store",
+        "x-accel-buffering": "no",
+        connection: "keep-alive",
+        ...headers,
+      })
+      response.socket?.setNoDelay(true)
+      response.write("retry: 1000\n\n")
+      for await (const event of follow(end.signal)) {
+        if (end.signal.aborted) break
+        if (!response.write(frameOf(event))) await drained(response, end.signal)
+      }
+      response.end()
+    } catch (error) {
+      // Cut, not ended: the client sees a broken stream, and comes back with its last id.
+      response.destroy()
+      throw error
+    } finally {
+      response.off("close", gone)
+      this.#open.delete(stream)
+    }
+  }
+
+  /** Cuts every stream: their clients come back, to this service or to the one that follows it. */
+  close(): void {
+    clearInterval(this.#timer)
+    for (const { response, end } of this.#open) {
+      end.abort(new Error("The service is shutting down"))
+      response.end()
+    }
+  }
+
+  #beat(): void {
+    for (const { response } of this.#open) if (!response.writableNeedDrain) response.write(": \n\n")
+  }
+}
+
+function drained(response: ServerResponse, signal: AbortSignal): Promise<void> {
+  if (signal.aborted || !response.writableNeedDrain) return Promise.resolve()
+  return new Promise((resolve) => {
+    const done = (): void => {
+      response.off("drain", done)
+      signal.removeEventListener("abort", done)
+      resolve()
+    }
+    response.once("drain", done)
+    signal.addEventListener("abort", done, { once: true })
+  })
+}

@@ -1,0 +1,31 @@
+import { errorStatus } from "../api/error-status.ts"
+import type { ErrorIssue, ErrorKind, WireError } from "../run/events.ts"
+
+/** An answer other than the one that was asked for: thrown by a route, written by the error handler. */
+export class HttpError extends Error {
+  readonly error: WireError
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(error: WireError, headers: Readonly<Record<string, string>> = {}) {
+    super(error.message)
+    this.name = "HttpError"
+    this.error = error
+    this.status = errorStatus[error.kind]
+    this.headers = headers
+  }
+}
+
+export function refuse(
+  kind: ErrorKind,
+  message: string,
+  issues: readonly ErrorIssue[] = [],
+  headers: Readonly<Record<string, string>> = {},
+): HttpError {
+  return new HttpError({ kind, message, issues }, headers)
+}
+
+/** One issue at a place in the request. */
+export function refuseAt(kind: ErrorKind, path: string, message: string, hint?: string): HttpError {
+  return refuse(kind, message, [hint === undefined ? { path, message } : { path, message, hint }])
+}

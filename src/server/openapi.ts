@@ -1,0 +1,157 @@
+import * as schemas from "../api/schemas.ts"
+import type { JsonObject } from "../base/json-value.ts"
+
+const json = (schema: JsonObject): JsonObject => ({ "application/json": { schema } })
+const named = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` })
+const answer = (description: string, content?: JsonObject): JsonObject =>
+  content === undefined ? { description } : { description, content }
+const failures = (...statuses: number[]): JsonObject =>
+  Object.fromEntries(statuses.map((status) => [String(status), answer("See `error.kind`.", json(named("Error")))]))
+
+const source = (schema: JsonObject): JsonObject => ({
+  required: true,
+  content: { "application/json": { schema }, "text/plain": { schema: { type: "string" } } },
+})
+const body = (schema: JsonObject): JsonObject => ({ required: true, content: json(schema) })
+const runId: JsonObject = { name: "run_id", in: "path", required: true, schema: { type: "string" } }
+const eventStream: JsonObject = { "text/event-stream": { schema: { type: "string" } } }
+
+/** The contract, from the schemas that check requests. */
+export function openApi(version: string, keysRequired: boolean): JsonObject {
+  const document: JsonObject = {
+    openapi: "3.1.0",
+    info: {
+      title: "Wireworks",
+      version,
+      description: "Runs AI workflows written in `.wire` files.",
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    paths: {
+      "/execute": {
+        post: {
+          operationId: "execute",
+          summary: "Run a workflow: JSON, or SSE with `Accept: text/event-stream`",
+          parameters: [
+            { name: "Idempotency-Key", in: "header", schema: { type: "string", minLength: 1, maxLength: 255 } },
+          ],
+          requestBody: body(schemas.executeBody),
+          responses: {
+            "200": {
+              description: "The workflow's output; its fields are the top-level keys. Or the stream of its events.",
+              headers: { "x-service-run-id": { schema: { type: "string" } } },
+              content: { ...json({ type: "object" }), ...eventStream },
+            },
+            ...failures(400, 401, 403, 409, 413, 415, 422, 429, 500, 502, 503, 504),
+          },
+        },
+      },
+      "/execute/{run_id}": {
+        get: {
+          operationId: "getRun",
+          summary: "The run's record",
+          parameters: [runId],
+          responses: { "200": answer("The record.", json(named("Run"))), ...failures(401, 403, 404, 410, 429) },
+        },
+      },
+      "/execute/{run_id}/events": {
+        get: {
+          operationId: "followRun",
+          summary: "Replay and follow the run's events",
+          parameters: [
+            runId,
+            { name: "Last-Event-ID", in: "header", schema: { type: "integer" } },
+            { name: "after", in: "query", schema: { type: "integer" } },
+          ],
+          responses: {
+            "200": answer("Every event after the cursor.", eventStream),
+            "204": answer("The run has ended and nothing is left."),
+            ...failures(400, 401, 403, 404, 410, 429),
+          },
+        },
+      },
+      "/execute/{run_id}/cancel": {
+        post: {
+          operationId: "cancelRun",
+          summary: "Stop the run",
+          parameters: [runId],
+          responses: {
+            "200": answer("It had ended already.", json(named("Cancelled"))),
+            "202": answer("It is being stopped.", json(named("Cancelled"))),
+            ...failures(401, 403, 404, 410, 429),
+          },
+        },
+      },
+      "/validate": {
+        post: {
+          operationId: "validate",
+          summary: "Diagnostics and the plan",
+          requestBody: source(schemas.validateBody),
+          responses: {
+            "200": answer("What there is to say.", json(named("Validation"))),
+            ...failures(400, 401, 403, 413, 415, 429),
+          },
+        },
+      },
+      "/format": {
+        post: {
+          operationId: "format",
+          summary: "Canonical source",
+          requestBody: source(schemas.formatBody),
+          responses: {
+            "200": answer("The formatted source.", {
+              ...json(named("Formatted")),
+              "text/plain": { schema: { type: "string" } },
+            }),
+            ...failures(400, 401, 403, 413, 415, 422, 429),
+          },
+        },
+      },
+      "/cache/invalidate": {
+        post: {
+          operationId: "invalidateCache",
+          summary: "Drop the entries of one cache key",
+          requestBody: body(schemas.invalidateBody),
+          responses: {
+            "200": answer("How many were dropped.", json(named("Purged"))),
+            ...failures(400, 401, 403, 415, 429, 503),
+          },
+        },
+      },
+      "/playground": {
+        get: { operationId: "playground", summary: "The browser UI", responses: { "200": answer("A page.") } },
+      },
+      "/healthz": {
+        get: { operationId: "health", summary: "Liveness", security: [], responses: { "200": answer("Alive.") } },
+      },
+      "/readyz": {
+        get: {
+          operationId: "ready",
+          summary: "Readiness: store reachable, not draining",
+          security: [],
+          responses: { "200": answer("Ready."), "503": answer("Not ready.") },
+        },
+      },
+      "/metrics": {
+        get: { operationId: "metrics", summary: "Prometheus text", responses: { "200": answer("Metrics.") } },
+      },
+      "/openapi.json": {
+        get: { operationId: "openapi", summary: "This document", responses: { "200": answer("The contract.") } },
+      },
+      "/demo/v1/responses": {
+        post: {
+          operationId: "demo",
+          summary: "The built-in demo model",
+          requestBody: body({ type: "object" }),
+          responses: { "200": answer("As an OpenAI-compatible backend answers."), "404": answer("No such model.") },
+        },
+      },
+    },
+    components: { schemas: schemas.components },
+  }
+  if (!keysRequired) return document
+  return {
+    ...document,
+    security: [{ key: [] }],
+    components: { schemas: schemas.components, securitySchemes: { key: { type: "http", scheme: "bearer" } } },
+  }
+}

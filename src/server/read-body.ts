@@ -1,0 +1,69 @@
+import type { FastifyInstance } from "fastify"
+import { refuse } from "./http-error.ts"
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** `source`: plain text will do; `none`: there need not be one. */
+    body?: "source" | "none"
+  }
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true })
+
+/** JSON as UTF-8 to the letter, without keys that could poison a prototype; plain text where a route takes source. */
+export function readBodies(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, body, done) => {
+    try {
+      const bare = body.length === 0 && request.routeOptions.config.body === "none"
+      done(null, bare ? null : parseJson(body as Buffer))
+    } catch (error) {
+      done(error as Error)
+    }
+  })
+  app.addContentTypeParser("text/plain", { parseAs: "buffer" }, (request, body, done) => {
+    try {
+      if (request.routeOptions.config.body !== "source") {
+        throw refuse("unsupported_media_type", "The body must be application/json")
+      }
+      done(null, decode(body as Buffer, "The body"))
+    } catch (error) {
+      done(error as Error)
+    }
+  })
+}
+
+export function decode(bytes: Uint8Array, what: string): string {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    throw refuse("invalid_request", `${what} is not valid UTF-8`)
+  }
+}
+
+function parseJson(body: Buffer): unknown {
+  const text = decode(body, "The body")
+  if (text.trim() === "") throw refuse("invalid_request", "The body is empty: a JSON object is expected")
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    // V8's message may quote the body, and with it a secret: only the place is told.
+    const at = error instanceof Error ? /position (\d+)/.exec(error.message)?.[1] : undefined
+    throw refuse("invalid_request", `The body is not valid JSON${at === undefined ? "" : ` at position ${at}`}`)
+  }
+  if (/__proto__|\\u00/i.test(text) && hasProto(value)) {
+    throw refuse("invalid_request", "The body has a key `__proto__`, which is refused")
+  }
+  return value
+}
+
+function hasProto(value: unknown): boolean {
+  const open = [value]
+  for (let next = open.pop(); open.length > 0 || next !== undefined; next = open.pop()) {
+    if (typeof next !== "object" || next === null) continue
+    if (Object.hasOwn(next, "__proto__")) return true
+    for (const inner of Object.values(next)) if (typeof inner === "object" && inner !== null) open.push(inner)
+  }
+  return false
+}

@@ -1,0 +1,36 @@
+import type { SourceBody } from "../api/shapes.ts"
+import { refuse, refuseAt } from "./http-error.ts"
+import { decode } from "./read-body.ts"
+
+/** Bytes of the largest source. */
+export const maxSourceBytes = 1024 * 1024
+
+/** The workflow's text, from whichever field (or plain body) holds it, without a byte-order mark. */
+export function readSource(body: SourceBody | string): string {
+  if (typeof body === "string") return checked(body, "")
+  if (body.workflow_source_base64 !== undefined) {
+    const path = "workflow_source_base64"
+    return checked(decodeBase64(body.workflow_source_base64, path), path)
+  }
+  return checked(body.workflow_source ?? "", "workflow_source")
+}
+
+function checked(source: string, path: string): string {
+  const text = source.startsWith("\uFEFF") ? source.slice(1) : source
+  if (text.trim() === "") throw refuseAt("invalid_request", path, "The source is empty")
+  if (Buffer.byteLength(text) > maxSourceBytes) {
+    throw refuse("payload_too_large", `The source is larger than ${maxSourceBytes} bytes`, [
+      { path, message: `The source is larger than ${maxSourceBytes} bytes` },
+    ])
+  }
+  return text
+}
+
+/** Standard Base64, padded or not. `Buffer` would quietly skip what is not. */
+function decodeBase64(text: string, path: string): string {
+  const bare = text.replace(/={1,2}$/, "")
+  const padding = text.length - bare.length
+  const valid = /^[A-Za-z0-9+/]*$/.test(bare) && bare.length % 4 !== 1 && (padding === 0 || text.length % 4 === 0)
+  if (!valid) throw refuseAt("invalid_request", path, "This is not standard Base64")
+  return decode(Buffer.from(bare, "base64"), "The source")
+}

@@ -1,0 +1,130 @@
+import { createHash } from "node:crypto"
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify"
+import { executeBody, noQuery } from "../../api/schemas.ts"
+import type { ExecuteBody } from "../../api/shapes.ts"
+import type { JsonValue } from "../../base/json-value.ts"
+import type { LogEvent } from "../../run/events.ts"
+import { fitRequest } from "../../run/fit-request.ts"
+import type { RunRequest } from "../../run/ports.ts"
+import { sendError } from "../answer-error.ts"
+import { corsOf } from "../cors.ts"
+import { HttpError, refuse } from "../http-error.ts"
+import type { Parts } from "../parts.ts"
+import { callerOf } from "../parts.ts"
+import { readSource } from "../read-source.ts"
+
+/** `POST /execute`: runs a workflow; the answer is its output, or the stream of its events. */
+export function executeRoute(app: FastifyInstance, parts: Parts): void {
+  app.post("/execute", { schema: { body: executeBody, querystring: noQuery } }, async (request, reply) => {
+    const key = idempotencyKey(request)
+    const run = toRunRequest(request.body as ExecuteBody)
+    const compiled = parts.planOf(run.source)
+    if ("error" in compiled) throw new HttpError(compiled.error)
+    const misfit = fitRequest(compiled.plan, run.input, run.secrets)
+    if (misfit !== null) throw new HttpError(misfit)
+
+    const streaming = wantsStream(request)
+    const admitted = await parts.runs.admit(compiled.plan, {
+      caller: callerOf(request),
+      request: run,
+      idempotency: key === undefined ? null : { key, fingerprint: fingerprint(run) },
+      resumable: streaming || key !== undefined,
+    })
+    if (admitted.outcome === "refused") throw new HttpError(admitted.error, { "retry-after": "1" })
+    if (admitted.outcome === "conflict") {
+      throw refuse("conflict", "This Idempotency-Key was used with another body: send a new key, or the same body")
+    }
+    const { run_id } = admitted
+    const headers: Record<string, string> = { "x-service-run-id": run_id }
+    if (admitted.outcome === "exists") headers["idempotency-replayed"] = "true"
+    parts.log.info({ run_id, replayed: admitted.outcome === "exists", streaming }, "run admitted")
+    if (streaming) {
+      reply.hijack()
+      await parts.streams.send(reply.raw, { ...corsOf(reply), ...headers }, (signal) =>
+        parts.store.follow(run_id, 0, signal),
+      )
+      return reply
+    }
+    return answerJson(parts, reply, run_id, headers, key === undefined)
+  })
+}
+
+async function answerJson(
+  parts: Parts,
+  reply: FastifyReply,
+  run_id: string,
+  headers: Record<string, string>,
+  cancelWhenGone: boolean,
+): Promise<FastifyReply> {
+  const gone = new AbortController()
+  const onClose = (): void => gone.abort(new Error("The client is gone"))
+  reply.raw.once("close", onClose)
+  const end = await parts.runs.ending(run_id, gone.signal)
+  reply.raw.off("close", onClose)
+  void reply.headers(headers)
+  if (gone.signal.aborted) {
+    if (cancelWhenGone) await parts.runs.cancel(run_id)
+    reply.hijack()
+    return reply
+  }
+  return answerEnd(reply, end)
+}
+
+function answerEnd(reply: FastifyReply, end: LogEvent | null): FastifyReply {
+  switch (end?.type) {
+    case "workflow_completed":
+      return reply.type("application/json; charset=utf-8").send(JSON.stringify(end.data.output.result))
+    case "workflow_failed":
+      return sendError(reply, end.data.error)
+    case "workflow_cancelled":
+      return sendError(reply, { kind: "cancelled", message: "The run was cancelled", issues: [] })
+    default:
+      // Given back by this process, which is about to stop.
+      return sendError(reply, { kind: "overloaded", message: "The service is shutting down", issues: [] })
+  }
+}
+
+function wantsStream(request: FastifyRequest): boolean {
+  return /(?:^|,)\s*text\/event-stream\s*(?:;(?!\s*q=0(?:\.0*)?\s*(?:,|$))[^,]*)?(?:,|$)/i.test(
+    request.headers.accept ?? "",
+  )
+}
+
+function idempotencyKey(request: FastifyRequest): string | undefined {
+  const key = request.headers["idempotency-key"]
+  if (key === undefined) return undefined
+  if (typeof key !== "string" || key.length < 1 || key.length > 255) {
+    throw refuse("invalid_request", "An Idempotency-Key has 1 to 255 characters")
+  }
+  return key
+}
+
+function toRunRequest(body: ExecuteBody): RunRequest {
+  const options = body.options ?? {}
+  return {
+    source: readSource(body),
+    input: body.input ?? {},
+    secrets: body.secrets ?? {},
+    options: {
+      cache_key: options.cache_key ?? null,
+      use_cache: options.use_cache ?? true,
+      max_concurrency: options.max_concurrency ?? null,
+      timeout_ms: options.timeout_ms ?? null,
+      deltas: options.deltas ?? false,
+    },
+  }
+}
+
+/** What makes two bodies the same: all but the secrets, whatever the order of their keys. */
+function fingerprint({ source, input, options }: RunRequest): string {
+  return createHash("sha256")
+    .update(JSON.stringify([source, sorted(input), sorted({ ...options })]))
+    .digest("base64url")
+}
+
+function sorted(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (typeof value !== "object" || value === null) return value
+  const keys = Object.keys(value).sort()
+  return Object.fromEntries(keys.map((key) => [key, sorted(value[key] ?? null)]))
+}

@@ -1,0 +1,102 @@
+import type { FastifyInstance, FastifyRequest } from "fastify"
+import { emptyBody, eventsQuery, noQuery } from "../../api/schemas.ts"
+import type { CancelAnswer, RunAnswer } from "../../api/shapes.ts"
+import type { RunRow } from "../../run/ports.ts"
+import type { RunRecord } from "../../run/runs.ts"
+import { corsOf } from "../cors.ts"
+import { refuse, refuseAt } from "../http-error.ts"
+import type { Parts } from "../parts.ts"
+import { callerOf } from "../parts.ts"
+
+interface RunParams {
+  readonly run_id: string
+}
+
+/** A run's record, its events, and its cancellation. */
+export function runRoutes(app: FastifyInstance, parts: Parts): void {
+  app.get<{ Params: RunParams }>("/execute/:run_id", { schema: { querystring: noQuery } }, async (request) => {
+    const { run_id } = await ownRun(parts, request, request.params.run_id)
+    const record = await parts.runs.record(run_id)
+    if (record === null) throw noSuchRun()
+    return toAnswer(record)
+  })
+
+  app.get<{ Params: RunParams; Querystring: { after?: string } }>(
+    "/execute/:run_id/events",
+    { schema: { querystring: eventsQuery } },
+    async (request, reply) => {
+      const after = cursor(request.headers["last-event-id"], request.query.after)
+      const run = await ownRun(parts, request, request.params.run_id)
+      if (run.finished_at !== null) {
+        if (after > run.last_event_id) {
+          throw refuseAt(
+            "invalid_request",
+            "after",
+            `The run ended with event ${run.last_event_id}: there is no ${after}`,
+          )
+        }
+        if (after === run.last_event_id) return reply.code(204).send()
+      }
+      reply.hijack()
+      const headers = { ...corsOf(reply), "x-service-run-id": run.run_id }
+      await parts.streams.send(reply.raw, headers, (signal) => parts.store.follow(run.run_id, after, signal))
+      return reply
+    },
+  )
+
+  app.post<{ Params: RunParams }>(
+    "/execute/:run_id/cancel",
+    { schema: { body: emptyBody, querystring: noQuery }, config: { body: "none" } },
+    async (request, reply) => {
+      const { run_id } = await ownRun(parts, request, request.params.run_id)
+      const cancelling = await parts.runs.cancel(run_id)
+      if (cancelling) {
+        parts.log.info({ run_id }, "cancel requested")
+        return reply.code(202).send({ run_id, status: "cancelling" } satisfies CancelAnswer)
+      }
+      const record = await parts.runs.record(run_id)
+      if (record === null) throw noSuchRun()
+      return { run_id, status: record.status } satisfies CancelAnswer
+    },
+  )
+}
+
+/** To whom a run does not belong, it does not exist. */
+async function ownRun(parts: Parts, request: FastifyRequest, run_id: string): Promise<RunRow> {
+  const caller = callerOf(request)
+  const found = await parts.store.lookup(run_id)
+  if (found.found === "run" && found.run.caller === caller) return found.run
+  if (found.found === "expired" && found.caller === caller) {
+    throw refuse("run_expired", "This run has been deleted: its time, WIRE_RETENTION, is over")
+  }
+  throw noSuchRun()
+}
+
+function noSuchRun() {
+  return refuse("not_found", "There is no such run")
+}
+
+/** The last event that the client has. The header wins over the query. */
+function cursor(header: string | string[] | undefined, query: string | undefined): number {
+  const given = typeof header === "string" ? header : query
+  if (given === undefined) return 0
+  const value = /^\d{1,15}$/.test(given) ? Number(given) : undefined
+  if (value === undefined) {
+    const path = typeof header === "string" ? "Last-Event-ID" : "after"
+    throw refuseAt("invalid_request", path, "A cursor is the whole number of an event")
+  }
+  return value
+}
+
+function toAnswer({ row, status, state }: RunRecord): RunAnswer {
+  return {
+    run_id: row.run_id,
+    status,
+    created_at: new Date(row.created_at).toISOString(),
+    finished_at: state.finished_at === null ? null : new Date(state.finished_at).toISOString(),
+    output: state.output,
+    error: state.error,
+    usage: state.usage,
+    last_event_id: state.last_event_id,
+  }
+}

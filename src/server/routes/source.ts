@@ -1,0 +1,81 @@
+import type { FastifyInstance, FastifyRequest } from "fastify"
+import { formatBody, noQuery, validateBody } from "../../api/schemas.ts"
+import type { FormatAnswer, FormatBody, ValidateAnswer, ValidateBody, ValidateIssue } from "../../api/shapes.ts"
+import { toJsonSchema } from "../../check/json-schema.ts"
+import { validateValue } from "../../check/validate-value.ts"
+import { compile } from "../../compile.ts"
+import type { Plan } from "../../plan/plan-shape.ts"
+import { prepare } from "../../run/prepare.ts"
+import { isError, toIssue } from "../../source/diagnostic.ts"
+import { LineMap } from "../../source/line-map.ts"
+import { formatText } from "../../syntax/format.ts"
+import { HttpError } from "../http-error.ts"
+import { readSource } from "../read-source.ts"
+import { sourceError } from "../source-error.ts"
+
+const plainOrJson = (schema: object) => ({
+  content: { "application/json": { schema }, "text/plain": { schema: { type: "string" } } },
+})
+
+/** `POST /validate` and `POST /format`: what can be said of a source without running it. */
+export function sourceRoutes(app: FastifyInstance): void {
+  app.post(
+    "/validate",
+    { schema: { body: plainOrJson(validateBody), querystring: noQuery }, config: { body: "source" } },
+    (request) => validate(request.body as ValidateBody | string),
+  )
+
+  app.post(
+    "/format",
+    { schema: { body: plainOrJson(formatBody), querystring: noQuery }, config: { body: "source" } },
+    (request, reply) => {
+      const text = readSource(request.body as FormatBody | string)
+      const outcome = formatText(text)
+      if ("diagnostics" in outcome) throw new HttpError(sourceError(text, outcome.diagnostics))
+      if (wantsText(request)) return reply.type("text/plain; charset=utf-8").send(outcome.formatted)
+      return { formatted_workflow_source: outcome.formatted, changed: outcome.changed } satisfies FormatAnswer
+    },
+  )
+}
+
+function validate(body: ValidateBody | string): ValidateAnswer {
+  const text = readSource(body)
+  const { program, diagnostics, plan } = compile(text)
+  const lines = new LineMap(text)
+  const issues: ValidateIssue[] = diagnostics.map((found) => toIssue(found, lines))
+  if (typeof body !== "string") {
+    const given = [
+      { name: "input", value: body.input, type: program.input?.type, values: "shown" },
+      { name: "secrets", value: body.secrets, type: program.secrets?.type, values: "hidden" },
+    ] as const
+    for (const { name, value, type, values } of given) {
+      if (value === undefined || value === null) continue
+      const misfits = validateValue(value, type ?? { kind: "record", fields: [] }, program.types, name, { values })
+      for (const { path, message, hint } of misfits) {
+        const issue = { code: "type-mismatch", severity: "error", path, message } as const
+        issues.push(hint === undefined ? issue : { ...issue, hint })
+      }
+    }
+  }
+  const valid = !issues.some(isError)
+  if (!valid || plan === undefined) return { valid: false, issues, plan: null, schemas: null }
+  return { valid, issues, plan: planView(plan), schemas: schemasOf(plan) }
+}
+
+function planView(plan: Plan): ValidateAnswer["plan"] {
+  const nodes = prepare(plan).planned
+  return { nodes, edges: nodes.flatMap((node) => node.depends_on.map((from) => ({ from, to: node.id }))) }
+}
+
+function schemasOf(plan: Plan): ValidateAnswer["schemas"] {
+  return {
+    input: toJsonSchema(plan.input, plan.types),
+    secrets: toJsonSchema(plan.secrets, plan.types),
+    output: toJsonSchema(plan.output, plan.types),
+  }
+}
+
+function wantsText(request: FastifyRequest): boolean {
+  const accept = request.headers.accept ?? ""
+  return /text\/plain/i.test(accept) && !/application\/json|\*\/\*/i.test(accept)
+}
