@@ -15,7 +15,12 @@ export async function build(outdir = join(root, "dist")) {
   const { build: bundle, stop } = await import("esbuild")
   const { outputFiles } = await bundle({
     absWorkingDir: root,
-    entryPoints: ["src/cli/wire.ts"],
+    // The command, the client that users import, and the thread that the SQLite store starts by its file name.
+    entryPoints: {
+      wire: "src/cli/wire.ts",
+      client: "src/client/client.ts",
+      "writer-thread": "src/adapters/sqlite/writer-thread.ts",
+    },
     outdir,
     bundle: true,
     // Dependencies are installed beside the package; some of them (worker threads) do not survive bundling.
