@@ -61,6 +61,7 @@ export function layOutList<Item>(builder: LayoutBuilder, list: ListItems<Item>):
 
 /** The author broke no line right after the opening bracket, nor right before the closing one. */
 function isWrittenTight(builder: LayoutBuilder): boolean {
-  const close = builder.tokenAt(builder.closerOf(builder.at))
-  return !builder.commentsMove() && !builder.tokenAt(builder.at + 1).afterBreak && !close.afterBreak
+  const close = builder.closerOf(builder.at)
+  const isBroken = builder.tokenAt(builder.at + 1).afterBreak || builder.tokenAt(close).afterBreak
+  return !isBroken && !builder.commentsMove() && !builder.commentsBeforeCloser(close)
 }

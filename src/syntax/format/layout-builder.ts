@@ -122,6 +122,12 @@ export class LayoutBuilder {
     return (this.#breaks[to] ?? 0) > (this.#breaks[from] ?? 0)
   }
 
+  /** Whether comments stand before a closing bracket, or before a comma that it follows. */
+  commentsBeforeCloser(close: number): boolean {
+    const before = this.tokenAt(close - 1)
+    return this.tokenAt(close).comments.length > 0 || (before.kind === "," && before.comments.length > 0)
+  }
+
   // ---------------------------------------------------------------------------------------------------- placing
 
   /** What stands before the next token; without it, nothing does. */
@@ -154,6 +160,7 @@ export class LayoutBuilder {
     // A comment where no line ends pushes the rest of its item to the next line, one level deeper.
     if (commented && (this.#gap === gap.none || this.#gap === gap.space) && this.#nextFlags === 0) {
       this.#depth = this.#itemDepth + 1
+      this.forceBreaks()
     }
     this.#put(index)
     return token
@@ -217,8 +224,7 @@ export class LayoutBuilder {
     else if (moves) initial = state.broken
     else if (isEmpty) initial = this.tokenAt(close).comments.length > 0 ? state.broken : state.flat
     else if (!canBeFlat || this.breaksBetween(index, close)) initial = state.broken
-    const id = this.#push({ start: index, end: close, state: initial, indentFrom: undefined })
-    if (!canBeFlat && !isEmpty && !this.flat) this.forceBreaks()
+    const id = this.#push({ start: index, end: close, state: initial, indented: undefined })
     if (moves) {
       this.#nextFlags = flag.opener | flag.commentsAfter
       this.#put(index)
@@ -266,9 +272,9 @@ export class LayoutBuilder {
     this.#depth = this.#itemDepth
   }
 
-  /** Begins a group at the next token that is no bracket's. */
-  begin(end: number, initial: GroupState, indentFrom: number): number {
-    return this.#push({ start: this.#at, end, state: initial, indentFrom })
+  /** Begins the group of a union, at the next token. */
+  begin(group: Omit<Group, "start">): number {
+    return this.#push({ start: this.#at, ...group })
   }
 
   end(): void {
@@ -276,6 +282,7 @@ export class LayoutBuilder {
   }
 
   #push(group: Group): number {
+    if (group.state === state.broken) this.forceBreaks()
     this.#groups.push(group)
     this.#around.push(this.#groups.length - 1)
     return this.#groups.length - 1
@@ -287,7 +294,7 @@ export class LayoutBuilder {
       const group = this.#groups[id]
       if (group === undefined || group.state !== state.open) continue
       // A union whose member takes several lines need not break between its members.
-      group.state = group.indentFrom === undefined ? state.broken : state.flat
+      group.state = group.indented === undefined ? state.broken : state.flat
     }
   }
 

@@ -46,10 +46,10 @@ export type GroupState = (typeof state)[keyof typeof state]
 export interface Group {
   readonly start: number
   /** Its last token. */
-  end: number
+  readonly end: number
   state: GroupState
-  /** From this token to `end` lines are indented once more when the group is broken. */
-  indentFrom: number | undefined
+  /** Of a union: the first and last of the tokens whose lines are indented once more when it is broken. */
+  readonly indented: { readonly from: number; readonly to: number } | undefined
 }
 
 /** How each token of a file is to be printed, by its index. */

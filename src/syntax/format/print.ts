@@ -42,7 +42,7 @@ class Printer {
   /** Groups up to this token are on one line. */
   #flatTo = -1
   /** Broken groups whose lines are indented once more. */
-  #indented: { readonly from: number; readonly end: number }[] = []
+  #indented: { readonly from: number; readonly to: number }[] = []
 
   constructor(layout: Layout) {
     this.#layout = layout
@@ -75,13 +75,13 @@ class Printer {
     this.#decideGroups(index)
     if (this.#mustBreak || this.#isBroken(index)) {
       const isKept = (flags & flag.item) !== 0 && this.#breaks > 1 && !this.#afterOpener
-      this.#newLine(index, this.#depth(index), isKept || needsBlank)
+      this.#newLine(this.#depth(index), isKept || needsBlank)
     } else if (gapWidth(this.#layout.gaps[index] ?? 0) > 0) {
       this.#put(" ")
     }
     this.#breaks = 0
     this.#mustBreak = false
-    if ((flags & flag.bar) !== 0 && this.#stateOf(this.#layout.gapGroups[index]) === state.broken) this.#put("| ")
+    if (this.#hasBar(index)) this.#put("| ")
     this.#put(this.#layout.texts.get(index) ?? this.#text.slice(token.start, token.end))
     if (this.#hasComma(index)) this.#put(",")
     this.#afterOpener = (flags & flag.opener) !== 0
@@ -96,7 +96,7 @@ class Printer {
       const isTrailing = breaks === 0 && !this.#mustBreak && this.#out.length > 0
       if (isTrailing) this.#put(" ")
       else {
-        this.#newLine(index, depth, needsBlank || (keepsBlanks && breaks > 1 && !this.#afterOpener))
+        this.#newLine(depth, needsBlank || (keepsBlanks && breaks > 1 && !this.#afterOpener))
         needsBlank = false
         this.#afterOpener = false
       }
@@ -126,7 +126,7 @@ class Printer {
     this.#column = line < 0 ? this.#column + text.length : text.length - line - 1
   }
 
-  #newLine(_index: number, depth: number, blank: boolean): void {
+  #newLine(depth: number, blank: boolean): void {
     const indent = indentation(depth)
     if (this.#out.length === 0) return
     this.#out.push(blank ? "\n\n" : "\n", indent)
@@ -136,7 +136,7 @@ class Printer {
   #depth(index: number): number {
     const depth = this.#layout.indents[index] ?? 0
     if (this.#indented.length === 0) return depth
-    this.#indented = this.#indented.filter(({ end }) => end >= index)
+    this.#indented = this.#indented.filter(({ to }) => to >= index)
     return depth + this.#indented.filter(({ from }) => from <= index).length
   }
 
@@ -151,6 +151,10 @@ class Printer {
     if (kind === gap.line) return true
     if (kind !== gap.softSpace && kind !== gap.softNone) return false
     return this.#stateOf(this.#layout.gapGroups[index]) === state.broken
+  }
+
+  #hasBar(index: number): boolean {
+    return ((this.#layout.flags[index] ?? 0) & flag.bar) !== 0 && this.#isBroken(index)
   }
 
   #hasComma(index: number): boolean {
@@ -171,9 +175,7 @@ class Printer {
         group.state = isFlat ? state.flat : state.broken
         if (isFlat) this.#flatTo = Math.max(this.#flatTo, group.end)
       }
-      if (group.state === state.broken && group.indentFrom !== undefined) {
-        this.#indented.push({ from: group.indentFrom, end: group.end })
-      }
+      if (group.state === state.broken && group.indented !== undefined) this.#indented.push(group.indented)
     }
   }
 
@@ -184,6 +186,7 @@ class Printer {
       this.#mustBreak || this.#isBroken(index)
         ? indentation(this.#depth(index)).length
         : this.#column + gapWidth(gaps[index] ?? 0)
+    if (this.#hasBar(index)) column += 2
     for (let at = index; at < this.#tokens.length; at++) {
       const token = this.#tokens[at]
       if (token === undefined) break

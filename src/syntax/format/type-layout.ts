@@ -1,6 +1,5 @@
 import type { Block, TypeField, TypeNode, VariantCase, VariantType } from "../tree.ts"
 import { layOutBlock, layOutList } from "./blocks.ts"
-import type { GroupState } from "./layout.ts"
 import { comma, flag, gap, state } from "./layout.ts"
 import type { LayoutBuilder } from "./layout-builder.ts"
 
@@ -42,15 +41,33 @@ export function endsWithBareWord(builder: LayoutBuilder, words: readonly string[
 function layOutTypeField(builder: LayoutBuilder, field: TypeField): void {
   builder.name(field.name)
   builder.take()
-  layOutTypeAfterColon(builder, field.type)
+  layOutTypeAfterColon(builder, field.type, "field")
 }
 
-export function layOutTypeAfterColon(builder: LayoutBuilder, type: TypeNode): void {
-  if (type.kind === "union-type") layOutUnion(builder, type, "after-colon")
-  else {
-    builder.space()
-    layOutElement(builder, type)
+/** Where a type stands: as a field's, as that of `output: type` (the old spelling), right in brackets, or elsewhere. */
+type TypePlace = "field" | "property" | "brackets" | "inside"
+
+export function layOutTypeAfterColon(builder: LayoutBuilder, type: TypeNode, place: "field" | "property"): void {
+  if (type.kind === "union-type") {
+    layOutUnion(builder, type, place)
+    return
   }
+  builder.space()
+  layOutLeadingBar(builder, place)
+  layOutType(builder, type)
+}
+
+/** Lays out a `|` before the first member: it goes, unless a property's type would read as its block without it. */
+function layOutLeadingBar(builder: LayoutBuilder, place: TypePlace): void {
+  if (builder.token.kind !== "|") return
+  if (isBarNeeded(builder, place)) {
+    builder.take()
+    builder.space()
+  } else builder.drop()
+}
+
+function isBarNeeded(builder: LayoutBuilder, place: TypePlace): boolean {
+  return place === "property" && builder.token.kind === "|" && builder.tokenAt(builder.at + 1).kind === "{"
 }
 
 export function layOutType(builder: LayoutBuilder, type: TypeNode): void {
@@ -103,9 +120,9 @@ export function layOutType(builder: LayoutBuilder, type: TypeNode): void {
   }
 }
 
-/** A type that may have a superfluous `|` before it. */
+/** A type in brackets, which may have a `|` before it. */
 function layOutElement(builder: LayoutBuilder, type: TypeNode): void {
-  if (type.kind !== "union-type" && builder.token.kind === "|") builder.drop()
+  if (type.kind !== "union-type") layOutLeadingBar(builder, "inside")
   layOutType(builder, type)
 }
 
@@ -155,18 +172,17 @@ function canTakeLines(type: TypeNode): boolean {
  * A union breaks where the author broke it at a `|`, or where it does not fit; then each member follows a `|` on a line
  * of its own. Brackets right around it break with it; elsewhere than after a colon the first member stays where it is.
  */
-function layOutUnion(builder: LayoutBuilder, type: UnionType, place: "after-colon" | "brackets" | "inside"): void {
+function layOutUnion(builder: LayoutBuilder, type: UnionType, place: TypePlace): void {
   const { members } = type
   const inBrackets = place === "brackets"
-  const open = builder.at
-  const first = inBrackets ? open + 1 : open
-  const end = builder.indexFrom(type.end) - 1
-  const close = inBrackets ? builder.closerOf(open) : end
-  let initial: GroupState = state.open
-  if (isBrokenAtBar(builder, members, first, inBrackets ? close : undefined)) initial = state.broken
-  else if (builder.breaksBetween(first, end)) initial = state.flat
-  const firstBar = members[1] === undefined ? end + 1 : builder.indexFrom(members[1].start) - 1
-  const group = builder.begin(close, initial, place === "inside" ? firstBar : first)
+  const first = inBrackets ? builder.at + 1 : builder.at
+  const last = builder.indexFrom(type.end) - 1
+  const firstBar = builder.indexFrom(members[1]?.start ?? type.end) - 1
+  const group = builder.begin({
+    end: inBrackets ? builder.closerOf(builder.at) : last,
+    state: isBrokenAtBar(builder, type, place) ? state.broken : state.open,
+    indented: { from: place === "inside" ? firstBar : first, to: last },
+  })
   if (inBrackets) builder.take()
   for (const [index, member] of members.entries()) {
     if (index > 0) {
@@ -174,8 +190,9 @@ function layOutUnion(builder: LayoutBuilder, type: UnionType, place: "after-colo
       builder.take()
       builder.space()
     } else {
-      if (builder.token.kind === "|") builder.drop()
-      if (place !== "inside") builder.soft(inBrackets ? gap.softNone : gap.softSpace, group, flag.bar)
+      const bar = isBarNeeded(builder, place) ? 0 : flag.bar
+      if (place !== "inside") builder.soft(inBrackets ? gap.softNone : gap.softSpace, group, bar)
+      layOutLeadingBar(builder, place)
     }
     layOutType(builder, member)
   }
@@ -188,15 +205,13 @@ function layOutUnion(builder: LayoutBuilder, type: UnionType, place: "after-colo
   builder.end()
 }
 
-function isBrokenAtBar(
-  builder: LayoutBuilder,
-  members: readonly TypeNode[],
-  first: number,
-  close: number | undefined,
-): boolean {
+/** The author broke a line before or after a `|`, or a comment stands where only a broken union has a line's end. */
+function isBrokenAtBar(builder: LayoutBuilder, { members }: UnionType, place: TypePlace): boolean {
+  const first = place === "brackets" ? builder.at + 1 : builder.at
   const hasComments = (index: number) => builder.tokenAt(index).comments.length > 0
-  if (hasComments(first) || (builder.tokenAt(first).kind === "|" && hasComments(first + 1))) return true
-  if (close !== undefined && hasComments(close)) return true
+  const startsWithComment = hasComments(first) || (builder.tokenAt(first).kind === "|" && hasComments(first + 1))
+  if (place !== "inside" && startsWithComment) return true
+  if (place === "brackets" && builder.commentsBeforeCloser(builder.closerOf(builder.at))) return true
   return members.some((member, index) => {
     if (index === 0) return false
     const start = builder.indexFrom(member.start)

@@ -241,7 +241,7 @@ export function layOutProperty(builder: LayoutBuilder, property: Property): void
 
 function layOutPropertyValue(builder: LayoutBuilder, value: PropertyValue): void {
   if (value.kind === "type") {
-    layOutTypeAfterColon(builder, value.type)
+    layOutTypeAfterColon(builder, value.type, "property")
     return
   }
   if (value.kind === "context" && value.obsolete) {
