@@ -209,6 +209,7 @@ export class LayoutBuilder {
 
   replaceText(index: number, text: string): void {
     this.#texts.set(index, text)
+    this.#flags[index] = (this.#flags[index] ?? 0) | flag.replaced
   }
 
   // ----------------------------------------------------------------------------------------------------- groups
@@ -318,25 +319,24 @@ export class LayoutBuilder {
 function matchBrackets(tokens: readonly Token[]): Int32Array {
   const closers = new Int32Array(tokens.length).fill(-1)
   const open: number[] = []
-  for (const [index, token] of tokens.entries()) {
-    switch (token.kind) {
+  for (let index = 0; index < tokens.length; index++) {
+    switch (tokens[index]?.kind) {
       case "{":
       case "[":
       case "(":
       case "head":
         open.push(index)
         break
+      case "middle":
+        closers[open.pop() ?? -1] = index
+        open.push(index)
+        break
       case "}":
       case "]":
       case ")":
       case "tail":
-      case "middle": {
-        const opening = open.pop()
-        if (opening === undefined) throw new Error("Only a tree without syntax errors can be formatted")
-        closers[opening] = index
-        if (token.kind === "middle") open.push(index)
+        closers[open.pop() ?? -1] = index
         break
-      }
       default:
         break
     }
@@ -347,8 +347,8 @@ function matchBrackets(tokens: readonly Token[]): Int32Array {
 function countBreaks(tokens: readonly Token[]): Int32Array {
   const breaks = new Int32Array(tokens.length)
   let count = 0
-  for (const [index, token] of tokens.entries()) {
-    if (token.afterBreak) count++
+  for (let index = 0; index < tokens.length; index++) {
+    if (tokens[index]?.afterBreak === true) count++
     breaks[index] = count
   }
   return breaks

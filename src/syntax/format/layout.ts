@@ -35,6 +35,8 @@ export const flag = {
   bar: 32,
   /** Begins a declaration: a blank line stands before it. */
   declaration: 64,
+  /** Printed otherwise than it is written. */
+  replaced: 128,
 } as const
 
 /** Whether a group is on one line. The printer decides the open ones, by their width. */
@@ -65,6 +67,6 @@ export interface Layout {
   readonly commaGroups: Int32Array
   /** In the order of their first tokens, the outer before the inner. */
   readonly groups: readonly Group[]
-  /** Tokens that are printed otherwise than they are written: parts of block strings. */
+  /** What is printed for the `replaced` ones, the parts of block strings. */
   readonly texts: ReadonlyMap<number, string>
 }

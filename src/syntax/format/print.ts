@@ -1,13 +1,17 @@
 import type { Comment, Token } from "../token.ts"
 import type { Layout } from "./layout.ts"
 import { comma, flag, gap, state } from "./layout.ts"
+import { SourceWriter } from "./source-writer.ts"
 
 /** The most columns that a line may have where it can be broken. */
 const maxColumns = 100
 
-const indentations: string[] = []
-function indentation(depth: number): string {
-  return (indentations[depth] ??= "    ".repeat(depth))
+const indentWidth = 4
+
+const lineStarts: string[] = []
+/** A line break and the indentation of the next line. */
+function lineStart(depth: number): string {
+  return (lineStarts[depth] ??= `\n${" ".repeat(depth * indentWidth)}`)
 }
 
 /** Layout → text, in one pass over the tokens. */
@@ -25,8 +29,7 @@ class Printer {
   readonly #layout: Layout
   readonly #text: string
   readonly #tokens: readonly Token[]
-  readonly #out: string[] = []
-  #column = 0
+  readonly #out: SourceWriter
 
   /** End of the last token or comment that was read. */
   #read = 0
@@ -39,6 +42,7 @@ class Printer {
   #afterOpener = false
 
   #nextGroup = 0
+  #nextGroupStart = 0
   /** Groups up to this token are on one line. */
   #flatTo = -1
   /** Broken groups whose lines are indented once more. */
@@ -48,43 +52,59 @@ class Printer {
     this.#layout = layout
     this.#text = layout.tree.text
     this.#tokens = layout.tree.tokens
+    this.#out = new SourceWriter(this.#text)
   }
 
   run(): string {
-    for (const [index, token] of this.#tokens.entries()) this.#token(index, token)
-    if (this.#out.length > 0) this.#out.push("\n")
-    return this.#out.join("")
+    for (let index = 0; index < this.#tokens.length; index++) {
+      const token = this.#tokens[index]
+      if (token !== undefined) this.#token(index, token)
+    }
+    if (!this.#out.isEmpty) this.#out.put("\n")
+    return this.#out.text()
   }
 
   #token(index: number, token: Token): void {
+    if (token.comments.length > 0) this.#readComments(token)
+    if (token.afterBreak) this.#breaks = Math.max(this.#breaks, this.#breaksUpTo(token.start))
+    this.#read = token.end
+    const flags = this.#layout.flags[index] ?? 0
+    if ((flags & flag.drop) !== 0) return
+    let needsBlank = (flags & flag.declaration) !== 0 && !this.#out.isEmpty && !this.#hasBlank()
+    if (this.#waiting.length > 0 && (flags & flag.commentsAfter) === 0) {
+      needsBlank = this.#comments(index, flags, needsBlank)
+    }
+    if (token.kind === "end") return
+    if (index >= this.#nextGroupStart) this.#decideGroups(index)
+    if (this.#mustBreak || this.#isBroken(index)) {
+      const isKept = (flags & flag.item) !== 0 && this.#breaks > 1 && !this.#afterOpener
+      this.#newLine(this.#depth(index), isKept || needsBlank)
+    } else if (gapWidth(this.#layout.gaps[index] ?? 0) > 0) {
+      this.#out.put(" ")
+    }
+    this.#breaks = 0
+    this.#mustBreak = false
+    if (this.#hasBar(index)) this.#out.put("| ")
+    const text = (flags & flag.replaced) === 0 ? undefined : this.#layout.texts.get(index)
+    if (text === undefined) this.#out.copy(token.start, token.end)
+    else this.#replaced(text)
+    if (this.#hasComma(index)) this.#out.put(",")
+    this.#afterOpener = (flags & flag.opener) !== 0
+  }
+
+  #replaced(text: string): void {
+    const line = text.lastIndexOf("\n")
+    if (line < 0) this.#out.put(text)
+    else this.#out.putLines(text, text.length - line - 1)
+  }
+
+  #readComments(token: Token): void {
     for (const comment of token.comments) {
       const breaks = Math.max(this.#breaks, this.#breaksUpTo(comment.start))
       this.#waiting.push({ comment, breaks })
       this.#breaks = 0
       this.#read = comment.end
     }
-    if (token.afterBreak) this.#breaks = Math.max(this.#breaks, this.#breaksUpTo(token.start))
-    this.#read = token.end
-    const flags = this.#layout.flags[index] ?? 0
-    if ((flags & flag.drop) !== 0) return
-    let needsBlank = (flags & flag.declaration) !== 0 && this.#out.length > 0 && !this.#hasBlank()
-    if (this.#waiting.length > 0 && (flags & flag.commentsAfter) === 0) {
-      needsBlank = this.#comments(index, flags, needsBlank)
-    }
-    if (token.kind === "end") return
-    this.#decideGroups(index)
-    if (this.#mustBreak || this.#isBroken(index)) {
-      const isKept = (flags & flag.item) !== 0 && this.#breaks > 1 && !this.#afterOpener
-      this.#newLine(this.#depth(index), isKept || needsBlank)
-    } else if (gapWidth(this.#layout.gaps[index] ?? 0) > 0) {
-      this.#put(" ")
-    }
-    this.#breaks = 0
-    this.#mustBreak = false
-    if (this.#hasBar(index)) this.#put("| ")
-    this.#put(this.#layout.texts.get(index) ?? this.#text.slice(token.start, token.end))
-    if (this.#hasComma(index)) this.#put(",")
-    this.#afterOpener = (flags & flag.opener) !== 0
   }
 
   /** Prints what waits before a token. Returns whether a blank line must still come. */
@@ -93,14 +113,14 @@ class Printer {
     const depth = this.#depth(index) + (isCloser ? 1 : 0)
     const keepsBlanks = isCloser || (flags & flag.item) !== 0
     for (const { comment, breaks } of this.#waiting) {
-      const isTrailing = breaks === 0 && !this.#mustBreak && this.#out.length > 0
-      if (isTrailing) this.#put(" ")
+      const isTrailing = breaks === 0 && !this.#mustBreak && !this.#out.isEmpty
+      if (isTrailing) this.#out.put(" ")
       else {
         this.#newLine(depth, needsBlank || (keepsBlanks && breaks > 1 && !this.#afterOpener))
         needsBlank = false
         this.#afterOpener = false
       }
-      this.#put(this.#text.slice(comment.start, comment.end).trimEnd())
+      this.#out.copy(comment.start, comment.start + this.#text.slice(comment.start, comment.end).trimEnd().length)
       this.#mustBreak = true
     }
     this.#waiting.length = 0
@@ -120,17 +140,10 @@ class Printer {
     return count
   }
 
-  #put(text: string): void {
-    this.#out.push(text)
-    const line = text.lastIndexOf("\n")
-    this.#column = line < 0 ? this.#column + text.length : text.length - line - 1
-  }
-
   #newLine(depth: number, blank: boolean): void {
-    const indent = indentation(depth)
-    if (this.#out.length === 0) return
-    this.#out.push(blank ? "\n\n" : "\n", indent)
-    this.#column = indent.length
+    if (this.#out.isEmpty) return
+    const start = lineStart(depth)
+    this.#out.putLines(blank ? `\n${start}` : start, depth * indentWidth)
   }
 
   #depth(index: number): number {
@@ -168,6 +181,7 @@ class Printer {
   #decideGroups(index: number): void {
     for (;;) {
       const group = this.#layout.groups[this.#nextGroup]
+      this.#nextGroupStart = group?.start ?? this.#tokens.length
       if (group === undefined || group.start > index) return
       this.#nextGroup++
       if (group.state === state.open) {
@@ -184,8 +198,8 @@ class Printer {
     const { flags, gaps, texts } = this.#layout
     let column =
       this.#mustBreak || this.#isBroken(index)
-        ? indentation(this.#depth(index)).length
-        : this.#column + gapWidth(gaps[index] ?? 0)
+        ? this.#depth(index) * indentWidth
+        : this.#out.column + gapWidth(gaps[index] ?? 0)
     if (this.#hasBar(index)) column += 2
     for (let at = index; at < this.#tokens.length; at++) {
       const token = this.#tokens[at]
@@ -193,7 +207,7 @@ class Printer {
       if (at > end && (token.comments.length > 0 || this.#isBroken(at))) break
       if (((flags[at] ?? 0) & flag.drop) !== 0) continue
       if (at > index) column += gapWidth(gaps[at] ?? 0)
-      const text = texts.get(at)
+      const text = ((flags[at] ?? 0) & flag.replaced) === 0 ? undefined : texts.get(at)
       const line = text?.indexOf("\n") ?? -1
       column += line >= 0 ? line : (text?.length ?? token.end - token.start)
       if (this.#hasComma(at)) column++

@@ -77,11 +77,10 @@ export function layOutExpression(builder: LayoutBuilder, expression: Expression)
 function canTakeLines(expression: Expression): boolean {
   switch (expression.kind) {
     case "object":
+    case "match":
       return expression.body.items.length > 0
     case "array":
       return expression.items.length > 0
-    case "match":
-      return true
     case "string":
       return expression.block
     case "call":
