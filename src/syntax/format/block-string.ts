@@ -4,8 +4,8 @@ const quotes = '"""'
 
 /**
  * The parts of a block string (its tokens, quotes and braces of interpolations included) as they are printed: its lines
- * one level deeper than `depth`, its closing quotes at `depth`. One whose value that would change stays as it is: a text
- * that begins right after the quotes, or of nothing but blanks.
+ * one level deeper than `depth`, its closing quotes at `depth`. One whose value that would change stays as it is, such as
+ * a text of nothing but blanks.
  */
 export function indentBlockString(parts: readonly string[], depth: number): string[] {
   const last = parts.length - 1
@@ -17,7 +17,6 @@ export function indentBlockString(parts: readonly string[], depth: number): stri
 }
 
 function indentRaws(raws: readonly string[], depth: number): string[] | undefined {
-  if (!/^[ \t]*\n/.test(raws[0] ?? "")) return undefined
   const pieces = dedentBlock(raws)
   const outer = "    ".repeat(depth)
   if (pieces.length === 1 && pieces[0] === "") return [`\n${outer}`]

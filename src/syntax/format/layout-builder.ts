@@ -247,7 +247,7 @@ export class LayoutBuilder {
 
   /** Lays out one item of a group, on its own level of indentation. */
   item(layOut: () => void): void {
-    this.nested(this.#depth + 1, layOut)
+    this.nested(this.flat ? this.#depth : this.#depth + 1, layOut)
   }
 
   nested(depth: number, layOut: () => void): void {

@@ -70,7 +70,7 @@ class Printer {
     this.#read = token.end
     const flags = this.#layout.flags[index] ?? 0
     if ((flags & flag.drop) !== 0) return
-    let needsBlank = (flags & flag.declaration) !== 0 && !this.#out.isEmpty && !this.#hasBlank()
+    let needsBlank = (flags & flag.declaration) !== 0 && !this.#out.isEmpty && !this.#hasBlankBeforeDeclaration()
     if (this.#waiting.length > 0 && (flags & flag.commentsAfter) === 0) {
       needsBlank = this.#comments(index, flags, needsBlank)
     }
@@ -127,7 +127,10 @@ class Printer {
     return needsBlank
   }
 
-  #hasBlank(): boolean {
+  /** A comment may follow a declaration, with the blank line after it; one that belongs to the next may not. */
+  #hasBlankBeforeDeclaration(): boolean {
+    const firstBelow = this.#waiting.find(({ breaks }) => breaks > 0)
+    if (firstBelow?.comment.style === "doc") return firstBelow.breaks > 1
     return this.#breaks > 1 || this.#waiting.some(({ breaks }) => breaks > 1)
   }
 
