@@ -304,7 +304,7 @@ const declaration: Source = fc.oneof(
 // ------------------------------------------------------------------------------------------------------------ noise
 
 const blanks = ["", " ", "  ", "\t"]
-const breaks = ["\n", "\n  ", "\r\n", "\n\n", "\n\n\n", " \n \n"]
+const breaks = ["\n", "\n  ", "\r", "\r\n", "\n\n", "\n\n\n", " \n \n"]
 /** `#` becomes a number, so that no two comments are alike. */
 const comments = [" // c#\n", "\n// c#\n", "\n/// d#\n", " /// d# \n", "\n\n//// c#\t\n\n", "//c#\r\n"]
 

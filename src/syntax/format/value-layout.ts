@@ -192,6 +192,9 @@ export function layOutValueFields(builder: LayoutBuilder, block: Block<ValueFiel
       builder.space()
       layOutExpression(builder, field.value)
     },
+    // The `:` after the next name tells the two apart, unless the name is a header's of several tokens.
+    needsComma: (_, next) =>
+      /\W/.test(next.name.text) && !next.name.quoted && endsWithBareWord(builder, contextualWords),
   })
 }
 

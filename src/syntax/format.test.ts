@@ -1,0 +1,65 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { format, formatText } from "./format.ts"
+import { parse } from "./parser.ts"
+
+test("canonical text comes back as it is", () => {
+  const text = "input {\n    a: string\n}\n"
+  assert.deepEqual(formatText(text), { formatted: text, changed: false })
+  assert.deepEqual(formatText(""), { formatted: "", changed: false })
+})
+
+test("other text is changed, be it by a final line break", () => {
+  const formatted = "input {\n    a: string\n}\n"
+  for (const text of ["input{a:string}", formatted.trimEnd(), `${formatted}\n`, `\uFEFF${formatted}`]) {
+    assert.deepEqual(formatText(text), { formatted, changed: true }, JSON.stringify(text))
+  }
+  assert.deepEqual(formatText("\n \n"), { formatted: "", changed: true })
+})
+
+test("broken text is refused with what the parser says", () => {
+  for (const text of ["input {", "input { a: }", 'output { a: "\\q" }', "output { a: 1 } /* b */", "nonsense"]) {
+    const { diagnostics } = parse(text)
+    assert.ok(diagnostics.length > 0, text)
+    assert.deepEqual(formatText(text), { diagnostics })
+  }
+})
+
+test("a tree with syntax errors is a bug", () => {
+  assert.throws(() => format(parse("input { a: }").tree))
+})
+
+test("what only the checker refuses is formatted", () => {
+  const text = "agent a {\n    model: model.none\n    tools: [tool.none]\n}\n\nagent a { }\n"
+  assert.deepEqual(formatText(text), { formatted: text, changed: false })
+})
+
+test("time grows with the length, whatever the text", () => {
+  const texts = {
+    arrays: (size: number) => `dynamic { a: [${"[1, 2, 3], ".repeat(size)}] }`,
+    lines: (size: number) => `dynamic {\n${"    a: { b: [1, 2], c: call tool.t { input { d: 1 } } }\n".repeat(size)}}`,
+    unions: (size: number) => `input { a: ${'"a" | '.repeat(size)}"a" }`,
+    comments: (size: number) => `input {\n${"// c\n\n".repeat(size)}}`,
+    commas: (size: number) => `dynamic { a: [${"1 // c\n, ".repeat(size)}] }`,
+    strings: (size: number) => `output { a: """\n${"    text {{ input.a }}\n\n".repeat(size)}""" }`,
+    chains: (size: number) => `output { a: x${".b // c\n".repeat(size)} }`,
+    declarations: (size: number) => "input { }\n".repeat(size),
+  }
+  for (const [name, make] of Object.entries(texts)) {
+    const time = (size: number) => {
+      const { tree, diagnostics } = parse(make(size))
+      assert.deepEqual(diagnostics, [], name)
+      let best = Number.POSITIVE_INFINITY
+      for (let run = 0; run < 3; run++) {
+        const start = performance.now()
+        format(tree)
+        best = Math.min(best, performance.now() - start)
+      }
+      return best
+    }
+    time(1_000)
+    const [small, large] = [time(1_000), time(16_000)]
+    // Sixteen times the text; squared time would take 256 times as long.
+    assert.ok(large < Math.max(small, 1) * 80, `${name}: ${small.toFixed(1)} ms, then ${large.toFixed(1)} ms`)
+  }
+})
