@@ -1,0 +1,227 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { MemoryStore } from "../adapters/memory/memory-store.ts"
+import { systemChance } from "../adapters/system/system-chance.ts"
+import { systemClock } from "../adapters/system/system-clock.ts"
+import { agent, output, plan, ref } from "../../test/support/build-plan.ts"
+import { InProcessTools } from "../../test/support/in-process-tools.ts"
+import { ManualClock } from "../../test/support/manual-clock.ts"
+import { usualOptions } from "../../test/support/run-plan.ts"
+import { answers, hangs, ScriptedModel } from "../../test/support/scripted-model.ts"
+import { within } from "../../test/support/within.ts"
+import type { WireError } from "./events.ts"
+import { wireError } from "./failure.ts"
+import type { Clock, RunStore } from "./ports.ts"
+import { usualLimits } from "./running.ts"
+import type { NewRequest, RunsSettings } from "./runs.ts"
+import { Runs } from "./runs.ts"
+
+const one = plan([agent("a"), output({ m: ref("agent.a.message") })])
+const never = new AbortController().signal
+
+const request = (more: Partial<NewRequest> = {}): NewRequest => ({
+  caller: "ann",
+  request: { source: "one", input: {}, secrets: {}, options: usualOptions },
+  idempotency: null,
+  resumable: true,
+  ...more,
+})
+
+interface Setup {
+  readonly runs: Runs
+  readonly store: RunStore
+  readonly bugs: unknown[]
+}
+
+function setUp(
+  model: ScriptedModel,
+  settings: Partial<RunsSettings> = {},
+  store: RunStore = new MemoryStore(systemClock),
+  clock: Clock = systemClock,
+  refused: WireError | null = null,
+): Setup {
+  const bugs: unknown[] = []
+  const runs = new Runs(
+    { store, model, tools: new InProcessTools({}), clock, chance: systemChance, bug: (error) => bugs.push(error) },
+    () => (refused === null ? { plan: one } : { error: refused }),
+    { owner: "me", lease_ms: 30_000, max_runs: 2, max_queued: 2, limits: usualLimits, ...settings },
+  )
+  return { runs, store, bugs }
+}
+
+/** Holds calls until they are let go. */
+function gate(): { readonly model: ScriptedModel; readonly open: () => void } {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const model = new ScriptedModel(async (asked, watch) => {
+    await Promise.race([promise, hangs(watch)])
+    return answers({ message: "m" }, asked)
+  })
+  return { model, open: resolve }
+}
+
+async function created(runs: Runs, more: Partial<NewRequest> = {}): Promise<string> {
+  const admission = await runs.admit(one, request(more))
+  assert.equal(admission.outcome, "created")
+  return admission.outcome === "created" ? admission.run_id : ""
+}
+
+test("an admitted run runs to its end, and its record says how", async () => {
+  const { runs } = setUp(new ScriptedModel((asked) => answers({ message: "m" }, asked)))
+  const run_id = await created(runs)
+  const end = await runs.ending(run_id, never)
+  assert.equal(end?.type, "workflow_completed")
+  const record = await runs.record(run_id)
+  assert.equal(record?.status, "completed")
+  assert.deepEqual(record?.state.output, { m: "m" })
+  assert.equal(record?.row.last_event_id, 5)
+  // Also when it is asked for after the end.
+  assert.equal((await runs.ending(run_id, never))?.type, "workflow_completed")
+  assert.equal(await runs.record("unknown"), null)
+  await runs.drain(0)
+})
+
+test("past max_runs a run waits; past max_queued it is refused", async () => {
+  const { model, open } = gate()
+  const { runs } = setUp(model)
+  const ids = [await created(runs), await created(runs), await created(runs), await created(runs)]
+  assert.equal(runs.active, 2)
+  assert.equal(runs.queued, 2)
+  const refused = await runs.admit(one, request())
+  assert.equal(refused.outcome === "refused" && refused.error.kind, "overloaded")
+  assert.equal((await runs.record(ids[3] ?? ""))?.status, "queued")
+  open()
+  const ends = await Promise.all(ids.map((id) => runs.ending(id, never)))
+  assert.deepEqual(
+    ends.map((end) => end?.type),
+    Array(4).fill("workflow_completed"),
+  )
+  assert.equal(model.mostOpen, 2)
+  assert.equal(runs.active, 0)
+  await runs.drain(0)
+})
+
+test("a run that waits is cancelled without having begun; one that runs is aborted", async () => {
+  const { model } = gate()
+  const { runs } = setUp(model, { max_runs: 1 })
+  const running = await created(runs)
+  const waiting = await created(runs)
+  assert.equal(await runs.cancel(waiting), true)
+  assert.equal((await runs.ending(waiting, never))?.type, "workflow_cancelled")
+  assert.equal((await runs.record(running))?.status, "running")
+  assert.equal(await runs.cancel(running), true)
+  assert.equal((await runs.ending(running, never))?.type, "workflow_cancelled")
+  assert.equal((await runs.record(running))?.status, "cancelled")
+  assert.equal(await runs.cancel(running), false)
+  assert.equal(await runs.cancel("unknown"), false)
+  await runs.drain(0)
+})
+
+test("idempotency: the same run for the same request, a conflict for another", async () => {
+  const { runs } = setUp(new ScriptedModel((asked) => answers({ message: "m" }, asked)))
+  const idempotency = { key: "k", fingerprint: "f" }
+  const run_id = await created(runs, { idempotency })
+  assert.deepEqual(await runs.admit(one, request({ idempotency })), { outcome: "exists", run_id })
+  assert.deepEqual(await runs.admit(one, request({ idempotency: { key: "k", fingerprint: "g" } })), {
+    outcome: "conflict",
+    run_id,
+  })
+  await runs.drain(0)
+})
+
+test("draining: no new runs, the running ones get their grace, then they are left and another process goes on", async () => {
+  const { model } = gate()
+  const first = setUp(model, { max_runs: 1 })
+  const running = await created(first.runs)
+  const waiting = await created(first.runs)
+  const gone = await created(first.runs, { resumable: false })
+  await within(5000, "the drain", first.runs.drain(20))
+  assert.equal(model.open, 0)
+  assert.equal((await first.runs.admit(one, request())).outcome, "refused")
+  for (const id of [running, waiting, gone]) assert.equal(await first.runs.ending(id, AbortSignal.abort()), null)
+
+  const second = setUp(new ScriptedModel((asked) => answers({ message: "m" }, asked)), {}, first.store)
+  await second.runs.recover()
+  assert.equal((await second.runs.ending(running, never))?.type, "workflow_completed")
+  assert.equal((await second.runs.ending(waiting, never))?.type, "workflow_completed")
+  // Its client is gone with the process.
+  assert.equal((await second.runs.ending(gone, never))?.type, "workflow_cancelled")
+  const resumed = (await second.runs.record(running))?.state.resumed
+  assert.equal(resumed, 1)
+  assert.deepEqual([...first.bugs, ...second.bugs], [])
+  await second.runs.drain(0)
+})
+
+test("a run whose lease is lost stops, and the one who took it over goes on", async () => {
+  const clock = new ManualClock()
+  const store = new MemoryStore(clock)
+  const { model } = gate()
+  const first = setUp(model, { lease_ms: 3000 }, store, clock)
+  const run_id = await created(first.runs)
+  // Its renewals do not get through, and its lease runs out.
+  store.renew = () => Promise.resolve(false)
+  while (model.open === 0) await new Promise((resolve) => setImmediate(resolve))
+  const left = first.runs.ending(run_id, never)
+  clock.advance(1001)
+  assert.equal(await within(2000, "the end", left), null)
+  assert.equal(model.open, 0)
+  clock.advance(3000)
+  const second = setUp(new ScriptedModel((asked) => answers({ message: "m" }, asked)), {}, store, clock)
+  await second.runs.recover()
+  assert.equal((await second.runs.ending(run_id, never))?.type, "workflow_completed")
+  await first.runs.drain(0)
+  await second.runs.drain(0)
+})
+
+test("leases are renewed while a run runs or waits", async () => {
+  const clock = new ManualClock()
+  const store = new MemoryStore(clock)
+  const { model, open } = gate()
+  const { runs } = setUp(model, { lease_ms: 3000, max_runs: 1 }, store, clock)
+  const ids = [await created(runs), await created(runs)]
+  for (let step = 0; step < 10; step++) {
+    clock.advance(1001)
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.deepEqual(await store.claim("thief", 10, 1000), [])
+  }
+  open()
+  for (const id of ids) assert.equal((await runs.ending(id, never))?.type, "workflow_completed")
+  await runs.drain(0)
+})
+
+test("runs of a process that died are taken up later too, without a restart of this one", async () => {
+  const clock = new ManualClock()
+  const store = new MemoryStore(clock)
+  await store.create({ ...request(), run_id: "orphan", created_at: clock.now() }, "dead", 5000)
+  const { runs } = setUp(
+    new ScriptedModel((asked) => answers({ message: "m" }, asked)),
+    { lease_ms: 4000 },
+    store,
+    clock,
+  )
+  await runs.recover()
+  assert.equal((await runs.record("orphan"))?.status, "queued")
+  let ended = false
+  const following = within(2000, "the end", runs.ending("orphan", never)).finally(() => (ended = true))
+  while (!ended) {
+    clock.advance(2001)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  assert.equal((await following)?.type, "workflow_completed")
+  await runs.drain(0)
+})
+
+test("an interrupted run whose source is refused now fails with the reason; one that cannot be read keeps no other down", async () => {
+  const store = new MemoryStore(systemClock)
+  for (const run_id of ["unreadable", "refused"]) {
+    await store.create({ ...request(), run_id, created_at: 0 }, "dead", 0)
+  }
+  const read = store.request.bind(store)
+  store.request = (run_id) => (run_id === "unreadable" ? Promise.reject(new Error("sealed")) : read(run_id))
+  const error = wireError("validation_error", [{ path: "agent.x", message: "No longer valid" }])
+  const model = new ScriptedModel(() => assert.fail())
+  const { runs, bugs } = setUp(model, {}, store, systemClock, error)
+  await runs.recover()
+  assert.equal((await runs.record("refused"))?.state.error?.message, "No longer valid")
+  assert.equal(bugs.length, 1)
+  await runs.drain(0)
+})
