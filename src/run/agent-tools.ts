@@ -37,6 +37,8 @@ interface Offer {
   withdrawn: boolean
 }
 
+const noOffers: ReadonlyMap<string, Offer> = new Map()
+
 /** What the model of one step may call, and how often still. */
 export class AgentTools {
   readonly #running: Running
@@ -56,6 +58,7 @@ export class AgentTools {
     scope: Scope,
     effects: Effects,
   ): Promise<AgentTools> {
+    if (node.uses.length === 0) return new AgentTools(running, caller, noOffers)
     const offers = new Map<string, Offer>()
     // Tools first: they keep their declared names.
     for (const use of node.uses.toSorted((a, b) => Number(b.kind === "tool") - Number(a.kind === "tool"))) {

@@ -27,16 +27,13 @@ export function modelId(running: Running, model: string, scope: Scope): string {
 
 /** Every provider that a model of the plan has, with secrets. */
 export function resolveBackends(running: Running): void {
-  const { plan, backends } = running
-  for (const name of new Set(Object.values(plan.models).map((model) => model.provider))) {
-    backends.set(name, resolve(running, name, running.secrets))
-  }
+  for (const name of running.prepared.providers) running.backends.set(name, resolve(running, name, running.secrets))
 }
 
 /** The same, with secrets by name. */
 export function backendFacts(running: Running, model: string): BackendFacts {
   const provider = running.plan.models[model]?.provider ?? ""
-  return usesSecrets(running, provider) ? resolve(running, provider, running.named) : backendOf(running, model)
+  return usesSecrets(running, provider) ? resolve(running, provider, running.named()) : backendOf(running, model)
 }
 
 function resolve(running: Running, name: string, secrets: JsonObject): Backend {

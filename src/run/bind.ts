@@ -35,7 +35,7 @@ export async function bind(
       const found = pure ? evaluate(value, here) : await evaluateEffects(value, here, effects)
       setOwn(values, key, found)
       if (!secrets) setOwn(shown, key, found)
-      else setOwn(shown, key, pure ? evaluate(value, { ...here, secrets: running.named }) : "[secret]")
+      else setOwn(shown, key, pure ? evaluate(value, { ...here, secrets: running.named() }) : "[secret]")
     }
   }
   return { values, shown }

@@ -5,6 +5,7 @@
 export class Permits {
   readonly #most: number
   readonly #signal: AbortSignal
+  #listens = false
   #open = 0
   #queue: Waiter[] = []
   #next = 0
@@ -13,7 +14,6 @@ export class Permits {
   constructor(most: number, signal: AbortSignal) {
     this.#most = most
     this.#signal = signal
-    signal.addEventListener("abort", () => this.#refuseWaiting(), { once: true })
   }
 
   get open(): number {
@@ -39,6 +39,8 @@ export class Permits {
   }
 
   #turn(): Promise<void> {
+    if (!this.#listens) this.#signal.addEventListener("abort", () => this.#refuseWaiting(), { once: true })
+    this.#listens = true
     return new Promise((resolve, reject) => this.#queue.push({ resolve, reject }))
   }
 

@@ -10,6 +10,8 @@ export interface Prepared {
   /** By position of a node: the positions of those that wait for it, and how many it waits for itself. */
   readonly dependents: readonly (readonly number[])[]
   readonly waitsFor: readonly number[]
+  /** Providers that a model has. */
+  readonly providers: readonly string[]
   /** Agents whose message history another one continues. */
   readonly continued: ReadonlySet<string>
   /** Names each `read` and `render` for good, so that a resumed run knows it again. */
@@ -57,6 +59,7 @@ function prepareAfresh(plan: Plan): Prepared {
     planned: nodes.map(({ id, kind, name, depends_on }) => ({ id, kind, name, depends_on })),
     dependents,
     waitsFor,
+    providers: [...new Set(Object.values(plan.models).map(({ provider }) => provider))],
     continued: new Set(agents.flatMap(({ context }) => (context === null ? [] : [context.agent]))),
     sites: new Map(nodes.flatMap((node) => effectsOf(node).map((effect, count) => [effect, `${node.id}/${count}`]))),
     effects,

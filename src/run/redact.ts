@@ -19,14 +19,17 @@ const nothing: Redactor = { redact: (value) => value, longest: 0 }
 
 export function redactor(secrets: JsonObject): Redactor {
   const found: Secret[] = []
-  for (const [name, value] of Object.entries(secrets)) collect(name, value, found)
+  for (const name in secrets) collect(name, secrets[name] ?? null, found)
   if (found.length === 0) return nothing
+  const long = found.filter(({ text }) => text.length >= shortest)
   // A secret that contains another one is replaced whole.
-  const long = found.filter(({ text }) => text.length >= shortest).toSorted((a, b) => b.text.length - a.text.length)
-  const whole = new Map(found.toReversed().map(({ name, text }) => [text, label(name)]))
-  const numbers = new Map(
-    long.filter(({ numeric }) => numeric).map(({ name, text }) => [Number(text), label(name)] as const),
-  )
+  long.sort((a, b) => b.text.length - a.text.length)
+  const whole = new Map<string, string>()
+  const numbers = new Map<number, string>()
+  for (const { name, text, numeric } of found) {
+    if (!whole.has(text)) whole.set(text, label(name))
+    if (numeric && text.length >= shortest) numbers.set(Number(text), label(name))
+  }
   const search = long.length === 0 ? null : new Search(long)
   return {
     redact: <T>(value: T) => walk(value as JsonValue, whole, numbers, search) as T,
@@ -111,10 +114,11 @@ class Search {
     const signs = new Set<string>()
     let longest = 0
     for (const { text } of secrets) {
-      const bytes = Buffer.from(text, "utf8")
       const inJson = JSON.stringify(text).slice(1, -1)
-      for (const sign of [text, inJson, ...base64Forms(bytes).map(({ middle }) => middle)]) signs.add(sign)
-      longest = Math.max(longest, bytes.length * 3, inJson.length)
+      signs.add(text)
+      signs.add(inJson)
+      for (const { middle } of base64Forms(text)) signs.add(middle)
+      longest = Math.max(longest, Buffer.byteLength(text, "utf8") * 3, inJson.length)
     }
     this.longest = longest
     this.#secrets = secrets
@@ -141,9 +145,7 @@ class Search {
 
 /** A group that captures the secret in any of its forms. */
 function anyForm({ text }: Secret): string {
-  const forms = base64Forms(Buffer.from(text, "utf8")).map(
-    ({ before, middle, after }) => before + escapePattern(middle) + after,
-  )
+  const forms = base64Forms(text).map(({ before, middle, after }) => before + escapePattern(middle) + after)
   const inJson = JSON.stringify(text).slice(1, -1)
   return `(${[escapePattern(text), escapePattern(inJson), ...forms, percentPattern(text)].join("|")})`
 }
@@ -159,17 +161,21 @@ interface Base64Form {
  * three ways. The characters at its ends mix in bits of the neighbours: `middle` is what the secret alone decides, `before`
  * and `after` match a mixed character, so that it goes too.
  */
-function base64Forms(bytes: Buffer): Base64Form[] {
+function base64Forms(secret: string): Base64Form[] {
+  const length = Buffer.byteLength(secret, "utf8")
+  const padded = Buffer.alloc(length + 2)
+  padded.write(secret, 2, "utf8")
   const forms: Base64Form[] = []
-  for (const offset of [0, 1, 2]) {
-    const bits = (offset + bytes.length) * 8
-    const coded = Buffer.concat([Buffer.alloc(offset), bytes]).toString("base64")
+  for (let offset = 0; offset < 3; offset++) {
+    const bits = (offset + length) * 8
+    const coded = padded.toString("base64", 2 - offset)
     const middle = coded.slice(Math.ceil((offset * 8) / 6), Math.floor(bits / 6))
     const before = offset === 0 ? "" : "[A-Za-z0-9+/_-]?"
     const after = bits % 6 === 0 ? "" : "[A-Za-z0-9+/_-]?={0,2}"
     forms.push({ before, middle, after })
-    const urlSafe = middle.replaceAll("+", "-").replaceAll("/", "_")
-    if (urlSafe !== middle) forms.push({ before, middle: urlSafe, after })
+    if (middle.includes("+") || middle.includes("/")) {
+      forms.push({ before, middle: middle.replaceAll("+", "-").replaceAll("/", "_"), after })
+    }
   }
   return forms
 }

@@ -68,7 +68,7 @@ export function placeKey(name: string, iteration: number | null | undefined): st
   return iteration === null || iteration === undefined ? name : `${name}#${iteration}`
 }
 
-export function emptyPast(): Past {
+function emptyPast(): Past {
   return {
     lastId: 0,
     startedAt: null,
@@ -86,6 +86,9 @@ export function emptyPast(): Past {
     siteCalls: new Map(),
   }
 }
+
+/** Of a run that is new. Never written to. */
+export const noPast: Past = emptyPast()
 
 /** Reads a run's log to its end. */
 export async function readPast(store: RunStore, runId: string): Promise<Past> {

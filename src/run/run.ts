@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { AgentNode, DynamicNode, OutputNode, Plan } from "../plan/plan-shape.ts"
 import { runAgent } from "./agent.ts"
 import { resolveBackends } from "./backends.ts"
+import type { Deadlines } from "./deadlines.ts"
 import { describe, isObject, problem, setOwn } from "./evaluate.ts"
 import { evaluateEffects } from "./evaluate-effects.ts"
 import type { LogEvent, WireError } from "./events.ts"
@@ -14,7 +15,7 @@ import { LeaseLost, RunFailure, StoreFailure } from "./ports.ts"
 import { prepare } from "./prepare.ts"
 import { namedSecrets, redactor } from "./redact.ts"
 import type { Past } from "./resume.ts"
-import { emptyPast, placeKey, readPast } from "./resume.ts"
+import { noPast, placeKey, readPast } from "./resume.ts"
 import type { RunLimits, Running, RunPorts } from "./running.ts"
 import { outerScope } from "./running.ts"
 import { runEach, runGraph } from "./scheduler.ts"
@@ -30,6 +31,7 @@ export interface RunJob {
   readonly leave: AbortSignal
   /** Why there is a log already; null for a run that is new. */
   readonly resumed: string | null
+  readonly deadlines: Deadlines
 }
 
 /**
@@ -40,7 +42,7 @@ export interface RunJob {
  */
 export async function run(job: RunJob, ports: RunPorts, limits: RunLimits): Promise<LogEvent | null> {
   if (job.leave.aborted) return null
-  const past = job.resumed === null ? emptyPast() : await readPast(ports.store, job.lease.run_id)
+  const past = job.resumed === null ? noPast : await readPast(ports.store, job.lease.run_id)
   return past.ended ? null : new Run(job, ports, limits, past).toEnd()
 }
 
@@ -87,6 +89,7 @@ class Run {
     const { plan, request, caller, lease } = job
     const { signal } = this.#abort
     const maxConcurrency = Math.max(1, request.options.max_concurrency ?? limits.max_concurrency)
+    let named: JsonObject | null = null
     this.#job = job
     this.#startedAt = past.startedAt ?? ports.clock.now()
     this.#running = {
@@ -96,7 +99,7 @@ class Run {
       prepared: prepare(plan),
       input: request.input,
       secrets: request.secrets,
-      named: namedSecrets(request.secrets),
+      named: () => (named ??= namedSecrets(request.secrets)),
       options: request.options,
       ports,
       limits,
@@ -125,8 +128,7 @@ class Run {
     const onLeave = (): void => this.#end({ why: "left" })
     leave.addEventListener("abort", onLeave, { once: true })
     const stopListening = ports.store.onCancel(this.#running.runId, () => this.#end({ why: "cancelled" }))
-    const clock = new AbortController()
-    void this.#watchTime(clock.signal)
+    const stopWatch = this.#watchTime()
     try {
       if (past.startedAt === null) log.add("workflow_started", {})
       if (!past.planned) log.add("workflow_planned", { nodes: prepared.planned })
@@ -138,7 +140,7 @@ class Run {
       while (this.#running.aside.size > 0) await Promise.all(this.#running.aside)
       return await this.#close()
     } finally {
-      clock.abort()
+      stopWatch()
       stopListening()
       leave.removeEventListener("abort", onLeave)
       await this.#closeHost()
@@ -270,7 +272,7 @@ class Run {
     // A log that cannot be written any more outdoes every other reason: nothing can be said about them.
     if (this.#stop !== null && stop.why !== "left" && stop.why !== "store") return
     this.#stop = stop
-    if (!this.#abort.signal.aborted) this.#abort.abort(new Error("The run stops"))
+    if (!this.#abort.signal.aborted) this.#abort.abort(stopping)
   }
 
   #fail(error: unknown): void {
@@ -284,17 +286,13 @@ class Run {
     }
   }
 
-  async #watchTime(stop: AbortSignal): Promise<void> {
-    const { options, limits, ports } = this.#running
+  /** A resumed run whose time was up long ago does not begin again. */
+  #watchTime(): () => void {
+    const { options, limits } = this.#running
     const allowed = options.timeout_ms ?? limits.timeout_ms
-    const left = this.#startedAt + allowed - ports.clock.now()
-    try {
-      // A resumed run whose time was up long ago does not begin again.
-      if (left > 0) await ports.clock.sleep(left, stop)
-    } catch {
-      return
-    }
-    this.#fail(failure("timeout", "", `The run took longer than ${allowed} ms`))
+    return this.#job.deadlines.add(this.#startedAt + allowed, () => {
+      this.#fail(failure("timeout", "", `The run took longer than ${allowed} ms`))
+    })
   }
 
   async #close(): Promise<LogEvent | null> {
@@ -325,6 +323,9 @@ class Run {
     }
   }
 }
+
+// Made once: an error takes the trouble to remember where it was made.
+const stopping = new Error("The run stops")
 
 const internalError: WireError = wireError("internal_error", [
   { path: "", message: "An internal error stopped the run" },

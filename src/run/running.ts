@@ -57,7 +57,7 @@ export interface Running {
   readonly input: JsonObject
   readonly secrets: JsonObject
   /** The secrets with their names in place of their values. */
-  readonly named: JsonObject
+  readonly named: () => JsonObject
   readonly options: RunOptions
   readonly ports: RunPorts
   readonly limits: RunLimits

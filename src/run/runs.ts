@@ -1,4 +1,5 @@
 import type { Plan } from "../plan/plan-shape.ts"
+import { Deadlines } from "./deadlines.ts"
 import type { LogEvent, WireError } from "./events.ts"
 import { isTerminal } from "./events.ts"
 import { failure, wireError } from "./failure.ts"
@@ -54,6 +55,7 @@ export class Runs {
   readonly #planOf: PlanOf
   readonly #settings: RunsSettings
   readonly #keeper: LeaseKeeper
+  readonly #deadlines: Deadlines
   /** By run id: those that run or wait here. */
   readonly #jobs = new Map<string, Job>()
   readonly #queue = new Map<string, Job>()
@@ -68,6 +70,7 @@ export class Runs {
     this.#ports = ports
     this.#planOf = planOf
     this.#settings = settings
+    this.#deadlines = new Deadlines(ports.clock)
     this.#keeper = new LeaseKeeper(ports.store, ports.clock, settings.lease_ms)
   }
 
@@ -169,6 +172,7 @@ export class Runs {
       await store.release(job.held.lease)
       this.#over(job, null)
     }
+    this.#deadlines.close()
     await this.#keeper.close()
   }
 
@@ -221,7 +225,8 @@ export class Runs {
 
   #runJob({ plan, request, caller, held, resumed }: Job): Promise<LogEvent | null> {
     const { lease, leave } = held
-    return run({ plan, request, caller, lease, leave, resumed }, this.#ports, this.#settings.limits)
+    const deadlines = this.#deadlines
+    return run({ plan, request, caller, lease, leave, resumed, deadlines }, this.#ports, this.#settings.limits)
   }
 
   #endJob({ held }: Job, how: RunStop): Promise<LogEvent | null> {

@@ -62,7 +62,7 @@ export function serverFacts(running: Running, node: AgentNode): JsonValue {
   const names = new Set(node.uses.map((use) => remoteOf(running, use.kind, use.name)?.server))
   return [...names].flatMap((name) => {
     if (name === undefined) return []
-    const { endpoint, headers } = serverOf(running, name, running.named)
+    const { endpoint, headers } = serverOf(running, name, running.named())
     return [{ name, endpoint, headers: { ...headers } }]
   })
 }

@@ -3,6 +3,7 @@ import { systemClock } from "../../src/adapters/system/system-clock.ts"
 import { MemoryStore } from "../../src/adapters/memory/memory-store.ts"
 import type { JsonObject } from "../../src/base/json-value.ts"
 import type { Plan } from "../../src/plan/plan-shape.ts"
+import { Deadlines } from "../../src/run/deadlines.ts"
 import type { EventData, EventType, LogEvent } from "../../src/run/events.ts"
 import type { Lease, ModelClient, RunOptions, RunStore, ToolHost } from "../../src/run/ports.ts"
 import { run } from "../../src/run/run.ts"
@@ -64,6 +65,7 @@ export async function runPlan(plan: Plan, attempt: Attempt): Promise<Outcome> {
     options: { ...usualOptions, ...attempt.options },
   }
   const lease = attempt.resumed === undefined ? await createRun(store, run_id, request) : await claimRun(store, run_id)
+  const deadlines = new Deadlines(ports.clock)
   const end = await within(
     20_000,
     "the end of the run",
@@ -75,10 +77,11 @@ export async function runPlan(plan: Plan, attempt: Attempt): Promise<Outcome> {
         lease,
         leave: attempt.leave ?? new AbortController().signal,
         resumed: attempt.resumed ?? null,
+        deadlines,
       },
       ports,
       { ...usualLimits, ...attempt.limits },
-    ),
+    ).finally(() => deadlines.close()),
   )
   const events: LogEvent[] = []
   for (;;) {

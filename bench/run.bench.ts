@@ -1,0 +1,172 @@
+import { MemoryStore } from "../src/adapters/memory/memory-store.ts"
+import { systemChance } from "../src/adapters/system/system-chance.ts"
+import { systemClock } from "../src/adapters/system/system-clock.ts"
+import type { JsonObject } from "../src/base/json-value.ts"
+import { compile } from "../src/compile.ts"
+import type { Plan } from "../src/plan/plan-shape.ts"
+import { Deadlines } from "../src/run/deadlines.ts"
+import type { ModelClient, ModelTurn, RunStore, ToolHost } from "../src/run/ports.ts"
+import { run } from "../src/run/run.ts"
+import { usualLimits } from "../src/run/running.ts"
+
+// What the engine itself costs: CPU per agent with a model that answers at once, against the floor in the same run: the bare
+// calls of that model under Promise.all.
+
+const provider = `
+secrets { key: string }
+provider p from openai { endpoint: "https://model.test/v1"  api_key: secrets.key }
+model m from p { id: "m-1" }
+`
+const reply = `output { summary: string  score: integer }`
+
+const sources = {
+  one: `${provider}
+input { topic: string }
+agent a { model: model.m  instruction: "Summarise {{ input.topic }} for an impatient reader."  ${reply} }
+output { summary: agent.a.summary }`,
+  fan: `${provider}
+input { topic: string }
+agent first { model: model.m  instruction: "Plan {{ input.topic }}."  ${reply} }
+${[1, 2, 3, 4, 5, 6, 7, 8]
+  .map((n) => `agent w${n} { model: model.m  instruction: "Part ${n} of {{ agent.first.summary }}."  ${reply} }`)
+  .join("\n")}
+agent last {
+  model: model.m
+  instruction: "Join ${[1, 2, 3, 4, 5, 6, 7, 8].map((n) => `{{ agent.w${n}.summary }}`).join(" ")}."
+  ${reply}
+}
+output { summary: agent.last.summary }`,
+  loop: `${provider}
+input { items: [{ path: string, text: string }] }
+agent each for { path, text } in input.items {
+  model: model.m
+  instruction: "Review {{ path }}: {{ text }}"
+  ${reply}
+}
+output { scores: agent.each.*.score }`,
+}
+
+const usage = { input_tokens: 812, output_tokens: 95, cached_tokens: 0, reasoning_tokens: 0 }
+const output = { summary: "The owls were asleep and the report was late. ".repeat(4), score: 7 }
+const text = JSON.stringify(output)
+
+const model: ModelClient = {
+  turn: (): Promise<ModelTurn> =>
+    Promise.resolve({
+      kind: "output",
+      output,
+      items: [{ type: "message", role: "assistant", content: [{ type: "output_text", text }] }],
+      calls: [
+        { turn: 1, attempt: 1, started_at: "2026-11-15T01:00:00.000Z", duration_ms: 0, usage, format: "json_schema" },
+      ],
+      usage,
+    }),
+}
+const tools: ToolHost = { open: () => Promise.reject(new Error("no tools here")) }
+const watch = {
+  signal: new AbortController().signal,
+  retried: () => Promise.resolve(),
+  delta: () => undefined,
+  redact: <T>(value: T) => value,
+  longest_secret: 0,
+}
+
+function planOf(source: string): Plan {
+  const { plan, diagnostics } = compile(source)
+  if (plan === undefined) throw new Error(JSON.stringify(diagnostics))
+  return plan
+}
+
+const deadlines = new Deadlines(systemClock)
+let count = 0
+
+async function oneRun(plan: Plan, input: JsonObject, store: RunStore): Promise<void> {
+  const request = {
+    source: "",
+    input,
+    secrets: { key: "sk-bench-0123456789abcdef" },
+    options: { cache_key: null, use_cache: true, max_concurrency: null, timeout_ms: null, deltas: false },
+  }
+  const created = await store.create(
+    { run_id: `run-${++count}`, caller: "", request, created_at: Date.now(), idempotency: null, resumable: true },
+    "bench",
+    60_000,
+  )
+  if (created.outcome !== "created") throw new Error("not created")
+  const end = await run(
+    { plan, request, caller: "", lease: created.lease, leave: watch.signal, resumed: null, deadlines },
+    {
+      store,
+      model,
+      tools,
+      clock: systemClock,
+      chance: systemChance,
+      bug: (error) => process.stderr.write(`${String(error)}\n`),
+    },
+    usualLimits,
+  )
+  // Retention: else the heap grows by every run, and the collector's work on it is measured too.
+  if (count % 200 === 0) await store.sweep(Date.now() + 1)
+  if (end?.type !== "workflow_completed") throw new Error(`ended with ${JSON.stringify(end)}`)
+}
+
+/** CPU milliseconds of the work. */
+async function cpu(work: () => Promise<void>): Promise<number> {
+  const before = process.cpuUsage()
+  await work()
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1000
+}
+
+/** So many at a time, as a service has them. */
+async function sideBySide(times: number, width: number, work: () => Promise<void>): Promise<void> {
+  let left = times
+  await Promise.all(
+    Array.from({ length: width }, async () => {
+      while (left-- > 0) await work()
+    }),
+  )
+}
+
+const stores: [string, () => Promise<{ store: RunStore; close: () => Promise<void> }>][] = [
+  [
+    "memory",
+    async () => {
+      const store = new MemoryStore(systemClock)
+      return { store, close: () => store.close() }
+    },
+  ],
+]
+
+const items = (length: number): JsonObject => ({
+  items: Array.from({ length }, (_, index) => ({ path: `src/file-${index}.ts`, text: "const x = 1\n".repeat(5) })),
+})
+
+const cases: { name: string; plan: Plan; input: JsonObject; agents: number; runs: number }[] = [
+  { name: "1 agent", plan: planOf(sources.one), input: { topic: "owls" }, agents: 1, runs: 4000 },
+  { name: "1 → 8 → 1", plan: planOf(sources.fan), input: { topic: "owls" }, agents: 10, runs: 400 },
+  { name: "loop of 100", plan: planOf(sources.loop), input: items(100), agents: 100, runs: 40 },
+  { name: "loop of 1,000", plan: planOf(sources.loop), input: items(1000), agents: 1000, runs: 4 },
+  { name: "loop of 10,000", plan: planOf(sources.loop), input: items(10_000), agents: 10_000, runs: 1 },
+]
+
+const floorRequest = { input: [] } as unknown as Parameters<ModelClient["turn"]>[0]
+
+for (const [storeName, open] of stores) {
+  process.stdout.write(`\n${storeName}: CPU per agent, and how many times the bare call that is\n`)
+  for (const { name, plan, input, agents, runs } of cases) {
+    const { store, close } = await open()
+    await sideBySide(Math.ceil(runs / 4), 20, () => oneRun(plan, input, store))
+    const spent = await cpu(() => sideBySide(runs, 20, () => oneRun(plan, input, store)))
+    const floor = await cpu(() =>
+      sideBySide(runs, 20, async () => {
+        await Promise.all(Array.from({ length: agents }, () => model.turn(floorRequest, watch)))
+      }),
+    )
+    await close()
+    const perAgent = spent / (runs * agents)
+    const ratio = spent / Math.max(floor, 0.001)
+    process.stdout.write(`  ${name.padEnd(16)} ${perAgent.toFixed(4)} ms   ${ratio.toFixed(0)}x\n`)
+  }
+}
+deadlines.close()

@@ -1,0 +1,68 @@
+import type { Clock } from "./ports.ts"
+
+interface Entry {
+  readonly at: number
+  readonly passed: () => void
+}
+
+/** Calls back when times have come, for all runs of a process with one wait: most runs end long before theirs. */
+export class Deadlines {
+  readonly #clock: Clock
+  readonly #entries = new Set<Entry>()
+  #waitsUntil = Number.POSITIVE_INFINITY
+  #wait: AbortController | null = null
+  #closed = false
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** The result takes the deadline back. One that has passed already is called at once. */
+  add(at: number, passed: () => void): () => void {
+    if (at <= this.#clock.now()) {
+      passed()
+      return () => undefined
+    }
+    const entry = { at, passed }
+    this.#entries.add(entry)
+    if (at < this.#waitsUntil) this.#waitUntil(at)
+    return () => {
+      this.#entries.delete(entry)
+    }
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#entries.clear()
+    this.#wait?.abort(earlier)
+  }
+
+  #waitUntil(at: number): void {
+    this.#wait?.abort(earlier)
+    const wait = new AbortController()
+    this.#wait = wait
+    this.#waitsUntil = at
+    this.#clock.sleep(at - this.#clock.now(), wait.signal).then(
+      () => this.#wake(),
+      () => undefined,
+    )
+  }
+
+  #wake(): void {
+    if (this.#closed) return
+    const now = this.#clock.now()
+    let next = Number.POSITIVE_INFINITY
+    for (const entry of this.#entries) {
+      if (entry.at > now) next = Math.min(next, entry.at)
+      else {
+        this.#entries.delete(entry)
+        entry.passed()
+      }
+    }
+    this.#wait = null
+    this.#waitsUntil = Number.POSITIVE_INFINITY
+    if (next < Number.POSITIVE_INFINITY) this.#waitUntil(next)
+  }
+}
+
+const earlier = new Error("Another deadline comes first, or none is waited for any more")
