@@ -43,29 +43,19 @@ export function packBatch(batch: readonly Operation[]): PackedBatch {
 }
 
 export function unpackBatch({ size, numbers, bytes, others }: PackedBatch): Operation[] {
-  const batch = new Array<Operation>(size)
-  for (const [index, operation] of others) batch[index] = operation
+  const other = new Map(others)
+  let read = 0
+  const number = () => numbers[read++] ?? 0
   let at = 0
   const blob = (length: number) => bytes.subarray(at, (at += length))
-  let next = 0
-  const number = () => numbers[next++] ?? 0
-  for (let index = 0; index < size; index++) {
-    if (batch[index] !== undefined) continue
-    const [run, fence, first, last, bodyLength, keptLength, end] = [
-      number(),
-      number(),
-      number(),
-      number(),
-      number(),
-      number(),
-      number(),
-    ]
+  const append = (): AppendOperation => {
+    const [run, fence, first, last] = [number(), number(), number(), number()]
+    const [bodyLength, keptLength, end] = [number(), number(), number()]
     const body = blob(bodyLength)
     const kept = keptLength < 0 ? null : blob(keptLength)
-    const finished_at = end < 0 ? null : end
-    batch[index] = { kind: "append", run, fence, first, last, body, kept, finished_at } satisfies AppendOperation
+    return { kind: "append", run, fence, first, last, body, kept, finished_at: end < 0 ? null : end }
   }
-  return batch
+  return Array.from({ length: size }, (_, index) => other.get(index) ?? append())
 }
 
 export function packOutcomes(outcomes: readonly Outcome[]): PackedOutcomes {
@@ -77,7 +67,7 @@ export function packOutcomes(outcomes: readonly Outcome[]): PackedOutcomes {
 }
 
 export function unpackOutcomes(size: number, packed: PackedOutcomes): Outcome[] {
-  const outcomes = new Array<Outcome>(size).fill(stored)
+  const outcomes = Array.from({ length: size }, () => stored)
   for (const [index, outcome] of packed) outcomes[index] = outcome
   return outcomes
 }

@@ -1,0 +1,176 @@
+import assert from "node:assert/strict"
+import { createHash, randomBytes } from "node:crypto"
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { after, describe, test } from "node:test"
+import {
+  aRequest,
+  aRun,
+  created,
+  ended,
+  from,
+  happened,
+  leaseMs,
+  owner,
+} from "../../../test/contract/run-store/material.ts"
+import { ManualClock } from "../../../test/support/manual-clock.ts"
+import { within } from "../../../test/support/within.ts"
+import { StoreFailure } from "../../run/ports.ts"
+import { createVault } from "../vault/vault.ts"
+import { openSqliteStore } from "./sqlite-store.ts"
+
+const scratch = mkdtempSync(join(tmpdir(), "wireworks-encryption-"))
+after(() => rmSync(scratch, { recursive: true }))
+
+function place(name: string) {
+  const directory = join(scratch, name)
+  const path = join(directory, "wire.db")
+  const clock = new ManualClock()
+  const vault = createVault(randomBytes(32))
+  return { directory, path, open: (key = vault) => openSqliteStore({ path, vault: key, clock, residue_ms: 20 }) }
+}
+
+/** In which files of a directory some bytes stand. */
+function foundIn(directory: string, bytes: Uint8Array | string): string[] {
+  const sought = Buffer.from(bytes)
+  return readdirSync(directory).filter((file) => readFileSync(join(directory, file)).includes(sought))
+}
+
+/** Rows of another connection, as they are stored. */
+function rows(path: string, query: string): Record<string, unknown>[] {
+  const database = new DatabaseSync(path, { readOnly: true })
+  try {
+    return database.prepare(query).all()
+  } finally {
+    database.close()
+  }
+}
+
+/** Waits until a condition holds that only files on disk can tell of. */
+async function until(what: string, holds: () => boolean): Promise<void> {
+  const wait = async () => {
+    while (!holds()) await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+  await within(5_000, what, wait())
+}
+
+describe("sqlite store, encryption at rest", () => {
+  test("nothing of a run, of a cache entry or of a key can be read in any file", async () => {
+    const { directory, open } = place("canary")
+    const store = await open()
+    const canary = (where: string) => `canary-${where}-`.repeat(3)
+    const run = aRun({
+      caller: "ada",
+      request: {
+        source: canary("source"),
+        input: { [canary("input-key")]: canary("input") },
+        secrets: { [canary("secret-name")]: canary("secret") },
+        options: { ...aRequest().options, cache_key: canary("options") },
+      },
+      idempotency: { key: canary("idempotency"), fingerprint: canary("fingerprint") },
+    })
+    const outcome = await store.create(run, owner, leaseMs)
+    assert.ok(outcome.outcome === "created")
+    await store.append(outcome.lease, [happened(1, canary("event"), { history: canary("kept") })])
+    await store.append(outcome.lease, [happened(2, canary("large").repeat(10_000))])
+    await store.cachePut("ada", canary("cache-key"), canary("cache-hash"), { output: canary("cached") }, 60_000)
+    const look = () => {
+      assert.deepEqual(foundIn(directory, "canary-"), [])
+      // The search can find things, and the files are those that hold the run.
+      assert.ok(foundIn(directory, run.run_id).length > 0)
+    }
+    look()
+    assert.ok(readdirSync(directory).includes("wire.db-wal"))
+    await store.append(outcome.lease, [ended(3)])
+    look()
+    await store.close()
+    look()
+  })
+
+  test("secrets are gone from every file when the run has ended, in sealed form too", async () => {
+    const { directory, path, open } = place("secrets")
+    const store = await open()
+    const lease = await created(store, {
+      request: aRequest({ secrets: { token: "t".repeat(50), long: "l".repeat(9_000) } }),
+    })
+    const [row] = rows(path, "SELECT key, body FROM secrets")
+    const [key, body] = [row?.["key"] as Uint8Array, row?.["body"] as Uint8Array]
+    assert.ok(body.length > 9_000)
+    const pieces = [key, ...from(0, body.length / 300).map((n) => body.subarray(n * 300, n * 300 + 30))]
+    // Of so long a value some pieces may stand across two pages.
+    const found = pieces.filter((piece) => foundIn(directory, piece).length > 0)
+    assert.ok(found.length > 25 && found[0] === key)
+
+    await store.append(lease, [happened(1), ended(2)])
+    assert.deepEqual(rows(path, "SELECT * FROM secrets"), [])
+    await until("the residue's end", () => pieces.every((piece) => foundIn(directory, piece).length === 0))
+    // While the store is still open, and the rest of the run is there.
+    assert.equal((await store.read(lease.run_id, 0, 10)).length, 2)
+    await store.close()
+  })
+
+  test("the key of a run that retention deleted is gone from every file", async () => {
+    const { directory, path, open } = place("retention")
+    const store = await open()
+    const lease = await created(store)
+    await store.append(lease, [happened(1), ended(2)])
+    const key = rows(path, "SELECT key FROM runs")[0]?.["key"] as Uint8Array
+    assert.notDeepEqual(foundIn(directory, key), [])
+    assert.equal(await store.sweep(Number.MAX_SAFE_INTEGER), 1)
+    await until("the residue's end", () => foundIn(directory, key).length === 0)
+    assert.deepEqual(rows(path, "SELECT * FROM events"), [])
+    assert.deepEqual(rows(path, "SELECT * FROM requests"), [])
+    assert.deepEqual(rows(path, "SELECT * FROM leftovers"), [])
+    await store.close()
+  })
+
+  test("rows moved to another place are not believed", async () => {
+    const { path, open } = place("moved")
+    const first = await open()
+    const lease = await created(first)
+    const other = await created(first)
+    await first.append(lease, [happened(1)])
+    await first.append(lease, [happened(2)])
+    await first.append(other, [happened(1)])
+    await first.close()
+    const database = new DatabaseSync(path)
+    const put = (place: string) =>
+      database.exec(`UPDATE events SET body = (SELECT body FROM events WHERE run = 1 AND last = 2) WHERE ${place}`)
+    put("run = 1 AND last = 1")
+    put("run = 2")
+    database.close()
+    const second = await open()
+    await assert.rejects(second.read(lease.run_id, 0, 10), StoreFailure)
+    await assert.rejects(second.read(other.run_id, 0, 10), StoreFailure)
+    assert.equal((await second.read(lease.run_id, 1, 10)).length, 1)
+    await second.close()
+  })
+
+  test("under another master key the database is refused and left as it is", async () => {
+    const { path, open } = place("wrong-key")
+    const store = await open()
+    await created(store)
+    await store.close()
+    const digest = () => createHash("sha256").update(readFileSync(path)).digest("hex")
+    const before = digest()
+    await assert.rejects(
+      open(createVault(randomBytes(32))),
+      (error) => error instanceof StoreFailure && /encrypted with another key.*WIRE_ENCRYPTION_KEY/.test(error.message),
+    )
+    assert.equal(digest(), before)
+    await (await open()).close()
+  })
+
+  test("its files are its owner's alone", async () => {
+    const { directory, open } = place("modes")
+    const store = await open()
+    await created(store)
+    assert.equal(statSync(directory).mode & 0o777, 0o700)
+    for (const file of ["wire.db", "wire.db-wal", "wire.db-shm"]) {
+      assert.equal(statSync(join(directory, file)).mode & 0o777, 0o600, file)
+    }
+    await store.close()
+  })
+})

@@ -1,0 +1,221 @@
+import assert from "node:assert/strict"
+import { spawnSync } from "node:child_process"
+import { randomBytes } from "node:crypto"
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { after, describe, test } from "node:test"
+import { aRequest, created, ended, happened, leaseMs, row, several } from "../../../test/contract/run-store/material.ts"
+import { ManualClock } from "../../../test/support/manual-clock.ts"
+import { startChild } from "../../../test/support/start-child.ts"
+import { StoreFailure } from "../../run/ports.ts"
+import { createVault } from "../vault/vault.ts"
+import { currentVersion, migrate, migrations } from "./schema.ts"
+import { openSqliteStore } from "./sqlite-store.ts"
+
+const scratch = mkdtempSync(join(tmpdir(), "wireworks-open-"))
+after(() => rmSync(scratch, { recursive: true }))
+const root = join(import.meta.dirname, "../../..")
+const childFile = join(root, "test/support/sqlite-child.ts")
+const key = Buffer.alloc(32, 7)
+const clock = new ManualClock()
+
+let count = 0
+function newPath(): string {
+  const directory = join(scratch, String(++count))
+  mkdirSync(directory)
+  return join(directory, "wire.db")
+}
+
+const open = (path: string) => openSqliteStore({ path, vault: createVault(key), clock })
+
+/** A database with a few runs in it, closed. */
+async function filled(): Promise<string> {
+  const path = newPath()
+  const store = await open(path)
+  for (let n = 0; n < 20; n++) await store.append(await created(store), several(1, 20))
+  await store.close()
+  return path
+}
+
+/** It is refused with a sentence that says so, and not a byte of it changes. */
+async function refused(path: string, sentence: RegExp): Promise<void> {
+  const before = readFileSync(path)
+  await assert.rejects(open(path), (error) => {
+    assert.ok(error instanceof StoreFailure, String(error))
+    assert.match(error.message, sentence)
+    assert.ok(error.message.includes(path), error.message)
+    return true
+  })
+  assert.equal(Buffer.compare(readFileSync(path), before), 0, "the file has changed")
+}
+
+describe("opening a sqlite store", () => {
+  test("an empty file is a new database", async () => {
+    const path = newPath()
+    writeFileSync(path, "")
+    const store = await open(path)
+    await created(store)
+    await store.close()
+  })
+
+  test("a database of version 1 is brought up to date, with all that is in it", async () => {
+    const path = newPath()
+    const old = new DatabaseSync(path)
+    old.exec(readFileSync(join(root, "test/fixtures/sqlite/version-1.sql"), "utf8"))
+    assert.equal(old.prepare("PRAGMA user_version").get()?.["user_version"], 1)
+    old.close()
+
+    const store = await open(path)
+    const request = aRequest({ input: { made: "by version 1" }, secrets: { token: "s3cret-of-version-1" } })
+    assert.deepEqual(await store.request("running"), request)
+    assert.deepEqual(await store.read("running", 0, 10, "kept"), [happened(1), happened(2, "two", { history: ["x"] })])
+    assert.equal((await row(store, "running")).cancel_requested, true)
+    assert.deepEqual(await store.request("ended"), { ...request, secrets: {} })
+    assert.deepEqual(await store.lookup("swept"), { found: "expired", caller: "ada" })
+    assert.deepEqual(await store.cacheGet("ada", "tenant-1", "hash"), { output: "cached by version 1" })
+    const [lease] = await store.claim("heir", 10, leaseMs)
+    assert.ok(lease?.run_id === "running")
+    await store.append(lease, [ended(3)])
+    assert.equal(await store.sweep(Number.MAX_SAFE_INTEGER), 2)
+    await store.close()
+
+    const now = new DatabaseSync(path, { readOnly: true })
+    assert.equal(now.prepare("PRAGMA user_version").get()?.["user_version"], currentVersion)
+    now.close()
+  })
+
+  test("every version can be brought up to date, to the same schema", () => {
+    const schema = (database: DatabaseSync) =>
+      database.prepare("SELECT type, name, sql FROM sqlite_schema ORDER BY name").all()
+    const fresh = new DatabaseSync(":memory:")
+    migrate(fresh)
+    for (let version = 1; version <= migrations.length; version++) {
+      const old = new DatabaseSync(":memory:")
+      migrate(old, migrations.slice(0, version))
+      migrate(old)
+      assert.deepEqual(schema(old), schema(fresh))
+      assert.equal(old.prepare("PRAGMA user_version").get()?.["user_version"], currentVersion)
+    }
+  })
+
+  test("a step that fails leaves the version before it", () => {
+    const database = new DatabaseSync(":memory:")
+    migrate(database)
+    const steps = [...migrations, "CREATE TABLE more (id INTEGER)", "CREATE TABLE runs (twice INTEGER)"]
+    assert.throws(() => migrate(database, steps))
+    assert.equal(database.prepare("PRAGMA user_version").get()?.["user_version"], currentVersion)
+    assert.equal(database.prepare("SELECT count(*) AS n FROM sqlite_schema WHERE name = 'more'").get()?.["n"], 0)
+  })
+
+  test("a newer one is refused", async () => {
+    const path = await filled()
+    const database = new DatabaseSync(path)
+    database.exec("PRAGMA user_version = 99; PRAGMA journal_mode = DELETE")
+    database.close()
+    await refused(path, /written by a newer version of this service \(format 99, this one knows \d+\)/)
+  })
+
+  test("what another program wrote is refused", async () => {
+    const path = newPath()
+    const database = new DatabaseSync(path)
+    database.exec("CREATE TABLE customers (name TEXT); INSERT INTO customers VALUES ('Ada')")
+    database.close()
+    await refused(path, /is a database of another program/)
+
+    const versioned = newPath()
+    const other = new DatabaseSync(versioned)
+    other.exec("PRAGMA application_id = 12345; PRAGMA user_version = 1; CREATE TABLE runs (id INTEGER)")
+    other.close()
+    await refused(versioned, /is a database of another program/)
+
+    for (const contents of ["Dear diary,\n", randomBytes(10_000), "SQLite format 3\u0000", Buffer.alloc(8_192)]) {
+      const file = newPath()
+      writeFileSync(file, contents)
+      await refused(file, /is not a database of this service|is damaged/)
+    }
+  })
+
+  test("a damaged one is refused", async () => {
+    const whole = await filled()
+    const size = readFileSync(whole).length
+    const damages: Record<string, (path: string) => void> = {
+      "cut short": (path) => truncateSync(path, Math.floor(size / 2 / 4_096) * 4_096),
+      "garbage in the schema": (path) => overwrite(path, 100, randomBytes(300)),
+      "garbage in the middle": (path) => overwrite(path, Math.floor(size / 2 / 4_096) * 4_096, randomBytes(4_096)),
+      "garbage all over": (path) => overwrite(path, 4_096, randomBytes(size - 4_096)),
+    }
+    for (const [name, damage] of Object.entries(damages)) {
+      const path = newPath()
+      copyFileSync(whole, path)
+      damage(path)
+      await refused(path, /is damaged|is not a database of this service/).catch((error: unknown) => {
+        throw new Error(name, { cause: error })
+      })
+    }
+    const store = await open(whole)
+    assert.equal((await store.claim("heir", 100, leaseMs)).length, 20)
+    await store.close()
+  })
+
+  test("a directory that cannot be written to, or is none, is refused", async () => {
+    const file = newPath()
+    writeFileSync(file, "a file")
+    await assert.rejects(open(join(file, "data", "wire.db")), StoreFailure)
+
+    const directory = join(scratch, "read-only")
+    mkdirSync(directory)
+    chmodSync(directory, 0o555)
+    const path = join(directory, "wire.db")
+    // Root may write anywhere, so that it must be somebody else who tries.
+    const by = process.getuid?.() === 0 ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : []
+    chmodSync(scratch, 0o755)
+    const child = startChild(childFile, ["tryToOpen", path, key.toString("hex")], by)
+    assert.deepEqual(await child.ended(), { code: 0, errors: "" })
+    assert.match(child.lines[0] ?? "", /^.*read-only\/wire\.db cannot be made: EACCES/)
+    assert.equal(child.lines[1], "no file")
+  })
+
+  test("a database that may only be read is refused", async () => {
+    const path = await filled()
+    chmodSync(path, 0o444)
+    chmodSync(join(path, ".."), 0o555)
+    const by = process.getuid?.() === 0 ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : []
+    const child = startChild(childFile, ["tryToOpen", path, key.toString("hex")], by)
+    assert.deepEqual(await child.ended(), { code: 0, errors: "" })
+    assert.match(child.lines[0] ?? "", /wire\.db cannot be (written to|opened); check/)
+    chmodSync(join(path, ".."), 0o755)
+  })
+
+  const canMount = spawnSync("unshare", ["-rm", "mount", "-t", "tmpfs", "tmpfs", scratch]).status === 0
+
+  test(
+    "on a full disk nothing acknowledged is lost, and with space all goes on",
+    { skip: canMount ? false : "needs a mount namespace (unshare -rm)" },
+    async () => {
+      const path = newPath()
+      const script = `mount -t tmpfs -o size=32m tmpfs "$0" && exec "$@"`
+      const by = ["unshare", "-rm", "sh", "-c", script, join(path, "..")]
+      const child = startChild(childFile, ["fillDisk", path, key.toString("hex")], by)
+      assert.deepEqual(await child.ended(), { code: 0, errors: "" })
+      const [events = 0] = child.lines.map((line) => Number(/^(\d+) events$/.exec(line)?.[1]))
+      assert.ok(events > 50 && events < 200, `${events} events`)
+    },
+  )
+})
+
+function overwrite(path: string, at: number, bytes: Uint8Array): void {
+  const contents = readFileSync(path)
+  contents.set(bytes, at)
+  writeFileSync(path, contents)
+}

@@ -1,0 +1,143 @@
+import assert from "node:assert/strict"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { after, describe, test } from "node:test"
+import { openForWriting } from "./open-database.ts"
+import type { AppendOperation, CreateOperation, Operation, Outcome } from "./operations.ts"
+import { packBatch, packOutcomes, unpackBatch, unpackOutcomes } from "./packed-batch.ts"
+import { Writer } from "./writer.ts"
+
+const scratch = mkdtempSync(join(tmpdir(), "wireworks-writer-"))
+after(() => rmSync(scratch, { recursive: true }))
+
+let count = 0
+function newWriter() {
+  const path = join(scratch, `${++count}.db`)
+  const database = openForWriting(path, Buffer.from("mark"))
+  return { path, database, writer: new Writer(database, path, "holder") }
+}
+
+const blob = (size: number) => new Uint8Array(size).fill(7)
+
+function create(run_id: string): CreateOperation {
+  return {
+    kind: "create",
+    run_id,
+    caller: "",
+    created_at: 1,
+    resumable: true,
+    owner: "o",
+    lease_until: 10,
+    idempotency: null,
+    fingerprint: null,
+    key: blob(60),
+    request: blob(100),
+    secrets: null,
+  }
+}
+
+function append(run: number, first: number, last: number, size = 100): AppendOperation {
+  return { kind: "append", run, fence: 1, first, last, body: blob(size), kept: null, finished_at: null }
+}
+
+const values = (outcomes: readonly Outcome[]) => outcomes.map((one) => ("value" in one ? one.value : one.failure))
+
+function lasts(database: DatabaseSync): number[] {
+  return database
+    .prepare("SELECT last FROM events ORDER BY id")
+    .all()
+    .map(({ last }) => last as number)
+}
+
+describe("writer", () => {
+  test("what fits is stored though something in its batch does not, and all goes on when there is space", () => {
+    const { database, writer, path } = newWriter()
+    writer.commit([create("a"), create("b")])
+    const pages = Number(database.prepare("PRAGMA page_count").get()?.["page_count"])
+    database.exec(`PRAGMA max_page_count = ${pages + 4}`)
+    const outcomes = values(
+      writer.commit([append(1, 1, 1), append(2, 1, 1, 200_000), append(1, 2, 2), append(2, 2, 2)]),
+    )
+    const full = `The disk is full: nothing more can be stored in ${path} until there is space`
+    // The one that would have followed the failed one is refused too.
+    assert.deepEqual(outcomes, ["stored", full, "stored", { stored_last: 0 }])
+    assert.deepEqual(values(writer.commit([append(2, 1, 1, 200_000)])), [full])
+    assert.deepEqual(lasts(database), [1, 2])
+    database.exec("PRAGMA max_page_count = 100000")
+    assert.deepEqual(values(writer.commit([append(2, 1, 1, 200_000), append(1, 3, 3)])), ["stored", "stored"])
+    database.close()
+  })
+
+  test("while another process writes for too long it refuses, and goes on afterwards", () => {
+    const { database, writer, path } = newWriter()
+    writer.commit([create("a")])
+    database.exec("PRAGMA busy_timeout = 30")
+    const other = new DatabaseSync(path)
+    other.exec("BEGIN IMMEDIATE")
+    const refused = values(writer.commit([append(1, 1, 1), append(1, 2, 2)]))
+    assert.deepEqual(refused, Array(2).fill(`${path} is locked by another process; nothing was stored`))
+    other.exec("ROLLBACK")
+    other.close()
+    assert.deepEqual(values(writer.commit([append(1, 1, 1), append(1, 2, 2)])), ["stored", "stored"])
+    database.close()
+  })
+
+  test("a run that exists already fails alone", () => {
+    const { database, writer } = newWriter()
+    const [first, twin, second] = writer.commit([create("a"), create("a"), create("b")])
+    assert.deepEqual(first, { value: { outcome: "created", num: 1, fence: 1 } })
+    assert.ok(twin !== undefined && "failure" in twin)
+    assert.ok(second !== undefined && "value" in second)
+    assert.equal(database.prepare("SELECT count(*) AS n FROM runs").get()?.["n"], 2)
+    assert.equal(database.prepare("SELECT count(*) AS n FROM requests").get()?.["n"], 2)
+    database.close()
+  })
+
+  test("what it remembers of a log does not outlive a transaction that failed", () => {
+    const { database, writer } = newWriter()
+    writer.commit([create("a")])
+    writer.commit([append(1, 1, 5)])
+    const bad = { ...append(1, 6, 6), body: undefined } as unknown as Operation
+    assert.ok("failure" in (writer.commit([append(1, 6, 7), bad])[0] ?? {}))
+    assert.deepEqual(values(writer.commit([append(1, 6, 8)])), ["stored"])
+    assert.deepEqual(lasts(database), [5, 8])
+    database.close()
+  })
+
+  test("the log file is emptied of what was deleted", () => {
+    const { database, writer } = newWriter()
+    writer.commit([{ ...create("a"), secrets: { key: blob(60), body: blob(60) } }])
+    writer.commit([append(1, 1, 1)])
+    assert.equal(writer.hasResidue, false)
+    writer.commit([{ ...append(1, 2, 2), finished_at: 5 }])
+    assert.equal(writer.hasResidue, true)
+    assert.equal(writer.removeResidue(), true)
+    assert.equal(writer.hasResidue, false)
+    database.close()
+  })
+})
+
+describe("a batch in one piece", () => {
+  test("comes out as it went in", () => {
+    const operations: Operation[] = [
+      append(1, 1, 3, 5),
+      create("a"),
+      { ...append(2, 7, 7, 0), kept: blob(3), finished_at: 1_700_000_000_000 },
+      { kind: "cancel", run_id: "b" },
+      { ...append(3, 1, 2), kept: new Uint8Array(0) },
+    ]
+    assert.deepEqual(unpackBatch(packBatch(operations)), operations)
+    assert.deepEqual(unpackBatch(packBatch([])), [])
+    const outcomes: Outcome[] = [
+      { value: "stored" },
+      { value: 3 },
+      { failure: "no" },
+      { value: "lease lost" },
+      { value: null },
+    ]
+    assert.deepEqual(unpackOutcomes(5, packOutcomes(outcomes)), outcomes)
+    assert.deepEqual(packOutcomes([{ value: "stored" }, { value: "stored" }]), [])
+  })
+})
