@@ -24,7 +24,6 @@ import type { Plan } from "../plan/plan-shape.ts"
 import { PlanCache } from "../run/plan-cache.ts"
 import { failure } from "../run/failure.ts"
 import type { RunStore, ToolHost } from "../run/ports.ts"
-import { StoreFailure } from "../run/ports.ts"
 import type { RunPorts } from "../run/running.ts"
 import { usualLimits } from "../run/running.ts"
 import { Runs } from "../run/runs.ts"
@@ -45,9 +44,16 @@ export interface Service {
 const leaseMs = 10_000
 const sweepMs = 60_000
 
-/** Joins ports to adapters as the settings say: the only file that knows both. Throws a `StoreFailure` with a sentence. */
+/** A reason not to start, as a sentence for the operator. */
+export class StartRefusal extends Error {}
+
+/**
+ * Joins ports to adapters as the settings say: the only file that knows both. Throws a `StartRefusal` or a `StoreFailure`,
+ * each with a sentence for the operator.
+ */
 export async function compose(settings: Settings): Promise<Service> {
   const log = createLog(settings.logLevel)
+  const policy = egressPolicy(settings)
   const traces = await startTraces(process.env, about.version)
   const metrics = createMetrics({
     active: () => runs.active,
@@ -57,7 +63,7 @@ export async function compose(settings: Settings): Promise<Service> {
   const observers = traces === null ? [metrics.observer] : [metrics.observer, traces.observer]
   const store = observeStore(await openStore(settings), observers)
   const demo = settings.demo ? await startDemoServer() : null
-  const ports = joinPorts(settings, store, demo, (error) => log.error({ err: error }, "unexpected error"))
+  const ports = joinPorts(policy, store, demo, (error) => log.error({ err: error }, "unexpected error"))
   const plans = new PlanCache(compileForRun)
   const planOf = (source: string): CompiledForRun => plans.get(source)
   const runs = new Runs(ports, planOf, {
@@ -117,7 +123,7 @@ export function compileForRun(source: string): CompiledForRun {
 export async function openStore(settings: Settings): Promise<RunStore> {
   const { store, dataDir, encryptionKey } = settings
   if (store === "memory") return new MemoryStore(systemClock)
-  if (store !== "sqlite") throw new StoreFailure(`WIRE_STORE is "${store}": it is sqlite or memory`)
+  if (store !== "sqlite") throw new StartRefusal(`WIRE_STORE is "${store}": it must be sqlite or memory.`)
   const folder = resolve(dataDir)
   const path = join(folder, "wireworks.db")
   const masterKey = loadMasterKey({ configured: encryptionKey, file: join(folder, "wireworks.key"), database: path })
@@ -126,12 +132,12 @@ export async function openStore(settings: Settings): Promise<RunStore> {
 
 /** The ports of runs; `close` ends the connections behind them. */
 export function joinPorts(
-  settings: Settings,
+  policy: EgressPolicy,
   store: RunStore,
   demo: DemoServer | null,
   bug: (error: unknown) => void,
 ): RunPorts & { close(): Promise<void> } {
-  const egress = createEgress({ policy: egressPolicy(settings), user_agent: `wireworks/${about.version}` })
+  const egress = createEgress({ policy, user_agent: `wireworks/${about.version}` })
   // The demo model is reached whatever the policy says, and by nobody else: its endpoint is a word, not an address.
   const demoEgress = createEgress({ policy: { kind: "private" } })
   const model = createResponsesClient({
@@ -158,7 +164,7 @@ export function joinPorts(
 export function egressPolicy(settings: Settings): EgressPolicy {
   if (settings.egress !== undefined) {
     const outcome = parseEgressPolicy(settings.egress)
-    if (!outcome.ok) throw new StoreFailure(outcome.message)
+    if (!outcome.ok) throw new StartRefusal(outcome.message)
     return outcome.policy
   }
   const trusted = isLoopback(settings.host) || (settings.apiKeys ?? []).length > 0

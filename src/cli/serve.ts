@@ -1,4 +1,7 @@
 import type { Command } from "commander"
+import { resolve } from "node:path"
+import about from "../../package.json" with { type: "json" }
+import type { Service } from "./compose.ts"
 import type { Settings } from "./settings.ts"
 import { flagOf, readSettings, settingTable } from "./settings.ts"
 import { stopSignal } from "./stop-signal.ts"
@@ -33,8 +36,16 @@ Exit code: 0 after a stop, 1 when it cannot start, 2 for a wrong setting.`,
 }
 
 async function serve(settings: Settings): Promise<number> {
-  const { compose } = await import("./compose.ts")
-  const service = await compose(settings)
+  const { compose, egressPolicy, StartRefusal } = await import("./compose.ts")
+  const { StoreFailure } = await import("../run/ports.ts")
+  let service: Service
+  try {
+    service = await compose(settings)
+  } catch (error) {
+    if (!(error instanceof StartRefusal) && !(error instanceof StoreFailure)) throw error
+    process.stderr.write(`${error.message}\n`)
+    return 1
+  }
   const stop = stopSignal()
   let address: string
   try {
@@ -45,13 +56,34 @@ async function serve(settings: Settings): Promise<number> {
     await service.stop(0)
     return 1
   }
-  process.stdout.write(`Wireworks listens on ${address}\n`)
-  if (settings.apiKeys === undefined || settings.apiKeys.length === 0) {
-    process.stdout.write("It is open to everyone who can reach it: set WIRE_API_KEYS to ask for keys.\n")
-  }
+  process.stdout.write(banner(address, settings, egressPolicy(settings).kind))
   await stop.asked
   await service.stop(graceMs)
   return 0
+}
+
+/** Where it is, what it keeps, and who may do what: all that an operator should see at a glance. */
+function banner(address: string, settings: Settings, egress: string): string {
+  const keys = settings.apiKeys ?? []
+  const names = new Set(keys.map(({ name }) => name))
+  const rows: [string, string][] = [
+    ["store", settings.store === "sqlite" ? `SQLite in ${resolve(settings.dataDir)}` : showStore(settings.store)],
+    [
+      "callers",
+      keys.length === 0
+        ? "no keys asked for: open to everyone who can reach it (WIRE_API_KEYS)"
+        : `a key is needed: ${[...names].join(", ")}`,
+    ],
+    ["egress", egress === "hosts" ? `only ${settings.egress ?? ""}` : `${egress} addresses (WIRE_EGRESS)`],
+  ]
+  if (settings.playground) rows.unshift(["playground", `${address}/playground`])
+  const lines = rows.map(([name, value]) => `  ${name.padEnd(12)}${value}`)
+  return `Wireworks ${about.version} listens on ${address}\n${lines.join("\n")}\n`
+}
+
+/** Without what an address may carry before its `@`. */
+function showStore(store: string): string {
+  return store.replace(/\/\/[^/]*@/g, "//")
 }
 
 function whyNotListening(error: unknown, { host, port }: Settings): string {
