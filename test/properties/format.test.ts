@@ -5,6 +5,7 @@ import fc from "fast-check"
 import { format, formatText } from "../../src/syntax/format.ts"
 import { lex } from "../../src/syntax/lexer.ts"
 import { parse } from "../../src/syntax/parser.ts"
+import { isBlockString } from "../../src/syntax/token.ts"
 import type { Tree } from "../../src/syntax/tree.ts"
 import { assertSameTree } from "./same-tree.ts"
 import type { Noise } from "./wire-source.ts"
@@ -85,15 +86,25 @@ function checkFormatted(tree: Tree): void {
   assert.deepEqual(again.diagnostics, [], "the formatted text has no syntax errors")
   assertSameTree(again.tree, tree)
   assert.equal(format(again.tree), formatted, "formatted twice")
-  assert.deepEqual(commentsOf(formatted), commentsOf(tree.text), "comments, in their order")
+  assert.deepEqual(
+    commentsOf(formatted),
+    commentsOf(tree.text).map((comment) => comment.trimEnd()),
+    "comments, in their order, without blanks at their ends",
+  )
+  assert.deepEqual(wordsOf(again.tree), wordsOf(tree), "names, numbers and one-line strings, as they are written")
   checkBlanks(again.tree)
   checkWidth(again.tree)
 }
 
 function commentsOf(text: string): string[] {
-  return lex(text).tokens.flatMap((token) =>
-    token.comments.map((comment) => text.slice(comment.start, comment.end).trimEnd()),
-  )
+  return lex(text).tokens.flatMap((token) => token.comments.map((comment) => text.slice(comment.start, comment.end)))
+}
+
+function wordsOf({ text, tokens }: Tree): string[] {
+  return tokens
+    .filter((token) => token.kind === "name" || token.kind === "number" || token.kind === "string")
+    .filter((token) => !isBlockString(text, token))
+    .map((token) => text.slice(token.start, token.end))
 }
 
 /** Blanks outside of strings: four spaces a level, no trailing ones, single blank lines, none at the ends of blocks. */

@@ -4,9 +4,10 @@ import type { Name, Tree } from "../tree.ts"
 import type { Comma, Gap, Group, GroupState, Layout } from "./layout.ts"
 import { flag, gap, state } from "./layout.ts"
 
-/** An opened group, and the indentation to go back to. */
+/** A group whose opening bracket was taken. */
 export interface OpenGroup {
   readonly id: number
+  /** Its closing bracket. */
   readonly close: number
 }
 
