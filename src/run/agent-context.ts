@@ -1,4 +1,4 @@
-import type { AgentNode, ContextPlan } from "../plan/plan-shape.ts"
+import type { ContextPlan } from "../plan/plan-shape.ts"
 import { textPart, userMessage } from "./agent-messages.ts"
 import type { Caller } from "./agent-tools.ts"
 import type { CompactFacts } from "./cache-key.ts"
@@ -18,14 +18,11 @@ const usualInstruction =
   "Summarise the conversation so far for someone who continues it without having read it: the facts, the decisions, the" +
   " results, and what is still open. Answer with the summary alone."
 
-/** The history that an agent continues: that of another agent, without what only its own backend can read. */
-export function continuedHistory(running: Running, node: AgentNode, context: ContextPlan): readonly HistoryItem[] {
+/** The history that an agent continues. What of it another backend cannot read is the model client's business. */
+export function continuedHistory(running: Running, context: ContextPlan): readonly HistoryItem[] {
   const history = running.histories.get(context.agent)
   if (history === undefined) throw new Error(`The history of agent.${context.agent} was not kept`)
-  const source = running.plan.nodes.find((other) => other.kind === "agent" && other.name === context.agent)
-  const reader = context.compact?.model ?? node.model
-  if (source?.kind === "agent" && source.model === reader) return history
-  return history.filter((item) => item["type"] !== "reasoning")
+  return history
 }
 
 /** How a history is to be summarised, evaluated. */

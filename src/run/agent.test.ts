@@ -448,32 +448,20 @@ test("assets and files become parts; the event shows text alone", async () => {
   assert.equal(dataOf(outcome.events, "agent_started")[0]?.instruction, "See [image] and [document: q.pdf].")
 })
 
-test("context: the whole history of another agent, without its reasoning on another model", async () => {
+test("context: the whole history of another agent, and of those that it continued", async () => {
   const model = new ScriptedModel((request): ModelTurn => {
     const turn = answers({ message: "m" }, request)
     return { ...turn, items: [{ type: "reasoning", id: "r" }, ...turn.items] }
   })
-  const context = (over: string): Plan => {
-    const base = plan([
-      agent("a", { instruction: text("First.") }),
-      agent("b", { instruction: text("Second."), context: { agent: "a", compact: null }, model: over }),
-      agent("c", { instruction: text("Third."), context: { agent: "b", compact: null } }),
-    ])
-    const m = base.models["m"]
-    return m === undefined ? base : { ...base, models: { m, other: m } }
-  }
-  await runPlan(context("m"), { model })
-  assert.deepEqual(
-    model.requests[1]?.input.map((item) => item["role"] ?? item["type"]),
-    ["user", "reasoning", "assistant", "user"],
-  )
-  assert.equal(model.requests[2]?.input.length, 7)
-  model.requests.length = 0
-  await runPlan(context("other"), { model })
-  assert.deepEqual(
-    model.requests[1]?.input.map((item) => item["role"] ?? item["type"]),
-    ["user", "assistant", "user"],
-  )
+  const chain = plan([
+    agent("a", { instruction: text("First.") }),
+    agent("b", { instruction: text("Second."), context: { agent: "a", compact: null } }),
+    agent("c", { instruction: text("Third."), context: { agent: "b", compact: null } }),
+  ])
+  await runPlan(chain, { model })
+  const step = ["user", "reasoning", "assistant"]
+  const roles = model.requests.map(({ input }) => input.map((item) => item["role"] ?? item["type"]))
+  assert.deepEqual(roles, [["user"], [...step, "user"], [...step, ...step, "user"]])
 })
 
 test("compacted context: a plain-text call, its event, and the summary in place of the history", async () => {

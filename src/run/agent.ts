@@ -150,7 +150,7 @@ class AgentStep {
     const node = this.#node
     const prompts = await this.#prompts()
     const step = [...prompts, userMessage([...rendered.instruction.parts, ...rendered.files])]
-    const continued = node.context === null ? [] : continuedHistory(running, node, node.context)
+    const continued = node.context === null ? [] : continuedHistory(running, node.context)
 
     const hash = cacheInUse(running) ? this.#cacheHash(rendered, continued, step) : null
     // A step that has already spoken with its model goes on with it.
