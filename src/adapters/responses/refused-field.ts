@@ -53,7 +53,6 @@ const common = new Set([
   "text",
   "stream",
   "format",
-  "grammar",
   "user",
   "metadata",
   "effort",
@@ -85,7 +84,9 @@ export function refusedField(error: UpstreamError, sent: Sent): Refusal | null {
     return {
       about: "format",
       schema:
-        error.code === "invalid_json_schema" || param?.endsWith("schema") === true || /invalid schema/i.test(message),
+        error.code === "invalid_json_schema" ||
+        param?.endsWith("schema") === true ||
+        /invalid schema|grammar/i.test(message),
     }
   if (sent.stream && names("stream")) return { about: "stream" }
   return null

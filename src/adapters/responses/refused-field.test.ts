@@ -1,0 +1,116 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import type { Refusal, Sent } from "./refused-field.ts"
+import { refusedField } from "./refused-field.ts"
+
+const sent: Sent = {
+  options: [
+    "store",
+    "temperature",
+    "top_p",
+    "max_output_tokens",
+    "reasoning",
+    "reasoning.effort",
+    "text",
+    "text.verbosity",
+    "seed",
+    "stop",
+    "include",
+    "service_tier",
+    "n",
+  ],
+  format: true,
+  tools: true,
+  stream: true,
+  reasoning: false,
+}
+
+const option = (name: string, unknown: boolean): Refusal => ({ about: "option", name, unknown })
+
+// Messages as backends word them.
+const cases: readonly (readonly [string, { readonly param?: string; readonly code?: string }, Refusal | null])[] = [
+  [
+    "Unsupported parameter: 'temperature' is not supported with this model.",
+    { param: "temperature", code: "unsupported_parameter" },
+    option("temperature", true),
+  ],
+  [
+    "Unsupported value: 'temperature' does not support 0.2 with this model.",
+    { param: "temperature", code: "unsupported_value" },
+    option("temperature", true),
+  ],
+  [
+    "Invalid 'temperature': decimal above maximum value. Expected a value <= 2, but got 3 instead.",
+    { param: "temperature", code: "decimal_above_max_value" },
+    option("temperature", false),
+  ],
+  ["Unknown parameter: 'seed'.", { param: "seed", code: "unknown_parameter" }, option("seed", true)],
+  ['json: unknown field "stop"', {}, option("stop", true)],
+  ["Unrecognized request argument supplied: service_tier", {}, option("service_tier", true)],
+  ["Extra inputs are not permitted", { param: "top_p", code: "extra_forbidden" }, option("top_p", true)],
+  ["`max_tokens` must be at most 8192", {}, option("max_output_tokens", false)],
+  ["reasoning_effort is not supported by this model", {}, option("reasoning.effort", true)],
+  ["Unsupported parameter", { param: "reasoning.effort" }, option("reasoning.effort", true)],
+  ["Unsupported parameter", { param: "reasoning" }, option("reasoning", true)],
+  ["verbosity: not supported", {}, option("text.verbosity", true)],
+  ["Encrypted content is not supported with this model.", { param: "include" }, option("include", true)],
+  ["Unknown parameter: 'n'.", {}, option("n", true)],
+  ["Unsupported parameter: 'text.format'", { param: "text.format" }, { about: "format", schema: false }],
+  ["response_format is not supported", {}, { about: "format", schema: false }],
+  ["This model does not support structured outputs.", {}, { about: "format", schema: false }],
+  [
+    "Invalid schema for response_format 'reply': ...",
+    { param: "text.format.schema", code: "invalid_json_schema" },
+    { about: "format", schema: true },
+  ],
+  ["failed to parse grammar", {}, { about: "format", schema: true }],
+  ["Input should be 'text'", { param: "text.format.json_schema.type" }, { about: "format", schema: false }],
+  ["tools cannot be combined with json_schema", {}, { about: "both" }],
+  ["Unknown parameter: 'tools[0].strict'.", { param: "tools[0].strict" }, { about: "tool_strict" }],
+  ["Streaming is not available", { param: "stream" }, { about: "stream" }],
+  ["Unknown field `stream`", {}, { about: "stream" }],
+  // Words of a sentence, not names of fields.
+  ["Please stop sending text; include more context and store less.", {}, null],
+  ["The seed of doubt", {}, null],
+  ["This model's maximum context length is 8192 tokens.", { param: "input" }, null],
+  ["Invalid value", { param: "input[0].content" }, null],
+  ["n", {}, null],
+  ["", {}, null],
+]
+
+for (const [message, more, expected] of cases) {
+  test(`${JSON.stringify(more)} ${message}`, () => {
+    const error = { status: 400, code: null, param: null, message, retryable: false, retry_after_ms: null, ...more }
+    assert.deepEqual(refusedField(error, sent), expected)
+  })
+}
+
+test("only what was sent can be refused, and only by a 400 or 422", () => {
+  const error = {
+    status: 400,
+    code: null,
+    param: "seed",
+    message: "Unknown parameter: 'seed'.",
+    retryable: false,
+    retry_after_ms: null,
+  }
+  assert.equal(refusedField(error, { options: [], format: false, tools: false, stream: false, reasoning: false }), null)
+  assert.equal(refusedField({ ...error, status: 401 }, sent), null)
+  assert.equal(refusedField({ ...error, status: 500 }, sent), null)
+  assert.notEqual(refusedField({ ...error, status: 422 }, sent), null)
+})
+
+test("a field of extra may have any name", () => {
+  const options = ["a.*(", "[x]", "\\"]
+  for (const name of options) {
+    const error = {
+      status: 400,
+      code: null,
+      param: null,
+      message: `unknown field '${name}'`,
+      retryable: false,
+      retry_after_ms: null,
+    }
+    assert.deepEqual(refusedField(error, { ...sent, options }), option(name, true))
+  }
+})
