@@ -687,6 +687,7 @@ const streams: readonly Quirk[] = [
         ? sse(["data: {broken\n\n", ...streamOf(good).slice(0, 4), { type: "response.completed", response: {} }])
         : sse(streamOf(good)),
     requests: 2,
+    gives: (_, { model }) => assert.match(model.retries[0]?.reason ?? "", /could not be read/),
   },
   {
     quirk: "no events at all, only noise",

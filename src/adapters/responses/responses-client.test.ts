@@ -637,15 +637,25 @@ test("the demo model that is switched off says so", async (t) => {
   assert.match(failure.error.message, /WIRE_DEMO/)
 })
 
-test("after a stream the connection is used again", async (t) => {
-  const fake = await fakeBackend(t, () => sse(streamOf(good), { done: true }))
+test("after a stream the connection is used again, once its end is there", async (t) => {
+  let ended: Promise<void> = Promise.resolve()
+  const fake = await fakeBackend(t, () => (reply, request) => {
+    sse(streamOf(good), { open: true })(reply, request)
+    ended = new Promise((resolve) => reply.on("finish", () => setImmediate(resolve)))
+    setTimeout(() => reply.end("data: [DONE]\n\n"), 10)
+  })
   const model = askModel(t)
   for (let round = 0; round < 10; round++) {
     await model.ask({ backend: fake.backend, deltas: true })
-    // `[DONE]` and the end of the stream may come in a later turn of the loop than the terminal event.
-    for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve))
+    await ended
   }
-  assert.ok(fake.server.connections() < 10, `${fake.server.connections()} connections for 10 streams`)
+  assert.ok(fake.server.connections() < 5, `${fake.server.connections()} connections for 10 streams`)
+})
+
+test("each answer has its own retries", async (t) => {
+  const fake = await fakeBackend(t, (_, n) => (n % 2 === 1 ? apiError(500, "x") : n === 2 ? says("{}") : says(good)))
+  const turn = await askModel(t).ask({ backend: fake.backend, inference: { max_retries: 1 } })
+  assert.equal(turn.calls.length, 4)
 })
 
 test("redirects of a call are followed with 308, and the key stays behind when the origin changes", async (t) => {
