@@ -85,6 +85,8 @@ function programOf(checking: Checking): Program {
     output: outputDeclaration && output && { declaration: outputDeclaration, type: output },
     roots: checking.roots,
     tags: checking.tags,
+    receivers: checking.receivers,
+    fieldNodes: checking.fieldNodes,
     expressionTypes: checking.expressionTypes,
     references: checking.references,
     dependencies: targets(checking.edges),

@@ -54,6 +54,7 @@ class Steps {
   from(type: Type, index: number): Type {
     const step = this.#chain.steps[index]
     if (step === undefined || type.kind === "error") return type
+    this.#checking.receivers.set(step, type)
     if (step.kind === "case") return this.#case(type, step, index)
     if (type.kind === "any") return this.#untyped(step, index)
     if (nullable(type, this.#checking.types)) {

@@ -111,7 +111,9 @@ export function inferFields(checking: Checking, fields: readonly Syntax.ValueFie
     const type = infer(checking, field.value, fieldScope)
     if (isAsset(checking, type)) misplacedAsset(checking, field.value, fieldScope.path)
     if (isRepeated(checking, seen, field.name, fieldScope.path)) continue
-    inferred.push({ name: field.name.text, type })
+    const entry: Field = { name: field.name.text, type }
+    checking.fieldNodes.set(entry, field)
+    inferred.push(entry)
   }
   return inferred
 }

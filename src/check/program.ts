@@ -1,6 +1,6 @@
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
-import type { RecordType, Type, TypeTable } from "./types.ts"
+import type { Field, RecordType, Type, TypeTable } from "./types.ts"
 
 /**
  * A checked workflow: its declarations by name, the types of its expressions, and what each reference stands for. There
@@ -25,6 +25,10 @@ export interface Program {
   readonly roots: ReadonlyMap<Syntax.Chain, ResolvedRoot>
   /** The tag of the variant that a `#case` step or a match chooses from. */
   readonly tags: ReadonlyMap<Syntax.ChainStep | Syntax.MatchNode, string>
+  /** The type of what each step of a chain is taken from (after a pluck: of each element). */
+  readonly receivers: ReadonlyMap<Syntax.ChainStep, Type>
+  /** Where the fields of types and of object literals are written. */
+  readonly fieldNodes: ReadonlyMap<Field, Syntax.TypeField | Syntax.ValueField>
   /** Types of whole expressions, for hovers and for those who complete them. */
   readonly expressionTypes: ReadonlyMap<Syntax.Expression, Type>
   /** Every place that names a declaration, by the declaration's id (`agent.writer`, `schema.task`). */

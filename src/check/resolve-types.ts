@@ -94,7 +94,9 @@ function resolveFields(checking: Checking, fields: readonly Syntax.TypeField[], 
     const fieldPath = `${path}.${name}`
     if (isRepeated(checking, seen, field.name, fieldPath)) continue
     const type = resolveType(checking, field.type, fieldPath)
-    resolved.push(field.doc === undefined ? { name, type } : { name, type, doc: field.doc })
+    const entry: Field = field.doc === undefined ? { name, type } : { name, type, doc: field.doc }
+    checking.fieldNodes.set(entry, field)
+    resolved.push(entry)
   }
   return { kind: "record", fields: resolved }
 }
