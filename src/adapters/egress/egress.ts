@@ -29,6 +29,7 @@ export interface EgressOptions {
 }
 
 const maxRedirects = 3
+const mostJudged = 1_000
 
 const defaultLimits: EgressLimits = {
   first_byte_ms: 300_000,
@@ -64,16 +65,28 @@ export function createEgress(options: EgressOptions): Egress {
     ...(options.ca === undefined ? {} : { ca: options.ca }),
   })
 
+  // The policy does not change, so that a URL is parsed and judged once; what its name resolves to is judged each time.
+  const judged = new Map<string, URL>()
+
+  function permit(text: string, base?: URL): URL {
+    const known = judged.get(text)
+    if (known !== undefined && base === undefined) return known
+    const url = parseUrl(text, base)
+    const refusal = judgeDestination(policy, destinationOf(url))
+    if (refusal !== null) throw refusal
+    if (judged.size >= mostJudged) judged.clear()
+    if (base === undefined) judged.set(text, url)
+    return url
+  }
+
   async function request(asked: EgressRequest, redirect: Redirects): Promise<EgressResponse> {
     const given = { ...limits, ...asked.limits }
     const call = new Call(asked.signal, given.total_ms)
     try {
-      let url = parseUrl(asked.url)
+      let url = permit(asked.url)
       let headers = sendable(asked.headers, options.user_agent ?? "wireworks")
       let { method, body } = asked
       for (let redirects = 0; ; redirects++) {
-        const refusal = judgeDestination(policy, destinationOf(url))
-        if (refusal !== null) throw refusal
         const sent = { url, method, headers, body, limits: given, leaves: redirecting(redirect, method) }
         const response = await exchange(await pool.acquire(url.origin, call), sent, call)
         if (!sent.leaves(response.status, response.headers)) return response
@@ -81,7 +94,7 @@ export function createEgress(options: EgressOptions): Egress {
           const most = redirect === "error" ? 0 : maxRedirects
           throw new EgressFailure("too_many_redirects", `${url.host} redirects more than ${most} times`)
         }
-        const next = parseUrl(response.headers["location"] ?? "", url)
+        const next = permit(response.headers["location"] ?? "", url)
         if (next.origin !== url.origin) headers = pickHarmless(headers)
         if (response.status === 303) {
           method = method === "HEAD" ? "HEAD" : "GET"

@@ -181,7 +181,7 @@ class Exchange implements Dispatcher.DispatchHandler {
         await new Promise<void>((resolve) => (this.#wake = resolve))
       }
     } finally {
-      this.#fail(new EgressFailure("connection", "The answer was not read to its end"))
+      if (this.#state === "open") this.#fail(new EgressFailure("connection", "The answer was not read to its end"))
     }
   }
 

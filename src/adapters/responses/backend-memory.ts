@@ -1,8 +1,11 @@
+import { hash } from "node:crypto"
 import type { Clock } from "../../run/ports.ts"
 import type { Rung } from "./output-format.ts"
 
 /** What was learned about one model at one backend from its answers. Nothing of it is needed for a right result. */
 export interface Lessons {
+  /** Names backend and model without telling them: marks what only they understand. */
+  readonly origin: string
   /** Loosest rung that had to be taken, so far as it held. */
   rung: Rung | null
   /** Fields that it does not take: `seed`, or with a value that it does not take: `temperature=3`. */
@@ -42,7 +45,7 @@ export class BackendMemory {
     const now = this.#clock.now()
     const known = this.#entries.get(key)
     this.#entries.delete(key)
-    const entry = known !== undefined && known.expires > now ? known : { lessons: blank(), expires: now + lifetime }
+    const entry = known !== undefined && known.expires > now ? known : { lessons: blank(key), expires: now + lifetime }
     this.#entries.set(key, entry)
     const [oldest] = this.#entries.keys()
     if (this.#entries.size > most && oldest !== undefined) this.#entries.delete(oldest)
@@ -50,8 +53,9 @@ export class BackendMemory {
   }
 }
 
-function blank(): Lessons {
+function blank(key: string): Lessons {
   return {
+    origin: hash("sha256", key).slice(0, 16),
     rung: null,
     dropped: new Set(),
     apart: false,

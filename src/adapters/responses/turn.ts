@@ -1,4 +1,3 @@
-import { hash } from "node:crypto"
 import { cutText } from "../../base/cut-text.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { Egress, EgressLimits } from "../../run/egress-port.ts"
@@ -80,7 +79,6 @@ export class Turn {
   readonly #lessons: Lessons
   readonly #caller: Caller
   readonly #options: JsonObject
-  /** Names backend and model without telling them: marks what only they understand. */
   readonly #origin: string
   readonly #owed: Owed | null
   /** Tools first, without a format; then one closing call for the structured output, without tools. */
@@ -97,7 +95,7 @@ export class Turn {
     this.#watch = watch
     this.#lessons = lessons
     this.#options = wireOptions(request.inference)
-    this.#origin = hash("sha256", `${request.backend.endpoint}\n${request.model}`).slice(0, 16)
+    this.#origin = lessons.origin
     this.#apart = lessons.apart || (!target.demo && isLocalEndpoint(target.url))
     this.#owed = request.contract === null ? null : this.#owe(request.contract)
     this.#caller = new Caller({
