@@ -1,6 +1,12 @@
+import { randomBytes } from "node:crypto"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { MemoryStore } from "../src/adapters/memory/memory-store.ts"
+import { openSqliteStore } from "../src/adapters/sqlite/sqlite-store.ts"
 import { systemChance } from "../src/adapters/system/system-chance.ts"
 import { systemClock } from "../src/adapters/system/system-clock.ts"
+import { createVault } from "../src/adapters/vault/vault.ts"
 import type { JsonObject } from "../src/base/json-value.ts"
 import { compile } from "../src/compile.ts"
 import type { Plan } from "../src/plan/plan-shape.ts"
@@ -134,6 +140,19 @@ const stores: [string, () => Promise<{ store: RunStore; close: () => Promise<voi
     async () => {
       const store = new MemoryStore(systemClock)
       return { store, close: () => store.close() }
+    },
+  ],
+  [
+    "SQLite, encrypted",
+    async () => {
+      const folder = mkdtempSync(join(tmpdir(), "wire-bench-"))
+      const vault = createVault(randomBytes(32))
+      const store = await openSqliteStore({ path: join(folder, "runs.db"), vault, clock: systemClock })
+      const close = async (): Promise<void> => {
+        await store.close()
+        rmSync(folder, { recursive: true, force: true })
+      }
+      return { store, close }
     },
   ],
 ]

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
 import { systemClock } from "../adapters/system/system-clock.ts"
 import { MemoryStore } from "../adapters/memory/memory-store.ts"
 import { agent, dynamic, lit, loopOver, object, output, plan, ref, text } from "../../test/support/build-plan.ts"
@@ -144,31 +146,51 @@ test("an empty loop completes; one over the limit is refused before any call", a
   assert.equal(model.requests.length, 0)
 })
 
-test("10,000 iterations: bounded concurrency, memory by the results alone", async () => {
+const numbered = plan([
+  agent("each", {
+    loop: loopOver(ref("input.items"), "item"),
+    instruction: text(ref("variable.item")),
+    output: record({ n: integer }),
+  }),
+  output({ all: ref("agent.each.*.n") }),
+])
+
+test("10,000 iterations: all results in order, so many calls at once and no more", async () => {
   const items = Array.from({ length: 10_000 }, (_, index) => index)
-  const model = new ScriptedModel((request) => answers({ n: Number(lastText(request)) }, request))
-  const forget = new Proxy(model, {
-    get: (target, key) => {
-      if (key !== "turn") return Reflect.get(target, key) as unknown
-      return async (...args: Parameters<ScriptedModel["turn"]>) => {
-        const turn = await target.turn(...args)
-        target.requests.length = 0
-        return turn
-      }
-    },
+  const model = new ScriptedModel((request) => {
+    model.requests.length = 0
+    return answers({ n: Number(lastText(request)) }, request)
   })
-  const loop = plan([
-    agent("each", {
-      loop: loopOver(ref("input.items"), "item"),
-      instruction: text(ref("variable.item")),
-      output: record({ n: integer }),
-    }),
-    output({ all: ref("agent.each.*.n") }),
-  ])
-  const outcome = await runPlan(loop, { model: forget, input: { items }, options: { max_concurrency: 50 } })
+  const outcome = await runPlan(numbered, { model, input: { items }, options: { max_concurrency: 50 } })
   assert.deepEqual(resultOf(outcome), { all: items })
   assert.equal(model.mostOpen, 50)
   assert.equal(outcome.events.length, 2 + 2 + 20_000 + 1)
+})
+
+test("memory grows by the results of iterations alone", async () => {
+  setFlagsFromString("--expose-gc")
+  const collect = runInNewContext("gc") as () => void
+  /** Takes events and forgets them. */
+  class Forgetful extends MemoryStore {
+    override async append(): Promise<void> {}
+  }
+  const heapAt = new Map<number, number>()
+  const model = new ScriptedModel((request) => {
+    model.requests.length = 0
+    const n = Number(lastText(request))
+    if (n === 2_000 || n === 9_900) {
+      collect()
+      heapAt.set(n, process.memoryUsage().heapUsed)
+    }
+    return answers({ n }, request)
+  })
+  const items = Array.from({ length: 10_000 }, (_, index) => index)
+  const store = new Forgetful(systemClock)
+  const outcome = await runPlan(numbered, { model, store, input: { items }, options: { max_concurrency: 50 } })
+  assert.equal(outcome.end?.type, "workflow_completed")
+  const grown = (heapAt.get(9_900) ?? 0) - (heapAt.get(2_000) ?? 0)
+  // A result here is an object of one number; anything that an iteration left behind would be ten times that.
+  assert.ok(grown < 7_900 * 150, `${Math.round(grown / 7_900)} bytes an iteration`)
 })
 
 test("the first failure aborts what is in flight, waits for it, and then ends the run", async () => {
