@@ -11,12 +11,13 @@ import type { JsonObject } from "../src/base/json-value.ts"
 import { compile } from "../src/compile.ts"
 import type { Plan } from "../src/plan/plan-shape.ts"
 import { Deadlines } from "../src/run/deadlines.ts"
-import type { ModelClient, ModelTurn, RunStore, ToolHost } from "../src/run/ports.ts"
+import type { LogEvent } from "../src/run/events.ts"
+import type { Lease, ModelClient, ModelTurn, NewRun, RunStore, ToolHost } from "../src/run/ports.ts"
 import { run } from "../src/run/run.ts"
 import { usualLimits } from "../src/run/running.ts"
 
-// What the engine itself costs: CPU per agent with a model that answers at once, against the floor in the same run: the bare
-// calls of that model under Promise.all.
+// What the engine itself costs: CPU per agent with a model that answers at once, against two floors in the same run: the bare
+// calls of that model under Promise.all, and these with the appends that the run makes.
 
 const provider = `
 secrets { key: string }
@@ -86,42 +87,79 @@ function planOf(source: string): Plan {
 const deadlines = new Deadlines(systemClock)
 let count = 0
 
-async function oneRun(plan: Plan, input: JsonObject, store: RunStore): Promise<void> {
+function newRun(input: JsonObject): NewRun {
   const request = {
     source: "",
     input,
     secrets: { key: "sk-bench-0123456789abcdef" },
     options: { cache_key: null, use_cache: true, max_concurrency: null, timeout_ms: null, deltas: false },
   }
-  const created = await store.create(
-    { run_id: `run-${++count}`, caller: "", request, created_at: Date.now(), idempotency: null, resumable: true },
-    "bench",
-    60_000,
-  )
-  if (created.outcome !== "created") throw new Error("not created")
-  const end = await run(
-    { plan, request, caller: "", lease: created.lease, leave: watch.signal, resumed: null, deadlines },
-    {
-      store,
-      model,
-      tools,
-      clock: systemClock,
-      chance: systemChance,
-      bug: (error) => process.stderr.write(`${String(error)}\n`),
-    },
-    usualLimits,
-  )
-  // Retention: else the heap grows by every run, and the collector's work on it is measured too.
-  if (count % 200 === 0) await store.sweep(Date.now() + 1)
-  if (end?.type !== "workflow_completed") throw new Error(`ended with ${JSON.stringify(end)}`)
+  return { run_id: `run-${++count}`, caller: "", request, created_at: Date.now(), idempotency: null, resumable: true }
 }
 
-/** CPU milliseconds of the work. */
+async function create(store: RunStore, input: JsonObject): Promise<{ lease: Lease; made: NewRun }> {
+  const made = newRun(input)
+  const created = await store.create(made, "bench", 60_000)
+  if (created.outcome !== "created") throw new Error("not created")
+  return { lease: created.lease, made }
+}
+
+/** Retention: else the heap grows by every run, and the collector's work on it is measured too. */
+async function retain(store: RunStore): Promise<void> {
+  if (store instanceof MemoryStore && count % 200 === 0) await store.sweep(Date.now() + 1)
+}
+
+async function oneRun(plan: Plan, input: JsonObject, store: RunStore): Promise<void> {
+  const { lease, made } = await create(store, input)
+  const end = await run(
+    { plan, request: made.request, caller: "", lease, leave: watch.signal, resumed: null, deadlines },
+    { store, model, tools, clock: systemClock, chance: systemChance, bug: reportBug },
+    usualLimits,
+  )
+  if (end?.type !== "workflow_completed") throw new Error(`ended with ${JSON.stringify(end)}`)
+  await retain(store)
+}
+
+function reportBug(error: unknown): void {
+  process.stderr.write(`${String(error)}\n`)
+}
+
+/** The appends that a run makes. */
+async function appendsOf(plan: Plan, input: JsonObject): Promise<LogEvent[][]> {
+  const batches: LogEvent[][] = []
+  class Recording extends MemoryStore {
+    override append(lease: Lease, events: readonly LogEvent[]): Promise<void> {
+      batches.push([...events])
+      return super.append(lease, events)
+    }
+  }
+  await oneRun(plan, input, new Recording(systemClock))
+  return batches
+}
+
+/** What any engine would have to do: the run's appends and the model's calls, and nothing else. */
+async function bareRun(
+  batches: readonly LogEvent[][],
+  agents: number,
+  input: JsonObject,
+  store: RunStore,
+): Promise<void> {
+  const { lease } = await create(store, input)
+  await Promise.all(Array.from({ length: agents }, () => model.turn(floorRequest, watch)))
+  for (const batch of batches) await store.append(lease, batch)
+  await retain(store)
+}
+
+/** CPU milliseconds of the work: the least of three, for others who use the machine can only add to it. */
 async function cpu(work: () => Promise<void>): Promise<number> {
-  const before = process.cpuUsage()
-  await work()
-  const { user, system } = process.cpuUsage(before)
-  return (user + system) / 1000
+  let least = Number.POSITIVE_INFINITY
+  for (let time = 0; time < 3; time++) {
+    const before = process.cpuUsage()
+    await work()
+    const { user, system } = process.cpuUsage(before)
+    least = Math.min(least, (user + system) / 1000)
+  }
+  return least
 }
 
 /** So many at a time, as a service has them. */
@@ -162,30 +200,35 @@ const items = (length: number): JsonObject => ({
 })
 
 const cases: { name: string; plan: Plan; input: JsonObject; agents: number; runs: number }[] = [
-  { name: "1 agent", plan: planOf(sources.one), input: { topic: "owls" }, agents: 1, runs: 4000 },
-  { name: "1 → 8 → 1", plan: planOf(sources.fan), input: { topic: "owls" }, agents: 10, runs: 400 },
-  { name: "loop of 100", plan: planOf(sources.loop), input: items(100), agents: 100, runs: 40 },
-  { name: "loop of 1,000", plan: planOf(sources.loop), input: items(1000), agents: 1000, runs: 4 },
+  { name: "1 agent", plan: planOf(sources.one), input: { topic: "owls" }, agents: 1, runs: 5000 },
+  { name: "1 → 8 → 1", plan: planOf(sources.fan), input: { topic: "owls" }, agents: 10, runs: 300 },
+  { name: "loop of 100", plan: planOf(sources.loop), input: items(100), agents: 100, runs: 30 },
+  { name: "loop of 1,000", plan: planOf(sources.loop), input: items(1000), agents: 1000, runs: 3 },
   { name: "loop of 10,000", plan: planOf(sources.loop), input: items(10_000), agents: 10_000, runs: 1 },
 ]
 
 const floorRequest = { input: [] } as unknown as Parameters<ModelClient["turn"]>[0]
+const width = 20
 
 for (const [storeName, open] of stores) {
-  process.stdout.write(`\n${storeName}: CPU per agent, and how many times the bare call that is\n`)
+  process.stdout.write(`\n${storeName}: CPU per agent; times the bare calls; times the bare calls and appends\n`)
   for (const { name, plan, input, agents, runs } of cases) {
     const { store, close } = await open()
-    await sideBySide(Math.ceil(runs / 4), 20, () => oneRun(plan, input, store))
-    const spent = await cpu(() => sideBySide(runs, 20, () => oneRun(plan, input, store)))
-    const floor = await cpu(() =>
-      sideBySide(runs, 20, async () => {
+    const batches = await appendsOf(plan, input)
+    await sideBySide(runs, width, () => oneRun(plan, input, store))
+    const spent = await cpu(() => sideBySide(runs, width, () => oneRun(plan, input, store)))
+    await sideBySide(Math.ceil(runs / 4), width, () => bareRun(batches, agents, input, store))
+    const bare = await cpu(() => sideBySide(runs, width, () => bareRun(batches, agents, input, store)))
+    const calls = await cpu(() =>
+      sideBySide(runs, width, async () => {
         await Promise.all(Array.from({ length: agents }, () => model.turn(floorRequest, watch)))
       }),
     )
     await close()
-    const perAgent = spent / (runs * agents)
-    const ratio = spent / Math.max(floor, 0.001)
-    process.stdout.write(`  ${name.padEnd(16)} ${perAgent.toFixed(4)} ms   ${ratio.toFixed(0)}x\n`)
+    const per = (ms: number): string => `${(ms / (runs * agents)).toFixed(4)} ms`
+    const times = (ms: number): string => `${(spent / Math.max(ms, 0.001)).toFixed(1)}x`
+    const figures = [name.padEnd(16), per(spent), times(calls).padStart(9), times(bare).padStart(7), `of ${per(bare)}`]
+    process.stdout.write(`  ${figures.join("  ")}\n`)
   }
 }
 deadlines.close()
