@@ -15,13 +15,22 @@ import { shown } from "./log.ts"
 import type { ModelToolCall, ToolDefinition } from "./ports.ts"
 import { RunFailure } from "./ports.ts"
 import type { CallPast } from "./resume.ts"
+import { resourceValue } from "./resource-value.ts"
 import type { Running } from "./running.ts"
-import { readResource, remoteOf, resourceValue } from "./workflow-effects.ts"
+import { partsImages, partsText } from "./tool-parts.ts"
+import { readResource, remoteOf } from "./workflow-effects.ts"
 
 /** Who calls. */
 export interface Caller {
   readonly path: string
   readonly about: { readonly agent: string; readonly iteration?: number }
+}
+
+/** What a model hears of a call. */
+export interface Heard {
+  readonly text: string
+  /** Data URLs. */
+  readonly images: readonly string[]
 }
 
 /** A tool, or a resource in the shape of one, that a model may call. */
@@ -44,11 +53,14 @@ export class AgentTools {
   readonly #running: Running
   readonly #caller: Caller
   readonly #offers: ReadonlyMap<string, Offer>
+  /** The model's profile says that it takes images. */
+  readonly #seesImages: boolean
 
-  private constructor(running: Running, caller: Caller, offers: ReadonlyMap<string, Offer>) {
+  private constructor(running: Running, node: AgentNode, caller: Caller, offers: ReadonlyMap<string, Offer>) {
     this.#running = running
     this.#caller = caller
     this.#offers = offers
+    this.#seesImages = running.plan.models[node.model]?.assets.includes("image") ?? false
   }
 
   static async offered(
@@ -58,7 +70,7 @@ export class AgentTools {
     scope: Scope,
     effects: Effects,
   ): Promise<AgentTools> {
-    if (node.uses.length === 0) return new AgentTools(running, caller, noOffers)
+    if (node.uses.length === 0) return new AgentTools(running, node, caller, noOffers)
     const offers = new Map<string, Offer>()
     // Tools first: they keep their declared names.
     for (const use of node.uses.toSorted((a, b) => Number(b.kind === "tool") - Number(a.kind === "tool"))) {
@@ -76,7 +88,7 @@ export class AgentTools {
       const declared = use.kind === "tool" ? (running.plan.tools[use.name]?.max_calls ?? null) : null
       offers.set(free.name, { use, definition: free, bound, declared, used: 0, withdrawn: false })
     }
-    return new AgentTools(running, caller, offers)
+    return new AgentTools(running, node, caller, offers)
   }
 
   get names(): string[] {
@@ -114,10 +126,10 @@ export class AgentTools {
   }
 
   /** The answer to one of a turn's calls: what the tool said, or why it was not asked. */
-  answer(call: ModelToolCall, kept: Kept<"tool_call_started">, past: CallPast | null): Promise<string> {
+  answer(call: ModelToolCall, kept: Kept<"tool_call_started">, past: CallPast | null): Promise<Heard> {
     const offer = this.#offers.get(call.name)
     if (past !== null) {
-      if (past.outcome?.kind === "failed" && past.outcome.refused) return Promise.resolve(past.outcome.told ?? "")
+      if (past.outcome?.kind === "failed" && past.outcome.refused) return told(past.outcome.told ?? "")
       if (offer !== undefined) offer.used++
     }
     if (offer === undefined) {
@@ -156,8 +168,12 @@ export class AgentTools {
     const { plan } = this.#running
     if (offer.use.kind === "resource") {
       const wanted = Object.keys((offer.definition.parameters["properties"] as JsonObject | undefined) ?? {})
+      const required = offer.definition.parameters["required"]
+      const needed = (name: string): boolean => Array.isArray(required) && required.includes(name)
       return [
-        ...wanted.filter((name) => typeof own[name] !== "string").map((name) => `${name}: expected string`),
+        ...wanted
+          .filter((name) => typeof own[name] !== "string" && (own[name] !== undefined || needed(name)))
+          .map((name) => `${name}: expected string`),
         ...Object.keys(own)
           .filter((name) => !wanted.includes(name))
           .map((name) => `${name}: unknown argument`),
@@ -178,7 +194,7 @@ export class AgentTools {
     own: JsonObject,
     kept: Kept<"tool_call_started">,
     past: CallPast | null,
-  ): Promise<string> {
+  ): Promise<Heard> {
     const outcome = await callTool(this.#running, {
       ...this.#caller,
       tool: offer.use.name,
@@ -188,12 +204,18 @@ export class AgentTools {
       past,
       told: true,
     })
-    return outcome.kind === "completed" ? toText(outcome.result) : (outcome.told ?? outcome.error.message)
+    if (outcome.kind === "failed") return told(outcome.told ?? outcome.error.message)
+    const { result, parts } = outcome
+    if (parts === undefined) return told(toText(result))
+    const images = this.#seesImages ? partsImages(parts) : []
+    // What a tool gives as a value of its own says more than the same in parts.
+    const isValue = typeof result === "object" && !Array.isArray(result)
+    return { text: isValue ? toText(result) : partsText(parts), images }
   }
 
   /** A resource, asked for by the model: nothing changes by it, so an interrupted one is simply read again. */
-  async #read(offer: Offer, own: JsonObject, kept: Kept<"tool_call_started">, past: CallPast | null): Promise<string> {
-    if (past?.outcome?.kind === "completed") return toText(past.outcome.result)
+  async #read(offer: Offer, own: JsonObject, kept: Kept<"tool_call_started">, past: CallPast | null): Promise<Heard> {
+    if (past?.outcome?.kind === "completed") return told(toText(past.outcome.result))
     if (past?.outcome?.kind === "failed") throw new RunFailure(past.outcome.error)
     const { log, ports, plan } = this.#running
     const { name } = offer.use
@@ -215,7 +237,7 @@ export class AgentTools {
         { ...about, result: asShown, duration_ms },
         asShown === value ? undefined : { result: value },
       )
-      return toText(value)
+      return await told(toText(value))
     } catch (error) {
       if (!(error instanceof RunFailure) || this.#running.signal.aborted) throw error
       log.add("tool_call_failed", { ...about, error: error.error, duration_ms: ports.clock.now() - startedAt }, {})
@@ -231,7 +253,7 @@ export class AgentTools {
     offer: Offer | null,
     own: JsonObject,
     reason: string,
-  ): Promise<string> {
+  ): Promise<Heard> {
     const { log, ports } = this.#running
     const server =
       offer === null || offer.use.kind === "prompt"
@@ -242,8 +264,12 @@ export class AgentTools {
     if (past === null) log.add("tool_call_started", { ...about, arguments: shown(own) }, kept)
     const error = wireError("tool_error", [{ path: this.#caller.path, message: `${call.name}: ${reason}` }])
     log.add("tool_call_failed", { ...about, error, duration_ms: 0 }, { told: reason, refused: true })
-    return Promise.resolve(reason)
+    return told(reason)
   }
+}
+
+function told(text: string): Promise<Heard> {
+  return Promise.resolve({ text, images: [] })
 }
 
 function toolDefinition(running: Running, use: UsePlan, bound: readonly string[]): ToolDefinition {
@@ -260,6 +286,7 @@ function readDefinition(running: Running, use: UsePlan, bound: readonly string[]
   const hosted = running.host?.resources.get(use.name)
   if (hosted === undefined) throw new Error(`Resource ${use.name} was not looked up at the start of the run`)
   const asked = hosted.variables.filter((name) => !bound.includes(name))
+  const required = hosted.required.filter((name) => !bound.includes(name))
   const about = hosted.description === "" ? "" : `: ${hosted.description}`
   return {
     name: `read_${use.name}`,
@@ -267,7 +294,7 @@ function readDefinition(running: Running, use: UsePlan, bound: readonly string[]
     parameters: {
       type: "object",
       properties: Object.fromEntries(asked.map((name) => [name, { type: "string" }])),
-      required: asked,
+      required,
       additionalProperties: false,
     },
   }

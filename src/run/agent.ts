@@ -4,7 +4,16 @@ import type { AgentNode } from "../plan/plan-shape.ts"
 import { cacheAgent, cachedAgent, cacheInUse } from "./agent-cache.ts"
 import { compactedHistory, compactFacts, continuedHistory } from "./agent-context.ts"
 import type { Instruction } from "./agent-messages.ts"
-import { promptItems, renderFile, renderInstruction, textPart, toolOutput, userMessage } from "./agent-messages.ts"
+import {
+  imagePart,
+  imagesFrom,
+  promptItems,
+  renderFile,
+  renderInstruction,
+  textPart,
+  toolOutput,
+  userMessage,
+} from "./agent-messages.ts"
 import type { Caller } from "./agent-tools.ts"
 import { AgentTools } from "./agent-tools.ts"
 import { backendFacts, backendOf, modelId } from "./backends.ts"
@@ -293,7 +302,12 @@ class AgentStep {
       ),
     )
     history.push(...items)
-    for (const [index, call] of tool_calls.entries()) history.push(toolOutput(call.call_id, outputs[index] ?? ""))
+    for (const [index, call] of tool_calls.entries()) history.push(toolOutput(call.call_id, outputs[index]?.text ?? ""))
+    for (const [index, call] of tool_calls.entries()) {
+      const images = outputs[index]?.images ?? []
+      // Few backends take images in a tool's output.
+      if (images.length > 0) history.push(userMessage([textPart(imagesFrom(call.name)), ...images.map(imagePart)]))
+    }
     const news = tools.news()
     if (news.length > 0) history.push(userMessage([textPart(news.join("\n"))]))
   }

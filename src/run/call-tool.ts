@@ -10,6 +10,7 @@ import type { HostedTool, HostSession, ToolAnswer } from "./ports.ts"
 import { RunFailure } from "./ports.ts"
 import type { CallOutcome, CallPast } from "./resume.ts"
 import type { Running } from "./running.ts"
+import { partsText, partsValue } from "./tool-parts.ts"
 
 /** One call of a tool, whoever makes it. */
 export interface ToolCall {
@@ -78,12 +79,14 @@ export async function callTool(running: Running, call: ToolCall): Promise<CallOu
   }
   const asShown = shown(result.value)
   const duration_ms = ports.clock.now() - startedAt
+  const parts = call.told && clean.parts !== undefined ? { parts: clean.parts } : {}
+  const kept = { ...(asShown === result.value ? {} : { result: result.value }), ...parts }
   log.add(
     "tool_call_completed",
     { ...about, result: asShown, duration_ms },
-    asShown === result.value ? undefined : { result: result.value },
+    Object.keys(kept).length === 0 ? undefined : kept,
   )
-  return { kind: "completed", result: result.value }
+  return { kind: "completed", result: result.value, ...parts }
 }
 
 export function interrupted(tool: string): string {
@@ -107,7 +110,7 @@ async function onceMore<T>(make: () => Promise<T>, signal: AbortSignal): Promise
   try {
     return await make()
   } catch (error) {
-    if (signal.aborted || !(error instanceof RunFailure) || error.error.kind === "blocked_destination") throw error
+    if (signal.aborted || !(error instanceof RunFailure) || error.error.kind !== "tool_error") throw error
     return make()
   }
 }
@@ -122,14 +125,20 @@ type Reading = { readonly fits: true; readonly value: JsonValue } | { readonly f
 
 /** The result that an answer holds: structured content first, then JSON in its text, then the text itself. */
 function readAnswer(answer: ToolAnswer, plan: ToolPlan, hosted: HostedTool, running: Running): Reading {
-  const { structured, text, is_error } = answer
+  const { structured, text, parts, is_error } = answer
   if (is_error) {
+    const shownText = parts === undefined ? text : partsText(parts)
     const said =
-      text !== "" ? text : structured === undefined ? "the tool reported an error" : JSON.stringify(structured)
+      shownText !== ""
+        ? shownText
+        : structured === undefined
+          ? "the tool reported an error"
+          : JSON.stringify(structured)
     return { fits: false, message: said }
   }
   const json = structured ?? parsed(text)
   if (plan.output === null && !hosted.typed) {
+    if (structured === undefined && parts !== undefined) return { fits: true, value: partsValue(parts) }
     // Of text that happens to be JSON, only objects and arrays are taken for more than text.
     return { fits: true, value: typeof json === "object" && json !== null ? json : (structured ?? text) }
   }

@@ -1,6 +1,6 @@
 import type { JsonValue } from "../base/json-value.ts"
 import type { EventType, ModelCallRecord, Usage } from "./events.ts"
-import type { HistoryItem, ModelToolCall, PromptMessage } from "./ports.ts"
+import type { HistoryItem, ModelToolCall, PromptMessage, ToolPart } from "./ports.ts"
 
 /**
  * What a log keeps beside an event's public data, for a continuation alone. An effect's outcome is kept once, by the event
@@ -16,8 +16,12 @@ interface KeptOf {
   }
   context_compacted: { readonly summary: string }
   tool_call_started: KeptModelCall | KeptWorkflowCall
-  /** Where the event shows its size only. */
-  tool_call_completed: { readonly result: JsonValue }
+  tool_call_completed: {
+    /** Where the event shows its size only. */
+    readonly result?: JsonValue
+    /** Where there is more than text, and a model is to have it. */
+    readonly parts?: readonly ToolPart[]
+  }
   tool_call_failed: {
     /** What the model was told; absent where the failure ended the agent. */
     readonly told?: string

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { RecordType, Type, TypeTable } from "../check/types.ts"
 import type { Inference, ResponseFormat } from "../plan/plan-shape.ts"
-import type { LogEvent, ModelCallRecord, Usage, WireError } from "./events.ts"
+import type { ErrorIssue, LogEvent, ModelCallRecord, Usage, WireError } from "./events.ts"
 
 // Time, chance, network and storage enter `run/` only through this file.
 
@@ -187,8 +187,9 @@ export interface HostedTool {
 
 export interface HostedResource {
   readonly description: string
-  /** Variables of its URI template. */
+  /** Variables of its URI template, and those among them without which it cannot be read. */
   readonly variables: readonly string[]
+  readonly required: readonly string[]
 }
 
 export interface HostedPrompt {
@@ -200,8 +201,29 @@ export interface ToolAnswer {
   readonly structured?: JsonValue
   /** The text parts, joined by line breaks. */
   readonly text: string
+  /** All parts, in order, where one of them is something else than text. */
+  readonly parts?: readonly ToolPart[]
   readonly is_error: boolean
 }
+
+/** A piece of a tool's answer. Plain JSON: a workflow may be given it as it is. `url` is a data URL. */
+export type ToolPart =
+  | { readonly type: "text"; readonly text: string }
+  | {
+      readonly type: "image" | "audio" | "file"
+      readonly media_type: string
+      readonly url: string
+      /** Of the resource that it is. */
+      readonly uri?: string
+    }
+  | { readonly type: "resource"; readonly uri: string; readonly media_type: string; readonly text: string }
+  | {
+      readonly type: "link"
+      readonly uri: string
+      readonly name: string
+      readonly description: string
+      readonly media_type: string
+    }
 
 export interface ResourceAnswer {
   readonly text: string
@@ -220,6 +242,8 @@ export interface PromptMessage {
  * signal aborts, with anything; either way nothing of the call is open by then.
  */
 export interface HostSession {
+  /** What is wrong with the imports (paths `tool.name…`); those that were not found are in none of the tables. */
+  readonly problems: readonly ErrorIssue[]
   readonly tools: ReadonlyMap<string, HostedTool>
   readonly resources: ReadonlyMap<string, HostedResource>
   readonly prompts: ReadonlyMap<string, HostedPrompt>
@@ -232,9 +256,9 @@ export interface HostSession {
 
 export interface ToolHost {
   /**
-   * Connects and looks every import up. Rejects with a `RunFailure`: `validation_error` (paths `tool.name…`) for an
-   * unknown name, another pin, or a declared type that cannot fit the server's schema; `tool_error` for a server that
-   * cannot be reached; `blocked_destination`.
+   * Connects and looks every import up: an unknown name, another pin, a declared type that cannot fit the server's schema
+   * are problems of the session. Rejects with a `RunFailure`: `tool_error` for a server that cannot be reached, or
+   * `blocked_destination`.
    */
   open(request: HostRequest, watch: HostWatch): Promise<HostSession>
 }

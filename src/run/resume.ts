@@ -2,7 +2,7 @@ import type { JsonValue } from "../base/json-value.ts"
 import type { EventType, LogEvent, Usage, WireError } from "./events.ts"
 import { isTerminal } from "./events.ts"
 import type { Kept, KeptTurn } from "./kept.ts"
-import type { HistoryItem, PromptMessage, RunStore } from "./ports.ts"
+import type { HistoryItem, PromptMessage, RunStore, ToolPart } from "./ports.ts"
 import { addUsage, noUsage, usageOf } from "./usage.ts"
 
 /**
@@ -55,7 +55,7 @@ export interface CallPast {
 }
 
 export type CallOutcome =
-  | { readonly kind: "completed"; readonly result: JsonValue }
+  | { readonly kind: "completed"; readonly result: JsonValue; readonly parts?: readonly ToolPart[] }
   | { readonly kind: "failed"; readonly error: WireError; readonly told: string | null; readonly refused: boolean }
 
 export type EffectPast =
@@ -158,12 +158,15 @@ export class PastReader {
       case "tool_call_started":
         this.#callStarted(event)
         break
-      case "tool_call_completed":
+      case "tool_call_completed": {
+        const { result = event.data.result, parts } = kept<"tool_call_completed">(event) ?? {}
         this.#callEnded(event.data.call_id, {
           kind: "completed",
-          result: kept<"tool_call_completed">(event)?.result ?? event.data.result,
+          result,
+          ...(parts === undefined ? {} : { parts }),
         })
         break
+      }
       case "tool_call_failed": {
         const more = kept<"tool_call_failed">(event)
         this.#callEnded(event.data.call_id, {

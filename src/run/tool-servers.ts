@@ -53,7 +53,7 @@ export async function openServers(running: Running): Promise<void> {
   } catch (error) {
     throw error instanceof RunFailure ? new RunFailure(running.redactor.redact(error.error)) : error
   }
-  const [first, ...rest] = bindingIssues(running, running.host)
+  const [first, ...rest] = [...running.redactor.redact(running.host.problems), ...bindingIssues(running, running.host)]
   if (first !== undefined) throw new RunFailure(wireError("validation_error", [first, ...rest]))
 }
 
@@ -84,6 +84,8 @@ interface Place {
   readonly name: string
   readonly bindings: readonly Entry[]
   readonly given: readonly Entry[] | null
+  /** A model calls it. */
+  readonly use: boolean
 }
 
 function bindingIssues(running: Running, host: HostSession): ErrorIssue[] {
@@ -95,15 +97,19 @@ function bindingIssues(running: Running, host: HostSession): ErrorIssue[] {
     const own = remoteOf(running, place.kind, place.name)?.bindings ?? []
     const bindings = new Map([...own, ...place.bindings].map(({ key, value }) => [key, value]))
     const path = `${place.kind}.${place.name}`
-    const { names, required } = parametersOf(host, place)
+    const parameters = parametersOf(running, host, place)
+    // One that was not found is a problem already.
+    if (parameters === null) continue
+    const { names, required } = parameters
     for (const key of bindings.keys()) {
       if (names !== null && !names.includes(key)) {
         const known = names.length === 0 ? "it takes none" : `it takes ${names.join(", ")}`
         report(`${path}.bindings.${key}`, `${place.name} has no argument ${key}: ${known}`)
       }
     }
-    if (place.given !== null) {
-      const there = [...bindings.keys(), ...place.given.map(({ key }) => key)]
+    const given = place.given?.map(({ key }) => key) ?? parameters.given
+    if (given !== null) {
+      const there = [...bindings.keys(), ...given]
       for (const key of required) {
         if (!there.includes(key)) report(`${path}.bindings.${key}`, `${place.name} needs the argument ${key}`)
       }
@@ -127,7 +133,7 @@ function mistyped(
     if (traits(value).known) known[key] = evaluate(value, outerScope(running, `${path}.bindings.${key}`))
   }
   for (const problem of hosted.checkArguments(known, "partial")) {
-    const key = Object.keys(known).find((name) => problem.path === name || problem.path.startsWith(`${name}.`))
+    const key = Object.keys(known).find((name) => isBelow(problem.path, name))
     const expression = key === undefined ? undefined : bindings.get(key)
     const secret = expression !== undefined && traits(expression).secrets
     const at = problem.path === "" ? "" : `.${problem.path}`
@@ -136,49 +142,74 @@ function mistyped(
   }
 }
 
-function parametersOf(
-  host: HostSession,
-  { kind, name }: Place,
-): { names: readonly string[] | null; required: string[] } {
+function isBelow(path: string, name: string): boolean {
+  return path === name || path.startsWith(`${name}.`) || path.startsWith(`${name}[`)
+}
+
+interface Parameters {
+  /** Null: any. */
+  readonly names: readonly string[] | null
+  readonly required: readonly string[]
+  /** What a model can give, where the place itself gives nothing; null: anything. */
+  readonly given: readonly string[] | null
+}
+
+function parametersOf(running: Running, host: HostSession, place: Place): Parameters | null {
+  const { kind, name, use } = place
   if (kind === "resource") {
-    const variables = host.resources.get(name)?.variables ?? []
-    return { names: variables, required: [...variables] }
+    const resource = host.resources.get(name)
+    return resource === undefined ? null : { names: resource.variables, required: resource.required, given: null }
   }
   if (kind === "prompt") {
-    const known = host.prompts.get(name)?.arguments ?? []
-    return {
-      names: known.map((argument) => argument.name),
-      required: known.filter((a) => a.required).map((a) => a.name),
-    }
+    const prompt = host.prompts.get(name)
+    if (prompt === undefined) return null
+    const required = prompt.arguments.filter((argument) => argument.required).map((argument) => argument.name)
+    return { names: prompt.arguments.map((argument) => argument.name), required, given: null }
   }
-  const schema = host.tools.get(name)?.parameters ?? {}
+  const tool = host.tools.get(name)
+  if (tool === undefined) return null
+  const schema = tool.parameters
   const properties = schema["properties"] ?? null
   const required = schema["required"] ?? []
   // A schema that allows more than it names cannot say that a binding is wrong.
   const open = schema["additionalProperties"] !== undefined && schema["additionalProperties"] !== false
+  const declared = running.plan.tools[name]?.input ?? null
   return {
     names: isObject(properties) && !open ? Object.keys(properties) : null,
     required: Array.isArray(required) ? required.filter((key) => typeof key === "string") : [],
+    given: use && declared?.kind === "record" ? declared.fields.map((field) => field.name) : null,
   }
 }
 
 function placesOf(running: Running): Place[] {
   const { plan, prepared } = running
   const declared = (kind: Place["kind"], remotes: { readonly [name: string]: unknown }): Place[] =>
-    Object.keys(remotes).map((name) => ({ kind, name, bindings: [], given: null }))
+    Object.keys(remotes).map((name) => ({ kind, name, bindings: [], given: null, use: false }))
   const uses = plan.nodes.flatMap((node) =>
     node.kind === "agent"
-      ? node.uses.map(({ kind, name, bindings }) => ({ kind, name, bindings, given: kind === "prompt" ? [] : null }))
+      ? node.uses.map(({ kind, name, bindings }) => ({
+          kind,
+          name,
+          bindings,
+          given: kind === "prompt" ? [] : null,
+          use: true,
+        }))
       : [],
   )
   const effects = prepared.effects.map((expression): Place => {
     switch (expression.op) {
       case "call":
-        return { kind: "tool", name: expression.tool, bindings: expression.bindings, given: expression.input }
+        return {
+          kind: "tool",
+          name: expression.tool,
+          bindings: expression.bindings,
+          given: expression.input,
+          use: false,
+        }
       case "read":
-        return { kind: "resource", name: expression.resource, bindings: expression.bindings, given: [] }
+        return { kind: "resource", name: expression.resource, bindings: expression.bindings, given: [], use: false }
       case "render":
-        return { kind: "prompt", name: expression.prompt, bindings: expression.bindings, given: [] }
+        return { kind: "prompt", name: expression.prompt, bindings: expression.bindings, given: [], use: false }
     }
   })
   return [

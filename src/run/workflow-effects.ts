@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "../base/json-value.ts"
+import type { JsonObject } from "../base/json-value.ts"
 import { validateValue } from "../check/validate-value.ts"
 import type { CallExpression } from "../plan/expression.ts"
 import type { RemotePlan } from "../plan/plan-shape.ts"
@@ -13,6 +13,7 @@ import { failureAt, wireError } from "./failure.ts"
 import type { PromptMessage, ResourceAnswer } from "./ports.ts"
 import { RunFailure } from "./ports.ts"
 import { placeKey } from "./resume.ts"
+import { resourceValue } from "./resource-value.ts"
 import type { Running } from "./running.ts"
 
 /** What the expressions of one place (a dynamic value, an agent) make happen, each once in the life of the run. */
@@ -136,16 +137,6 @@ export async function readResource(
   const { host } = running
   if (host === null) throw new Error(`Resource ${resource} was not looked up at the start of the run`)
   return fromServer(running, path, () => host.read(resource, values, running.signal))
-}
-
-/** Text, or parsed JSON when the media type says so. */
-export function resourceValue({ text, media_type }: ResourceAnswer): JsonValue {
-  if (media_type === null || !/^[^;]*[/+]json\s*(?:;|$)/i.test(media_type)) return text
-  try {
-    return JSON.parse(text) as JsonValue
-  } catch {
-    return text
-  }
 }
 
 /** Reading and rendering change nothing, so a transport failure is met with one more try. */

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from "../../src/base/json-value.ts"
 import { toJsonSchema } from "../../src/check/json-schema.ts"
 import type { RecordType } from "../../src/check/types.ts"
 import { validateValue } from "../../src/check/validate-value.ts"
-import { failure } from "../../src/run/failure.ts"
+import type { ErrorIssue } from "../../src/run/events.ts"
 import type {
   HostedPrompt,
   HostedResource,
@@ -49,6 +49,7 @@ export class InProcessTools implements ToolHost {
     const { tools = {}, resources = {}, prompts = {} } = this.#served
     this.opened++
     const remotes = new Map<string, string>()
+    const problems: ErrorIssue[] = []
     const look = <T, U>(
       imports: readonly { name: string; remote: string }[],
       kind: string,
@@ -56,18 +57,21 @@ export class InProcessTools implements ToolHost {
       make: (found: T) => U,
     ): Map<string, U> =>
       new Map(
-        imports.map(({ name, remote }) => {
+        imports.flatMap(({ name, remote }): [string, U][] => {
           const found = served[remote]
-          if (found === undefined) throw failure("validation_error", `${kind}.${name}`, `No ${kind} ${remote}`)
           remotes.set(`${kind} ${name}`, remote)
-          return [name, make(found)]
+          if (found !== undefined) return [[name, make(found)]]
+          problems.push({ path: `${kind}.${name}`, message: `No ${kind} ${remote}` })
+          return []
         }),
       )
     const session: HostSession = {
+      problems,
       tools: look(request.tools, "tool", tools, hosted),
       resources: look(request.resources, "resource", resources, (found): HostedResource => ({
         description: "",
         variables: found.variables,
+        required: found.variables,
       })),
       prompts: look(request.prompts, "prompt", prompts, (found): HostedPrompt => found),
       call: async (tool, values, callId, signal) => {
