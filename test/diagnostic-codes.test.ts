@@ -1,0 +1,44 @@
+import assert from "node:assert/strict"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { describe, test } from "node:test"
+import { codes } from "../src/source/codes.ts"
+import { readCase } from "./cases/case-file.ts"
+
+// A diagnostic is three things: an entry in the catalogue, a case that shows it, and an entry in the docs.
+
+const root = dirname(import.meta.dirname)
+const caseFolder = join(root, "test", "cases", "check")
+const cases = readdirSync(caseFolder)
+const page = join(root, "docs", "diagnostics.md")
+const docs = existsSync(page) ? readFileSync(page, "utf8") : undefined
+const skip = docs === undefined && "docs/diagnostics.md is not written yet"
+
+for (const [code, { severity }] of Object.entries(codes)) {
+  describe(code, () => {
+    test("has a case of its name that shows it", () => {
+      const own = cases.filter((file) => file === `${code}.wire` || file.startsWith(`${code}-`))
+      const shows = own.some((file) => {
+        const { expected = "" } = readCase(readFileSync(join(caseFolder, file), "utf8"))
+        return expected.split("\n").some((line) => line.startsWith(`${severity} ${code} `))
+      })
+      assert.ok(shows, `test/cases/check/${code}.wire should expect a line "${severity} ${code} …"`)
+    })
+
+    test("has an entry in docs/diagnostics.md", { skip }, () => {
+      assert.match(
+        docs ?? "",
+        new RegExp(`^#+ \`?${code}\`?$`, "m"),
+        `docs/diagnostics.md should have a heading ${code}`,
+      )
+    })
+  })
+}
+
+test("docs/diagnostics.md has no entry for a code that does not exist", { skip }, () => {
+  const headings = [...(docs ?? "").matchAll(/^#+ `?([a-z]+(?:-[a-z]+)+)`?$/gm)].map(([, code]) => code ?? "")
+  assert.deepEqual(
+    headings.filter((code) => !(code in codes)),
+    [],
+  )
+})
