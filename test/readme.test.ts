@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { test } from "node:test"
+import { settingTable } from "../src/cli/settings.ts"
 import { compile } from "../src/compile.ts"
 import { formatText } from "../src/syntax/format.ts"
 
@@ -18,3 +19,11 @@ for (const [index, source] of examples.entries()) {
     assert.deepEqual(formatText(source), { formatted: source, changed: false })
   })
 }
+
+test("the README lists every setting with its default", () => {
+  const listed = [...readme.matchAll(/^\| `WIRE_(\w+)` \| (.*?) ?\|/gm)].map(([, name, preset]) => `${name} ${preset}`)
+  const settings = Object.values(settingTable).map(({ env, default: preset }) =>
+    preset === undefined || preset === "" ? `${env} ` : `${env} \`${preset}\``,
+  )
+  assert.deepEqual(listed, settings)
+})
