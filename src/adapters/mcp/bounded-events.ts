@@ -1,0 +1,39 @@
+import { EgressFailure } from "../../run/egress-port.ts"
+
+type Bytes = Uint8Array<ArrayBuffer>
+
+const lineFeed = 10
+const carriageReturn = 13
+
+/** The same stream of server-sent events, which breaks off at an event of more than `most` bytes: readers keep them whole. */
+export function boundedEvents(stream: ReadableStream<Bytes>, most: number): ReadableStream<Bytes> {
+  let eventBytes = 0
+  let lineBytes = 0
+  const count = (chunk: Bytes): void => {
+    let from = 0
+    while (from < chunk.length) {
+      const end = chunk.indexOf(lineFeed, from)
+      const until = end < 0 ? chunk.length : end
+      const text = until - from
+      const blank = text === 0 || (text === 1 && chunk[from] === carriageReturn)
+      lineBytes += blank ? 0 : text
+      eventBytes += text + 1
+      if (eventBytes > most) {
+        throw new EgressFailure("too_large", `The server sent an event of more than ${most} bytes`)
+      }
+      if (end >= 0) {
+        if (lineBytes === 0) eventBytes = 0
+        lineBytes = 0
+      }
+      from = until + 1
+    }
+  }
+  return stream.pipeThrough(
+    new TransformStream<Bytes, Bytes>({
+      transform(chunk, controller) {
+        count(chunk)
+        controller.enqueue(chunk)
+      },
+    }),
+  )
+}

@@ -1,0 +1,188 @@
+import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import { childPath } from "../../base/child-path.ts"
+import { caseRecord, resolve } from "../../check/relations.ts"
+import { showType } from "../../check/show-type.ts"
+import type { RecordType, Type, TypeTable } from "../../check/types.ts"
+import { isObject, resolveLocal } from "./walk-schema.ts"
+
+/** Why a declared type and a published schema have no value in common, at a dotted path below the declaration. */
+export interface Clash {
+  readonly path: string
+  readonly message: string
+}
+
+/** Deeper than this nobody looks: what lies below is validated when it comes. */
+const deepest = 12
+
+/**
+ * Every place where what a workflow declares cannot fit what a server publishes. Only what is certain counts: a field that
+ * may be absent, an open object, a union with one member that fits all pass.
+ */
+export function declaredClashes(
+  declared: Type,
+  types: TypeTable,
+  schema: JsonObject,
+  side: "input" | "output",
+): readonly Clash[] {
+  return new Comparison(types, schema, side).clashes(declared, schema, "", 0)
+}
+
+class Comparison {
+  readonly #types: TypeTable
+  readonly #root: JsonObject
+  readonly #side: "input" | "output"
+
+  constructor(types: TypeTable, root: JsonObject, side: "input" | "output") {
+    this.#types = types
+    this.#root = root
+    this.#side = side
+  }
+
+  clashes(declared: Type, published: JsonValue | undefined, path: string, depth: number): Clash[] {
+    const type = resolve(declared, this.#types)
+    const schema = this.#resolved(published)
+    if (depth > deepest || schema === undefined) return []
+    if (schema === false) return [{ path, message: "the server allows no value here" }]
+    if (!isObject(schema)) return []
+    if (type.kind === "union") {
+      return this.#allOf(type.members.map((member) => this.clashes(member, schema, path, depth + 1)))
+    }
+    for (const key of ["anyOf", "oneOf"]) {
+      const branches = schema[key]
+      if (!Array.isArray(branches) || branches.length === 0) continue
+      const found = this.#allOf(branches.map((branch) => this.clashes(type, branch, path, depth + 1)))
+      if (found.length > 0) return found
+    }
+    const both = schema["allOf"]
+    if (Array.isArray(both)) {
+      const found = both.flatMap((part) => this.clashes(type, part, path, depth + 1))
+      if (found.length > 0) return found
+    }
+    return this.#own(type, schema, path, depth)
+  }
+
+  /** Each of these would have to clash. */
+  #allOf(found: readonly Clash[][]): Clash[] {
+    return found.length > 0 && found.every((clashes) => clashes.length > 0) ? (found[0] ?? []) : []
+  }
+
+  #own(type: Type, schema: JsonObject, path: string, depth: number): Clash[] {
+    const wanted = kindsOf(type)
+    const allowed = allowedKinds(schema)
+    if (wanted !== null && allowed !== null && !wanted.some((kind) => allowed.includes(kind))) {
+      const message = `the workflow declares ${showType(type)}, the server has ${allowed.filter(unlikeInteger(allowed)).join(" or ")}`
+      return [{ path, message }]
+    }
+    const texts = textsOf(type)
+    const values = schema["const"] === undefined ? schema["enum"] : [schema["const"]]
+    if (texts !== null && Array.isArray(values) && !texts.some((text) => values.includes(text))) {
+      const known = values.slice(0, 10).map((value) => JSON.stringify(value))
+      return [{ path, message: `the workflow declares ${showType(type)}, the server has ${known.join(", ")}` }]
+    }
+    if (type.kind === "array") return this.clashes(type.element, listItems(schema), `${path}[]`, depth + 1)
+    if (type.kind === "record") return this.#record(type, schema, path, depth)
+    if (type.kind === "variant") {
+      const records = type.cases.map((one) => caseRecord(type, one.name)).filter((record) => record !== undefined)
+      return this.#allOf(records.map((record) => this.#record(record, schema, path, depth)))
+    }
+    return []
+  }
+
+  #record(type: RecordType, schema: JsonObject, path: string, depth: number): Clash[] {
+    const { properties, additionalProperties, patternProperties, required } = schema
+    const known = isObject(properties) ? properties : {}
+    const found: Clash[] = []
+    for (const field of type.fields) {
+      const at = childPath(path, field.name)
+      if (Object.hasOwn(known, field.name)) found.push(...this.clashes(field.type, known[field.name], at, depth + 1))
+      else if (isObject(additionalProperties)) {
+        found.push(...this.clashes(field.type, additionalProperties, at, depth + 1))
+      } else if (patternProperties === undefined && this.#isClosed(schema, depth)) {
+        const what = this.#side === "input" && depth === 0 ? "argument" : "field"
+        found.push({ path: at, message: `the server has no ${what} ${field.name}` })
+      }
+    }
+    // What a call must give may also be bound; whoever knows the bindings looks at that.
+    if (this.#side === "input" && depth === 0) return found
+    const declared = new Set(type.fields.map(({ name }) => name))
+    for (const name of Array.isArray(required) ? required : []) {
+      if (typeof name !== "string" || declared.has(name)) continue
+      const message =
+        this.#side === "input"
+          ? `the server needs the field ${name}, which the workflow does not declare`
+          : `the server always gives the field ${name}, which the workflow does not declare`
+      found.push({ path: childPath(path, name), message })
+    }
+    return found
+  }
+
+  /** An argument that no one speaks of is a slip, even where the schema does not say so. */
+  #isClosed({ additionalProperties, properties }: JsonObject, depth: number): boolean {
+    if (additionalProperties === false) return true
+    return this.#side === "input" && depth === 0 && additionalProperties === undefined && isObject(properties)
+  }
+
+  #resolved(schema: JsonValue | undefined): JsonValue | undefined {
+    let at = schema
+    for (let hops = 0; isObject(at) && typeof at["$ref"] === "string"; hops++) {
+      if (hops > deepest) return undefined
+      at = resolveLocal(this.#root, at["$ref"])
+    }
+    return at
+  }
+}
+
+function listItems(schema: JsonObject): JsonValue | undefined {
+  return schema["prefixItems"] === undefined && !Array.isArray(schema["items"]) ? schema["items"] : undefined
+}
+
+/** The JSON types that values of a type have; null when it may be any. */
+function kindsOf(type: Type): string[] | null {
+  switch (type.kind) {
+    case "string":
+    case "literal":
+    case "enum":
+      return ["string"]
+    case "number":
+      return ["number", "integer"]
+    case "integer":
+      return ["integer", "number"]
+    case "boolean":
+    case "null":
+      return [type.kind]
+    case "array":
+    case "tuple":
+      return ["array"]
+    case "record":
+    case "variant":
+    case "object":
+      return ["object"]
+    default:
+      return null
+  }
+}
+
+function allowedKinds(schema: JsonObject): string[] | null {
+  const { type, enum: values } = schema
+  const named =
+    typeof type === "string" ? [type] : Array.isArray(type) ? type.filter((one) => typeof one === "string") : null
+  if (named !== null) return named.includes("number") ? [...named, "integer"] : named
+  const given = schema["const"] === undefined ? values : [schema["const"]]
+  return Array.isArray(given) ? [...new Set(given.map(kindOf))] : null
+}
+
+function kindOf(value: JsonValue): string {
+  if (value === null) return "null"
+  if (Array.isArray(value)) return "array"
+  return typeof value
+}
+
+/** `integer` is not worth a word beside `number`. */
+function unlikeInteger(kinds: readonly string[]): (kind: string) => boolean {
+  return (kind) => kind !== "integer" || !kinds.includes("number")
+}
+
+function textsOf(type: Type): readonly string[] | null {
+  if (type.kind === "literal") return [type.value]
+  return type.kind === "enum" ? type.values : null
+}

@@ -1,0 +1,274 @@
+import type { FetchLike, JSONRPCMessage, Transport, TransportSendOptions } from "@modelcontextprotocol/client"
+import { SSEClientTransport, SseError, StreamableHTTPClientTransport } from "@modelcontextprotocol/client"
+import type { Egress } from "../../run/egress-port.ts"
+import { EgressFailure } from "../../run/egress-port.ts"
+import { boundedEvents } from "./bounded-events.ts"
+
+export interface HttpTransportOptions {
+  /** `sse` is the older transport: one stream for all answers, requests beside it. */
+  readonly kind: "streamable" | "sse"
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+  readonly egress: Egress
+  /** Largest answer, and largest event of a stream that stays open. */
+  readonly max_bytes: number
+  /** No exchange but a stream that stays open lasts longer. */
+  readonly longest_ms: number
+}
+
+/** A stream that goes on after its answer is closed so long after. */
+const lingerMs = 1000
+
+/** Nobody waits longer than this for a cancellation to be delivered. */
+const cancelMs = 1000
+
+/** The code of an error that this transport makes up: no answer came. Its data names the request. */
+const unansweredCode = -32_099
+
+interface Pending {
+  readonly stop: AbortController
+  answer: "open" | "json" | "nothing"
+  failure: Error | null
+}
+
+/**
+ * The SDK's transport on our egress, watched: a request whose exchange ends without an answer fails at once (the SDK
+ * waits for its time to be up), a cancelled one leaves no stream open, and an answer that is too large ends the call.
+ */
+export class HttpTransport implements Transport {
+  onclose?: () => void
+  onerror?: (error: Error) => void
+  onmessage?: NonNullable<Transport["onmessage"]>
+  readonly kind: HttpTransportOptions["kind"]
+  readonly hasPerRequestStream: boolean
+  readonly #options: HttpTransportOptions
+  readonly #inner: Transport
+  readonly #pending = new Map<string | number, Pending>()
+  readonly #failures = new Map<string | number, Error>()
+  readonly #lingering = new Set<NodeJS.Timeout>()
+  readonly #cancelling = new Set<Promise<void>>()
+  #closed = false
+
+  constructor(options: HttpTransportOptions) {
+    const { kind, url, headers } = options
+    this.kind = kind
+    this.#options = options
+    this.hasPerRequestStream = kind === "streamable"
+    const fetch: FetchLike = (to, init) => this.#fetch(to, init ?? {})
+    // The door judges every redirect and keeps credentials within their origin.
+    const common = { fetch, requestInit: { headers: { ...headers } }, redirectPolicy: "follow" as const }
+    this.#inner =
+      kind === "sse"
+        ? new SSEClientTransport(url, common)
+        : new StreamableHTTPClientTransport(url, {
+            ...common,
+            reconnectionOptions: {
+              initialReconnectionDelay: 500,
+              maxReconnectionDelay: 5000,
+              reconnectionDelayGrowFactor: 2,
+              maxRetries: 2,
+            },
+          })
+  }
+
+  get sessionId(): string | undefined {
+    return this.#inner.sessionId
+  }
+
+  get closed(): boolean {
+    return this.#closed
+  }
+
+  setProtocolVersion(version: string): void {
+    this.#inner.setProtocolVersion?.(version)
+  }
+
+  async start(): Promise<void> {
+    this.#inner.onmessage = (message) => this.#receive(message)
+    this.#inner.onerror = (error) => {
+      this.onerror?.(error)
+      // Its stream is gone, and with it every answer under way. The SDK would open another one and wait in vain.
+      if (error instanceof SseError) void this.close()
+    }
+    this.#inner.onclose = () => this.#close()
+    try {
+      await this.#inner.start()
+    } catch (error) {
+      await this.close()
+      throw error
+    }
+  }
+
+  async send(message: JSONRPCMessage, options: TransportSendOptions = {}): Promise<void> {
+    if ("method" in message && message.method === "notifications/cancelled") return this.#cancel(message)
+    if (this.kind === "sse" || !("id" in message && "method" in message) || message.id === undefined) {
+      return this.#inner.send(message, options)
+    }
+    const { id } = message
+    const pending: Pending = { stop: new AbortController(), answer: "open", failure: null }
+    this.#pending.set(id, pending)
+    const { requestSignal } = options
+    const stopped = pending.stop.signal
+    const signal = requestSignal === undefined ? stopped : AbortSignal.any([requestSignal, stopped])
+    try {
+      await this.#inner.send(message, {
+        ...options,
+        requestSignal: signal,
+        onRequestStreamEnd: () => {
+          options.onRequestStreamEnd?.()
+          this.#unanswered(id)
+        },
+      })
+    } catch (error) {
+      this.#pending.delete(id)
+      throw pending.failure ?? error
+    }
+    if (pending.answer !== "open") this.#unanswered(id)
+  }
+
+  async close(): Promise<void> {
+    await this.#inner.close()
+    this.#close()
+  }
+
+  /** Why the request that an error of this transport speaks of got no answer; undefined for an error of the server's. */
+  failureBehind(code: number, data: unknown): Error | undefined {
+    if (code !== unansweredCode || !isExchange(data)) return undefined
+    const failure = this.#failures.get(data.exchange)
+    this.#failures.delete(data.exchange)
+    return failure
+  }
+
+  /** Resolves when the cancellations under way are delivered, or have been given up. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#cancelling)
+  }
+
+  #close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    for (const timer of this.#lingering) clearTimeout(timer)
+    this.#lingering.clear()
+    this.#pending.clear()
+    this.onclose?.()
+  }
+
+  #receive(message: JSONRPCMessage): void {
+    if ("id" in message && message.id !== undefined && !("method" in message)) {
+      const pending = this.#pending.get(message.id)
+      this.#pending.delete(message.id)
+      if (pending !== undefined) this.#linger(pending)
+    }
+    this.onmessage?.(message)
+  }
+
+  #linger({ stop }: Pending): void {
+    const timer = setTimeout(() => {
+      this.#lingering.delete(timer)
+      stop.abort()
+    }, lingerMs)
+    timer.unref()
+    this.#lingering.add(timer)
+  }
+
+  async #cancel(message: JSONRPCMessage): Promise<void> {
+    const id = cancelledId(message)
+    if (id !== undefined) {
+      const pending = this.#pending.get(id)
+      this.#pending.delete(id)
+      pending?.stop.abort()
+    }
+    const sent = this.#inner.send(message, { requestSignal: AbortSignal.timeout(cancelMs) }).catch(() => {
+      // A server that is gone, or hangs, has nothing left to cancel.
+    })
+    this.#cancelling.add(sent)
+    await sent.finally(() => this.#cancelling.delete(sent))
+  }
+
+  /** The exchange is over: whoever still waits for its answer is told. */
+  #unanswered(id: string | number): void {
+    const pending = this.#pending.get(id)
+    if (pending === undefined) return
+    this.#pending.delete(id)
+    pending.stop.abort()
+    this.#failures.set(id, pending.failure ?? new Error("The server ended its answer before it had given one"))
+    const error = { code: unansweredCode, message: "No answer", data: { exchange: id } }
+    this.onmessage?.({ jsonrpc: "2.0", id, error })
+  }
+
+  async #fetch(url: string | URL, init: RequestInit): Promise<Response> {
+    const { egress, max_bytes, longest_ms } = this.#options
+    if ((init.method ?? "GET") !== "POST") {
+      const response = await egress.fetch(url, init, {
+        first_byte_ms: 0,
+        silence_ms: 0,
+        total_ms: init.method === "DELETE" ? cancelMs : 0,
+        max_bytes: 0,
+      })
+      return isStream(response) ? withBody(response, (body) => boundedEvents(body, max_bytes)) : response
+    }
+    const id = typeof init.body === "string" ? requestId(init.body) : undefined
+    const pending = id === undefined ? undefined : this.#pending.get(id)
+    const limits = { first_byte_ms: 0, silence_ms: 0, total_ms: longest_ms, max_bytes }
+    const response = await egress.fetch(url, init, limits)
+    if (id === undefined || pending === undefined || !response.ok) return response
+    if (response.status === 202 || response.status === 204) pending.answer = "nothing"
+    else if (!isStream(response)) pending.answer = "json"
+    return withBody(response, (body) =>
+      failing(body, (error) => {
+        pending.failure = error
+        // Else the SDK would ask for the rest, which is as large as before.
+        if (error instanceof EgressFailure && error.reason === "too_large") this.#unanswered(id)
+      }),
+    )
+  }
+}
+
+function isExchange(data: unknown): data is { exchange: string | number } {
+  return typeof data === "object" && data !== null && "exchange" in data
+}
+
+function cancelledId(message: JSONRPCMessage): string | number | undefined {
+  const params: unknown = "params" in message ? message.params : undefined
+  if (typeof params !== "object" || params === null || !("requestId" in params)) return undefined
+  const { requestId: id } = params
+  return typeof id === "string" || typeof id === "number" ? id : undefined
+}
+
+/** The id of a request in its own JSON text. */
+function requestId(body: string): string | number | undefined {
+  const message = JSON.parse(body) as { id?: unknown; method?: unknown }
+  const { id, method } = message
+  return typeof method === "string" && (typeof id === "string" || typeof id === "number") ? id : undefined
+}
+
+function isStream(response: Response): boolean {
+  return /^\s*text\/event-stream\s*(?:;|$)/i.test(response.headers.get("content-type") ?? "")
+}
+
+type Body = ReadableStream<Uint8Array<ArrayBuffer>>
+
+function withBody(response: Response, change: (body: Body) => Body): Response {
+  if (response.body === null) return response
+  const changed = new Response(change(response.body), { status: response.status, headers: response.headers })
+  Object.defineProperty(changed, "url", { value: response.url })
+  return changed
+}
+
+/** The same body; `failed` hears why it broke off. */
+function failing(body: Body, failed: (error: Error) => void): Body {
+  const reader = body.getReader()
+  return new ReadableStream({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read()
+        if (done) controller.close()
+        else controller.enqueue(value)
+      } catch (error) {
+        if (error instanceof Error) failed(error)
+        throw error
+      }
+    },
+    cancel: (reason) => reader.cancel(reason),
+  })
+}

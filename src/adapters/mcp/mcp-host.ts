@@ -1,0 +1,316 @@
+import { ProtocolError } from "@modelcontextprotocol/client"
+import { cutText } from "../../base/cut-text.ts"
+import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import type { Egress } from "../../run/egress-port.ts"
+import type { ErrorIssue } from "../../run/events.ts"
+import { wireError } from "../../run/failure.ts"
+import type {
+  HostedTool,
+  HostRequest,
+  HostSession,
+  HostWatch,
+  ImportedTool,
+  PromptMessage,
+  ResourceAnswer,
+  ToolAnswer,
+  ToolHost,
+  ToolServer,
+} from "../../run/ports.ts"
+import { RunFailure } from "../../run/ports.ts"
+import { cleanLine } from "./clean-text.ts"
+import { explainFailure } from "./explain-failure.ts"
+import type { PromptFound, ResourceFound } from "./find-imports.ts"
+import { findPrompt, findResource, findTool, nameOf } from "./find-imports.ts"
+import { hostTool } from "./hosted-tool.ts"
+import { KnownServers } from "./known-servers.ts"
+import { readPromptResult, readResourceResult, readToolResult } from "./read-content.ts"
+import type { McpLimits } from "./server-connection.ts"
+import { ServerConnection } from "./server-connection.ts"
+
+export interface McpHostOptions {
+  readonly egress: Egress
+  /** Of this service, for servers that ask who calls. */
+  readonly version: string
+  readonly limits?: Partial<McpLimits>
+  /** Goes along in `_meta` with every request: the trace that it belongs to. */
+  readonly meta?: () => JsonObject
+}
+
+export const usualMcpLimits: McpLimits = {
+  connect_ms: 30_000,
+  silence_ms: 120_000,
+  call_ms: 600_000,
+  max_bytes: 32 * 1024 * 1024,
+}
+
+/** Tools, resources and prompts of MCP servers. */
+export class McpHost implements ToolHost {
+  readonly #options: McpHostOptions
+  readonly #known = new KnownServers()
+  readonly #farewells = new Set<Promise<void>>()
+
+  constructor(options: McpHostOptions) {
+    this.#options = options
+  }
+
+  async open(request: HostRequest, watch: HostWatch): Promise<HostSession> {
+    const imported = new Set([...request.tools, ...request.resources, ...request.prompts].map((one) => one.server))
+    const session = new McpSession(
+      request,
+      request.servers.filter(({ name }) => imported.has(name)).map((server) => this.#connection(server)),
+      (farewell) => this.#sayFarewell(farewell),
+    )
+    try {
+      await session.open(watch)
+    } catch (error) {
+      await session.close()
+      throw error
+    }
+    return session
+  }
+
+  /** Waits until servers have been told that nobody comes back. */
+  async close(): Promise<void> {
+    await Promise.all(this.#farewells)
+  }
+
+  #connection(server: ToolServer): OpenServer {
+    const { egress, version, limits, meta = () => ({}) } = this.#options
+    const stale = new Set<string>()
+    const known = this.#known.of(server)
+    const connection = new ServerConnection(server, {
+      egress,
+      version,
+      limits: { ...usualMcpLimits, ...limits },
+      known,
+      meta,
+      changed: (list) => {
+        known.lists.delete(`${list}/list`)
+        if (list === "resources") known.lists.delete("resources/templates/list")
+        stale.add(list)
+      },
+    })
+    return { connection, stale, definitions: new Map(), refreshing: null }
+  }
+
+  #sayFarewell(farewell: Promise<void>): void {
+    this.#farewells.add(farewell)
+    void farewell.finally(() => this.#farewells.delete(farewell))
+  }
+}
+
+/** A server that a run is connected to. */
+interface OpenServer {
+  readonly connection: ServerConnection
+  /** Lists that are no longer what they were. */
+  readonly stale: Set<string>
+  /** Imported tools as the server publishes them, by their name in the workflow. */
+  readonly definitions: Map<string, JsonObject>
+  refreshing: Promise<void> | null
+}
+
+const headerMismatch = -32_020
+
+class McpSession implements HostSession {
+  readonly problems: ErrorIssue[] = []
+  readonly tools = new Map<string, HostedTool>()
+  readonly resources = new Map<string, ResourceFound>()
+  readonly prompts = new Map<string, PromptFound>()
+  readonly #request: HostRequest
+  readonly #servers: ReadonlyMap<string, OpenServer>
+  readonly #servedBy: ReadonlyMap<string, string>
+  readonly #farewell: (farewell: Promise<void>) => void
+
+  constructor(request: HostRequest, servers: readonly OpenServer[], farewell: (farewell: Promise<void>) => void) {
+    this.#request = request
+    this.#servers = new Map(servers.map((server) => [server.connection.server.name, server]))
+    const { tools, resources, prompts } = request
+    this.#servedBy = new Map([
+      ...tools.map(({ name, server }) => [`tool.${name}`, server] as const),
+      ...resources.map(({ name, server }) => [`resource.${name}`, server] as const),
+      ...prompts.map(({ name, server }) => [`prompt.${name}`, server] as const),
+    ])
+    this.#farewell = farewell
+  }
+
+  /** All servers side by side. */
+  async open(watch: HostWatch): Promise<void> {
+    const servers = [...this.#servers.values()]
+    const outcomes = await Promise.allSettled(servers.map((server) => this.#lookUp(server, watch)))
+    watch.signal.throwIfAborted()
+    const failures = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason as unknown] : []))
+    const [first] = failures
+    if (first === undefined) {
+      // In the order of the source, whichever server was the fastest.
+      const order = [...this.#servedBy.keys()]
+      const rank = ({ path }: ErrorIssue): number => order.indexOf(path.split(".").slice(0, 2).join("."))
+      this.problems.sort((a, b) => rank(a) - rank(b))
+      return
+    }
+    throw unreachable(failures)
+  }
+
+  async call(tool: string, values: JsonObject, call_id: string, signal: AbortSignal): Promise<ToolAnswer> {
+    const server = this.#serverOf("tool", tool)
+    const imported = this.#request.tools.find(({ name }) => name === tool)
+    if (imported === undefined) throw new Error(`Tool ${tool} is not imported`)
+    const { connection } = server
+    const meta = { "wireworks/run_id": this.#request.run_id, "wireworks/call_id": call_id }
+    return this.#asking(connection.server, async () => {
+      for (let again = false; ; again = true) {
+        if (server.stale.has("tools")) await this.#refresh(server, signal)
+        const definition = server.definitions.get(tool)
+        if (definition === undefined) {
+          return failed(`mcp.${imported.server} no longer offers the tool ${imported.remote}`)
+        }
+        try {
+          return readToolResult(await connection.callTool(imported.remote, values, definition, meta, signal))
+        } catch (error) {
+          if (!(error instanceof ProtocolError) || signal.aborted) throw error
+          // The server wants other arguments in headers than it did when it was asked for its tools.
+          if (error.code === headerMismatch && !again) server.stale.add("tools")
+          // An error instead of a result is an answer too: the model may mend what it asked for.
+          else return failed(cutText(cleanLine(error.message, 2000), 2000))
+        }
+      }
+    })
+  }
+
+  async read(resource: string, values: JsonObject, signal: AbortSignal): Promise<ResourceAnswer> {
+    const { connection } = this.#serverOf("resource", resource)
+    const found = this.resources.get(resource)
+    if (found === undefined) throw new Error(`Resource ${resource} was not found`)
+    const uri = typeof found.uri === "string" ? found.uri : found.uri.expand(asTexts(values))
+    return this.#asking(connection.server, async () => readResourceResult(await connection.readResource(uri, signal)))
+  }
+
+  async render(prompt: string, values: JsonObject, signal: AbortSignal): Promise<readonly PromptMessage[]> {
+    const { connection } = this.#serverOf("prompt", prompt)
+    const found = this.prompts.get(prompt)
+    if (found === undefined) throw new Error(`Prompt ${prompt} was not found`)
+    return this.#asking(connection.server, async () =>
+      readPromptResult(await connection.getPrompt(found.remote, asTexts(values), signal)),
+    )
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(
+      [...this.#servers.values()].map(async ({ connection }) => {
+        const { farewell } = await connection.close()
+        this.#farewell(farewell)
+      }),
+    )
+  }
+
+  async #lookUp(server: OpenServer, watch: HostWatch): Promise<void> {
+    const { connection } = server
+    const { name } = connection.server
+    const startedAt = performance.now()
+    const of = <T extends { readonly server: string }>(imports: readonly T[]): T[] =>
+      imports.filter((one) => one.server === name)
+    const { signal } = watch
+    const resources = of(this.#request.resources)
+    const prompts = of(this.#request.prompts)
+    await this.#asking(connection.server, async () => {
+      await connection.open(signal)
+      const none = Promise.resolve<readonly JsonObject[]>([])
+      const [tools, listed, templates, offered] = await Promise.all([
+        connection.list("tools/list", signal),
+        resources.length === 0 ? none : connection.list("resources/list", signal),
+        resources.length === 0 ? none : connection.list("resources/templates/list", signal),
+        prompts.length === 0 ? none : connection.list("prompts/list", signal),
+      ])
+      for (const imported of of(this.#request.tools)) this.problems.push(...this.#takeTool(server, imported, tools))
+      for (const imported of resources) {
+        const outcome = findResource(imported, listed, templates)
+        if ("found" in outcome) this.resources.set(imported.name, outcome.found)
+        else this.problems.push(outcome.problem)
+      }
+      for (const imported of prompts) {
+        const outcome = findPrompt(imported, offered)
+        if ("found" in outcome) this.prompts.set(imported.name, outcome.found)
+        else this.problems.push(outcome.problem)
+      }
+      const names = tools.slice(0, mostNames).map((tool) => cleanLine(nameOf(tool), 128))
+      watch.connected(name, connection.protocol, names, Math.round(performance.now() - startedAt))
+    })
+  }
+
+  #takeTool(server: OpenServer, imported: ImportedTool, tools: readonly JsonObject[]): readonly ErrorIssue[] {
+    const outcome = findTool(imported, tools)
+    server.definitions.delete(imported.name)
+    if ("problem" in outcome) return [outcome.problem]
+    const modern = server.connection.protocol >= firstModern
+    const { tool, problems } = hostTool(outcome.found, imported, this.#request.types, modern)
+    if (tool !== null) {
+      this.tools.set(imported.name, tool)
+      server.definitions.set(imported.name, outcome.found)
+    }
+    return problems
+  }
+
+  /** A server whose tools have changed is looked at again before the next call: a pin holds for the whole run. */
+  async #refresh(server: OpenServer, signal: AbortSignal): Promise<void> {
+    server.refreshing ??= (async () => {
+      const { connection } = server
+      server.stale.delete("tools")
+      const tools = await connection.list("tools/list", signal)
+      const imports = this.#request.tools.filter((one) => one.server === connection.server.name)
+      // One that is gone fails when it is called, not before.
+      const here = imports.filter((imported) => "found" in findTool(imported, tools))
+      for (const imported of imports) if (!here.includes(imported)) server.definitions.delete(imported.name)
+      const [first, ...rest] = here.flatMap((imported) => this.#takeTool(server, imported, tools))
+      if (first !== undefined) {
+        server.stale.add("tools")
+        throw new RunFailure(wireError("validation_error", [first, ...rest]))
+      }
+    })().finally(() => (server.refreshing = null))
+    return server.refreshing
+  }
+
+  async #asking<T>(server: ToolServer, ask: () => Promise<T>): Promise<T> {
+    try {
+      return await ask()
+    } catch (error) {
+      throw explainFailure(error, server)
+    }
+  }
+
+  #serverOf(kind: "tool" | "resource" | "prompt", name: string): OpenServer {
+    const server = this.#servers.get(this.#servedBy.get(`${kind}.${name}`) ?? "")
+    if (server === undefined) throw new Error(`${kind}.${name} has no server`)
+    return server
+  }
+}
+
+const mostNames = 1000
+
+/** The first revision without sessions; revisions are dates. */
+const firstModern = "2026-07-28"
+
+function failed(text: string): ToolAnswer {
+  return { text, is_error: true }
+}
+
+/** Prompts and URI templates take texts only. */
+function asTexts(values: JsonObject): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(values)
+      .filter(([, value]) => value !== null)
+      .map(([name, value]) => [name, asText(value)]),
+  )
+}
+
+function asText(value: JsonValue): string {
+  return typeof value === "string" ? value : JSON.stringify(value)
+}
+
+/** Everything that kept servers from being reached, as one failure. A forbidden destination outdoes the rest. */
+function unreachable(failures: readonly unknown[]): unknown {
+  const known = failures.filter((error) => error instanceof RunFailure)
+  if (known.length < failures.length) return failures.find((error) => !(error instanceof RunFailure))
+  const blocked = known.filter(({ error }) => error.kind === "blocked_destination")
+  const kind = blocked.length > 0 ? "blocked_destination" : "tool_error"
+  const [first, ...rest] = (blocked.length > 0 ? blocked : known).flatMap(({ error }) => error.issues)
+  return first === undefined ? failures[0] : new RunFailure(wireError(kind, [first, ...rest]))
+}

@@ -1,0 +1,95 @@
+import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+
+/** Where a JSON Schema holds others: under these keywords one, a list of them, or a table of them. */
+const single = new Set([
+  "items",
+  "additionalItems",
+  "unevaluatedItems",
+  "contains",
+  "additionalProperties",
+  "unevaluatedProperties",
+  "propertyNames",
+  "not",
+  "if",
+  "then",
+  "else",
+])
+const several = new Set(["allOf", "anyOf", "oneOf", "prefixItems", "items"])
+const tables = new Set(["properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions"])
+
+/** A copy of a schema, each schema in it rewritten: inner ones first. Only schemas are visited, not what looks like one. */
+export function rewriteSchema(schema: JsonObject, rewrite: (schema: JsonObject) => JsonObject): JsonObject {
+  const copy: JsonObject = {}
+  for (const [key, value] of Object.entries(schema)) {
+    Object.defineProperty(copy, key, {
+      value: rewriteUnder(key, value, rewrite),
+      enumerable: true,
+      writable: true,
+      configurable: true,
+    })
+  }
+  return rewrite(copy)
+}
+
+function rewriteUnder(key: string, value: JsonValue, rewrite: (schema: JsonObject) => JsonObject): JsonValue {
+  const inner = (item: JsonValue): JsonValue => (isObject(item) ? rewriteSchema(item, rewrite) : item)
+  if (several.has(key) && Array.isArray(value)) return value.map(inner)
+  if (single.has(key)) return inner(value)
+  if (tables.has(key) && isObject(value)) {
+    return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, inner(item)]))
+  }
+  return value
+}
+
+/** The schemas that a schema holds, each with how it is reached. */
+export function innerSchemas(schema: JsonObject): { readonly key: string; readonly schema: JsonObject }[] {
+  return Object.entries(schema).flatMap(([key, value]) => {
+    const found: JsonValue[] =
+      several.has(key) && Array.isArray(value)
+        ? value
+        : single.has(key)
+          ? [value]
+          : tables.has(key) && isObject(value)
+            ? Object.values(value)
+            : []
+    return found.filter(isObject).map((inner) => ({ key, schema: inner }))
+  })
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+}
+
+/** What `#/$defs/x`, `#anchor` or `#` stands for in a schema; undefined when there is nothing. */
+export function resolveLocal(root: JsonObject, reference: string): JsonValue | undefined {
+  if (reference === "#") return root
+  if (!reference.startsWith("#/")) return byAnchor(root, reference.slice(1))
+  let at: JsonValue | undefined = root
+  for (const part of reference.slice(2).split("/")) {
+    const key = unescape(part)
+    if (Array.isArray(at)) at = at[Number(key)]
+    else if (isObject(at) && Object.hasOwn(at, key)) at = at[key]
+    else return undefined
+  }
+  return at
+}
+
+function byAnchor(schema: JsonObject, name: string): JsonObject | undefined {
+  if (schema["$anchor"] === name || schema["$dynamicAnchor"] === name) return schema
+  for (const inner of innerSchemas(schema)) {
+    const found = byAnchor(inner.schema, name)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** Of one part of a JSON Pointer in a URL's fragment. */
+export function unescape(part: string): string {
+  let decoded = part
+  try {
+    decoded = decodeURIComponent(part)
+  } catch {
+    // Not encoded, then.
+  }
+  return decoded.replaceAll("~1", "/").replaceAll("~0", "~")
+}
