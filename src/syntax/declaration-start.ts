@@ -20,43 +20,68 @@ export const declarationWords = [
 export type DeclarationWord = (typeof declarationWords)[number]
 
 export function declarationWord(reader: TokenReader): DeclarationWord | undefined {
-  return declarationWords.find((word) => reader.isWord(word))
+  return reader.is("name") ? declarationWords.find((word) => reader.isWord(word)) : undefined
 }
 
 /**
  * Whether the reader, inside a block, is at the start of a line that can only be a declaration: then the block lacks its
- * brace. `input {` and its like may also stand inside a block; they count only at the left margin of an indented file.
+ * brace. `input {` and its like may also stand inside a block; they count only at the left margin of an indented file
+ * that lacks a brace somewhere.
  */
-export function startsDeclaration(reader: TokenReader, itemsIndented: boolean): boolean {
+export function leavesBlock(reader: TokenReader, itemsIndented: boolean): boolean {
+  const next = reader.peek().kind
+  if (next === "{") return itemsIndented && startsPlainBlock(reader) && reader.lacksBrace
+  return next === "name" && startsNamed(reader)
+}
+
+/** The same in a block of bare names, which can look like the head of a declaration by chance. */
+export function leavesNames(reader: TokenReader, itemsIndented: boolean): boolean {
+  return itemsIndented && reader.column(reader.token) === 1 && leavesBlock(reader, itemsIndented)
+}
+
+/** Whether the reader, after something that could not be read, is at the start of a line that can be a declaration. */
+export function startsDeclaration(reader: TokenReader): boolean {
   const { token } = reader
   if (token.kind !== "name" || !token.afterBreak) return false
+  if (startsNamed(reader)) return true
   const next = reader.peek()
-  const third = reader.peek(2)
-  // Names on lines of their own are those of an enum, a pattern or a match.
-  if (next.afterBreak) return false
-  switch (reader.textOf(token)) {
-    case "agent":
-      return next.kind === "name" && !reader.isWord("_", next) && (third.kind === "{" || reader.isWord("for", third))
-    case "schema":
-    case "mcp":
-      return next.kind === "name" && !reader.isWord("_", next) && third.kind === "{"
-    case "provider":
-    case "model":
-      return next.kind === "name" && reader.isWord("from", third)
-    case "tool":
-    case "resource":
-    case "prompt":
-      return (
-        (reader.isWord("from", next) && reader.isWord("mcp", third)) ||
-        (next.kind === "name" && reader.isWord("from", third))
-      )
-    case "from":
-      return reader.isWord("mcp", next) && third.kind === "."
+  const mayFollow = (next.kind === "name" || next.kind === "string") && !next.afterBreak
+  return (mayFollow || next.kind === "{") && reader.column(token) === 1 && declarationWord(reader) !== undefined
+}
+
+/** `input {` and its like, at the left margin */
+function startsPlainBlock(reader: TokenReader): boolean {
+  switch (reader.textOf(reader.token)) {
     case "input":
     case "secrets":
     case "output":
     case "dynamic":
-      return next.kind === "{" && itemsIndented && reader.column(token) === 1
+      return reader.column(reader.token) === 1
+    default:
+      return false
+  }
+}
+
+/** `agent x {`, `model x from`, `tool from mcp`, `from mcp.`: what no field, property or case looks like */
+function startsNamed(reader: TokenReader): boolean {
+  const next = reader.peek()
+  const third = reader.peek(2)
+  if (next.kind !== "name" || next.afterBreak || third.afterBreak) return false
+  switch (reader.textOf(reader.token)) {
+    case "agent":
+      return (third.kind === "{" && !reader.isWord("_", next)) || reader.isWord("for", third)
+    case "schema":
+    case "mcp":
+      return third.kind === "{" && !reader.isWord("_", next)
+    case "provider":
+    case "model":
+      return reader.isWord("from", third)
+    case "tool":
+    case "resource":
+    case "prompt":
+      return reader.isWord("from", third) || (reader.isWord("from", next) && reader.isWord("mcp", third))
+    case "from":
+      return reader.isWord("mcp", next) && third.kind === "."
     default:
       return false
   }

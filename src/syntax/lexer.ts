@@ -1,6 +1,8 @@
 import type { Diagnostic } from "../source/diagnostic.ts"
 import { diagnostic } from "../source/diagnostic.ts"
+import { isNonText } from "./bad-token.ts"
 import { escapeLength } from "./string-value.ts"
+import { beforeForeignBrackets, hasLineBreak, unclosedBlockString } from "./unclosed-string.ts"
 import type { Comment, Token, TokenKind } from "./token.ts"
 
 export interface Lexed {
@@ -22,16 +24,19 @@ interface OpenString {
   /** Where the `{{` is. */
   readonly interpolation: number
   readonly block: boolean
+  /** The interpolation is over with its line: that of a one-line string, and one that is known to be unclosed. */
+  readonly endsWithLine: boolean
   /** Braces open since the `{{`. */
   depth: number
+  /** What was there when it began, so that the lexer can go back. */
+  readonly tokens: number
+  readonly diagnostics: number
 }
 
 const noComments: readonly Comment[] = []
 
-const TAB = 9
 const LF = 10
 const CR = 13
-const SPACE = 32
 const QUOTE = 34
 const STAR = 42
 const MINUS = 45
@@ -44,7 +49,7 @@ const OPEN_BRACE = 123
 const CLOSE_BRACE = 125
 const BOM = 0xfeff
 
-const simplePunctuation: Readonly<Record<number, TokenKind>> = {
+const punctuation: Readonly<Record<number, TokenKind>> = {
   35: "#",
   40: "(",
   41: ")",
@@ -56,8 +61,37 @@ const simplePunctuation: Readonly<Record<number, TokenKind>> = {
   59: ";",
   91: "[",
   93: "]",
+  123: "{",
   124: "|",
+  125: "}",
 }
+
+/** The kind of token that an ASCII character is by itself. */
+const singles: readonly (TokenKind | undefined)[] = Array.from({ length: 128 }, (_, unit) => punctuation[unit])
+
+const OTHER = 0
+const LETTER = 1
+const DIGIT = 2
+const BREAK = 3
+/** Always a token by itself, whatever follows. */
+const SINGLE = 4
+/** The same outside of interpolations. */
+const BRACE = 5
+const BLANK = 6
+
+/** What ASCII characters begin. */
+const classes = Uint8Array.from({ length: 128 }, (_, unit) => {
+  const character = String.fromCharCode(unit)
+  if (/[A-Za-z_]/.test(character)) return LETTER
+  if (/[0-9]/.test(character)) return DIGIT
+  if (/[\r\n]/.test(character)) return BREAK
+  if (/[{}]/.test(character)) return BRACE
+  if (/[ \t]/.test(character)) return BLANK
+  return /[#(),.:;[\]|]/.test(character) ? SINGLE : OTHER
+})
+
+/** More syntax errors than this help nobody; they only cost memory. */
+export const maxSyntaxErrors = 1_000
 
 class Lexer {
   readonly #text: string
@@ -65,47 +99,91 @@ class Lexer {
   readonly #diagnostics: Diagnostic[] = []
   /** Strings around the place where we are, outermost first. */
   readonly #open: OpenString[] = []
+  /** Index in `#open` of the outermost whose interpolation ends with the line; -1 for none. */
+  #lineBound = -1
   #at = 0
   #comments: Comment[] | undefined
   #afterBreak = false
+  #unclosedComment = false
+
+  // Recovery from quotes and `{{` that are never closed: see `#recover`.
+  /** Where the `{{` are that are known to be unclosed. */
+  readonly #unclosedInterpolations = new Set<number>()
+  /** Block strings that are known to be unclosed: where they begin, and where they end for want of a better place. */
+  readonly #cuts = new Map<number, number>()
+  /** How much text may still be read again. */
+  #patience: number
 
   constructor(text: string) {
     this.#text = text
+    this.#patience = 4 * text.length
   }
 
   run(): Lexed {
     const text = this.#text
     if (text.charCodeAt(0) === BOM) this.#at = 1
-    while (this.#at < text.length) this.#next()
+    do {
+      while (this.#at < text.length) this.#next()
+    } while (this.#recover())
     this.#closeAtEnd()
     this.#reportNonText()
     this.#diagnostics.sort((a, b) => a.span.start - b.span.start)
     return { tokens: this.#tokens, diagnostics: this.#diagnostics }
   }
 
+  /** Reads names and single characters, which most of a file is made of; stops before anything else. */
+  #plain(): void {
+    const text = this.#text
+    const { length } = text
+    const tokens = this.#tokens
+    const inString = this.#open.length > 0
+    const lineBound = this.#lineBound >= 0
+    let comments = this.#comments
+    let afterBreak = this.#afterBreak
+    let at = this.#at
+    // Never reads beyond the end: what comes from there is no small integer, which would slow all of this down.
+    while (at < length) {
+      const start = at
+      const unit = text.charCodeAt(at)
+      const unitClass = unit < 128 ? (classes[unit] ?? OTHER) : OTHER
+      let kind: TokenKind | undefined
+      if (unitClass === BLANK) {
+        at++
+        continue
+      } else if (unitClass === LETTER) {
+        at++
+        while (at < length && isNamePart(text.charCodeAt(at))) at++
+        kind = "name"
+      } else if (unitClass === SINGLE || (unitClass === BRACE && !inString)) {
+        at++
+        kind = singles[unit]
+      } else if (unitClass === BREAK && !lineBound) {
+        at++
+        afterBreak = true
+        continue
+      }
+      if (kind === undefined) break
+      tokens.push({ kind, start, end: at, comments: comments ?? noComments, afterBreak, unclosed: false })
+      comments = undefined
+      afterBreak = false
+    }
+    this.#at = at
+    this.#comments = comments
+    this.#afterBreak = afterBreak
+  }
+
+  /** Reads one token, comment or line break, whatever it is. */
   #next(): void {
+    this.#plain()
     const text = this.#text
     const start = this.#at
+    if (start >= text.length) return
     const unit = text.charCodeAt(start)
-    if (unit === SPACE || unit === TAB) {
-      this.#at++
-      return
-    }
-    if (unit === LF || unit === CR) {
-      this.#lineBreak()
-      return
-    }
-    if (isNameStart(unit)) {
-      let at = start + 1
-      while (isNamePart(text.charCodeAt(at))) at++
-      this.#push("name", start, at)
-      return
-    }
-    if (isDigit(unit) || (unit === MINUS && isDigit(text.charCodeAt(start + 1)))) {
-      this.#number()
-      return
-    }
     switch (unit) {
+      case LF:
+      case CR:
+        this.#lineBreak()
+        return
       case QUOTE:
         this.#string(start, text.startsWith('"""', start))
         return
@@ -122,19 +200,23 @@ class Lexer {
         if (text.charCodeAt(start + 1) === SLASH) return this.#lineComment()
         if (text.charCodeAt(start + 1) === STAR) return this.#blockComment()
         break
+      case MINUS:
+        if (isDigit(text.charCodeAt(start + 1))) return this.#number()
+        break
       case QUESTION:
         if (text.charCodeAt(start + 1) === DOT) return this.#push("?.", start, start + 2)
         if (text.charCodeAt(start + 1) === QUESTION) return this.#push("??", start, start + 2)
-        return this.#badCharacters()
+        break
       case STAR: {
-        let at = start + 1
-        while (at < start + 3 && text.charCodeAt(at) === STAR) at++
-        this.#push(at === start + 1 ? "*" : at === start + 2 ? "**" : "***", start, at)
+        let end = start + 1
+        while (end < start + 3 && text.charCodeAt(end) === STAR) end++
+        this.#push(end === start + 1 ? "*" : end === start + 2 ? "**" : "***", start, end)
         return
       }
     }
-    const kind = simplePunctuation[unit]
+    const kind = unit < 128 ? singles[unit] : undefined
     if (kind !== undefined) this.#push(kind, start, start + 1)
+    else if (isDigit(unit)) this.#number()
     else this.#badCharacters()
   }
 
@@ -153,39 +235,121 @@ class Lexer {
   }
 
   #report(start: number, end: number, message: string, hint?: string): void {
+    if (this.#diagnostics.length > maxSyntaxErrors) return
     this.#diagnostics.push(diagnostic("syntax-error", "", { start, end }, message, hint))
   }
 
   #lineBreak(): void {
-    const oneLine = this.#open.findIndex((string) => !string.block)
-    if (oneLine >= 0) this.#abandonInterpolation(oneLine)
+    if (this.#lineBound >= 0) {
+      // It is met again then, or has become text of a block string.
+      this.#abandonInterpolation(this.#lineBound)
+      return
+    }
     this.#afterBreak = true
     this.#at++
   }
 
-  /** The line ended inside the interpolation of a one-line string: closes that string and all within it. */
+  #openInterpolation(start: number, interpolation: number, block: boolean): void {
+    const endsWithLine = !block || this.#patience <= 0 || this.#unclosedInterpolations.has(interpolation)
+    if (endsWithLine && this.#lineBound < 0) this.#lineBound = this.#open.length
+    const tokens = this.#tokens.length
+    this.#open.push({
+      start,
+      interpolation,
+      block,
+      endsWithLine,
+      depth: 0,
+      tokens,
+      diagnostics: this.#diagnostics.length,
+    })
+  }
+
+  #closeInterpolation(): OpenString | undefined {
+    const string = this.#open.pop()
+    if (this.#lineBound >= this.#open.length) this.#lineBound = -1
+    return string
+  }
+
+  /** The line ended inside an interpolation that must not outlast it: closes that string and all within it. */
   #abandonInterpolation(outermost: number): void {
     const string = this.#open[outermost]
     if (string === undefined) return
-    this.#report(
-      string.interpolation,
-      string.interpolation + 2,
-      "This `{{` is not closed before the end of the line",
-      "Add `}}`, or write `\\{\\{` for two braces.",
-    )
-    while (this.#open.length > outermost) {
-      this.#open.pop()
-      this.#push("tail", this.#at, this.#at, true)
-    }
+    this.#reportUnclosedInterpolation(string)
+    while (this.#open.length > outermost + 1) this.#closeMadeUp()
+    if (!string.block) return this.#closeMadeUp()
+    this.#closeInterpolation()
+    this.#stringText(this.#at, this.#at, string.start, true, "middle", "tail", true)
+  }
+
+  #closeMadeUp(): void {
+    this.#closeInterpolation()
+    this.#push("tail", this.#at, this.#at, true)
+  }
+
+  #reportUnclosedInterpolation({ interpolation, block }: OpenString): void {
+    const message = block ? "This `{{` is not closed" : "This `{{` is not closed before the end of the line"
+    this.#report(interpolation, interpolation + 2, message, "Add `}}`, or write `\\{\\{` for two braces.")
+  }
+
+  // ------------------------------------------------------------------------------------------------- recovery
+
+  // What is never closed swallows the rest of the file, and with it all that the author would want to hear about. So at
+  // the end of the text the lexer looks for the likely culprit, goes back there and reads on with its end made up. It may
+  // read the text again a few times only: then the rest stays swallowed.
+
+  /** At the end of the text: whether there is something to read again. */
+  #recover(): boolean {
+    if (this.#patience <= 0) return false
+    const outermost = this.#open[0]
+    if (outermost !== undefined) return !outermost.endsWithLine && this.#rewindInterpolation(0)
+    const last = this.#tokens.at(-1)
+    const swallowed = last?.unclosed === true && last.end === this.#text.length && last.end > last.start
+    return swallowed && this.#rewindBlockString()
+  }
+
+  /** Reads an interpolation of a block string again, up to the end of its line. */
+  #rewindInterpolation(index: number): boolean {
+    const string = this.#open[index]
+    if (string === undefined) return false
+    this.#unclosedInterpolations.add(string.interpolation)
+    this.#open.length = index
+    if (this.#lineBound >= index) this.#lineBound = -1
+    this.#goBack(string.interpolation + 2, string.tokens, string.diagnostics)
+    this.#openInterpolation(string.start, string.interpolation, string.block)
+    return true
+  }
+
+  /** Ends the block string that most likely lacks its quotes where its indentation does, and reads on from there. */
+  #rewindBlockString(): boolean {
+    this.#patience -= this.#tokens.length
+    const culprit = unclosedBlockString(this.#text, this.#tokens)
+    if (culprit === undefined || this.#cuts.has(culprit.start)) return false
+    this.#cuts.set(culprit.start, culprit.end)
+    const diagnostics = this.#diagnostics.findIndex((found) => found.span.start >= culprit.start)
+    const first = this.#tokens[culprit.index]
+    this.#goBack(culprit.start, culprit.index, diagnostics < 0 ? this.#diagnostics.length : diagnostics)
+    if (first !== undefined && first.comments.length > 0) this.#comments = [...first.comments]
+    this.#afterBreak = first?.afterBreak === true
+    return true
+  }
+
+  #goBack(to: number, tokens: number, diagnostics: number): void {
+    this.#patience -= this.#at - to
+    this.#at = to
+    this.#tokens.length = tokens
+    this.#diagnostics.length = diagnostics
+    this.#comments = undefined
+    this.#afterBreak = false
+    this.#unclosedComment = false
   }
 
   #closeAtEnd(): void {
     const at = this.#text.length
-    let unclosed = this.#diagnostics.some((found) => found.message === unclosedComment)
+    let unclosed = this.#unclosedComment
     const outermost = this.#open[0]
     if (outermost !== undefined) {
-      this.#at = at
-      this.#abandonInterpolationAtEnd(outermost)
+      this.#reportUnclosedInterpolation(outermost)
+      while (this.#open.length > 0) this.#closeMadeUp()
       unclosed = true
     }
     const last = this.#tokens.at(-1)
@@ -193,15 +357,7 @@ class Lexer {
     this.#push("end", at, at, unclosed)
   }
 
-  #abandonInterpolationAtEnd(outermost: OpenString): void {
-    this.#report(
-      outermost.interpolation,
-      outermost.interpolation + 2,
-      "This `{{` is not closed",
-      "Add `}}`, or write `\\{\\{` for two braces.",
-    )
-    while (this.#open.pop() !== undefined) this.#push("tail", this.#at, this.#at, true)
-  }
+  // --------------------------------------------------------------------------------------------------- strings
 
   #closeBrace(): void {
     const start = this.#at
@@ -211,9 +367,17 @@ class Lexer {
       around.depth--
       return this.#push("}", start, start + 1)
     }
-    if (this.#text.charCodeAt(start + 1) !== CLOSE_BRACE) return this.#push("}", start, start + 1)
-    this.#open.pop()
-    this.#stringText(start, start + 2, around.start, around.block, "middle", "tail")
+    if (this.#text.charCodeAt(start + 1) === CLOSE_BRACE) {
+      this.#closeInterpolation()
+      this.#stringText(start, start + 2, around.start, around.block, "middle", "tail")
+    } else if (around.endsWithLine || !hasLineBreak(this.#text, around.interpolation, start)) {
+      this.#report(start, start + 1, "Expected `}}`, found a single `}`")
+      this.#closeInterpolation()
+      this.#stringText(start, start + 1, around.start, around.block, "middle", "tail", true)
+    } else {
+      // The brace of a block around the string: the interpolation ended long ago.
+      this.#rewindInterpolation(this.#open.length - 1)
+    }
   }
 
   #string(start: number, block: boolean): void {
@@ -231,21 +395,27 @@ class Lexer {
     block: boolean,
     more: "head" | "middle",
     last: "string" | "tail",
-  ) {
+    unclosed = false,
+  ): void {
     const text = this.#text
+    const limit = block && this.#cuts.size > 0 ? (this.#cuts.get(opening) ?? text.length) : text.length
     for (;;) {
-      const unit = text.charCodeAt(at)
-      if (unit === QUOTE) {
-        if (!block) return this.#push(last, start, at + 1)
-        if (text.startsWith('"""', at)) return this.#push(last, start, at + 3)
+      while (at < limit && !endsText(text.charCodeAt(at))) at++
+      const unit = at < limit ? text.charCodeAt(at) : 0
+      if (at >= limit) {
+        this.#unclosedString(start, at, opening, block, last)
+        return
+      } else if (unit === QUOTE) {
+        if (!block) return this.#push(last, start, at + 1, unclosed)
+        if (text.startsWith('"""', at)) return this.#push(last, start, at + 3, unclosed)
         at++
       } else if (unit === BACKSLASH) {
-        at = this.#escape(at)
+        at = this.#escape(at, block)
       } else if (unit === OPEN_BRACE && text.charCodeAt(at + 1) === OPEN_BRACE) {
-        this.#push(more, start, at + 2)
-        this.#open.push({ start: opening, interpolation: at, block, depth: 0 })
+        this.#push(more, start, at + 2, unclosed)
+        this.#openInterpolation(opening, at, block)
         return
-      } else if (at >= text.length || (!block && (unit === LF || unit === CR))) {
+      } else if (!block && (unit === LF || unit === CR)) {
         this.#unclosedString(start, at, opening, block, last)
         return
       } else {
@@ -254,23 +424,32 @@ class Lexer {
     }
   }
 
-  #unclosedString(start: number, end: number, opening: number, block: boolean, last: "string" | "tail"): void {
+  #unclosedString(start: number, lineEnd: number, opening: number, block: boolean, last: "string" | "tail"): void {
+    const isInner = !block && this.#lineBound >= 0
+    const end = block || isInner ? lineEnd : beforeForeignBrackets(this.#text, start + 1, lineEnd)
     this.#push(last, start, end, true)
-    // A one-line string around this one ends here too: the `{{` that it sits in is what is wrong, and told then.
-    if (!block && this.#open.some((string) => !string.block)) return
+    // A string around this one ends here too: the `{{` that it sits in is what is wrong, and told then.
+    if (isInner) return
     if (end >= this.#text.length && this.#open.length > 0) return
     if (block) this.#report(opening, opening + 3, "This block string is not closed", 'Add `"""` where it ends.')
-    else this.#report(opening, end, "This string is not closed before the end of the line", 'Add `"` where it ends.')
+    else
+      this.#report(
+        opening,
+        opening + 1,
+        "This string is not closed before the end of the line",
+        'Add `"` where it ends.',
+      )
   }
 
   /** Returns where the text goes on after an escape. */
-  #escape(at: number): number {
+  #escape(at: number, block: boolean): number {
     const length = escapeLength(this.#text, at)
     if (length > 0) return at + length
     const text = this.#text
     const next = text.charCodeAt(at + 1)
     if (Number.isNaN(next) || next === LF || next === CR) {
-      this.#report(at, at + 1, "A `\\` stands at the end of the line", "Write `\\\\` for a backslash.")
+      // A one-line string is not closed then, and that is told.
+      if (block) this.#report(at, at + 1, "A `\\` stands at the end of the line", "Write `\\\\` for a backslash.")
       return at + 1
     }
     if (text[at + 1] === "u") {
@@ -305,22 +484,12 @@ class Lexer {
       const digits = sign === 43 || sign === MINUS ? at + 2 : at + 1
       if (isDigit(text.charCodeAt(digits))) at = this.#digits(digits)
     }
-    if (isNamePart(text.charCodeAt(at))) {
-      while (isNamePart(text.charCodeAt(at))) at++
-      const written = text.slice(start, at)
-      this.#report(
-        start,
-        at,
-        `\`${shorten(written)}\` is neither a number nor a name`,
-        "A name cannot begin with a digit.",
-      )
-    } else if (!Number.isFinite(Number(text.slice(start, at).replaceAll("_", "")))) {
-      this.#report(start, at, "This number is too large")
-    }
+    // `2fa` may be part of a remote name; where a number is needed, the parser tells that it is none.
+    while (isNamePart(text.charCodeAt(at))) at++
     this.#push("number", start, at)
   }
 
-  /** A `_` counts only between digits; elsewhere it is left over, and reported with the number. */
+  /** A `_` counts only between digits; elsewhere it is left over, and the number is none. */
   #digits(at: number): number {
     const text = this.#text
     for (;;) {
@@ -333,46 +502,37 @@ class Lexer {
   #lineComment(): void {
     const text = this.#text
     const start = this.#at
-    let at = start + 2
-    for (let unit = text.charCodeAt(at); at < text.length && unit !== LF && unit !== CR; unit = text.charCodeAt(at))
-      at++
+    let end = start + 2
+    while (end < text.length && !isLineBreak(text.charCodeAt(end))) end++
     const doc = text.charCodeAt(start + 2) === SLASH && text.charCodeAt(start + 3) !== SLASH
-    ;(this.#comments ??= []).push({ style: doc ? "doc" : "line", start, end: at })
-    this.#at = at
+    ;(this.#comments ??= []).push({ style: doc ? "doc" : "line", start, end })
+    this.#at = end
   }
 
   #blockComment(): void {
     const start = this.#at
     const close = this.#text.indexOf("*/", start + 2)
     const end = close < 0 ? this.#text.length : close + 2
+    this.#unclosedComment = close < 0
     if (close < 0) this.#report(start, start + 2, unclosedComment, "Write `//` before each line of a comment.")
     else this.#report(start, end, "Comments between `/*` and `*/` do not exist here", "Write `//` before each line.")
     ;(this.#comments ??= []).push({ style: "block", start, end })
     this.#at = end
   }
 
+  /** A run of characters that begin nothing, or a whole string in the quotes of other languages. */
   #badCharacters(): void {
     const text = this.#text
     const start = this.#at
-    const quoted = /'[^'\r\n]*'/y
-    quoted.lastIndex = start
-    const found = quoted.exec(text)
-    if (found !== null) {
-      this.#report(start, start + found[0].length, "Strings are written with `\"`, not with `'`")
-      this.#push("bad", start, start + found[0].length)
-      return
-    }
-    let at = start
-    while (at < text.length && isBad(text, at)) at++
-    if (at === start) at++
-    const written = text.slice(start, at)
-    const isNonText = /^[\0\uD800-\uDFFF]+$/u.test(written)
-    if (!isNonText) {
-      const what = written.length === 1 ? "character" : "characters"
-      const hint = /^[\p{L}\p{N}]/u.test(written)
-        ? "A name is made of the letters A to Z, digits and `_`."
-        : badHint(written)
-      this.#report(start, at, `Unexpected ${what} \`${shorten(written)}\``, hint)
+    foreignString.lastIndex = start
+    if (foreignString.test(text)) return this.#push("bad", start, foreignString.lastIndex)
+    const first = text.codePointAt(start) ?? 0
+    const nonText = isNonText(first)
+    let at = start + (first > 0xffff ? 2 : 1)
+    while (at < text.length && isBad(text, at)) {
+      const point = text.codePointAt(at) ?? 0
+      if (isNonText(point) !== nonText) break
+      at += point > 0xffff ? 2 : 1
     }
     this.#push("bad", start, at)
   }
@@ -388,6 +548,9 @@ class Lexer {
   }
 }
 
+/** `'…'`, `` `…` `` or `“…”` within a line. */
+const foreignString = /'[^'\r\n]*'|`[^`\r\n]*`|[\u201C\u201D\u201E][^\u201C\u201D"\r\n]*[\u201C\u201D]/y
+
 const unclosedComment = "Comments between `/*` and `*/` do not exist here, and this one is not closed"
 
 function endOfUnicodeEscape(text: string, at: number): number {
@@ -395,22 +558,12 @@ function endOfUnicodeEscape(text: string, at: number): number {
   return text[at] === "}" ? at + 1 : at
 }
 
-function badHint(written: string): string | undefined {
-  if (written.includes("'") || written.includes("`")) return 'Strings are written with `"`.'
-  if (written.startsWith("?")) return "A value that may be null has the type `maybe …`."
-  if (written.startsWith("=")) return "A value follows `:`, not `=`."
-  return undefined
-}
-
-function shorten(written: string): string {
-  return written.length > 40 ? `${written.slice(0, 40)}…` : written
-}
-
 function isBad(text: string, at: number): boolean {
   const unit = text.charCodeAt(at)
   if (unit <= 32 || unit === QUOTE || unit === OPEN_BRACE || unit === CLOSE_BRACE || unit === STAR) return unit === 0
+  if (unit === 39 || unit === 96 || (unit >= 0x201c && unit <= 0x201e)) return false
   if (unit === QUESTION) return text.charCodeAt(at + 1) !== DOT && text.charCodeAt(at + 1) !== QUESTION
-  return !isNamePart(unit) && simplePunctuation[unit] === undefined
+  return !isNamePart(unit) && (unit >= 128 || singles[unit] === undefined)
 }
 
 function isHighSurrogate(unit: number): boolean {
@@ -421,10 +574,15 @@ function isDigit(unit: number): boolean {
   return unit >= 48 && unit <= 57
 }
 
-function isNameStart(unit: number): boolean {
-  return (unit >= 97 && unit <= 122) || (unit >= 65 && unit <= 90) || unit === UNDERSCORE
+/** Whether a string may end with this character, or needs a closer look there. */
+function endsText(unit: number): boolean {
+  return unit === QUOTE || unit === BACKSLASH || unit === OPEN_BRACE || unit === LF || unit === CR
+}
+
+function isLineBreak(unit: number): boolean {
+  return unit === LF || unit === CR
 }
 
 function isNamePart(unit: number): boolean {
-  return isNameStart(unit) || isDigit(unit)
+  return unit < 128 && (classes[unit] === LETTER || classes[unit] === DIGIT)
 }

@@ -37,6 +37,9 @@ export type PropertyForm =
 
 type Forms = Readonly<Record<string, PropertyForm>>
 
+/** The forms of those properties of one place that are no plain expressions. */
+export type PropertyForms = ReadonlyMap<string, PropertyForm>
+
 const imported: Forms = { bindings: "values" }
 const tool: Forms = { ...imported, input: "types", output: "types" }
 
@@ -69,7 +72,12 @@ const forms: Readonly<Record<PropertyPlace, Forms>> = {
   unknown: {},
 }
 
-export function formOf(place: PropertyPlace, property: string): PropertyForm {
-  const known = forms[place]
-  return Object.hasOwn(known, property) ? (known[property] ?? "expression") : "expression"
+const places = new Map<string, PropertyForms>(
+  Object.entries(forms).map(([place, known]) => [place, new Map(Object.entries(known))]),
+)
+
+export function formsOf(place: PropertyPlace): PropertyForms {
+  const known = places.get(place)
+  if (known === undefined) throw new Error(`No forms of properties for ${place}`)
+  return known
 }

@@ -10,12 +10,10 @@ export function escapeLength(text: string, at: number): number {
     case "}":
       return 2
     case "u": {
-      const close = text.indexOf("}", at)
-      if (text[at + 2] !== "{" || close < 0 || close > at + 9) return 0
-      const hex = text.slice(at + 3, close)
-      if (!/^[0-9A-Fa-f]{1,6}$/.test(hex)) return 0
+      const hex = /^\{([0-9A-Fa-f]{1,6})\}/.exec(text.slice(at + 2, at + 10))?.[1]
+      if (hex === undefined) return 0
       const point = Number.parseInt(hex, 16)
-      return point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff) ? 0 : close + 1 - at
+      return point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff) ? 0 : hex.length + 4
     }
     default:
       return 0
@@ -65,51 +63,76 @@ export function blockTexts(raws: readonly string[]): string[] {
 
 /** The same before escapes are resolved: what a formatter indents anew. */
 export function dedentBlock(raws: readonly string[]): string[] {
-  const pieces = raws.map((raw) => raw.replace(/\r\n?/g, "\n"))
+  const pieces = raws.map((raw) => (raw.includes("\r") ? raw.replace(/\r\n?/g, "\n") : raw))
   const last = pieces.length - 1
-  let startsLine = false
-  pieces[0] = (pieces[0] ?? "").replace(/^[ \t]*\n/, () => {
-    startsLine = true
-    return ""
-  })
-  // With nothing but one line break between the quotes, it is both the first and the last.
-  if (last === 0 && startsLine && /^[ \t]*$/.test(pieces[0])) pieces[0] = ""
-  else pieces[last] = (pieces[last] ?? "").replace(/\n[ \t]*$/, "")
+  const first = pieces[0] ?? ""
+  const text = blanksFrom(first, 0)
+  const startsLine = first.charCodeAt(text) === LF
+  if (startsLine) pieces[0] = first.slice(text + 1)
+  pieces[last] = withoutLastLine(pieces[last] ?? "", startsLine && last === 0)
 
   const indentation = commonIndentation(pieces, startsLine)
   if (indentation === "") return pieces
-  return pieces.map((piece, index) => {
-    const lines = piece.split("\n")
-    return lines
-      .map((line, number) =>
-        number === 0 && !(index === 0 && startsLine) ? line : withoutIndentation(line, indentation),
-      )
-      .join("\n")
-  })
+  return pieces.map((piece, index) => withoutIndentation(piece, indentation, index === 0 && startsLine))
+}
+
+const TAB = 9
+const LF = 10
+const SPACE = 32
+
+/** Where the blanks end that begin at `at`. */
+function blanksFrom(text: string, at: number): number {
+  for (let unit = text.charCodeAt(at); unit === SPACE || unit === TAB; unit = text.charCodeAt(at)) at++
+  return at
+}
+
+/** Drops the last line break if nothing but blanks follows it. It may be gone already: as the first one. */
+function withoutLastLine(piece: string, firstIsGone: boolean): string {
+  const lastBreak = piece.lastIndexOf("\n")
+  if (lastBreak < 0 && !firstIsGone) return piece
+  return blanksFrom(piece, lastBreak + 1) === piece.length ? piece.slice(0, Math.max(0, lastBreak)) : piece
 }
 
 function commonIndentation(pieces: readonly string[], startsLine: boolean): string {
   let common: string | undefined
-  for (const [index, piece] of pieces.entries()) {
-    const lines = piece.split("\n")
-    for (const [number, line] of lines.entries()) {
-      if (number === 0 && !(index === 0 && startsLine)) continue
+  for (let index = 0; index < pieces.length; index++) {
+    const piece = pieces[index] ?? ""
+    let at = index === 0 && startsLine ? 0 : nextLine(piece, 0)
+    for (; at >= 0; at = nextLine(piece, at)) {
+      const text = blanksFrom(piece, at)
       // A line that an interpolation follows is not blank, however little stands before it.
-      const followed = number === lines.length - 1 && index < pieces.length - 1
-      const blanks = /^[ \t]*/.exec(line)?.[0] ?? ""
-      if (blanks.length === line.length && !followed) continue
-      common = common === undefined ? blanks : commonPrefix(common, blanks)
+      const isBlank = text === piece.length ? index === pieces.length - 1 : piece.charCodeAt(text) === LF
+      if (isBlank) continue
+      if (common === undefined) common = piece.slice(at, text)
+      else common = common.slice(0, sharedLength(common, piece, at))
+      if (common === "") return ""
     }
   }
   return common ?? ""
 }
 
-function commonPrefix(a: string, b: string): string {
-  let length = 0
-  while (length < a.length && length < b.length && a[length] === b[length]) length++
-  return a.slice(0, length)
+/** Where the line after this place begins; -1 on the last. */
+function nextLine(piece: string, at: number): number {
+  const lineBreak = piece.indexOf("\n", at)
+  return lineBreak < 0 ? -1 : lineBreak + 1
 }
 
-function withoutIndentation(line: string, indentation: string): string {
-  return line.slice(commonPrefix(line, indentation).length)
+/** How much of the indentation the line at `at` has. */
+function sharedLength(indentation: string, piece: string, at: number): number {
+  let length = 0
+  while (length < indentation.length && indentation.charCodeAt(length) === piece.charCodeAt(at + length)) length++
+  return length
+}
+
+/** Removes the indentation, or as much of it as is there, from every line that begins in this piece. */
+function withoutIndentation(piece: string, indentation: string, startsLine: boolean): string {
+  let at = startsLine ? 0 : nextLine(piece, 0)
+  if (at < 0) return piece
+  let result = piece.slice(0, at)
+  while (at >= 0) {
+    const next = nextLine(piece, at)
+    result += piece.slice(at + sharedLength(indentation, piece, at), next < 0 ? piece.length : next)
+    at = next
+  }
+  return result
 }

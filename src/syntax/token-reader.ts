@@ -1,8 +1,10 @@
+import { cutText } from "../base/cut-text.ts"
 import type { Diagnostic } from "../source/diagnostic.ts"
 import { diagnostic } from "../source/diagnostic.ts"
-import { LineMap } from "../source/line-map.ts"
 import type { Span } from "../source/span.ts"
+import { explainBad } from "./bad-token.ts"
 import type { Lexed } from "./lexer.ts"
+import { maxSyntaxErrors } from "./lexer.ts"
 import { unescape } from "./string-value.ts"
 import type { Token, TokenKind } from "./token.ts"
 import type { Block, Name } from "./tree.ts"
@@ -24,38 +26,39 @@ export class TokenReader {
   readonly tokens: readonly Token[]
   readonly #diagnostics: Diagnostic[]
   readonly #regions: Region[] = []
-  readonly #lines: LineMap
+  readonly #end: Token
+  #token: Token
   #index = 0
   #depth = 0
   /** Square and round brackets open around the reader: a block inside one ends where that does. */
   #brackets = 0
   #lastReport = -1
-  /** A block that was closed by a brace further left than its own line: most likely the one that lacks its brace. */
-  #suspect: Token | undefined
+  /** How many mistakes were met, also those that someone else has told. */
+  #mistakes = 0
   /** Set while blocks are left because one of them was never closed: told once, not once for each. */
   #leaving = false
+  #lacksBrace: boolean | undefined
 
   constructor(text: string, lexed: Lexed) {
+    const { tokens } = lexed
+    const first = tokens[0]
+    const last = tokens[tokens.length - 1]
+    if (first === undefined || last === undefined) throw new Error("A lexed text has at least its end token")
     this.text = text
-    this.tokens = lexed.tokens
+    this.tokens = tokens
+    this.#token = first
+    this.#end = last
     this.#diagnostics = [...lexed.diagnostics]
-    this.#lines = new LineMap(text)
   }
 
   // --------------------------------------------------------------------------------------------------- looking
 
   get token(): Token {
-    return this.tokens[this.#index] ?? this.#end
+    return this.#token
   }
 
   get previous(): Token {
-    return this.tokens[this.#index - 1] ?? this.token
-  }
-
-  get #end(): Token {
-    const last = this.tokens.at(-1)
-    if (last === undefined) throw new Error("A lexed text has at least its end token")
-    return last
+    return this.#index === 0 ? this.#token : (this.tokens[this.#index - 1] ?? this.#end)
   }
 
   peek(ahead = 1): Token {
@@ -63,36 +66,66 @@ export class TokenReader {
   }
 
   is(kind: TokenKind): boolean {
-    return this.token.kind === kind
+    return this.#token.kind === kind
   }
 
-  isWord(word: string, token: Token = this.token): boolean {
-    return token.kind === "name" && token.end - token.start === word.length && this.text.startsWith(word, token.start)
+  isWord(word: string, token: Token = this.#token): boolean {
+    return (
+      token.kind === "name" &&
+      token.end - token.start === word.length &&
+      this.text.charCodeAt(token.start) === word.charCodeAt(0) &&
+      this.text.startsWith(word, token.start)
+    )
   }
 
   textOf(token: Span): string {
     return this.text.slice(token.start, token.end)
   }
 
-  /** Nothing, not even a blank, lies between the two. */
-  adjacent(token: Token, next: Token): boolean {
-    return token.end === next.start
+  /** Nothing, not even a blank, lies between the previous token and the reader's. */
+  get isAdjacent(): boolean {
+    return this.#index > 0 && this.previous.end === this.#token.start
   }
 
+  /** Column of a token, counted from 1. */
   column(token: Span): number {
-    return this.#lines.position(token.start).column
+    return token.start - this.#lineStart(token.start) + 1
+  }
+
+  #lineStart(at: number): number {
+    for (; at > 0; at--) {
+      const before = this.text.charCodeAt(at - 1)
+      if (before === 10 || before === 13) break
+    }
+    return at
+  }
+
+  /** Whether the file has fewer closing than opening braces: only then may a block be thought to lack its own. */
+  get lacksBrace(): boolean {
+    if (this.#lacksBrace === undefined) {
+      let open = 0
+      for (const { kind } of this.tokens) {
+        if (kind === "{") open++
+        else if (kind === "}") open--
+      }
+      this.#lacksBrace = open > 0
+    }
+    return this.#lacksBrace
   }
 
   // ---------------------------------------------------------------------------------------------------- taking
 
   take(): Token {
-    const token = this.token
-    if (token.kind !== "end") this.#index++
+    const token = this.#token
+    if (token.kind !== "end") {
+      this.#index++
+      this.#token = this.tokens[this.#index] ?? this.#end
+    }
     return token
   }
 
   accept(kind: TokenKind): Token | undefined {
-    return this.is(kind) ? this.take() : undefined
+    return this.#token.kind === kind ? this.take() : undefined
   }
 
   acceptWord(word: string): Token | undefined {
@@ -120,87 +153,124 @@ export class TokenReader {
     return token.kind === "string" && !this.text.startsWith('"""', token.start)
   }
 
-  spanFrom(start: Span): Span {
-    return { start: start.start, end: Math.max(start.end, this.#index > 0 ? this.previous.end : start.end) }
+  /** Where a node ends that began with `first`: with the last token that was taken. */
+  endFrom(first: Span): number {
+    return this.#index === 0 ? first.end : Math.max(first.end, this.previous.end)
   }
 
   // ------------------------------------------------------------------------------------------------- reporting
 
   report(span: Span, message: string, hint?: string): void {
+    this.#mistakes++
     // One mistake makes one message: a second one at the same place, or while leaving an unclosed block, says nothing new.
-    if (span.start === this.#lastReport || this.#leaving) return
+    if (span.start === this.#lastReport || this.#leaving || this.#diagnostics.length > 2 * maxSyntaxErrors) return
     this.#lastReport = span.start
     this.#diagnostics.push(diagnostic("syntax-error", "", span, message, hint))
   }
 
-  /** Reports that something else was expected where the reader is. What the lexer reported already is passed over. */
+  /**
+   * Reports that something else was expected where the reader is: at its token or, if that is on another line, at the
+   * last one. What the lexer reported already is passed over.
+   */
   expected(what: string, hint?: string): void {
-    const token = this.token
-    if (token.kind === "bad" || token.unclosed) return
-    if (token.kind === "end") {
-      this.report(this.previous, `Expected ${what}, but the file ends here`, hint)
-      return
+    const token = this.#token
+    if (token.unclosed || token.kind === "bad" || (token.kind !== "end" && !token.afterBreak)) {
+      this.unexpected(what, hint)
+    } else {
+      const where = token.kind === "end" ? ", but the file ends here" : ""
+      this.report(this.#lastTaken(), `Expected ${what}${where}`, hint)
     }
-    const end = token.kind === "middle" || token.kind === "tail" ? token.start + 2 : token.end
-    this.report({ start: token.start, end }, `Expected ${what}, found ${this.describe(token)}`, hint)
+  }
+
+  /** Reports the reader's token, whatever line it is on. */
+  unexpected(what: string, hint?: string): void {
+    const token = this.#token
+    this.#mistakes++
+    if (token.unclosed) return
+    if (token.kind === "bad") {
+      const bad = explainBad(this.textOf(token))
+      if (bad !== undefined) this.report(token, bad.message, bad.hint)
+    } else if (token.kind === "number" && numberValue(this.textOf(token)) === undefined) {
+      this.report(token, `${this.describe(token)} is neither a number nor a name`, "A name cannot begin with a digit.")
+    } else {
+      const end = token.kind === "middle" || token.kind === "tail" ? token.start + 2 : token.end
+      this.report({ start: token.start, end }, `Expected ${what}, found ${this.describe(token)}`, hint)
+    }
+  }
+
+  /** The last token, or the last character of one that may be long. */
+  #lastTaken(): Span {
+    const { kind, start, end } = this.previous
+    const isString = kind === "string" || kind === "tail"
+    return isString ? { start: Math.max(start, end - 1), end } : { start, end }
   }
 
   describe(token: Token): string {
     if (token.kind === "end") return "the end of the file"
     if (token.kind === "string" || token.kind === "head") return "a string"
     if (token.kind === "middle" || token.kind === "tail") return "`}}`"
-    const written = this.textOf(token)
-    return `\`${written.length > 40 ? `${written.slice(0, 40)}…` : written}\``
+    return `\`${cutText(this.textOf(token), 40)}\``
   }
 
-  region(span: Span, path: string): void {
-    this.#regions.push({ start: span.start, end: span.end, path })
+  region(start: number, path: string): void {
+    this.#regions.push({ start, end: this.#index === 0 ? start : this.previous.end, path })
   }
 
   /** All diagnostics in source order, each with the path of the declaration that it lies in. */
   diagnostics(): Diagnostic[] {
+    if (this.#diagnostics.length === 0) return []
+    const found = this.#diagnostics.toSorted((a, b) => a.span.start - b.span.start)
+    const next = found[maxSyntaxErrors]
+    if (next !== undefined) {
+      found.length = maxSyntaxErrors
+      found.push(diagnostic("syntax-error", "", next.span, "Too many syntax errors: the rest is not shown"))
+    }
+    return found.map((each) => ({ ...each, path: this.#pathAt(each.span.start) }))
+  }
+
+  #pathAt(offset: number): string {
     const regions = this.#regions
-    return this.#diagnostics
-      .map((found) => {
-        const { start } = found.span
-        let low = 0
-        let high = regions.length - 1
-        while (low < high) {
-          const middle = (low + high + 1) >> 1
-          if ((regions[middle]?.start ?? 0) <= start) low = middle
-          else high = middle - 1
-        }
-        const region = regions[low]
-        const inside = region !== undefined && region.start <= start && start < Math.max(region.end, region.start + 1)
-        return inside ? { ...found, path: region.path } : found
-      })
-      .sort((a, b) => a.span.start - b.span.start)
+    let low = 0
+    let high = regions.length - 1
+    while (low < high) {
+      const middle = (low + high + 1) >> 1
+      if ((regions[middle]?.start ?? 0) <= offset) low = middle
+      else high = middle - 1
+    }
+    const region = regions[low]
+    return region !== undefined && region.start <= offset && offset < region.end ? region.path : ""
   }
 
   // ------------------------------------------------------------------------------------------------ recovering
 
-  /** Runs a production one level deeper; at the limit it reports, skips what is there and gives up. */
-  nested<T>(parse: () => T): T | undefined {
+  /** Goes one level deeper; at the limit it reports, skips what is there and refuses. */
+  enter(): boolean {
     if (this.#depth >= maxNesting) {
-      this.report(
-        this.token,
-        `This is nested more than ${maxNesting} levels deep`,
-        "Split it, with a schema or a `dynamic` value.",
-      )
+      this.#reportDepth()
       this.skipBalanced()
-      return undefined
+      return false
     }
     this.#depth++
-    const result = parse()
-    this.#depth--
-    return result
+    return true
   }
 
-  /** The same between two square or round brackets; the opening one is taken. */
-  bracketed<T>(parse: () => T): T {
+  leave(): void {
+    this.#depth--
+  }
+
+  #reportDepth(): void {
+    this.report(
+      this.#token,
+      `This is nested more than ${maxNesting} levels deep`,
+      "Split it, with a schema or a `dynamic` value.",
+    )
+  }
+
+  /** Runs a production between two square or round brackets; the opening one is taken. */
+  bracketed<T>(parse: (reader: this) => T): T {
     this.take()
     this.#brackets++
-    const result = parse()
+    const result = parse(this)
     this.#brackets--
     return result
   }
@@ -209,7 +279,7 @@ export class TokenReader {
   skipBalanced(): void {
     const open: ("}" | "]" | ")" | "tail")[] = []
     do {
-      const token = this.token
+      const token = this.#token
       if (token.kind === "end") return
       const closer = closers[token.kind]
       if (closer !== undefined) {
@@ -230,119 +300,197 @@ export class TokenReader {
   skipToNextItem(): void {
     let first = true
     for (;;) {
-      const token = this.token
-      if (token.kind === "end" || token.kind === "}" || token.kind === "tail" || token.kind === "middle") return
-      if (token.kind === ",") return
-      if (!first && token.afterBreak && (token.kind === "name" || token.kind === "string")) return
+      const token = this.#token
+      if (token.kind === "," || this.endsBlock(token)) return
+      if (!first && token.afterBreak && !continues.has(token.kind)) return
       this.skipBalanced()
       first = false
     }
   }
 
+  /** Whether a block cannot go on beyond this token. */
+  endsBlock(token: Token): boolean {
+    switch (token.kind) {
+      case "}":
+      case "end":
+      case "tail":
+      case "middle":
+        return true
+      case "]":
+      case ")":
+        return this.#brackets > 0
+      default:
+        return false
+    }
+  }
+
+  /** Whether the reader is at a name and what may follow it as that of a field or property. */
+  get atKey(): boolean {
+    const { kind } = this.#token
+    if (kind !== "name" && kind !== "string") return false
+    const next = this.peek().kind
+    return next === ":" || next === "{"
+  }
+
   /**
    * Block = "{" (item ","?)* "}". `parseItem` returns undefined when nothing there can begin an item; it must then have
-   * taken nothing. `startsOutside` tells whether the reader is at something that belongs outside of this block.
+   * taken nothing, or have reported. `startsOutside` tells whether the reader is at something that belongs outside of
+   * this block.
    */
   block<Item>(
-    parseItem: (first: Token) => Item | undefined,
-    startsOutside: (itemsIndented: boolean) => boolean,
+    parseItem: (reader: this) => Item | undefined,
+    startsOutside: (reader: this, itemsIndented: boolean) => boolean,
     what: string,
   ): Block<Item> | undefined {
-    if (!this.is("{")) return undefined
+    if (this.#token.kind !== "{") return undefined
     if (this.#depth >= maxNesting) return this.#tooDeep()
     const open = this.take()
     const items: Item[] = []
     this.#depth++
     const close = this.#items(open, items, parseItem, startsOutside, what)
     this.#depth--
-    return { open, close, items, ...this.spanFrom(open) }
+    return { open, close, items, start: open.start, end: this.endFrom(open) }
   }
 
   #tooDeep(): Block<never> {
-    const open = this.token
-    this.nested(() => undefined)
+    const open = this.#token
+    this.#reportDepth()
+    this.skipBalanced()
     const close = this.previous.kind === "}" ? this.previous : undefined
-    return { open, close, items: [], ...this.spanFrom(open) }
+    return { open, close, items: [], start: open.start, end: this.endFrom(open) }
   }
 
   #items<Item>(
     open: Token,
     items: Item[],
-    parseItem: (first: Token) => Item | undefined,
-    startsOutside: (itemsIndented: boolean) => boolean,
+    parseItem: (reader: this) => Item | undefined,
+    startsOutside: (reader: this, itemsIndented: boolean) => boolean,
     what: string,
   ): Token | undefined {
     let itemsIndented = false
     for (;;) {
-      const token = this.token
+      const token = this.#token
       if (this.#leaving) return undefined
-      if ((token.kind === "]" || token.kind === ")") && this.#brackets > 0) {
+      if (token.kind === "}") return this.take()
+      if (token.kind !== "name" && this.endsBlock(token)) {
         this.#reportUnclosed(open)
+        // At a bracket, what is around that goes on behind it.
+        this.#leaving = token.kind !== "]" && token.kind !== ")"
         return undefined
       }
-      if (token.kind === "}") return this.#closed(open)
-      if (token.kind === "end" || token.kind === "tail" || token.kind === "middle" || startsOutside(itemsIndented)) {
-        this.#unclosed(open)
-        return undefined
+      if (token.afterBreak) {
+        if (startsOutside(this, itemsIndented)) {
+          this.#reportUnclosed(open)
+          this.#leaving = true
+          return undefined
+        }
+        if (!itemsIndented) itemsIndented = this.column(token) > 1
       }
-      if (token.afterBreak && !itemsIndented) itemsIndented = this.column(token) > 1
+      if ((token.kind === "]" || token.kind === ")") && this.lacksBrace) {
+        // Most likely the closing bracket, of the wrong kind.
+        this.unexpected("`}`")
+        return this.take()
+      }
       const before = this.#index
-      const item = parseItem(token)
+      const mistakes = this.#mistakes
+      const item = parseItem(this)
       if (item !== undefined) items.push(item)
       if (this.#index === before) this.#unexpectedItem(what)
-      else this.#afterItem()
+      else {
+        if (this.#mistakes > mistakes) this.#skipLeftovers()
+        const { kind } = this.#token
+        if (kind === "," || kind === ";") this.separator()
+      }
     }
   }
 
-  #afterItem(): void {
+  /** What is left of a line after a mistake would only make more of them. */
+  #skipLeftovers(): void {
+    const token = this.#token
+    if (token.afterBreak || token.kind === "," || token.kind === ";" || this.endsBlock(token) || this.atKey) return
+    this.skipToNextItem()
+  }
+
+  /** Takes what may stand between two items: nothing, or a comma. */
+  separator(): void {
+    if (this.#token.kind === ";") {
+      this.report(this.#token, "Nothing is separated by `;` here", "Remove it: a line break or a comma will do.")
+      while (this.#token.kind === ";") this.take()
+    }
     if (this.accept(",") === undefined) return
-    while (this.is(",")) {
-      this.expected("a field between the commas")
-      this.take()
+    if (this.#token.kind === ",") {
+      this.unexpected("something between the commas")
+      while (this.#token.kind === ",") this.take()
     }
   }
 
   #unexpectedItem(what: string): void {
-    const token = this.token
-    if (token.kind === ",") this.expected(`${what} before the comma`)
-    else this.expected(what)
+    const token = this.#token
+    if (token.kind === ",") this.unexpected(`${what} before the comma`)
+    else this.unexpected(what, unexpectedHints[token.kind])
     this.skipToNextItem()
-    if (this.token === token) this.take()
-    this.accept(",")
-  }
-
-  #closed(open: Token): Token {
-    const close = this.take()
-    if (close.afterBreak && this.#suspect === undefined) {
-      const indentation = this.#indentation(open)
-      if (this.column(close) - 1 < indentation) this.#suspect = open
-    }
-    return close
-  }
-
-  #unclosed(open: Token): void {
-    this.#reportUnclosed(open)
-    this.#leaving = true
+    if (this.#token === token) this.take()
+    while (this.#token.kind === ",") this.take()
   }
 
   #reportUnclosed(open: Token): void {
-    const culprit = this.#suspect !== undefined && this.#suspect.start > open.start ? this.#suspect : open
-    if (!this.token.unclosed) this.report(culprit, "This `{` is not closed", "Add `}` where the block ends.")
+    if (this.#token.unclosed) return
+    this.report(this.#misplacedBrace(open) ?? open, "This `{` is not closed", "Add `}` where the block ends.")
+  }
+
+  /**
+   * The first block inside the unclosed one that is closed by a brace further left than its own line: most likely that
+   * one lacks its brace, and took another's.
+   */
+  #misplacedBrace(open: Token): Token | undefined {
+    const blocks: Token[] = []
+    for (let index = this.#index - 1; index >= 0; index--) {
+      const token = this.tokens[index]
+      if (token === undefined || token.start <= open.start) break
+      if (token.kind === "{" || token.kind === "}") blocks.push(token)
+    }
+    const around: Token[] = []
+    for (const token of blocks.reverse()) {
+      if (token.kind === "{") around.push(token)
+      else {
+        const block = around.pop()
+        if (block !== undefined && token.afterBreak && this.column(token) - 1 < this.#indentation(block)) return block
+      }
+    }
+    return undefined
   }
 
   /** Past the end of what was not closed (at the top of the file, or of a string): reporting starts anew. */
   endLeaving(): void {
     this.#leaving = false
-    this.#suspect = undefined
   }
 
+  /** Blanks before the first token of the line that a token is on. */
   #indentation(token: Token): number {
-    const { line } = this.#lines.position(token.start)
-    const start = this.#lines.lineStart(line)
+    const start = this.#lineStart(token.start)
     let at = start
-    while (this.text[at] === " " || this.text[at] === "\t") at++
+    while (this.text.charCodeAt(at) === 32 || this.text.charCodeAt(at) === 9) at++
     return at - start
   }
 }
+
+/** The value of a number as it is written; undefined for what only begins like one (`2fa`, `1_`). */
+export function numberValue(written: string): number | undefined {
+  if (written.includes("_")) return groupedNumber.test(written) ? Number(written.replaceAll("_", "")) : undefined
+  const value = Number(written)
+  // What is written with other than ten digits has a letter after the first: `0x1F`.
+  return Number.isNaN(value) || (written.length > 2 && /^-?0[bBoOxX]/.test(written)) ? undefined : value
+}
+
+const groupedNumber = /^-?\d+(?:_\d+)*(?:\.\d+(?:_\d+)*)?(?:[eE][+-]?\d+(?:_\d+)*)?$/
+
+/** What those may have had in mind who write this where a field or property should begin. */
+const unexpectedHints: Partial<Record<TokenKind, string>> = {
+  "#": "A comment begins with `//`.",
+  "|": "A default for a value that may be null is written `??`.",
+}
+
+/** What goes on with the line before when it stands at the start of one. */
+const continues: ReadonlySet<TokenKind> = new Set([":", ";", ".", "?.", "??", "*", "**", "***", "|", "/", "]", ")"])
 
 const closers: Partial<Record<TokenKind, "}" | "]" | ")" | "tail">> = { "{": "}", "[": "]", "(": ")", head: "tail" }

@@ -30,7 +30,7 @@ export type TokenKind =
   | "|"
   | "-"
   | "/"
-  /** Characters that begin nothing; already reported. */
+  /** Characters that begin nothing: `explainBad` says what is wrong. Only NULs and the like are reported already. */
   | "bad"
   | "end"
 
@@ -45,7 +45,10 @@ export interface Token extends Span {
   readonly comments: readonly Comment[]
   /** A line break lies somewhere between the previous token and this one. */
   readonly afterBreak: boolean
-  /** Made up (`tail`) or cut short (`string`, `tail`, `end`) where something was never closed: already reported. */
+  /**
+   * Made up (`tail`), cut short (`string`, `tail`, `end`) or without its `}}` (`middle`, `tail`) where something was never
+   * closed: already reported.
+   */
   readonly unclosed: boolean
 }
 

@@ -1,80 +1,135 @@
-import { startsDeclaration } from "./declaration-start.ts"
+import { leavesBlock, leavesNames, startsDeclaration } from "./declaration-start.ts"
 import { docBefore } from "./doc-comment.ts"
 import type { Token } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
+import { numberValue } from "./token-reader.ts"
 import type { Block, Name, NumberNode, TypeField, TypeNode, VariantCase, VariantType } from "./tree.ts"
 
 /** TypeFields = "{" (name ":" type ","?)* "}" */
 export function parseTypeFields(reader: TokenReader): Block<TypeField> | undefined {
-  return reader.block(() => parseTypeField(reader), outside(reader), "a field name")
+  return reader.block(parseTypeField, leavesBlock, "a field name")
 }
 
 /** The body of a schema: fields, or one variant without a colon. */
 export function parseSchemaBody(reader: TokenReader): Block<TypeField | VariantType> | undefined {
-  return reader.block<TypeField | VariantType>(
-    () => (startsVariant(reader) ? parseVariant(reader) : parseTypeField(reader)),
-    outside(reader),
-    "a field name",
-  )
+  return reader.block<TypeField | VariantType>(parseSchemaItem, leavesBlock, "a field name")
 }
 
-function outside(reader: TokenReader): (itemsIndented: boolean) => boolean {
-  return (itemsIndented) => startsDeclaration(reader, itemsIndented)
+function parseSchemaItem(reader: TokenReader): TypeField | VariantType | undefined {
+  const isVariant = startsVariant(reader) || (reader.isWord("variant") && reader.peek().kind === "{")
+  return isVariant ? parseVariant(reader) : parseTypeField(reader)
 }
 
 function parseTypeField(reader: TokenReader): TypeField | undefined {
+  if (startsVariant(reader)) return namelessVariant(reader)
   const first = reader.token
   const doc = docBefore(reader)
   const name = parseKey(reader)
   if (name === undefined) return undefined
   const colon = parseColon(reader, name)
-  const absent = colon === "missing-value" || valueIsAbsent(reader, "a type")
+  const absent = colon === "missing-value" || (colon !== undefined && valueIsAbsent(reader, "a type"))
   const type: TypeNode = absent ? missingType(reader) : parseType(reader)
+  if (reader.is("bad") && reader.textOf(reader.token) === "=") {
+    reader.report(reader.token, "A field has no default value", "Give it where the field is read: `… ?? value`.")
+    reader.skipToNextItem()
+  }
+  const end = reader.endFrom(first)
   return {
     kind: "type-field",
     name,
     colon: colon === "missing-value" ? undefined : colon,
     type,
     doc,
-    ...reader.spanFrom(first),
+    start: first.start,
+    end,
   }
+}
+
+/** Only a schema can be a variant itself. */
+function namelessVariant(reader: TokenReader): undefined {
+  reader.report(reader.token, "A variant needs a field name here", "Write `name: variant …`.")
+  parseVariant(reader)
 }
 
 /** Key = identifier | string */
 export function parseKey(reader: TokenReader): Name | undefined {
   const { token } = reader
-  if (token.kind === "name") return reader.identifier(reader.take())
+  if (token.kind === "name") return parseWordKey(reader, "Write it with `_`, or in quotes.")
+  if (token.kind !== "string" && token.kind !== "head") return undefined
   if (reader.isPlainString(token)) return reader.quotedName(reader.take())
-  if (token.kind === "string" || token.kind === "head") {
-    reader.report(token, "A field name is a word or a plain string")
-    reader.skipBalanced()
-    if (reader.is(":")) reader.skipToNextItem()
-  }
+  reader.report(token, "A field name is a word or a plain string")
+  reader.skipBalanced()
+  if (reader.is(":")) reader.skipToNextItem()
   return undefined
+}
+
+/** An identifier; one with `-` in it is told and taken as a whole. */
+export function parseWordKey(reader: TokenReader, hint = "Write it with `_`."): Name {
+  const first = reader.take()
+  const { token } = reader
+  if (token.start !== first.end || !isDash(reader, token)) return reader.identifier(first)
+  const name = joinedName(reader, first, isDashOrWord)
+  reader.report(name, `\`${name.text}\` is not a name`, hint)
+  return name
+}
+
+function isDash(reader: TokenReader, token: Token): boolean {
+  return token.kind === "-" || (token.kind === "number" && reader.text.charCodeAt(token.start) === 45)
+}
+
+function isDashOrWord(token: Token): boolean {
+  return token.kind === "name" || token.kind === "-" || token.kind === "number"
+}
+
+/** Takes the tokens that touch `first`, which is taken, and each other as one name. */
+export function joinedName(reader: TokenReader, first: Token, joins: (token: Token) => boolean): Name {
+  while (reader.isAdjacent && joins(reader.token)) reader.take()
+  const span = { start: first.start, end: reader.previous.end }
+  return { kind: "name", text: reader.textOf(span), quoted: false, start: span.start, end: span.end }
 }
 
 /** Reports a colon that is not there; goes on as if it were when a value follows on the same line. */
 export function parseColon(reader: TokenReader, name: Name): Token | undefined | "missing-value" {
   const colon = reader.accept(":")
-  const { token } = reader
   if (colon !== undefined) return colon
+  const { token } = reader
+  if (token.kind === "bad" && !token.afterBreak) {
+    // `a = 1`, `a?: string`
+    reader.expected("`:`")
+    const isEquals = reader.text.charCodeAt(token.start) === 61
+    reader.take()
+    const late = reader.accept(":")
+    if (late !== undefined || valueFollows(reader) || (isEquals && reader.is("bad"))) return late
+    reader.skipToNextItem()
+    return "missing-value"
+  }
   const what = `\`:\` after the field name \`${name.text}\``
-  const valueFollows = startsValue(token) && !token.afterBreak
-  if (valueFollows) {
+  if (valueFollows(reader)) {
     reader.expected(what)
     return undefined
   }
-  if (token.kind === "bad" || token.unclosed) reader.skipToNextItem()
+  if (token.unclosed) reader.expected(what)
   else reader.report(name, `Expected ${what}`)
   return "missing-value"
 }
 
-/** `a:` and then, on the next line, another field: reports that `what` is missing instead of taking that field for it. */
+function valueFollows(reader: TokenReader): boolean {
+  return !reader.token.afterBreak && startsValue(reader.token)
+}
+
+/**
+ * Whether what follows the reader's last token is the next field, or nothing, instead of a value; then that is reported.
+ * `a:` and on the next line `b: 1`: the `b` is not the value of `a`.
+ */
 export function valueIsAbsent(reader: TokenReader, what: string): boolean {
   const { token } = reader
-  const nextField = token.afterBreak && (token.kind === "name" || token.kind === "string") && reader.peek().kind === ":"
-  if (!nextField) return false
-  reader.report(reader.previous, `Expected ${what} after \`:\``)
+  if (!token.afterBreak && startsValue(token)) return false
+  const ends = token.kind === "," || reader.endsBlock(token)
+  if (!ends && !(token.afterBreak && (startsDeclaration(reader) || (reader.atKey && !reader.isWord("enum"))))) {
+    return false
+  }
+  if (token.unclosed) reader.expected(what)
+  else reader.report(reader.previous, `Expected ${what} after \`${reader.textOf(reader.previous)}\``)
   return true
 }
 
@@ -100,12 +155,19 @@ export function parseType(reader: TokenReader): TypeNode {
   const type = parseSingleType(reader)
   if (!reader.is("|")) return type
   const members = [type]
-  while (reader.accept("|") !== undefined) members.push(parseSingleType(reader))
-  return { kind: "union-type", members, ...reader.spanFrom(first) }
+  while (reader.accept("|") !== undefined) {
+    members.push(valueIsAbsent(reader, "a type") ? missingType(reader) : parseSingleType(reader))
+  }
+  return { kind: "union-type", members, start: first.start, end: reader.endFrom(first) }
 }
 
 function parseSingleType(reader: TokenReader): TypeNode {
-  return reader.nested(() => parseTypeHere(reader)) ?? missingType(reader)
+  // A block counts its own level.
+  if (reader.is("{")) return withForeignSuffix(reader, parseTypeHere(reader))
+  if (!reader.enter()) return missingType(reader)
+  const type = parseTypeHere(reader)
+  reader.leave()
+  return withForeignSuffix(reader, type)
 }
 
 function missingType(reader: TokenReader): TypeNode {
@@ -120,7 +182,7 @@ function parseTypeHere(reader: TokenReader): TypeNode {
     case "string": {
       if (!reader.isPlainString(first)) break
       const { text } = reader.quotedName(reader.take())
-      return { kind: "type-literal", value: text, ...reader.spanFrom(first) }
+      return { kind: "type-literal", value: text, start: first.start, end: first.end }
     }
     case "[":
       return parseArrayType(reader, first)
@@ -135,7 +197,9 @@ function parseTypeHere(reader: TokenReader): TypeNode {
       break
   }
   reader.expected("a type", typeHint(reader, first))
-  if (first.kind === "number" || first.kind === "string" || first.kind === "head") reader.skipBalanced()
+  if (first.kind === "number" || first.kind === "string" || first.kind === "head" || first.kind === "bad") {
+    reader.skipBalanced()
+  }
   return missingType(reader)
 }
 
@@ -146,43 +210,63 @@ function typeHint(reader: TokenReader, token: Token): string | undefined {
   return undefined
 }
 
-function parseNamedType(reader: TokenReader, first: Token): TypeNode {
-  const next = reader.peek()
-  if (reader.isWord("enum") && next.kind === "{") return parseEnum(reader)
-  if (startsVariant(reader)) return parseVariant(reader)
-  if (reader.isWord("maybe") && startsType(next) && !(next.kind === "name" && reader.peek(2).kind === ":")) {
-    reader.take()
-    const type = parseSingleType(reader)
-    return { kind: "maybe", type, ...reader.spanFrom(first) }
-  }
-  const segments = [reader.identifier(reader.take())]
-  while (reader.is(".")) {
-    reader.take()
-    const segment = parsePathSegment(reader)
-    if (segment === undefined) {
-      reader.expected("a name after `.`")
-      break
-    }
-    segments.push(segment)
-  }
-  const type: TypeNode =
-    segments[0] !== undefined && segments.length === 1 && reader.previous === first
-      ? { kind: "type-name", name: segments[0], ...reader.spanFrom(first) }
-      : { kind: "type-path", segments, ...reader.spanFrom(first) }
-  if (reader.is("[") && reader.adjacent(reader.previous, reader.token)) {
-    reader.report(
-      { start: first.start, end: reader.token.end + 1 },
-      "An array type is written before its element",
-      "Write `[string]`, not `string[]`.",
-    )
+/** `string[]` and `string?` are told, and read as what they mean elsewhere. */
+function withForeignSuffix(reader: TokenReader, type: TypeNode): TypeNode {
+  const { token } = reader
+  if (token.kind !== "[" && token.kind !== "bad") return type
+  if (!reader.isAdjacent || type.kind === "missing-type") return type
+  const { start } = type
+  if (token.kind === "[") {
+    const count = reader.peek().kind === "number" ? reader.textOf(reader.peek()) : undefined
     reader.skipBalanced()
+    const { end } = reader.previous
+    const hint = count === undefined ? "Write `[string]`, not `string[]`." : `Write \`[string; ${count}]\`.`
+    reader.report({ start, end }, "The brackets of an array type stand around its element", hint)
+    return withForeignSuffix(reader, { kind: "array-type", element: type, length: undefined, start, end })
   }
-  return type
+  if (reader.textOf(token) !== "?") return type
+  reader.report(token, "A type that may be null is not written with `?`", "Write `maybe` before the type.")
+  reader.take()
+  return { kind: "maybe", type, start, end: token.end }
 }
 
-function parsePathSegment(reader: TokenReader): Name | undefined {
-  if (reader.is("name")) return reader.identifier(reader.take())
-  return reader.isPlainString(reader.token) ? reader.quotedName(reader.take()) : undefined
+function parseNamedType(reader: TokenReader, first: Token): TypeNode {
+  const { start } = first
+  const next = reader.peek()
+  if (next.kind !== ".") {
+    if (reader.isWord("maybe")) return parseMaybe(reader)
+    if (reader.isWord("enum")) return parseEnum(reader)
+    if (reader.isWord("variant")) return parseVariantType(reader)
+    const name = parseWordKey(reader)
+    return { kind: "type-name", name, start, end: name.end }
+  }
+  const segments = [reader.identifier(reader.take())]
+  while (reader.accept(".") !== undefined) {
+    const segment = parseSegment(reader, "a name after `.`")
+    if (segment === undefined) break
+    segments.push(segment)
+  }
+  return { kind: "type-path", segments, start, end: reader.previous.end }
+}
+
+/** Segment = identifier | string, after a `.` or `#`; reports when there is none. */
+export function parseSegment(reader: TokenReader, what: string, hint?: string): Name | undefined {
+  const { token } = reader
+  // `a: input.` and on the next line `b: 1`: the `b` is no segment.
+  const isNextField = token.afterBreak && (reader.atKey || startsDeclaration(reader))
+  if (!isNextField && token.kind === "name") return parseWordKey(reader, "Write it with `_`, or in quotes.")
+  if (!isNextField && reader.isPlainString(token)) return reader.quotedName(reader.take())
+  reader.expected(what, hint)
+  return undefined
+}
+
+/** Maybe = "maybe" single */
+function parseMaybe(reader: TokenReader): TypeNode {
+  const first = reader.take()
+  if (valueIsAbsent(reader, "a type")) return missingType(reader)
+  const type = parseSingleType(reader)
+  if (type.kind === "missing-type") while (reader.acceptWord("maybe") !== undefined);
+  return { kind: "maybe", type, start: first.start, end: reader.endFrom(first) }
 }
 
 function startsType(token: Token): boolean {
@@ -194,9 +278,9 @@ function startsType(token: Token): boolean {
 /** Enum = "enum" "{" (name ","?)* "}" */
 function parseEnum(reader: TokenReader): TypeNode {
   const keyword = reader.take()
-  const body = reader.block(() => parseEnumMember(reader), outside(reader), "a name of the enum")
-  if (body === undefined) throw new Error("An enum was begun without its brace")
-  return { kind: "enum", keyword, body, ...reader.spanFrom(keyword) }
+  const body = reader.block(parseEnumMember, leavesNames, "a name of the enum")
+  if (body === undefined) return missingBlock(reader, "`{` after `enum`", "Write `enum { first, second }`.")
+  return { kind: "enum", keyword, body, start: keyword.start, end: body.end }
 }
 
 function parseEnumMember(reader: TokenReader): Name | undefined {
@@ -204,22 +288,41 @@ function parseEnumMember(reader: TokenReader): Name | undefined {
     reader.report(reader.token, "The names of an enum are separated by commas")
     reader.take()
   }
-  return parseKey(reader)
+  const name = parseKey(reader)
+  const { token } = reader
+  if (name !== undefined && (token.kind === ":" || (token.kind === "bad" && reader.textOf(token) === "="))) {
+    reader.report(token, "The names of an enum have no values")
+    reader.skipToNextItem()
+  }
+  return name
 }
 
+function missingBlock(reader: TokenReader, what: string, hint: string): TypeNode {
+  reader.expected(what, hint)
+  if (reader.is("[") || reader.is("(")) reader.skipBalanced()
+  return missingType(reader)
+}
+
+/** In a schema `variant` may also be the name of a field. */
 function startsVariant(reader: TokenReader): boolean {
   if (!reader.isWord("variant")) return false
   const next = reader.peek()
-  return (next.kind === "name" || reader.isPlainString(next)) && reader.peek(2).kind === "{"
+  return (next.kind === "name" || reader.isPlainString(next)) && !next.afterBreak && reader.peek(2).kind === "{"
+}
+
+function parseVariantType(reader: TokenReader): TypeNode {
+  return parseVariant(reader) ?? missingType(reader)
 }
 
 /** Variant = "variant" tag "{" (name "{" fields "}" ","?)* "}" */
-function parseVariant(reader: TokenReader): VariantType {
+function parseVariant(reader: TokenReader): VariantType | undefined {
   const keyword = reader.take()
-  const tag = parseKey(reader)
-  const body = reader.block(() => parseCase(reader), outside(reader), "a case of the variant")
-  if (tag === undefined || body === undefined) throw new Error("A variant was begun without its tag or brace")
-  return { kind: "variant", keyword, tag, body, ...reader.spanFrom(keyword) }
+  const tag = reader.token.afterBreak ? undefined : parseKey(reader)
+  if (tag === undefined) reader.expected("the name of the tag field after `variant`", "Write `variant kind { … }`.")
+  const body = reader.block(parseCase, leavesBlock, "a case of the variant")
+  if (body === undefined) reader.expected("`{` and the cases of the variant")
+  if (tag === undefined || body === undefined) return undefined
+  return { kind: "variant", keyword, tag, body, start: keyword.start, end: body.end }
 }
 
 function parseCase(reader: TokenReader): VariantCase | undefined {
@@ -231,34 +334,39 @@ function parseCase(reader: TokenReader): VariantCase | undefined {
   if (colon !== undefined) reader.report(colon, `A case has no \`:\``, `Write \`${name.text} { … }\`.`)
   const body = parseTypeFields(reader)
   if (body === undefined) {
-    reader.report(
-      name,
-      `Expected \`{\` after the case name \`${name.text}\``,
-      `Write \`${name.text} { }\` for a case without fields.`,
-    )
-    if (!reader.token.afterBreak) reader.skipToNextItem()
+    const message = `Expected \`{\` after the case name \`${name.text}\``
+    if (colon === undefined) reader.report(name, message, `Write \`${name.text} { }\` for a case without fields.`)
     return undefined
   }
-  return { kind: "variant-case", name, body, doc, ...reader.spanFrom(first) }
+  return { kind: "variant-case", name, body, doc, start: first.start, end: body.end }
 }
 
 /** ArrayType = "[" type (";" count)? "]" */
 function parseArrayType(reader: TokenReader, first: Token): TypeNode {
   let length: NumberNode | undefined
-  const element = reader.bracketed(() => parseType(reader))
+  const element = reader.bracketed(parseType)
   if (reader.accept(";") !== undefined) {
     const count = reader.accept("number")
     if (count === undefined) reader.expected("the number of elements after `;`")
     else length = numberNode(reader, count)
   }
   reader.accept(",")
-  closeBracket(reader, "]", "`]` after the element type")
-  return { kind: "array-type", element, length, ...reader.spanFrom(first) }
+  closeBracket(reader, first, "]", "`]` after the element type")
+  return { kind: "array-type", element, length, start: first.start, end: reader.endFrom(first) }
 }
 
+/** The value of a number token that is taken; reports one that is none. */
 export function numberNode(reader: TokenReader, token: Token): NumberNode {
-  const value = Number(reader.textOf(token).replaceAll("_", ""))
-  return { kind: "number", value: Number.isFinite(value) ? value : 0, start: token.start, end: token.end }
+  const written = reader.textOf(token)
+  const value = numberValue(written)
+  if (value === undefined) {
+    const shown = reader.describe(token)
+    reader.report(token, `${shown} is neither a number nor a name`, "A name cannot begin with a digit.")
+  } else if (!Number.isFinite(value)) {
+    reader.report(token, "This number is too large")
+  }
+  const known = value !== undefined && Number.isFinite(value) ? value : 0
+  return { kind: "number", value: known, start: token.start, end: token.end }
 }
 
 /** Tuple = "(" type ("," type)* ","? ")"; one type in parentheses without a comma is just grouped. */
@@ -273,23 +381,33 @@ function parseTuple(reader: TokenReader, first: Token): TypeNode {
     }
   })
   if (elements.length === 0) reader.expected("a type after `(`")
-  closeBracket(reader, ")", "`,` or `)` after a type of the tuple")
+  closeBracket(reader, first, ")", "`,` or `)` after a type of the tuple")
   const only = elements[0]
-  if (only !== undefined && elements.length === 1 && !comma) {
-    return { kind: "group-type", type: only, ...reader.spanFrom(first) }
-  }
-  return { kind: "tuple-type", elements, ...reader.spanFrom(first) }
+  const { start } = first
+  const end = reader.endFrom(first)
+  if (only !== undefined && elements.length === 1 && !comma) return { kind: "group-type", type: only, start, end }
+  return { kind: "tuple-type", elements, start, end }
 }
 
-/** Takes the closing bracket; where it is missing, skips to it if it is still on this line. */
-export function closeBracket(reader: TokenReader, kind: "]" | ")", what: string): Token | undefined {
+/** Takes the bracket that closes `open`; where it is missing, tells which one and skips to it if it is on this line. */
+export function closeBracket(reader: TokenReader, open: Token, kind: "]" | ")", what: string): Token | undefined {
   const close = reader.accept(kind)
   if (close !== undefined) return close
-  reader.expected(what)
-  while (!reader.is(kind) && !reader.token.afterBreak && !stopsBracket(reader.token)) reader.skipBalanced()
+  missingBracket(reader, open, kind, what)
+  while (!reader.is(kind) && !reader.token.afterBreak && !endsBracket(reader.token)) reader.skipBalanced()
   return reader.accept(kind)
 }
 
-function stopsBracket(token: Token): boolean {
-  return token.kind === "end" || token.kind === "}" || token.kind === "middle" || token.kind === "tail"
+/** Where the next field, or the end of the block, follows instead, it is the opening bracket that the author looks for. */
+export function missingBracket(reader: TokenReader, open: Token, kind: "]" | ")", what: string): void {
+  const { token } = reader
+  const isLeft =
+    (endsBracket(token) && !token.unclosed) || (token.afterBreak && (reader.atKey || startsDeclaration(reader)))
+  if (isLeft) reader.report(open, `This ${reader.describe(open)} is not closed`, `Add \`${kind}\` where it ends.`)
+  else reader.expected(what)
+}
+
+/** Whether what is open in square or round brackets cannot go on beyond this token. */
+export function endsBracket(token: Token): boolean {
+  return token.kind === "}" || token.kind === "tail" || token.kind === "middle" || token.kind === "end"
 }

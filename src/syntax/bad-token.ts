@@ -1,0 +1,60 @@
+import { cutText } from "../base/cut-text.ts"
+
+/** What is wrong with a `bad` token, by what is written there; undefined where the lexer has told it already. */
+export function explainBad(written: string): { message: string; hint?: string } | undefined {
+  const point = written.codePointAt(0) ?? 0
+  if (isNonText(point)) return undefined
+  const shown = cutText(written, 40)
+  if (/^['`\u2018-\u201F]/.test(written)) {
+    const quotes = written.length > 1 ? `\`${written[0]}\`` : "that"
+    if (written.startsWith("`")) return { message: 'Strings are written with `"`, not with backticks' }
+    return { message: `Strings are written with \`"\`, not with ${quotes === "that" ? `\`${shown}\`` : quotes}` }
+  }
+  if (isInvisible(point)) {
+    return { message: `Unexpected invisible character ${codePoint(point)}`, hint: "Remove it, or write a plain space." }
+  }
+  const what = [...written].length === 1 ? "character" : "characters"
+  const hint = hintFor(written)
+  const message = `Unexpected ${what} \`${shown}\``
+  return hint === undefined ? { message } : { message, hint }
+}
+
+/** NULs and halves of surrogate pairs are no text: the lexer reports them wherever they stand, strings included. */
+export function isNonText(point: number): boolean {
+  return point === 0 || (point >= 0xd800 && point <= 0xdfff)
+}
+
+function isInvisible(point: number): boolean {
+  return /^[\p{Z}\p{C}]/u.test(String.fromCodePoint(point))
+}
+
+function codePoint(point: number): string {
+  return `U+${point.toString(16).toUpperCase().padStart(4, "0")}`
+}
+
+function hintFor(written: string): string | undefined {
+  if (/^[\p{L}\p{N}\p{M}]/u.test(written)) return "A name is made of the letters A to Z, digits and `_`."
+  if (/^(?:[=<>]=|>)/.test(written)) return "There are no operators but `??`."
+  switch (written[0]) {
+    case "=":
+      return written.startsWith("=>")
+        ? "A branch of a match is written `case.field`, or `_ value`."
+        : "A value follows `:`, not `=`."
+    case "?":
+      return "A type that may be null is `maybe …`; a value that may be null is read with `?.` and `??`."
+    case "<":
+      return "An array type is written `[string]`."
+    case "+":
+      return 'Texts are joined by interpolation: `"{{ a }}{{ b }}"`.'
+    case "&":
+    case "!":
+    case "%":
+    case "^":
+      return "There are no operators but `??`."
+    case "$":
+    case "@":
+      return "A name is made of the letters A to Z, digits and `_`."
+    default:
+      return undefined
+  }
+}
