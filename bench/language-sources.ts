@@ -183,7 +183,9 @@ input FindingFilter${index} {
 }
 `
 
-const graphqlOperation = (index: number) => `query Findings${index}($path: String!, $filter: FindingFilter${index}, $first: Int = 20) {
+const graphqlOperation = (
+  index: number,
+) => `query Findings${index}($path: String!, $filter: FindingFilter${index}, $first: Int = 20) {
   repository(path: $path) {
     id
     findings(filter: $filter, first: $first, note: "part ${index}") {

@@ -13,7 +13,7 @@ export function explainBad(written: string): { message: string; hint?: string } 
   if (isInvisible(point)) {
     return { message: `Unexpected invisible character ${codePoint(point)}`, hint: "Remove it, or write a plain space." }
   }
-  const what = [...written].length === 1 ? "character" : "characters"
+  const what = written.length === (point > 0xffff ? 2 : 1) ? "character" : "characters"
   const hint = hintFor(written)
   const message = `Unexpected ${what} \`${shown}\``
   return hint === undefined ? { message } : { message, hint }

@@ -36,7 +36,8 @@ export function leavesBlock(reader: TokenReader, itemsIndented: boolean): boolea
 
 /** The same in a block of bare names, which can look like the head of a declaration by chance. */
 export function leavesNames(reader: TokenReader, itemsIndented: boolean): boolean {
-  return itemsIndented && reader.column(reader.token) === 1 && leavesBlock(reader, itemsIndented)
+  const { token } = reader
+  return itemsIndented && reader.column(token) === 1 && leavesBlock(reader, true) && reader.lacksBrace
 }
 
 /** Whether the reader, after something that could not be read, is at the start of a line that can be a declaration. */

@@ -295,14 +295,23 @@ function parseRemotePath(reader: TokenReader): RemotePath | undefined {
 }
 
 function isNameHere(reader: TokenReader): boolean {
-  return reader.is("name") && !reader.token.afterBreak
+  return reader.is("name") && !isNextItem(reader)
+}
+
+/** Whether the reader's line is that of the next property, import or declaration instead of the rest of this one. */
+function isNextItem(reader: TokenReader): boolean {
+  if (!reader.token.afterBreak) return false
+  const next = reader.peek()
+  const isImport = next.kind === "name" && !next.afterBreak && importKinds.some((kind) => reader.isWord(kind))
+  return next.kind === ":" || isImport || (next.kind !== "{" && startsDeclaration(reader))
 }
 
 /** RemoteName = string | letters, digits, "_", "-", "." and "/" with nothing between */
 function parseRemoteName(reader: TokenReader): Name | undefined {
   const { token } = reader
-  if (reader.isPlainString(token) && !token.afterBreak) return reader.quotedName(reader.take())
-  if ((token.kind !== "name" && token.kind !== "number") || token.afterBreak) {
+  const isNext = isNextItem(reader)
+  if (!isNext && reader.isPlainString(token)) return reader.quotedName(reader.take())
+  if (isNext || (token.kind !== "name" && token.kind !== "number")) {
     reader.expected(
       "the name on the server",
       "Write it in quotes if it has other characters than letters, digits, `_`, `-`, `.` and `/`.",

@@ -253,11 +253,16 @@ function parseNamedType(reader: TokenReader, first: Token): TypeNode {
 export function parseSegment(reader: TokenReader, what: string, hint?: string): Name | undefined {
   const { token } = reader
   // `a: input.` and on the next line `b: 1`: the `b` is no segment.
-  const isNextField = token.afterBreak && (reader.atKey || startsDeclaration(reader))
+  const isNextField = token.afterBreak && isFieldOrDeclaration(reader)
   if (!isNextField && token.kind === "name") return parseWordKey(reader, "Write it with `_`, or in quotes.")
   if (!isNextField && reader.isPlainString(token)) return reader.quotedName(reader.take())
   reader.expected(what, hint)
   return undefined
+}
+
+function isFieldOrDeclaration(reader: TokenReader): boolean {
+  const next = reader.peek().kind
+  return next === ":" || (startsDeclaration(reader) && (next !== "{" || reader.lacksBrace))
 }
 
 /** Maybe = "maybe" single */
@@ -307,7 +312,7 @@ function missingBlock(reader: TokenReader, what: string, hint: string): TypeNode
 function startsVariant(reader: TokenReader): boolean {
   if (!reader.isWord("variant")) return false
   const next = reader.peek()
-  return (next.kind === "name" || reader.isPlainString(next)) && !next.afterBreak && reader.peek(2).kind === "{"
+  return (next.kind === "name" || reader.isPlainString(next)) && reader.peek(2).kind === "{"
 }
 
 function parseVariantType(reader: TokenReader): TypeNode {
@@ -317,7 +322,8 @@ function parseVariantType(reader: TokenReader): TypeNode {
 /** Variant = "variant" tag "{" (name "{" fields "}" ","?)* "}" */
 function parseVariant(reader: TokenReader): VariantType | undefined {
   const keyword = reader.take()
-  const tag = reader.token.afterBreak ? undefined : parseKey(reader)
+  const isNextField = reader.token.afterBreak && reader.peek().kind === ":"
+  const tag = isNextField ? undefined : parseKey(reader)
   if (tag === undefined) reader.expected("the name of the tag field after `variant`", "Write `variant kind { … }`.")
   const body = reader.block(parseCase, leavesBlock, "a case of the variant")
   if (body === undefined) reader.expected("`{` and the cases of the variant")

@@ -1,5 +1,5 @@
 import type { Span } from "../source/span.ts"
-import { leavesBlock, startsDeclaration } from "./declaration-start.ts"
+import { leavesBlock, leavesNames, startsDeclaration } from "./declaration-start.ts"
 import { docBefore } from "./doc-comment.ts"
 import type { PropertyForm, PropertyForms, PropertyPlace } from "./property-forms.ts"
 import { formsOf } from "./property-forms.ts"
@@ -162,9 +162,7 @@ function spanOf({ start, end }: Token): Span {
 function operandFollows(reader: TokenReader): boolean {
   const next = reader.peek()
   if (next.kind === "head" || next.kind === "(") return true
-  if (next.kind !== "name" && next.kind !== "string") return false
-  const third = reader.peek(2).kind
-  return third !== ":" && !(third === "{" && next.afterBreak)
+  return (next.kind === "name" || next.kind === "string") && reader.peek(2).kind !== ":"
 }
 
 function referenceFollows(reader: TokenReader): boolean {
@@ -337,7 +335,7 @@ function isUnclosed(reader: TokenReader): boolean {
 function parseMatch(reader: TokenReader): MatchNode | Expression {
   const keyword = reader.take()
   const value = parseExpression(reader)
-  const body = reader.block(parseBranch, leavesBlock, "a case of the match")
+  const body = reader.block(parseBranch, leavesNames, "a case of the match")
   if (body === undefined) {
     reader.expected("`{` after the value to match")
     return missing(reader)
