@@ -12,7 +12,9 @@ import { systemChance } from "../adapters/system/system-chance.ts"
 import { systemClock } from "../adapters/system/system-clock.ts"
 import { createMetrics } from "../adapters/telemetry/metrics.ts"
 import { observeStore } from "../adapters/telemetry/observe-store.ts"
+import type { Traces } from "../adapters/telemetry/traces.ts"
 import { startTraces } from "../adapters/telemetry/traces.ts"
+import type { JsonObject } from "../base/json-value.ts"
 import { loadMasterKey } from "../adapters/vault/master-key.ts"
 import { createVault } from "../adapters/vault/vault.ts"
 import { compile } from "../compile.ts"
@@ -22,8 +24,7 @@ import { createDemoModel } from "../demo/handle-demo.ts"
 import type { WireError } from "../run/events.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import { PlanCache } from "../run/plan-cache.ts"
-import { failure } from "../run/failure.ts"
-import type { RunStore, ToolHost } from "../run/ports.ts"
+import type { HostSession, RunStore, ToolHost } from "../run/ports.ts"
 import type { RunPorts } from "../run/running.ts"
 import { usualLimits } from "../run/running.ts"
 import { Runs } from "../run/runs.ts"
@@ -63,7 +64,7 @@ export async function compose(settings: Settings): Promise<Service> {
   const observers = traces === null ? [metrics.observer] : [metrics.observer, traces.observer]
   const store = observeStore(await openStore(settings), observers)
   const demo = settings.demo ? await startDemoServer() : null
-  const ports = joinPorts(policy, store, demo, (error) => log.error({ err: error }, "unexpected error"))
+  const ports = joinPorts(policy, store, demo, traces, (error) => log.error({ err: error }, "unexpected error"))
   const plans = new PlanCache(compileForRun)
   const planOf = (source: string): CompiledForRun => plans.get(source)
   const runs = new Runs(ports, planOf, {
@@ -135,6 +136,7 @@ export function joinPorts(
   policy: EgressPolicy,
   store: RunStore,
   demo: DemoServer | null,
+  traces: Traces | null,
   bug: (error: unknown) => void,
 ): RunPorts & { close(): Promise<void> } {
   const egress = createEgress({ policy, user_agent: `wireworks/${about.version}` })
@@ -146,14 +148,23 @@ export function joinPorts(
     chance: systemChance,
     demo: demo === null ? null : { endpoint: demo.endpoint, egress: demoEgress },
   })
+  const tools = new LazyTools(async () => {
+    const { McpHost } = await import("../adapters/mcp/mcp-host.ts")
+    const meta = (run_id: string): JsonObject => {
+      const traceparent = traces?.traceparent(run_id) ?? null
+      return traceparent === null ? {} : { traceparent }
+    }
+    return new McpHost({ egress, version: about.version, meta })
+  })
   return {
     store,
     model,
-    tools: noTools,
+    tools,
     clock: systemClock,
     chance: systemChance,
     bug,
     async close() {
+      await tools.close()
       await egress.close()
       await demoEgress.close()
     },
@@ -175,8 +186,23 @@ function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."))
 }
 
-const noTools: ToolHost = {
-  open: async ({ servers: [first] }) => {
-    throw failure("tool_error", `mcp.${first?.name ?? ""}`, "This release does not call MCP servers yet")
-  },
+/** The protocol's client takes its time to load: it is loaded by the first run that needs it. */
+class LazyTools implements ToolHost {
+  readonly #load: () => Promise<ToolHost & { close(): Promise<void> }>
+  #loaded: Promise<ToolHost & { close(): Promise<void> }> | null = null
+
+  constructor(load: () => Promise<ToolHost & { close(): Promise<void> }>) {
+    this.#load = load
+  }
+
+  async open(...args: Parameters<ToolHost["open"]>): Promise<HostSession> {
+    this.#loaded ??= this.#load()
+    const host = await this.#loaded
+    return host.open(...args)
+  }
+
+  async close(): Promise<void> {
+    const host = await this.#loaded
+    await host?.close()
+  }
 }

@@ -32,8 +32,8 @@ export interface McpHostOptions {
   /** Of this service, for servers that ask who calls. */
   readonly version: string
   readonly limits?: Partial<McpLimits>
-  /** Goes along in `_meta` with every request: the trace that it belongs to. */
-  readonly meta?: () => JsonObject
+  /** Goes along in `_meta` with every request of a run: the trace that it belongs to. */
+  readonly meta?: (run_id: string) => JsonObject
 }
 
 export const usualMcpLimits: McpLimits = {
@@ -57,7 +57,9 @@ export class McpHost implements ToolHost {
     const imported = new Set([...request.tools, ...request.resources, ...request.prompts].map((one) => one.server))
     const session = new McpSession(
       request,
-      request.servers.filter(({ name }) => imported.has(name)).map((server) => this.#connection(server)),
+      request.servers
+        .filter(({ name }) => imported.has(name))
+        .map((server) => this.#connection(server, request.run_id)),
       (farewell) => this.#sayFarewell(farewell),
     )
     try {
@@ -74,7 +76,7 @@ export class McpHost implements ToolHost {
     await Promise.all(this.#farewells)
   }
 
-  #connection(server: ToolServer): OpenServer {
+  #connection(server: ToolServer, run_id: string): OpenServer {
     const { egress, version, limits, meta = () => ({}) } = this.#options
     const stale = new Set<string>()
     const known = this.#known.of(server)
@@ -83,7 +85,7 @@ export class McpHost implements ToolHost {
       version,
       limits: { ...usualMcpLimits, ...limits },
       known,
-      meta,
+      meta: () => meta(run_id),
       changed: (list) => {
         known.lists.delete(`${list}/list`)
         if (list === "resources") known.lists.delete("resources/templates/list")

@@ -5,6 +5,8 @@ import type { RunObserver } from "./observe-store.ts"
 
 export interface Traces {
   readonly observer: RunObserver
+  /** Of a run under way, for those that it calls: `00-…-…-01`. */
+  traceparent(run_id: string): string | null
   /** Sends what is left. */
   close(): Promise<void>
 }
@@ -27,8 +29,10 @@ export async function startTraces(
     resource,
     spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
   })
+  const tracer = new RunTracer(provider.getTracer("wireworks", version))
   return {
-    observer: new RunTracer(provider.getTracer("wireworks", version)),
+    observer: tracer,
+    traceparent: (run_id) => tracer.traceparent(run_id),
     close: () => provider.shutdown(),
   }
 }
@@ -51,6 +55,12 @@ export class RunTracer implements RunObserver {
 
   appended(run_id: string, events: readonly LogEvent[]): void {
     for (const event of events) this.#event(run_id, event)
+  }
+
+  traceparent(run_id: string): string | null {
+    const span = this.#runs.get(run_id)?.span.spanContext()
+    if (span === undefined) return null
+    return `00-${span.traceId}-${span.spanId}-${span.traceFlags.toString(16).padStart(2, "0")}`
   }
 
   #event(run_id: string, event: LogEvent): void {
