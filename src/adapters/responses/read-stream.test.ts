@@ -1,0 +1,141 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import fc from "fast-check"
+import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import { streamOf } from "../../../test/support/fake-backend.ts"
+import { readAnswer } from "./read-answer.ts"
+import { StreamReader } from "./read-stream.ts"
+import { RedactStream } from "./redact-stream.ts"
+import { UpstreamFailure } from "./upstream-failure.ts"
+
+const watch = { redact: <T extends JsonValue>(value: T): T => value }
+
+function readAll(chunks: readonly Uint8Array[]): { text: string; deltas: string } {
+  let deltas = ""
+  const reader = new StreamReader(watch, 1_000_000, (text) => (deltas += text))
+  for (const chunk of chunks) if (reader.feed(chunk)) break
+  return { text: reader.finish(null).text, deltas }
+}
+
+function split(bytes: Uint8Array, cuts: readonly number[]): Uint8Array[] {
+  const places = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].sort((a, b) => a - b)
+  return [0, ...places].map((from, at) => bytes.subarray(from, places[at] ?? bytes.length))
+}
+
+test("a stream says the same wherever its bytes are cut", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "grapheme", minLength: 1 }), fc.array(fc.nat(), { maxLength: 30 }), (text, cuts) => {
+      const events = streamOf(text, 5).map(
+        (event) => `event: ${event["type"] as string}\ndata: ${JSON.stringify(event)}\n\n`,
+      )
+      assert.deepEqual(readAll(split(Buffer.from(events.join("")), cuts)), { text, deltas: text })
+    }),
+  )
+})
+
+/** Parts of answers, some of them out of shape. */
+const part: fc.Arbitrary<JsonValue> = fc.letrec<{ value: JsonValue }>((tie) => ({
+  value: fc.oneof(
+    { depthSize: "small" },
+    fc.constantFrom<JsonValue>(
+      null,
+      true,
+      0,
+      -1,
+      "",
+      "message",
+      "function_call",
+      "reasoning",
+      "output_text",
+      "failed",
+      "incomplete",
+      "response.completed",
+      "error",
+      429,
+      "429",
+    ),
+    fc.array(tie("value"), { maxLength: 3 }),
+    fc.dictionary(
+      fc.constantFrom(
+        "type",
+        "output",
+        "content",
+        "text",
+        "status",
+        "error",
+        "code",
+        "message",
+        "usage",
+        "input_tokens",
+        "response",
+        "item",
+        "delta",
+        "output_text",
+        "arguments",
+        "name",
+        "call_id",
+        "incomplete_details",
+        "reason",
+        "role",
+        "encrypted_content",
+        "summary",
+        "error_type",
+        "detail",
+        "loc",
+      ),
+      tie("value"),
+      { maxKeys: 6 },
+    ),
+  ),
+})).value
+
+const object = part.filter(
+  (value): value is JsonObject => typeof value === "object" && value !== null && !Array.isArray(value),
+)
+
+function outcome(read: () => unknown): void {
+  try {
+    read()
+  } catch (error) {
+    assert.ok(error instanceof UpstreamFailure, String(error))
+    assert.ok(error.message.length < 400)
+  }
+}
+
+test("whatever a backend answers is an answer or a failure of the backend, never a crash", () => {
+  fc.assert(
+    fc.property(object, (response) => outcome(() => readAnswer(response, null, watch))),
+    { numRuns: 500 },
+  )
+})
+
+test("whatever a backend streams is an answer or a failure of the backend, never a crash", () => {
+  const event = fc.oneof(
+    part.map((value) => `data: ${JSON.stringify(value)}\n\n`),
+    fc.string(),
+    fc.constantFrom("\n", "data: {\n\n", "data: [DONE]\n\n", "event: error\ndata: {}\n\n"),
+  )
+  fc.assert(
+    fc.property(fc.array(event, { maxLength: 8 }), (events) => outcome(() => readAll([Buffer.from(events.join(""))]))),
+    { numRuns: 500 },
+  )
+})
+
+test("a text in pieces is redacted as the whole text would be", () => {
+  const secrets = ["aab", "abaab", "xyxyxyxy"]
+  const redact = <T extends JsonValue>(value: T): T => (value as string).replace(/xyxyxyxy|abaab|aab/g, "#") as T
+  const longest_secret = Math.max(...secrets.map((secret) => secret.length))
+  const letters = fc.array(fc.constantFrom("a", "b", "x", "y", "xyxyxyxy", "abaab", "😀", " "), { maxLength: 40 })
+  fc.assert(
+    fc.property(letters, fc.array(fc.nat(), { maxLength: 20 }), (pieces, cuts) => {
+      const text = pieces.join("")
+      const stream = new RedactStream({ redact, longest_secret })
+      const places = [...new Set(cuts.map((cut) => cut % (text.length + 1)))].sort((a, b) => a - b)
+      const shown = [0, ...places].map((from, at) => stream.push(text.slice(from, places[at] ?? text.length)))
+      const whole = [...shown, stream.end()].join("")
+      for (const secret of secrets) assert.ok(!whole.includes(secret) || redact(text).includes(secret), whole)
+      assert.equal(whole, redact(text))
+    }),
+    { numRuns: 1000 },
+  )
+})
