@@ -63,7 +63,8 @@ const anyType: fc.Arbitrary<Type> = fc.letrec<{ type: Type }>((tie) => ({
         maxKeys: 4,
       })
       .map(record),
-    tie("type").map(maybe),
+    // A union is flat.
+    tie("type").map((type) => (type.kind === "union" ? type : maybe(type))),
     fc.constant(either(string, integer)),
     fc.constant(variant("kind", { a: { text: string }, b: {} })),
   ),

@@ -33,17 +33,19 @@ const stopWords = new Set(
 export function readTopic(instruction: string): Topic {
   const text = instruction.slice(0, mostRead)
   const urls = unique(text.match(/https?:\/\/[^\s"'<>)\]}]+/g) ?? [])
-  const emails = unique(text.match(/[\w.+-]+@[\w-]+\.[\w.]+\b/g) ?? [])
-  const plain = text.replace(/https?:\/\/\S+/g, " ").replace(/[\w.+-]+@[\w.-]+/g, " ")
+  const emails = unique(text.match(/(?<![\w.+-])[\w.+-]+@[\w-]+\.[\w.]+\b/g) ?? [])
+  const plain = text.replace(/https?:\/\/\S+/g, " ").replace(/(?<![\w.+-])[\w.+-]+@[\w.-]+/g, " ")
   const paths = unique(
-    plain.match(/(?:[\w.-]+\/)+[\w.-]+\.\w{1,5}\b|\b[\w-]+\.(?:ts|js|py|go|rs|md|json|txt|wire)\b/g) ?? [],
+    plain.match(
+      /(?<![\w./-])(?:[\w.-]+\/){1,20}[\w.-]+\.\w{1,5}\b|(?<![\w./-])[\w-]+\.(?:ts|js|py|go|rs|md|json|txt|wire)\b/g,
+    ) ?? [],
   )
   const greets =
     /\b(?:greet|welcome|say (?:hello|hi) to|hello to)\s+([\p{L}][\p{L}\p{M}'’ -]{0,60}?)\s*(?=[.,;:!?\n(]|$|\b(?:and|with|from|in|as|by|who|for)\b)/iu.exec(
       plain,
     )?.[1] ?? null
   const words: string[] = []
-  const prose = plain.replace(/[\w.-]*\/\S+/g, " ")
+  const prose = plain.replace(/(?<![\w.-])[\w.-]*\/\S+/g, " ")
   for (const [word] of prose.matchAll(/[\p{L}][\p{L}\p{M}'’-]{2,}/gu)) {
     const lower = word.toLowerCase()
     if (!stopWords.has(lower)) words.push(lower)
@@ -54,7 +56,7 @@ export function readTopic(instruction: string): Topic {
     instruction: text,
     words: unique(words),
     names: unique(greets === null ? names : [greets, ...names]),
-    numbers: (plain.match(/(?<![\w.])-?\d+(?:\.\d+)?(?![\w.]*\w)/g) ?? []).slice(0, 50).map(Number),
+    numbers: (plain.match(/(?<![\w.-])-?\d+(?:\.\d+)?(?!\.?\w)/g) ?? []).slice(0, 50).map(Number),
     urls,
     emails,
     paths,

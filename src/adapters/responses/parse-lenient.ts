@@ -93,12 +93,27 @@ function parseWithin(text: string): { candidates: JsonValue[]; trouble: NonNulla
       // It would be half an answer, whatever stands before it.
       return { candidates: [], trouble: "truncated" }
     } else {
+      // Nothing inside it counts: a piece of a broken answer is no answer.
       trouble = "malformed"
-      const end = text.indexOf("}", at)
+      const end = closingBrace(text, at)
       at = end < 0 ? -1 : text.indexOf("{", end)
     }
   }
   return { candidates, trouble }
+}
+
+/** Where the brace at `start` is closed, as far as braces and quotes tell; negative when it is not. */
+function closingBrace(text: string, start: number): number {
+  let depth = 0
+  let quoted = false
+  for (let at = start; at < text.length; at++) {
+    const letter = text[at]
+    if (quoted && letter === "\\") at++
+    else if (letter === '"') quoted = !quoted
+    else if (!quoted && letter === "{") depth++
+    else if (!quoted && letter === "}" && --depth === 0) return at
+  }
+  return -1
 }
 
 function looksLikeObject(text: string, at: number): boolean {

@@ -31,7 +31,8 @@ export function readTolerantJson(text: string, start: number): TolerantResult {
 const blank = /\s*/y
 const scalar = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
 const escapes: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" }
-const beginsScalar = /^(?:-?\d*\.?\d*[eE]?[+-]?\d*|t|tr|tru|f|fa|fal|fals|n|nu|nul)$/
+/** A scalar that may not be at its end yet: `tru`, `12`, `1.5e+`. */
+const beginsScalar = /^(?:-?\d*\.?\d*(?:[eE][+-]?\d*)?|t|tr|tru|true|f|fa|fal|fals|false|n|nu|nul|null)$/
 
 class Reader {
   readonly #text: string
@@ -114,10 +115,10 @@ class Reader {
   }
 
   #scalar(): JsonValue {
+    const left = this.#text.length - this.at
+    if (left < 400 && beginsScalar.test(this.#text.slice(this.at))) throw new Truncated()
     scalar.lastIndex = this.at
     const token = scalar.exec(this.#text)?.[0]
-    const rest = this.#text.slice(this.at, this.at + 30)
-    if (this.at + (token ?? rest).length >= this.#text.length && beginsScalar.test(token ?? rest)) throw new Truncated()
     if (token === undefined) throw new Malformed()
     this.at += token.length
     return JSON.parse(token) as JsonValue
