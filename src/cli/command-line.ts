@@ -2,6 +2,7 @@ import { Command, CommanderError } from "commander"
 import about from "../../package.json" with { type: "json" }
 import { addCheck } from "./check.ts"
 import { addFmt } from "./fmt.ts"
+import { addRun } from "./run.ts"
 import { addServe } from "./serve.ts"
 
 /**
@@ -28,7 +29,7 @@ export async function runCommandLine(): Promise<void> {
 
 function commandLine(): Command {
   const program = new Command("wire")
-    .description("Checks, formats and serves AI workflows written in .wire files.")
+    .description("Checks, formats, runs and serves AI workflows written in .wire files.")
     .version(about.version, "-V, --version", "print the version")
     .helpOption("-h, --help", "print this help")
     .helpCommand("help [command]", "print the help of a command")
@@ -36,6 +37,7 @@ function commandLine(): Command {
     .exitOverride()
   addCheck(program)
   addFmt(program)
+  addRun(program)
   addServe(program)
   return program
 }

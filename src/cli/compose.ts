@@ -114,6 +114,41 @@ export async function compose(settings: Settings): Promise<Service> {
   }
 }
 
+/**
+ * What runs one workflow without a service; the demo model is started where the workflow may call it. Throws a `StoreFailure`
+ * with a sentence.
+ */
+export async function composeRuns(
+  settings: Settings,
+  plan: Plan,
+  bug: (error: unknown) => void,
+): Promise<{ readonly runs: Runs; readonly store: RunStore; readonly close: () => Promise<void> }> {
+  const policy = egressPolicy(settings)
+  const store = new MemoryStore(systemClock)
+  const mayDemo = Object.values(plan.providers).some(
+    ({ endpoint }) => endpoint !== null && (endpoint.op !== "literal" || endpoint.value === "demo"),
+  )
+  const demo = mayDemo ? await startDemoServer() : null
+  const ports = joinPorts(policy, store, demo, bug)
+  const runs = new Runs(ports, () => ({ plan }), {
+    owner: randomUUID(),
+    lease_ms: leaseMs,
+    max_runs: 1,
+    max_queued: 0,
+    limits: { ...usualLimits, max_iterations: settings.maxIterations, timeout_ms: Number.MAX_SAFE_INTEGER },
+  })
+  return {
+    runs,
+    store,
+    async close() {
+      await runs.drain(0)
+      await store.close()
+      await ports.close()
+      await demo?.close()
+    },
+  }
+}
+
 type CompiledForRun = { readonly plan: Plan } | { readonly error: WireError }
 
 export function compileForRun(source: string): CompiledForRun {

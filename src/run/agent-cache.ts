@@ -1,5 +1,5 @@
+import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
-import { isObject } from "./evaluate.ts"
 import type { HistoryItem } from "./ports.ts"
 import type { Running } from "./running.ts"
 import { runAside } from "./running.ts"
@@ -44,8 +44,8 @@ export function cacheAgent(running: Running, hash: string, agent: CachedAgent): 
 }
 
 function readEntry(entry: JsonValue): CachedAgent | null {
-  if (!isObject(entry)) return null
+  if (!isJsonObject(entry)) return null
   const { output, history } = entry
-  if (!isObject(output ?? null) || !Array.isArray(history)) return null
+  if (!isJsonObject(output ?? null) || !Array.isArray(history)) return null
   return { output: output as JsonObject, history: history as HistoryItem[] }
 }

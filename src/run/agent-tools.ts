@@ -1,3 +1,4 @@
+import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import { toJsonSchema } from "../check/json-schema.ts"
 import { validateValue } from "../check/validate-value.ts"
@@ -8,7 +9,7 @@ import { withoutFields, withoutProperties } from "./bound-schema.ts"
 import { callTool, toolOf } from "./call-tool.ts"
 import type { Effects } from "./evaluate-effects.ts"
 import type { Scope } from "./evaluate.ts"
-import { isObject, toText } from "./evaluate.ts"
+import { toText } from "./evaluate.ts"
 import { wireError } from "./failure.ts"
 import type { Kept } from "./kept.ts"
 import { shown } from "./log.ts"
@@ -311,7 +312,7 @@ function readArguments(text: string): JsonObject | null {
   if (text.trim() === "") return {}
   try {
     const value = JSON.parse(text) as JsonValue
-    return isObject(value) ? value : null
+    return isJsonObject(value) ? value : null
   } catch {
     return null
   }

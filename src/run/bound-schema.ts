@@ -1,6 +1,6 @@
+import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { Type } from "../check/types.ts"
-import { isObject } from "./evaluate.ts"
 
 /** A declared input type without the arguments that the workflow sets. */
 export function withoutFields(type: Type, bound: JsonObject): Type {
@@ -12,7 +12,11 @@ export function withoutFields(type: Type, bound: JsonObject): Type {
 /** A JSON Schema of arguments without those that the workflow sets: a model is not to know of them. */
 export function withoutProperties(schema: JsonObject, bound: readonly string[]): JsonObject {
   const left = bound.length === 0 ? schema : withoutBound(schema, bound)
-  return { type: "object", ...left, properties: isObject(left["properties"] ?? null) ? (left["properties"] ?? {}) : {} }
+  return {
+    type: "object",
+    ...left,
+    properties: isJsonObject(left["properties"] ?? null) ? (left["properties"] ?? {}) : {},
+  }
 }
 
 /** Schemas of the same object stand under these. */
@@ -21,14 +25,14 @@ const conditions = ["if", "then", "else", "not"]
 
 function withoutBound(schema: JsonObject, bound: readonly string[]): JsonObject {
   const left: JsonObject = {}
-  const inner = (value: JsonValue): JsonValue => (isObject(value) ? withoutBound(value, bound) : value)
+  const inner = (value: JsonValue): JsonValue => (isJsonObject(value) ? withoutBound(value, bound) : value)
   for (const [key, value] of Object.entries(schema)) {
-    if (key === "properties" && isObject(value)) left[key] = omit(value, bound)
+    if (key === "properties" && isJsonObject(value)) left[key] = omit(value, bound)
     else if (key === "required" && Array.isArray(value)) {
       left[key] = value.filter((name) => typeof name !== "string" || !bound.includes(name))
     } else if (alternatives.includes(key) && Array.isArray(value)) left[key] = value.map(inner)
     else if (conditions.includes(key)) left[key] = inner(value)
-    else if (["dependentSchemas", "dependentRequired", "dependencies"].includes(key) && isObject(value)) {
+    else if (["dependentSchemas", "dependentRequired", "dependencies"].includes(key) && isJsonObject(value)) {
       const others = Object.entries(omit(value, bound))
       left[key] = Object.fromEntries(others.map(([name, needs]) => [name, withoutNeeds(needs, bound, inner)]))
     }

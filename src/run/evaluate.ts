@@ -1,3 +1,4 @@
+import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { AssetExpression, Expression, MatchExpression, Root, Step } from "../plan/expression.ts"
 import { asset, assetLabel, assetUrl, isAsset } from "./asset.ts"
@@ -129,7 +130,7 @@ function follow(chain: Chain, start: JsonValue, from: number, scope: Scope): Jso
         value = value[step.index] ?? null
         break
       case "case":
-        if (!isObject(value)) throw lacking(chain, `#${step.name} needs an object`, value, scope)
+        if (!isJsonObject(value)) throw lacking(chain, `#${step.name} needs an object`, value, scope)
         if (!isCase(value, step.tag, step.name)) return null
         break
       case "pluck":
@@ -171,7 +172,7 @@ function pluck(
 }
 
 function readField(chain: Chain, value: JsonValue, name: string, scope: Scope, position?: number): JsonValue {
-  if (isObject(value)) {
+  if (isJsonObject(value)) {
     if (Object.hasOwn(value, name)) return value[name] ?? null
   }
   const of = position === undefined ? "" : ` of element ${position}`
@@ -187,7 +188,7 @@ function isCase(value: JsonObject, tag: string | null, name: string): boolean {
 
 export function chosenBranch(expression: MatchExpression, matched: JsonValue, scope: Scope): Expression {
   const { branches, tag } = expression
-  if (matched !== null && !isObject(matched)) throw lacking(expression, "match needs an object", matched, scope)
+  if (matched !== null && !isJsonObject(matched)) throw lacking(expression, "match needs an object", matched, scope)
   let rest: Expression | null = null
   for (const branch of branches) {
     if (branch.case === null) rest ??= branch.value
@@ -220,10 +221,6 @@ function lacking(expression: { readonly text: string }, need: string, found: Jso
 export function problem(text: string, message: string, scope: Scope): RunFailure {
   const where = scope.iteration === null ? "" : ` (iteration ${scope.iteration})`
   return failure("evaluation_error", scope.path, `Cannot evaluate ${text}${where}: ${message}`)
-}
-
-export function isObject(value: JsonValue): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
 }
 
 function kindOf(value: JsonValue): string {

@@ -1,9 +1,10 @@
+import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { AgentNode, DynamicNode, OutputNode, Plan } from "../plan/plan-shape.ts"
 import { runAgent } from "./agent.ts"
 import { resolveBackends } from "./backends.ts"
 import type { Deadlines } from "./deadlines.ts"
-import { describe, isObject, problem, setOwn } from "./evaluate.ts"
+import { describe, problem, setOwn } from "./evaluate.ts"
 import { evaluateEffects } from "./evaluate-effects.ts"
 import type { LogEvent, WireError } from "./events.ts"
 import { failure, wireError } from "./failure.ts"
@@ -240,7 +241,7 @@ class Run {
     if (pattern.kind === "item") return new Map([[pattern.variable, item]])
     const variables = new Map<string, JsonValue>()
     for (const { field, variable } of pattern.fields) {
-      if (!isObject(item) || !Object.hasOwn(item, field)) {
+      if (!isJsonObject(item) || !Object.hasOwn(item, field)) {
         const scope = { ...outerScope(this.#running, `${node.id}.for`), iteration }
         throw problem(variable, `the item's field ${field} is not there, found ${describe(item)}`, scope)
       }

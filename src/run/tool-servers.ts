@@ -1,8 +1,9 @@
+import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { AgentNode } from "../plan/plan-shape.ts"
 import type { Entry, Expression } from "../plan/expression.ts"
 import { resolveHeaders, resolveText } from "./backends.ts"
-import { evaluate, isObject } from "./evaluate.ts"
+import { evaluate } from "./evaluate.ts"
 import type { ErrorIssue } from "./events.ts"
 import { traits } from "./expression-traits.ts"
 import { wireError } from "./failure.ts"
@@ -175,7 +176,7 @@ function parametersOf(running: Running, host: HostSession, place: Place): Parame
   const open = schema["additionalProperties"] !== undefined && schema["additionalProperties"] !== false
   const declared = running.plan.tools[name]?.input ?? null
   return {
-    names: isObject(properties) && !open ? Object.keys(properties) : null,
+    names: isJsonObject(properties) && !open ? Object.keys(properties) : null,
     required: Array.isArray(required) ? required.filter((key) => typeof key === "string") : [],
     given: use && declared?.kind === "record" ? declared.fields.map((field) => field.name) : null,
   }

@@ -1,0 +1,70 @@
+import assert from "node:assert/strict"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { test } from "node:test"
+import type { LogEvent } from "../run/events.ts"
+import type { RunState } from "../run/reduce.ts"
+import { initialState, reduce } from "../run/reduce.ts"
+import { LiveLines, progressLines, seconds } from "./run-progress.ts"
+import { paletteFor } from "./terminal.ts"
+import { cellWidth } from "./visible-text.ts"
+
+const plain = paletteFor({ write: () => true }, {})
+
+function history(name: string, upTo = Number.POSITIVE_INFINITY): RunState {
+  const path = join(import.meta.dirname, "..", "..", "test", "histories", `${name}.jsonl`)
+  const events = readFileSync(path, "utf8")
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as LogEvent)
+  return events.slice(0, upTo).reduce(reduce, initialState())
+}
+
+test("a line for each agent, with time, progress and tokens", () => {
+  const lines = progressLines(history("everything"), 0, { columns: 80, rows: 24 }, plain)
+  assert.deepEqual(lines, [
+    "✓ each      0.2 s, 3 of 3, 45 tokens",
+    "✓ research  0.1 s, 27 tokens, 2 retries",
+    "✓ go_on     0.0 s, 15 tokens",
+    "✓ sum       0.0 s, 25 tokens",
+  ])
+  const failed = progressLines(history("failed"), 0, { columns: 80, rows: 24 }, plain)
+  assert.deepEqual(
+    failed.map((line) => line.slice(0, 6)),
+    ["– a   ", "✗ bad ", "✓ loop"],
+  )
+})
+
+test("agents under way have a spinner and their time so far; a small screen shows those first", () => {
+  const state = history("interrupted")
+  const now = (state.started_at ?? 0) + 61_000
+  const running = state.nodes.find((node) => node.state === "running")
+  const lines = progressLines(state, now, { columns: 80, rows: 24 }, plain)
+  assert.match(lines.find((line) => line.includes(running?.name ?? "?")) ?? "", /^[⠋-⠿] \w+ +1 min \d s/)
+  const few = progressLines(state, now, { columns: 80, rows: 4 }, plain)
+  assert.ok(few.length <= 2)
+})
+
+test("no line is wider than the screen", () => {
+  for (const columns of [10, 20, 40]) {
+    for (const line of progressLines(history("everything"), 0, { columns, rows: 24 }, plain)) {
+      assert.ok(cellWidth(line) <= columns, line)
+    }
+  }
+})
+
+test("live lines are drawn over themselves, and can be kept", () => {
+  let written = ""
+  const live = new LiveLines({ columns: 80, rows: 24, write: (text) => ((written += text), true) })
+  live.draw(["a", "b"])
+  live.draw(["c"])
+  assert.equal(written, "a\u001b[K\nb\u001b[K\n\u001b[J\u001b[2A\rc\u001b[K\n\u001b[J")
+  live.keep()
+  written = ""
+  live.clear()
+  assert.equal(written, "")
+})
+
+test("times", () => {
+  assert.deepEqual([40, 1250, 59_900, 61_000].map(seconds), ["0.0 s", "1.3 s", "59.9 s", "1 min 1 s"])
+})

@@ -1,0 +1,250 @@
+import { text as readAll } from "node:stream/consumers"
+import type { Command } from "commander"
+import { parseDuration } from "../base/parse-duration.ts"
+import { compile } from "../compile.ts"
+import type { Plan } from "../plan/plan-shape.ts"
+import type { EventData, LogEvent, WireError } from "../run/events.ts"
+import { fitRequest } from "../run/fit-request.ts"
+import type { RunOptions } from "../run/ports.ts"
+import { StoreFailure } from "../run/ports.ts"
+import type { RunState } from "../run/reduce.ts"
+import { initialState, reduce } from "../run/reduce.ts"
+import { count } from "./count.ts"
+import { diagnosisOf } from "./diagnose.ts"
+import { readSource } from "./read-source.ts"
+import { readStdin, stdinName } from "./read-stdin.ts"
+import { eventLine, LiveLines, progressLines, seconds, tokensText } from "./run-progress.ts"
+import type { ValueFlags, Values } from "./run-values.ts"
+import { readValues, WrongValue } from "./run-values.ts"
+import { readSettings } from "./settings.ts"
+import { showIssue, showProblem } from "./show-issue.ts"
+import { stopSignal } from "./stop-signal.ts"
+import { paletteFor } from "./terminal.ts"
+import { visibleText } from "./visible-text.ts"
+
+interface RunFlags extends ValueFlags {
+  readonly events?: true
+  readonly deltas?: true
+  readonly quiet?: true
+  readonly maxConcurrency?: string
+  readonly timeout?: string
+}
+
+const several = (value: string, before: readonly string[] = []): string[] => [...before, value]
+
+export function addRun(program: Command): void {
+  program
+    .command("run")
+    .summary("run a workflow here and print its result")
+    .description(
+      "Runs one workflow in this process, without a service, and prints its result as JSON.\n" +
+        "How far it is shows on standard error. Ctrl+C cancels the run, a second one quits at once.",
+    )
+    .argument("<file>", "the workflow; - reads it from standard input")
+    .option("-i, --input <file>", "input as a JSON file, as JSON itself, or - for standard input")
+    .option("-s, --set <field=value>", "one field of the input (a.b=1, files[0].path=x); may be repeated", several)
+    .option("--secrets-file <file>", "secrets as a JSON file")
+    .option("--secret <name=env:VARIABLE>", "one secret from a variable, or name=file:PATH; may be repeated", several)
+    .option("--events", "print every event as a line of JSON instead of the result")
+    .option("--deltas", "with --events: also the pieces of answers as they come")
+    .option("--max-concurrency <n>", "most model and tool calls at a time")
+    .option("--timeout <duration>", "most time for the run, such as 90s or 1h")
+    .option("-q, --quiet", "do not show how far it is")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  wire run hello.wire --set name=Ada
+  wire run review.wire --input pr.json --secret api_key=env:OPENAI_API_KEY
+  wire run review.wire -i pr.json --events | jq -c .event
+
+Exit code: 0 when the run completes, 1 when it fails or the workflow is wrong, 2 for a wrong command line or values that do
+not fit, 3 for a bug of ours, 130 when it was cancelled.`,
+    )
+    .action(async (file: string, flags: RunFlags) => {
+      process.exitCode = await runFile(file, flags)
+    })
+}
+
+async function runFile(file: string, flags: RunFlags): Promise<number> {
+  const source = file === "-" ? await readStdin() : readSource(file)
+  const name = file === "-" ? stdinName : file
+  const palette = paletteFor(process.stderr)
+  if (source.text === null) {
+    complain(showProblem(name, source.problem, palette))
+    return 1
+  }
+  const { plan, diagnostics } = compile(source.text)
+  if (plan === undefined) {
+    const { lines, issues, errors } = diagnosisOf(source.text, diagnostics)
+    const shown = issues.filter(({ severity }) => severity === "error")
+    for (const issue of shown) complain(`${showIssue(name, source.text, lines, issue, palette)}\n`)
+    complain(`Not run: ${count(errors, "error")}.`)
+    return 1
+  }
+  let values: Values
+  let options: RunOptions
+  try {
+    if (file === "-" && flags.input === "-") throw new WrongValue("Workflow and input cannot both be standard input.")
+    values = await readValues(plan, flags, process.env, () => readAll(process.stdin))
+    options = readOptions(flags)
+  } catch (error) {
+    if (!(error instanceof WrongValue)) throw error
+    complain(visibleText(error.message))
+    return 2
+  }
+  const misfit = fitRequest(plan, values.input, values.secrets)
+  if (misfit !== null) {
+    complain(showError(misfit))
+    complain(`See --set, --input, --secret and --secrets-file in: wire help run`)
+    return 2
+  }
+  return execute(source.text, plan, values, options, flags)
+}
+
+function readOptions(flags: RunFlags): RunOptions {
+  const { maxConcurrency, timeout } = flags
+  if (maxConcurrency !== undefined && !/^[1-9]\d{0,5}$/.test(maxConcurrency)) {
+    throw new WrongValue(`--max-concurrency is "${maxConcurrency}": it must be a whole number from 1.`)
+  }
+  const timeout_ms = timeout === undefined ? null : parseDuration(timeout)
+  if (timeout_ms === undefined || timeout_ms === 0) {
+    throw new WrongValue(`--timeout is "${timeout}": it must be a duration such as 500ms, 30s, 15m or 1h.`)
+  }
+  return {
+    cache_key: null,
+    use_cache: false,
+    max_concurrency: maxConcurrency === undefined ? null : Number(maxConcurrency),
+    timeout_ms,
+    deltas: flags.deltas === true,
+  }
+}
+
+async function execute(
+  source: string,
+  plan: Plan,
+  values: Values,
+  options: RunOptions,
+  flags: RunFlags,
+): Promise<number> {
+  const { settings, wrong } = readSettings({ ...process.env, WIRE_STORE: "memory" }, {})
+  if (settings === null) {
+    for (const sentence of wrong) complain(sentence)
+    return 2
+  }
+  // Loaded now: `wire help` and wrong command lines do not need it.
+  const { composeRuns } = await import("./compose.ts")
+  let parts: Awaited<ReturnType<typeof composeRuns>>
+  try {
+    parts = await composeRuns(settings, plan, reportBug)
+  } catch (error) {
+    if (!(error instanceof StoreFailure)) throw error
+    complain(error.message)
+    return 2
+  }
+  const { runs, store, close } = parts
+  const stop = stopSignal()
+  try {
+    const request = { source, ...values, options }
+    const admission = await runs.admit(plan, { caller: "", request, idempotency: null, resumable: false })
+    if (admission.outcome !== "created") throw new Error(`The run was not admitted: ${admission.outcome}`)
+    const { run_id } = admission
+    const watch = new Watch(flags)
+    void stop.asked.then(() => {
+      watch.note("Cancelling; press Ctrl+C again to quit at once")
+      return runs.cancel(run_id)
+    })
+    for await (const event of store.follow(run_id, 0, new AbortController().signal)) watch.event(event)
+    return watch.end()
+  } finally {
+    stop.ignore()
+    await close()
+  }
+}
+
+/** Follows a run for whoever sits before it. */
+class Watch {
+  readonly #flags: RunFlags
+  readonly #state: RunState = initialState()
+  readonly #live: LiveLines | null
+  readonly #palette = paletteFor(process.stderr)
+  readonly #timer: NodeJS.Timeout | null
+  #last: LogEvent | null = null
+
+  constructor(flags: RunFlags) {
+    this.#flags = flags
+    // Live lines on standard error and events on the same terminal would overwrite each other.
+    const alone = flags.events !== true || process.stdout.isTTY !== true
+    const live = process.stderr.isTTY && alone && process.env["TERM"] !== "dumb" && flags.quiet !== true
+    this.#live = live ? new LiveLines(process.stderr) : null
+    this.#timer = live ? setInterval(() => this.#draw(), 100) : null
+  }
+
+  event(event: LogEvent): void {
+    reduce(this.#state, event)
+    this.#last = event
+    const { id, type, data } = event
+    if (this.#flags.events === true) process.stdout.write(`${JSON.stringify({ id, event: type, data })}\n`)
+    if (this.#live !== null || this.#flags.quiet === true) return
+    const line = eventLine(event, this.#state)
+    if (line !== null) complain(visibleText(line))
+  }
+
+  note(sentence: string): void {
+    this.#live?.clear()
+    complain(sentence)
+  }
+
+  end(): number {
+    if (this.#timer !== null) clearInterval(this.#timer)
+    this.#draw()
+    this.#live?.keep()
+    const last = this.#last
+    switch (last?.type) {
+      case "workflow_completed":
+        return this.#completed(last.data)
+      case "workflow_failed":
+        complain(showError(last.data.error))
+        return last.data.error.kind === "internal_error" ? 3 : 1
+      case "workflow_cancelled":
+        complain("Cancelled.")
+        return 130
+      default:
+        throw new Error(`The run's events end with ${last?.type ?? "nothing"}`)
+    }
+  }
+
+  #completed({ output, usage, duration_ms }: EventData["workflow_completed"]): number {
+    if (this.#flags.quiet !== true) {
+      complain(this.#palette.faint(`Done in ${seconds(duration_ms)}, ${tokensText(usage)}.`))
+    }
+    if (this.#flags.events !== true) process.stdout.write(`${JSON.stringify(output.result, null, 2)}\n`)
+    return 0
+  }
+
+  #draw(): void {
+    const live = this.#live
+    if (live !== null) live.draw(progressLines(this.#state, Date.now(), live.size, this.#palette))
+  }
+}
+
+/** The kind, then every issue with its place. */
+function showError({ kind, message, issues }: WireError): string {
+  const palette = paletteFor(process.stderr)
+  const lines = issues.map(({ path, message: said, hint }) => {
+    // Many sentences name their place already.
+    const place = path === "" || said.includes(path) ? "" : `${path}: `
+    return `  ${visibleText(`${place}${said}${hint === undefined ? "" : ` (${hint})`}`)}`
+  })
+  const [only] = lines
+  const one = lines.length === 1 && only !== undefined ? only.trim() : null
+  return `${palette.error(`${kind}:`)} ${one ?? [visibleText(message), ...lines].join("\n")}`
+}
+
+function complain(lines: string): void {
+  process.stderr.write(`${lines}\n`)
+}
+
+function reportBug(error: unknown): void {
+  complain(`A bug of ours:\n${error instanceof Error ? error.stack : String(error)}`)
+}

@@ -1,0 +1,116 @@
+import assert from "node:assert/strict"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { join } from "node:path"
+import { describe, test } from "node:test"
+import { within } from "../support/within.ts"
+import { folderWith, runWire } from "./run-wire.ts"
+
+const head = (model: string): string => `provider p from openai { endpoint: "demo" }
+model m from p { id: "${model}" }
+`
+
+const hello = `${head("demo")}
+input { name: string  more: maybe { n: integer  tags: [string] } }
+secrets { token: string }
+provider q from openai { endpoint: "demo"  api_key: secrets.token }
+model n from q { id: "demo" }
+agent reply { model: model.n  instruction: "Greet {{ input.name }}."  output { message: string } }
+output { message: agent.reply.message  name: input.name  more: input.more }
+`
+
+const plain = `${head("demo")}
+agent reply { model: model.m  instruction: "Greet Ada."  output { message: string } }
+output { message: agent.reply.message }
+`
+
+const slow = `${head("demo-slow")}
+agent each for n in [1, 2, 3] { model: model.m  instruction: "{{ n }}"  output { message: string } }
+output { all: agent.each }
+`
+
+const folder = (): string =>
+  folderWith({
+    "hello.wire": hello,
+    "plain.wire": plain,
+    "slow.wire": slow,
+    "wrong.wire": "output { a: agent.nobody.x }\n",
+    "unknown.wire": plain.replace('id: "demo"', 'id: "gpt-9"'),
+    "input.json": '{ "name": "Ada", "more": null }',
+  })
+
+describe("wire run", () => {
+  test("prints the result as JSON, and how it went on standard error", async () => {
+    const { code, out, err } = await runWire(["run", "plain.wire"], { cwd: folder() })
+    assert.equal(code, 0)
+    assert.deepEqual(JSON.parse(out), { message: "Hello, Ada." })
+    assert.match(
+      err,
+      /^reply: started \(demo\)\nreply: done in \d+\.\d s, \d+ tokens\nDone in \d+\.\d s, \d+ tokens\.\n$/,
+    )
+    const quiet = await runWire(["run", "plain.wire", "--quiet"], { cwd: folder() })
+    assert.deepEqual([quiet.code, quiet.out, quiet.err], [0, out, ""])
+  })
+
+  test("input and secrets from the command line, the workflow from standard input", async () => {
+    const cwd = folder()
+    const args = ["run", "-", "-i", "input.json", "--set", "name=Bo", "--secret", "token=env:MY_TOKEN"]
+    const { code, out, err } = await runWire(args, { cwd, env: { MY_TOKEN: "sk-from-a-variable" }, input: hello })
+    assert.equal(code, 0, err)
+    assert.deepEqual(JSON.parse(out), { message: "Hello, Bo.", name: "Bo", more: null })
+  })
+
+  test("what is wrong is told on standard error, with an exit code that says whose mistake it is", async () => {
+    const cwd = folder()
+    const cases: [string[], number, RegExp][] = [
+      [["hello.wire", "--set", "name=Ada"], 2, /input_error: .*more[^]*secrets\.token/],
+      [["hello.wire", "--secret", "token=sk-plain-value"], 2, /name=env:VARIABLE/],
+      [["plain.wire", "--timeout", "soon"], 2, /--timeout is "soon"/],
+      [["wrong.wire"], 1, /wrong\.wire:1:19: error: [^]*Not run: 1 error\./],
+      [["unknown.wire"], 1, /provider_error: .*404/],
+    ]
+    const ended = await Promise.all(cases.map(([args]) => runWire(["run", ...args], { cwd })))
+    for (const [index, [args, code, message]] of cases.entries()) {
+      const { code: found, out, err } = ended[index] ?? assert.fail()
+      assert.equal(found, code, `${args.join(" ")}: ${err}`)
+      assert.match(err, message)
+      assert.equal(out, "")
+      assert.ok(!err.includes("sk-"), err)
+    }
+  })
+
+  test("--events prints every event as a line of JSON", async () => {
+    const { code, out } = await runWire(["run", "plain.wire", "--events", "--deltas", "-q"], { cwd: folder() })
+    assert.equal(code, 0)
+    const events = out
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { id: number; event: string; data: object })
+    assert.deepEqual(
+      events.map(({ id }) => id),
+      events.map((_, index) => index + 1),
+    )
+    assert.equal(events[0]?.event, "workflow_started")
+    assert.ok(events.some(({ event }) => event === "agent_delta"))
+    assert.equal(events.at(-1)?.event, "workflow_completed")
+  })
+
+  test("a time limit ends the run", async () => {
+    const { code, err } = await runWire(["run", "slow.wire", "--timeout", "50ms"], { cwd: folder() })
+    assert.equal(code, 1)
+    assert.match(err, /timeout: The run took longer than 50 ms/)
+  })
+
+  test("Ctrl+C cancels the run", async () => {
+    const entry = join(import.meta.dirname, "..", "..", "src", "cli", "wire.ts")
+    const child = spawn(process.execPath, [entry, "run", "slow.wire"], { cwd: folder(), stdio: "pipe" })
+    let err = ""
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      err += text
+      if (err.includes("started") && !err.includes("Cancelling")) child.kill("SIGINT")
+    })
+    const [code] = (await within(20_000, "the end", once(child, "close"))) as [number | null]
+    assert.equal(code, 130)
+    assert.match(err, /Cancelling; press Ctrl\+C again to quit at once\nCancelled\.\n$/)
+  })
+})
