@@ -129,7 +129,7 @@ export async function composeRuns(
     ({ endpoint }) => endpoint !== null && (endpoint.op !== "literal" || endpoint.value === "demo"),
   )
   const demo = mayDemo ? await startDemoServer() : null
-  const ports = joinPorts(policy, store, demo, bug)
+  const ports = joinPorts(policy, store, demo, null, bug)
   const runs = new Runs(ports, () => ({ plan }), {
     owner: randomUUID(),
     lease_ms: leaseMs,

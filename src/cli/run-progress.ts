@@ -122,7 +122,8 @@ export class LiveLines {
   }
 
   get size(): { readonly columns: number; readonly rows: number } {
-    return { columns: this.#screen.columns ?? 80, rows: this.#screen.rows ?? 24 }
+    // A terminal that was never told its size says 0.
+    return { columns: this.#screen.columns || 80, rows: this.#screen.rows || 24 }
   }
 
   draw(lines: readonly string[]): void {

@@ -1,4 +1,4 @@
-import type { ContextPlan } from "../plan/plan-shape.ts"
+import type { AgentNode, ContextPlan } from "../plan/plan-shape.ts"
 import { textPart, userMessage } from "./agent-messages.ts"
 import type { Caller } from "./agent-tools.ts"
 import type { CompactFacts } from "./cache-key.ts"
@@ -7,6 +7,7 @@ import { toText } from "./evaluate.ts"
 import type { Effects } from "./evaluate-effects.ts"
 import { evaluateEffects } from "./evaluate-effects.ts"
 import { backendFacts, backendOf, modelId } from "./backends.ts"
+import { traits } from "./expression-traits.ts"
 import { failure } from "./failure.ts"
 import type { HistoryItem, ModelWatch } from "./ports.ts"
 import { mergedInference } from "./prepare.ts"
@@ -43,9 +44,13 @@ export async function compactFacts(
   }
 }
 
-/** The message that stands for the history: a summary by a model, in plain text. */
+/**
+ * The message that stands for the history: a summary by a model, in plain text. The steps of a loop share one, unless what
+ * is asked for differs from item to item.
+ */
 export async function compactedHistory(
   running: Running,
+  node: AgentNode,
   caller: Caller,
   context: ContextPlan,
   facts: CompactFacts,
@@ -53,8 +58,34 @@ export async function compactedHistory(
   past: AgentPast | null,
   watch: ModelWatch,
 ): Promise<HistoryItem[]> {
-  const known = past?.summary ?? null
-  if (known !== null) return [summaryMessage(known)]
+  const summarise = (known: string | null): Promise<string> =>
+    known === null ? summary(running, caller, context, facts, history, past, watch) : Promise.resolve(known)
+  if (!isShared(running, node, context)) return [summaryMessage(await summarise(past?.summary ?? null))]
+  let shared = running.summaries.get(node.name)
+  if (shared === undefined) {
+    shared = summarise(running.past.summaries.get(node.name) ?? null)
+    running.summaries.set(node.name, shared)
+  }
+  return [summaryMessage(await shared)]
+}
+
+function isShared(running: Running, node: AgentNode, { compact }: ContextPlan): boolean {
+  if (node.loop === null || compact === null) return false
+  const id = running.plan.models[compact.model]?.id
+  return [id, compact.instruction].every(
+    (expression) => expression === undefined || expression === null || !traits(expression).local,
+  )
+}
+
+async function summary(
+  running: Running,
+  caller: Caller,
+  context: ContextPlan,
+  facts: CompactFacts,
+  history: readonly HistoryItem[],
+  past: AgentPast | null,
+  watch: ModelWatch,
+): Promise<string> {
   const { clock, model } = running.ports
   const startedAt = clock.now()
   const turn = await running.permits.use(() =>
@@ -84,9 +115,9 @@ export async function compactedHistory(
     { ...caller.about, source: context.agent, duration_ms: clock.now() - startedAt, usage: turn.usage },
     { summary: turn.text },
   )
-  return [summaryMessage(turn.text)]
+  return turn.text
 }
 
-function summaryMessage(summary: string): HistoryItem {
-  return userMessage([textPart(`Summary of the conversation so far:\n\n${summary}`)])
+function summaryMessage(text: string): HistoryItem {
+  return userMessage([textPart(`Summary of the conversation so far:\n\n${text}`)])
 }

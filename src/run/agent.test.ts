@@ -4,6 +4,7 @@ import { test } from "node:test"
 import { MemoryStore } from "../adapters/memory/memory-store.ts"
 import { systemClock } from "../adapters/system/system-clock.ts"
 import type { JsonObject } from "../base/json-value.ts"
+import type { Expression } from "../plan/expression.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import { agent, entries, lit, loopOver, output, plan, ref, text, tool, use } from "../../test/support/build-plan.ts"
 import { integer, record, string } from "../../test/support/build-types.ts"
@@ -496,6 +497,31 @@ test("compacted context: a plain-text call, its event, and the summary in place 
     usage: { input_tokens: 7, output_tokens: 3, cached_tokens: 0, reasoning_tokens: 0 },
   })
   assert.equal(dataOf(outcome.events, "workflow_completed")[0]?.usage.input_tokens, 27)
+})
+
+test("the steps of a loop share one summary, unless it is asked for item by item", async () => {
+  const model = new ScriptedModel((request) =>
+    request.contract === null ? says("They agreed.", request) : answers({ message: "m" }, request),
+  )
+  const looped = (instruction: Expression | null): Plan =>
+    plan([
+      agent("a"),
+      agent("b", {
+        loop: loopOver(ref("input.items"), "item"),
+        context: { agent: "a", compact: { model: "m", inference: {}, instruction } },
+      }),
+    ])
+  for (const [instruction, summaries] of [
+    [null, 1],
+    [text("For ", ref("input.who")), 1],
+    [text("For ", ref("variable.item")), 3],
+  ] as const) {
+    model.requests.length = 0
+    const outcome = await runPlan(looped(instruction), { model, input: { items: [1, 2, 3], who: "Bo" } })
+    assert.equal(dataOf(outcome.events, "context_compacted").length, summaries)
+    assert.equal(model.requests.length, 1 + summaries + 3)
+    assert.equal(model.requests.at(-1)?.input.length, 2)
+  }
 })
 
 test("an agent's own values are computed per item and may call tools", async () => {

@@ -208,13 +208,15 @@ class AgentStep {
     history: readonly HistoryItem[],
   ): Promise<HistoryItem[]> {
     this.#turn = 0
-    return compactedHistory(this.#running, this.#caller, context, facts, history, this.#past, this.#watch)
+    return compactedHistory(this.#running, this.#node, this.#caller, context, facts, history, this.#past, this.#watch)
   }
 
   /** Turn after turn until the model gives its output; what was said is added to `history`. */
   async #converse(rendered: Rendered, history: HistoryItem[]): Promise<JsonObject> {
     const { max_steps } = this.#node
     for (let turn = 1; turn <= max_steps; turn++) {
+      const news = rendered.tools.news()
+      if (news.length > 0) history.push(userMessage([textPart(news.join("\n"))]))
       const known = this.#past?.turns.get(turn)
       if (known !== undefined) {
         this.#account(known.answer)
@@ -308,8 +310,6 @@ class AgentStep {
       // Few backends take images in a tool's output.
       if (images.length > 0) history.push(userMessage([textPart(imagesFrom(call.name)), ...images.map(imagePart)]))
     }
-    const news = tools.news()
-    if (news.length > 0) history.push(userMessage([textPart(news.join("\n"))]))
   }
 
   #completed(output: JsonObject, history: readonly HistoryItem[], cached: boolean): JsonValue {

@@ -26,6 +26,8 @@ export interface Past {
   readonly dynamics: Set<string>
   /** `call`, `read` and `render` of the workflow's own, by `placeKey` of their site. */
   readonly effects: Map<string, EffectPast>
+  /** The latest summary that an agent had made, by agent. */
+  readonly summaries: Map<string, string>
   readonly servers: Set<string>
   /** Calls made, by tool, and by site for those of the workflow's own. */
   readonly toolCalls: Map<string, number>
@@ -81,6 +83,7 @@ function emptyPast(): Past {
     loopsCompleted: new Set(),
     dynamics: new Set(),
     effects: new Map(),
+    summaries: new Map(),
     servers: new Set(),
     toolCalls: new Map(),
     siteCalls: new Map(),
@@ -137,10 +140,13 @@ export class PastReader {
         past.failed ??= event.data.error
         past.usage = addUsage(past.usage, usageOf(event.data.calls))
         break
-      case "context_compacted":
-        this.#agent(event.data).summary = kept<"context_compacted">(event)?.summary ?? null
+      case "context_compacted": {
+        const summary = kept<"context_compacted">(event)?.summary ?? null
+        this.#agent(event.data).summary = summary
+        if (summary !== null) past.summaries.set(event.data.agent, summary)
         past.usage = addUsage(past.usage, event.data.usage)
         break
+      }
       case "agent_loop_started":
         past.loopsStarted.set(event.data.agent, Date.parse(event.at))
         break

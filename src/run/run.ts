@@ -113,6 +113,7 @@ class Run {
       agents: new Map(),
       dynamics: new Map(),
       histories: new Map(),
+      summaries: new Map(),
       backends: new Map(),
       host: null,
       toolCalls: new Map(past.toolCalls),

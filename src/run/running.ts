@@ -72,6 +72,8 @@ export interface Running {
   readonly dynamics: Map<string, JsonValue>
   /** Message histories of agents that others continue. */
   readonly histories: Map<string, readonly HistoryItem[]>
+  /** Summaries that the steps of a loop share, by agent. */
+  readonly summaries: Map<string, Promise<string>>
   /** Of each provider. */
   readonly backends: Map<string, Backend>
   host: HostSession | null

@@ -210,6 +210,23 @@ test("runs of a process that died are taken up later too, without a restart of t
   await runs.drain(0)
 })
 
+test("more interrupted runs than may run at once are taken up one after the other", async () => {
+  const store = new MemoryStore(systemClock)
+  const ids = Array.from({ length: 9 }, (_, index) => `orphan-${index}`)
+  for (const run_id of ids) await store.create({ ...request(), run_id, created_at: 0 }, "dead", 0)
+  const model = new ScriptedModel(async (asked) => {
+    await new Promise((resolve) => setImmediate(resolve))
+    return answers({ message: "m" }, asked)
+  })
+  const { runs } = setUp(model, { max_runs: 2, max_queued: 1 }, store)
+  await runs.recover()
+  for (const id of ids) {
+    assert.equal((await within(5000, id, runs.ending(id, never)))?.type, "workflow_completed")
+  }
+  assert.equal(model.mostOpen, 2)
+  await runs.drain(0)
+})
+
 test("an interrupted run whose source is refused now fails with the reason; one that cannot be read keeps no other down", async () => {
   const store = new MemoryStore(systemClock)
   for (const run_id of ["unreadable", "refused"]) {

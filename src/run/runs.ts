@@ -62,6 +62,8 @@ export class Runs {
   readonly #active = new Set<Promise<void>>()
   readonly #stop = new AbortController()
   #claiming: Promise<void> | null = null
+  /** The last look found as many as it asked for: there may be more. */
+  #moreToClaim = false
   /** Between the check of capacity and the store's answer. */
   #admitting = 0
   #draining = false
@@ -130,7 +132,9 @@ export class Runs {
     const job = this.#jobs.get(run_id)
     if (job !== undefined) return orAbort(job.end, signal)
     const found = await this.#ports.store.lookup(run_id)
-    const after = found.found === "run" && found.run.finished_at !== null ? found.run.last_event_id - 1 : 0
+    if (found.found !== "run") return null
+    const { last_event_id, finished_at } = found.run
+    const after = finished_at === null ? last_event_id : last_event_id - 1
     for await (const event of this.#ports.store.follow(run_id, after, signal)) {
       if (isTerminal(event.type)) return event
     }
@@ -199,6 +203,13 @@ export class Runs {
       this.#start(job, () => this.#runJob(job))
       return
     }
+    if (this.#moreToClaim) this.#claimSoon()
+  }
+
+  /** The rest of the interrupted runs, as there is room for them. */
+  #claimSoon(): void {
+    this.#moreToClaim = false
+    this.#claiming = Promise.all([this.#claiming, this.#tryToClaim("The process restarted")]).then(() => undefined)
   }
 
   /** A run that cannot be brought to its end here (the store failed, a bug) is given back, to be taken up again. */
@@ -240,11 +251,15 @@ export class Runs {
       } catch {
         return
       }
-      try {
-        await this.#claim("Another process took over")
-      } catch (error) {
-        if (!(error instanceof StoreFailure)) this.#ports.bug(error)
-      }
+      await this.#tryToClaim("Another process took over")
+    }
+  }
+
+  async #tryToClaim(reason: string): Promise<void> {
+    try {
+      await this.#claim(reason)
+    } catch (error) {
+      if (!(error instanceof StoreFailure)) this.#ports.bug(error)
     }
   }
 
@@ -252,10 +267,12 @@ export class Runs {
     const { owner, lease_ms, max_runs, max_queued } = this.#settings
     const { store } = this.#ports
     for (;;) {
-      const room = max_runs + max_queued - this.#jobs.size
-      if (room <= 0 || this.#draining) return
-      const leases = await store.claim(owner, Math.min(room, 50), lease_ms)
-      if (leases.length === 0) return
+      if (this.#draining || this.#jobs.size >= max_runs + max_queued) return
+      // What cannot run here now is left to others, save one, so that new runs do not keep interrupted ones waiting for ever.
+      const free = max_runs - this.#jobs.size
+      const limit = Math.max(1, Math.min(free, 50))
+      const leases = await store.claim(owner, limit, lease_ms)
+      this.#moreToClaim = leases.length === limit
       for (const lease of leases) {
         const held = this.#keeper.hold(lease)
         try {
@@ -266,6 +283,7 @@ export class Runs {
           this.#ports.bug(error)
         }
       }
+      if (!this.#moreToClaim || free <= 1) return
     }
   }
 
