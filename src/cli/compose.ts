@@ -43,7 +43,8 @@ export interface Service {
 }
 
 const leaseMs = 10_000
-const sweepMs = 60_000
+/** A short retention is kept to more closely. */
+const sweepEvery = (retention: number): number => Math.min(60_000, Math.max(250, retention / 4))
 
 /** A reason not to start, as a sentence for the operator. */
 export class StartRefusal extends Error {}
@@ -93,7 +94,7 @@ export async function compose(settings: Settings): Promise<Service> {
     store
       .sweep(systemClock.now() - settings.retention)
       .catch((error: unknown) => log.error({ err: error }, "sweep failed"))
-  }, sweepMs).unref()
+  }, sweepEvery(settings.retention)).unref()
   return {
     async listen() {
       const address = await app.listen({ host: settings.host, port: settings.port, backlog: 4096 })

@@ -1,0 +1,196 @@
+import assert from "node:assert/strict"
+import { request } from "node:http"
+import { describe, it } from "node:test"
+import { allEvents } from "./read-stream.ts"
+import { ada, errorOf, hello, startService } from "./start-service.ts"
+
+const body = { workflow_source: hello, input: ada }
+
+describe("callers with keys", async () => {
+  const service = await startService({ API_KEYS: "ann:ann-key-1,ann:ann-key-2,bob:bob-key" })
+  const ann = { authorization: "Bearer ann-key-1" }
+  const annNew = { authorization: "Bearer ann-key-2" }
+  const bob = { authorization: "Bearer bob-key" }
+
+  it("need a key for everything but the probes and the playground", async () => {
+    for (const path of ["/healthz", "/readyz", "/playground", "/"]) {
+      assert.notEqual((await service.get(path)).status, 401, path)
+    }
+    for (const path of ["/metrics", "/openapi.json", "/execute/x", "/execute/x/events"]) {
+      const error = await errorOf(await service.get(path))
+      assert.deepEqual([path, error.status, error.kind], [path, 401, "unauthorized"])
+    }
+    for (const path of [
+      "/execute",
+      "/validate",
+      "/format",
+      "/cache/invalidate",
+      "/execute/x/cancel",
+      "/demo/v1/responses",
+    ]) {
+      assert.equal((await service.post(path, {})).status, 401, path)
+    }
+  })
+
+  it("are refused with a wrong or malformed key", async () => {
+    for (const authorization of ["Bearer nope", "Bearer", "Basic YTpi", "ann-key-1", "Bearer ann-key-1x", "Bearer "]) {
+      assert.equal((await service.post("/validate", body, { authorization })).status, 401, authorization)
+    }
+  })
+
+  it("own their runs: with any of a name's keys, and with no other", async () => {
+    const response = await service.post("/execute", body, ann)
+    assert.equal(response.status, 200)
+    const run = `/execute/${response.headers.get("x-service-run-id")}`
+    assert.equal((await service.get(run, annNew)).status, 200)
+    assert.equal((await allEvents(await service.get(`${run}/events`, ann))).length, 5)
+    for (const path of [run, `${run}/events`]) assert.equal((await service.get(path, bob)).status, 404)
+    assert.equal((await service.post(`${run}/cancel`, "", bob)).status, 404)
+  })
+
+  it("have idempotency keys and caches of their own", async () => {
+    const key = { "idempotency-key": "same" }
+    const ours = await service.post("/execute", body, { ...ann, ...key })
+    const theirs = await service.post("/execute", body, { ...bob, ...key })
+    assert.notEqual(ours.headers.get("x-service-run-id"), theirs.headers.get("x-service-run-id"))
+    const cached = { ...body, options: { cache_key: "k" } }
+    await (await service.post("/execute", cached, ann)).json()
+    assert.deepEqual(await (await service.post("/cache/invalidate", { cache_key: "k" }, bob)).json(), {
+      purged_entries: 0,
+    })
+    assert.deepEqual(await (await service.post("/cache/invalidate", { cache_key: "k" }, ann)).json(), {
+      purged_entries: 1,
+    })
+  })
+
+  it("may be browsers of any origin: the key is what counts", async () => {
+    const headers = { ...ann, origin: "https://elsewhere.example" }
+    assert.equal((await service.post("/validate", body, headers)).status, 200)
+  })
+})
+
+describe("callers without keys", async () => {
+  const service = await startService({ ALLOWED_HOSTS: "wire.example", ALLOWED_ORIGINS: "https://app.example" })
+
+  /** `fetch` does not let a caller set these headers. */
+  function send(headers: Record<string, string>, method = "POST", path = "/validate"): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const call = request({ port: service.port, host: "127.0.0.1", method, path, headers }, (response) => {
+        let text = ""
+        response.setEncoding("utf8")
+        response.on("data", (chunk: string) => (text += chunk))
+        response.on("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }))
+      })
+      call.on("error", reject)
+      call.end(method === "POST" ? JSON.stringify(body) : undefined)
+    })
+  }
+  interface Answer {
+    readonly status: number
+    readonly headers: Record<string, unknown>
+    readonly text: string
+  }
+  const json = { "content-type": "application/json" }
+
+  it("that are no browsers pass under any Host", async () => {
+    assert.equal((await send({ ...json, host: "whatever.example" })).status, 200)
+  })
+
+  it("that are browsers need an own or allowed origin, under a known Host", async () => {
+    const own = `127.0.0.1:${service.port}`
+    const rows: [Record<string, string>, number][] = [
+      [{ host: own, origin: `http://${own}` }, 200],
+      [{ host: `localhost:${service.port}`, origin: `http://localhost:${service.port}` }, 200],
+      [{ host: "[::1]:13703", origin: "http://[::1]:13703" }, 200],
+      [{ host: "wire.example", origin: "https://wire.example" }, 200],
+      [{ host: own, origin: "https://app.example" }, 200],
+      [{ host: own, "sec-fetch-site": "same-origin" }, 200],
+      [{ host: own, "sec-fetch-site": "none" }, 200],
+      [{ host: own, origin: "https://evil.example" }, 403],
+      [{ host: own, origin: "null" }, 403],
+      [{ host: own, origin: `http://127.0.0.1:1` }, 403],
+      [{ host: own, "sec-fetch-site": "cross-site" }, 403],
+      [{ host: own, "sec-fetch-site": "same-site" }, 403],
+      [{ host: "rebound.example", origin: "http://rebound.example" }, 403],
+      [{ host: "rebound.example", "sec-fetch-site": "same-origin" }, 403],
+      [{ host: "rebound.example", origin: "https://app.example" }, 403],
+    ]
+    for (const [headers, status] of rows) {
+      const answer = await send({ ...json, ...headers })
+      assert.deepEqual([headers, answer.status], [headers, status])
+      if (status === 403) assert.match(answer.text, /"kind":"forbidden".*WIRE_ALLOWED_(?:HOSTS|ORIGINS)/)
+    }
+  })
+
+  it("may follow a link from elsewhere to the playground", async () => {
+    const link = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" }
+    assert.equal((await send(link, "GET", "/playground")).status, 200)
+    assert.equal((await send(link, "GET", "/metrics")).status, 403)
+  })
+
+  it("get CORS for the origins that are allowed, preflight included", async () => {
+    const origin = "https://app.example"
+    const answer = await send({ ...json, origin })
+    assert.equal(answer.headers["access-control-allow-origin"], origin)
+    assert.match(String(answer.headers["access-control-expose-headers"]), /x-service-run-id/)
+    const preflight = await send({ origin, "access-control-request-method": "POST" }, "OPTIONS", "/execute")
+    assert.equal(preflight.status, 204)
+    assert.match(String(preflight.headers["access-control-allow-headers"]), /idempotency-key/)
+    const foreign = await send(
+      { origin: "https://evil.example", "access-control-request-method": "POST" },
+      "OPTIONS",
+      "/execute",
+    )
+    assert.equal(foreign.status, 403)
+    assert.equal(foreign.headers["access-control-allow-origin"], undefined)
+  })
+})
+
+describe("limits", async () => {
+  it("refuse a body and a source that are too large", async () => {
+    const service = await startService({ MAX_BODY: "2mb" })
+    const large = await errorOf(await service.post("/execute", { workflow_source: "x".repeat(3_000_000) }))
+    assert.deepEqual([large.status, large.kind], [413, "payload_too_large"])
+    const source = await errorOf(await service.post("/execute", { workflow_source: `// ${"x".repeat(1_100_000)}` }))
+    assert.deepEqual([source.status, source.kind], [413, "payload_too_large"])
+  })
+
+  it("answer 503 with Retry-After at capacity", async () => {
+    const service = await startService({ MAX_RUNS: "1", MAX_QUEUED: "1" })
+    const slowly = {
+      workflow_source: hello.replace('"demo"\n', '"demo"\n').replace('id: "demo"', 'id: "demo-slow"'),
+      input: ada,
+    }
+    const sse = { accept: "text/event-stream" }
+    const first = await service.post("/execute", slowly, sse)
+    const second = await service.post("/execute", slowly, sse)
+    const queued = (await (await service.get(`/execute/${second.headers.get("x-service-run-id")}`)).json()) as {
+      status: string
+    }
+    assert.equal(queued.status, "queued")
+    const third = await service.post("/execute", slowly, sse)
+    assert.equal(third.status, 503)
+    assert.ok(Number(third.headers.get("retry-after")) >= 1)
+    assert.equal((await errorOf(third)).kind, "overloaded")
+    await service.post(`/execute/${second.headers.get("x-service-run-id")}/cancel`, "")
+    const events = await allEvents(second)
+    assert.equal(events.at(-1)?.type, "workflow_cancelled")
+    await service.post(`/execute/${first.headers.get("x-service-run-id")}/cancel`, "")
+    await first.body?.cancel()
+  })
+
+  it("answer 429 with Retry-After over the rate, by key", async () => {
+    const service = await startService({ RATE_LIMIT: "5", API_KEYS: "ann:ann-key,bob:bob-key" })
+    const statuses: number[] = []
+    for (let n = 0; n < 12; n++)
+      statuses.push((await service.get("/execute/x", { authorization: "Bearer ann-key" })).status)
+    assert.ok(statuses.includes(429), statuses.join())
+    const refused = await service.get("/execute/x", { authorization: "Bearer ann-key" })
+    if (refused.status === 429) {
+      assert.ok(Number(refused.headers.get("retry-after")) >= 1)
+      assert.equal((await errorOf(refused)).kind, "rate_limited")
+    }
+    assert.equal((await service.get("/execute/x", { authorization: "Bearer bob-key" })).status, 404)
+    assert.equal((await service.get("/healthz")).status, 200)
+  })
+})

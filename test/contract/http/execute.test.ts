@@ -1,0 +1,272 @@
+import assert from "node:assert/strict"
+import { describe, it } from "node:test"
+import { fakeBackend, json, says } from "../../support/fake-backend.ts"
+import { allEvents, collect, eventsOf, isEnd } from "./read-stream.ts"
+import { ada, errorOf, hello, oneAgent, slow, startService } from "./start-service.ts"
+
+describe("POST /execute", async () => {
+  const service = await startService()
+  const sse = { accept: "text/event-stream" }
+
+  it("answers with the fields of the output block, and the run's id", async () => {
+    const response = await service.post("/execute", { workflow_source: hello, input: ada })
+    assert.equal(response.status, 200)
+    assert.deepEqual(await response.json(), { message: "Hello, Ada." })
+    assert.match(response.headers.get("x-service-run-id") ?? "", /^[\w-]{22,}$/)
+  })
+
+  it("takes the source in Base64, padded or not", async () => {
+    const padded = Buffer.from(hello).toString("base64")
+    for (const workflow_source_base64 of [padded, padded.replace(/=+$/, "")]) {
+      const response = await service.post("/execute", { workflow_source_base64, input: ada })
+      assert.equal(response.status, 200)
+    }
+  })
+
+  it("takes null for what is absent", async () => {
+    const body = { workflow_source: hello, input: ada, secrets: null, options: null }
+    assert.equal((await service.post("/execute", body)).status, 200)
+    const options = { cache_key: null, use_cache: null, max_concurrency: null, timeout_ms: null, deltas: null }
+    assert.equal((await service.post("/execute", { ...body, options })).status, 200)
+  })
+
+  it("streams the events of the contract's example, in its order", async () => {
+    const response = await service.post("/execute", { workflow_source: hello, input: ada }, sse)
+    assert.equal(response.headers.get("content-type")?.split(";")[0], "text/event-stream")
+    assert.equal(response.headers.get("cache-control"), "no-store")
+    assert.equal(response.headers.get("x-accel-buffering"), "no")
+    const other: string[] = []
+    const events = await collect(eventsOf(response, other))
+    assert.equal(other[0], "retry: 1000")
+    assert.deepEqual(
+      events.map(({ id, type }) => [id, type]),
+      [
+        [1, "workflow_started"],
+        [2, "workflow_planned"],
+        [3, "agent_started"],
+        [4, "agent_completed"],
+        [5, "workflow_completed"],
+      ],
+    )
+    const [started, planned, agent, completed, end] = events.map(({ data }) => data)
+    assert.deepEqual(started, {})
+    assert.deepEqual(planned?.["nodes"], [
+      { id: "agent.reply", kind: "agent", name: "reply", depends_on: [] },
+      { id: "output", kind: "output", name: "output", depends_on: ["agent.reply"] },
+    ])
+    const { at: startedAt, ...about } = agent ?? {}
+    assert.deepEqual(about, { agent: "reply", model: "demo", tools: [], instruction: "Greet Ada." })
+    assert.match(String(startedAt), /^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
+    assert.deepEqual(completed?.["output"], { message: "Hello, Ada." })
+    assert.equal(completed?.["cached"], false)
+    assert.deepEqual(Object.keys(completed?.["usage"] as object), [
+      "input_tokens",
+      "output_tokens",
+      "cached_tokens",
+      "reasoning_tokens",
+    ])
+    const [call] = completed?.["calls"] as Record<string, unknown>[]
+    assert.equal(call?.["turn"], 1)
+    assert.equal(call?.["attempt"], 1)
+    assert.equal(call?.["format"], "json_schema")
+    assert.deepEqual(end?.["output"], { result: { message: "Hello, Ada." } })
+  })
+
+  it("refuses in both modes, with plain HTTP, what can be refused before the run", async () => {
+    for (const headers of [{}, sse]) {
+      const error = await errorOf(await service.post("/execute", { workflow_source: hello, input: {} }, headers))
+      assert.deepEqual([error.status, error.kind, error.issues[0]?.path], [422, "input_error", "input.name"])
+    }
+  })
+
+  it("names every misfit of input and secrets", async () => {
+    const source = `input { files: [{ path: string }] n: integer } secrets { key: string } output { n: input.n }`
+    const input = { files: [{ path: "a" }, { path: 2 }, { pth: "c" }], n: 1.5, extra: true }
+    const error = await errorOf(await service.post("/execute", { workflow_source: source, input, secrets: { key: 5 } }))
+    assert.equal(error.kind, "input_error")
+    assert.deepEqual(error.issues.map(({ path }) => path).sort(), [
+      "input.extra",
+      "input.files[1].path",
+      "input.files[2].path",
+      "input.files[2].pth",
+      "input.n",
+      "secrets.key",
+    ])
+    assert.match(error.message, /\(and 5 more\)$/)
+  })
+
+  it("takes safe integers only", async () => {
+    const source = `input { n: integer } output { n: input.n }`
+    const unsafe = `{"workflow_source":${JSON.stringify(source)},"input":{"n":9007199254740993}}`
+    assert.equal((await errorOf(await service.post("/execute", unsafe))).kind, "input_error")
+    const safe = await service.post("/execute", { workflow_source: source, input: { n: 9007199254740991 } })
+    assert.deepEqual(await safe.json(), { n: 9007199254740991 })
+  })
+
+  it("adds deltas when they are asked for, and none otherwise", async () => {
+    const body = { workflow_source: hello, input: ada }
+    const without = await allEvents(await service.post("/execute", body, sse))
+    assert.equal(
+      without.some(({ type }) => type === "agent_delta"),
+      false,
+    )
+    const streamed = await allEvents(await service.post("/execute", { ...body, options: { deltas: true } }, sse))
+    const deltas = streamed.filter(({ type }) => type === "agent_delta").map(({ data }) => data["text"])
+    assert.deepEqual(JSON.parse(deltas.join("")), { message: "Hello, Ada." })
+  })
+
+  it("fails the run, not the request, over what happens in it, and says the same in both modes", async (t) => {
+    const { backend } = await fakeBackend(t, () => json({ error: { message: "broken" } }, 500))
+    const body = { workflow_source: oneAgent(backend.endpoint), input: ada }
+    const error = await errorOf(await service.post("/execute", body))
+    assert.deepEqual([error.status, error.kind], [502, "provider_error"])
+    assert.match(error.issues[0]?.path ?? "", /^agent\.reply/)
+    const response = await service.post("/execute", body, sse)
+    assert.equal(response.status, 200)
+    const events = await allEvents(response)
+    assert.deepEqual(
+      events.slice(-2).map(({ type }) => type),
+      ["agent_failed", "workflow_failed"],
+    )
+    const told = events.at(-1)?.data["error"] as { kind: string; message: string }
+    assert.deepEqual([told.kind, told.message], [error.kind, error.message])
+  })
+
+  it("gives output_error when the model's answer does not fit, without the answer", async (t) => {
+    const { backend } = await fakeBackend(t, () => says('{"message": 12345678}'))
+    const error = await errorOf(
+      await service.post("/execute", { workflow_source: oneAgent(backend.endpoint), input: ada }),
+    )
+    assert.deepEqual([error.status, error.kind], [502, "output_error"])
+    assert.match(error.message, /agent\.reply\.output\.message/)
+  })
+
+  it("gives timeout when the run's time is up, and stops the call", async (t) => {
+    const closed = Promise.withResolvers<void>()
+    const { backend } = await fakeBackend(t, () => (reply) => reply.on("close", () => closed.resolve()))
+    const body = { workflow_source: oneAgent(backend.endpoint), input: ada, options: { timeout_ms: 200 } }
+    const error = await errorOf(await service.post("/execute", body))
+    assert.deepEqual([error.status, error.kind], [504, "timeout"])
+    await closed.promise
+  })
+
+  it("gives evaluation_error for a value that lacks what an expression needs", async () => {
+    const source = `input { any: object } output { x: input.any.a.b }`
+    const error = await errorOf(await service.post("/execute", { workflow_source: source, input: { any: { a: 3 } } }))
+    assert.deepEqual([error.status, error.kind], [422, "evaluation_error"])
+    assert.match(error.message, /input\.any\.a/)
+  })
+
+  it("gives blocked_destination for what the egress policy forbids, in the run", async () => {
+    const source = oneAgent("http://169.254.169.254/latest")
+    const response = await service.post("/execute", { workflow_source: source, input: ada }, sse)
+    const events = await allEvents(response)
+    assert.equal(events[1]?.type, "workflow_planned")
+    const error = events.at(-1)?.data["error"] as { kind: string; message: string }
+    assert.equal(error.kind, "blocked_destination")
+    const json = await errorOf(await service.post("/execute", { workflow_source: source, input: ada }))
+    assert.deepEqual([json.status, json.kind], [422, "blocked_destination"])
+  })
+
+  it("gives limit_exceeded for a loop over its limit", async () => {
+    const small = await startService({ MAX_ITERATIONS: "2" })
+    const source = hello
+      .replace("name: string", "names: [string]")
+      .replace("agent reply {", "agent reply for name in input.names {")
+      .replace("input.name }}", "name }}")
+      .replace("agent.reply.message", "agent.reply.*.message")
+    const error = await errorOf(
+      await small.post("/execute", { workflow_source: source, input: { names: ["a", "b", "c"] } }),
+    )
+    assert.deepEqual([error.status, error.kind], [422, "limit_exceeded"])
+  })
+
+  it("cancels the run of a JSON client that goes away, unless it sent an Idempotency-Key", async () => {
+    const statuses: string[] = []
+    for (const headers of [{}, { "idempotency-key": "stay" }]) {
+      const gone = new AbortController()
+      const sent = fetch(`${service.url}/execute`, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...headers },
+        body: JSON.stringify({ workflow_source: slow, input: ada }),
+        signal: gone.signal,
+      })
+      sent.catch(() => {})
+      await untilMetric(service, "wireworks_runs_active", 1)
+      gone.abort()
+      await untilMetric(service, "wireworks_runs_active", 0)
+      const text = await (await service.get("/metrics")).text()
+      statuses.push(/wireworks_runs_total\{status="cancelled"\} (\d+)/.exec(text)?.[1] ?? "0")
+    }
+    assert.deepEqual(statuses, ["1", "1"])
+    const replay = await service.post("/execute", { workflow_source: slow, input: ada }, { "idempotency-key": "stay" })
+    assert.equal(replay.headers.get("idempotency-replayed"), "true")
+    assert.equal(replay.status, 200)
+  })
+})
+
+describe("Idempotency-Key", async () => {
+  const service = await startService()
+  const body = { workflow_source: hello, input: ada }
+
+  it("gives the run that exists, result included", async () => {
+    const key = { "idempotency-key": "once" }
+    const first = await service.post("/execute", body, key)
+    const again = await service.post("/execute", { input: ada, workflow_source: hello }, key)
+    assert.equal(first.headers.get("idempotency-replayed"), null)
+    assert.equal(again.headers.get("idempotency-replayed"), "true")
+    assert.equal(first.headers.get("x-service-run-id"), again.headers.get("x-service-run-id"))
+    assert.deepEqual(await again.json(), await first.json())
+    const events = await allEvents(await service.post("/execute", body, { ...key, accept: "text/event-stream" }))
+    assert.deepEqual(events.filter(isEnd).length, 1)
+    assert.equal(events[0]?.id, 1)
+  })
+
+  it("gives the stored error too", async (t) => {
+    const { backend, asked } = await fakeBackend(t, () => json({ error: { message: "no" } }, 401))
+    const failing = { workflow_source: oneAgent(backend.endpoint), input: ada }
+    const first = await errorOf(await service.post("/execute", failing, { "idempotency-key": "bad" }))
+    const again = await errorOf(await service.post("/execute", failing, { "idempotency-key": "bad" }))
+    assert.deepEqual(again, first)
+    assert.equal(asked.length, 1)
+  })
+
+  it("refuses another body, and does not count secrets as part of it", async () => {
+    const source = `secrets { key: string } ${hello}`
+    const withSecret = (key: string) => ({ workflow_source: source, input: ada, secrets: { key } })
+    const header = { "idempotency-key": "secret" }
+    assert.equal((await service.post("/execute", withSecret("one"), header)).status, 200)
+    assert.equal((await service.post("/execute", withSecret("two"), header)).status, 200)
+    const other = { ...withSecret("one"), input: { name: "Bob" } }
+    const error = await errorOf(await service.post("/execute", other, header))
+    assert.deepEqual([error.status, error.kind], [409, "conflict"])
+  })
+
+  it("binds no key to a request that was refused", async () => {
+    const header = { "idempotency-key": "refused" }
+    assert.equal((await service.post("/execute", { workflow_source: hello, input: {} }, header)).status, 422)
+    assert.equal((await service.post("/execute", body, header)).status, 200)
+  })
+
+  it("has 1 to 255 characters", async () => {
+    for (const key of ["", "x".repeat(256)]) {
+      const error = await errorOf(await service.post("/execute", body, { "idempotency-key": key }))
+      assert.equal(error.kind, "invalid_request")
+    }
+    assert.equal((await service.post("/execute", body, { "idempotency-key": "x".repeat(255) })).status, 200)
+  })
+})
+
+async function untilMetric(
+  service: { get(path: string): Promise<Response> },
+  name: string,
+  value: number,
+): Promise<void> {
+  const deadline = Date.now() + 20_000
+  for (;;) {
+    const text = await (await service.get("/metrics")).text()
+    const found = new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]
+    if (Number(found) === value) return
+    if (Date.now() > deadline) throw new Error(`${name} did not become ${value}: ${found}`)
+  }
+}

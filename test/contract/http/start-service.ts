@@ -1,0 +1,71 @@
+import { after } from "node:test"
+import { compose } from "../../../src/cli/compose.ts"
+import { readSettings } from "../../../src/cli/settings.ts"
+
+export interface TestService {
+  /** `http://127.0.0.1:PORT` */
+  readonly url: string
+  readonly port: number
+  post(path: string, body: unknown, headers?: Record<string, string>): Promise<Response>
+  get(path: string, headers?: Record<string, string>): Promise<Response>
+  stop(): Promise<void>
+}
+
+/** The whole service in this process, over real HTTP on a free port. Settings by their variables, without `WIRE_`. */
+export async function startService(variables: Readonly<Record<string, string>> = {}): Promise<TestService> {
+  const usual = { PORT: "0", STORE: "memory", LOG_LEVEL: "silent", RATE_LIMIT: "0" }
+  const environment = Object.fromEntries(
+    Object.entries({ ...usual, ...variables }).map(([name, value]) => [`WIRE_${name}`, value]),
+  )
+  const { settings, wrong } = readSettings(environment, {})
+  if (settings === null) throw new Error(wrong.join(" "))
+  const service = await compose(settings)
+  const url = await service.listen()
+  let stopped: Promise<void> | undefined
+  const stop = (): Promise<void> => (stopped ??= service.stop(0))
+  after(stop)
+  return {
+    url,
+    port: Number(new URL(url).port),
+    post: (path, body, headers = {}) =>
+      fetch(`${url}${path}`, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...headers },
+        body: typeof body === "string" ? body : JSON.stringify(body),
+      }),
+    get: (path, headers = {}) => fetch(`${url}${path}`, { headers }),
+    stop,
+  }
+}
+
+export interface ErrorBody {
+  readonly error: {
+    readonly kind: string
+    readonly message: string
+    readonly issues: readonly { readonly path: string; readonly message: string; readonly hint?: string }[]
+  }
+}
+
+export async function errorOf(response: Response): Promise<ErrorBody["error"] & { readonly status: number }> {
+  const { error } = (await response.json()) as ErrorBody
+  return { ...error, status: response.status }
+}
+
+/** One agent on a backend that the test runs. */
+export function oneAgent(endpoint: string, more = ""): string {
+  return `
+input { name: string }
+provider backend from openai { endpoint: "${endpoint}" inference { max_retries: 0 output_retries: 0 } ${more} }
+model m from backend { id: "test-model" }
+agent reply {
+    model: model.m
+    instruction: "Greet {{ input.name }}."
+    output { message: string }
+}
+output { message: agent.reply.message }
+`
+}
+
+export const hello = oneAgent("demo").replace("test-model", "demo")
+export const slow = oneAgent("demo").replace("test-model", "demo-slow")
+export const ada = { name: "Ada" }
