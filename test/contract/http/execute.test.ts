@@ -65,7 +65,7 @@ describe("POST /execute", async () => {
       "cached_tokens",
       "reasoning_tokens",
     ])
-    const [call] = completed?.["calls"] as Record<string, unknown>[]
+    const [call] = (completed?.["calls"] ?? []) as Record<string, unknown>[]
     assert.equal(call?.["turn"], 1)
     assert.equal(call?.["attempt"], 1)
     assert.equal(call?.["format"], "json_schema")
