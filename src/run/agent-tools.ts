@@ -3,6 +3,7 @@ import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import { toJsonSchema } from "../check/json-schema.ts"
 import { validateValue } from "../check/validate-value.ts"
 import type { AgentNode, UsePlan } from "../plan/plan-shape.ts"
+import { argumentProblems } from "./argument-problems.ts"
 import type { Bound } from "./bind.ts"
 import { bind } from "./bind.ts"
 import { withoutFields, withoutProperties } from "./bound-schema.ts"
@@ -13,6 +14,7 @@ import { toText } from "./evaluate.ts"
 import { wireError } from "./failure.ts"
 import type { Kept } from "./kept.ts"
 import { shown } from "./log.ts"
+import { parseJson } from "./parse-json.ts"
 import type { ModelToolCall, ToolDefinition } from "./ports.ts"
 import { RunFailure } from "./ports.ts"
 import type { CallPast } from "./resume.ts"
@@ -185,9 +187,7 @@ export class AgentTools {
       const misfits = validateValue(own, withoutFields(tool.input, offer.bound.values), plan.types, "arguments")
       if (misfits.length > 0) return misfits.map(({ message }) => message)
     }
-    return hosted
-      .checkArguments({ ...own, ...offer.bound.values })
-      .map(({ path, message }) => (path === "" ? message : `${path}: ${message}`))
+    return argumentProblems(this.#running, hosted, own, offer.bound)
   }
 
   async #callTool(
@@ -310,12 +310,8 @@ function freeName(name: string, taken: ReadonlyMap<string, unknown>): string {
 /** A model that has nothing to say may leave the arguments out. */
 function readArguments(text: string): JsonObject | null {
   if (text.trim() === "") return {}
-  try {
-    const value = JSON.parse(text) as JsonValue
-    return isJsonObject(value) ? value : null
-  } catch {
-    return null
-  }
+  const value = parseJson(text)
+  return isJsonObject(value) ? value : null
 }
 
 /** The workflow's arguments are not the model's to set. */

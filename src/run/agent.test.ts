@@ -303,6 +303,37 @@ test("a secret that comes back from a tool is replaced before anyone sees it", a
   assert.ok(!JSON.stringify([outcome.events, model.requests.map(({ input }) => input)]).includes("sk-1234567890"))
 })
 
+test("a sentence about a bound secret that does not fit does not quote it", async () => {
+  const counted = search({ input: record({ query: string, project: integer }) })
+  const tools = new InProcessTools({ tools: { search: counted } })
+  const model = callsThenAnswers([{ name: "search", arguments: { query: "x" } }])
+  const bindings = entries({ project: text(ref("secrets.pin"), ref("variable.item")) })
+  const looped = plan(
+    [
+      agent("a", { loop: loopOver(ref("input.items"), "item"), uses: [use("tool", "search", { bindings })] }),
+      output({ all: ref("agent.a.*.message") }),
+    ],
+    { tools: { search: tool({ remote: "search" }) } },
+  )
+  const outcome = await runPlan(looped, { model, tools, input: { items: ["z"] }, secrets: { pin: "hunt2" } })
+  assert.match(JSON.stringify(resultOf(outcome)), /project: the value does not fit/)
+  const everything = JSON.stringify([outcome.events, model.requests.map((request) => request.input)])
+  assert.ok(!everything.includes("hunt2"))
+})
+
+test("values nested without end, from a tool or a model, are taken for text or refused", async () => {
+  const deep = `{"query":${"[".repeat(50_000)}${"]".repeat(50_000)},"project":"w"}`
+  const tools = new InProcessTools({ tools: { search: search({ call: () => ({ text: deep, is_error: false }) }) } })
+  const model = callsThenAnswers([
+    { name: "search", arguments: { query: "x", project: "w" } },
+    { name: "search", arguments: deep },
+  ])
+  const outcome = await runPlan(toolPlan(), { model, tools, secrets: { key: "sk-1234567890" } })
+  const { message } = resultOf(outcome) as { message: string }
+  assert.equal(message, `${deep}|The arguments are not a JSON object.`)
+  assert.deepEqual(outcome.bugs, [])
+})
+
 test("the closing call: text in spite of a contract is followed by one turn without tools", async () => {
   const model = new ScriptedModel((request): ModelTurn => {
     if (request.tools.length > 0) return says("I am done", request)

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import { toJsonSchema } from "../check/json-schema.ts"
+import type { TypeTable } from "../check/types.ts"
 import type { AgentNode } from "../plan/plan-shape.ts"
 import { cacheAgent, cachedAgent, cacheInUse } from "./agent-cache.ts"
 import { compactedHistory, compactFacts, continuedHistory } from "./agent-context.ts"
@@ -53,6 +54,17 @@ export async function runAgent(
 
 function keepHistory(running: Running, node: AgentNode, history: readonly HistoryItem[]): void {
   if (running.prepared.continued.has(node.name)) running.histories.set(node.name, history)
+}
+
+const contracts = new WeakMap<AgentNode, JsonObject>()
+
+function contractSchema(node: AgentNode, types: TypeTable): JsonObject {
+  let schema = contracts.get(node)
+  if (schema === undefined) {
+    schema = toJsonSchema(node.output, types)
+    contracts.set(node, schema)
+  }
+  return schema
 }
 
 /** Everything that a model is asked in one step, rendered. */
@@ -366,7 +378,7 @@ class AgentStep {
       messages: step,
       tools: rendered.tools.fingerprint,
       servers: serverFacts(running, node),
-      contract: toJsonSchema(node.output, running.plan.types),
+      contract: contractSchema(node, running.plan.types),
     })
   }
 

@@ -6,6 +6,7 @@ import type { WireError } from "./events.ts"
 import { failure, wireError } from "./failure.ts"
 import type { Kept } from "./kept.ts"
 import { shown } from "./log.ts"
+import { parseJson } from "./parse-json.ts"
 import type { HostedTool, HostSession, ToolAnswer } from "./ports.ts"
 import { RunFailure } from "./ports.ts"
 import type { CallOutcome, CallPast } from "./resume.ts"
@@ -136,7 +137,7 @@ function readAnswer(answer: ToolAnswer, plan: ToolPlan, hosted: HostedTool, runn
           : JSON.stringify(structured)
     return { fits: false, message: said }
   }
-  const json = structured ?? parsed(text)
+  const json = structured ?? parseJson(text)
   if (plan.output === null && !hosted.typed) {
     if (structured === undefined && parts !== undefined) return { fits: true, value: partsValue(parts) }
     // Of text that happens to be JSON, only objects and arrays are taken for more than text.
@@ -151,14 +152,6 @@ function readAnswer(answer: ToolAnswer, plan: ToolPlan, hosted: HostedTool, runn
   if (problems.length === 0) return { fits: true, value }
   if (structured === undefined && value !== text && misfits(text).length === 0) return { fits: true, value: text }
   return { fits: false, message: `the result does not fit its type: ${problems.slice(0, 10).join("; ")}` }
-}
-
-function parsed(text: string): JsonValue | undefined {
-  try {
-    return JSON.parse(text) as JsonValue
-  } catch {
-    return undefined
-  }
 }
 
 /** Takes one of the calls that a run may make of a tool; false when there is none left. */

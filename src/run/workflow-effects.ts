@@ -2,6 +2,7 @@ import type { JsonObject } from "../base/json-value.ts"
 import { validateValue } from "../check/validate-value.ts"
 import type { CallExpression } from "../plan/expression.ts"
 import type { RemotePlan } from "../plan/plan-shape.ts"
+import { argumentProblems } from "./argument-problems.ts"
 import { bind } from "./bind.ts"
 import { withoutFields } from "./bound-schema.ts"
 import { callTool, countCall, toolOf, usedUp } from "./call-tool.ts"
@@ -28,7 +29,7 @@ export function workflowEffects(running: Running, path: string, about: ToolCall[
       const values: JsonObject = { ...input, ...bound.values }
       const problems =
         plan.input === null
-          ? hosted.checkArguments(values).map(({ path: at, message }) => (at === "" ? message : `${at}: ${message}`))
+          ? argumentProblems(running, hosted, input, bound)
           : validateValue(input, withoutFields(plan.input, bound.values), running.plan.types, "input").map(
               (m) => m.message,
             )

@@ -1,0 +1,15 @@
+import type { JsonValue } from "../base/json-value.ts"
+import { isJson } from "../check/value-fits.ts"
+
+/**
+ * JSON that someone else wrote, or undefined. Text that is no JSON is not taken for it, nor is what nobody writes in good
+ * faith: values nested hundreds of levels deep, and keys named `__proto__`.
+ */
+export function parseJson(text: string): JsonValue | undefined {
+  try {
+    const value = JSON.parse(text) as JsonValue
+    return isJson(value, 0) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
