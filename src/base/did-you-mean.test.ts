@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 
 import { didYouMean } from "./did-you-mean.ts"
+import { cpuTime } from "../../test/support/cpu-time.ts"
 
 const rows: readonly [name: string, candidates: string[], string | undefined][] = [
   ["titel", ["title", "files"], "title"],
@@ -34,7 +35,7 @@ test("the name itself is no suggestion", () => assert.equal(didYouMean("a_name",
 
 test("thousands of long candidates take no time to speak of", () => {
   const candidates = Array.from({ length: 20_000 }, (_, at) => `some_quite_long_field_name_${at}`)
-  const started = performance.now()
+  const started = cpuTime()
   assert.equal(didYouMean("some_quite_long_feild_name_19999", candidates), "some_quite_long_field_name_19999")
-  assert.ok(performance.now() - started < 1000)
+  assert.ok(cpuTime() - started < 5_000)
 })

@@ -414,7 +414,7 @@ for (const [stage, answer] of [
     abort.abort(new Error("stop it"))
     await rejected
     const took = (await within(1000, "the close", raw.closed)) - start
-    assert.ok(took < 100, `${took} ms`)
+    assert.ok(took < 500, `${took} ms`)
   })
 }
 
@@ -428,7 +428,7 @@ test("an abort in the TLS handshake closes the socket at once", async (t) => {
   abort.abort(new Error("stop it"))
   await rejected
   const took = (await within(1000, "the close", raw.closed)) - start
-  assert.ok(took < 100, `${took} ms`)
+  assert.ok(took < 500, `${took} ms`)
 })
 
 test("an abort while the name is resolved ends the call at once", async (t) => {

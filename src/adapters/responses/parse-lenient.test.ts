@@ -3,6 +3,7 @@ import { test } from "node:test"
 import fc from "fast-check"
 import type { JsonValue } from "../../base/json-value.ts"
 import { parseLenient } from "./parse-lenient.ts"
+import { cpuTime } from "../../../test/support/cpu-time.ts"
 
 const found: readonly (readonly [string, string, JsonValue])[] = [
   ["bare", '{"a":1}', { a: 1 }],
@@ -122,8 +123,8 @@ test("hostile texts take no time", () => {
     `{"a":"${"\\\\".repeat(200_000)}`,
     `${" ".repeat(300_000)}{`,
   ]) {
-    const start = performance.now()
+    const start = cpuTime()
     parseLenient(text)
-    assert.ok(performance.now() - start < 1000, text.slice(0, 10))
+    assert.ok(cpuTime() - start < 10_000, text.slice(0, 10))
   }
 })
