@@ -58,25 +58,15 @@ function parseDefaults(reader: TokenReader): Expression {
   return reader.is("??") ? defaultFrom(reader, first) : first
 }
 
-/** The rest of a chain of defaults whose first operand is read. */
-function defaultFrom(reader: TokenReader, first: Expression): Expression {
-  const operands = [first]
-  let isTooLong = false
-  while (reader.is("??")) {
-    const operator = reader.take()
-    if (operands.length === maxNesting && !isTooLong) {
-      reader.report(operator, `More than ${maxNesting} defaults follow each other`)
-      isTooLong = true
-    }
-    const operand = valueIsAbsent(reader, "a value") ? missing(reader) : parseOperand(reader)
-    if (!isTooLong) operands.push(operand)
+/** The rest of a chain of defaults whose first operand is read: each default is one level deeper. */
+function defaultFrom(reader: TokenReader, left: Expression): Expression {
+  reader.take()
+  let right = missing(reader)
+  if (reader.enter()) {
+    if (!valueIsAbsent(reader, "a value")) right = parseDefaults(reader)
+    reader.leave()
   }
-  let expression = operands[operands.length - 1] ?? first
-  for (let index = operands.length - 2; index >= 0; index--) {
-    const left = operands[index] ?? first
-    expression = { kind: "default", left, right: expression, start: left.start, end: expression.end }
-  }
-  return expression
+  return { kind: "default", left, right, start: left.start, end: right.end }
 }
 
 function missing(reader: TokenReader): Expression {
@@ -178,7 +168,14 @@ function parseSteps(reader: TokenReader): readonly ChainStep[] {
   const second = parseStep(reader)
   if (second === undefined) return [first]
   const steps = [first, second]
-  for (let step = parseStep(reader); step !== undefined; step = parseStep(reader)) steps.push(step)
+  let tooMany: ChainStep | undefined
+  for (let step = parseStep(reader); step !== undefined; step = parseStep(reader)) {
+    if (steps.length < maxNesting) steps.push(step)
+    else tooMany ??= step
+  }
+  if (tooMany !== undefined) {
+    reader.report(tooMany, `More than ${maxNesting} steps follow each other`, "Split it, with a `dynamic` value.")
+  }
   return steps
 }
 
