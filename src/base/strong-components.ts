@@ -1,6 +1,7 @@
 /**
  * The groups of nodes that reach each other (Tarjan's algorithm, without recursion, so that a long chain cannot exhaust
- * the stack), in the order in which they are completed; nodes in the order given.
+ * the stack). A group comes after all that it reaches, and within a group most nodes come after those they lead to;
+ * what is independent comes in the order of `nodes`.
  */
 export function strongComponents<Node>(nodes: Iterable<Node>, next: (node: Node) => Iterable<Node>): Node[][] {
   const indexes = new Map<Node, number>()
@@ -35,7 +36,7 @@ export function strongComponents<Node>(nodes: Iterable<Node>, next: (node: Node)
       const parent = work.at(-1)
       if (parent !== undefined) lower(parent.node, low.get(node))
       if (low.get(node) !== indexes.get(node)) continue
-      const component = stack.splice(stack.lastIndexOf(node))
+      const component = stack.splice(stack.lastIndexOf(node)).reverse()
       for (const member of component) onStack.delete(member)
       components.push(component)
     }

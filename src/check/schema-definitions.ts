@@ -1,3 +1,5 @@
+import { strongComponents } from "../base/strong-components.ts"
+import { partsOf, schemasIn } from "./type-parts.ts"
 import type { Type, TypeTable } from "./types.ts"
 
 /** Written out in place, named schemas may grow the text to this; past it (each name used twice, and so on) no more. */
@@ -15,15 +17,15 @@ interface Size {
  */
 export function namesToDefine(root: Type, types: TypeTable): ReadonlySet<string> {
   const graph = new Map<string, readonly string[]>()
-  const waiting = namesIn(root)
+  const waiting = schemasIn(root)
   for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
     if (graph.has(name)) continue
     const type = typeOf(name, types)
-    const names = type === undefined ? [] : namesIn(type)
+    const names = type === undefined ? [] : schemasIn(type)
     graph.set(name, names)
     for (const inner of names) waiting.push(inner)
   }
-  const components = stronglyConnected(graph)
+  const components = strongComponents(graph.keys(), (name) => graph.get(name) ?? [])
   const recursive = new Set<string>()
   for (const component of components) {
     const [first] = component
@@ -42,36 +44,6 @@ export function namesToDefine(root: Type, types: TypeTable): ReadonlySet<string>
 
 function typeOf(name: string, types: TypeTable): Type | undefined {
   return Object.hasOwn(types, name) ? types[name]?.type : undefined
-}
-
-/** The types that this one is directly made of. */
-function partsOf(type: Type): readonly Type[] {
-  switch (type.kind) {
-    case "array":
-      return [type.element]
-    case "tuple":
-      return type.elements
-    case "record":
-      return type.fields.map((field) => field.type)
-    case "union":
-      return type.members
-    case "variant":
-      return type.cases.flatMap((one) => one.fields.map((field) => field.type))
-    default:
-      return []
-  }
-}
-
-/** Schemas that the type mentions, each once. */
-function namesIn(type: Type): string[] {
-  const names = new Set<string>()
-  const seen = new Set<Type>([type])
-  // Grows while it is walked; a part that is shared is looked at once.
-  for (const part of seen) {
-    if (part.kind === "ref") names.add(part.name)
-    else for (const inner of partsOf(part)) seen.add(inner)
-  }
-  return [...names]
 }
 
 function sizeOf(
@@ -97,46 +69,4 @@ function sizeOf(
   const size = { nodes, depth: depth + 1 }
   known.set(type, size)
   return size
-}
-
-/** Tarjan's algorithm without recursion: groups of names that reach each other, innermost groups first. */
-function stronglyConnected(graph: ReadonlyMap<string, readonly string[]>): string[][] {
-  const order = new Map<string, number>()
-  const lowest = new Map<string, number>()
-  const open: string[] = []
-  const isOpen = new Set<string>()
-  const components: string[][] = []
-  const lower = (name: string, to: number): void => {
-    lowest.set(name, Math.min(lowest.get(name) ?? to, to))
-  }
-  const enter = (name: string): { name: string; next: number } => {
-    lowest.set(name, order.size)
-    order.set(name, order.size)
-    open.push(name)
-    isOpen.add(name)
-    return { name, next: 0 }
-  }
-  for (const start of graph.keys()) {
-    if (order.has(start)) continue
-    const path = [enter(start)]
-    for (let step = path.at(-1); step !== undefined; step = path.at(-1)) {
-      const target = graph.get(step.name)?.[step.next++]
-      if (target !== undefined) {
-        const index = order.get(target)
-        if (index === undefined) path.push(enter(target))
-        else if (isOpen.has(target)) lower(step.name, index)
-        continue
-      }
-      path.pop()
-      const low = lowest.get(step.name) ?? 0
-      const parent = path.at(-1)
-      if (parent !== undefined) lower(parent.name, low)
-      if (low === order.get(step.name)) {
-        const component = open.splice(open.lastIndexOf(step.name))
-        for (const name of component) isOpen.delete(name)
-        components.push(component)
-      }
-    }
-  }
-  return components
 }

@@ -38,7 +38,9 @@ export function parse(text: string): Parsed {
     const declaration = parseDeclaration(reader)
     if (declaration !== undefined) declarations.push(declaration)
   }
-  return { tree: { text, tokens: reader.tokens, declarations }, diagnostics: reader.diagnostics() }
+  const diagnostics = reader.diagnostics()
+  const errors = diagnostics.map(({ span }) => span)
+  return { tree: { text, tokens: reader.tokens, declarations, errors }, diagnostics }
 }
 
 /** File = declaration*, with commas between them if the author likes */

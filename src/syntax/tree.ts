@@ -6,6 +6,8 @@ export interface Tree {
   readonly text: string
   readonly tokens: readonly Token[]
   readonly declarations: readonly Declaration[]
+  /** Places of the syntax errors, in source order: something of the text there may be missing from the tree. */
+  readonly errors: readonly Span[]
 }
 
 // Every node spans its first to its last token. What the parser could not read is left out or marked `missing`: a tree
