@@ -18,10 +18,6 @@ export interface Compiled {
 export function compile(text: string): Compiled {
   const { tree, diagnostics: syntax } = parse(text)
   const { program, diagnostics: found } = check(tree)
-  // What a syntax error swallowed may be what a declaration is used by: then nobody can say that it is unused.
-  const meaningful = syntax.length === 0 ? found : found.filter(({ code }) => !restsOnAbsence.has(code))
-  const diagnostics = inSourceOrder([...syntax, ...meaningful])
+  const diagnostics = inSourceOrder([...syntax, ...found])
   return { program, diagnostics, plan: diagnostics.some(isError) ? undefined : plan(program) }
 }
-
-const restsOnAbsence: ReadonlySet<string> = new Set(["unused-declaration", "missing-output"])

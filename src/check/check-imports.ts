@@ -1,26 +1,31 @@
 import type * as Syntax from "../syntax/tree.ts"
 import type { Checking } from "./checking.ts"
-import { constantProperty, positiveInteger } from "./constants.ts"
-import { didYouMean } from "../base/did-you-mean.ts"
+import type { ConstantRule } from "./constants.ts"
+import { checkConstant, positiveInteger } from "./constants.ts"
 import { importTable } from "./declare.ts"
+import { fieldNamed } from "./field-named.ts"
 import { infer } from "./infer.ts"
 import { checkBindings } from "./infer-invoke.ts"
+import { mustFit } from "./must-fit.ts"
 import type { ImportNode, ImportSymbol } from "./program.ts"
 import { readProperties } from "./properties.ts"
-import { resolveBlock, resolveType } from "./resolve-types.ts"
-import type { Scope } from "./scope.ts"
-import type { RecordType, Type } from "./types.ts"
+import { resolveFields, resolveType } from "./resolve-types.ts"
+import { requestScope } from "./scope.ts"
+import type { RecordType } from "./types.ts"
+
+const description: ConstantRule = { expected: "a string", type: "string" }
+const idempotent: ConstantRule = { expected: "`true` or `false`", type: "boolean" }
+const pin: ConstantRule = {
+  expected: "`sha256:` and 64 hex digits",
+  type: "string",
+  fits: (value) => typeof value === "string" && /^sha256:[0-9a-f]{64}$/.test(value),
+}
 
 /** Tools, resources and prompts: their servers, declared types, bindings and limits. */
 export function checkImports(checking: Checking): void {
   for (const declaration of checking.tree.declarations) {
     if (declaration.kind === "import") {
-      checkSource(
-        checking,
-        declaration.source,
-        declaration.importKind,
-        `${declaration.importKind}.${declaration.name.text}`,
-      )
+      checkSource(checking, declaration)
       checkImport(checking, declaration, undefined)
     } else if (declaration.kind === "batch") {
       checkBatch(checking, declaration)
@@ -28,104 +33,62 @@ export function checkImports(checking: Checking): void {
   }
 }
 
-function checkSource(
-  checking: Checking,
-  source: Syntax.RemotePath,
-  kind: Syntax.ImportKind | undefined,
-  path: string,
-): void {
+const kinds: readonly string[] = ["tool", "resource", "prompt"]
+
+function checkSource(checking: Checking, { source, importKind, name }: Syntax.ImportDeclaration): void {
+  const path = `${importKind}.${name.text}`
+  checkServer(checking, source, path)
+  const { kindWord, remote } = source
+  if (kindWord !== undefined && kinds.includes(kindWord.text) && kindWord.text !== importKind) {
+    const message = `Expected a ${importKind}, found a ${kindWord.text}`
+    const hint = `Write \`${importKind}\` here, or import a ${kindWord.text}.`
+    checking.report("type-mismatch", path, kindWord, message, hint)
+  } else if (remote === undefined) {
+    const message = `Expected \`mcp.server.${importKind}.remote_name\`, found \`${checking.quote(source)}\``
+    const hint = `Write \`mcp.${source.server?.text ?? "server"}.${importKind}.${name.text}\`.`
+    checking.report("syntax-error", path, source, message, hint)
+  }
+}
+
+function checkServer(checking: Checking, source: Syntax.RemotePath, path: string): void {
   const { server, kindWord } = source
-  if (server !== undefined) {
-    if (checking.servers.has(server.text)) checking.refer(`mcp.${server.text}`, server)
-    else {
-      const written = checking.textOf(source)
-      const near = didYouMean(server.text, checking.servers.keys())
-      const rest = checking.tree.text.slice(server.end, source.end)
-      const hint = near === undefined ? undefined : `Did you mean mcp.${near}${rest}?`
-      const span = { start: server.start, end: source.end }
-      checking.report("unknown-reference", path, span, `Unknown reference: ${written}`, hint)
-    }
+  const message = `Unknown reference: ${checking.quote(source)}`
+  if (server === undefined) return
+  if (checking.servers.has(server.text)) checking.refer(`mcp.${server.text}`, server)
+  else if (!checking.isSwallowed("mcp", server.text)) {
+    const near = checking.suggest(server.text, checking.servers.keys())
+    const rest = checking.quote({ start: server.end, end: source.end })
+    const hint = near && `Did you mean mcp.${near}${rest}?`
+    checking.report("unknown-reference", path, { start: server.start, end: source.end }, message, hint)
+    return
   }
-  if (kindWord === undefined) return
-  const kinds = ["tool", "resource", "prompt"]
-  if (!kinds.includes(kindWord.text)) {
-    checking.report(
-      "unknown-reference",
-      path,
-      { start: kindWord.start, end: source.end },
-      `Unknown reference: ${checking.textOf(source)}`,
-      "After the server comes `tool`, `resource` or `prompt`.",
-    )
-  } else if (kind !== undefined && kindWord.text !== kind) {
-    checking.report(
-      "type-mismatch",
-      path,
-      kindWord,
-      `Expected a ${kind}, found a ${kindWord.text}`,
-      `Write \`${kind}\` here, or import a ${kindWord.text}.`,
-    )
+  if (kindWord !== undefined && !kinds.includes(kindWord.text)) {
+    const hint = "After the server comes `tool`, `resource` or `prompt`."
+    checking.report("unknown-reference", path, { start: kindWord.start, end: source.end }, message, hint)
   }
 }
 
-function importScope(path: string): Scope {
-  return {
-    path,
-    place: "a binding of an import",
-    node: undefined,
-    agent: undefined,
-    local: undefined,
-    secrets: "allowed",
-    roots: "request",
-    calls: false,
-    assets: "none",
-  }
-}
-
-function checkImport(checking: Checking, node: ImportNode, batch: Syntax.BatchDeclaration | undefined): void {
+function checkImport(
+  checking: Checking,
+  node: ImportNode,
+  batch: Syntax.BatchDeclaration | undefined,
+): ImportSymbol | undefined {
   const kind = node.importKind
   const path = `${kind}.${node.name.text}`
-  const properties = readProperties(checking, kind, node.body?.items ?? [], path, node.name)
+  const properties = readProperties(checking, kind, node.body, path, node.name)
   const input = typesOf(checking, properties.get("input"), `${path}.input`)
   const output = typesOf(checking, properties.get("output"), `${path}.output`)
   const table = importTable(checking, kind)
   const known = table.get(node.name.text)
-  let symbol: ImportSymbol | undefined
-  if (known?.node === node) {
-    symbol = { ...known, input, output, batch }
-    table.set(node.name.text, symbol)
-  }
-  const bindings = properties.get("bindings")
-  if (bindings !== undefined) {
-    mustBeBlock(checking, bindings, `${path}.bindings`)
-    checkBindings(checking, bindings, symbol, kind, importScope(path), infer)
-  }
+  const symbol = known?.node === node ? { ...known, input, output, batch } : undefined
+  if (symbol !== undefined) table.set(node.name.text, symbol)
+  const scope = requestScope(path, "a binding of an import")
+  checkBindings(checking, properties.get("bindings"), symbol, kind, scope, infer)
   positiveInteger(checking, properties.get("max_calls"), `${path}.max_calls`)
-  constantProperty(
-    checking,
-    properties.get("description"),
-    `${path}.description`,
-    "a string",
-    (value) => typeof value === "string",
-  )
-  constantProperty(
-    checking,
-    properties.get("idempotent"),
-    `${path}.idempotent`,
-    "`true` or `false`",
-    (value) => typeof value === "boolean",
-  )
-  constantProperty(
-    checking,
-    properties.get("pin"),
-    `${path}.pin`,
-    '"sha256:" and 64 hex digits',
-    (value) => typeof value === "string" && /^sha256:[0-9a-f]{64}$/.test(value),
-  )
-}
-
-export function mustBeBlock(checking: Checking, property: Syntax.Property, path: string): void {
-  if (property.value.kind === "values" || property.value.kind === "missing") return
-  checking.report("type-mismatch", path, property.name, `Expected a block: \`${property.name.text} { … }\``)
+  checkConstant(checking, properties.get("description"), `${path}.description`, description)
+  checkConstant(checking, properties.get("idempotent"), `${path}.idempotent`, idempotent)
+  checkConstant(checking, properties.get("pin"), `${path}.pin`, pin)
+  return symbol
 }
 
 /** A block of types; `output: string` and its like are an old spelling. */
@@ -134,44 +97,64 @@ export function typesOf(
   property: Syntax.Property | undefined,
   path: string,
 ): RecordType | undefined {
-  if (property?.value.kind === "types") return resolveBlock(checking, property.value.block, path)
-  if (property?.value.kind !== "type") return undefined
+  if (property?.value.kind === "types") return resolveFields(checking, property.value.block.items, path)
+  if (property?.value.kind !== "type" || property.value.type.kind === "missing-type") return undefined
   const { type } = property.value
   const name = property.name.text
-  const resolved: Type = resolveType(checking, type, path)
-  if (resolved.kind === "error" && type.kind === "missing-type") return undefined
+  resolveType(checking, type, path)
   const message = `\`${name}: type\` is now written \`${name} { field: type }\``
-  checking.report(
-    "obsolete-syntax",
-    path,
-    property.name,
-    message,
-    `Write \`${name} { value: ${checking.textOf(type)} }\`.`,
-  )
+  const hint = `Write \`${name} { value: ${checking.quote(type)} }\`.`
+  checking.report("obsolete-syntax", path, property.name, message, hint)
   return undefined
 }
 
+/** More than this, and a few lines would make a plan that fills the memory. */
+const mostSharedBindings = 100_000
+
+/** `from mcp.server { … }` */
 function checkBatch(checking: Checking, declaration: Syntax.BatchDeclaration): void {
-  const { source } = declaration
-  const path = `mcp.${source.server?.text ?? ""}`
-  checkSource(checking, source, undefined, path)
-  const items = declaration.body.items.filter((item) => item.kind === "batch-item")
-  const shared = declaration.body.items.filter((item) => item.kind === "property")
-  const properties = readProperties(checking, "batch", shared, path, declaration.keyword)
-  const bindings = properties.get("bindings")
-  if (bindings !== undefined) {
-    mustBeBlock(checking, bindings, `${path}.bindings`)
-    // What all items share may hold a secret only if none of them is a prompt.
-    const kind = items.some((item) => item.importKind === "prompt") ? "prompt" : "tool"
-    checkBindings(checking, bindings, undefined, kind, importScope(path), infer)
+  const { source, body, keyword } = declaration
+  const server = source.server?.text ?? ""
+  const path = `mcp.${server}`
+  checkServer(checking, source, path)
+  if (source.remote !== undefined) {
+    const message = "A batch names a server, and what is imported stands in its block"
+    checking.report("syntax-error", path, source.remote, message, `Write \`tool name from ${checking.quote(source)}\`.`)
   }
+  const items = body.items.filter((item) => item.kind === "batch-item")
+  const properties = readProperties(checking, "batch", body, path, keyword)
+  // What all items share may hold a secret only if none of them is a prompt.
+  const kind = items.some((item) => item.importKind === "prompt") ? "prompt" : "tool"
+  const scope = requestScope(path, "a binding of an import")
+  const bindings = properties.get("bindings")
+  const bound = checkBindings(checking, bindings, undefined, kind, scope, infer)
   positiveInteger(checking, properties.get("max_calls"), `${path}.max_calls`)
+  if (bindings !== undefined && bound.size * items.length > mostSharedBindings) {
+    const message = `${items.length} imports share ${bound.size} bindings, which is more than a workflow can hold`
+    checking.report("invalid-value", `${path}.bindings`, bindings.name, message, "Bind less, or in smaller batches.")
+    return
+  }
   for (const item of items) {
     const only = source.kindWord?.text
-    if (only !== undefined && ["tool", "resource", "prompt"].includes(only) && only !== item.importKind) {
-      const message = `\`from mcp.${source.server?.text ?? ""}.${only}\` imports ${only}s only`
-      checking.report("type-mismatch", `${item.importKind}.${item.name.text}`, item.keyword, message)
+    if (only !== undefined && kinds.includes(only) && only !== item.importKind) {
+      const message = `\`from mcp.${server}.${only}\` imports ${only}s only`
+      const hint = `Write \`${only}\`, or \`from mcp.${server} { … }\`.`
+      checking.report("type-mismatch", `${item.importKind}.${item.name.text}`, item.keyword, message, hint)
     }
-    checkImport(checking, item, declaration)
+    const symbol = checkImport(checking, item, declaration)
+    if (symbol !== undefined) sharedMustFit(checking, bindings, symbol)
+  }
+}
+
+/** What a batch binds against the declared input of one of its tools, which may bind it otherwise itself. */
+function sharedMustFit(checking: Checking, bindings: Syntax.Property | undefined, symbol: ImportSymbol): void {
+  const { name, input, node } = symbol
+  if (input === undefined || bindings?.value.kind !== "values") return
+  const own = node.body?.items.find((item) => item.name.text === "bindings")?.value
+  const ownNames = new Set(own?.kind === "values" ? own.block.items.map((field) => field.name.text) : [])
+  for (const field of bindings.value.block.items) {
+    const wanted = fieldNamed(input, field.name.text)
+    if (wanted === undefined || ownNames.has(field.name.text)) continue
+    mustFit(checking, field.value, wanted.type, `tool.${name.text}.bindings.${field.name.text}`)
   }
 }

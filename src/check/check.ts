@@ -1,20 +1,21 @@
 import type { Diagnostic } from "../source/diagnostic.ts"
-import type { Tree } from "../syntax/tree.ts"
+import type * as Syntax from "../syntax/tree.ts"
 import { checkAgents, declareAgents } from "./check-agents.ts"
 import { checkBackends } from "./check-backends.ts"
 import { checkImports } from "./check-imports.ts"
 import { Checking } from "./checking.ts"
 import { declare } from "./declare.ts"
-import { infer, inferFields } from "./infer.ts"
-import { limitType } from "./limit-type.ts"
+import { inferFields } from "./infer.ts"
+import { inferDynamics } from "./infer-dynamics.ts"
 import type { Program } from "./program.ts"
-import { dynamicType, inReferenceOrder } from "./resolve-root.ts"
-import { resolveBlock, resolveSchemas } from "./resolve-types.ts"
+import { resolveFields, resolveSchemas } from "./resolve-types.ts"
 import { checkDependencyCycles } from "./rules/dependency-cycle.ts"
 import { checkInfiniteTypes } from "./rules/infinite-type.ts"
 import { checkMissingOutput } from "./rules/missing-output.ts"
 import { checkUnused } from "./rules/unused-declaration.ts"
-import type { RecordType } from "./types.ts"
+import { runScope } from "./scope.ts"
+import { bounded } from "./type-size.ts"
+import type { Field, RecordType } from "./types.ts"
 
 export interface Checked {
   readonly program: Program
@@ -23,43 +24,40 @@ export interface Checked {
 }
 
 /** Tree → program. Takes a broken tree too, and says nothing about what the parser has reported. */
-export function check(tree: Tree): Checked {
+export function check(tree: Syntax.Tree): Checked {
   const checking = new Checking(tree)
+  const { inputs, secretsBlocks } = checking
   declare(checking)
   resolveSchemas(checking)
   checkInfiniteTypes(checking)
-  const { inputDeclaration, secretsDeclaration } = checking
-  if (inputDeclaration !== undefined) checking.input = resolveBlock(checking, inputDeclaration.body, "input")
-  if (secretsDeclaration !== undefined) checking.secrets = resolveBlock(checking, secretsDeclaration.body, "secrets")
+  if (inputs.length > 0) checking.input = resolveFields(checking, itemsOf(inputs), "input")
+  if (secretsBlocks.length > 0) checking.secrets = resolveFields(checking, itemsOf(secretsBlocks), "secrets")
   declareAgents(checking)
   checkBackends(checking)
   checkImports(checking)
-  for (const name of inReferenceOrder(checking.dynamicFields)) dynamicType(checking, name, infer)
+  inferDynamics(checking)
   checkAgents(checking)
   checkOutput(checking)
   checkDependencyCycles(checking)
-  checkUnused(checking)
-  checkMissingOutput(checking)
+  // What a syntax error swallowed may be what a declaration is used by: then nobody can say that it is unused.
+  if (tree.errors.length === 0) {
+    checkUnused(checking)
+    checkMissingOutput(checking)
+  }
   return { program: programOf(checking), diagnostics: inSourceOrder(checking.diagnostics) }
 }
 
+function itemsOf<Item>(blocks: readonly { readonly body: Syntax.Block<Item> }[]): Item[] {
+  return blocks.flatMap((block) => block.body.items)
+}
+
 function checkOutput(checking: Checking): void {
-  const declaration = checking.outputDeclaration
-  if (declaration === undefined) return
-  const fields = inferFields(checking, declaration.body.items, {
-    path: "output",
-    place: "the output",
-    node: "output",
-    agent: undefined,
-    local: undefined,
-    secrets: "exposed",
-    roots: "all",
-    calls: true,
-    assets: "none",
-  })
+  if (checking.outputs.length === 0) return
+  const fields = inferFields(checking, itemsOf(checking.outputs), runScope("output", "the output"))
   const output: RecordType = { kind: "record", fields }
-  const fits = limitType(checking, output, "output", declaration.keyword).kind !== "error"
-  checking.output = fits ? output : { kind: "record", fields: [] }
+  // A result that is too large to be written out keeps the names of its fields.
+  const bare = fields.map(({ name }): Field => ({ name, type: { kind: "any" } }))
+  checking.output = bounded(output) === output ? output : { kind: "record", fields: bare }
 }
 
 export function inSourceOrder(diagnostics: readonly Diagnostic[]): Diagnostic[] {
@@ -67,12 +65,15 @@ export function inSourceOrder(diagnostics: readonly Diagnostic[]): Diagnostic[] 
 }
 
 function programOf(checking: Checking): Program {
-  const { inputDeclaration, secretsDeclaration, outputDeclaration, input, secrets, output } = checking
+  const { inputs, secretsBlocks, outputs, input, secrets, output } = checking
+  const [inputBlock] = inputs
+  const [secretsBlock] = secretsBlocks
+  const [outputBlock] = outputs
   return {
     tree: checking.tree,
     types: checking.types,
-    input: inputDeclaration && input && { declaration: inputDeclaration, type: input },
-    secrets: secretsDeclaration && secrets && { declaration: secretsDeclaration, type: secrets },
+    input: inputBlock && input && { declaration: inputBlock, type: input },
+    secrets: secretsBlock && secrets && { declaration: secretsBlock, type: secrets },
     schemas: checking.schemas,
     providers: checking.providers,
     models: checking.models,
@@ -82,11 +83,9 @@ function programOf(checking: Checking): Program {
     prompts: checking.prompts,
     dynamics: checking.dynamics,
     agents: checking.agents,
-    output: outputDeclaration && output && { declaration: outputDeclaration, type: output },
+    output: outputBlock && output && { declaration: outputBlock, type: output },
     roots: checking.roots,
     tags: checking.tags,
-    receivers: checking.receivers,
-    fieldNodes: checking.fieldNodes,
     expressionTypes: checking.expressionTypes,
     references: checking.references,
     dependencies: targets(checking.edges),

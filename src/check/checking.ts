@@ -1,10 +1,12 @@
+import { cutText } from "../base/cut-text.ts"
+import { didYouMean } from "../base/did-you-mean.ts"
 import type { DiagnosticCode } from "../source/codes.ts"
 import type { Diagnostic, Severity } from "../source/diagnostic.ts"
 import { diagnostic } from "../source/diagnostic.ts"
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { AgentSymbol, DynamicSymbol, ImportSymbol, ResolvedRoot } from "./program.ts"
-import type { Field, NamedType, RecordType, Type } from "./types.ts"
+import type { NamedType, RecordType, Type } from "./types.ts"
 
 /** Where a node first refers to another, for the message about a circle. */
 export interface Edge {
@@ -17,14 +19,21 @@ export class Checking {
   readonly tree: Syntax.Tree
   readonly diagnostics: Diagnostic[] = []
 
+  /** Names that may still be compared with a misspelt one: a file with thousands of mistakes gets its first hints. */
+  #comparisons = 100_000
+
+  /** Types of the fields of schemas, which `schema.name.field` copies. */
+  readonly schemaFields = new Map<Syntax.TypeField, Type>()
+  /** How much has been copied so far. */
+  copiedParts = 0
+  /** Pairs of words that follow each other in the text, as those at the head of a declaration do. */
+  #written: ReadonlySet<string> | undefined
+
   readonly types: Record<string, NamedType> = Object.create(null) as Record<string, NamedType>
-  /** Schemas that are being resolved, each for a field of the one before. */
-  resolving = 0
-  /** Dynamic values that are being inferred, each for one that refers to it. */
-  inferring = 0
-  inputDeclaration: Syntax.InputDeclaration | undefined
-  secretsDeclaration: Syntax.SecretsDeclaration | undefined
-  outputDeclaration: Syntax.OutputDeclaration | undefined
+  /** One of each at most, else it is reported and all count as one. */
+  readonly inputs: Syntax.InputDeclaration[] = []
+  readonly secretsBlocks: Syntax.SecretsDeclaration[] = []
+  readonly outputs: Syntax.OutputDeclaration[] = []
   input: RecordType | undefined
   secrets: RecordType | undefined
   output: RecordType | undefined
@@ -35,8 +44,10 @@ export class Checking {
   readonly tools = new Map<string, ImportSymbol>()
   readonly resources = new Map<string, ImportSymbol>()
   readonly prompts = new Map<string, ImportSymbol>()
-  /** Top-level dynamic values as written; their types come when somebody asks (see `infer.ts`). */
+  /** Top-level dynamic values as written. */
   readonly dynamicFields = new Map<string, Syntax.ValueField>()
+  /** Those whose name is taken. */
+  readonly repeatedDynamics: Syntax.ValueField[] = []
   readonly dynamics = new Map<string, DynamicSymbol>()
   readonly agentDeclarations = new Map<string, Syntax.AgentDeclaration>()
   readonly agents = new Map<string, AgentSymbol>()
@@ -45,8 +56,6 @@ export class Checking {
   /** The chains that begin a branch of a match, with the object of their case. */
   readonly matched = new Map<Syntax.Chain, RecordType>()
   readonly tags = new Map<Syntax.ChainStep | Syntax.MatchNode, string>()
-  readonly receivers = new Map<Syntax.ChainStep, Type>()
-  readonly fieldNodes = new Map<Field, Syntax.TypeField | Syntax.ValueField>()
   readonly expressionTypes = new Map<Syntax.Expression, Type>()
   readonly references = new Map<string, Span[]>()
   readonly edges = new Map<string, Map<string, Edge>>()
@@ -62,6 +71,46 @@ export class Checking {
 
   textOf(span: Span): string {
     return this.tree.text.slice(span.start, span.end)
+  }
+
+  /** Whether a syntax error may have swallowed something that is written in the text: whoever misses it is not to blame. */
+  isSwallowed(word: string, name: string): boolean {
+    if (this.tree.errors.length === 0) return false
+    this.#written ??= wordsInRow(this.tree)
+    return this.#written.has(`${word} ${name}`)
+  }
+
+  /** The same for a property of a block. */
+  isSwallowedIn(block: Span, name: string): boolean {
+    const { errors } = this.tree
+    let low = 0
+    let high = errors.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((errors[middle]?.start ?? 0) < block.start) low = middle + 1
+      else high = middle
+    }
+    const first = errors[low]
+    // Where the block is not closed, the error is at its end or beyond.
+    return first !== undefined && first.start <= block.end && new RegExp(`\\b${name}\\b`).test(this.textOf(block))
+  }
+
+  /** What the author wrote, for a message: on one line, and cut where it would not read inside a sentence. */
+  quote(span: Span): string {
+    const written = this.tree.text.slice(span.start, Math.min(span.end, span.start + 1000))
+    return cutText(written.replace(/\s+/g, " "), 160)
+  }
+
+  /** The candidate that was probably meant. */
+  suggest(name: string, candidates: Iterable<string>): string | undefined {
+    return didYouMean(name, this.#compare(candidates))
+  }
+
+  *#compare(candidates: Iterable<string>): Generator<string> {
+    for (const candidate of candidates) {
+      if (this.#comparisons-- <= 0) return
+      yield candidate
+    }
   }
 
   refer(id: string, span: Span): void {
@@ -85,4 +134,15 @@ function addEdge(edges: Map<string, Map<string, Edge>>, from: string, to: string
   let targets = edges.get(from)
   if (targets === undefined) edges.set(from, (targets = new Map()))
   if (!targets.has(to)) targets.set(to, edge)
+}
+
+function wordsInRow({ text, tokens }: Syntax.Tree): Set<string> {
+  const rows = new Set<string>()
+  for (const [index, token] of tokens.entries()) {
+    const next = tokens[index + 1]
+    if (token.kind === "name" && next !== undefined) {
+      rows.add(`${text.slice(token.start, token.end)} ${text.slice(next.start, next.end)}`)
+    }
+  }
+  return rows
 }

@@ -1,6 +1,9 @@
 import type { JsonValue } from "../base/json-value.ts"
+import type { DiagnosticCode } from "../source/codes.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Checking } from "./checking.ts"
+import { isRepeated, refuseKey } from "./repeated-name.ts"
+import { showFound } from "./show-misfit.ts"
 
 /** The value of an expression that is written out, without references; undefined when it is not. */
 export function constantOf(node: Syntax.Expression): JsonValue | undefined {
@@ -17,74 +20,128 @@ export function constantOf(node: Syntax.Expression): JsonValue | undefined {
       const items = node.items.map(constantOf)
       return items.every((item) => item !== undefined) ? items : undefined
     }
-    case "object": {
-      const entries: [string, JsonValue][] = []
-      for (const field of node.body.items) {
-        const value = constantOf(field.value)
-        if (value === undefined) return undefined
-        entries.push([field.name.text, value])
-      }
-      return Object.fromEntries(entries)
-    }
+    case "object":
+      return constantFields(node.body)
     default:
       return undefined
   }
 }
 
-/** The constant value of a property; reports one that is not constant, or not what `fits` asks for. */
-export function constantProperty(
-  checking: Checking,
-  property: Syntax.Property | undefined,
-  path: string,
-  expected: string,
-  fits: (value: JsonValue) => boolean,
-): JsonValue | undefined {
-  if (property === undefined || property.value.kind === "missing") return undefined
-  if (property.value.kind === "values") {
-    const { block } = property.value
-    return checkConstant(
-      checking,
-      { kind: "object", body: block, start: block.start, end: block.end },
-      path,
-      expected,
-      fits,
-    )
+/** The value of a block of values that are all written out. */
+export function constantFields(block: Syntax.Block<Syntax.ValueField>): { [key: string]: JsonValue } | undefined {
+  const entries: [string, JsonValue][] = []
+  for (const field of block.items) {
+    const value = constantOf(field.value)
+    if (value === undefined) return undefined
+    entries.push([field.name.text, value])
   }
-  if (property.value.kind !== "expression") {
-    checking.report("type-mismatch", path, property.name, `Expected ${expected}`)
-    return undefined
-  }
-  return checkConstant(checking, property.value.expression, path, expected, fits)
+  return Object.fromEntries(entries)
 }
 
-function checkConstant(
-  checking: Checking,
-  node: Syntax.Expression,
-  path: string,
-  expected: string,
-  fits: (value: JsonValue) => boolean,
-): JsonValue | undefined {
-  if (node.kind === "missing-expression") return undefined
-  const value = constantOf(node)
-  if (value === undefined) {
-    const message = `Expected ${expected}, written out: this is set before the workflow runs`
-    checking.report("misplaced-expression", path, node, message)
-    return undefined
-  }
-  if (fits(value)) return value
-  checking.report("type-mismatch", path, node, `Expected ${expected}, found ${showConstant(value)}`)
-  return undefined
+/** What a property that is set before the workflow runs may be. */
+export interface ConstantRule {
+  /** In words: `a number from 0 to 1`. */
+  readonly expected: string
+  readonly type: "string" | "number" | "boolean" | "object" | "strings"
+  /** Of a value of that type. */
+  readonly fits?: (value: JsonValue) => boolean
 }
 
-function showConstant(value: JsonValue): string {
-  const text = JSON.stringify(value)
-  return text.length > 40 ? `${text.slice(0, 40)}…` : text
-}
+const positive: ConstantRule = { expected: "a whole number from 1", type: "number", fits: (value) => isWhole(value, 1) }
 
 export function positiveInteger(checking: Checking, property: Syntax.Property | undefined, path: string): void {
-  constantProperty(checking, property, path, "a whole number from 1", (value) => isWhole(value, 1))
+  checkConstant(checking, property, path, positive)
 }
 
 export function isWhole(value: JsonValue, least: number): boolean {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= least
+}
+
+/** Reports a property whose value is not written out, or not what the rule asks for. */
+export function checkConstant(
+  checking: Checking,
+  property: Syntax.Property | undefined,
+  path: string,
+  rule: ConstantRule,
+): void {
+  if (property === undefined || property.value.kind === "missing") return
+  const { value } = property
+  switch (value.kind) {
+    case "expression":
+      if (value.expression.kind !== "missing-expression") {
+        judge(checking, constantOf(value.expression), value.expression, path, rule)
+      }
+      return
+    case "values": {
+      const object = { kind: "object", body: value.block, start: value.block.start, end: value.block.end } as const
+      judge(checking, constantFields(value.block), object, path, rule)
+      return
+    }
+    default:
+      checking.report("type-mismatch", path, property.name, `Expected ${rule.expected}, found a block`)
+  }
+}
+
+function judge(
+  checking: Checking,
+  value: JsonValue | undefined,
+  node: Syntax.Expression,
+  path: string,
+  rule: ConstantRule,
+): void {
+  const report = (code: DiagnosticCode, message: string) => checking.report(code, path, node, message)
+  if (value === undefined) {
+    if (namesSecret(node)) {
+      const message = "A secret may not stand here: no expression may pass a secret to a model or a caller"
+      return report("secret-exposed", message)
+    }
+    return report("misplaced-expression", `Expected ${rule.expected}, written out: it is set before the workflow runs`)
+  }
+  checkKeys(checking, node, path)
+  const found = showFound(value, true)
+  if (!isOfType(value, rule.type)) return report("type-mismatch", `Expected ${rule.expected}, found ${found}`)
+  if (rule.fits?.(value) === false) report("invalid-value", `Expected ${rule.expected}, found ${found}`)
+}
+
+function isOfType(value: JsonValue, type: ConstantRule["type"]): boolean {
+  switch (type) {
+    case "object":
+      return typeof value === "object" && value !== null && !Array.isArray(value)
+    case "strings":
+      return typeof value === "string" || (Array.isArray(value) && value.every((one) => typeof one === "string"))
+    default:
+      return typeof value === type
+  }
+}
+
+/** Names that stand twice in an object, or that none may have. */
+function checkKeys(checking: Checking, node: Syntax.Expression, path: string): void {
+  if (node.kind === "group") return checkKeys(checking, node.expression, path)
+  if (node.kind === "array") for (const item of node.items) checkKeys(checking, item, path)
+  if (node.kind !== "object") return
+  const seen = new Set<string>()
+  for (const { name, value } of node.body.items) {
+    const fieldPath = `${path}.${name.text}`
+    if (!refuseKey(checking, name, fieldPath)) isRepeated(checking, seen, name, fieldPath)
+    checkKeys(checking, value, fieldPath)
+  }
+}
+
+function namesSecret(node: Syntax.Expression): boolean {
+  switch (node.kind) {
+    case "chain":
+      return node.base.kind === "name" ? node.base.text === "secrets" : namesSecret(node.base)
+    case "string":
+      return node.interpolations.some(namesSecret)
+    case "group":
+      return namesSecret(node.expression)
+    case "default":
+      return namesSecret(node.left) || namesSecret(node.right)
+    case "array":
+      return node.items.some(namesSecret)
+    case "object":
+      return node.body.items.some((field) => namesSecret(field.value))
+    default:
+      return false
+  }
 }

@@ -1,22 +1,20 @@
 import type * as Syntax from "../syntax/tree.ts"
 import type { Checking } from "./checking.ts"
 import type { ImportSymbol } from "./program.ts"
+import { isRepeated } from "./repeated-name.ts"
 
 /** Enters every declaration under its name, and reports names that are taken. */
 export function declare(checking: Checking): void {
   for (const declaration of checking.tree.declarations) {
     switch (declaration.kind) {
       case "input":
-        if (checking.inputDeclaration === undefined) checking.inputDeclaration = declaration
-        else second(checking, "input", declaration.keyword)
+        if (checking.inputs.push(declaration) > 1) second(checking, declaration)
         break
       case "secrets":
-        if (checking.secretsDeclaration === undefined) checking.secretsDeclaration = declaration
-        else second(checking, "secrets", declaration.keyword)
+        if (checking.secretsBlocks.push(declaration) > 1) second(checking, declaration)
         break
       case "output":
-        if (checking.outputDeclaration === undefined) checking.outputDeclaration = declaration
-        else second(checking, "output", declaration.keyword)
+        if (checking.outputs.push(declaration) > 1) second(checking, declaration)
         break
       case "schema":
         enter(checking, checking.schemas, "schema", declaration.name, declaration)
@@ -48,36 +46,28 @@ export function declare(checking: Checking): void {
   }
 }
 
-function second(checking: Checking, word: string, keyword: Syntax.DynamicDeclaration["keyword"]): void {
-  const message = `A workflow has one \`${word}\` block`
-  checking.report("duplicate-declaration", word, keyword, message, "Join the two blocks.")
+function second(checking: Checking, { kind, keyword }: Syntax.Declaration): void {
+  const message = `A workflow has one \`${kind}\` block`
+  checking.report("duplicate-declaration", kind, keyword, message, "Join the two blocks.")
 }
 
 function enter<T>(checking: Checking, table: Map<string, T>, kind: string, name: Syntax.Name, value: T): void {
-  if (table.has(name.text)) taken(checking, `${kind}.${name.text}`, name)
-  else table.set(name.text, value)
-}
-
-function taken(checking: Checking, id: string, name: Syntax.Name, path = id): void {
-  checking.report("duplicate-declaration", path, name, `${id} is declared already`, "Give one of the two another name.")
+  if (!table.has(name.text)) {
+    table.set(name.text, value)
+    return
+  }
+  const id = `${kind}.${name.text}`
+  checking.report("duplicate-declaration", id, name, `${id} is declared already`, "Give one of the two another name.")
 }
 
 function declareDynamic(checking: Checking, declaration: Syntax.DynamicDeclaration): void {
   const here = new Set<string>()
   for (const field of declaration.body.items) {
     const name = field.name.text
-    if (here.has(name)) {
-      checking.report(
-        "duplicate-field",
-        `dynamic.${name}`,
-        field.name,
-        `\`${name}\` is here already`,
-        "Remove or rename one.",
-      )
-    } else {
-      here.add(name)
+    if (!isRepeated(checking, here, field.name, `dynamic.${name}`)) {
       enter(checking, checking.dynamicFields, "dynamic", field.name, field)
     }
+    if (checking.dynamicFields.get(name) !== field) checking.repeatedDynamics.push(field)
   }
 }
 

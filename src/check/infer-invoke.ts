@@ -1,51 +1,38 @@
 import type * as Syntax from "../syntax/tree.ts"
+import { blockOf } from "./block-of.ts"
 import type { Checking } from "./checking.ts"
 import { positiveInteger } from "./constants.ts"
 import { importTable } from "./declare.ts"
+import { fieldNamed } from "./field-named.ts"
+import { refuseAsset } from "./infer-asset.ts"
 import { unknownReference } from "./infer-steps.ts"
+import { knownList } from "./known-list.ts"
+import { mustFit } from "./must-fit.ts"
 import type { ImportSymbol } from "./program.ts"
-import { knownList, readProperties } from "./properties.ts"
-import { isAssignable } from "./relations.ts"
-import { isRepeated } from "./repeated-name.ts"
-import type { Scope } from "./scope.ts"
+import { readProperties } from "./properties.ts"
+import { isRepeated, refuseKey } from "./repeated-name.ts"
+import type { Infer, Scope } from "./scope.ts"
 import { at } from "./scope.ts"
 import { showType } from "./show-type.ts"
-import type { RecordType, Type } from "./types.ts"
+import type { Type } from "./types.ts"
 
-type Infer = (checking: Checking, expression: Syntax.Expression, scope: Scope) => Type
-
-const verbs = {
-  call: { kind: "tool", what: "a tool" },
-  read: { kind: "resource", what: "a resource" },
-  render: { kind: "prompt", what: "a prompt" },
-} as const
+const kinds = { call: "tool", read: "resource", render: "prompt" } as const
 
 /** `call tool.t { … }`, `read resource.r { … }`, `render prompt.p { … }` */
 export function inferInvoke(checking: Checking, node: Syntax.InvokeNode, scope: Scope, infer: Infer): Type {
-  if (!scope.calls) {
-    const message = `\`${node.kind}\` may stand only in a \`dynamic\` value or the \`output\``
-    const hint = "Move it to a `dynamic` value and refer to that."
-    checking.report("misplaced-expression", scope.path, node.keyword, message, hint)
+  if (scope.values === "request") {
+    const message = `\`${node.kind}\` may not stand in ${scope.place}, which is known before the workflow runs`
+    checking.report("misplaced-expression", scope.path, node.keyword, message, "Use a value of the request.")
   }
-  const { kind } = verbs[node.kind]
+  const kind = kinds[node.kind]
   const symbol = resolveImport(checking, node.target, kind, scope.path)
-  const properties = readProperties(checking, node.kind, node.block?.items ?? [], scope.path, node.keyword)
-  const bindings = properties.get("bindings")
-  const bound = bindings === undefined ? [] : checkBindings(checking, bindings, symbol, kind, scope, infer)
-  const inner: Scope = { ...scope, assets: "none", calls: false }
-  const input = properties.get("input")
-  if (input?.value.kind === "values") {
-    checkCallInput(
-      checking,
-      input.value.block.items,
-      node,
-      symbol,
-      bound,
-      { ...at(inner, "input"), place: "a tool's input" },
-      infer,
-    )
-  } else if (symbol?.input !== undefined) {
-    checkCallInput(checking, [], node, symbol, bound, { ...at(inner, "input"), place: "a tool's input" }, infer)
+  const properties = readProperties(checking, node.kind, node.block, scope.path, node.keyword)
+  const inner: Scope = { ...scope, assets: "none" }
+  const bound = checkBindings(checking, properties.get("bindings"), symbol, kind, inner, infer)
+  if (node.kind === "call") {
+    const input = blockOf(checking, properties.get("input"), `${scope.path}.input`)
+    const place = { ...at(inner, "input"), place: "a tool's input", secrets: "exposed" as const }
+    checkArguments(checking, input?.items ?? [], node, symbol, bound, place, infer)
   }
   positiveInteger(checking, properties.get("max_calls"), `${scope.path}.max_calls`)
   if (symbol === undefined) return { kind: "error" }
@@ -65,8 +52,9 @@ export function resolveImport(
   if (chain.base.kind !== "name") return undefined
   if (chain.base.text !== kind || step?.kind !== "field") {
     const [example] = table.keys()
-    const message = `Expected a ${kind}, found \`${checking.textOf(chain)}\``
-    checking.report("type-mismatch", path, chain, message, `Write \`${kind}.${example ?? "name"}\`.`)
+    const meant = table.has(chain.base.text) ? chain.base.text : (example ?? "name")
+    const message = `Expected a ${kind}, found \`${checking.quote(chain)}\``
+    checking.report("type-mismatch", path, chain, message, `Write \`${kind}.${meant}\`.`)
     return undefined
   }
   const symbol = table.get(step.name.text)
@@ -76,95 +64,104 @@ export function resolveImport(
   }
   checking.refer(`${kind}.${step.name.text}`, step.name)
   if (extra !== undefined) {
-    unknownReference(checking, chain, { ...extra, text: checking.textOf(extra) }, [], path)
+    unknownReference(checking, chain, nameOf(checking, extra), [], path, `Write \`${kind}.${step.name.text}\`.`)
     return undefined
   }
   return symbol
 }
 
+/** The name in a step, where an unknown reference begins. */
+export function nameOf(checking: Checking, step: Syntax.ChainStep): Syntax.Name {
+  if (step.kind !== "index") return step.name
+  return { kind: "name", text: checking.textOf(step), quoted: false, start: step.start, end: step.end }
+}
+
 /** Values of a `bindings { }` block; the names that are bound. Secrets may go to tools and resources, not to prompts. */
 export function checkBindings(
   checking: Checking,
-  property: Syntax.Property,
+  property: Syntax.Property | undefined,
   symbol: ImportSymbol | undefined,
   kind: Syntax.ImportKind,
   scope: Scope,
   infer: Infer,
-): string[] {
+): Set<string> {
   const path = `${scope.path}.bindings`
-  if (property.value.kind !== "values") return []
   const inner: Scope = {
     ...scope,
     path,
-    place: kind === "prompt" ? "a prompt's bindings" : "the bindings",
+    place: kind === "prompt" ? "a prompt's bindings" : `the bindings of a ${kind}`,
     secrets: kind === "prompt" ? "exposed" : "allowed",
-    calls: false,
-    assets: "none",
   }
-  const seen = new Set<string>()
-  for (const field of property.value.block.items) {
-    const fieldScope = at(inner, field.name.text)
-    const type = infer(checking, field.value, fieldScope)
-    isRepeated(checking, seen, field.name, fieldScope.path)
-    const wanted = symbol?.input?.fields.find((one) => one.name === field.name.text)
-    if (wanted !== undefined) mustFit(checking, field.value, type, wanted.type, fieldScope.path)
+  const bound = new Set<string>()
+  for (const field of blockOf(checking, property, path)?.items ?? []) {
+    const type = inferArgument(checking, field, bound, inner, infer)
+    const wanted = symbol?.input && fieldNamed(symbol.input, field.name.text)
+    if (type !== undefined && wanted !== undefined) {
+      mustFit(checking, field.value, wanted.type, `${path}.${field.name.text}`)
+    }
   }
-  return [...seen]
+  return bound
 }
 
-function mustFit(checking: Checking, node: Syntax.Expression, type: Type, wanted: Type, path: string): void {
-  if (isAssignable(type, wanted, checking.types)) return
-  checking.report("type-mismatch", path, node, `Expected ${showType(wanted)}, found ${showType(type)}`)
+/** The type of a value that goes to a server, under a name that is entered into those of its block. */
+function inferArgument(
+  checking: Checking,
+  { name, value }: Syntax.ValueField,
+  names: Set<string>,
+  scope: Scope,
+  infer: Infer,
+): Type | undefined {
+  const fieldScope = at(scope, name.text)
+  const type = infer(checking, value, fieldScope)
+  refuseAsset(checking, value, type, fieldScope.path)
+  const refused = refuseKey(checking, name, fieldScope.path) || isRepeated(checking, names, name, fieldScope.path)
+  return refused ? undefined : type
 }
 
 /** The arguments of a call against the tool's declared input, where it has one. */
-function checkCallInput(
+function checkArguments(
   checking: Checking,
   fields: readonly Syntax.ValueField[],
   node: Syntax.InvokeNode,
   symbol: ImportSymbol | undefined,
-  bound: readonly string[],
+  bound: ReadonlySet<string>,
   scope: Scope,
   infer: Infer,
 ): void {
-  const seen = new Set<string>()
-  const declared: RecordType | undefined = symbol?.input
+  const given = new Set<string>()
+  const declared = symbol === undefined ? new Set<string>() : declaredBindings(symbol)
   for (const field of fields) {
-    const fieldScope = at(scope, field.name.text)
-    const type = infer(checking, field.value, fieldScope)
+    const type = inferArgument(checking, field, given, scope, infer)
     const name = field.name.text
-    isRepeated(checking, seen, field.name, fieldScope.path)
-    if (declared === undefined) continue
-    const wanted = declared.fields.find((one) => one.name === name)
-    if (wanted === undefined) {
-      const hint = knownList(
-        name,
-        declared.fields.map((one) => one.name),
-        "Its arguments are",
-      )
-      checking.report("unknown-property", fieldScope.path, field.name, `The tool takes no \`${name}\``, hint)
-    } else {
-      mustFit(checking, field.value, type, wanted.type, fieldScope.path)
+    const path = `${scope.path}.${name}`
+    if (bound.has(name) || declared.has(name)) {
+      const message = `The argument \`${name}\` is bound already`
+      checking.report("duplicate-field", path, field.name, message, "Remove it here, or the binding.")
+    }
+    if (type === undefined || symbol?.input === undefined) continue
+    const wanted = fieldNamed(symbol.input, name)
+    if (wanted !== undefined) mustFit(checking, field.value, wanted.type, path)
+    else {
+      const hint = knownList(checking, name, symbol.input.fields, "Its arguments are")
+      checking.report("unknown-property", path, field.name, `The tool takes no argument \`${name}\``, hint)
     }
   }
-  if (declared === undefined || symbol === undefined) return
-  const given = new Set([...seen, ...bound, ...declaredBindings(symbol)])
-  for (const field of declared.fields) {
-    if (given.has(field.name)) continue
-    const message = `The tool needs the argument \`${field.name}\``
-    const hint = `Add \`${field.name}: …\` (${showType(field.type)}) to its \`input\`.`
-    checking.report("missing-property", `${scope.path}.${field.name}`, node.target, message, hint)
+  if (symbol?.input === undefined) return
+  for (const { name, type } of symbol.input.fields) {
+    if (given.has(name) || bound.has(name) || declared.has(name)) continue
+    const message = `The tool needs the argument \`${name}\``
+    const hint = `Add \`${name}: …\` (${showType(type)}) to its \`input\`.`
+    checking.report("missing-property", `${scope.path}.${name}`, node.target, message, hint)
   }
 }
 
 /** What the import itself, or the batch that it stands in, binds. */
-export function declaredBindings(symbol: ImportSymbol): string[] {
-  const blocks = [symbol.node.body?.items, symbol.batch?.body.items]
-  const names: string[] = []
-  for (const items of blocks) {
+function declaredBindings(symbol: ImportSymbol): Set<string> {
+  const names = new Set<string>()
+  for (const items of [symbol.node.body?.items, symbol.batch?.body.items]) {
     for (const item of items ?? []) {
       if (item.kind !== "property" || item.name.text !== "bindings" || item.value.kind !== "values") continue
-      names.push(...item.value.block.items.map((field) => field.name.text))
+      for (const field of item.value.block.items) names.add(field.name.text)
     }
   }
   return names

@@ -1,15 +1,19 @@
-import { didYouMean } from "../base/did-you-mean.ts"
+import { cutText } from "../base/cut-text.ts"
+import { isIdentifier } from "../base/identifier.ts"
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Checking } from "./checking.ts"
+import { fieldNamed } from "./field-named.ts"
+import { listed, namesOf } from "./known-list.ts"
 import { caseRecord, maybe, nullable, resolve, union, withoutNull } from "./relations.ts"
 import { showType } from "./show-type.ts"
-import type { Type, VariantType } from "./types.ts"
+import type { Type, UnionType, VariantType } from "./types.ts"
 
 const anyType: Type = { kind: "any" }
 const errorType: Type = { kind: "error" }
 
 type Step = Syntax.ChainStep
+type FieldStep = Step & { kind: "field" | "pluck" }
 
 /** The type of a chain from its `index`th step on, where what is before it has `type`. */
 export function inferSteps(checking: Checking, chain: Syntax.Chain, type: Type, index: number, path: string): Type {
@@ -23,20 +27,17 @@ export function unknownReference(
   segment: Span & { readonly text: string },
   candidates: Iterable<string>,
   path: string,
+  otherwise?: string,
 ): void {
-  const written = checking.textOf(chain)
-  const near = didYouMean(segment.text, candidates)
-  const hint =
-    near === undefined
-      ? undefined
-      : `Did you mean ${checking.tree.text.slice(chain.start, segment.start)}${near}${checking.tree.text.slice(segment.end, chain.end)}?`
-  checking.report(
-    "unknown-reference",
-    path,
-    { start: segment.start, end: chain.end },
-    `Unknown reference: ${written}`,
-    hint,
-  )
+  const span = { start: segment.start, end: chain.end }
+  const { text } = checking.tree
+  const before = text.slice(chain.start, segment.start).replace(/\s*\.\s*$/, "")
+  if (checking.isSwallowed(before, segment.text)) return
+  const near = checking.suggest(segment.text, candidates)
+  const meant =
+    near && `${text.slice(chain.start, segment.start)}${asWritten(near)}${text.slice(segment.end, chain.end)}`
+  const hint = meant === undefined ? otherwise : `Did you mean ${cutText(meant, 160)}?`
+  checking.report("unknown-reference", path, span, `Unknown reference: ${checking.quote(chain)}`, hint)
 }
 
 class Steps {
@@ -59,12 +60,12 @@ class Steps {
     if (type.kind === "any") return this.#untyped(step, index)
     if (nullable(type, this.#checking.types)) {
       if (step.optional) return maybe(this.from(withoutNull(type, this.#checking.types), index))
-      this.#nullable(step, index)
+      this.#nullable(step)
       return errorType
     }
     switch (step.kind) {
       case "field":
-        return this.from(this.#field(type, step.name), index + 1)
+        return this.from(this.#field(type, step), index + 1)
       case "index":
         return this.#index(type, step, index)
       case "pluck":
@@ -79,40 +80,40 @@ class Steps {
     return step.kind === "pluck" ? { kind: "array", element: rest } : rest
   }
 
+  #report(
+    code: "nullable-access" | "variant-access" | "array-access" | "not-iterable" | "type-mismatch",
+    step: Step,
+    message: string,
+    hint?: string,
+  ): void {
+    this.#checking.report(code, this.#path, step.kind === "index" ? step : step.name, message, hint)
+  }
+
   /** How the chain reads up to (without) a step. */
-  #before(index: number): string {
-    const step = this.#chain.steps[index]
-    return this.#checking.tree.text.slice(this.#chain.start, step?.start ?? this.#chain.end)
+  #before(step: Step): string {
+    return this.#checking.quote({ start: this.#chain.start, end: step.start })
   }
 
-  #after(index: number): string {
-    const step = this.#chain.steps[index]
-    return this.#checking.tree.text.slice(step?.start ?? this.#chain.end, this.#chain.end)
+  #after(step: Step): string {
+    return this.#checking.quote({ start: step.start, end: this.#chain.end })
   }
 
-  #nullable(step: Step, index: number): void {
-    const before = this.#before(index)
-    const optional = step.kind === "index" ? `${before}?.${this.#after(index)}` : `${before}?${this.#after(index)}`
-    const span = step.kind === "index" ? step : step.name
+  #nullable(step: Step): void {
+    const before = this.#before(step)
+    const optional = step.kind === "index" ? `${before}?.${this.#after(step)}` : `${before}?${this.#after(step)}`
     const hint = `Write \`${optional}\`, or give a default with \`??\`.`
-    this.#checking.report("nullable-access", this.#path, span, `\`${before}\` may be null`, hint)
+    this.#report("nullable-access", step, `\`${before}\` may be null`, hint)
   }
 
-  #field(type: Type, name: Syntax.Name): Type {
-    const checking = this.#checking
-    const resolved = resolve(type, checking.types)
+  /** The field that a step reads from a value, or a pluck from an element, of this type. */
+  #field(type: Type, step: FieldStep): Type {
+    const { types } = this.#checking
+    const resolved = resolve(type, types)
     switch (resolved.kind) {
       case "record": {
-        const field = resolved.fields.find((one) => one.name === name.text)
+        const field = fieldNamed(resolved, step.name.text)
         if (field !== undefined) return field.type
-        unknownReference(
-          checking,
-          this.#chain,
-          name,
-          resolved.fields.map((one) => one.name),
-          this.#path,
-        )
-        return errorType
+        return this.#unknown(step, namesOf(resolved.fields))
       }
       case "object":
       case "any":
@@ -120,45 +121,65 @@ class Steps {
       case "error":
         return errorType
       case "variant":
-        this.#variantAccess(resolved, name)
-        return errorType
+        return this.#variantAccess(resolved, step)
       case "array":
-      case "tuple": {
-        const before = checking.tree.text.slice(this.#chain.start, name.start - 1)
-        const hint = `Write \`${before}.*.${name.text}\` for that of every element, or \`${before}[0]?.${name.text}\` for one.`
-        checking.report("array-access", this.#path, name, `\`${before}\` is an array`, hint)
-        return errorType
-      }
-      case "union": {
-        const members = resolved.members.map((member) => resolve(member, checking.types))
-        const variant = members.find((member) => member.kind === "variant")
-        if (variant !== undefined) {
-          this.#variantAccess(variant, name)
-          return errorType
-        }
-        const found = members.map((member) =>
-          member.kind === "record" ? member.fields.find((one) => one.name === name.text)?.type : undefined,
-        )
-        const types = found.filter((one) => one !== undefined)
-        if (types.length === found.length) return union(types)
-        const names = members.flatMap((member) =>
-          member.kind === "record" ? member.fields.map((one) => one.name) : [],
-        )
-        unknownReference(checking, this.#chain, name, names, this.#path)
-        return errorType
-      }
+      case "tuple":
+        return this.#arrayAccess(step)
+      case "union":
+        return this.#fieldOfUnion(resolved, step)
       default:
-        unknownReference(checking, this.#chain, name, [], this.#path)
-        return errorType
+        return this.#unknown(step, [], `${this.#subject(step)} is ${showType(type)} and has no fields.`)
     }
   }
 
-  #variantAccess(variant: VariantType, name: Syntax.Name): void {
-    const before = this.#checking.tree.text.slice(this.#chain.start, name.start).replace(/\??\.$/, "")
-    const having = variant.cases.find((one) => one.fields.some((field) => field.name === name.text)) ?? variant.cases[0]
-    const example = having === undefined ? "" : `\`${before}#${caseText(having.name)}.${name.text}\`, or `
-    const message = `\`${before}\` is a variant: which case is meant?`
-    this.#checking.report("variant-access", this.#path, name, message, `Write ${example}\`match ${before} { … }\`.`)
+  /** What a step reads from, in words. */
+  #subject(step: FieldStep): string {
+    return step.kind === "pluck" ? `An element of \`${this.#before(step)}\`` : `\`${this.#before(step)}\``
+  }
+
+  #unknown(step: FieldStep, candidates: Iterable<string>, otherwise?: string): Type {
+    unknownReference(this.#checking, this.#chain, step.name, candidates, this.#path, otherwise)
+    return errorType
+  }
+
+  /** A field that every member has is a field of the union. */
+  #fieldOfUnion(type: UnionType, step: FieldStep): Type {
+    const members = type.members.map((member) => resolve(member, this.#checking.types))
+    const variant = members.find((member) => member.kind === "variant")
+    if (variant !== undefined) return this.#variantAccess(variant, step)
+    const found = members.map((member) => {
+      if (member.kind === "record") return fieldNamed(member, step.name.text)?.type
+      return member.kind === "object" ? anyType : undefined
+    })
+    const known = found.filter((one) => one !== undefined)
+    if (known.length === found.length) return union(known)
+    if (known.length > 0) return this.#unknown(step, [], `Not every member of ${showType(type)} has this field.`)
+    const fields = members.flatMap((member) => (member.kind === "record" ? member.fields : []))
+    return this.#unknown(step, namesOf(fields))
+  }
+
+  #arrayAccess(step: FieldStep): Type {
+    const before = this.#before(step)
+    const { text } = step.name
+    const hint =
+      step.kind === "pluck"
+        ? `Write \`${before}[0]?.*.${text}\` for one of them, or loop over them with \`for\`.`
+        : `Write \`${before}.*.${text}\` for that of every element, or \`${before}[0]?.${text}\` for one.`
+    this.#report("array-access", step, `${this.#subject(step)} is an array`, hint)
+    return errorType
+  }
+
+  #variantAccess(variant: VariantType, step: FieldStep): Type {
+    const before = this.#before(step)
+    const { text } = step.name
+    const having = variant.cases.find((one) => one.fields.some((field) => field.name === text)) ?? variant.cases[0]
+    const example = `\`${before}#${asWritten(having?.name ?? "case")}.${asWritten(text)}\``
+    const hint =
+      step.kind === "pluck"
+        ? "Loop over them with `for`, and choose a case there with `#case` or `match`."
+        : `Write ${example}, or \`match ${before} { … }\`.`
+    this.#report("variant-access", step, `${this.#subject(step)} is a variant: which case is meant?`, hint)
+    return errorType
   }
 
   #index(type: Type, step: Step & { kind: "index" }, index: number): Type {
@@ -166,28 +187,21 @@ class Steps {
     const at = step.index?.value
     if (resolved.kind === "error" || at === undefined) return errorType
     if (resolved.kind === "array") {
+      // Of an array of known length the element is surely there.
       const inRange = resolved.length !== undefined && at < resolved.length
-      return this.#element(inRange ? resolved.element : maybe(resolved.element), index)
+      return this.from(inRange ? resolved.element : maybe(resolved.element), index + 1)
     }
-    if (resolved.kind === "tuple") return this.#element(resolved.elements[at] ?? { kind: "null" }, index)
-    this.#notAnArray(resolved, index, step)
-    return errorType
-  }
-
-  #element(type: Type, index: number): Type {
-    return this.from(type, index + 1)
+    if (resolved.kind === "tuple") return this.from(resolved.elements[at] ?? { kind: "null" }, index + 1)
+    return this.#notAnArray(resolved, step)
   }
 
   #pluck(type: Type, step: Step & { kind: "pluck" }, index: number): Type {
-    const resolved = resolve(type, this.#checking.types)
-    if (resolved.kind === "error") return errorType
-    if (resolved.kind !== "array" && resolved.kind !== "tuple") {
-      this.#notAnArray(resolved, index, step)
-      return errorType
-    }
-    const element = resolved.kind === "array" ? resolved.element : union(resolved.elements)
     const { types } = this.#checking
-    const field = element.kind === "any" ? anyType : this.#field(withoutNull(element, types), step.name)
+    const resolved = resolve(type, types)
+    if (resolved.kind === "error") return errorType
+    if (resolved.kind !== "array" && resolved.kind !== "tuple") return this.#notAnArray(resolved, step)
+    const element = resolved.kind === "array" ? resolved.element : union(resolved.elements)
+    const field = element.kind === "any" ? anyType : this.#field(withoutNull(element, types), step)
     if (field.kind === "error") return errorType
     const mayBeNull = nullable(element, types) || nullable(field, types)
     const plucked = step.stars === 1 ? (mayBeNull ? maybe(field) : field) : withoutNull(field, types)
@@ -195,9 +209,9 @@ class Steps {
     return rest.kind === "error" ? rest : { kind: "array", element: rest }
   }
 
-  #notAnArray(type: Type, index: number, span: Span): void {
-    const message = `\`${this.#before(index)}\` is no array, but ${showType(type)}`
-    this.#checking.report("not-iterable", this.#path, span, message)
+  #notAnArray(type: Type, step: Step): Type {
+    this.#report("not-iterable", step, `\`${this.#before(step)}\` is no array, but ${showType(type)}`)
+    return errorType
   }
 
   #case(type: Type, step: Step & { kind: "case" }, index: number): Type {
@@ -205,8 +219,8 @@ class Steps {
     const variant = resolve(withoutNull(type, types), types)
     if (variant.kind === "error") return errorType
     if (variant.kind !== "variant") {
-      const message = `\`${this.#before(index)}\` is no variant, but ${showType(variant)}`
-      this.#checking.report("type-mismatch", this.#path, step.name, message)
+      const message = `\`${this.#before(step)}\` is no variant, but ${showType(variant)}`
+      this.#report("type-mismatch", step, message, untypedHint(variant))
       return errorType
     }
     const record = caseRecord(variant, step.name.text)
@@ -220,15 +234,19 @@ class Steps {
   }
 }
 
+/** Which field names the case is known of a declared type only. */
+export function untypedHint(type: Type): string | undefined {
+  return type.kind === "any" ? "Declare its type, in the `output` of its tool." : undefined
+}
+
 export function unknownCase(checking: Checking, variant: VariantType, name: Syntax.Name, path: string): void {
-  const names = variant.cases.map((one) => one.name)
-  const near = didYouMean(name.text, names)
-  const known = `Its cases are ${names.map((one) => `\`${caseText(one)}\``).join(", ")}.`
-  const hint = near === undefined ? known : `Did you mean \`${caseText(near)}\`? ${known}`
+  const near = checking.suggest(name.text, namesOf(variant.cases))
+  const known = `Its cases are ${listed(variant.cases, asWritten)}.`
+  const hint = near === undefined ? known : `Did you mean \`${asWritten(near)}\`? ${known}`
   checking.report("unknown-case", path, name, `Unknown case: ${name.text}`, hint)
 }
 
-/** A case's name as it is written: in quotes when it is no identifier. */
-export function caseText(name: string): string {
-  return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) ? name : JSON.stringify(name)
+/** A name as it is written: in quotes when it is no identifier. */
+export function asWritten(name: string): string {
+  return isIdentifier(name) ? name : JSON.stringify(name)
 }

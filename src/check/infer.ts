@@ -1,16 +1,15 @@
-import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Checking } from "./checking.ts"
+import { inferAsset, refuseAsset } from "./infer-asset.ts"
 import { inferInvoke } from "./infer-invoke.ts"
 import { inferMatch } from "./infer-match.ts"
 import { inferSteps } from "./infer-steps.ts"
-import { readProperties } from "./properties.ts"
+import { mustFit } from "./must-fit.ts"
 import { isAssignable, nullable, union, withoutNull } from "./relations.ts"
-import { isRepeated } from "./repeated-name.ts"
+import { isRepeated, refuseKey } from "./repeated-name.ts"
 import { inferRoot } from "./resolve-root.ts"
 import type { Scope } from "./scope.ts"
 import { at } from "./scope.ts"
-import { showType } from "./show-type.ts"
 import type { Field, Type } from "./types.ts"
 
 const errorType: Type = { kind: "error" }
@@ -28,7 +27,7 @@ function inferHere(checking: Checking, expression: Syntax.Expression, scope: Sco
     case "string":
       return inferString(checking, expression, scope)
     case "number":
-      return Number.isInteger(expression.value) ? { kind: "integer" } : { kind: "number" }
+      return Number.isSafeInteger(expression.value) ? { kind: "integer" } : { kind: "number" }
     case "word":
       return expression.value === null ? { kind: "null" } : { kind: "boolean" }
     case "array":
@@ -48,39 +47,31 @@ function inferHere(checking: Checking, expression: Syntax.Expression, scope: Sco
     case "render":
       return inferInvoke(checking, expression, scope, infer)
     case "asset":
-      return inferAsset(checking, expression, scope)
+      return inferAsset(checking, expression, scope, infer)
     case "missing-expression":
       return errorType
   }
 }
 
 /** Infers, and reports a value that does not fit; `any` fits everywhere until the run. */
-export function expectType(checking: Checking, expression: Syntax.Expression, expected: Type, scope: Scope): Type {
-  const type = infer(checking, expression, scope)
-  if (!isAssignable(type, expected, checking.types)) mismatch(checking, expression, type, expected, scope.path)
-  return type
-}
-
-export function mismatch(checking: Checking, span: Span, found: Type, expected: Type, path: string): void {
-  const fitsButNull =
-    nullable(found, checking.types) && isAssignable(withoutNull(found, checking.types), expected, checking.types)
-  const hint = fitsButNull && found.kind !== "null" ? "It may be null: give a default with `??`." : undefined
-  checking.report("type-mismatch", path, span, `Expected ${showType(expected)}, found ${showType(found)}`, hint)
+export function expectType(checking: Checking, expression: Syntax.Expression, expected: Type, scope: Scope): void {
+  infer(checking, expression, scope)
+  mustFit(checking, expression, expected, scope.path)
 }
 
 function inferString(checking: Checking, node: Syntax.StringNode, scope: Scope): Type {
   if (node.interpolations.length === 0) return { kind: "literal", value: node.texts[0] ?? "" }
-  const inner: Scope = scope.assets === "instruction" ? scope : { ...scope, assets: "none" }
+  const inner: Scope = { ...scope, assets: scope.assets === "text" ? "value" : "none" }
   for (const interpolation of node.interpolations) {
     const type = infer(checking, interpolation, inner)
-    if (isAsset(checking, type) && inner.assets !== "instruction") misplacedAsset(checking, interpolation, scope.path)
-    else if (nullable(type, checking.types)) nullableText(checking, interpolation, scope.path)
+    if (inner.assets === "none") refuseAsset(checking, interpolation, type, scope.path)
+    if (nullable(type, checking.types)) nullableText(checking, interpolation, scope.path)
   }
   return stringType
 }
 
 function nullableText(checking: Checking, node: Syntax.Expression, path: string): void {
-  const written = checking.textOf(node)
+  const written = checking.quote(node)
   const message = `\`${written}\` may be null, and would then read \`null\``
   checking.report("nullable-interpolation", path, node, message, `Give a default: \`{{ ${written} ?? "…" }}\`.`)
 }
@@ -89,14 +80,14 @@ function inferArray(checking: Checking, node: Syntax.Expression & { kind: "array
   const inner: Scope = { ...scope, assets: "none" }
   const elements = node.items.map((item) => {
     const type = infer(checking, item, inner)
-    if (isAsset(checking, type)) misplacedAsset(checking, item, scope.path)
+    refuseAsset(checking, item, type, scope.path)
     return node.items.length > 1 ? widen(type) : type
   })
   return { kind: "array", element: elements.length === 0 ? { kind: "any" } : union(elements) }
 }
 
 /** A literal among others is just a string: `["a", "b"]` is an array of strings. */
-export function widen(type: Type): Type {
+function widen(type: Type): Type {
   if (type.kind === "literal") return stringType
   return type.kind === "union" ? union(type.members.map(widen)) : type
 }
@@ -107,13 +98,12 @@ export function inferFields(checking: Checking, fields: readonly Syntax.ValueFie
   const seen = new Set<string>()
   const inferred: Field[] = []
   for (const field of fields) {
-    const fieldScope = at(inner, field.name.text)
-    const type = infer(checking, field.value, fieldScope)
-    if (isAsset(checking, type)) misplacedAsset(checking, field.value, fieldScope.path)
-    if (isRepeated(checking, seen, field.name, fieldScope.path)) continue
-    const entry: Field = { name: field.name.text, type }
-    checking.fieldNodes.set(entry, field)
-    inferred.push(entry)
+    const { name, value } = field
+    const fieldScope = at(inner, name.text)
+    const type = infer(checking, value, fieldScope)
+    refuseAsset(checking, value, type, fieldScope.path)
+    if (refuseKey(checking, name, fieldScope.path) || isRepeated(checking, seen, name, fieldScope.path)) continue
+    inferred.push({ name: name.text, type })
   }
   return inferred
 }
@@ -125,7 +115,7 @@ function inferChain(checking: Checking, chain: Syntax.Chain, scope: Scope): Type
     return inferSteps(checking, chain, matched, 0, scope.path)
   }
   if (chain.base.kind === "name") {
-    const root = inferRoot(checking, chain, chain.base, scope, infer)
+    const root = inferRoot(checking, chain, chain.base, scope)
     if (root === undefined) return errorType
     return inferSteps(checking, chain, root.type, root.steps, scope.path)
   }
@@ -134,62 +124,17 @@ function inferChain(checking: Checking, chain: Syntax.Chain, scope: Scope): Type
 }
 
 function inferDefault(checking: Checking, node: Syntax.Expression & { kind: "default" }, scope: Scope): Type {
-  const left = infer(checking, node.left, scope)
-  const right = infer(checking, node.right, scope)
+  // Only one text can be the instruction: a part of a default would lose the assets in it.
+  const inner: Scope = scope.assets === "text" ? { ...scope, assets: "none" } : scope
+  const left = infer(checking, node.left, inner)
+  const right = infer(checking, node.right, inner)
   if (left.kind === "any" || left.kind === "error") return left
   if (!nullable(left, checking.types)) {
-    const message = `\`${checking.textOf(node.left)}\` is never null, so this default is never used`
+    const message = `\`${checking.quote(node.left)}\` is never null, so this default is never used`
     checking.report("unreachable-branch", scope.path, node.right, message, "Remove `??` and what follows it.")
     return left
   }
   if (left.kind === "null") return right
   const base = withoutNull(left, checking.types)
   return isAssignable(right, base, checking.types) ? base : union([base, widen(right)])
-}
-
-function inferAsset(checking: Checking, node: Syntax.AssetNode, scope: Scope): Type {
-  if (scope.assets === "none") misplacedAsset(checking, node.keyword, scope.path)
-  const inner: Scope = { ...scope, assets: "none" }
-  expectType(checking, node.value, stringType, inner)
-  const properties = readProperties(checking, "asset", node.block?.items ?? [], scope.path, node.keyword)
-  for (const name of ["media_type", "title"]) {
-    const value = properties.get(name)?.value
-    if (value?.kind === "expression") expectType(checking, value.expression, stringType, at(inner, name))
-  }
-  const type = properties.get("type")
-  if (type?.value.kind === "expression") assetKind(checking, type.value.expression, `${scope.path}.type`)
-  return { kind: "asset" }
-}
-
-export const assetKinds = ["image", "document", "video"] as const
-
-/** The kind that an asset, or a model's list, names: a string or a bare word. */
-export function assetKind(
-  checking: Checking,
-  node: Syntax.Expression,
-  path: string,
-): (typeof assetKinds)[number] | undefined {
-  const written = wordOrString(node)
-  const kind = assetKinds.find((one) => one === written)
-  if (kind === undefined) {
-    checking.report("invalid-value", path, node, 'An asset is an "image", a "document" or a "video"')
-  }
-  return kind
-}
-
-/** The value of a plain string, or a bare word such as `auto`. */
-export function wordOrString(node: Syntax.Expression): string | undefined {
-  if (node.kind === "string" && node.interpolations.length === 0) return node.texts[0]
-  if (node.kind === "chain" && node.base.kind === "name" && node.steps.length === 0) return node.base.text
-  return undefined
-}
-
-export function isAsset(checking: Checking, type: Type): boolean {
-  return withoutNull(type, checking.types).kind === "asset"
-}
-
-export function misplacedAsset(checking: Checking, span: Span, path: string): void {
-  const message = "An asset can only be written into an instruction"
-  const hint = "Write `{{ asset … }}` in an instruction, or name it in `dynamic` and write that there."
-  checking.report("unsupported-asset", path, span, message, hint)
 }

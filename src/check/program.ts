@@ -62,6 +62,8 @@ export interface ImportSymbol {
 export interface DynamicSymbol {
   readonly field: Syntax.ValueField
   readonly type: Type
+  /** The kinds of the assets that it may be. */
+  readonly assets: ReadonlySet<string>
 }
 
 export interface AgentSymbol {

@@ -1,8 +1,8 @@
-import { didYouMean } from "../base/did-you-mean.ts"
 import type { Span } from "../source/span.ts"
 import type { PropertyPlace } from "../syntax/property-forms.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Checking } from "./checking.ts"
+import { knownList } from "./known-list.ts"
 
 interface Shape {
   readonly required: readonly string[]
@@ -75,14 +75,15 @@ export function propertiesOf(place: PropertyPlace): readonly string[] {
 export function readProperties(
   checking: Checking,
   place: PropertyPlace,
-  items: readonly Syntax.Property[],
+  block: Syntax.Block<Syntax.Property | Syntax.BatchItem> | undefined,
   path: string,
   owner: Span,
 ): Map<string, Syntax.Property> {
   const known = shapes[place]
   const properties = new Map<string, Syntax.Property>()
   if (known === undefined) return properties
-  for (const property of items) {
+  for (const property of block?.items ?? []) {
+    if (property.kind !== "property") continue
     const name = property.name.text
     const now = Object.hasOwn(known.obsolete, name) ? known.obsolete[name] : undefined
     if (now !== undefined) obsolete(checking, property, now, path)
@@ -103,11 +104,30 @@ export function readProperties(
     }
   }
   for (const name of known.required) {
-    if (properties.has(name)) continue
+    if (properties.has(name) || (block !== undefined && checking.isSwallowedIn(block, name))) continue
     const message = `\`${name}\` is missing`
     checking.report("missing-property", `${path}.${name}`, owner, message, missingHint(place, name))
   }
   return properties
+}
+
+/** The expression that is a property's value; reports a block in its place. `path` is that of the block around it. */
+export function expressionOf(
+  checking: Checking,
+  property: Syntax.Property | undefined,
+  path: string,
+): Syntax.Expression | undefined {
+  if (property === undefined || property.value.kind === "missing") return undefined
+  if (property.value.kind === "expression") return property.value.expression
+  const name = property.name.text
+  checking.report(
+    "type-mismatch",
+    `${path}.${name}`,
+    property.name,
+    "Expected a value, found a block",
+    `Write \`${name}: …\`.`,
+  )
+  return undefined
 }
 
 function obsolete(checking: Checking, property: Syntax.Property, now: string, path: string): void {
@@ -120,15 +140,9 @@ function obsolete(checking: Checking, property: Syntax.Property, now: string, pa
 
 function unknown(checking: Checking, property: Syntax.Property, known: Shape, path: string): void {
   const name = property.name.text
-  const hint = knownList(name, [...known.required, ...known.optional], "Known here:")
+  const names = [...known.required, ...known.optional].map((one) => ({ name: one }))
+  const hint = knownList(checking, name, names, "Known here:")
   checking.report("unknown-property", `${path}.${name}`, property.name, `Unknown property: ${name}`, hint)
-}
-
-/** "Did you mean `x`? Known here: `x`, `y`." */
-export function knownList(name: string, known: readonly string[], intro: string): string {
-  const near = didYouMean(name, known)
-  const list = known.length === 0 ? "None is known here." : `${intro} ${known.map((one) => `\`${one}\``).join(", ")}.`
-  return near === undefined ? list : `Did you mean \`${near}\`? ${list}`
 }
 
 function missingHint(place: PropertyPlace, name: string): string {

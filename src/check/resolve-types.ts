@@ -1,10 +1,12 @@
+import { cutText } from "../base/cut-text.ts"
 import { didYouMean } from "../base/did-you-mean.ts"
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Checking } from "./checking.ts"
-import { limitType, tooManyMembers } from "./limit-type.ts"
-import { maybe, resolve, union } from "./relations.ts"
-import { isRepeated } from "./repeated-name.ts"
+import { maybe, union } from "./relations.ts"
+import { isRepeated, refuseKey } from "./repeated-name.ts"
+import { namedField, schemaFieldsInOrder } from "./schema-fields.ts"
+import { typeSize } from "./type-size.ts"
 import type { Field, RecordType, Type, VariantCase, VariantType } from "./types.ts"
 
 const builtIn: Readonly<Record<string, Type>> = {
@@ -33,70 +35,50 @@ const foreign: Readonly<Record<string, string>> = {
 
 const errorType: Type = { kind: "error" }
 
-/** How far `schema.a.f` may lead on to `schema.b.f` and so forth. */
-const deepestAlias = 100
+const mostCopiedParts = 200_000
+const deepestType = 200
 
-/** All schemas into the type table. */
+/** All schemas into the type table. Of two with one name the second is only looked at for its mistakes. */
 export function resolveSchemas(checking: Checking): void {
-  // A schema is resolved when it is first needed: `schema.a.field` in another one may come before it.
-  for (const [name, declaration] of checking.schemas) resolveSchema(checking, name, declaration)
-}
-
-function resolveSchema(checking: Checking, name: string, declaration: Syntax.SchemaDeclaration): Type {
-  const known = checking.types[name]
-  if (known !== undefined) return known.type
-  const path = `schema.${name}`
-  const [only] = declaration.body.items
-  // While it is being resolved it stands as an error: only `schema.a.a` inside itself can see that.
-  const entry = (type: Type) => (declaration.doc === undefined ? { type } : { type, doc: declaration.doc })
-  checking.types[name] = entry(errorType)
-  if (checking.resolving >= deepestAlias) {
-    const message = `schema.${name} is reached through more than ${deepestAlias} fields of other schemas`
-    checking.report("invalid-value", path, declaration.name, message, "Refer to a schema as a whole: `schema.name`.")
-    return errorType
+  for (const { field, path } of schemaFieldsInOrder(checking)) {
+    checking.schemaFields.set(field, resolveType(checking, field.type, path))
   }
-  let type: Type
-  checking.resolving++
-  if (only?.kind === "variant") {
-    type = resolveVariant(checking, only, path)
-    for (const extra of declaration.body.items.slice(1)) {
-      const message = "A schema holds either fields or one variant"
-      checking.report("syntax-error", path, extra.kind === "variant" ? extra.keyword : extra.name, message)
-    }
-  } else {
-    type = resolveFields(checking, fieldsOf(checking, declaration, path), path)
+  for (const declaration of checking.tree.declarations) {
+    if (declaration.kind !== "schema") continue
+    const type = resolveSchema(checking, declaration)
+    const name = declaration.name.text
+    if (checking.schemas.get(name) !== declaration) continue
+    checking.types[name] = declaration.doc === undefined ? { type } : { type, doc: declaration.doc }
   }
-  checking.resolving--
-  type = limitType(checking, type, path, declaration.name)
-  checking.types[name] = entry(type)
-  return type
 }
 
-function fieldsOf(checking: Checking, declaration: Syntax.SchemaDeclaration, path: string): Syntax.TypeField[] {
-  return declaration.body.items.flatMap((item) => {
-    if (item.kind === "type-field") return [item]
-    checking.report("syntax-error", path, item.keyword, "A schema holds either fields or one variant")
-    return []
-  })
+function resolveSchema(checking: Checking, declaration: Syntax.SchemaDeclaration): Type {
+  const path = `schema.${declaration.name.text}`
+  const [only, ...others] = declaration.body.items
+  const isVariant = only?.kind === "variant"
+  for (const other of others) {
+    if (!isVariant && other.kind === "type-field") continue
+    const span = other.kind === "variant" ? other.keyword : other.name
+    checking.report("syntax-error", path, span, "A schema holds either fields or one variant")
+  }
+  if (isVariant) return resolveVariant(checking, only, path)
+  return resolveFields(
+    checking,
+    declaration.body.items.filter((item) => item.kind === "type-field"),
+    path,
+  )
 }
 
-/** A whole block of fields (`input`, an agent's `output`) as a closed object type. */
-export function resolveBlock(checking: Checking, block: Syntax.Block<Syntax.TypeField>, path: string): RecordType {
-  const record = resolveFields(checking, block.items, path)
-  return limitType(checking, record, path, block.open).kind === "error" ? { kind: "record", fields: [] } : record
-}
-
-function resolveFields(checking: Checking, fields: readonly Syntax.TypeField[], path: string): RecordType {
+/** A block of fields as a closed object type. */
+export function resolveFields(checking: Checking, fields: readonly Syntax.TypeField[], path: string): RecordType {
   const seen = new Set<string>()
   const resolved: Field[] = []
   for (const field of fields) {
     const name = field.name.text
     const fieldPath = `${path}.${name}`
-    if (isRepeated(checking, seen, field.name, fieldPath)) continue
-    const type = resolveType(checking, field.type, fieldPath)
-    const entry: Field = field.doc === undefined ? { name, type } : { name, type, doc: field.doc }
-    checking.fieldNodes.set(entry, field)
-    resolved.push(entry)
+    if (refuseKey(checking, field.name, fieldPath) || isRepeated(checking, seen, field.name, fieldPath)) continue
+    const type = checking.schemaFields.get(field) ?? resolveType(checking, field.type, fieldPath)
+    resolved.push(field.doc === undefined ? { name, type } : { name, type, doc: field.doc })
   }
   return { kind: "record", fields: resolved }
 }
@@ -122,7 +104,6 @@ export function resolveType(checking: Checking, node: Syntax.TypeNode, path: str
     case "maybe":
       return maybe(resolveType(checking, node.type, path))
     case "union-type":
-      if (tooManyMembers(checking, node.members.length, path, node)) return errorType
       return union(node.members.map((member) => resolveType(checking, member, path)))
     case "variant":
       return resolveVariant(checking, node, path)
@@ -141,12 +122,13 @@ function resolveName(checking: Checking, name: Syntax.Name, path: string): Type 
 function suggestType(checking: Checking, name: string): string | undefined {
   if (checking.schemas.has(name)) return `Did you mean schema.${name}?`
   const lower = name.toLowerCase()
+  if (lower === "schema") return "Write `schema.name`."
   if (lower === "any" || lower === "unknown") return "There is no such type: `object` is any JSON object."
   if (lower === "array" || lower === "list") return "An array is written `[type]`."
   if (lower === "optional" || lower === "nullable") return "Write `maybe type`."
   const meant = Object.hasOwn(foreign, lower) ? foreign[lower] : didYouMean(name, Object.keys(builtIn))
   if (meant !== undefined) return `Did you mean ${meant}?`
-  const schema = didYouMean(name, checking.schemas.keys())
+  const schema = checking.suggest(name, checking.schemas.keys())
   return schema === undefined ? undefined : `Did you mean schema.${schema}?`
 }
 
@@ -156,65 +138,80 @@ function unknownType(checking: Checking, path: string, span: Span, written: stri
 
 /** `schema.name`, or `schema.name.field` for the type of one field. */
 function resolvePath(checking: Checking, node: Syntax.TypeNode & { kind: "type-path" }, path: string): Type {
-  const [root, name, ...fields] = node.segments
-  const written = node.segments.map((segment) => segment.text).join(".")
-  if (root === undefined || root.text !== "schema") {
+  const { segments } = node
+  const [root, name, ...fields] = segments
+  const show = (names: readonly (Syntax.Name | string)[]): string =>
+    names.map((one) => (typeof one === "string" ? one : one.text)).join(".")
+  const written = cutText(show(segments), 160)
+  if (root?.text !== "schema") {
     const hint = root !== undefined && checking.schemas.has(root.text) ? `Did you mean schema.${written}?` : undefined
     unknownType(checking, path, node, written, hint)
     return errorType
   }
   if (name === undefined) return errorType
-  const declaration = checking.schemas.get(name.text)
-  if (declaration === undefined) {
-    const near = didYouMean(name.text, checking.schemas.keys())
-    const meant = near && ["schema", near, ...fields.map((field) => field.text)].join(".")
-    unknownType(checking, path, { start: name.start, end: node.end }, written, meant && `Did you mean ${meant}?`)
+  if (!checking.schemas.has(name.text)) {
+    if (checking.isSwallowed("schema", name.text)) return errorType
+    const near = checking.suggest(name.text, checking.schemas.keys())
+    const hint = near && `Did you mean ${show(["schema", near, ...fields])}?`
+    unknownType(checking, path, { start: name.start, end: node.end }, written, hint)
     return errorType
   }
   checking.refer(`schema.${name.text}`, name)
   if (fields.length === 0) return { kind: "ref", name: name.text }
-  let type = resolveSchema(checking, name.text, declaration)
-  for (const [index, field] of fields.entries()) {
-    const record = resolve(type, checking.types)
-    if (record.kind === "error") {
-      // Either reported before, or the schema is asking for its own field while that is being resolved.
-      if (checking.types[name.text]?.type.kind === "error") {
-        const message = `${written} is made of itself`
-        checking.report("infinite-type", path, node, message, "Write the type out in one of the places.")
-      }
-      return errorType
-    }
-    const found = record.kind === "record" ? record.fields.find((one) => one.name === field.text) : undefined
-    if (found === undefined) {
-      const near =
-        record.kind === "record"
-          ? didYouMean(
-              field.text,
-              record.fields.map((one) => one.name),
-            )
-          : undefined
-      const before = ["schema", name.text, ...fields.slice(0, index).map((one) => one.text)].join(".")
-      const hint = near === undefined ? undefined : `Did you mean ${before}.${near}?`
-      unknownType(checking, path, { start: field.start, end: node.end }, written, hint)
-      return errorType
-    }
-    type = found.type
+  const found = namedField(checking, segments)
+  if (found.kind === "missing") {
+    const missing = segments[found.index]
+    const near = missing && checking.suggest(missing.text, found.known)
+    const before = segments.slice(0, found.index)
+    const hint = near && `Did you mean ${show([...before, near, ...segments.slice(found.index + 1)])}?`
+    unknownType(checking, path, { start: missing?.start ?? node.start, end: node.end }, written, hint)
   }
-  return type
+  const type = found.kind === "field" ? checking.schemaFields.get(found.field) : undefined
+  if (type !== undefined) return copied(checking, type, node, path)
+  // A field that is not resolved yet, though it comes after all that it is made of, is made of this one.
+  if (found.kind === "field" || found.kind === "endless") {
+    const hint = "Write the type out in one of the places."
+    checking.report("infinite-type", path, node, `${written} is made of itself`, hint)
+  }
+  return errorType
+}
+
+/** What `schema.name.field` copies may not grow without bounds: copies of copies would double at every step. */
+function copied(checking: Checking, type: Type, span: Span, path: string): Type {
+  const { parts, depth } = typeSize(type)
+  const before = checking.copiedParts
+  checking.copiedParts += parts
+  if (depth <= deepestType && checking.copiedParts <= mostCopiedParts) return type
+  if (before <= mostCopiedParts) {
+    const message =
+      depth > deepestType ? `This type is more than ${deepestType} levels deep` : "Too many types are copied"
+    const hint = "Declare the type as a schema of its own, and refer to that."
+    checking.report("invalid-value", path, span, message, hint)
+  }
+  return errorType
 }
 
 function resolveEnum(checking: Checking, node: Syntax.TypeNode & { kind: "enum" }, path: string): Type {
   const seen = new Set<string>()
   for (const name of node.body.items) isRepeated(checking, seen, name, path)
   if (seen.size === 0) {
-    if (node.body.close !== undefined) emptyType(checking, node, path, "An enum needs at least one name")
+    emptyType(checking, node, path, "An enum needs at least one name")
     return errorType
   }
   return { kind: "enum", values: [...seen] }
 }
 
-function emptyType(checking: Checking, span: Span, path: string, message: string): void {
-  checking.report("empty-type", path, span, message)
+function emptyType(
+  checking: Checking,
+  node: Syntax.VariantType | (Syntax.TypeNode & { kind: "enum" }),
+  path: string,
+  message: string,
+): void {
+  const { open, close } = node.body
+  if (close === undefined) return
+  // Where something stands between the braces, the parser has told what is wrong with it.
+  const inside = checking.textOf({ start: open.end, end: close.start }).replace(/\/\/.*/g, "")
+  if (inside.trim() === "") checking.report("empty-type", path, node, message, "Add at least one.")
 }
 
 function resolveArray(checking: Checking, node: Syntax.TypeNode & { kind: "array-type" }, path: string): Type {
@@ -231,6 +228,7 @@ function resolveArray(checking: Checking, node: Syntax.TypeNode & { kind: "array
 function resolveVariant(checking: Checking, node: Syntax.VariantType, path: string): VariantType | Type {
   const seen = new Set<string>()
   const cases: VariantCase[] = []
+  if (refuseKey(checking, node.tag, path)) return errorType
   for (const one of node.body.items) {
     const name = one.name.text
     const casePath = `${path}.${name}`
@@ -245,7 +243,7 @@ function resolveVariant(checking: Checking, node: Syntax.VariantType, path: stri
     cases.push(one.doc === undefined ? { name, fields: resolved } : { name, fields: resolved, doc: one.doc })
   }
   if (cases.length === 0) {
-    if (node.body.close !== undefined) emptyType(checking, node, path, "A variant needs at least one case")
+    emptyType(checking, node, path, "A variant needs at least one case")
     return errorType
   }
   return { kind: "variant", tag: node.tag.text, cases }

@@ -1,11 +1,13 @@
-import type { DynamicSymbol, LoopVariable } from "./program.ts"
 import type * as Syntax from "../syntax/tree.ts"
+import type { Checking } from "./checking.ts"
+import type { DynamicSymbol, LoopVariable } from "./program.ts"
+import type { Type } from "./types.ts"
 
 /** What an expression may see and do where it stands. */
 export interface Scope {
   /** The place in the workflow, for diagnostics: `agent.writer.instruction`. */
   readonly path: string
-  /** The place in words, for the sentence about an exposed secret: `an instruction`. */
+  /** The place in words, for sentences about what may not stand there: `an instruction`. */
   readonly place: string
   /** The plan's node that this is a part of; undefined where references make no dependency. */
   readonly node: string | undefined
@@ -13,12 +15,10 @@ export interface Scope {
   /** The agent-local dynamic value that is being defined. */
   readonly local: string | undefined
   readonly secrets: "allowed" | "exposed"
-  /** `request`: only `input` and `secrets`, so that no model decides; `none`: constants. */
-  readonly roots: "all" | "request"
-  /** `call`, `read` and `render` may stand here. */
-  readonly calls: boolean
-  /** An asset may be written into the text (`instruction`), or be the value (`value`). */
-  readonly assets: "instruction" | "value" | "none"
+  /** `run`: all values of the run, and calls; `request`: only `input` and `secrets`, which are known before it. */
+  readonly values: "run" | "request"
+  /** Whether the expression may be an asset (`value`), or a text with assets in it (`text`). */
+  readonly assets: "text" | "value" | "none"
 }
 
 /** The names that only an agent's own expressions see. */
@@ -27,6 +27,37 @@ export interface AgentScope {
   readonly variables: ReadonlyMap<string, LoopVariable>
   readonly localFields: ReadonlyMap<string, Syntax.ValueField>
   readonly locals: Map<string, DynamicSymbol>
+}
+
+/** The function `infer` of infer.ts, for the parts of it that stand in files of their own. */
+export type Infer = (checking: Checking, expression: Syntax.Expression, scope: Scope) => Type
+
+/** A place that is evaluated while the workflow runs, as a part of a node. */
+export function runScope(node: string, place: string): Scope {
+  return {
+    path: node,
+    place,
+    node,
+    agent: undefined,
+    local: undefined,
+    secrets: "exposed",
+    values: "run",
+    assets: "none",
+  }
+}
+
+/** A place that the request alone decides: where calls go, and as whom. */
+export function requestScope(path: string, place: string): Scope {
+  return {
+    path,
+    place,
+    node: undefined,
+    agent: undefined,
+    local: undefined,
+    secrets: "allowed",
+    values: "request",
+    assets: "none",
+  }
 }
 
 export function at(scope: Scope, name: string): Scope {

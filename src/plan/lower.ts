@@ -1,6 +1,7 @@
+import { cutText } from "../base/cut-text.ts"
 import { constantOf } from "../check/constants.ts"
 import { branchChain } from "../check/infer-match.ts"
-import { wordOrString } from "../check/infer.ts"
+import { wordOrString } from "../check/infer-asset.ts"
 import type { Program } from "../check/program.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { AssetExpression, CallExpression, Entry, Expression, Root, Step } from "./expression.ts"
@@ -106,14 +107,15 @@ export class Lowering {
   }
 
   #match(node: Syntax.MatchNode, place: string): Expression {
+    const { items } = node.body
+    // What follows `_` is never chosen.
+    const rest = items.findIndex((branch) => branch.case === undefined)
+    const reachable = rest === -1 ? items : items.slice(0, rest + 1)
     return {
       op: "match",
       value: this.expression(node.value, place),
       tag: this.#program.tags.get(node) ?? null,
-      branches: node.body.items.map((branch) => ({
-        case: branch.case?.text ?? null,
-        value: this.#branch(branch, place),
-      })),
+      branches: reachable.map((branch) => ({ case: branch.case?.text ?? null, value: this.#branch(branch, place) })),
       text: this.#text(node),
     }
   }
@@ -159,8 +161,9 @@ export class Lowering {
     }
   }
 
+  /** How the author wrote it, for messages: expressions inside of each other would else repeat a long text again and again. */
   #text(node: Syntax.Expression): string {
-    return this.#program.tree.text.slice(node.start, node.end)
+    return cutText(this.#program.tree.text.slice(node.start, Math.min(node.end, node.start + 1000)), 200)
   }
 }
 

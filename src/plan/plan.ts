@@ -1,6 +1,6 @@
 import type { JsonValue } from "../base/json-value.ts"
-import { constantOf } from "../check/constants.ts"
-import { wordOrString } from "../check/infer.ts"
+import { constantFields, constantOf } from "../check/constants.ts"
+import { wordOrString } from "../check/infer-asset.ts"
 import type { AgentSymbol, ImportSymbol, Program } from "../check/program.ts"
 import { inferenceKeys } from "../check/properties.ts"
 import type { RecordType } from "../check/types.ts"
@@ -311,8 +311,7 @@ function inferenceOf(block: AnyBlock): Inference {
   for (const key of inferenceKeys) {
     const property = propertyOf(value.block, key)
     if (property?.value.kind === "values") {
-      const { block: body } = property.value
-      const extra = constantOf({ kind: "object", body, start: body.start, end: body.end })
+      const extra = constantFields(property.value.block)
       if (extra !== undefined) inference[key] = extra
     } else {
       const constant = constantProperty(value.block, key)

@@ -1,5 +1,7 @@
+import { shortestCycle } from "../../base/shortest-cycle.ts"
 import { strongComponents } from "../../base/strong-components.ts"
 import type { Checking, Edge } from "../checking.ts"
+import { spellCircle } from "../spell-circle.ts"
 
 /** Agents and dynamic values that wait for each other: each circle is told once, and spelled out. */
 export function checkDependencyCycles(checking: Checking): void {
@@ -10,37 +12,35 @@ export function checkDependencyCycles(checking: Checking): void {
 type Edges = ReadonlyMap<string, ReadonlyMap<string, Edge>>
 
 function report(checking: Checking, edges: Edges, show: (name: string) => string): void {
-  const order = new Map([...edges.keys()].map((node, index) => [node, index]))
-  const place = (node: string): number => order.get(node) ?? Number.POSITIVE_INFINITY
-  for (const component of strongComponents(edges.keys(), (node) => edges.get(node)?.keys() ?? [])) {
+  const next = (node: string): Iterable<string> => edges.get(node)?.keys() ?? []
+  for (const component of strongComponents(edges.keys(), next)) {
+    const first = earliest(component, edges)
     const members = new Set(component)
-    const first = component.reduce((one, other) => (place(other) < place(one) ? other : one))
-    if (component.length === 1 && edges.get(first)?.has(first) !== true) continue
-    const cycle = shortestCycle(edges, first, members)
-    const edge = edges.get(first)?.get(cycle[1] ?? first)
+    const cycle = shortestCycle(first, (node) => [...next(node)].filter((other) => members.has(other)))
+    const edge = edges.get(first)?.get(cycle[1] ?? "")
     if (edge === undefined) continue
-    const spelled = cycle.map(show).join(" → ")
-    const hint = "Remove one of these references."
-    checking.report("dependency-cycle", edge.path, edge.span, `These wait for each other: ${spelled}`, hint)
+    const message = `These wait for each other: ${spellCircle(cycle.map(show))}`
+    checking.report("dependency-cycle", edge.path, edge.span, message, "Remove one of these references.")
   }
 }
 
-/** From a node back to itself within its component; just the node when it is in no circle. */
-function shortestCycle(edges: Edges, from: string, members: ReadonlySet<string>): string[] {
-  const before = new Map<string, string>()
-  const queue = [from]
-  for (const node of queue) {
-    for (const next of edges.get(node)?.keys() ?? []) {
-      if (next === from) {
-        const back = [node]
-        for (let at = before.get(node); at !== undefined; at = before.get(at)) back.unshift(at)
-        return [...back, from]
-      }
-      if (members.has(next) && !before.has(next)) {
-        before.set(next, node)
-        queue.push(next)
-      }
+/** The member whose reference to another comes first in the file. */
+function earliest(component: readonly string[], edges: Edges): string {
+  const members = new Set(component)
+  const start = (node: string): number => {
+    let least = Infinity
+    for (const [other, { span }] of edges.get(node) ?? []) if (members.has(other)) least = Math.min(least, span.start)
+    return least
+  }
+  const [first = ""] = component
+  let best = first
+  let bestStart = start(first)
+  for (const node of component) {
+    const at = start(node)
+    if (at < bestStart) {
+      best = node
+      bestStart = at
     }
   }
-  return [from]
+  return best
 }

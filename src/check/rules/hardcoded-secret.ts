@@ -1,11 +1,12 @@
 import type * as Syntax from "../../syntax/tree.ts"
 import type { Checking } from "../checking.ts"
+import { literalsIn } from "../literals-in.ts"
 
 /** How the keys of well-known services begin. */
 const knownPrefix =
   /^(?:sk|pk|rk|ak)[-_]|^(?:gh[opsu]_|github_pat_|glpat-|xox[abprs]-|AKIA|ASIA|AIza|ya29\.|eyJ|hf_|gsk_|xai-|r8_|dop_v1_|npm_)/
 
-const scheme = /^(?:bearer|basic|token|apikey)\s+\S/i
+const scheme = /^(?:bearer\s+\S|(?:basic|token|apikey)\s+\S{8,}$)/i
 
 /** A credential in the source is an error; any other literal key is a warning, since local backends take a dummy. */
 export function checkHardcodedSecret(
@@ -14,7 +15,7 @@ export function checkHardcodedSecret(
   path: string,
   place: "api_key" | "header",
 ): void {
-  const literals = literalsOf(node)
+  const literals = literalsIn(node)
   const credential = literals.find((literal) => literal.texts.some(looksLikeCredential))
   const hint = "Declare it in `secrets { }` and refer to it: `secrets.name`."
   if (credential !== undefined) {
@@ -28,21 +29,7 @@ export function checkHardcodedSecret(
   }
 }
 
-/** The strings that a value may be: through defaults and groups. */
-function literalsOf(node: Syntax.Expression): Syntax.StringNode[] {
-  switch (node.kind) {
-    case "string":
-      return [node]
-    case "group":
-      return literalsOf(node.expression)
-    case "default":
-      return [...literalsOf(node.left), ...literalsOf(node.right)]
-    default:
-      return []
-  }
-}
-
-export function looksLikeCredential(text: string): boolean {
+function looksLikeCredential(text: string): boolean {
   const trimmed = text.trim()
   if (scheme.test(trimmed)) return true
   return trimmed.split(/\s+/).some((word) => (word.length >= 8 && knownPrefix.test(word)) || isRandomToken(word))

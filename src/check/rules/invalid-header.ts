@@ -1,5 +1,6 @@
 import type * as Syntax from "../../syntax/tree.ts"
 import type { Checking } from "../checking.ts"
+import { literalsIn } from "../literals-in.ts"
 
 /** Headers that frame the message: whoever sets them could smuggle a second request. */
 const framing = new Set(["host", "content-length", "transfer-encoding", "connection"])
@@ -13,6 +14,7 @@ export function breaksHeader(value: string): boolean {
   return /[\r\n\0]/.test(value)
 }
 
+/** Reports what cannot be a header: its name, one that is there twice in other letters, or its value. */
 export function checkHeaders(checking: Checking, fields: readonly Syntax.ValueField[], path: string): void {
   const seen = new Set<string>()
   for (const field of fields) {
@@ -20,7 +22,8 @@ export function checkHeaders(checking: Checking, fields: readonly Syntax.ValueFi
     const fieldPath = `${path}.${name}`
     const lower = name.toLowerCase()
     if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name)) {
-      checking.report("invalid-header", fieldPath, field.name, `\`${name}\` cannot be the name of a header`)
+      const hint = "A header's name is made of letters, digits and `-`."
+      checking.report("invalid-header", fieldPath, field.name, `\`${name}\` cannot be the name of a header`, hint)
     } else if (isFramingHeader(name)) {
       const message = `The header \`${name}\` frames the message and is set by the service alone`
       checking.report("invalid-header", fieldPath, field.name, message, "Remove it.")
@@ -30,9 +33,18 @@ export function checkHeaders(checking: Checking, fields: readonly Syntax.ValueFi
       checking.report("duplicate-field", fieldPath, field.name, message, "Remove one of the two.")
     }
     seen.add(lower)
-    if (field.value.kind === "string" && field.value.texts.some(breaksHeader)) {
+    checkValue(checking, field.value, fieldPath)
+  }
+}
+
+function checkValue(checking: Checking, node: Syntax.Expression, path: string): void {
+  for (const literal of literalsIn(node)) {
+    if (literal.texts.some(breaksHeader)) {
       const message = "A header value may not contain a line break or NUL"
-      checking.report("invalid-header", fieldPath, field.value, message)
+      checking.report("invalid-header", path, literal, message, "Write it on one line.")
+    } else if (literal.texts.some((text) => /[^\t\x20-\x7e\x80-\xff]/.test(text))) {
+      const hint = "Encode it, for instance as Base64."
+      checking.report("invalid-header", path, literal, "A header value holds Latin letters and signs only", hint)
     }
   }
 }

@@ -1,57 +1,69 @@
 import type * as Syntax from "../../syntax/tree.ts"
 import type { Checking } from "../checking.ts"
-import { wordOrString } from "../infer.ts"
+import { wordOrString } from "../infer-asset.ts"
 import type { Scope } from "../scope.ts"
 
-export interface FoundAsset {
-  /** Where the instruction shows it. */
-  readonly node: Syntax.Expression
-  readonly kind: string | undefined
-}
-
-/** The assets that an instruction shows, also those that it names by a dynamic value. */
-export function assetsIn(checking: Checking, expression: Syntax.Expression, scope: Scope): FoundAsset[] {
-  if (expression.kind !== "string") return []
-  return expression.interpolations.flatMap((shown) =>
-    assetsOf(checking, shown, scope, new Set()).map((asset) => ({ node: shown, kind: assetType(asset) })),
-  )
-}
-
-function assetsOf(
+/** Reports the assets in an instruction, named or written there, of a kind that its model does not take. */
+export function checkAssetsOfModel(
   checking: Checking,
-  expression: Syntax.Expression,
+  instruction: Syntax.Expression,
+  model: Syntax.ModelDeclaration,
   scope: Scope,
-  seen: Set<Syntax.Expression>,
-): Syntax.AssetNode[] {
-  if (seen.has(expression)) return []
-  seen.add(expression)
-  switch (expression.kind) {
-    case "asset":
-      return [expression]
-    case "group":
-      return assetsOf(checking, expression.expression, scope, seen)
-    case "default":
-      return [...assetsOf(checking, expression.left, scope, seen), ...assetsOf(checking, expression.right, scope, seen)]
-    case "match":
-      return expression.body.items.flatMap((branch) => assetsOf(checking, branch.value, scope, seen))
-    case "chain": {
-      const root = checking.roots.get(expression)
-      if (root?.kind === "dynamic") {
-        const field = checking.dynamicFields.get(root.name)
-        return field === undefined ? [] : assetsOf(checking, field.value, scope, seen)
-      }
-      if (root?.kind === "local") {
-        const field = scope.agent?.localFields.get(root.name)
-        return field === undefined ? [] : assetsOf(checking, field.value, scope, seen)
-      }
-      return []
+): void {
+  if (instruction.kind === "group") return checkAssetsOfModel(checking, instruction.expression, model, scope)
+  if (instruction.kind !== "string") return
+  const name = model.name.text
+  const taken = assetsOfModel(model)
+  for (const shown of instruction.interpolations) {
+    for (const kind of assetKindsOf(checking, shown, scope)) {
+      if (taken.includes(kind)) continue
+      const message = `The model \`${name}\` does not take assets of type "${kind}"`
+      const hint = `Add "${kind}" to the \`assets\` of \`model ${name}\`.`
+      checking.report("unsupported-asset", scope.path, shown, message, hint)
     }
-    default:
-      return []
   }
 }
 
-function assetType(asset: Syntax.AssetNode): string | undefined {
+function assetsOfModel(model: Syntax.ModelDeclaration): string[] {
+  const property = model.body.items.find((item) => item.name.text === "assets")
+  if (property?.value.kind !== "expression" || property.value.expression.kind !== "array") return []
+  return property.value.expression.items.flatMap((item) => wordOrString(item) ?? [])
+}
+
+/** The kinds of the assets that an expression (already inferred) may be. */
+export function assetKindsOf(checking: Checking, expression: Syntax.Expression, scope: Scope): ReadonlySet<string> {
+  const kinds = new Set<string>()
+  const add = (node: Syntax.Expression): void => {
+    switch (node.kind) {
+      case "asset": {
+        const kind = kindOf(node)
+        if (kind !== undefined) kinds.add(kind)
+        return
+      }
+      case "group":
+        return add(node.expression)
+      case "default":
+        add(node.left)
+        return add(node.right)
+      case "match":
+        for (const branch of node.body.items) add(branch.value)
+        return
+      case "chain": {
+        const root = checking.roots.get(node)
+        if (root?.kind !== "dynamic" && root?.kind !== "local") return
+        const values = root.kind === "dynamic" ? checking.dynamics : scope.agent?.locals
+        for (const kind of values?.get(root.name)?.assets ?? []) kinds.add(kind)
+        return
+      }
+      default:
+        return
+    }
+  }
+  add(expression)
+  return kinds
+}
+
+function kindOf(asset: Syntax.AssetNode): string | undefined {
   const property = asset.block?.items.find((item) => item.name.text === "type")
   return property?.value.kind === "expression" ? wordOrString(property.value.expression) : undefined
 }

@@ -1,0 +1,66 @@
+import type * as Syntax from "../syntax/tree.ts"
+import type { Checking } from "./checking.ts"
+import type { ConstantRule } from "./constants.ts"
+import { checkConstant, isWhole } from "./constants.ts"
+import { wordOrString } from "./infer-asset.ts"
+import { knownList } from "./known-list.ts"
+import type { inferenceKeys } from "./properties.ts"
+import { readProperties } from "./properties.ts"
+
+// How a model is asked: what may be set for a provider, a model and an agent.
+
+const number = (expected: string, fits: (value: number) => boolean): ConstantRule => ({
+  expected,
+  type: "number",
+  fits: (value) => typeof value === "number" && fits(value),
+})
+const whole = (least: number): ConstantRule => ({
+  expected: `a whole number from ${least}`,
+  type: "number",
+  fits: (value) => isWhole(value, least),
+})
+const text: ConstantRule = { expected: "a string", type: "string", fits: (value) => value !== "" }
+
+const rules: Readonly<Record<(typeof inferenceKeys)[number], ConstantRule>> = {
+  temperature: number("a number from 0", (value) => value >= 0),
+  top_p: number("a number from 0 to 1", (value) => value >= 0 && value <= 1),
+  max_tokens: whole(1),
+  reasoning_effort: text,
+  verbosity: text,
+  seed: number("a whole number", Number.isSafeInteger),
+  stop: { expected: "a string or an array of strings", type: "strings", fits: (value) => value !== "" },
+  timeout_seconds: number("a number over 0", (value) => value > 0),
+  max_retries: whole(0),
+  retry_base_delay_ms: whole(0),
+  output_retries: whole(0),
+  extra: { expected: "an object", type: "object" },
+}
+
+/** `inference { … }` */
+export function checkInference(checking: Checking, property: Syntax.Property | undefined, path: string): void {
+  if (property === undefined || property.value.kind === "missing") return
+  if (property.value.kind !== "properties") {
+    const message = "Expected a block: `inference { temperature: 0.2 }`"
+    checking.report("type-mismatch", path, property.name, message)
+    return
+  }
+  const properties = readProperties(checking, "inference", property.value.block, path, property.name)
+  for (const [name, item] of properties) {
+    const rule = Object.hasOwn(rules, name) ? rules[name as keyof typeof rules] : undefined
+    if (rule !== undefined) checkConstant(checking, item, `${path}.${name}`, rule)
+  }
+}
+
+const responseFormats = ["auto", "json_schema", "json_object", "instruction_only"]
+
+/** `response_format: auto`, as a bare word or a string */
+export function checkResponseFormat(checking: Checking, property: Syntax.Property | undefined, path: string): void {
+  if (property === undefined || property.value.kind === "missing") return
+  const expression = property.value.kind === "expression" ? property.value.expression : undefined
+  const written = expression && wordOrString(expression)
+  if (written !== undefined && responseFormats.includes(written)) return
+  const known = responseFormats.map((name) => ({ name }))
+  const hint = knownList(checking, written ?? "", known, "Known are")
+  const span = expression ?? property.name
+  checking.report("invalid-value", path, span, `Unknown response format: ${checking.quote(span)}`, hint)
+}

@@ -1,0 +1,54 @@
+import type * as Syntax from "../syntax/tree.ts"
+import type { Checking } from "./checking.ts"
+import { positiveInteger } from "./constants.ts"
+import { importTable } from "./declare.ts"
+import { infer } from "./infer.ts"
+import { checkBindings, resolveImport } from "./infer-invoke.ts"
+import { readProperties } from "./properties.ts"
+import type { Scope } from "./scope.ts"
+
+const kinds = ["tool", "resource", "prompt"] as const
+
+/** `uses: [tool.a, tool.b { … }]`: what the model may use. */
+export function checkUses(checking: Checking, property: Syntax.Property | undefined, scope: Scope): void {
+  if (property === undefined || property.value.kind === "missing") return
+  const path = `${scope.path}.${property.name.text}`
+  if (property.value.kind !== "uses") {
+    const span = property.value.kind === "expression" ? property.value.expression : property.name
+    checking.report("type-mismatch", path, span, "Expected a list such as `[tool.name]`")
+    return
+  }
+  const seen = new Set<string>()
+  for (const entry of property.value.entries) {
+    const written = checking.quote(entry.reference)
+    if (seen.has(written)) {
+      const message = `\`${written}\` is here already`
+      checking.report("duplicate-field", path, entry.reference, message, "Remove one of the two.")
+    }
+    seen.add(written)
+    checkUse(checking, entry, { ...scope, path })
+  }
+}
+
+function checkUse(checking: Checking, entry: Syntax.UseEntry, scope: Scope): void {
+  const { reference, block } = entry
+  const { base } = reference
+  if (base.kind !== "name") return
+  const kind = kinds.find((one) => base.text === one)
+  if (kind === undefined) {
+    const meant = kinds.find((one) => importTable(checking, one).has(base.text))
+    const hint =
+      meant === undefined
+        ? "A use is `tool.name`, `resource.name` or `prompt.name`."
+        : `Did you mean ${meant}.${base.text}?`
+    const message = `Expected a tool, resource or prompt, found \`${checking.quote(reference)}\``
+    checking.report("type-mismatch", scope.path, reference, message, hint)
+    return
+  }
+  const symbol = resolveImport(checking, reference, kind, scope.path)
+  const [step] = reference.steps
+  const path = step?.kind === "field" ? `${scope.path}.${step.name.text}` : scope.path
+  const properties = readProperties(checking, "use", block, path, reference)
+  checkBindings(checking, properties.get("bindings"), symbol, kind, { ...scope, path }, infer)
+  positiveInteger(checking, properties.get("max_calls"), `${path}.max_calls`)
+}

@@ -1,0 +1,12 @@
+import type { Field, RecordType } from "./types.ts"
+
+const tables = new WeakMap<RecordType, ReadonlyMap<string, Field>>()
+
+/** The field of that name. A table pays only for records with many fields. */
+export function fieldNamed(record: RecordType, name: string): Field | undefined {
+  const { fields } = record
+  if (fields.length < 20) return fields.find((field) => field.name === name)
+  let table = tables.get(record)
+  if (table === undefined) tables.set(record, (table = new Map(fields.map((field) => [field.name, field]))))
+  return table.get(name)
+}

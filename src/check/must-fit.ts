@@ -1,0 +1,97 @@
+import type { Span } from "../source/span.ts"
+import type * as Syntax from "../syntax/tree.ts"
+import type { Checking } from "./checking.ts"
+import { fieldNamed } from "./field-named.ts"
+import { knownList } from "./known-list.ts"
+import { caseRecord, isAssignable, nullable, resolve, withoutNull } from "./relations.ts"
+import { showType } from "./show-type.ts"
+import type { ArrayType, RecordType, TupleType, Type } from "./types.ts"
+
+/**
+ * Reports an expression (already inferred) whose value is not of the type that its place needs, as deep inside a literal
+ * as the misfit is. An array literal is as good as a tuple, and its strings as good as names of an enum.
+ */
+export function mustFit(checking: Checking, node: Syntax.Expression, expected: Type, path: string): void {
+  const found: Type = checking.expressionTypes.get(node) ?? { kind: "error" }
+  if (isAssignable(found, expected, checking.types)) return
+  const wanted = resolve(withoutNull(expected, checking.types), checking.types)
+  if (node.kind === "group") return mustFit(checking, node.expression, expected, path)
+  if (node.kind === "array" && (wanted.kind === "array" || wanted.kind === "tuple")) {
+    return elementsMustFit(checking, node, wanted, path)
+  }
+  if (node.kind === "object") {
+    const record = wanted.kind === "variant" ? caseRecord(wanted, constantField(node, wanted.tag)) : wanted
+    if (record?.kind === "record") return fieldsMustFit(checking, node, record, path)
+  }
+  mismatch(checking, node, found, expected, path)
+}
+
+export function mismatch(checking: Checking, node: Span, found: Type, expected: Type, path: string): void {
+  const message = `Expected ${showType(expected)}, found ${showType(found)}`
+  checking.report("type-mismatch", path, node, message, mend(checking, node, found, expected))
+}
+
+function mend(checking: Checking, node: Span, found: Type, expected: Type): string | undefined {
+  const { types } = checking
+  if (nullable(found, types) && found.kind !== "null" && isAssignable(withoutNull(found, types), expected, types)) {
+    return "It may be null: give a default with `??`."
+  }
+  if (expected.kind !== "string" || found.kind === "null" || found.kind === "asset") return undefined
+  return `Write it into text: \`"{{ ${checking.quote(node)} }}"\`.`
+}
+
+function elementsMustFit(
+  checking: Checking,
+  node: Syntax.Expression & { kind: "array" },
+  wanted: ArrayType | TupleType,
+  path: string,
+): void {
+  const count = wanted.kind === "tuple" ? wanted.elements.length : wanted.length
+  if (count !== undefined && count !== node.items.length) {
+    const message = `Expected ${count} elements, found ${node.items.length}`
+    checking.report("type-mismatch", path, node, message)
+    return
+  }
+  for (const [index, item] of node.items.entries()) {
+    const element = wanted.kind === "tuple" ? wanted.elements[index] : wanted.element
+    if (element !== undefined) mustFit(checking, item, element, path)
+  }
+}
+
+function fieldsMustFit(
+  checking: Checking,
+  node: Syntax.Expression & { kind: "object" },
+  wanted: RecordType,
+  path: string,
+): void {
+  const given = new Set<string>()
+  for (const field of node.body.items) {
+    const name = field.name.text
+    const fieldPath = `${path}.${name}`
+    given.add(name)
+    const expected = fieldNamed(wanted, name)
+    if (expected !== undefined) {
+      mustFit(checking, field.value, expected.type, fieldPath)
+      continue
+    }
+    const hint = knownList(checking, name, wanted.fields, "Its fields are")
+    checking.report(
+      "type-mismatch",
+      fieldPath,
+      field.name,
+      `There is no field \`${name}\` in ${showType(wanted)}`,
+      hint,
+    )
+  }
+  for (const { name, type } of wanted.fields) {
+    if (given.has(name)) continue
+    const hint = `Add \`${name}: …\` (${showType(type)}).`
+    checking.report("type-mismatch", `${path}.${name}`, node.body.open, `The field \`${name}\` is missing`, hint)
+  }
+}
+
+/** The value of a field that is a plain string: what a variant's tag must be to say which case it is. */
+function constantField(node: Syntax.Expression & { kind: "object" }, name: string): string {
+  const value = node.body.items.find((field) => field.name.text === name)?.value
+  return value?.kind === "string" && value.interpolations.length === 0 ? (value.texts[0] ?? "") : ""
+}

@@ -1,0 +1,34 @@
+import type * as Syntax from "../../syntax/tree.ts"
+import type { Checking } from "../checking.ts"
+
+/** An endpoint that is written out, or at least begins so. `other` is a word that is as good as an address. */
+export function checkEndpoint(checking: Checking, node: Syntax.Expression, path: string, other?: string): void {
+  if (node.kind === "group") return checkEndpoint(checking, node.expression, path, other)
+  if (node.kind === "default") {
+    checkEndpoint(checking, node.left, path, other)
+    checkEndpoint(checking, node.right, path, other)
+  }
+  if (node.kind !== "string") return
+  const [text = ""] = node.texts
+  const whole = node.interpolations.length === 0
+  if (whole ? text !== other && !isHttpUrl(text) : text !== "" && !/^https?:\/\//i.test(text)) {
+    const message = "An endpoint is an address that begins with `http://` or `https://`"
+    const hint = other === undefined ? undefined : `Or \`"${other}"\`, this service's own demo model.`
+    checking.report("invalid-value", path, node, message, hint)
+  } else if (holdsPassword(text)) {
+    const hint = "Declare it in `secrets { }` and send it in `headers { }`."
+    checking.report("hardcoded-secret", path, node, "A password is written into the endpoint", hint)
+  }
+}
+
+/** `https://user:password@host` */
+function holdsPassword(url: string): boolean {
+  const [authority = ""] = url.replace(/^https?:\/\//i, "").split(/[/?#]/, 1)
+  const at = authority.lastIndexOf("@")
+  return at > 0 && authority.slice(0, at).includes(":")
+}
+
+/** Portable code has no URL class: enough of its grammar to catch a slip; the door that connects judges it whole. */
+function isHttpUrl(text: string): boolean {
+  return /^https?:\/\/(?:[^\s/?#@]*@)?(?:\[[0-9a-f:.]+\]|[^\s/?#@:[\]]+)(?::\d{1,5})?(?:[/?#]\S*)?$/i.test(text)
+}

@@ -1,0 +1,137 @@
+import { strongComponents } from "../base/strong-components.ts"
+import type * as Syntax from "../syntax/tree.ts"
+import type { Checking } from "./checking.ts"
+
+/** A field of a schema, at any depth, with its place in the workflow. */
+export interface PlacedField {
+  readonly field: Syntax.TypeField
+  readonly path: string
+}
+
+/** All fields of all schemas, each after those that its type is made of, wherever in the file they stand. */
+export function schemaFieldsInOrder(checking: Checking): PlacedField[] {
+  const paths = new Map<Syntax.TypeField, string>()
+  const note = (field: Syntax.TypeField, path: string): void => {
+    paths.set(field, path)
+    eachPart(field.type, path, note, () => {})
+  }
+  for (const declaration of checking.tree.declarations) {
+    if (declaration.kind !== "schema") continue
+    const path = `schema.${declaration.name.text}`
+    for (const item of declaration.body.items) {
+      if (item.kind === "type-field") note(item, `${path}.${item.name.text}`)
+      else eachPart(item, path, note, () => {})
+    }
+  }
+  const order = strongComponents(paths.keys(), (field) => {
+    const parts: Syntax.TypeField[] = []
+    eachPart(
+      field.type,
+      "",
+      (inner) => parts.push(inner),
+      (type) => {
+        const found = namedField(checking, type.segments)
+        if (found.kind === "field") parts.push(found.field)
+      },
+    )
+    return parts
+  })
+  return order.flat().map((field) => ({ field, path: paths.get(field) ?? "" }))
+}
+
+type TypePath = Syntax.TypeNode & { kind: "type-path" }
+
+/** Visits the fields that a type is made of, without what is inside of those, and the paths that it names. */
+function eachPart(
+  type: Syntax.TypeNode,
+  path: string,
+  onField: (field: Syntax.TypeField, path: string) => void,
+  onPath: (type: TypePath) => void,
+): void {
+  const fields = (block: Syntax.Block<Syntax.TypeField>, at: string): void => {
+    for (const field of block.items) onField(field, `${at}.${field.name.text}`)
+  }
+  switch (type.kind) {
+    case "type-path":
+      return onPath(type)
+    case "array-type":
+      return eachPart(type.element, path, onField, onPath)
+    case "maybe":
+    case "group-type":
+      return eachPart(type.type, path, onField, onPath)
+    case "tuple-type":
+      for (const element of type.elements) eachPart(element, path, onField, onPath)
+      return
+    case "union-type":
+      for (const member of type.members) eachPart(member, path, onField, onPath)
+      return
+    case "object-type":
+      return fields(type.body, path)
+    case "variant":
+      for (const one of type.body.items) fields(one.body, `${path}.${one.name.text}`)
+      return
+    case "type-name":
+    case "type-literal":
+    case "enum":
+    case "missing-type":
+      return
+  }
+}
+
+export type NamedField =
+  | { readonly kind: "field"; readonly field: Syntax.TypeField }
+  /** The segment at `index` names no field; `known` are the fields that are there. */
+  | { readonly kind: "missing"; readonly index: number; readonly known: Iterable<string> }
+  /** On the way lies something that is wrong by itself. */
+  | { readonly kind: "broken" }
+  | { readonly kind: "endless" }
+
+type FieldBlock = Syntax.Block<Syntax.TypeField | Syntax.VariantType>
+
+/** More fields than this on the way from `schema.a.b.c` to its type are taken for a circle. */
+const longestWay = 10_000
+
+/** The field that `schema.name.field…` names, found in the text: types need not be known yet. */
+export function namedField(checking: Checking, segments: readonly Syntax.Name[]): NamedField {
+  const [root, name] = segments
+  let block: FieldBlock | undefined = name && checking.schemas.get(name.text)?.body
+  if (root?.text !== "schema" || segments.length < 3 || block === undefined) return { kind: "broken" }
+  // Names still to be followed, the next one last; those that another path puts in between have no index.
+  const waiting = segments.map((segment, index) => ({ text: segment.text, index: index as number | undefined }))
+  waiting.splice(0, 2)
+  waiting.reverse()
+  for (let steps = 0; steps < longestWay; steps++) {
+    const next = waiting.pop()
+    if (next === undefined) return { kind: "broken" }
+    const field: Syntax.TypeField | undefined = block && fieldTable(block).get(next.text)
+    if (field === undefined) {
+      if (next.index === undefined) return { kind: "broken" }
+      return { kind: "missing", index: next.index, known: block === undefined ? [] : fieldTable(block).keys() }
+    }
+    if (waiting.length === 0) return { kind: "field", field }
+    let type: Syntax.TypeNode = field.type
+    while (type.kind === "group-type") type = type.type
+    if (type.kind === "missing-type") return { kind: "broken" }
+    block = type.kind === "object-type" ? type.body : undefined
+    if (type.kind !== "type-path") continue
+    const [otherRoot, other, ...more] = type.segments
+    block = otherRoot?.text === "schema" && other !== undefined ? checking.schemas.get(other.text)?.body : undefined
+    if (block === undefined) return { kind: "broken" }
+    for (const segment of more.reverse()) waiting.push({ text: segment.text, index: undefined })
+  }
+  return { kind: "endless" }
+}
+
+const tables = new WeakMap<FieldBlock, ReadonlyMap<string, Syntax.TypeField>>()
+
+/** The fields of a block by name; of two with one name the first. */
+function fieldTable(block: FieldBlock): ReadonlyMap<string, Syntax.TypeField> {
+  const known = tables.get(block)
+  if (known !== undefined) return known
+  const table = new Map<string, Syntax.TypeField>()
+  for (const item of block.items) {
+    if (item.kind === "type-field" && !table.has(item.name.text)) table.set(item.name.text, item)
+  }
+  tables.set(block, table)
+  return table
+}

@@ -1,0 +1,36 @@
+import { partsOf } from "./type-parts.ts"
+import type { Type } from "./types.ts"
+
+/** A type as it would be written out: what stands in two places counts twice. A named schema counts as its name. */
+export interface TypeSize {
+  readonly parts: number
+  readonly depth: number
+}
+
+// Types are shared (`dynamic.a` in two places is one object), so that each is measured once; written out, a few dozen
+// lines could make more parts than any memory holds.
+const measured = new WeakMap<Type, TypeSize>()
+
+export function typeSize(type: Type): TypeSize {
+  const known = measured.get(type)
+  if (known !== undefined) return known
+  let parts = 1
+  let depth = 0
+  for (const part of partsOf(type)) {
+    const size = typeSize(part)
+    parts += size.parts
+    depth = Math.max(depth, size.depth)
+  }
+  const size = { parts, depth: depth + 1 }
+  measured.set(type, size)
+  return size
+}
+
+const mostParts = 50_000
+const deepest = 200
+
+/** The type of a value that is built from others; one that is too large to be written out is left to the run. */
+export function bounded(type: Type): Type {
+  const { parts, depth } = typeSize(type)
+  return parts > mostParts || depth > deepest ? { kind: "any" } : type
+}
