@@ -67,7 +67,7 @@ function checkAgent(checking: Checking, declaration: Syntax.AgentDeclaration): v
   checkUses(checking, properties.get("uses"), scope)
   checkContext(checking, properties.get("context"), scope)
   for (const item of declaration.body.items) if (item.name.text === "file") checkFile(checking, item, scope)
-  checkResponseFormat(checking, properties.get("response_format"), `${path}.response_format`)
+  checkResponseFormat(checking, properties.get("response_format"), path)
   positiveInteger(checking, properties.get("max_steps"), `${path}.max_steps`)
 }
 
@@ -111,7 +111,8 @@ function checkFile(checking: Checking, property: Syntax.Property, scope: Scope):
   const path = `${scope.path}.file`
   if (property.value.kind === "missing") return
   if (property.value.kind !== "properties") {
-    checking.report("type-mismatch", path, property.name, 'Expected a block: `file { name: "…" content: … }`')
+    const span = property.value.kind === "expression" ? property.value.expression : property.name
+    checking.report("type-mismatch", path, span, 'Expected a block: `file { name: "…" content: … }`')
     return
   }
   const properties = readProperties(checking, "file", property.value.block, path, property.name)

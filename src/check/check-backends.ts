@@ -3,7 +3,8 @@ import { blockOf } from "./block-of.ts"
 import { checkInference, checkResponseFormat } from "./check-inference.ts"
 import type { Checking } from "./checking.ts"
 import { expectType } from "./infer.ts"
-import { assetKind } from "./infer-asset.ts"
+import { checkAssetKind } from "./infer-asset.ts"
+import { knownNames } from "./known-list.ts"
 import { expressionOf, readProperties } from "./properties.ts"
 import { checkEndpoint } from "./rules/invalid-endpoint.ts"
 import { checkHardcodedSecret } from "./rules/hardcoded-secret.ts"
@@ -89,7 +90,7 @@ function checkModel(checking: Checking, declaration: Syntax.ModelDeclaration): v
     if (checking.providers.has(provider.text)) checking.refer(`provider.${provider.text}`, provider)
     else if (!checking.isSwallowed("provider", provider.text)) {
       const near = checking.suggest(provider.text, checking.providers.keys())
-      const hint = near && `Did you mean ${near}?`
+      const hint = near === undefined ? knownNames(checking.providers.keys()) : `Did you mean ${near}?`
       checking.report("unknown-reference", path, provider, `Unknown reference: provider.${provider.text}`, hint)
     }
   }
@@ -101,7 +102,7 @@ function checkModel(checking: Checking, declaration: Syntax.ModelDeclaration): v
   }
   checkInference(checking, properties.get("inference"), `${path}.inference`)
   checkAssets(checking, properties.get("assets"), path)
-  checkResponseFormat(checking, properties.get("response_format"), `${path}.response_format`)
+  checkResponseFormat(checking, properties.get("response_format"), path)
 }
 
 function checkAssets(checking: Checking, property: Syntax.Property | undefined, path: string): void {
@@ -111,5 +112,5 @@ function checkAssets(checking: Checking, property: Syntax.Property | undefined, 
     checking.report("type-mismatch", `${path}.assets`, list, 'Expected an array such as `["image"]`')
     return
   }
-  for (const item of list.items) assetKind(checking, item, `${path}.assets`)
+  for (const item of list.items) checkAssetKind(checking, item, `${path}.assets`)
 }

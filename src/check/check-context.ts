@@ -48,7 +48,7 @@ function checkAgentReference(checking: Checking, chain: Syntax.Chain, path: stri
   }
   const name = step.name.text
   const other = checking.agents.get(name)
-  if (other === undefined) return unknownReference(checking, chain, step.name, checking.agents.keys(), path)
+  if (other === undefined) return unknownReference(checking, chain, step.name, () => checking.agents.keys(), path)
   checking.refer(`agent.${name}`, step.name)
   if (scope.node !== undefined) checking.depend(scope.node, `agent.${name}`, { span: chain, path })
   if (other.declaration.loop !== undefined) {

@@ -6,6 +6,7 @@ import { importTable } from "./declare.ts"
 import { fieldNamed } from "./field-named.ts"
 import { infer } from "./infer.ts"
 import { checkBindings } from "./infer-invoke.ts"
+import { knownNames } from "./known-list.ts"
 import { mustFit } from "./must-fit.ts"
 import type { ImportNode, ImportSymbol } from "./program.ts"
 import { readProperties } from "./properties.ts"
@@ -58,7 +59,7 @@ function checkServer(checking: Checking, source: Syntax.RemotePath, path: string
   else if (!checking.isSwallowed("mcp", server.text)) {
     const near = checking.suggest(server.text, checking.servers.keys())
     const rest = checking.quote({ start: server.end, end: source.end })
-    const hint = near && `Did you mean mcp.${near}${rest}?`
+    const hint = near === undefined ? knownNames(checking.servers.keys()) : `Did you mean mcp.${near}${rest}?`
     checking.report("unknown-reference", path, { start: server.start, end: source.end }, message, hint)
     return
   }

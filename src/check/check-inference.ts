@@ -5,7 +5,7 @@ import { checkConstant, isWhole } from "./constants.ts"
 import { wordOrString } from "./infer-asset.ts"
 import { knownList } from "./known-list.ts"
 import type { inferenceKeys } from "./properties.ts"
-import { readProperties } from "./properties.ts"
+import { expressionOf, readProperties } from "./properties.ts"
 
 // How a model is asked: what may be set for a provider, a model and an agent.
 
@@ -19,7 +19,7 @@ const whole = (least: number): ConstantRule => ({
   type: "number",
   fits: (value) => isWhole(value, least),
 })
-const text: ConstantRule = { expected: "a string", type: "string", fits: (value) => value !== "" }
+const text: ConstantRule = { expected: "a string that is not empty", type: "string", fits: (value) => value !== "" }
 
 const rules: Readonly<Record<(typeof inferenceKeys)[number], ConstantRule>> = {
   temperature: number("a number from 0", (value) => value >= 0),
@@ -40,8 +40,8 @@ const rules: Readonly<Record<(typeof inferenceKeys)[number], ConstantRule>> = {
 export function checkInference(checking: Checking, property: Syntax.Property | undefined, path: string): void {
   if (property === undefined || property.value.kind === "missing") return
   if (property.value.kind !== "properties") {
-    const message = "Expected a block: `inference { temperature: 0.2 }`"
-    checking.report("type-mismatch", path, property.name, message)
+    const span = property.value.kind === "expression" ? property.value.expression : property.name
+    checking.report("type-mismatch", path, span, "Expected a block: `inference { temperature: 0.2 }`")
     return
   }
   const properties = readProperties(checking, "inference", property.value.block, path, property.name)
@@ -53,14 +53,14 @@ export function checkInference(checking: Checking, property: Syntax.Property | u
 
 const responseFormats = ["auto", "json_schema", "json_object", "instruction_only"]
 
-/** `response_format: auto`, as a bare word or a string */
+/** `response_format: auto`, as a bare word or a string, in the block at `path` */
 export function checkResponseFormat(checking: Checking, property: Syntax.Property | undefined, path: string): void {
-  if (property === undefined || property.value.kind === "missing") return
-  const expression = property.value.kind === "expression" ? property.value.expression : undefined
-  const written = expression && wordOrString(expression)
+  const expression = expressionOf(checking, property, path)
+  if (expression === undefined) return
+  const written = wordOrString(expression)
   if (written !== undefined && responseFormats.includes(written)) return
   const known = responseFormats.map((name) => ({ name }))
   const hint = knownList(checking, written ?? "", known, "Known are")
-  const span = expression ?? property.name
-  checking.report("invalid-value", path, span, `Unknown response format: ${checking.quote(span)}`, hint)
+  const message = `Unknown response format: ${checking.quote(expression)}`
+  checking.report("invalid-value", `${path}.response_format`, expression, message, hint)
 }

@@ -37,11 +37,11 @@ function resolveModel(checking: Checking, chain: Syntax.Chain, path: string): Sy
   }
   const name = step.name.text
   const declaration = checking.models.get(name)
-  if (declaration === undefined) unknownReference(checking, chain, step.name, checking.models.keys(), path)
+  if (declaration === undefined) unknownReference(checking, chain, step.name, () => checking.models.keys(), path)
   else {
     checking.refer(`model.${name}`, step.name)
-    if (extra !== undefined) {
-      unknownReference(checking, chain, nameOf(checking, extra), [], path, `Write \`model.${name}\`.`)
+    if (extra !== undefined && (extra.kind !== "index" || extra.index !== undefined)) {
+      unknownReference(checking, chain, nameOf(checking, extra), () => [], path, `Write \`model.${name}\`.`)
     }
   }
   return declaration

@@ -14,8 +14,15 @@ export function checkUses(checking: Checking, property: Syntax.Property | undefi
   if (property === undefined || property.value.kind === "missing") return
   const path = `${scope.path}.${property.name.text}`
   if (property.value.kind !== "uses") {
-    const span = property.value.kind === "expression" ? property.value.expression : property.name
-    checking.report("type-mismatch", path, span, "Expected a list such as `[tool.name]`")
+    const value = property.value.kind === "expression" ? property.value.expression : undefined
+    const hint = value?.kind === "chain" ? `Write \`[${checking.quote(value)}]\`.` : "Write `uses: [tool.name]`."
+    checking.report(
+      "type-mismatch",
+      path,
+      value ?? property.name,
+      "Expected a list of tools, resources and prompts",
+      hint,
+    )
     return
   }
   const seen = new Set<string>()

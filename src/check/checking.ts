@@ -21,6 +21,8 @@ export class Checking {
 
   /** Names that may still be compared with a misspelt one: a file with thousands of mistakes gets its first hints. */
   #comparisons = 100_000
+  /** Names that somebody has probably misspelt: they are not unused. */
+  readonly suggested = new Set<string>()
 
   /** Types of the fields of schemas, which `schema.name.field` copies. */
   readonly schemaFields = new Map<Syntax.TypeField, Type>()
@@ -103,7 +105,9 @@ export class Checking {
 
   /** The candidate that was probably meant. */
   suggest(name: string, candidates: Iterable<string>): string | undefined {
-    return didYouMean(name, this.#compare(candidates))
+    const near = didYouMean(name, this.#compare(candidates))
+    if (near !== undefined) this.suggested.add(near)
+    return near
   }
 
   *#compare(candidates: Iterable<string>): Generator<string> {

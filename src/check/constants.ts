@@ -1,5 +1,4 @@
 import type { JsonValue } from "../base/json-value.ts"
-import type { DiagnosticCode } from "../source/codes.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Checking } from "./checking.ts"
 import { isRepeated, refuseKey } from "./repeated-name.ts"
@@ -89,18 +88,34 @@ function judge(
   path: string,
   rule: ConstantRule,
 ): void {
-  const report = (code: DiagnosticCode, message: string) => checking.report(code, path, node, message)
-  if (value === undefined) {
-    if (namesSecret(node)) {
-      const message = "A secret may not stand here: no expression may pass a secret to a model or a caller"
-      return report("secret-exposed", message)
-    }
-    return report("misplaced-expression", `Expected ${rule.expected}, written out: it is set before the workflow runs`)
-  }
+  if (value === undefined) return notConstant(checking, node, path, rule)
   checkKeys(checking, node, path)
   const found = showFound(value, true)
-  if (!isOfType(value, rule.type)) return report("type-mismatch", `Expected ${rule.expected}, found ${found}`)
-  if (rule.fits?.(value) === false) report("invalid-value", `Expected ${rule.expected}, found ${found}`)
+  const message = `Expected ${rule.expected}, found ${found}`
+  if (!isOfType(value, rule.type)) checking.report("type-mismatch", path, node, message)
+  else if (rule.fits?.(value) === false) checking.report("invalid-value", path, node, message)
+}
+
+/** Reports the part that is not written out. */
+function notConstant(checking: Checking, node: Syntax.Expression, path: string, rule: ConstantRule): void {
+  if (node.kind === "group") return notConstant(checking, node.expression, path, rule)
+  if (node.kind === "array") {
+    const item = node.items.find((one) => constantOf(one) === undefined)
+    if (item !== undefined) return notConstant(checking, item, path, rule)
+  }
+  if (node.kind === "object") {
+    const field = node.body.items.find(({ value }) => constantOf(value) === undefined)
+    if (field !== undefined) return notConstant(checking, field.value, `${path}.${field.name.text}`, rule)
+  }
+  if (node.kind === "missing-expression") return
+  const secret = secretIn(node)
+  if (secret !== undefined) {
+    const message = `\`${checking.quote(secret)}\` may not stand here: no expression may pass a secret to a model or a caller`
+    checking.report("secret-exposed", path, secret, message, "Send it in `headers { }`.")
+    return
+  }
+  const message = `Expected ${rule.expected} that is written out: it is set before the workflow runs`
+  checking.report("misplaced-expression", path, node, message, "Write the value itself.")
 }
 
 function isOfType(value: JsonValue, type: ConstantRule["type"]): boolean {
@@ -127,21 +142,18 @@ function checkKeys(checking: Checking, node: Syntax.Expression, path: string): v
   }
 }
 
-function namesSecret(node: Syntax.Expression): boolean {
+function secretIn(node: Syntax.Expression): Syntax.Chain | undefined {
   switch (node.kind) {
     case "chain":
-      return node.base.kind === "name" ? node.base.text === "secrets" : namesSecret(node.base)
+      if (node.base.kind !== "name") return secretIn(node.base)
+      return node.base.text === "secrets" ? node : undefined
     case "string":
-      return node.interpolations.some(namesSecret)
+      return node.interpolations.map(secretIn).find((found) => found !== undefined)
     case "group":
-      return namesSecret(node.expression)
+      return secretIn(node.expression)
     case "default":
-      return namesSecret(node.left) || namesSecret(node.right)
-    case "array":
-      return node.items.some(namesSecret)
-    case "object":
-      return node.body.items.some((field) => namesSecret(field.value))
+      return secretIn(node.left) ?? secretIn(node.right)
     default:
-      return false
+      return undefined
   }
 }

@@ -4,9 +4,9 @@ import type { Checking } from "./checking.ts"
 import { positiveInteger } from "./constants.ts"
 import { importTable } from "./declare.ts"
 import { fieldNamed } from "./field-named.ts"
-import { refuseAsset } from "./infer-asset.ts"
 import { unknownReference } from "./infer-steps.ts"
 import { knownList } from "./known-list.ts"
+import { refuseAsset } from "./misplaced-asset.ts"
 import { mustFit } from "./must-fit.ts"
 import type { ImportSymbol } from "./program.ts"
 import { readProperties } from "./properties.ts"
@@ -59,12 +59,13 @@ export function resolveImport(
   }
   const symbol = table.get(step.name.text)
   if (symbol === undefined) {
-    unknownReference(checking, chain, step.name, table.keys(), path)
+    unknownReference(checking, chain, step.name, () => table.keys(), path)
     return undefined
   }
   checking.refer(`${kind}.${step.name.text}`, step.name)
   if (extra !== undefined) {
-    unknownReference(checking, chain, nameOf(checking, extra), [], path, `Write \`${kind}.${step.name.text}\`.`)
+    if (extra.kind === "index" && extra.index === undefined) return undefined
+    unknownReference(checking, chain, nameOf(checking, extra), () => [], path, `Write \`${kind}.${step.name.text}\`.`)
     return undefined
   }
   return symbol
@@ -113,9 +114,9 @@ function inferArgument(
 ): Type | undefined {
   const fieldScope = at(scope, name.text)
   const type = infer(checking, value, fieldScope)
-  refuseAsset(checking, value, type, fieldScope.path)
+  const isAsset = refuseAsset(checking, value, type, fieldScope.path)
   const refused = refuseKey(checking, name, fieldScope.path) || isRepeated(checking, names, name, fieldScope.path)
-  return refused ? undefined : type
+  return isAsset || refused ? undefined : type
 }
 
 /** The arguments of a call against the tool's declared input, where it has one. */

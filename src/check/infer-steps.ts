@@ -1,16 +1,16 @@
 import { cutText } from "../base/cut-text.ts"
-import { isIdentifier } from "../base/identifier.ts"
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Checking } from "./checking.ts"
 import { fieldNamed } from "./field-named.ts"
-import { listed, namesOf } from "./known-list.ts"
+import { asWritten, knownNames, listed, namesOf } from "./known-list.ts"
 import { caseRecord, maybe, nullable, resolve, union, withoutNull } from "./relations.ts"
 import { showType } from "./show-type.ts"
-import type { Type, UnionType, VariantType } from "./types.ts"
+import type { ArrayType, TupleType, Type, UnionType, VariantType } from "./types.ts"
 
 const anyType: Type = { kind: "any" }
 const errorType: Type = { kind: "error" }
+const none = (): Iterable<string> => []
 
 type Step = Syntax.ChainStep
 type FieldStep = Step & { kind: "field" | "pluck" }
@@ -25,18 +25,18 @@ export function unknownReference(
   checking: Checking,
   chain: Span,
   segment: Span & { readonly text: string },
-  candidates: Iterable<string>,
+  candidates: () => Iterable<string>,
   path: string,
   otherwise?: string,
 ): void {
-  const span = { start: segment.start, end: chain.end }
   const { text } = checking.tree
   const before = text.slice(chain.start, segment.start).replace(/\s*\.\s*$/, "")
   if (checking.isSwallowed(before, segment.text)) return
-  const near = checking.suggest(segment.text, candidates)
+  const near = checking.suggest(segment.text, candidates())
   const meant =
     near && `${text.slice(chain.start, segment.start)}${asWritten(near)}${text.slice(segment.end, chain.end)}`
-  const hint = meant === undefined ? otherwise : `Did you mean ${cutText(meant, 160)}?`
+  const hint = meant === undefined ? (otherwise ?? knownNames(candidates())) : `Did you mean ${cutText(meant, 160)}?`
+  const span = { start: segment.start, end: chain.end }
   checking.report("unknown-reference", path, span, `Unknown reference: ${checking.quote(chain)}`, hint)
 }
 
@@ -113,7 +113,7 @@ class Steps {
       case "record": {
         const field = fieldNamed(resolved, step.name.text)
         if (field !== undefined) return field.type
-        return this.#unknown(step, namesOf(resolved.fields))
+        return this.#unknown(step, () => namesOf(resolved.fields))
       }
       case "object":
       case "any":
@@ -124,11 +124,11 @@ class Steps {
         return this.#variantAccess(resolved, step)
       case "array":
       case "tuple":
-        return this.#arrayAccess(step)
+        return this.#arrayAccess(resolved, step)
       case "union":
         return this.#fieldOfUnion(resolved, step)
       default:
-        return this.#unknown(step, [], `${this.#subject(step)} is ${showType(type)} and has no fields.`)
+        return this.#unknown(step, none, `${this.#subject(step)} is ${showType(type)} and has no fields.`)
     }
   }
 
@@ -137,7 +137,7 @@ class Steps {
     return step.kind === "pluck" ? `An element of \`${this.#before(step)}\`` : `\`${this.#before(step)}\``
   }
 
-  #unknown(step: FieldStep, candidates: Iterable<string>, otherwise?: string): Type {
+  #unknown(step: FieldStep, candidates: () => Iterable<string>, otherwise?: string): Type {
     unknownReference(this.#checking, this.#chain, step.name, candidates, this.#path, otherwise)
     return errorType
   }
@@ -146,23 +146,28 @@ class Steps {
   #fieldOfUnion(type: UnionType, step: FieldStep): Type {
     const members = type.members.map((member) => resolve(member, this.#checking.types))
     const variant = members.find((member) => member.kind === "variant")
-    if (variant !== undefined) return this.#variantAccess(variant, step)
+    if (variant !== undefined) {
+      const hint = "Declare one variant with all of the cases: a union with a variant in it cannot be taken apart."
+      this.#report("variant-access", step, `${this.#subject(step)} may be a variant`, hint)
+      return errorType
+    }
     const found = members.map((member) => {
       if (member.kind === "record") return fieldNamed(member, step.name.text)?.type
       return member.kind === "object" ? anyType : undefined
     })
     const known = found.filter((one) => one !== undefined)
     if (known.length === found.length) return union(known)
-    if (known.length > 0) return this.#unknown(step, [], `Not every member of ${showType(type)} has this field.`)
+    if (known.length > 0) return this.#unknown(step, none, `Not every member of ${showType(type)} has this field.`)
     const fields = members.flatMap((member) => (member.kind === "record" ? member.fields : []))
-    return this.#unknown(step, namesOf(fields))
+    return this.#unknown(step, () => new Set(namesOf(fields)))
   }
 
-  #arrayAccess(step: FieldStep): Type {
+  #arrayAccess(type: ArrayType | TupleType, step: FieldStep): Type {
     const before = this.#before(step)
     const { text } = step.name
+    const holdsArrays = type.kind === "array" && resolve(type.element, this.#checking.types).kind === "array"
     const hint =
-      step.kind === "pluck"
+      step.kind === "pluck" || holdsArrays
         ? `Write \`${before}[0]?.*.${text}\` for one of them, or loop over them with \`for\`.`
         : `Write \`${before}.*.${text}\` for that of every element, or \`${before}[0]?.${text}\` for one.`
     this.#report("array-access", step, `${this.#subject(step)} is an array`, hint)
@@ -172,12 +177,17 @@ class Steps {
   #variantAccess(variant: VariantType, step: FieldStep): Type {
     const before = this.#before(step)
     const { text } = step.name
-    const having = variant.cases.find((one) => one.fields.some((field) => field.name === text)) ?? variant.cases[0]
-    const example = `\`${before}#${asWritten(having?.name ?? "case")}.${asWritten(text)}\``
+    const having = variant.cases.find((one) => one.fields.some((field) => field.name === text))
+    const [any] = variant.cases
+    const access = having === undefined ? "" : `.${asWritten(text)}`
+    const example = `Write \`${before}#${asWritten(having?.name ?? any?.name ?? "case")}${access}\``
+    const plucked = this.#chain.steps.some((one) => one.kind === "pluck" && one.start < step.start)
     const hint =
       step.kind === "pluck"
         ? "Loop over them with `for`, and choose a case there with `#case` or `match`."
-        : `Write ${example}, or \`match ${before} { … }\`.`
+        : plucked
+          ? `${example}.`
+          : `${example}, or \`match ${before} { … }\`.`
     this.#report("variant-access", step, `${this.#subject(step)} is a variant: which case is meant?`, hint)
     return errorType
   }
@@ -244,9 +254,4 @@ export function unknownCase(checking: Checking, variant: VariantType, name: Synt
   const known = `Its cases are ${listed(variant.cases, asWritten)}.`
   const hint = near === undefined ? known : `Did you mean \`${asWritten(near)}\`? ${known}`
   checking.report("unknown-case", path, name, `Unknown case: ${name.text}`, hint)
-}
-
-/** A name as it is written: in quotes when it is no identifier. */
-export function asWritten(name: string): string {
-  return isIdentifier(name) ? name : JSON.stringify(name)
 }

@@ -1,9 +1,10 @@
 import type * as Syntax from "../syntax/tree.ts"
 import type { Checking } from "./checking.ts"
-import { inferAsset, refuseAsset } from "./infer-asset.ts"
+import { inferAsset } from "./infer-asset.ts"
 import { inferInvoke } from "./infer-invoke.ts"
 import { inferMatch } from "./infer-match.ts"
 import { inferSteps } from "./infer-steps.ts"
+import { refuseAsset } from "./misplaced-asset.ts"
 import { mustFit } from "./must-fit.ts"
 import { isAssignable, nullable, union, withoutNull } from "./relations.ts"
 import { isRepeated, refuseKey } from "./repeated-name.ts"
@@ -65,15 +66,18 @@ function inferString(checking: Checking, node: Syntax.StringNode, scope: Scope):
   for (const interpolation of node.interpolations) {
     const type = infer(checking, interpolation, inner)
     if (inner.assets === "none") refuseAsset(checking, interpolation, type, scope.path)
-    if (nullable(type, checking.types)) nullableText(checking, interpolation, scope.path)
+    if (nullable(type, checking.types)) nullableText(checking, interpolation, type.kind === "null", scope.path)
   }
   return stringType
 }
 
-function nullableText(checking: Checking, node: Syntax.Expression, path: string): void {
+function nullableText(checking: Checking, node: Syntax.Expression, always: boolean, path: string): void {
   const written = checking.quote(node)
-  const message = `\`${written}\` may be null, and would then read \`null\``
-  checking.report("nullable-interpolation", path, node, message, `Give a default: \`{{ ${written} ?? "…" }}\`.`)
+  const message = always
+    ? `\`${written}\` is always null, and reads \`null\``
+    : `\`${written}\` may be null, and would then read \`null\``
+  const hint = always ? "Remove it." : `Give a default: \`{{ ${written} ?? "…" }}\`.`
+  checking.report("nullable-interpolation", path, node, message, hint)
 }
 
 function inferArray(checking: Checking, node: Syntax.Expression & { kind: "array" }, scope: Scope): Type {

@@ -1,3 +1,4 @@
+import { isIdentifier } from "../base/identifier.ts"
 import type { Checking } from "./checking.ts"
 
 const mostListed = 20
@@ -23,4 +24,23 @@ export function listed(known: readonly Named[], show: (name: string) => string):
 /** One after the other, as far as they are asked for: a block may have very many. */
 export function* namesOf(known: readonly Named[]): Generator<string> {
   for (const { name } of known) yield name
+}
+
+/** The first few of what could stand there. */
+export function knownNames(candidates: Iterable<string>): string {
+  const shown: string[] = []
+  let end = "."
+  for (const candidate of candidates) {
+    if (shown.length === 8) {
+      end = ", …"
+      break
+    }
+    shown.push(`\`${asWritten(candidate)}\``)
+  }
+  return shown.length === 0 ? "Nothing of this kind is declared." : `Known: ${shown.join(", ")}${end}`
+}
+
+/** A name as it is written: in quotes when it is no identifier. */
+export function asWritten(name: string): string {
+  return isIdentifier(name) ? name : JSON.stringify(name)
 }

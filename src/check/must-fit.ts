@@ -1,8 +1,8 @@
-import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Checking } from "./checking.ts"
 import { fieldNamed } from "./field-named.ts"
 import { knownList } from "./known-list.ts"
+import { refuseAsset } from "./misplaced-asset.ts"
 import { caseRecord, isAssignable, nullable, resolve, withoutNull } from "./relations.ts"
 import { showType } from "./show-type.ts"
 import type { ArrayType, RecordType, TupleType, Type } from "./types.ts"
@@ -13,7 +13,7 @@ import type { ArrayType, RecordType, TupleType, Type } from "./types.ts"
  */
 export function mustFit(checking: Checking, node: Syntax.Expression, expected: Type, path: string): void {
   const found: Type = checking.expressionTypes.get(node) ?? { kind: "error" }
-  if (isAssignable(found, expected, checking.types)) return
+  if (isAssignable(found, expected, checking.types) || refuseAsset(checking, node, found, path)) return
   const wanted = resolve(withoutNull(expected, checking.types), checking.types)
   if (node.kind === "group") return mustFit(checking, node.expression, expected, path)
   if (node.kind === "array" && (wanted.kind === "array" || wanted.kind === "tuple")) {
@@ -26,17 +26,18 @@ export function mustFit(checking: Checking, node: Syntax.Expression, expected: T
   mismatch(checking, node, found, expected, path)
 }
 
-export function mismatch(checking: Checking, node: Span, found: Type, expected: Type, path: string): void {
+function mismatch(checking: Checking, node: Syntax.Expression, found: Type, expected: Type, path: string): void {
   const message = `Expected ${showType(expected)}, found ${showType(found)}`
   checking.report("type-mismatch", path, node, message, mend(checking, node, found, expected))
 }
 
-function mend(checking: Checking, node: Span, found: Type, expected: Type): string | undefined {
+function mend(checking: Checking, node: Syntax.Expression, found: Type, expected: Type): string | undefined {
   const { types } = checking
   if (nullable(found, types) && found.kind !== "null" && isAssignable(withoutNull(found, types), expected, types)) {
     return "It may be null: give a default with `??`."
   }
-  if (expected.kind !== "string" || found.kind === "null" || found.kind === "asset") return undefined
+  if (expected.kind !== "string" || found.kind === "null") return undefined
+  if (node.kind === "number" || node.kind === "word") return `Write it in quotes: \`"${checking.quote(node)}"\`.`
   return `Write it into text: \`"{{ ${checking.quote(node)} }}"\`.`
 }
 

@@ -81,6 +81,7 @@ export function readProperties(
 ): Map<string, Syntax.Property> {
   const known = shapes[place]
   const properties = new Map<string, Syntax.Property>()
+  const misspelt = new Set<string>()
   if (known === undefined) return properties
   for (const property of block?.items ?? []) {
     if (property.kind !== "property") continue
@@ -88,7 +89,8 @@ export function readProperties(
     const now = Object.hasOwn(known.obsolete, name) ? known.obsolete[name] : undefined
     if (now !== undefined) obsolete(checking, property, now, path)
     else if (!known.required.includes(name) && !known.optional.includes(name)) {
-      unknown(checking, property, known, path)
+      const meant = unknown(checking, property, known, path)
+      if (meant !== undefined) misspelt.add(meant)
       continue
     }
     const key = now ?? name
@@ -104,7 +106,8 @@ export function readProperties(
     }
   }
   for (const name of known.required) {
-    if (properties.has(name) || (block !== undefined && checking.isSwallowedIn(block, name))) continue
+    if (properties.has(name) || misspelt.has(name)) continue
+    if (block !== undefined && checking.isSwallowedIn(block, name)) continue
     const message = `\`${name}\` is missing`
     checking.report("missing-property", `${path}.${name}`, owner, message, missingHint(place, name))
   }
@@ -138,11 +141,13 @@ function obsolete(checking: Checking, property: Syntax.Property, now: string, pa
   checking.report("obsolete-syntax", `${path}.${old}`, property.name, message, `Write \`${now}:\`.`)
 }
 
-function unknown(checking: Checking, property: Syntax.Property, known: Shape, path: string): void {
+/** Reports a property that does not exist; the one that was probably meant. */
+function unknown(checking: Checking, property: Syntax.Property, known: Shape, path: string): string | undefined {
   const name = property.name.text
   const names = [...known.required, ...known.optional].map((one) => ({ name: one }))
   const hint = knownList(checking, name, names, "Known here:")
   checking.report("unknown-property", `${path}.${name}`, property.name, `Unknown property: ${name}`, hint)
+  return checking.suggest(name, [...known.required, ...known.optional])
 }
 
 function missingHint(place: PropertyPlace, name: string): string {

@@ -78,7 +78,7 @@ function agentRoot(checking: Checking, chain: Syntax.Chain, base: Syntax.Name, s
   if (name === undefined) return undefined
   const agent = checking.agents.get(name.text)
   if (agent === undefined) {
-    unknownReference(checking, chain, name, checking.agents.keys(), scope.path)
+    unknownReference(checking, chain, name, () => checking.agents.keys(), scope.path)
     return undefined
   }
   checking.refer(`agent.${name.text}`, name)
@@ -108,7 +108,7 @@ function dynamicRoot(
   }
   if (!checking.dynamicFields.has(name.text)) {
     if (checking.isSwallowed(name.text, ":")) return undefined
-    unknownReference(checking, chain, name, dynamicNames(checking, scope), scope.path)
+    unknownReference(checking, chain, name, () => dynamicNames(checking, scope), scope.path)
     return undefined
   }
   checking.refer(`dynamic.${name.text}`, name)
@@ -132,7 +132,8 @@ function mayRefer(checking: Checking, chain: Syntax.Chain, scope: Scope): boolea
   if (scope.values === "run") return true
   const message = `${scope.place} may refer to \`input\` and \`secrets\` alone, so that no model decides it`
   const sentence = message.charAt(0).toUpperCase() + message.slice(1)
-  checking.report("misplaced-expression", scope.path, chain, sentence, "Use a value of the request.")
+  const hint = `Use a value of the request${scope.place.includes("bindings") ? ", or bind it where the import is used" : ""}.`
+  checking.report("misplaced-expression", scope.path, chain, sentence, hint)
   return false
 }
 
@@ -159,17 +160,19 @@ function unknownRoot(checking: Checking, chain: Syntax.Chain, base: Syntax.Name,
     checking.report("unknown-reference", scope.path, chain, `Unknown reference: ${written}`, hint)
   if (text === "tool" || text === "resource" || text === "prompt") {
     const verb = text === "tool" ? "call" : text === "resource" ? "read" : "render"
-    return report(`A ${text} is no value: write \`${verb} ${written}\`.`)
+    const [step] = chain.steps
+    const name = step?.kind === "field" ? step.name.text : "name"
+    return report(`A ${text} is no value: write \`${verb} ${text}.${name}\`.`)
   }
-  if (text === "schema" || text === "model" || text === "provider" || text === "mcp") {
-    return report(`A ${text === "mcp" ? "server" : text} is no value.`)
-  }
+  if (text === "schema") return report("A schema is a type, and no value.")
+  if (text === "model") return report("A model is no value: an agent names it in its `model`.")
   const root = [
     ["input", checking.input !== undefined && fieldNamed(checking.input, text) !== undefined] as const,
     ["agent", checking.agents.has(text)] as const,
     ["dynamic", checking.dynamicFields.has(text) || scope.agent?.localFields.has(text) === true] as const,
   ].find(([, known]) => known)?.[0]
   if (root !== undefined) return report(`Did you mean ${root}.${written}?`)
-  const roots = ["input", "agent", "dynamic", "secrets", ...(scope.agent?.variables.keys() ?? [])]
-  unknownReference(checking, chain, base, roots, scope.path)
+  const roots = [...(scope.agent?.variables.keys() ?? []), "input", "agent", "dynamic", "secrets"]
+  const otherwise = `A value begins with ${roots.map((one) => `\`${one}\``).join(", ")}.`
+  unknownReference(checking, chain, base, () => roots, scope.path, otherwise)
 }

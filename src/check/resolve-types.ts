@@ -3,6 +3,7 @@ import { didYouMean } from "../base/did-you-mean.ts"
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Checking } from "./checking.ts"
+import { knownNames } from "./known-list.ts"
 import { maybe, union } from "./relations.ts"
 import { isRepeated, refuseKey } from "./repeated-name.ts"
 import { namedField, schemaFieldsInOrder } from "./schema-fields.ts"
@@ -59,7 +60,8 @@ function resolveSchema(checking: Checking, declaration: Syntax.SchemaDeclaration
   for (const other of others) {
     if (!isVariant && other.kind === "type-field") continue
     const span = other.kind === "variant" ? other.keyword : other.name
-    checking.report("syntax-error", path, span, "A schema holds either fields or one variant")
+    const hint = "Give each variant a field of its own: `name: variant tag { … }`."
+    checking.report("syntax-error", path, span, "A schema holds either fields or one variant", hint)
   }
   if (isVariant) return resolveVariant(checking, only, path)
   return resolveFields(
@@ -119,7 +121,7 @@ function resolveName(checking: Checking, name: Syntax.Name, path: string): Type 
   return errorType
 }
 
-function suggestType(checking: Checking, name: string): string | undefined {
+function suggestType(checking: Checking, name: string): string {
   if (checking.schemas.has(name)) return `Did you mean schema.${name}?`
   const lower = name.toLowerCase()
   if (lower === "schema") return "Write `schema.name`."
@@ -129,7 +131,8 @@ function suggestType(checking: Checking, name: string): string | undefined {
   const meant = Object.hasOwn(foreign, lower) ? foreign[lower] : didYouMean(name, Object.keys(builtIn))
   if (meant !== undefined) return `Did you mean ${meant}?`
   const schema = checking.suggest(name, checking.schemas.keys())
-  return schema === undefined ? undefined : `Did you mean schema.${schema}?`
+  if (schema !== undefined) return `Did you mean schema.${schema}?`
+  return `Types are ${Object.keys(builtIn).join(", ")}, and \`schema.name\`.`
 }
 
 function unknownType(checking: Checking, path: string, span: Span, written: string, hint?: string): void {
@@ -152,7 +155,8 @@ function resolvePath(checking: Checking, node: Syntax.TypeNode & { kind: "type-p
   if (!checking.schemas.has(name.text)) {
     if (checking.isSwallowed("schema", name.text)) return errorType
     const near = checking.suggest(name.text, checking.schemas.keys())
-    const hint = near && `Did you mean ${show(["schema", near, ...fields])}?`
+    const meant = near && `Did you mean ${show(["schema", near, ...fields])}?`
+    const hint = meant ?? knownNames(checking.schemas.keys())
     unknownType(checking, path, { start: name.start, end: node.end }, written, hint)
     return errorType
   }
@@ -163,7 +167,8 @@ function resolvePath(checking: Checking, node: Syntax.TypeNode & { kind: "type-p
     const missing = segments[found.index]
     const near = missing && checking.suggest(missing.text, found.known)
     const before = segments.slice(0, found.index)
-    const hint = near && `Did you mean ${show([...before, near, ...segments.slice(found.index + 1)])}?`
+    const meant = near && `Did you mean ${show([...before, near, ...segments.slice(found.index + 1)])}?`
+    const hint = meant ?? `${show(before)} has no such field.`
     unknownType(checking, path, { start: missing?.start ?? node.start, end: node.end }, written, hint)
   }
   const type = found.kind === "field" ? checking.schemaFields.get(found.field) : undefined

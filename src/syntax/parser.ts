@@ -1,16 +1,15 @@
 import { didYouMean } from "../base/did-you-mean.ts"
-import { isIdentifier } from "../base/identifier.ts"
 import type { Diagnostic } from "../source/diagnostic.ts"
-import type { DeclarationWord } from "./declaration-start.ts"
-import { declarationWord, declarationWords, leavesBlock, leavesNames, startsDeclaration } from "./declaration-start.ts"
+import type { Span } from "../source/span.ts"
+import { declarationWord, declarationWords, startsDeclaration } from "./declaration-start.ts"
 import { docBefore } from "./doc-comment.ts"
 import { lex } from "./lexer.ts"
-import { formsOf } from "./property-forms.ts"
 import type { Token } from "./token.ts"
 import { TokenReader } from "./token-reader.ts"
 import type {
   BatchDeclaration,
   BatchItem,
+  Block,
   Declaration,
   ImportKind,
   Loop,
@@ -21,8 +20,8 @@ import type {
   RemotePath,
   Tree,
 } from "./tree.ts"
-import { joinedName, parseKey, parseSchemaBody, parseTypeFields, parseWordKey } from "./type-parser.ts"
-import { parseExpression, parseProperties, parseProperty, parseValueFields } from "./value-parser.ts"
+import { parseKey, parseSchemaBody, parseTypeFields } from "./type-parser.ts"
+import { joinedName, parseExpression, parseProperties, parseProperty, parseValueFields } from "./value-parser.ts"
 
 export interface Parsed {
   readonly tree: Tree
@@ -47,17 +46,18 @@ export function parse(text: string): Parsed {
 function parseDeclaration(reader: TokenReader): Declaration | undefined {
   reader.endLeaving()
   const keyword = reader.token
-  const word = declarationWord(reader) ?? misspeltWord(reader)
+  const word = declarationWord(reader)
   if (word === undefined) {
     notADeclaration(reader)
     return undefined
   }
-  const start: Start = { reader, keyword, doc: docBefore(reader), path: word, hasBlock: false }
+  const start: Start = { reader, keyword, doc: docBefore(reader), path: word }
   reader.take()
   const declaration = parseBody(start, word)
-  if (declaration === undefined && !start.hasBlock) skipToDeclaration(reader)
-  reader.region(keyword.start, start.path)
-  reader.separator()
+  if (declaration === undefined) skipToDeclaration(reader)
+  else if (reader.is(",")) reader.take()
+  // What was skipped still belongs to the declaration that could not be read.
+  reader.region(reader.spanFrom(keyword), start.path)
   return declaration
 }
 
@@ -67,75 +67,74 @@ interface Start {
   readonly doc: string | undefined
   /** Grows as the declaration's name is read. */
   path: string
-  /** Its block was read, so that what follows is the next declaration. */
-  hasBlock: boolean
-}
-
-/** `agnet writer {`: told, and read as the agent that it is meant to be. */
-function misspeltWord(reader: TokenReader): DeclarationWord | undefined {
-  if (!reader.is("name")) return undefined
-  const meant = didYouMean(reader.textOf(reader.token), declarationWords)
-  if (meant === undefined) return undefined
-  const word = declarationWords.find((each) => each === meant)
-  const next = reader.peek().kind
-  if (next !== "name" && next !== "{") return undefined
-  reader.unexpected("a declaration", `Did you mean \`${meant}\`?`)
-  return word
 }
 
 function notADeclaration(reader: TokenReader): void {
   const { token } = reader
-  if (token.kind === "}") {
-    reader.unexpected("a declaration", "This `}` closes nothing: remove it.")
-    while (reader.is("}") || reader.is(",") || reader.is(";")) reader.take()
-    return
+  const written = token.kind === "name" ? didYouMean(reader.textOf(token), declarationWords) : undefined
+  if (token.kind === "}") reader.expected("a declaration", "This `}` closes nothing: remove it.")
+  else {
+    const hint = written === undefined ? `A declaration begins with ${listWords()}.` : `Did you mean \`${written}\`?`
+    reader.expected("a declaration", hint)
   }
-  reader.unexpected("a declaration", declarationHint(reader))
+  const first = reader.token
   reader.skipBalanced()
-  skipToDeclaration(reader)
+  if (first.kind !== "}") skipToDeclaration(reader)
 }
 
-function declarationHint(reader: TokenReader): string {
-  if (reader.is("#")) return "A comment begins with `//`."
-  if (reader.is("name") && reader.peek().kind === ":" && reader.previous.kind === "}") {
-    return "Fields and properties stand inside a declaration: is the `}` before this one too many?"
-  }
-  return `A declaration begins with ${declarationWords.map((word) => `\`${word}\``).join(", ")}.`
+function listWords(): string {
+  return declarationWords.map((word) => `\`${word}\``).join(", ")
 }
 
 /** Skips what follows a broken head: the rest of its line and any block, up to the next declaration. */
 function skipToDeclaration(reader: TokenReader): void {
-  while (!reader.is("end") && !startsDeclaration(reader)) reader.skipBalanced()
+  reader.endLeaving()
+  while (!reader.is("end") && !startsDeclaration(reader, true) && !looksLikeDeclaration(reader)) reader.skipBalanced()
 }
 
-function parseBody(start: Start, word: DeclarationWord): Declaration | undefined {
+/** At the left margin a word that begins declarations does so even where the rest of the head is wrong. */
+function looksLikeDeclaration(reader: TokenReader): boolean {
+  const { token } = reader
+  if (!token.afterBreak || declarationWord(reader) === undefined || reader.column(token) !== 1) return false
+  const next = reader.peek()
+  return next.kind === "name" || next.kind === "{" || next.kind === "bad"
+}
+
+function parseBody(start: Start, word: (typeof declarationWords)[number]): Declaration | undefined {
   const { reader, keyword, doc } = start
+  const base = { keyword, doc }
   switch (word) {
     case "input":
     case "secrets": {
       reader.accept(":")
-      const body = parseBlock(start, parseTypeFields)
-      return body && { kind: word, keyword, doc, body, start: keyword.start, end: body.end }
+      const body = parseTypeFields(reader)
+      if (body === undefined) return expectBlock(reader, word)
+      return { kind: word, ...base, body, ...reader.spanFrom(keyword) }
     }
     case "output":
     case "dynamic": {
       reader.accept(":")
-      const body = parseBlock(start, parseValueFields)
-      return body && { kind: word, keyword, doc, body, start: keyword.start, end: body.end }
+      const body = parseValueFields(reader)
+      if (body === undefined) return expectBlock(reader, word)
+      return { kind: word, ...base, body, ...reader.spanFrom(keyword) }
     }
     case "schema": {
       const name = parseName(start)
-      const body = parseBlock(start, parseSchemaBody)
-      return name && body && { kind: "schema", keyword, doc, name, body, start: keyword.start, end: body.end }
-    }
-    case "mcp": {
-      const name = parseName(start)
-      const body = parseBlock(start, (reader) => parseProperties(reader, "mcp"))
-      return name && body && { kind: "mcp", keyword, doc, name, body, start: keyword.start, end: body.end }
+      if (name === undefined) return undefined
+      const body = parseSchemaBody(reader)
+      if (body === undefined) return expectBlock(reader, `schema ${name.text}`)
+      return { kind: "schema", ...base, name, body, ...reader.spanFrom(keyword) }
     }
     case "provider":
     case "model":
       return parseFrom(start, word)
+    case "mcp": {
+      const name = parseName(start)
+      if (name === undefined) return undefined
+      const body = parseProperties(reader, "mcp")
+      if (body === undefined) return expectBlock(reader, `mcp ${name.text}`)
+      return { kind: "mcp", ...base, name, body, ...reader.spanFrom(keyword) }
+    }
     case "tool":
     case "resource":
     case "prompt":
@@ -147,124 +146,93 @@ function parseBody(start: Start, word: DeclarationWord): Declaration | undefined
   }
 }
 
-/**
- * The block of a declaration, read also when its head is broken; what stands between the two, on the same line, is told
- * and skipped.
- */
-function parseBlock<T>(start: Start, parse: (reader: TokenReader) => T | undefined, after?: string): T | undefined {
-  const { reader } = start
-  if (!reader.is("{")) {
-    reader.expected(`\`{\` after ${after ?? `\`${start.path.replace(".", " ")}\``}`)
-    skipToBrace(reader)
-  }
-  start.hasBlock = reader.is("{")
-  return parse(reader)
-}
-
-function skipToBrace(reader: TokenReader): void {
-  while (!reader.is("{") && !reader.is("end") && !reader.token.afterBreak) reader.skipBalanced()
+function expectBlock(reader: TokenReader, what: string): undefined {
+  reader.expected(`\`{\` after \`${what}\``)
+  return undefined
 }
 
 function parseName(start: Start): Name | undefined {
   const { reader } = start
-  let name: Name
-  if (reader.is("name") && !isBeyondName(reader)) {
-    name = parseWordKey(reader)
-  } else {
-    const isQuoted = reader.isPlainString(reader.token) && !reader.token.afterBreak
-    const hint = isQuoted ? "A name is written without quotes." : undefined
-    reader.expected(`a name after \`${start.path}\``, hint)
-    if (!isQuoted) return undefined
-    name = reader.quotedName(reader.take())
+  const token = reader.accept("name")
+  if (token === undefined) {
+    const word = reader.textOf(start.keyword)
+    reader.expected(`a name after \`${word}\``, reader.is("string") ? "A name is written without quotes." : undefined)
+    return undefined
   }
+  const name = reader.identifier(token)
   start.path = `${start.path}.${name.text}`
   return name
-}
-
-/** Whether the word on the next line is a property, or begins a declaration, instead of being the name. */
-function isBeyondName(reader: TokenReader): boolean {
-  if (!reader.token.afterBreak) return false
-  const next = reader.peek()
-  if (next.kind === ":") return true
-  const mayFollowName = next.kind === "{" || reader.isWord("from", next) || reader.isWord("for", next)
-  return !mayFollowName && declarationWord(reader) !== undefined
 }
 
 /** ("provider" | "model") name "from" name properties */
 function parseFrom(start: Start, kind: "provider" | "model"): Declaration | undefined {
   const { reader, keyword, doc } = start
   const name = parseName(start)
+  if (name === undefined) return undefined
+  let origin: Name | undefined
   // Without `from`: the old spelling of a provider, which the checker explains when it sees `driver`.
   const isOld = kind === "provider" && reader.is("{")
-  const origin = isOld || name === undefined ? undefined : parseOrigin(reader, kind, name)
-  const body = parseBlock(start, (reader) => parseProperties(reader, kind))
-  if (name === undefined || body === undefined) return undefined
-  const span = { start: keyword.start, end: body.end }
-  return kind === "provider"
-    ? { kind: "provider", keyword, doc, name, providerKind: origin, body, ...span }
-    : { kind: "model", keyword, doc, name, provider: origin, body, ...span }
-}
-
-/** "from" name */
-function parseOrigin(reader: TokenReader, kind: "provider" | "model", name: Name): Name | undefined {
-  const what = kind === "provider" ? "`from openai`" : "`from` and a provider's name"
-  if (!parseFromWord(reader, `${what} after \`${kind} ${name.text}\``)) return undefined
-  if (!reader.is("name")) {
-    reader.expected(kind === "provider" ? "the kind of provider after `from`" : "a provider's name after `from`")
-    return undefined
+  if (!isOld) {
+    const what = kind === "provider" ? "`from openai`" : "`from` and a provider's name"
+    if (reader.acceptWord("from") === undefined) {
+      reader.expected(`${what} after \`${kind} ${name.text}\``)
+      if (!reader.is("{")) return undefined
+    } else {
+      const token = reader.accept("name")
+      if (token === undefined) {
+        reader.expected(kind === "provider" ? "the kind of provider after `from`" : "a provider's name after `from`")
+        if (!reader.is("{")) return undefined
+      } else {
+        origin = reader.identifier(token)
+        skipProviderPrefix(reader, kind, origin)
+        if (reader.previous !== token) origin = reader.identifier(reader.previous)
+      }
+    }
   }
-  const origin = parseWordKey(reader)
-  if (kind !== "model" || origin.text !== "provider" || !reader.is(".") || reader.peek().kind !== "name") return origin
-  // `model x from provider.llm`: told, and read as `from llm`.
-  reader.take()
-  const provider = parseWordKey(reader)
-  reader.report(
-    { start: origin.start, end: provider.end },
-    "A provider is named here without `provider.`",
-    `Write \`from ${provider.text}\`.`,
-  )
-  return provider
+  const body = parseProperties(reader, kind)
+  if (body === undefined) return expectBlock(reader, reader.textOf(reader.spanFrom(keyword)))
+  const base = { keyword, doc, name, body, ...reader.spanFrom(keyword) }
+  return kind === "provider"
+    ? { kind: "provider", ...base, providerKind: origin }
+    : { kind: "model", ...base, provider: origin }
 }
 
-/** "from", or what stands in its place: told, and passed over where that leads on. */
-function parseFromWord(reader: TokenReader, what: string): boolean {
-  if (reader.acceptWord("from") !== undefined) return true
-  reader.expected(what)
-  if (!reader.is("name") || reader.token.afterBreak) return false
-  // `model fast form llm`: the word is a slip. `model fast llm`: it is left out.
-  if (reader.peek().kind === "name" && !reader.peek().afterBreak) reader.take()
-  return true
+/** `model x from provider.llm`: told, and read as `from llm`. */
+function skipProviderPrefix(reader: TokenReader, kind: "provider" | "model", origin: Name): void {
+  if (kind !== "model" || origin.text !== "provider" || !reader.is(".") || reader.peek().kind !== "name") return
+  reader.report(
+    { start: origin.start, end: reader.peek().end },
+    "A provider is named here without `provider.`",
+    `Write \`from ${reader.textOf(reader.peek())}\`.`,
+  )
+  reader.take()
+  reader.take()
 }
 
 /** Import = kind name "from" path properties? | kind "from" path ("as" name)? properties? */
 function parseImport(start: Start, importKind: ImportKind): Declaration | undefined {
   const { reader, keyword, doc } = start
+  let written: Name | undefined
   const short = reader.isWord("from") && reader.isWord("mcp", reader.peek()) && reader.peek(2).kind === "."
-  const written = short ? undefined : parseName(start)
-  if (!short && written === undefined) return undefined
-  const head = written === undefined ? importKind : `${importKind} ${written.text}`
-  if (!parseFromWord(reader, `\`from mcp.server.${importKind}.remote_name\` after \`${head}\``)) {
-    start.hasBlock = parseProperties(reader, importKind) !== undefined
+  if (!short) {
+    written = parseName(start)
+    if (written === undefined) return undefined
+  }
+  if (reader.acceptWord("from") === undefined) {
+    reader.expected(
+      `\`from mcp.server.${importKind}.remote_name\` after \`${importKind} ${written?.text ?? ""}\``.replace(" `", "`"),
+    )
     return undefined
   }
   const source = parseRemotePath(reader)
   if (source === undefined) return undefined
-  if (written !== undefined && source.remote === undefined) {
-    const rest = source.kindWord === undefined ? `.${importKind}.remote_name` : ".remote_name"
-    reader.expected(`\`${rest}\` after \`${reader.textOf(source)}\``)
-  }
-  const named =
-    written === undefined ? parseImportedName(reader, source.remote) : { name: written, naming: "from" as const }
+  const named = short ? parseImportedName(reader, source.remote) : { name: written, naming: "from" as const }
   if (named === undefined) return undefined
   const { name, naming } = named
-  if (written !== undefined && reader.isWord("as") && reader.peek().kind === "name") {
-    const span = { start: reader.take().start, end: reader.take().end }
-    reader.report(span, "The name stands before `from` already", "Leave one of the two names out.")
-  }
+  if (name === undefined) return undefined
   start.path = `${importKind}.${name.text}`
   const body = parseProperties(reader, importKind)
-  const span = { start: keyword.start, end: reader.previous.end }
-  return { kind: "import", keyword, doc, importKind, name, naming, source, body, ...span }
+  return { kind: "import", keyword, doc, importKind, name, naming, source, body, ...reader.spanFrom(keyword) }
 }
 
 /** RemotePath = "mcp" "." server ("." kind ("." remote)?)? */
@@ -277,66 +245,39 @@ function parseRemotePath(reader: TokenReader): RemotePath | undefined {
   let server: Name | undefined
   let kindWord: Name | undefined
   let remote: Name | undefined
-  if (reader.accept(".") !== undefined && isNameHere(reader)) server = parseWordKey(reader)
+  if (reader.accept(".") !== undefined) {
+    const token = reader.accept("name")
+    if (token !== undefined) server = reader.identifier(token)
+  }
   if (server === undefined) {
     reader.expected("`.` and a server's name after `mcp`")
     return undefined
   }
   if (reader.accept(".") !== undefined) {
-    if (!isNameHere(reader)) {
-      reader.expected("`tool`, `resource` or `prompt` after the server's name")
-      return undefined
-    }
-    kindWord = reader.identifier(reader.take())
+    const token = reader.expect("name", "`tool`, `resource` or `prompt` after the server's name")
+    if (token === undefined) return undefined
+    kindWord = reader.identifier(token)
     if (reader.accept(".") !== undefined) {
       remote = parseRemoteName(reader)
       if (remote === undefined) return undefined
     }
   }
-  return { server, kindWord, remote, start: first.start, end: reader.previous.end }
-}
-
-function isNameHere(reader: TokenReader): boolean {
-  return reader.is("name") && !isNextItem(reader)
-}
-
-/** Whether the reader's line is that of the next property, import or declaration instead of the rest of this one. */
-function isNextItem(reader: TokenReader): boolean {
-  if (!reader.token.afterBreak) return false
-  const next = reader.peek()
-  const isImport = next.kind === "name" && !next.afterBreak && importKinds.some((kind) => reader.isWord(kind))
-  return next.kind === ":" || isImport || (next.kind !== "{" && startsDeclaration(reader))
+  return { server, kindWord, remote, ...reader.spanFrom(first) }
 }
 
 /** RemoteName = string | letters, digits, "_", "-", "." and "/" with nothing between */
 function parseRemoteName(reader: TokenReader): Name | undefined {
-  const { token } = reader
-  const isNext = isNextItem(reader)
-  if (!isNext && reader.isPlainString(token)) return reader.quotedName(reader.take())
-  if (isNext || (token.kind !== "name" && token.kind !== "number")) {
+  if (reader.isPlainString(reader.token)) return reader.quotedName(reader.take())
+  if (!reader.is("name") && !reader.is("number")) {
     reader.expected(
       "the name on the server",
       "Write it in quotes if it has other characters than letters, digits, `_`, `-`, `.` and `/`.",
     )
     return undefined
   }
-  const name = joinedName(reader, reader.take(), isRemotePart)
-  if (!reader.isAdjacent || !isForeignToRemote(reader.token)) return name
-  reader.report(
-    { start: name.start, end: reader.token.end },
-    "A remote name with other characters than letters, digits, `_`, `-`, `.` and `/` is written in quotes",
-  )
-  while (reader.isAdjacent && !reader.is("end")) reader.skipBalanced()
-  return name
-}
-
-/** What touches a remote name and looks like more of it: `files:read`, `files:{id}`. */
-function isForeignToRemote({ kind }: Token): boolean {
-  return kind === ":" || kind === "bad" || kind === "*" || kind === "#" || kind === "(" || kind === "["
-}
-
-function isRemotePart({ kind }: Token): boolean {
-  return kind === "name" || kind === "number" || kind === "-" || kind === "." || kind === "/"
+  const joins = (token: Token) =>
+    token.kind === "name" || token.kind === "number" || token.kind === "-" || token.kind === "." || token.kind === "/"
+  return joinedName(reader, joins)
 }
 
 /** The name that an import gets here: what follows `as`, or the remote name itself. */
@@ -344,17 +285,16 @@ function parseImportedName(
   reader: TokenReader,
   remote: Name | undefined,
 ): { name: Name; naming: "as" | "remote" } | undefined {
-  if (reader.acceptWord("as") !== undefined) {
-    if (isNameHere(reader)) return { name: parseWordKey(reader), naming: "as" }
-    reader.expected("a name after `as`")
-    return undefined
+  if (reader.isWord("as") && reader.peek().kind === "name") {
+    reader.take()
+    return { name: reader.identifier(reader.take()), naming: "as" }
   }
   if (remote === undefined) {
     reader.expected("`.` and the name on the server")
     return undefined
   }
   const text = remote.text.replaceAll("-", "_")
-  if (!isIdentifier(text)) {
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(text)) {
     reader.report(remote, `\`${remote.text}\` cannot be a name here`, "Add `as` and a name after it.")
     return { name: { ...remote, text: text.replace(/\W/g, "_") }, naming: "remote" }
   }
@@ -368,100 +308,84 @@ function parseBatch(start: Start): BatchDeclaration | undefined {
   const source = parseRemotePath(reader)
   if (source === undefined) return undefined
   start.path = `mcp.${source.server?.text ?? ""}`
-  if (source.remote !== undefined) {
-    reader.report(source.remote, "What is imported is named inside the block", "Write `tool remote-name` there.")
-  }
-  const after = `\`from ${reader.textOf(source)}\``
-  const body = parseBlock(
-    start,
-    (reader) => reader.block(parseBatchMember, leavesBatch, "an import such as `tool name`"),
-    after,
+  const body = reader.block<BatchItem | Property>(
+    () => parseBatchItem(reader) ?? parseProperty(reader, "batch"),
+    // Items of a batch look like the imports that stand at the top, so only other declarations end it.
+    (itemsIndented) => !importKinds.some((kind) => reader.isWord(kind)) && startsDeclaration(reader, itemsIndented),
+    "an import such as `tool name`",
   )
-  return body && { kind: "batch", keyword, doc, source, body, start: keyword.start, end: body.end }
+  if (body === undefined) return expectBlock(reader, reader.textOf(reader.spanFrom(keyword)))
+  return { kind: "batch", keyword, doc, source, body, ...reader.spanFrom(keyword) }
 }
-
-const batchForms = formsOf("batch")
 
 const importKinds = ["tool", "resource", "prompt"] as const
 
-/** Items of a batch look much like the imports that stand at the top; these end it only at the left margin. */
-function leavesBatch(reader: TokenReader, itemsIndented: boolean): boolean {
-  const isImport = importKinds.some((kind) => reader.isWord(kind))
-  return isImport ? leavesNames(reader, itemsIndented) : leavesBlock(reader, itemsIndented)
-}
-
-function parseBatchMember(reader: TokenReader): BatchItem | Property | undefined {
-  const importKind = importKinds.find((kind) => reader.isWord(kind))
-  if (importKind === undefined || reader.peek().kind === ":") return parseProperty(reader, batchForms)
-  return parseBatchItem(reader, importKind)
-}
-
 /** BatchItem = kind remote ("as" name)? properties? */
-function parseBatchItem(reader: TokenReader, importKind: ImportKind): BatchItem | undefined {
+function parseBatchItem(reader: TokenReader): BatchItem | undefined {
+  const importKind = importKinds.find((kind) => reader.isWord(kind))
+  const next = reader.peek()
+  if (importKind === undefined || !(next.kind === "name" || next.kind === "string" || next.kind === "number"))
+    return undefined
   const doc = docBefore(reader)
   const keyword = reader.take()
   const remote = parseRemoteName(reader)
-  if (remote === undefined) return undefined
-  if (reader.isWord("from") && reader.isWord("mcp", reader.peek())) {
-    const span = { start: reader.token.start, end: reader.peek().end }
-    reader.report(span, "The server is named at the top of this block", `Write \`${importKind} remote-name as name\`.`)
-    reader.skipToNextItem()
-    return undefined
-  }
-  const named = parseImportedName(reader, remote)
-  if (named === undefined) return undefined
-  const body = parseProperties(reader, importKind)
-  const span = { start: keyword.start, end: reader.previous.end }
-  return { kind: "batch-item", importKind, keyword, doc, remote, ...named, body, ...span }
+  const named = remote && parseImportedName(reader, remote)
+  if (remote === undefined || named === undefined) return undefined
+  const body: Block<Property> | undefined = parseProperties(reader, importKind)
+  return { kind: "batch-item", importKind, keyword, doc, remote, ...named, body, ...reader.spanFrom(keyword) }
 }
 
 /** Agent = "agent" name ("for" pattern "in" expression)? properties */
 function parseAgent(start: Start): Declaration | undefined {
   const { reader, keyword, doc } = start
   const name = parseName(start)
+  if (name === undefined) return undefined
   const loop = reader.isWord("for") ? parseLoop(reader) : undefined
-  const after = loop === undefined ? undefined : "the loop's list"
-  const body = parseBlock(start, (reader) => parseProperties(reader, "agent"), after)
-  return name && body && { kind: "agent", keyword, doc, name, loop, body, start: keyword.start, end: body.end }
+  const body = parseProperties(reader, "agent")
+  if (body === undefined) return expectBlock(reader, loop === undefined ? `agent ${name.text}` : "the loop's list")
+  return { kind: "agent", keyword, doc, name, loop: loop ?? undefined, body, ...reader.spanFrom(keyword) }
 }
 
-/** Loop = "for" pattern "in" expression. A broken one ends at the agent's body, so that what is in it is still read. */
 function parseLoop(reader: TokenReader): Loop | undefined {
   const first = reader.take()
   const pattern = parsePattern(reader)
-  if (pattern === undefined) {
-    skipToBrace(reader)
-    return undefined
-  }
+  if (pattern === undefined) return skipLoop(reader)
   if (reader.acceptWord("in") === undefined) {
     reader.expected("`in` after the loop's variable")
-    if (!reader.is("name") || reader.peek().kind !== "name") {
-      skipToBrace(reader)
-      return undefined
-    }
-    // `for x of list`: the word is a slip.
-    reader.take()
+    return skipLoop(reader)
   }
   const items = parseExpression(reader)
-  return { pattern, items, start: first.start, end: reader.endFrom(first) }
+  return { pattern, items, ...reader.spanFrom(first) }
+}
+
+/** A broken loop: goes on at the agent's body, so that what is in it is still checked. */
+function skipLoop(reader: TokenReader): undefined {
+  while (!reader.is("{") && !reader.is("end") && !reader.token.afterBreak) reader.skipBalanced()
+  return undefined
 }
 
 /** Pattern = name | "{" (name (":" name)? ","?)* "}" */
 function parsePattern(reader: TokenReader): Pattern | undefined {
-  if (reader.is("name")) {
-    const name = parseWordKey(reader)
+  const { token } = reader
+  if (token.kind === "name") {
+    const name = reader.identifier(reader.take())
     return { kind: "item", name, start: name.start, end: name.end }
   }
-  const body = reader.block(parsePatternField, leavesNames, "a field name")
-  if (body === undefined) {
+  if (token.kind !== "{") {
     reader.expected("a variable, or `{ field, field }`, after `for`")
     return undefined
   }
+  const body = reader.block(
+    () => parsePatternField(reader),
+    (indented) => startsDeclaration(reader, indented),
+    "a field name",
+  )
+  if (body === undefined) return undefined
   return { kind: "fields", body, start: body.start, end: body.end }
 }
 
 function parsePatternField(reader: TokenReader): PatternField | undefined {
-  const first = reader.token
+  const first: Span = reader.token
   const field = parseKey(reader)
   if (field === undefined) return undefined
   let variable = field
@@ -469,7 +393,7 @@ function parsePatternField(reader: TokenReader): PatternField | undefined {
     const token = reader.expect("name", "a variable after `:`")
     if (token !== undefined) variable = reader.identifier(token)
   } else if (field.quoted) {
-    reader.report(field, "A quoted field needs a variable", `Write \`${reader.textOf(field)}: name\`.`)
+    reader.report(field, "A quoted field needs a variable", `Write \`"${field.text}": name\`.`)
   }
-  return { kind: "pattern-field", field, variable, start: first.start, end: reader.endFrom(first) }
+  return { kind: "pattern-field", field, variable, ...reader.spanFrom(first) }
 }

@@ -1,9 +1,30 @@
+import type { Program } from "../../src/check/program.ts"
+import { showType } from "../../src/check/show-type.ts"
+import type { Type } from "../../src/check/types.ts"
 import { compile } from "../../src/compile.ts"
+import { isError } from "../../src/source/diagnostic.ts"
 import { LineMap } from "../../src/source/line-map.ts"
 import { renderDiagnostics } from "./render-diagnostics.ts"
 
-/** Everything that is wrong, one diagnostic a line, syntax errors included; `ok` if nothing is. */
+/**
+ * Everything that is wrong, one diagnostic a line, syntax errors included; `ok` if nothing is. Of a workflow without
+ * errors also the types of its dynamic values and of its result.
+ */
 export function render(source: string): string {
-  const { diagnostics } = compile(source)
-  return diagnostics.length === 0 ? "ok" : renderDiagnostics(diagnostics, new LineMap(source))
+  const { diagnostics, program } = compile(source)
+  const problems = diagnostics.length === 0 ? "ok" : renderDiagnostics(diagnostics, new LineMap(source))
+  const types = diagnostics.some(isError) ? [] : typesOf(program)
+  return types.length === 0 ? problems : [problems, "", ...types].join("\n")
+}
+
+function typesOf({ dynamics, agents, output }: Program): string[] {
+  const line = (name: string, type: Type): string => `${name}: ${showType(type, 400)}`
+  return [
+    ...[...dynamics].map(([name, { type }]) => line(`dynamic.${name}`, type)),
+    ...[...agents].flatMap(([agent, { variables, locals }]) => [
+      ...[...variables].map(([name, { type }]) => line(`agent.${agent} for ${name}`, type)),
+      ...[...locals].map(([name, { type }]) => line(`agent.${agent}.dynamic.${name}`, type)),
+    ]),
+    ...(output?.type.fields ?? []).map(({ name, type }) => line(`output.${name}`, type)),
+  ]
 }

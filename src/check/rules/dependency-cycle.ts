@@ -19,8 +19,16 @@ function report(checking: Checking, edges: Edges, show: (name: string) => string
     const cycle = shortestCycle(first, (node) => [...next(node)].filter((other) => members.has(other)))
     const edge = edges.get(first)?.get(cycle[1] ?? "")
     if (edge === undefined) continue
-    const message = `These wait for each other: ${spellCircle(cycle.map(show))}`
-    checking.report("dependency-cycle", edge.path, edge.span, message, "Remove one of these references.")
+    const spelled = spellCircle(cycle.map(show))
+    const message =
+      cycle.length === 2 ? `${show(first)} waits for itself: ${spelled}` : `These wait for each other: ${spelled}`
+    checking.report(
+      "dependency-cycle",
+      edge.path,
+      edge.span,
+      message,
+      cycle.length === 2 ? "Remove this reference." : "Remove one of these references.",
+    )
   }
 }
 

@@ -35,8 +35,12 @@ function looksLikeCredential(text: string): boolean {
   return trimmed.split(/\s+/).some((word) => (word.length >= 8 && knownPrefix.test(word)) || isRandomToken(word))
 }
 
+/** Names of things, more often than keys. */
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
 /** Long, of the letters that tokens are made of, and as mixed as only chance mixes them. */
 function isRandomToken(word: string): boolean {
+  if (uuid.test(word)) return false
   if (word.length < 24 || !/^[A-Za-z0-9_\-+/=.~]+$/.test(word)) return false
   const digits = word.replace(/\D/g, "").length
   const letters = word.replace(/[^A-Za-z]/g, "").length

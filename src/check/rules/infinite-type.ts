@@ -91,7 +91,10 @@ function referenceIn(
 ): { readonly path: string; readonly span: Span } {
   const path = `schema.${declaration.name.text}`
   const inside = (span: Span, outer: Span): boolean => span.start >= outer.start && span.end <= outer.end
-  const span = checking.references.get(`schema.${name}`)?.find((found) => inside(found, declaration.body))
+  const references = (checking.references.get(`schema.${name}`) ?? []).filter((found) =>
+    inside(found, declaration.body),
+  )
+  const [span] = references.toSorted((a, b) => a.start - b.start)
   if (span === undefined) return { path, span: declaration.name }
   const item = declaration.body.items.find((one) => inside(span, one))
   return { path: item?.kind === "type-field" ? `${path}.${item.name.text}` : path, span }

@@ -13,7 +13,8 @@ export function checkEndpoint(checking: Checking, node: Syntax.Expression, path:
   const whole = node.interpolations.length === 0
   if (whole ? text !== other && !isHttpUrl(text) : text !== "" && !/^https?:\/\//i.test(text)) {
     const message = "An endpoint is an address that begins with `http://` or `https://`"
-    const hint = other === undefined ? undefined : `Or \`"${other}"\`, this service's own demo model.`
+    const example = "Write one such as `https://host.example/path`"
+    const hint = other === undefined ? `${example}.` : `${example}, or \`"${other}"\`, this service's own demo model.`
     checking.report("invalid-value", path, node, message, hint)
   } else if (holdsPassword(text)) {
     const hint = "Declare it in `secrets { }` and send it in `headers { }`."

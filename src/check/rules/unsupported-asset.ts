@@ -1,6 +1,6 @@
 import type * as Syntax from "../../syntax/tree.ts"
 import type { Checking } from "../checking.ts"
-import { wordOrString } from "../infer-asset.ts"
+import { isAssetKind, wordOrString } from "../infer-asset.ts"
 import type { Scope } from "../scope.ts"
 
 /** Reports the assets in an instruction, named or written there, of a kind that its model does not take. */
@@ -37,7 +37,7 @@ export function assetKindsOf(checking: Checking, expression: Syntax.Expression, 
     switch (node.kind) {
       case "asset": {
         const kind = kindOf(node)
-        if (kind !== undefined) kinds.add(kind)
+        if (kind !== undefined && isAssetKind(kind)) kinds.add(kind)
         return
       }
       case "group":

@@ -15,7 +15,7 @@ export function checkUnused(checking: Checking): void {
   for (const [kind, table] of tables) {
     for (const [name, { name: node }] of table) {
       const id = `${kind}.${name}`
-      if (isUsed(checking, id, node)) continue
+      if (isUsed(checking, id, node) || checking.suggested.has(name)) continue
       checking.report("unused-declaration", id, node, `Nothing refers to ${id}`, "Remove it, or use it.")
     }
   }
