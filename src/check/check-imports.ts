@@ -39,15 +39,11 @@ const kinds: readonly string[] = ["tool", "resource", "prompt"]
 function checkSource(checking: Checking, { source, importKind, name }: Syntax.ImportDeclaration): void {
   const path = `${importKind}.${name.text}`
   checkServer(checking, source, path)
-  const { kindWord, remote } = source
+  const { kindWord } = source
   if (kindWord !== undefined && kinds.includes(kindWord.text) && kindWord.text !== importKind) {
     const message = `Expected a ${importKind}, found a ${kindWord.text}`
     const hint = `Write \`${importKind}\` here, or import a ${kindWord.text}.`
     checking.report("type-mismatch", path, kindWord, message, hint)
-  } else if (remote === undefined) {
-    const message = `Expected \`mcp.server.${importKind}.remote_name\`, found \`${checking.quote(source)}\``
-    const hint = `Write \`mcp.${source.server?.text ?? "server"}.${importKind}.${name.text}\`.`
-    checking.report("syntax-error", path, source, message, hint)
   }
 }
 
@@ -118,10 +114,6 @@ function checkBatch(checking: Checking, declaration: Syntax.BatchDeclaration): v
   const server = source.server?.text ?? ""
   const path = `mcp.${server}`
   checkServer(checking, source, path)
-  if (source.remote !== undefined) {
-    const message = "A batch names a server, and what is imported stands in its block"
-    checking.report("syntax-error", path, source.remote, message, `Write \`tool name from ${checking.quote(source)}\`.`)
-  }
   const items = body.items.filter((item) => item.kind === "batch-item")
   const properties = readProperties(checking, "batch", body, path, keyword)
   // What all items share may hold a secret only if none of them is a prompt.

@@ -86,6 +86,8 @@ function programOf(checking: Checking): Program {
     output: outputBlock && output && { declaration: outputBlock, type: output },
     roots: checking.roots,
     tags: checking.tags,
+    receivers: checking.receivers,
+    fieldNodes: checking.fieldNodes,
     expressionTypes: checking.expressionTypes,
     references: checking.references,
     dependencies: targets(checking.edges),

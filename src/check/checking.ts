@@ -6,7 +6,7 @@ import { diagnostic } from "../source/diagnostic.ts"
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { AgentSymbol, DynamicSymbol, ImportSymbol, ResolvedRoot } from "./program.ts"
-import type { NamedType, RecordType, Type } from "./types.ts"
+import type { Field, NamedType, RecordType, Type } from "./types.ts"
 
 /** Where a node first refers to another, for the message about a circle. */
 export interface Edge {
@@ -58,6 +58,8 @@ export class Checking {
   /** The chains that begin a branch of a match, with the object of their case. */
   readonly matched = new Map<Syntax.Chain, RecordType>()
   readonly tags = new Map<Syntax.ChainStep | Syntax.MatchNode, string>()
+  readonly receivers = new Map<Syntax.ChainStep, Type>()
+  readonly fieldNodes = new Map<Field, Syntax.TypeField | Syntax.ValueField>()
   readonly expressionTypes = new Map<Syntax.Expression, Type>()
   readonly references = new Map<string, Span[]>()
   readonly edges = new Map<string, Map<string, Edge>>()

@@ -1,8 +1,8 @@
 import { strongComponents } from "../base/strong-components.ts"
+import { eachChain } from "../syntax/each-chain.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Checking } from "./checking.ts"
 import { infer } from "./infer.ts"
-import { branchChain } from "./infer-match.ts"
 import type { DynamicSymbol } from "./program.ts"
 import { assetKindsOf } from "./rules/unsupported-asset.ts"
 import type { AgentScope, Scope } from "./scope.ts"
@@ -51,64 +51,13 @@ function inOrder(fields: ReadonlyMap<string, Syntax.ValueField>): string[] {
   const referred = (name: string): Set<string> => {
     const names = new Set<string>()
     const field = fields.get(name)
-    if (field !== undefined) addReferred(field.value, fields, names)
+    if (field === undefined) return names
+    eachChain(field.value, ({ base, steps: [step] }) => {
+      if (base.kind === "name" && base.text === "dynamic" && step?.kind === "field" && fields.has(step.name.text)) {
+        names.add(step.name.text)
+      }
+    })
     return names
   }
   return strongComponents(fields.keys(), referred).flat()
-}
-
-/** Which of the dynamic values an expression names. */
-function addReferred(
-  node: Syntax.Expression,
-  fields: ReadonlyMap<string, Syntax.ValueField>,
-  names: Set<string>,
-): void {
-  const add = (part: Syntax.Expression): void => addReferred(part, fields, names)
-  const addBlock = (block: Syntax.Block<Syntax.Property> | undefined): void => {
-    for (const { value } of block?.items ?? []) {
-      if (value.kind === "expression") add(value.expression)
-      else if (value.kind === "values") for (const field of value.block.items) add(field.value)
-    }
-  }
-  switch (node.kind) {
-    case "string":
-      return node.interpolations.forEach(add)
-    case "array":
-      return node.items.forEach(add)
-    case "object":
-      for (const field of node.body.items) add(field.value)
-      return
-    case "group":
-      return add(node.expression)
-    case "default":
-      add(node.left)
-      return add(node.right)
-    case "chain": {
-      if (node.base.kind !== "name") return add(node.base)
-      const [step] = node.steps
-      if (node.base.text === "dynamic" && step?.kind === "field" && fields.has(step.name.text))
-        names.add(step.name.text)
-      return
-    }
-    case "match":
-      add(node.value)
-      for (const branch of node.body.items) {
-        // A branch begins with its case, which may be called `dynamic` too.
-        const { value } = branch
-        if (branch.case === undefined || branchChain(value) === undefined) add(value)
-        else if (value.kind === "default") add(value.right)
-      }
-      return
-    case "call":
-    case "read":
-    case "render":
-      return addBlock(node.block)
-    case "asset":
-      add(node.value)
-      return addBlock(node.block)
-    case "number":
-    case "word":
-    case "missing-expression":
-      return
-  }
 }

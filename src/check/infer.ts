@@ -107,7 +107,9 @@ export function inferFields(checking: Checking, fields: readonly Syntax.ValueFie
     const type = infer(checking, value, fieldScope)
     refuseAsset(checking, value, type, fieldScope.path)
     if (refuseKey(checking, name, fieldScope.path) || isRepeated(checking, seen, name, fieldScope.path)) continue
-    inferred.push({ name: name.text, type })
+    const entry: Field = { name: name.text, type }
+    checking.fieldNodes.set(entry, field)
+    inferred.push(entry)
   }
   return inferred
 }

@@ -80,7 +80,9 @@ export function resolveFields(checking: Checking, fields: readonly Syntax.TypeFi
     const fieldPath = `${path}.${name}`
     if (refuseKey(checking, field.name, fieldPath) || isRepeated(checking, seen, field.name, fieldPath)) continue
     const type = checking.schemaFields.get(field) ?? resolveType(checking, field.type, fieldPath)
-    resolved.push(field.doc === undefined ? { name, type } : { name, type, doc: field.doc })
+    const entry: Field = field.doc === undefined ? { name, type } : { name, type, doc: field.doc }
+    checking.fieldNodes.set(entry, field)
+    resolved.push(entry)
   }
   return { kind: "record", fields: resolved }
 }

@@ -1,15 +1,16 @@
 import { didYouMean } from "../base/did-you-mean.ts"
+import { isIdentifier } from "../base/identifier.ts"
 import type { Diagnostic } from "../source/diagnostic.ts"
-import type { Span } from "../source/span.ts"
-import { declarationWord, declarationWords, startsDeclaration } from "./declaration-start.ts"
+import type { DeclarationWord } from "./declaration-start.ts"
+import { declarationWord, declarationWords, leavesBlock, leavesNames, startsDeclaration } from "./declaration-start.ts"
 import { docBefore } from "./doc-comment.ts"
 import { lex } from "./lexer.ts"
+import { formsOf } from "./property-forms.ts"
 import type { Token } from "./token.ts"
 import { TokenReader } from "./token-reader.ts"
 import type {
   BatchDeclaration,
   BatchItem,
-  Block,
   Declaration,
   ImportKind,
   Loop,
@@ -20,8 +21,8 @@ import type {
   RemotePath,
   Tree,
 } from "./tree.ts"
-import { parseKey, parseSchemaBody, parseTypeFields } from "./type-parser.ts"
-import { joinedName, parseExpression, parseProperties, parseProperty, parseValueFields } from "./value-parser.ts"
+import { joinedName, parseKey, parseSchemaBody, parseTypeFields, parseWordKey } from "./type-parser.ts"
+import { parseExpression, parseProperties, parseProperty, parseValueFields } from "./value-parser.ts"
 
 export interface Parsed {
   readonly tree: Tree
@@ -46,18 +47,17 @@ export function parse(text: string): Parsed {
 function parseDeclaration(reader: TokenReader): Declaration | undefined {
   reader.endLeaving()
   const keyword = reader.token
-  const word = declarationWord(reader)
+  const word = declarationWord(reader) ?? misspeltWord(reader)
   if (word === undefined) {
     notADeclaration(reader)
     return undefined
   }
-  const start: Start = { reader, keyword, doc: docBefore(reader), path: word }
+  const start: Start = { reader, keyword, doc: docBefore(reader), path: word, hasBlock: false }
   reader.take()
   const declaration = parseBody(start, word)
-  if (declaration === undefined) skipToDeclaration(reader)
-  else if (reader.is(",")) reader.take()
-  // What was skipped still belongs to the declaration that could not be read.
-  reader.region(reader.spanFrom(keyword), start.path)
+  if (declaration === undefined && !start.hasBlock) skipToDeclaration(reader)
+  reader.region(keyword.start, start.path)
+  reader.separator()
   return declaration
 }
 
@@ -67,74 +67,75 @@ interface Start {
   readonly doc: string | undefined
   /** Grows as the declaration's name is read. */
   path: string
+  /** Its block was read, so that what follows is the next declaration. */
+  hasBlock: boolean
+}
+
+/** `agnet writer {`: told, and read as the agent that it is meant to be. */
+function misspeltWord(reader: TokenReader): DeclarationWord | undefined {
+  if (!reader.is("name")) return undefined
+  const meant = didYouMean(reader.textOf(reader.token), declarationWords)
+  if (meant === undefined) return undefined
+  const word = declarationWords.find((each) => each === meant)
+  const next = reader.peek().kind
+  if (next !== "name" && next !== "{") return undefined
+  reader.unexpected("a declaration", `Did you mean \`${meant}\`?`)
+  return word
 }
 
 function notADeclaration(reader: TokenReader): void {
   const { token } = reader
-  const written = token.kind === "name" ? didYouMean(reader.textOf(token), declarationWords) : undefined
-  if (token.kind === "}") reader.expected("a declaration", "This `}` closes nothing: remove it.")
-  else {
-    const hint = written === undefined ? `A declaration begins with ${listWords()}.` : `Did you mean \`${written}\`?`
-    reader.expected("a declaration", hint)
+  if (token.kind === "}") {
+    reader.unexpected("a declaration", "This `}` closes nothing: remove it.")
+    while (reader.is("}") || reader.is(",") || reader.is(";")) reader.take()
+    return
   }
-  const first = reader.token
+  reader.unexpected("a declaration", declarationHint(reader))
   reader.skipBalanced()
-  if (first.kind !== "}") skipToDeclaration(reader)
+  skipToDeclaration(reader)
 }
 
-function listWords(): string {
-  return declarationWords.map((word) => `\`${word}\``).join(", ")
+function declarationHint(reader: TokenReader): string {
+  if (reader.is("#")) return "A comment begins with `//`."
+  if (reader.is("name") && reader.peek().kind === ":" && reader.previous.kind === "}") {
+    return "Fields and properties stand inside a declaration: is the `}` before this one too many?"
+  }
+  return `A declaration begins with ${declarationWords.map((word) => `\`${word}\``).join(", ")}.`
 }
 
 /** Skips what follows a broken head: the rest of its line and any block, up to the next declaration. */
 function skipToDeclaration(reader: TokenReader): void {
-  reader.endLeaving()
-  while (!reader.is("end") && !startsDeclaration(reader, true) && !looksLikeDeclaration(reader)) reader.skipBalanced()
+  while (!reader.is("end") && !startsDeclaration(reader)) reader.skipBalanced()
 }
 
-/** At the left margin a word that begins declarations does so even where the rest of the head is wrong. */
-function looksLikeDeclaration(reader: TokenReader): boolean {
-  const { token } = reader
-  if (!token.afterBreak || declarationWord(reader) === undefined || reader.column(token) !== 1) return false
-  const next = reader.peek()
-  return next.kind === "name" || next.kind === "{" || next.kind === "bad"
-}
-
-function parseBody(start: Start, word: (typeof declarationWords)[number]): Declaration | undefined {
+function parseBody(start: Start, word: DeclarationWord): Declaration | undefined {
   const { reader, keyword, doc } = start
-  const base = { keyword, doc }
   switch (word) {
     case "input":
     case "secrets": {
       reader.accept(":")
-      const body = parseTypeFields(reader)
-      if (body === undefined) return expectBlock(reader, word)
-      return { kind: word, ...base, body, ...reader.spanFrom(keyword) }
+      const body = parseBlock(start, parseTypeFields)
+      return body && { kind: word, keyword, doc, body, start: keyword.start, end: body.end }
     }
     case "output":
     case "dynamic": {
       reader.accept(":")
-      const body = parseValueFields(reader)
-      if (body === undefined) return expectBlock(reader, word)
-      return { kind: word, ...base, body, ...reader.spanFrom(keyword) }
+      const body = parseBlock(start, parseValueFields)
+      return body && { kind: word, keyword, doc, body, start: keyword.start, end: body.end }
     }
     case "schema": {
       const name = parseName(start)
-      if (name === undefined) return undefined
-      const body = parseSchemaBody(reader)
-      if (body === undefined) return expectBlock(reader, `schema ${name.text}`)
-      return { kind: "schema", ...base, name, body, ...reader.spanFrom(keyword) }
+      const body = parseBlock(start, parseSchemaBody)
+      return name && body && { kind: "schema", keyword, doc, name, body, start: keyword.start, end: body.end }
+    }
+    case "mcp": {
+      const name = parseName(start)
+      const body = parseBlock(start, (reader) => parseProperties(reader, "mcp"))
+      return name && body && { kind: "mcp", keyword, doc, name, body, start: keyword.start, end: body.end }
     }
     case "provider":
     case "model":
       return parseFrom(start, word)
-    case "mcp": {
-      const name = parseName(start)
-      if (name === undefined) return undefined
-      const body = parseProperties(reader, "mcp")
-      if (body === undefined) return expectBlock(reader, `mcp ${name.text}`)
-      return { kind: "mcp", ...base, name, body, ...reader.spanFrom(keyword) }
-    }
     case "tool":
     case "resource":
     case "prompt":
@@ -146,93 +147,124 @@ function parseBody(start: Start, word: (typeof declarationWords)[number]): Decla
   }
 }
 
-function expectBlock(reader: TokenReader, what: string): undefined {
-  reader.expected(`\`{\` after \`${what}\``)
-  return undefined
+/**
+ * The block of a declaration, read also when its head is broken; what stands between the two, on the same line, is told
+ * and skipped.
+ */
+function parseBlock<T>(start: Start, parse: (reader: TokenReader) => T | undefined, after?: string): T | undefined {
+  const { reader } = start
+  if (!reader.is("{")) {
+    reader.expected(`\`{\` after ${after ?? `\`${start.path.replace(".", " ")}\``}`)
+    skipToBrace(reader)
+  }
+  start.hasBlock = reader.is("{")
+  return parse(reader)
+}
+
+function skipToBrace(reader: TokenReader): void {
+  while (!reader.is("{") && !reader.is("end") && !reader.token.afterBreak) reader.skipBalanced()
 }
 
 function parseName(start: Start): Name | undefined {
   const { reader } = start
-  const token = reader.accept("name")
-  if (token === undefined) {
-    const word = reader.textOf(start.keyword)
-    reader.expected(`a name after \`${word}\``, reader.is("string") ? "A name is written without quotes." : undefined)
-    return undefined
+  let name: Name
+  if (reader.is("name") && !isBeyondName(reader)) {
+    name = parseWordKey(reader)
+  } else {
+    const isQuoted = reader.isPlainString(reader.token) && !reader.token.afterBreak
+    const hint = isQuoted ? "A name is written without quotes." : undefined
+    reader.expected(`a name after \`${start.path}\``, hint)
+    if (!isQuoted) return undefined
+    name = reader.quotedName(reader.take())
   }
-  const name = reader.identifier(token)
   start.path = `${start.path}.${name.text}`
   return name
+}
+
+/** Whether the word on the next line is a property, or begins a declaration, instead of being the name. */
+function isBeyondName(reader: TokenReader): boolean {
+  if (!reader.token.afterBreak) return false
+  const next = reader.peek()
+  if (next.kind === ":") return true
+  const mayFollowName = next.kind === "{" || reader.isWord("from", next) || reader.isWord("for", next)
+  return !mayFollowName && declarationWord(reader) !== undefined
 }
 
 /** ("provider" | "model") name "from" name properties */
 function parseFrom(start: Start, kind: "provider" | "model"): Declaration | undefined {
   const { reader, keyword, doc } = start
   const name = parseName(start)
-  if (name === undefined) return undefined
-  let origin: Name | undefined
   // Without `from`: the old spelling of a provider, which the checker explains when it sees `driver`.
   const isOld = kind === "provider" && reader.is("{")
-  if (!isOld) {
-    const what = kind === "provider" ? "`from openai`" : "`from` and a provider's name"
-    if (reader.acceptWord("from") === undefined) {
-      reader.expected(`${what} after \`${kind} ${name.text}\``)
-      if (!reader.is("{")) return undefined
-    } else {
-      const token = reader.accept("name")
-      if (token === undefined) {
-        reader.expected(kind === "provider" ? "the kind of provider after `from`" : "a provider's name after `from`")
-        if (!reader.is("{")) return undefined
-      } else {
-        origin = reader.identifier(token)
-        skipProviderPrefix(reader, kind, origin)
-        if (reader.previous !== token) origin = reader.identifier(reader.previous)
-      }
-    }
-  }
-  const body = parseProperties(reader, kind)
-  if (body === undefined) return expectBlock(reader, reader.textOf(reader.spanFrom(keyword)))
-  const base = { keyword, doc, name, body, ...reader.spanFrom(keyword) }
+  const origin = isOld || name === undefined ? undefined : parseOrigin(reader, kind, name)
+  const body = parseBlock(start, (reader) => parseProperties(reader, kind))
+  if (name === undefined || body === undefined) return undefined
+  const span = { start: keyword.start, end: body.end }
   return kind === "provider"
-    ? { kind: "provider", ...base, providerKind: origin }
-    : { kind: "model", ...base, provider: origin }
+    ? { kind: "provider", keyword, doc, name, providerKind: origin, body, ...span }
+    : { kind: "model", keyword, doc, name, provider: origin, body, ...span }
 }
 
-/** `model x from provider.llm`: told, and read as `from llm`. */
-function skipProviderPrefix(reader: TokenReader, kind: "provider" | "model", origin: Name): void {
-  if (kind !== "model" || origin.text !== "provider" || !reader.is(".") || reader.peek().kind !== "name") return
+/** "from" name */
+function parseOrigin(reader: TokenReader, kind: "provider" | "model", name: Name): Name | undefined {
+  const what = kind === "provider" ? "`from openai`" : "`from` and a provider's name"
+  if (!parseFromWord(reader, `${what} after \`${kind} ${name.text}\``)) return undefined
+  if (!reader.is("name")) {
+    reader.expected(kind === "provider" ? "the kind of provider after `from`" : "a provider's name after `from`")
+    return undefined
+  }
+  const origin = parseWordKey(reader)
+  if (kind !== "model" || origin.text !== "provider" || !reader.is(".") || reader.peek().kind !== "name") return origin
+  // `model x from provider.llm`: told, and read as `from llm`.
+  reader.take()
+  const provider = parseWordKey(reader)
   reader.report(
-    { start: origin.start, end: reader.peek().end },
+    { start: origin.start, end: provider.end },
     "A provider is named here without `provider.`",
-    `Write \`from ${reader.textOf(reader.peek())}\`.`,
+    `Write \`from ${provider.text}\`.`,
   )
-  reader.take()
-  reader.take()
+  return provider
+}
+
+/** "from", or what stands in its place: told, and passed over where that leads on. */
+function parseFromWord(reader: TokenReader, what: string): boolean {
+  if (reader.acceptWord("from") !== undefined) return true
+  reader.expected(what)
+  if (!reader.is("name") || reader.token.afterBreak) return false
+  // `model fast form llm`: the word is a slip. `model fast llm`: it is left out.
+  if (reader.peek().kind === "name" && !reader.peek().afterBreak) reader.take()
+  return true
 }
 
 /** Import = kind name "from" path properties? | kind "from" path ("as" name)? properties? */
 function parseImport(start: Start, importKind: ImportKind): Declaration | undefined {
   const { reader, keyword, doc } = start
-  let written: Name | undefined
   const short = reader.isWord("from") && reader.isWord("mcp", reader.peek()) && reader.peek(2).kind === "."
-  if (!short) {
-    written = parseName(start)
-    if (written === undefined) return undefined
-  }
-  if (reader.acceptWord("from") === undefined) {
-    reader.expected(
-      `\`from mcp.server.${importKind}.remote_name\` after \`${importKind} ${written?.text ?? ""}\``.replace(" `", "`"),
-    )
+  const written = short ? undefined : parseName(start)
+  if (!short && written === undefined) return undefined
+  const head = written === undefined ? importKind : `${importKind} ${written.text}`
+  if (!parseFromWord(reader, `\`from mcp.server.${importKind}.remote_name\` after \`${head}\``)) {
+    start.hasBlock = parseProperties(reader, importKind) !== undefined
     return undefined
   }
   const source = parseRemotePath(reader)
   if (source === undefined) return undefined
-  const named = short ? parseImportedName(reader, source.remote) : { name: written, naming: "from" as const }
+  if (written !== undefined && source.remote === undefined) {
+    const rest = source.kindWord === undefined ? `.${importKind}.remote_name` : ".remote_name"
+    reader.expected(`\`${rest}\` after \`${reader.textOf(source)}\``)
+  }
+  const named =
+    written === undefined ? parseImportedName(reader, source.remote) : { name: written, naming: "from" as const }
   if (named === undefined) return undefined
   const { name, naming } = named
-  if (name === undefined) return undefined
+  if (written !== undefined && reader.isWord("as") && reader.peek().kind === "name") {
+    const span = { start: reader.take().start, end: reader.take().end }
+    reader.report(span, "The name stands before `from` already", "Leave one of the two names out.")
+  }
   start.path = `${importKind}.${name.text}`
   const body = parseProperties(reader, importKind)
-  return { kind: "import", keyword, doc, importKind, name, naming, source, body, ...reader.spanFrom(keyword) }
+  const span = { start: keyword.start, end: reader.previous.end }
+  return { kind: "import", keyword, doc, importKind, name, naming, source, body, ...span }
 }
 
 /** RemotePath = "mcp" "." server ("." kind ("." remote)?)? */
@@ -245,39 +277,66 @@ function parseRemotePath(reader: TokenReader): RemotePath | undefined {
   let server: Name | undefined
   let kindWord: Name | undefined
   let remote: Name | undefined
-  if (reader.accept(".") !== undefined) {
-    const token = reader.accept("name")
-    if (token !== undefined) server = reader.identifier(token)
-  }
+  if (reader.accept(".") !== undefined && isNameHere(reader)) server = parseWordKey(reader)
   if (server === undefined) {
     reader.expected("`.` and a server's name after `mcp`")
     return undefined
   }
   if (reader.accept(".") !== undefined) {
-    const token = reader.expect("name", "`tool`, `resource` or `prompt` after the server's name")
-    if (token === undefined) return undefined
-    kindWord = reader.identifier(token)
+    if (!isNameHere(reader)) {
+      reader.expected("`tool`, `resource` or `prompt` after the server's name")
+      return undefined
+    }
+    kindWord = reader.identifier(reader.take())
     if (reader.accept(".") !== undefined) {
       remote = parseRemoteName(reader)
       if (remote === undefined) return undefined
     }
   }
-  return { server, kindWord, remote, ...reader.spanFrom(first) }
+  return { server, kindWord, remote, start: first.start, end: reader.previous.end }
+}
+
+function isNameHere(reader: TokenReader): boolean {
+  return reader.is("name") && !isNextItem(reader)
+}
+
+/** Whether the reader's line is that of the next property, import or declaration instead of the rest of this one. */
+function isNextItem(reader: TokenReader): boolean {
+  if (!reader.token.afterBreak) return false
+  const next = reader.peek()
+  const isImport = next.kind === "name" && !next.afterBreak && importKinds.some((kind) => reader.isWord(kind))
+  return next.kind === ":" || isImport || (next.kind !== "{" && startsDeclaration(reader))
 }
 
 /** RemoteName = string | letters, digits, "_", "-", "." and "/" with nothing between */
 function parseRemoteName(reader: TokenReader): Name | undefined {
-  if (reader.isPlainString(reader.token)) return reader.quotedName(reader.take())
-  if (!reader.is("name") && !reader.is("number")) {
+  const { token } = reader
+  const isNext = isNextItem(reader)
+  if (!isNext && reader.isPlainString(token)) return reader.quotedName(reader.take())
+  if (isNext || (token.kind !== "name" && token.kind !== "number")) {
     reader.expected(
       "the name on the server",
       "Write it in quotes if it has other characters than letters, digits, `_`, `-`, `.` and `/`.",
     )
     return undefined
   }
-  const joins = (token: Token) =>
-    token.kind === "name" || token.kind === "number" || token.kind === "-" || token.kind === "." || token.kind === "/"
-  return joinedName(reader, joins)
+  const name = joinedName(reader, reader.take(), isRemotePart)
+  if (!reader.isAdjacent || !isForeignToRemote(reader.token)) return name
+  reader.report(
+    { start: name.start, end: reader.token.end },
+    "A remote name with other characters than letters, digits, `_`, `-`, `.` and `/` is written in quotes",
+  )
+  while (reader.isAdjacent && !reader.is("end")) reader.skipBalanced()
+  return name
+}
+
+/** What touches a remote name and looks like more of it: `files:read`, `files:{id}`. */
+function isForeignToRemote({ kind }: Token): boolean {
+  return kind === ":" || kind === "bad" || kind === "*" || kind === "#" || kind === "(" || kind === "["
+}
+
+function isRemotePart({ kind }: Token): boolean {
+  return kind === "name" || kind === "number" || kind === "-" || kind === "." || kind === "/"
 }
 
 /** The name that an import gets here: what follows `as`, or the remote name itself. */
@@ -285,16 +344,17 @@ function parseImportedName(
   reader: TokenReader,
   remote: Name | undefined,
 ): { name: Name; naming: "as" | "remote" } | undefined {
-  if (reader.isWord("as") && reader.peek().kind === "name") {
-    reader.take()
-    return { name: reader.identifier(reader.take()), naming: "as" }
+  if (reader.acceptWord("as") !== undefined) {
+    if (isNameHere(reader)) return { name: parseWordKey(reader), naming: "as" }
+    reader.expected("a name after `as`")
+    return undefined
   }
   if (remote === undefined) {
     reader.expected("`.` and the name on the server")
     return undefined
   }
   const text = remote.text.replaceAll("-", "_")
-  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(text)) {
+  if (!isIdentifier(text)) {
     reader.report(remote, `\`${remote.text}\` cannot be a name here`, "Add `as` and a name after it.")
     return { name: { ...remote, text: text.replace(/\W/g, "_") }, naming: "remote" }
   }
@@ -308,84 +368,100 @@ function parseBatch(start: Start): BatchDeclaration | undefined {
   const source = parseRemotePath(reader)
   if (source === undefined) return undefined
   start.path = `mcp.${source.server?.text ?? ""}`
-  const body = reader.block<BatchItem | Property>(
-    () => parseBatchItem(reader) ?? parseProperty(reader, "batch"),
-    // Items of a batch look like the imports that stand at the top, so only other declarations end it.
-    (itemsIndented) => !importKinds.some((kind) => reader.isWord(kind)) && startsDeclaration(reader, itemsIndented),
-    "an import such as `tool name`",
+  if (source.remote !== undefined) {
+    reader.report(source.remote, "What is imported is named inside the block", "Write `tool remote-name` there.")
+  }
+  const after = `\`from ${reader.textOf(source)}\``
+  const body = parseBlock(
+    start,
+    (reader) => reader.block(parseBatchMember, leavesBatch, "an import such as `tool name`"),
+    after,
   )
-  if (body === undefined) return expectBlock(reader, reader.textOf(reader.spanFrom(keyword)))
-  return { kind: "batch", keyword, doc, source, body, ...reader.spanFrom(keyword) }
+  return body && { kind: "batch", keyword, doc, source, body, start: keyword.start, end: body.end }
 }
+
+const batchForms = formsOf("batch")
 
 const importKinds = ["tool", "resource", "prompt"] as const
 
-/** BatchItem = kind remote ("as" name)? properties? */
-function parseBatchItem(reader: TokenReader): BatchItem | undefined {
+/** Items of a batch look much like the imports that stand at the top; these end it only at the left margin. */
+function leavesBatch(reader: TokenReader, itemsIndented: boolean): boolean {
+  const isImport = importKinds.some((kind) => reader.isWord(kind))
+  return isImport ? leavesNames(reader, itemsIndented) : leavesBlock(reader, itemsIndented)
+}
+
+function parseBatchMember(reader: TokenReader): BatchItem | Property | undefined {
   const importKind = importKinds.find((kind) => reader.isWord(kind))
-  const next = reader.peek()
-  if (importKind === undefined || !(next.kind === "name" || next.kind === "string" || next.kind === "number"))
-    return undefined
+  if (importKind === undefined || reader.peek().kind === ":") return parseProperty(reader, batchForms)
+  return parseBatchItem(reader, importKind)
+}
+
+/** BatchItem = kind remote ("as" name)? properties? */
+function parseBatchItem(reader: TokenReader, importKind: ImportKind): BatchItem | undefined {
   const doc = docBefore(reader)
   const keyword = reader.take()
   const remote = parseRemoteName(reader)
-  const named = remote && parseImportedName(reader, remote)
-  if (remote === undefined || named === undefined) return undefined
-  const body: Block<Property> | undefined = parseProperties(reader, importKind)
-  return { kind: "batch-item", importKind, keyword, doc, remote, ...named, body, ...reader.spanFrom(keyword) }
+  if (remote === undefined) return undefined
+  if (reader.isWord("from") && reader.isWord("mcp", reader.peek())) {
+    const span = { start: reader.token.start, end: reader.peek().end }
+    reader.report(span, "The server is named at the top of this block", `Write \`${importKind} remote-name as name\`.`)
+    reader.skipToNextItem()
+    return undefined
+  }
+  const named = parseImportedName(reader, remote)
+  if (named === undefined) return undefined
+  const body = parseProperties(reader, importKind)
+  const span = { start: keyword.start, end: reader.previous.end }
+  return { kind: "batch-item", importKind, keyword, doc, remote, ...named, body, ...span }
 }
 
 /** Agent = "agent" name ("for" pattern "in" expression)? properties */
 function parseAgent(start: Start): Declaration | undefined {
   const { reader, keyword, doc } = start
   const name = parseName(start)
-  if (name === undefined) return undefined
   const loop = reader.isWord("for") ? parseLoop(reader) : undefined
-  const body = parseProperties(reader, "agent")
-  if (body === undefined) return expectBlock(reader, loop === undefined ? `agent ${name.text}` : "the loop's list")
-  return { kind: "agent", keyword, doc, name, loop: loop ?? undefined, body, ...reader.spanFrom(keyword) }
+  const after = loop === undefined ? undefined : "the loop's list"
+  const body = parseBlock(start, (reader) => parseProperties(reader, "agent"), after)
+  return name && body && { kind: "agent", keyword, doc, name, loop, body, start: keyword.start, end: body.end }
 }
 
+/** Loop = "for" pattern "in" expression. A broken one ends at the agent's body, so that what is in it is still read. */
 function parseLoop(reader: TokenReader): Loop | undefined {
   const first = reader.take()
   const pattern = parsePattern(reader)
-  if (pattern === undefined) return skipLoop(reader)
+  if (pattern === undefined) {
+    skipToBrace(reader)
+    return undefined
+  }
   if (reader.acceptWord("in") === undefined) {
     reader.expected("`in` after the loop's variable")
-    return skipLoop(reader)
+    if (!reader.is("name") || reader.peek().kind !== "name") {
+      skipToBrace(reader)
+      return undefined
+    }
+    // `for x of list`: the word is a slip.
+    reader.take()
   }
   const items = parseExpression(reader)
-  return { pattern, items, ...reader.spanFrom(first) }
-}
-
-/** A broken loop: goes on at the agent's body, so that what is in it is still checked. */
-function skipLoop(reader: TokenReader): undefined {
-  while (!reader.is("{") && !reader.is("end") && !reader.token.afterBreak) reader.skipBalanced()
-  return undefined
+  return { pattern, items, start: first.start, end: reader.endFrom(first) }
 }
 
 /** Pattern = name | "{" (name (":" name)? ","?)* "}" */
 function parsePattern(reader: TokenReader): Pattern | undefined {
-  const { token } = reader
-  if (token.kind === "name") {
-    const name = reader.identifier(reader.take())
+  if (reader.is("name")) {
+    const name = parseWordKey(reader)
     return { kind: "item", name, start: name.start, end: name.end }
   }
-  if (token.kind !== "{") {
+  const body = reader.block(parsePatternField, leavesNames, "a field name")
+  if (body === undefined) {
     reader.expected("a variable, or `{ field, field }`, after `for`")
     return undefined
   }
-  const body = reader.block(
-    () => parsePatternField(reader),
-    (indented) => startsDeclaration(reader, indented),
-    "a field name",
-  )
-  if (body === undefined) return undefined
   return { kind: "fields", body, start: body.start, end: body.end }
 }
 
 function parsePatternField(reader: TokenReader): PatternField | undefined {
-  const first: Span = reader.token
+  const first = reader.token
   const field = parseKey(reader)
   if (field === undefined) return undefined
   let variable = field
@@ -393,7 +469,7 @@ function parsePatternField(reader: TokenReader): PatternField | undefined {
     const token = reader.expect("name", "a variable after `:`")
     if (token !== undefined) variable = reader.identifier(token)
   } else if (field.quoted) {
-    reader.report(field, "A quoted field needs a variable", `Write \`"${field.text}": name\`.`)
+    reader.report(field, "A quoted field needs a variable", `Write \`${reader.textOf(field)}: name\`.`)
   }
-  return { kind: "pattern-field", field, variable, ...reader.spanFrom(first) }
+  return { kind: "pattern-field", field, variable, start: first.start, end: reader.endFrom(first) }
 }

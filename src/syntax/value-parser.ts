@@ -1,7 +1,8 @@
-import { startsDeclaration } from "./declaration-start.ts"
+import type { Span } from "../source/span.ts"
+import { leavesBlock, leavesNames, startsDeclaration } from "./declaration-start.ts"
 import { docBefore } from "./doc-comment.ts"
-import type { PropertyForm, PropertyPlace } from "./property-forms.ts"
-import { formOf } from "./property-forms.ts"
+import type { PropertyForm, PropertyForms, PropertyPlace } from "./property-forms.ts"
+import { formsOf } from "./property-forms.ts"
 import { blockTexts, unescape } from "./string-value.ts"
 import type { Token } from "./token.ts"
 import { isBlockString } from "./token.ts"
@@ -25,11 +26,16 @@ import type {
 } from "./tree.ts"
 import {
   closeBracket,
+  endsBracket,
+  joinedName,
+  missingBracket,
   numberNode,
   parseColon,
   parseKey,
+  parseSegment,
   parseType,
   parseTypeFields,
+  parseWordKey,
   valueIsAbsent,
 } from "./type-parser.ts"
 
@@ -39,13 +45,27 @@ import {
 
 /** Expression = operand ("??" operand)*, right associative */
 export function parseExpression(reader: TokenReader): Expression {
-  return reader.nested(() => defaultFrom(reader, parseOperand(reader))) ?? missing(reader)
+  // A block counts its own level.
+  if (reader.is("{")) return parseDefaults(reader)
+  if (!reader.enter()) return missing(reader)
+  const expression = parseDefaults(reader)
+  reader.leave()
+  return expression
+}
+
+function parseDefaults(reader: TokenReader): Expression {
+  const first = parseOperand(reader)
+  return reader.is("??") ? defaultFrom(reader, first) : first
 }
 
 /** The rest of a chain of defaults whose first operand is read: each default is one level deeper. */
 function defaultFrom(reader: TokenReader, left: Expression): Expression {
-  if (reader.accept("??") === undefined) return left
-  const right = parseExpression(reader)
+  reader.take()
+  let right = missing(reader)
+  if (reader.enter()) {
+    if (!valueIsAbsent(reader, "a value")) right = parseDefaults(reader)
+    reader.leave()
+  }
   return { kind: "default", left, right, start: left.start, end: right.end }
 }
 
@@ -58,15 +78,15 @@ function parseOperand(reader: TokenReader): Expression {
   const base = parseBase(reader)
   if (base.kind === "missing-expression") return base
   const steps = parseSteps(reader)
-  if (base.kind === "name") return { kind: "chain", base, steps, start: base.start, end: reader.previous.end }
-  return steps.length === 0 ? base : { kind: "chain", base, steps, start: base.start, end: reader.previous.end }
+  if (base.kind !== "name" && steps.length === 0) return base
+  return { kind: "chain", base, steps, start: base.start, end: reader.previous.end }
 }
 
 function parseBase(reader: TokenReader): Name | Expression {
   const first = reader.token
   switch (first.kind) {
     case "name":
-      return parseWord(reader)
+      return parseWord(reader, first)
     case "number":
       return numberNode(reader, reader.take())
     case "string":
@@ -80,10 +100,14 @@ function parseBase(reader: TokenReader): Name | Expression {
       break
     }
     case "(": {
-      const expression = reader.bracketed(() => parseExpression(reader))
-      closeBracket(reader, ")", "`)`")
-      return { kind: "group", expression, ...reader.spanFrom(first) }
+      const expression = reader.bracketed(parseExpression)
+      closeBracket(reader, first, ")", "`)`")
+      return { kind: "group", expression, start: first.start, end: reader.endFrom(first) }
     }
+    case "bad":
+      reader.expected("a value")
+      reader.take()
+      return missing(reader)
     default:
       break
   }
@@ -91,29 +115,37 @@ function parseBase(reader: TokenReader): Name | Expression {
   return missing(reader)
 }
 
-function parseWord(reader: TokenReader): Name | Expression {
-  const token = reader.token
-  switch (reader.textOf(token)) {
-    case "true":
-    case "false":
-    case "null": {
-      reader.take()
-      const text = reader.textOf(token)
-      return { kind: "word", value: text === "null" ? null : text === "true", start: token.start, end: token.end }
-    }
-    case "match":
-      if (operandFollows(reader)) return parseMatch(reader)
+function parseWord(reader: TokenReader, token: Token): Name | Expression {
+  // Most words are none of these: what they begin with tells it without looking at the rest.
+  switch (reader.text.charCodeAt(token.start)) {
+    case 97:
+      if (reader.isWord("asset") && operandFollows(reader)) return parseAsset(reader)
       break
-    case "call":
-    case "read":
-    case "render":
-      if (reader.peek().kind === "name" && operandFollows(reader)) return parseInvoke(reader)
+    case 99:
+      if (reader.isWord("call") && referenceFollows(reader)) return parseInvoke(reader, "call")
       break
-    case "asset":
-      if (operandFollows(reader)) return parseAsset(reader)
+    case 102:
+      if (reader.isWord("false")) return { kind: "word", value: false, ...spanOf(reader.take()) }
+      break
+    case 109:
+      if (reader.isWord("match") && operandFollows(reader)) return parseMatch(reader)
+      break
+    case 110:
+      if (reader.isWord("null")) return { kind: "word", value: null, ...spanOf(reader.take()) }
+      break
+    case 114:
+      if (reader.isWord("read") && referenceFollows(reader)) return parseInvoke(reader, "read")
+      if (reader.isWord("render") && referenceFollows(reader)) return parseInvoke(reader, "render")
+      break
+    case 116:
+      if (reader.isWord("true")) return { kind: "word", value: true, ...spanOf(reader.take()) }
       break
   }
-  return reader.identifier(reader.take())
+  return parseWordKey(reader)
+}
+
+function spanOf({ start, end }: Token): Span {
+  return { start, end }
 }
 
 /** Keywords are contextual: `match` begins a match only where a value follows it, and not the name of the next field. */
@@ -123,9 +155,19 @@ function operandFollows(reader: TokenReader): boolean {
   return (next.kind === "name" || next.kind === "string") && reader.peek(2).kind !== ":"
 }
 
-/** Step = "." key | "?." key | ("." | "?.") ("*" | "**" | "***") "." key | "[" number "]" | "#" key */
-function parseSteps(reader: TokenReader): ChainStep[] {
-  const steps: ChainStep[] = []
+function referenceFollows(reader: TokenReader): boolean {
+  return reader.peek().kind === "name" && operandFollows(reader)
+}
+
+const noSteps: readonly ChainStep[] = []
+
+/** Step = "." key | "?." key | ("." | "?.") ("*" | "**" | "***") "." key | "?."? "[" number "]" | "#" key */
+function parseSteps(reader: TokenReader): readonly ChainStep[] {
+  const first = parseStep(reader)
+  if (first === undefined) return noSteps
+  const second = parseStep(reader)
+  if (second === undefined) return [first]
+  const steps = [first, second]
   let tooMany: ChainStep | undefined
   for (let step = parseStep(reader); step !== undefined; step = parseStep(reader)) {
     if (steps.length < maxNesting) steps.push(step)
@@ -139,6 +181,7 @@ function parseSteps(reader: TokenReader): ChainStep[] {
 
 function parseStep(reader: TokenReader): ChainStep | undefined {
   const first = reader.token
+  const { start } = first
   switch (first.kind) {
     case ".":
     case "?.": {
@@ -146,69 +189,51 @@ function parseStep(reader: TokenReader): ChainStep | undefined {
       const optional = first.kind === "?."
       if (optional && reader.is("[")) return parseIndex(reader, first, true)
       if (reader.is("*") || reader.is("**") || reader.is("***")) return parsePluck(reader, first, optional)
-      const name = stepName(reader)
-      if (name === undefined) {
-        reader.expected(`a name after \`${first.kind}\``)
-        return undefined
-      }
-      return { kind: "field", name, optional, ...reader.spanFrom(first) }
+      const hint = reader.is("number") ? "An element is chosen by its number in brackets: `[0]`." : undefined
+      const name = parseSegment(reader, optional ? "a name after `?.`" : "a name after `.`", hint)
+      return name && { kind: "field", name, optional, start, end: name.end }
     }
     case "[":
       return parseIndex(reader, first, false)
     case "#": {
       reader.take()
-      const name = stepName(reader)
-      if (name === undefined) {
-        reader.expected("the name of a case after `#`")
-        return undefined
-      }
-      return { kind: "case", name, optional: false, ...reader.spanFrom(first) }
+      const name = parseSegment(reader, "the name of a case after `#`")
+      return name && { kind: "case", name, optional: false, start, end: name.end }
     }
     default:
       return undefined
   }
 }
 
-function stepName(reader: TokenReader): Name | undefined {
-  if (reader.is("name")) return reader.identifier(reader.take())
-  return reader.isPlainString(reader.token) ? reader.quotedName(reader.take()) : undefined
-}
-
 function parsePluck(reader: TokenReader, first: Token, optional: boolean): ChainStep | undefined {
   const stars = reader.take()
-  const written = reader.textOf(stars)
-  const dot = reader.accept(".")
-  const name = dot === undefined ? undefined : stepName(reader)
-  if (name === undefined) {
-    const what = `\`.\` and a field name after \`.${written}\``
-    if (reader.token.afterBreak) reader.report(stars, `Expected ${what}`)
-    else reader.expected(what)
+  const what = "a field name after `.*.`".replace("*", stars.kind)
+  if (reader.accept(".") === undefined) {
+    reader.expected(`\`.\` and ${what.replace(/\.`$/, "`")}`)
     return undefined
   }
+  const name = parseSegment(reader, what)
+  if (name === undefined) return undefined
   const count = stars.kind === "*" ? 1 : stars.kind === "**" ? 2 : 3
-  return { kind: "pluck", stars: count, name, optional, ...reader.spanFrom(first) }
+  return { kind: "pluck", stars: count, name, optional, start: first.start, end: name.end }
 }
 
 function parseIndex(reader: TokenReader, first: Token, optional: boolean): ChainStep {
-  reader.take()
+  const open = reader.take()
   const number = reader.accept("number")
   const index = number === undefined ? undefined : numberNode(reader, number)
-  if (index === undefined) reader.expected("the number of an element after `[`")
-  else if (!Number.isInteger(index.value) || index.value < 0) {
-    reader.report(index, "An element is chosen by a whole number from 0")
-  }
-  if (reader.accept("]") === undefined) {
-    if (index !== undefined) closeBracket(reader, "]", "`]`")
-    else while (!reader.token.afterBreak && !endsIndex(reader.token)) reader.skipBalanced()
+  if (index === undefined) {
+    const isName = reader.is("string") || reader.is("head")
+    reader.expected("the number of an element after `[`", isName ? "A field is read with `.` and its name." : undefined)
+    while (!reader.is("]") && !reader.token.afterBreak && !endsBracket(reader.token)) reader.skipBalanced()
     reader.accept("]")
+  } else {
+    if (!Number.isInteger(index.value) || index.value < 0) {
+      reader.report(index, "An element is chosen by a whole number from 0")
+    }
+    closeBracket(reader, open, "]", "`]`")
   }
-  return { kind: "index", index, optional, ...reader.spanFrom(first) }
-}
-
-function endsIndex(token: Token): boolean {
-  return (
-    token.kind === "]" || token.kind === "}" || token.kind === "tail" || token.kind === "middle" || token.kind === "end"
-  )
+  return { kind: "index", index, optional, start: first.start, end: reader.endFrom(first) }
 }
 
 /** Array = "[" (expression ("," expression)* ","?)? "]" */
@@ -216,23 +241,24 @@ function parseArray(reader: TokenReader): Expression {
   const first = reader.token
   const items: Expression[] = []
   reader.bracketed(() => {
-    while (!endsIndex(reader.token)) {
+    while (!reader.is("]") && !endsBracket(reader.token)) {
+      const before = reader.token
       const item = parseExpression(reader)
-      if (item.kind === "missing-expression") break
+      if (reader.token === before) break
       items.push(item)
       if (reader.accept(",") === undefined) break
     }
   })
-  closeList(reader, "an element of the array")
-  return { kind: "array", items, ...reader.spanFrom(first) }
+  closeList(reader, first, "an element of the array")
+  return { kind: "array", items, start: first.start, end: reader.endFrom(first) }
 }
 
 /** The end of an array or `uses` list, whose elements need commas between them. */
-function closeList(reader: TokenReader, what: string): Token | undefined {
+function closeList(reader: TokenReader, open: Token, what: string): Token | undefined {
   const close = reader.accept("]")
   if (close !== undefined) return close
-  reader.expected(`\`,\` or \`]\` after ${what}`)
-  while (!endsIndex(reader.token) && !startsDeclaration(reader, true)) {
+  missingBracket(reader, open, "]", `\`,\` or \`]\` after ${what}`)
+  while (!reader.is("]") && !endsBracket(reader.token) && !startsDeclaration(reader)) {
     if (reader.token.afterBreak && reader.is("name") && reader.peek().kind === ":") break
     reader.skipBalanced()
   }
@@ -244,31 +270,32 @@ function parseString(reader: TokenReader): StringNode {
   const first = reader.take()
   const block = isBlockString(reader.text, first)
   const quotes = block ? 3 : 1
+  const raws = [rawText(reader, first, quotes, first.kind === "head" ? 2 : first.unclosed ? 0 : quotes)]
+  const interpolations = first.kind === "head" ? parseInterpolations(reader, raws, quotes) : noInterpolations
+  const texts = block ? blockTexts(raws) : raws.map(unescape)
+  return { kind: "string", block, texts, interpolations, start: first.start, end: reader.previous.end }
+}
+
+const noInterpolations: readonly Expression[] = []
+
+/** From behind the `head` to the `tail`; adds what is written between. */
+function parseInterpolations(reader: TokenReader, raws: string[], quotes: number): readonly Expression[] {
   const interpolations: Expression[] = []
-  const raws: string[] = []
-  const raw = (token: Token, from: number, to: number) =>
-    reader.text.slice(token.start + from, Math.max(token.start + from, token.end - to))
-  raws.push(raw(first, quotes, first.kind === "head" ? 2 : first.unclosed ? 0 : quotes))
-  if (first.kind === "head") {
-    for (;;) {
-      interpolations.push(parseInterpolation(reader))
-      const next = reader.take()
-      if (next.kind === "end") {
-        raws.push("")
-        break
-      }
-      const madeUp = next.start === next.end
-      raws.push(madeUp ? "" : raw(next, 2, next.kind === "middle" ? 2 : next.unclosed ? 0 : quotes))
-      if (next.kind !== "middle") break
+  for (;;) {
+    interpolations.push(parseInterpolation(reader))
+    const next = reader.take()
+    if (next.kind === "middle") raws.push(rawText(reader, next, 2, 2))
+    else {
+      raws.push(next.kind === "end" ? "" : rawText(reader, next, 2, next.unclosed ? 0 : quotes))
+      return interpolations
     }
   }
-  return {
-    kind: "string",
-    block,
-    texts: block ? blockTexts(raws) : raws.map(unescape),
-    interpolations,
-    ...reader.spanFrom(first),
-  }
+}
+
+/** What is written in a token of a string, without what it begins and ends with. */
+function rawText(reader: TokenReader, token: Token, before: number, after: number): string {
+  const start = token.start + before
+  return reader.text.slice(start, Math.max(start, token.end - after))
 }
 
 /** Reads up to the `}}`, which is left for the string. */
@@ -282,21 +309,22 @@ function parseInterpolation(reader: TokenReader): Expression {
   }
   const expression = parseExpression(reader)
   if (!reader.is("middle") && !reader.is("tail")) {
-    if (!closesUnclosed(reader)) reader.expected("`}}` after the expression")
+    if (!isUnclosed(reader)) reader.expected("`}}` after the expression")
     while (!reader.is("middle") && !reader.is("tail") && !reader.is("end")) reader.skipBalanced()
   }
   reader.endLeaving()
   return expression
 }
 
-/** Whether the string around the reader was never closed, which the lexer has told already. */
-function closesUnclosed(reader: TokenReader): boolean {
+/** Whether the interpolation around the reader was never closed, which the lexer has told already. */
+function isUnclosed(reader: TokenReader): boolean {
   let depth = 0
   for (let ahead = 0; ; ahead++) {
     const token = reader.peek(ahead)
     if (token.kind === "end") return true
     if (token.kind === "head") depth++
-    else if (token.kind === "tail" && depth-- === 0) return token.unclosed
+    else if (token.kind === "tail" && depth > 0) depth--
+    else if ((token.kind === "tail" || token.kind === "middle") && depth === 0) return token.unclosed
   }
 }
 
@@ -304,46 +332,55 @@ function closesUnclosed(reader: TokenReader): boolean {
 function parseMatch(reader: TokenReader): MatchNode | Expression {
   const keyword = reader.take()
   const value = parseExpression(reader)
-  const body = reader.block(() => parseBranch(reader), outside(reader), "a case of the match")
+  const body = reader.block(parseBranch, leavesNames, "a case of the match")
   if (body === undefined) {
     reader.expected("`{` after the value to match")
     return missing(reader)
   }
-  return { kind: "match", keyword, value, body, ...reader.spanFrom(keyword) }
+  return { kind: "match", keyword, value, body, start: keyword.start, end: body.end }
 }
 
 /** Branch = "_" expression | key step* ("??" operand)* */
 function parseBranch(reader: TokenReader): MatchBranch | undefined {
   const first = reader.token
+  const { start } = first
   if (reader.isWord("_")) {
     reader.take()
-    if (reader.is(":")) {
-      reader.report(reader.token, "A branch has no `:`", "Write `_ value`.")
-      reader.take()
-    }
+    foreignArrow(reader, "Write `_ value`.")
     const value = parseExpression(reader)
-    return { kind: "branch", case: undefined, value, ...reader.spanFrom(first) }
+    return { kind: "branch", case: undefined, value, start, end: reader.endFrom(first) }
   }
   const name = parseKey(reader)
   if (name === undefined) return undefined
-  if (reader.is(":")) {
-    reader.report(reader.token, "A branch has no `:`", `Write \`${name.text}.field\`, or \`_ value\` for the rest.`)
-    reader.skipToNextItem()
-  }
+  if (foreignArrow(reader, `Write \`${name.text}.field\`, or \`_ value\` for the rest.`)) reader.skipToNextItem()
   const steps = parseSteps(reader)
-  const chain: Chain = { kind: "chain", base: name, steps, start: name.start, end: reader.previous.end }
-  const value = defaultFrom(reader, chain)
-  return { kind: "branch", case: name, value, ...reader.spanFrom(first) }
+  const chain: Chain = { kind: "chain", base: name, steps, start, end: reader.previous.end }
+  const value = reader.is("??") ? defaultFrom(reader, chain) : chain
+  return { kind: "branch", case: name, value, start, end: reader.endFrom(first) }
+}
+
+/** `case: value`, `case => value` and `case -> value` as other languages have them. */
+function foreignArrow(reader: TokenReader, hint: string): boolean {
+  const { token } = reader
+  const next = reader.peek()
+  const isThin = token.kind === "-" && next.kind === "bad" && reader.text.charCodeAt(next.start) === 62
+  if (token.kind !== ":" && !isThin && (token.kind !== "bad" || token.afterBreak)) return false
+  if (token.kind === "bad" && !reader.textOf(token).startsWith("=")) reader.expected("a value")
+  else {
+    const span = { start: token.start, end: isThin ? next.end : token.end }
+    reader.report(span, `A branch has no \`${reader.textOf(span)}\``, hint)
+  }
+  reader.take()
+  if (isThin) reader.take()
+  return true
 }
 
 /** Invoke = ("call" | "read" | "render") reference block? */
-function parseInvoke(reader: TokenReader): InvokeNode {
+function parseInvoke(reader: TokenReader, kind: InvokeNode["kind"]): InvokeNode {
   const keyword = reader.take()
-  const word = reader.textOf(keyword)
-  const kind = word === "call" || word === "read" ? word : "render"
   const target = parseReference(reader)
   const block = parseProperties(reader, kind)
-  return { kind, keyword, target, block, ...reader.spanFrom(keyword) }
+  return { kind, keyword, target, block, start: keyword.start, end: reader.endFrom(keyword) }
 }
 
 /** Asset = "asset" expression block? */
@@ -351,86 +388,86 @@ function parseAsset(reader: TokenReader): AssetNode {
   const keyword = reader.take()
   const value = parseExpression(reader)
   const block = parseProperties(reader, "asset")
-  return { kind: "asset", keyword, value, block, ...reader.spanFrom(keyword) }
+  return { kind: "asset", keyword, value, block, start: keyword.start, end: reader.endFrom(keyword) }
 }
 
 /** A name and its steps, where nothing else may stand. */
 export function parseReference(reader: TokenReader): Chain {
-  const { token } = reader
-  if (token.kind !== "name") {
+  if (!reader.is("name")) {
     reader.expected("a reference")
     const nothing = missing(reader)
     return { kind: "chain", base: nothing, steps: [], start: nothing.start, end: nothing.end }
   }
-  const base = reader.identifier(reader.take())
+  const base = parseWordKey(reader)
   const steps = parseSteps(reader)
   return { kind: "chain", base, steps, start: base.start, end: reader.previous.end }
 }
 
 // ------------------------------------------------------------------------------------------------ blocks of values
 
-function outside(reader: TokenReader): (itemsIndented: boolean) => boolean {
-  return (itemsIndented) => startsDeclaration(reader, itemsIndented)
-}
-
 /** ValueFields = "{" (key ":" expression ","?)* "}" */
-export function parseValueFields(
-  reader: TokenReader,
-  keys: "plain" | "headers" = "plain",
-): Block<ValueField> | undefined {
-  return reader.block(() => parseValueField(reader, keys), outside(reader), "a field name")
+export function parseValueFields(reader: TokenReader): Block<ValueField> | undefined {
+  return reader.block(parseValueField, leavesBlock, "a field name")
 }
 
-function parseValueField(reader: TokenReader, keys: "plain" | "headers"): ValueField | undefined {
+function parseHeaders(reader: TokenReader): Block<ValueField> | undefined {
+  return reader.block(parseHeader, leavesBlock, "the name of a header")
+}
+
+function parseValueField(reader: TokenReader): ValueField | undefined {
   const first = reader.token
   const doc = docBefore(reader)
-  const name = keys === "headers" ? parseHeaderName(reader) : parseKey(reader)
-  if (name === undefined) return undefined
-  const colon = parseColon(reader, name)
-  const absent = colon === "missing-value" || valueIsAbsent(reader, "a value")
+  const name = parseKey(reader)
+  return name && valueField(reader, first, name, doc)
+}
+
+function parseHeader(reader: TokenReader): ValueField | undefined {
+  const first = reader.token
+  const doc = docBefore(reader)
+  const name = parseHeaderName(reader)
+  return name && valueField(reader, first, name, doc)
+}
+
+function valueField(reader: TokenReader, first: Token, name: Name, doc: string | undefined): ValueField {
+  const written = parseColon(reader, name)
+  const colon = written === "missing-value" ? undefined : written
+  const absent = written === "missing-value" || (colon !== undefined && valueIsAbsent(reader, "a value"))
   const value = absent ? missing(reader) : parseExpression(reader)
-  return {
-    kind: "value-field",
-    name,
-    colon: colon === "missing-value" ? undefined : colon,
-    value,
-    doc,
-    ...reader.spanFrom(first),
-  }
+  return { kind: "value-field", name, colon, value, doc, start: first.start, end: reader.endFrom(first) }
 }
 
 /** HeaderName = key | identifier with "-" in it, nothing between */
 function parseHeaderName(reader: TokenReader): Name | undefined {
   if (!reader.is("name")) return parseKey(reader)
-  return joinedName(reader, (token) => token.kind === "name" || token.kind === "-" || token.kind === "number")
+  return joinedName(reader, reader.take(), isHeaderPart)
 }
 
-/** Takes tokens that touch each other as one name. */
-export function joinedName(reader: TokenReader, joins: (token: Token) => boolean): Name {
-  const first = reader.take()
-  while (reader.adjacent(reader.previous, reader.token) && joins(reader.token)) reader.take()
-  const span = { start: first.start, end: reader.previous.end }
-  return { kind: "name", text: reader.textOf(span), quoted: false, ...span }
+function isHeaderPart(token: Token): boolean {
+  return token.kind === "name" || token.kind === "-" || token.kind === "number"
 }
 
 // ------------------------------------------------------------------------------------------------------ properties
 
 /** Properties = "{" (name (":" value | block) ","?)* "}" */
 export function parseProperties(reader: TokenReader, place: PropertyPlace): Block<Property> | undefined {
-  return reader.block(() => parseProperty(reader, place), outside(reader), "a property")
+  if (!reader.is("{")) return undefined
+  const forms = formsOf(place)
+  return reader.block(() => parseProperty(reader, forms), leavesBlock, "a property")
 }
 
-export function parseProperty(reader: TokenReader, place: PropertyPlace): Property | undefined {
+export function parseProperty(reader: TokenReader, forms: PropertyForms): Property | undefined {
   const first = reader.token
   const doc = docBefore(reader)
   const name = parseKey(reader)
   if (name === undefined) return undefined
-  const form = formOf(place, name.text)
+  const form = forms.get(name.text) ?? "expression"
   if (form === "context" && reader.is("(")) return obsoleteContext(reader, name, doc)
   const colon = reader.accept(":")
   const value = parsePropertyValue(reader, form, name, colon)
-  return { kind: "property", name, colon, value, doc, ...reader.spanFrom(first) }
+  return { kind: "property", name, colon, value, doc, start: first.start, end: reader.endFrom(first) }
 }
+
+const missingValue: PropertyValue = { kind: "missing" }
 
 function parsePropertyValue(
   reader: TokenReader,
@@ -438,12 +475,12 @@ function parsePropertyValue(
   name: Name,
   colon: Token | undefined,
 ): PropertyValue {
-  if (colon !== undefined && valueIsAbsent(reader, "a value")) return { kind: "missing" }
+  if (colon !== undefined && valueIsAbsent(reader, "a value")) return missingValue
   if (reader.is("{")) {
     const block = parseBlockValue(reader, form, colon)
     if (block !== undefined) return block
   }
-  if (colon === undefined && parseColon(reader, name) === "missing-value") return { kind: "missing" }
+  if (colon === undefined && parseColon(reader, name) === "missing-value") return missingValue
   switch (form) {
     case "types":
       return { kind: "type", type: parseType(reader) }
@@ -465,7 +502,7 @@ function parsePropertyValue(
       break
   }
   const expression = parseExpression(reader)
-  return expression.kind === "missing-expression" ? { kind: "missing" } : { kind: "expression", expression }
+  return expression.kind === "missing-expression" ? missingValue : { kind: "expression", expression }
 }
 
 /** The value is a block; what stands in it depends on the property. */
@@ -477,7 +514,7 @@ function parseBlockValue(reader: TokenReader, form: PropertyForm, colon: Token |
     }
     case "values":
     case "headers": {
-      const block = parseValueFields(reader, form === "headers" ? "headers" : "plain")
+      const block = form === "headers" ? parseHeaders(reader) : parseValueFields(reader)
       return block && { kind: "values", block }
     }
     case "inference":
@@ -499,15 +536,21 @@ function parseUses(reader: TokenReader): PropertyValue {
   const open = reader.token
   const entries: UseEntry[] = []
   reader.bracketed(() => {
-    while (reader.is("name")) {
+    while (!reader.is("]") && !endsBracket(reader.token)) {
       const first = reader.token
-      const reference = parseReference(reader)
-      const block = parseProperties(reader, "use")
-      entries.push({ kind: "use-entry", reference, block, ...reader.spanFrom(first) })
+      if (first.kind !== "name") {
+        reader.expected("a reference such as `tool.name`")
+        if (first.kind === "bad" || first.kind === "string" || first.kind === "head") reader.skipBalanced()
+        else break
+      } else {
+        const reference = parseReference(reader)
+        const block = parseProperties(reader, "use")
+        entries.push({ kind: "use-entry", reference, block, start: first.start, end: reader.endFrom(first) })
+      }
       if (reader.accept(",") === undefined) break
     }
   })
-  const close = closeList(reader, "an entry of `uses`")
+  const close = closeList(reader, open, "an entry of `uses`")
   return { kind: "uses", open, close, entries }
 }
 
@@ -521,15 +564,16 @@ function parseContext(reader: TokenReader): PropertyValue {
 
 /** The old `context(agent.x)`. */
 function obsoleteContext(reader: TokenReader, name: Name, doc: string | undefined): Property {
-  reader.take()
+  const open = reader.take()
   const reference = parseReference(reader)
-  closeBracket(reader, ")", "`)`")
+  closeBracket(reader, open, ")", "`)`")
   return {
     kind: "property",
     name,
     colon: undefined,
     value: { kind: "context", reference, compact: undefined, block: undefined, obsolete: true },
     doc,
-    ...reader.spanFrom(name),
+    start: name.start,
+    end: reader.endFrom(name),
   }
 }
