@@ -88,6 +88,8 @@ function programOf(checking: Checking): Program {
     tags: checking.tags,
     receivers: checking.receivers,
     fieldNodes: checking.fieldNodes,
+    variantNodes: checking.variantNodes,
+    fittedTypes: checking.fittedTypes,
     expressionTypes: checking.expressionTypes,
     references: checking.references,
     dependencies: targets(checking.edges),

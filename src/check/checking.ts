@@ -6,7 +6,7 @@ import { diagnostic } from "../source/diagnostic.ts"
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { AgentSymbol, DynamicSymbol, ImportSymbol, ResolvedRoot } from "./program.ts"
-import type { Field, NamedType, RecordType, Type } from "./types.ts"
+import type { Field, NamedType, RecordType, Type, VariantType } from "./types.ts"
 
 /** Where a node first refers to another, for the message about a circle. */
 export interface Edge {
@@ -60,6 +60,8 @@ export class Checking {
   readonly tags = new Map<Syntax.ChainStep | Syntax.MatchNode, string>()
   readonly receivers = new Map<Syntax.ChainStep, Type>()
   readonly fieldNodes = new Map<Field, Syntax.TypeField | Syntax.ValueField>()
+  readonly variantNodes = new Map<VariantType, Syntax.VariantType>()
+  readonly fittedTypes: [Type, Type][] = []
   readonly expressionTypes = new Map<Syntax.Expression, Type>()
   readonly references = new Map<string, Span[]>()
   readonly edges = new Map<string, Map<string, Edge>>()
@@ -125,6 +127,11 @@ export class Checking {
     else spans.push(span)
   }
 
+  /** Remembers that one type had to fit another, where they have fields to rename. */
+  fit(from: Type, to: Type): void {
+    if (from !== to && hasParts(from) && hasParts(to)) this.fittedTypes.push([from, to])
+  }
+
   depend(node: string, on: string, edge: Edge): void {
     addEdge(this.edges, node, on, edge)
   }
@@ -151,4 +158,18 @@ function wordsInRow({ text, tokens }: Syntax.Tree): Set<string> {
     }
   }
   return rows
+}
+
+function hasParts({ kind }: Type): boolean {
+  switch (kind) {
+    case "record":
+    case "variant":
+    case "array":
+    case "tuple":
+    case "union":
+    case "ref":
+      return true
+    default:
+      return false
+  }
 }

@@ -115,6 +115,7 @@ function joinBranches(checking: Checking, branches: readonly BranchType[], path:
     mayBeNull ||= nullable(type, types)
     if (type.kind === "null") continue
     const plain = withoutLiterals(withoutNull(type, types))
+    if (joined !== undefined) checking.fit(plain, joined)
     if (joined === undefined || isAssignable(joined, plain, types)) {
       // What a branch is of which nothing is known, nobody knows of the whole.
       if (joined?.kind !== "any") joined = plain

@@ -87,7 +87,9 @@ function inferArray(checking: Checking, node: Syntax.Expression & { kind: "array
     refuseAsset(checking, item, type, scope.path)
     return node.items.length > 1 ? widen(type) : type
   })
-  return { kind: "array", element: elements.length === 0 ? { kind: "any" } : union(elements) }
+  const element: Type = elements.length === 0 ? { kind: "any" } : union(elements)
+  for (const one of elements) checking.fit(one, element)
+  return { kind: "array", element }
 }
 
 /** A literal among others is just a string: `["a", "b"]` is an array of strings. */
@@ -142,5 +144,7 @@ function inferDefault(checking: Checking, node: Syntax.Expression & { kind: "def
   }
   if (left.kind === "null") return right
   const base = withoutNull(left, checking.types)
-  return isAssignable(right, base, checking.types) ? base : union([base, widen(right)])
+  if (!isAssignable(right, base, checking.types)) return union([base, widen(right)])
+  checking.fit(right, base)
+  return base
 }

@@ -13,6 +13,7 @@ import type { ArrayType, RecordType, TupleType, Type } from "./types.ts"
  */
 export function mustFit(checking: Checking, node: Syntax.Expression, expected: Type, path: string): void {
   const found: Type = checking.expressionTypes.get(node) ?? { kind: "error" }
+  checking.fit(found, expected)
   if (isAssignable(found, expected, checking.types) || refuseAsset(checking, node, found, path)) return
   const wanted = resolve(withoutNull(expected, checking.types), checking.types)
   if (node.kind === "group") return mustFit(checking, node.expression, expected, path)

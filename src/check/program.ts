@@ -1,6 +1,6 @@
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
-import type { Field, RecordType, Type, TypeTable } from "./types.ts"
+import type { Field, RecordType, Type, TypeTable, VariantType } from "./types.ts"
 
 /**
  * A checked workflow: its declarations by name, the types of its expressions, and what each reference stands for. There
@@ -29,6 +29,10 @@ export interface Program {
   readonly receivers: ReadonlyMap<Syntax.ChainStep, Type>
   /** Where the fields of types and of object literals are written. */
   readonly fieldNodes: ReadonlyMap<Field, Syntax.TypeField | Syntax.ValueField>
+  /** Where the variants are written, and with them their cases and tags. */
+  readonly variantNodes: ReadonlyMap<VariantType, Syntax.VariantType>
+  /** Pairs of types of which one must fit the other: who renames a field of one has to rename that of the other. */
+  readonly fittedTypes: readonly (readonly [Type, Type])[]
   /** Types of whole expressions, for hovers and for those who complete them. */
   readonly expressionTypes: ReadonlyMap<Syntax.Expression, Type>
   /** Every place that names a declaration, by the declaration's id (`agent.writer`, `schema.task`). */

@@ -253,5 +253,7 @@ function resolveVariant(checking: Checking, node: Syntax.VariantType, path: stri
     emptyType(checking, node, path, "A variant needs at least one case")
     return errorType
   }
-  return { kind: "variant", tag: node.tag.text, cases }
+  const variant: VariantType = { kind: "variant", tag: node.tag.text, cases }
+  checking.variantNodes.set(variant, node)
+  return variant
 }
