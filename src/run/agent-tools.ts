@@ -199,7 +199,7 @@ export class AgentTools {
     const outcome = await callTool(this.#running, {
       ...this.#caller,
       tool: offer.use.name,
-      values: { ...own, ...offer.bound.values },
+      values: toolOf(this.#running, offer.use.name).hosted.fit({ ...own, ...offer.bound.values }),
       shownValues: { ...own, ...offer.bound.shown },
       kept,
       past,

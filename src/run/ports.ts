@@ -180,6 +180,8 @@ export interface HostedTool {
   readonly typed: boolean
   /** The server says that a repeated call does no harm. */
   readonly idempotent: boolean
+  /** Without the nulls that stand for an argument that may be left out, and may not be null. */
+  fit(values: JsonObject): JsonObject
   /** `partial`: arguments that are not there are no problem. */
   checkArguments(values: JsonObject, partial?: "partial"): readonly ValueProblem[]
   checkResult(value: JsonValue): readonly ValueProblem[]

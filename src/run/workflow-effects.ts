@@ -26,13 +26,11 @@ export function workflowEffects(running: Running, path: string, about: ToolCall[
       const past = running.past.effects.get(placeKey(expression.site, iteration))
       const input = await evaluateEntries(expression.input, scope, effects)
       const bound = await bind(running, layers(running, expression), scope, effects)
-      const values: JsonObject = { ...input, ...bound.values }
+      const values = hosted.fit({ ...input, ...bound.values })
+      const declared = plan.input === null ? null : withoutFields(plan.input, bound.values)
+      const misfits = declared === null ? [] : validateValue(input, declared, running.plan.types, "input")
       const problems =
-        plan.input === null
-          ? argumentProblems(running, hosted, input, bound)
-          : validateValue(input, withoutFields(plan.input, bound.values), running.plan.types, "input").map(
-              (m) => m.message,
-            )
+        misfits.length > 0 ? misfits.map(({ message }) => message) : argumentProblems(running, hosted, input, bound)
       if (problems.length > 0) {
         throw new RunFailure(
           wireError("evaluation_error", [

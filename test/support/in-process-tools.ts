@@ -108,6 +108,7 @@ function hosted(tool: ServedTool): HostedTool {
     parameters: toJsonSchema(tool.input, {}),
     typed: tool.output !== undefined,
     idempotent: tool.idempotent ?? false,
+    fit: (values) => values,
     checkArguments: (values, partial) => {
       const fields = tool.input.fields.filter(({ name }) => partial === undefined || Object.hasOwn(values, name))
       return problems(values, { kind: "record", fields })

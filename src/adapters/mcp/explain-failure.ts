@@ -94,14 +94,14 @@ function list(headers: readonly string[]): string {
   return `the header${headers.length === 1 ? "" : "s"} ${headers.join(", ")}`
 }
 
-function sdkSentence({ code, data }: SdkError): string {
+function sdkSentence({ code }: SdkError): string {
   switch (code) {
-    case SdkErrorCode.UnsupportedResultType: {
-      const kind = typeof data === "object" && data !== null && "resultType" in data ? data.resultType : undefined
-      return kind === "input_required"
-        ? "asks for input (elicitation, sampling or roots), which workflows do not give"
-        : "answered with a kind of result that this service does not know"
-    }
+    case SdkErrorCode.CapabilityNotSupported:
+      return "asks for input (elicitation, sampling or roots), which workflows do not give"
+    case SdkErrorCode.InputRequiredRoundsExceeded:
+      return "asked for the same call again and again"
+    case SdkErrorCode.UnsupportedResultType:
+      return "answered with a kind of result that this service does not know"
     case SdkErrorCode.InvalidResult:
       return "answered with a result that the protocol does not allow"
     case SdkErrorCode.ConnectionClosed:

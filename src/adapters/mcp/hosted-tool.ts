@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import { childPath } from "../../base/child-path.ts"
 import type { TypeTable } from "../../check/types.ts"
 import type { ErrorIssue } from "../../run/events.ts"
 import type { HostedTool, ImportedTool } from "../../run/ports.ts"
@@ -78,9 +79,23 @@ class PublishedTool implements HostedTool {
     this.#output = output
   }
 
+  fit(values: JsonObject): JsonObject {
+    const nulls = Object.keys(values).filter((name) => values[name] === null && this.#isAbsence(name))
+    if (nulls.length === 0) return values
+    return Object.fromEntries(Object.entries(values).filter(([name]) => !nulls.includes(name)))
+  }
+
   checkArguments(values: JsonObject, partial?: "partial"): ReturnType<HostedTool["checkArguments"]> {
     if (partial === undefined) return (this.#whole ??= new SchemaValidator(this.parameters)).check(values)
     return (this.#partial ??= new SchemaValidator(withoutRequired(this.parameters))).check(values)
+  }
+
+  #isAbsence(name: string): boolean {
+    const { properties, required } = this.parameters
+    if (!isObject(properties) || !Object.hasOwn(properties, name)) return false
+    if (Array.isArray(required) && required.includes(name)) return false
+    const problems = this.checkArguments({ [name]: null }, "partial")
+    return problems.some(({ path }) => path === childPath("", name))
   }
 
   checkResult(value: JsonValue): ReturnType<HostedTool["checkResult"]> {

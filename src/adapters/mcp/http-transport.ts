@@ -1,4 +1,10 @@
-import type { FetchLike, JSONRPCMessage, Transport, TransportSendOptions } from "@modelcontextprotocol/client"
+import type {
+  FetchLike,
+  JSONRPCMessage,
+  JSONRPCResultResponse,
+  Transport,
+  TransportSendOptions,
+} from "@modelcontextprotocol/client"
 import { SSEClientTransport, SseError, StreamableHTTPClientTransport } from "@modelcontextprotocol/client"
 import type { Egress } from "../../run/egress-port.ts"
 import { EgressFailure } from "../../run/egress-port.ts"
@@ -159,7 +165,7 @@ export class HttpTransport implements Transport {
       this.#pending.delete(message.id)
       if (pending !== undefined) this.#linger(pending)
     }
-    this.onmessage?.(message)
+    this.onmessage?.("result" in message ? withResultType(message) : message)
   }
 
   #linger({ stop }: Pending): void {
@@ -222,6 +228,13 @@ export class HttpTransport implements Transport {
       }),
     )
   }
+}
+
+/** A result that does not say of which kind it is, is complete; the SDK takes only what says so. */
+function withResultType(message: JSONRPCResultResponse): JSONRPCResultResponse {
+  return "resultType" in message.result
+    ? message
+    : { ...message, result: { resultType: "complete", ...message.result } }
 }
 
 function isExchange(data: unknown): data is { exchange: string | number } {

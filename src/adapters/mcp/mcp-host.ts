@@ -211,26 +211,27 @@ class McpSession implements HostSession {
     const of = <T extends { readonly server: string }>(imports: readonly T[]): T[] =>
       imports.filter((one) => one.server === name)
     const { signal } = watch
+    const imported = of(this.#request.tools)
     const resources = of(this.#request.resources)
     const prompts = of(this.#request.prompts)
     await this.#asking(connection.server, async () => {
       await connection.open(signal)
       const none = Promise.resolve<readonly JsonObject[]>([])
       const [tools, listed, templates, offered] = await Promise.all([
-        connection.list("tools/list", signal),
+        imported.length > 0 || connection.offers("tools") ? connection.list("tools/list", signal) : none,
         resources.length === 0 ? none : connection.list("resources/list", signal),
         resources.length === 0 ? none : connection.list("resources/templates/list", signal),
         prompts.length === 0 ? none : connection.list("prompts/list", signal),
       ])
-      for (const imported of of(this.#request.tools)) this.problems.push(...this.#takeTool(server, imported, tools))
-      for (const imported of resources) {
-        const outcome = findResource(imported, listed, templates)
-        if ("found" in outcome) this.resources.set(imported.name, outcome.found)
+      for (const tool of imported) this.problems.push(...this.#takeTool(server, tool, tools))
+      for (const resource of resources) {
+        const outcome = findResource(resource, listed, templates)
+        if ("found" in outcome) this.resources.set(resource.name, outcome.found)
         else this.problems.push(outcome.problem)
       }
-      for (const imported of prompts) {
-        const outcome = findPrompt(imported, offered)
-        if ("found" in outcome) this.prompts.set(imported.name, outcome.found)
+      for (const prompt of prompts) {
+        const outcome = findPrompt(prompt, offered)
+        if ("found" in outcome) this.prompts.set(prompt.name, outcome.found)
         else this.problems.push(outcome.problem)
       }
       const names = tools.slice(0, mostNames).map((tool) => cleanLine(nameOf(tool), 128))

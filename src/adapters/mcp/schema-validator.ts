@@ -78,6 +78,7 @@ const wrappers = new Set([
   "allOf",
   "dependentSchemas",
   "dependencies",
+  "if",
   "then",
   "else",
 ])

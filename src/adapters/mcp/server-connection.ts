@@ -91,6 +91,11 @@ export class ServerConnection {
     return { name, version, instructions: this.#live?.client.getInstructions() ?? "" }
   }
 
+  /** Whether the server says that it has such things at all. */
+  offers(kind: ListedKind): boolean {
+    return this.#live?.client.getServerCapabilities()?.[kind] !== undefined
+  }
+
   /** All pages of a list, as the server publishes it; empty where the server has no such list. */
   async list(method: ListMethod, signal: AbortSignal): Promise<readonly JsonObject[]> {
     const { known } = this.#options
@@ -221,8 +226,7 @@ export class ServerConnection {
         live.assumed = false
         return result
       } catch (error) {
-        const why =
-          error instanceof ProtocolError ? (live.transport.failureBehind(error.code, error.data) ?? error) : error
+        const why = realReason(error, live)
         if (signal.aborted || again || !this.#isForgotten(live, why)) throw why
         if (live.assumed) this.#options.known.way = null
         if (this.#live === live) this.#live = null
@@ -288,7 +292,6 @@ export class ServerConnection {
       {
         capabilities: {},
         versionNegotiation: { mode: "auto", probe: { timeoutMs: never } },
-        inputRequired: { autoFulfill: false },
       },
     )
     for (const list of ["tools", "prompts", "resources"] as const) {
@@ -330,6 +333,27 @@ export class ServerConnection {
     client.listen(filter, { timeout: never }).catch(() => {
       // Without them, a change shows when a call meets it.
     })
+  }
+}
+
+/** What the SDK's error stands for. */
+function realReason(error: unknown, { client, transport }: Live): unknown {
+  if (error instanceof ProtocolError) return transport.failureBehind(error.code, error.data) ?? error
+  // In the newest era errors of the protocol come with a status of their own; the SDK reads those of one only.
+  if (client.getProtocolEra() !== "modern" || !(error instanceof SdkHttpError)) return error
+  const { status, data } = error
+  if (status === undefined || status < 400 || status >= 500 || status === 401 || status === 403) return error
+  return protocolErrorIn(data["text"]) ?? error
+}
+
+function protocolErrorIn(body: unknown): ProtocolError | undefined {
+  if (typeof body !== "string") return undefined
+  try {
+    const { error } = JSON.parse(body) as { error?: { code?: unknown; message?: unknown; data?: unknown } }
+    if (typeof error?.code !== "number" || typeof error.message !== "string") return undefined
+    return ProtocolError.fromError(error.code, error.message, error.data)
+  } catch {
+    return undefined
   }
 }
 

@@ -1,0 +1,89 @@
+import assert from "node:assert/strict"
+import { spawn } from "node:child_process"
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { createRequire } from "node:module"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { text } from "node:stream/consumers"
+import { after, before, describe, test } from "node:test"
+import { fileURLToPath } from "node:url"
+import { within } from "../support/within.ts"
+
+const manifest = createRequire(import.meta.url).resolve("@modelcontextprotocol/conformance/package.json")
+const suite = join(dirname(manifest), "dist", "index.js")
+const expected = fileURLToPath(new URL("conformance-expected-failures.yml", import.meta.url))
+const client = fileURLToPath(new URL("conformance-client.ts", import.meta.url))
+
+/** What each revision asks of clients; those of it that begin with `auth/` ask for OAuth, which this client does not do. */
+const revisions = {
+  "2026-07-28": [
+    "tools_call",
+    "request-metadata",
+    "sep-2322-client-request-state",
+    "http-standard-headers",
+    "http-custom-headers",
+    "http-invalid-tool-headers",
+    "json-schema-ref-no-deref",
+    "json-schema-2020-12-preservation",
+  ],
+  "2025-11-25": [
+    "initialize",
+    "tools_call",
+    "elicitation-sep1034-client-defaults",
+    "sse-retry",
+    "json-schema-2020-12-preservation",
+  ],
+}
+
+async function runSuite(args: readonly string[]): Promise<{ readonly code: number | null; readonly said: string }> {
+  const child = spawn(process.execPath, ["--no-deprecation", suite, ...args], { stdio: ["ignore", "pipe", "pipe"] })
+  const ended = new Promise<number | null>((resolve) => child.once("close", resolve))
+  const all = Promise.all([ended, text(child.stdout), text(child.stderr)])
+  try {
+    const [code, out, err] = await within(60_000, "the end of the suite", all)
+    return { code, said: `${out}\n${err}` }
+  } finally {
+    child.kill("SIGKILL")
+  }
+}
+
+describe("the protocol's conformance suite for clients", { concurrency: 2 }, () => {
+  let results = ""
+  before(() => {
+    results = mkdtempSync(join(tmpdir(), "wireworks-conformance-"))
+  })
+  after(() => rmSync(results, { recursive: true, force: true }))
+
+  for (const [revision, scenarios] of Object.entries(revisions)) {
+    test(`${revision}: no scenario of the suite is left out`, async () => {
+      const { said } = await runSuite(["list", "--client", "--requirements", revision])
+      // Required ones stand below the clients' heading, later ones are marked `[client]`.
+      const [, required = ""] = /Client scenarios[^\n]*\n((?: {2}- [^\n]+\n)+)/.exec(said) ?? []
+      const later = [...said.matchAll(/^ {4}- (\S+) \[client\]$/gm)].map(([, name = ""]) => name)
+      const known = [...[...required.matchAll(/- (\S+)/g)].map(([, name = ""]) => name), ...later]
+      assert.deepEqual(known.filter((name) => !name.startsWith("auth/")).toSorted(), scenarios.toSorted())
+    })
+
+    for (const scenario of scenarios) {
+      test(`${revision}: ${scenario}`, async () => {
+        const options = {
+          command: `${process.execPath} ${client}`,
+          scenario,
+          "spec-version": revision,
+          "expected-failures": expected,
+          "output-dir": results,
+        }
+        const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value])
+        const { code, said } = await runSuite(["client", ...args])
+        assert.equal(code, 0, said)
+      })
+    }
+  }
+
+  test("every expected failure is of a scenario that is run", () => {
+    const entries = [...readFileSync(expected, "utf8").matchAll(/^ {2}- (\S+)$/gm)].map(([, name = ""]) => name)
+    assert.ok(entries.length > 0)
+    const all = Object.values(revisions).flat()
+    for (const entry of entries) assert.ok(all.includes(entry), entry)
+  })
+})
