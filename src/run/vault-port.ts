@@ -1,6 +1,6 @@
 // What stores that write to disk need in order to write nothing that can be read there.
 
-/** A key of its own for one run, or for its secrets: deleting its wrapped form makes what it sealed unreadable. */
+/** A key of one run's own: deleting its wrapped form makes all that it sealed unreadable. */
 export interface DataKey {
   /** `about` says what and where the text is; opening it as anything else fails. */
   seal(about: string, text: string): Uint8Array

@@ -95,13 +95,12 @@ describe("sqlite store, encryption at rest", () => {
     const lease = await created(store, {
       request: aRequest({ secrets: { token: "t".repeat(50), long: "l".repeat(9_000) } }),
     })
-    const [row] = rows(path, "SELECT key, body FROM secrets")
-    const [key, body] = [row?.["key"] as Uint8Array, row?.["body"] as Uint8Array]
+    const body = rows(path, "SELECT body FROM secrets")[0]?.["body"] as Uint8Array
     assert.ok(body.length > 9_000)
-    const pieces = [key, ...from(0, body.length / 300).map((n) => body.subarray(n * 300, n * 300 + 30))]
+    const pieces = from(0, body.length / 300).map((n) => body.subarray(n * 300, n * 300 + 30))
     // Of so long a value some pieces may stand across two pages.
     const found = pieces.filter((piece) => foundIn(directory, piece).length > 0)
-    assert.ok(found.length > 25 && found[0] === key)
+    assert.ok(found.length > 25)
 
     await store.append(lease, [happened(1), ended(2)])
     assert.deepEqual(rows(path, "SELECT * FROM secrets"), [])

@@ -86,16 +86,10 @@ export class LogReader {
     const body =
       head === undefined ? undefined : this.#get("SELECT body FROM requests WHERE run = ?", head.num)?.["body"]
     if (head === undefined || body === undefined) throw new StoreFailure(`There is no run ${run_id}`)
-    const secrets = this.#get("SELECT key, body FROM secrets WHERE run = ?", head.num)
-    return {
-      ...(JSON.parse(head.key.open("request", body as Uint8Array)) as Omit<RunRequest, "secrets">),
-      secrets: secrets === undefined ? {} : this.#openSecrets(run_id, secrets["key"], secrets["body"]),
-    }
-  }
-
-  #openSecrets(run_id: string, wrapped: unknown, body: unknown): JsonObject {
-    const key = this.#vault.openKey(aboutSecrets(run_id), wrapped as Uint8Array)
-    return JSON.parse(key.open("secrets", body as Uint8Array)) as JsonObject
+    const request = JSON.parse(head.key.open("request", body as Uint8Array)) as Omit<RunRequest, "secrets">
+    const sealed = this.#get("SELECT body FROM secrets WHERE run = ?", head.num)?.["body"]
+    const secrets = sealed === undefined ? "{}" : head.key.open("secrets", sealed as Uint8Array)
+    return { ...request, secrets: JSON.parse(secrets) as JsonObject }
   }
 
   /** Events with an id over `after`. */
@@ -181,10 +175,6 @@ export class LogReader {
 
 export function aboutRun(run_id: string): string {
   return `run ${run_id}`
-}
-
-export function aboutSecrets(run_id: string): string {
-  return `secrets of run ${run_id}`
 }
 
 export function aboutCache(entry: Uint8Array): string {

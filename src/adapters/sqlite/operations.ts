@@ -14,7 +14,7 @@ export interface CreateOperation {
   /** The run's key, wrapped. */
   readonly key: Uint8Array
   readonly request: Uint8Array
-  readonly secrets: { readonly key: Uint8Array; readonly body: Uint8Array } | null
+  readonly secrets: Uint8Array | null
 }
 
 export type CreateResult =

@@ -28,15 +28,16 @@ export const migrations: readonly string[] = [
     owner TEXT,
     holder TEXT,
     lease_until INTEGER NOT NULL,
-    idempotency BLOB UNIQUE,
+    idempotency BLOB,
     fingerprint BLOB,
     key BLOB NOT NULL
   ) STRICT;
+  CREATE UNIQUE INDEX runs_by_key ON runs (idempotency) WHERE idempotency IS NOT NULL;
   CREATE INDEX runs_unfinished ON runs (lease_until) WHERE finished_at IS NULL;
   CREATE INDEX runs_finished ON runs (finished_at) WHERE finished_at IS NOT NULL;
 
   CREATE TABLE requests (run INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
-  CREATE TABLE secrets (run INTEGER PRIMARY KEY, key BLOB NOT NULL, body BLOB NOT NULL) STRICT;
+  CREATE TABLE secrets (run INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
 
   -- One row an append. Rows of all runs stand in the order in which they were written, so that a transaction fills pages
   -- one after the other, however many runs write.

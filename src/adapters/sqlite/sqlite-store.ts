@@ -16,7 +16,7 @@ import {
 } from "../../run/ports.ts"
 import type { Vault } from "../../run/vault-port.ts"
 import { CommitQueue } from "./commit-queue.ts"
-import { aboutCache, aboutRun, aboutSecrets, LogReader, sealEvents, type RunHead } from "./log-reader.ts"
+import { aboutCache, aboutRun, LogReader, sealEvents, type RunHead } from "./log-reader.ts"
 import { openForReading } from "./open-database.ts"
 import { Watch } from "./watches.ts"
 
@@ -100,19 +100,12 @@ class SqliteStore implements RunStore {
       fingerprint: idempotency && this.#vault.digest("fingerprint", [caller, idempotency.key, idempotency.fingerprint]),
       key: wrapped,
       request: key.seal("request", JSON.stringify(request)),
-      secrets: this.#sealSecrets(run_id, secrets),
+      secrets: Object.keys(secrets).length === 0 ? null : key.seal("secrets", JSON.stringify(secrets)),
     })
     if (result.outcome !== "created") return result
     this.#reader.remember(run_id, { num: result.num, key })
     this.#own.add(run_id)
     return { outcome: "created", lease: { run_id, owner, fence: result.fence } }
-  }
-
-  /** Under a key of their own, which is deleted with them. */
-  #sealSecrets(run_id: string, secrets: RunRequest["secrets"]) {
-    if (Object.keys(secrets).length === 0) return null
-    const { key, wrapped } = this.#vault.newKey(aboutSecrets(run_id))
-    return { key: wrapped, body: key.seal("secrets", JSON.stringify(secrets)) }
   }
 
   async lookup(run_id: string): Promise<RunLookup> {

@@ -108,7 +108,7 @@ describe("writer", () => {
 
   test("the log file is emptied of what was deleted", () => {
     const { database, writer } = newWriter()
-    writer.commit([{ ...create("a"), secrets: { key: blob(60), body: blob(60) } }])
+    writer.commit([{ ...create("a"), secrets: blob(60) }])
     writer.commit([append(1, 1, 1)])
     assert.equal(writer.hasResidue, false)
     writer.commit([{ ...append(1, 2, 2), finished_at: 5 }])

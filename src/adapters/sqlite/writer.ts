@@ -149,7 +149,7 @@ export class Writer {
     const num = Number(lastInsertRowid)
     this.#run("INSERT INTO requests (run, body) VALUES (?, ?)", num, operation.request)
     if (secrets !== null) {
-      this.#run("INSERT INTO secrets (run, key, body) VALUES (?, ?, ?)", num, secrets.key, secrets.body)
+      this.#run("INSERT INTO secrets (run, body) VALUES (?, ?)", num, secrets)
     }
     return { outcome: "created", num, fence }
   }

@@ -4,31 +4,33 @@ import {
   createHmac,
   createSecretKey,
   hkdfSync,
-  randomBytes,
+  randomFillSync,
   type KeyObject,
 } from "node:crypto"
 import { StoreFailure } from "../../run/ports.ts"
 import type { DataKey, Vault } from "../../run/vault-port.ts"
 
-// Everything here is AES-256-GCM. Its one hard rule is that no nonce is used twice under one key:
-// - a data key (a run's own) counts: 8 random bytes for each time that it is loaded, then a 32-bit counter;
-// - the master key, which lives for years, never seals anything itself: each message has a key of its own, derived from
-//   the master key, 16 random bytes and what the message is about.
+// Everything here is AES-256-GCM. Its one hard rule is that no nonce is used twice under one key. So every key counts:
+// - a data key (a run's own): 8 random bytes for each time that it is loaded, then a 32-bit counter;
+// - the master key, which lives for years and in many processes, never seals anything itself: each vault derives a key of
+//   its own from it and 16 random bytes, and counts under that.
 
 const cipher = "aes-256-gcm"
-const formatVersion = 1
+const version = 1
+const saltBytes = 16
 const nonceBytes = 12
 const tagBytes = 16
-const saltBytes = 16
 const prefixBytes = 8
 const counterLimit = 2 ** 32
+/** Derived keys of other vaults whose sealed things were opened last. */
+const keptKeys = 100
 
 export function createVault(masterKey: Uint8Array): Vault {
   if (masterKey.length !== 32) throw new Error(`A master key has 32 bytes, not ${masterKey.length}`)
   const subKey = (use: string) =>
     createSecretKey(Buffer.from(hkdfSync("sha256", masterKey, new Uint8Array(0), `wireworks 1 ${use}`, 32)))
-  const wrapKey = subKey("wrap")
-  const sealKey = subKey("seal")
+  const wrapping = new MasterSealer(subKey("wrap"))
+  const sealing = new MasterSealer(subKey("seal"))
   const digestKey = subKey("digest")
 
   return {
@@ -41,79 +43,105 @@ export function createVault(masterKey: Uint8Array): Vault {
     },
 
     newKey(about) {
-      const raw = randomBytes(32)
-      const wrapped = sealDerived(wrapKey, about, raw)
-      return { key: dataKey(createSecretKey(raw)), wrapped }
+      const raw = takeRandom(32)
+      const wrapped = wrapping.seal(about, raw)
+      const key = createSecretKey(raw)
+      raw.fill(0)
+      return { key: new CountingKey(key), wrapped }
     },
 
     openKey(about, wrapped) {
-      return dataKey(createSecretKey(openDerived(wrapKey, about, wrapped)))
+      return new CountingKey(createSecretKey(wrapping.open(about, wrapped)))
     },
 
     seal(about, text) {
-      return sealDerived(sealKey, about, Buffer.from(text, "utf8"))
+      return sealing.seal(about, Buffer.from(text, "utf8"))
     },
 
     open(about, sealed) {
-      return openDerived(sealKey, about, sealed).toString("utf8")
+      return sealing.open(about, sealed).toString("utf8")
     },
   }
 }
 
-function dataKey(key: KeyObject): DataKey {
-  const nonce = randomBytes(nonceBytes)
-  let counter = 0
-  return {
-    seal(about, text) {
-      // Past the counter's end another random prefix begins.
-      if (counter === counterLimit) {
-        randomBytes(prefixBytes).copy(nonce)
-        counter = 0
-      }
-      nonce.writeUInt32BE(counter++, prefixBytes)
-      return encrypt(key, about, Buffer.from(text, "utf8"), [versionByte, nonce])
-    },
-    open(about, sealed) {
-      return decrypt(key, about, sealed, 1).toString("utf8")
-    },
+/** Version, nonce, cipher text, tag. */
+class CountingKey implements DataKey {
+  readonly #key: KeyObject
+  readonly #head = Buffer.alloc(1 + nonceBytes)
+  #counter = counterLimit
+
+  constructor(key: KeyObject) {
+    this.#key = key
+    this.#head[0] = version
+  }
+
+  seal(about: string, text: string): Uint8Array {
+    // At first, and past the counter's end, a random prefix begins.
+    if (this.#counter === counterLimit) {
+      takeRandom(prefixBytes).copy(this.#head, 1)
+      this.#counter = 0
+    }
+    this.#head.writeUInt32BE(this.#counter++, 1 + prefixBytes)
+    return encrypt(this.#key, about, Buffer.from(text, "utf8"), this.#head)
+  }
+
+  open(about: string, sealed: Uint8Array): string {
+    return decrypt(this.#key, about, sealed, 1).toString("utf8")
   }
 }
 
-const versionByte = Buffer.of(formatVersion)
+/** Version, salt of the derived key, nonce, cipher text, tag. */
+class MasterSealer {
+  readonly #parent: KeyObject
+  readonly #own: KeyObject
+  readonly #head = Buffer.alloc(1 + saltBytes + nonceBytes)
+  readonly #derived = new Map<string, KeyObject>()
+  #counter = 0
 
-function sealDerived(parent: KeyObject, about: string, plain: Buffer): Buffer {
-  const random = randomBytes(saltBytes + nonceBytes)
-  const salt = random.subarray(0, saltBytes)
-  const key = derive(parent, salt, about)
-  return encrypt(key, about, plain, [versionByte, salt, random.subarray(saltBytes)])
+  constructor(parent: KeyObject) {
+    this.#parent = parent
+    const salt = takeRandom(saltBytes)
+    this.#own = this.#derive(salt)
+    this.#head[0] = version
+    salt.copy(this.#head, 1)
+  }
+
+  seal(about: string, plain: Buffer): Buffer {
+    // Six bytes last for longer than any process.
+    this.#head.writeUIntBE(++this.#counter, this.#head.length - 6, 6)
+    return encrypt(this.#own, about, plain, this.#head)
+  }
+
+  open(about: string, sealed: Uint8Array): Buffer {
+    if (sealed.length < 1 + saltBytes) throw notOurs(about)
+    return decrypt(this.#derive(sealed.subarray(1, 1 + saltBytes)), about, sealed, 1 + saltBytes)
+  }
+
+  #derive(salt: Uint8Array): KeyObject {
+    const name = Buffer.from(salt).toString("base64")
+    const known = this.#derived.get(name)
+    if (known !== undefined) return known
+    if (this.#derived.size >= keptKeys) this.#derived.clear()
+    const key = createSecretKey(createHmac("sha256", this.#parent).update(salt).digest())
+    this.#derived.set(name, key)
+    return key
+  }
 }
 
-function openDerived(parent: KeyObject, about: string, sealed: Uint8Array): Buffer {
-  if (sealed.length < 1 + saltBytes) throw notOurs(about)
-  const key = derive(parent, sealed.subarray(1, 1 + saltBytes), about)
-  return decrypt(key, about, sealed, 1 + saltBytes)
-}
-
-function derive(parent: KeyObject, salt: Uint8Array, about: string): KeyObject {
-  return createSecretKey(createHmac("sha256", parent).update(salt).update(about, "utf8").digest())
-}
-
-/** The head (whose last part is the nonce), the cipher text, the tag. */
-function encrypt(key: KeyObject, about: string, plain: Buffer, head: readonly Buffer[]): Buffer {
-  const nonce = head.at(-1)
-  if (nonce === undefined) throw new Error("A head ends with its nonce")
-  const encryption = createCipheriv(cipher, key, nonce)
+/** `head` ends with the nonce. */
+function encrypt(key: KeyObject, about: string, plain: Buffer, head: Buffer): Buffer {
+  const encryption = createCipheriv(cipher, key, head.subarray(-nonceBytes))
   encryption.setAAD(Buffer.from(about, "utf8"))
   const body = encryption.update(plain)
   encryption.final()
-  return Buffer.concat([...head, body, encryption.getAuthTag()])
+  return Buffer.concat([head, body, encryption.getAuthTag()])
 }
 
 /** `at`: where the nonce begins. */
 function decrypt(key: KeyObject, about: string, sealed: Uint8Array, at: number): Buffer {
   const bodyAt = at + nonceBytes
   const tagAt = sealed.length - tagBytes
-  if (tagAt < bodyAt || sealed[0] !== formatVersion) throw notOurs(about)
+  if (tagAt < bodyAt || sealed[0] !== version) throw notOurs(about)
   const decryption = createDecipheriv(cipher, key, sealed.subarray(at, bodyAt), { authTagLength: tagBytes })
   decryption.setAAD(Buffer.from(about, "utf8"))
   decryption.setAuthTag(sealed.subarray(tagAt))
@@ -124,6 +152,21 @@ function decrypt(key: KeyObject, about: string, sealed: Uint8Array, at: number):
     throw notOurs(about)
   }
   return plain
+}
+
+const pool = Buffer.alloc(4_096)
+let poolAt = pool.length
+
+/** From a pool: a system call for each few bytes costs more than encrypting with them. No byte is given twice. */
+function takeRandom(length: number): Buffer {
+  if (poolAt + length > pool.length) {
+    randomFillSync(pool)
+    poolAt = 0
+  }
+  const taken = Buffer.from(pool.subarray(poolAt, poolAt + length))
+  pool.fill(0, poolAt, poolAt + length)
+  poolAt += length
+  return taken
 }
 
 function notOurs(about: string): StoreFailure {
