@@ -6,6 +6,7 @@ import type { FromWriterThread, ToWriterThread, WriterThreadData } from "./write
 
 /** More than this goes into the next transaction, so that no commit takes long. */
 const batchOperations = 1_000
+const batchBytes = 16 * 1024 * 1024
 const provenMs = 5_000
 
 interface Waiting {
@@ -90,12 +91,28 @@ export class CommitQueue {
       if (this.#closing !== null) this.#worker.postMessage("close" satisfies ToWriterThread)
       return
     }
-    const batch =
-      this.#waiting.length <= batchOperations ? this.#waiting.splice(0) : this.#waiting.splice(0, batchOperations)
-    this.#sent = batch
-    this.#worker.ref()
-    const packed = packBatch(batch.map(({ operation }) => operation))
-    this.#worker.postMessage(packed satisfies ToWriterThread, [packed.bytes.buffer])
+    const batch = this.#nextBatch()
+    try {
+      const packed = packBatch(batch.map(({ operation }) => operation))
+      this.#worker.postMessage(packed satisfies ToWriterThread, [packed.bytes.buffer])
+      this.#worker.ref()
+      this.#sent = batch
+    } catch (error) {
+      // Out of memory, or a bug: it must not take what comes later with it.
+      for (const { reject } of batch) reject(new StoreFailure("Nothing could be handed to the store's writer", error))
+      this.#schedule()
+    }
+  }
+
+  #nextBatch(): Waiting[] {
+    let count = 0
+    let bytes = 0
+    for (const { operation } of this.#waiting) {
+      for (const blob of operation.blobs) bytes += blob?.length ?? 0
+      if (count > 0 && (count >= batchOperations || bytes > batchBytes)) break
+      count++
+    }
+    return this.#waiting.splice(0, count)
   }
 
   #receive(message: FromWriterThread): void {

@@ -1,6 +1,21 @@
 // What the store asks of its writer thread. Everything that a run is made of is sealed by then: the thread never sees it.
 
-export interface CreateOperation {
+/** `blobs` apart from the rest, for they travel apart. */
+interface Blobs<T extends readonly (Uint8Array | null)[]> {
+  readonly blobs: T
+}
+
+export interface CreateOperation extends Blobs<
+  readonly [
+    /** Of the key, a keyed hash; and of the request. */
+    idempotency: Uint8Array | null,
+    fingerprint: Uint8Array | null,
+    /** The run's key, wrapped. */
+    key: Uint8Array,
+    request: Uint8Array,
+    secrets: Uint8Array | null,
+  ]
+> {
   readonly kind: "create"
   readonly run_id: string
   readonly caller: string
@@ -8,35 +23,26 @@ export interface CreateOperation {
   readonly resumable: boolean
   readonly owner: string
   readonly lease_until: number
-  /** Keyed hashes. */
-  readonly idempotency: Uint8Array | null
-  readonly fingerprint: Uint8Array | null
-  /** The run's key, wrapped. */
-  readonly key: Uint8Array
-  readonly request: Uint8Array
-  readonly secrets: Uint8Array | null
 }
 
 export type CreateResult =
   | { readonly outcome: "created"; readonly num: number; readonly fence: number }
   | { readonly outcome: "exists" | "conflict"; readonly run_id: string }
 
-export interface AppendOperation {
+export interface AppendOperation extends Blobs<readonly [events: Uint8Array, kept: Uint8Array | null]> {
   readonly kind: "append"
   /** The number of the run. */
   readonly run: number
   readonly fence: number
   readonly first: number
   readonly last: number
-  readonly body: Uint8Array
-  readonly kept: Uint8Array | null
   /** When the last event is a terminal one. */
   readonly finished_at: number | null
 }
 
 export type AppendResult = "stored" | "lease lost" | { readonly stored_last: number }
 
-export interface ClaimOperation {
+export interface ClaimOperation extends Blobs<readonly []> {
   readonly kind: "claim"
   readonly owner: string
   readonly limit: number
@@ -44,47 +50,44 @@ export interface ClaimOperation {
   readonly lease_until: number
 }
 
-export interface RenewOperation {
+export interface RenewOperation extends Blobs<readonly []> {
   readonly kind: "renew"
   readonly run_id: string
   readonly fence: number
   readonly lease_until: number
 }
 
-export interface ReleaseOperation {
+export interface ReleaseOperation extends Blobs<readonly []> {
   readonly kind: "release"
   readonly run_id: string
   readonly fence: number
 }
 
-export interface CancelOperation {
+export interface CancelOperation extends Blobs<readonly []> {
   readonly kind: "cancel"
   readonly run_id: string
 }
 
-export interface CachePutOperation {
+/** Entry and slot are keyed hashes. */
+export interface CachePutOperation extends Blobs<readonly [entry: Uint8Array, slot: Uint8Array, value: Uint8Array]> {
   readonly kind: "cache put"
-  readonly entry: Uint8Array
-  readonly slot: Uint8Array
   readonly expires_at: number
-  readonly body: Uint8Array
 }
 
-export interface CachePurgeOperation {
+export interface CachePurgeOperation extends Blobs<readonly [slot: Uint8Array]> {
   readonly kind: "cache purge"
-  readonly slot: Uint8Array
   readonly now: number
 }
 
 /** One slice of a sweep, so that a long one does not keep appends waiting. */
-export interface SweepOperation {
+export interface SweepOperation extends Blobs<readonly []> {
   readonly kind: "sweep runs" | "sweep leftovers" | "sweep ages"
   readonly ended_before: number
   readonly now: number
   readonly tombstone_until: number
 }
 
-export interface ProbeOperation {
+export interface ProbeOperation extends Blobs<readonly []> {
   readonly kind: "probe"
 }
 

@@ -1,73 +1,56 @@
-import type { AppendOperation, Operation, Outcome } from "./operations.ts"
+import type { Operation, Outcome } from "./operations.ts"
 
-// Nearly all that goes to the writer thread are appends, and copying an object with its blobs from thread to thread costs
-// as much as inserting it. So the blobs of a batch travel in one piece that changes hands, the numbers in one list.
+// Copying objects and their blobs from thread to thread, one by one, costs as much as storing them. So a batch travels as
+// one text, and its blobs in one piece that changes hands.
 
 export interface PackedBatch {
-  readonly size: number
-  /** Seven for each append, in order. */
-  readonly numbers: number[]
+  /** JSON: the operations, with the number of their blobs in place of the blobs. */
+  readonly operations: string
+  /** Of all blobs in order; -1 for one that is null. */
+  readonly lengths: readonly number[]
   readonly bytes: Uint8Array<ArrayBuffer>
-  /** What is not an append, with its place in the batch. */
-  readonly others: readonly (readonly [number, Operation])[]
 }
 
-/** Every outcome but that of an append that was stored, with its place in the batch. */
-export type PackedOutcomes = readonly (readonly [number, Outcome])[]
-
-const stored: Outcome = { value: "stored" }
-
 export function packBatch(batch: readonly Operation[]): PackedBatch {
-  const numbers: number[] = []
-  const blobs: Uint8Array[] = []
-  const others: [number, Operation][] = []
-  let length = 0
-  for (const [index, operation] of batch.entries()) {
-    if (operation.kind !== "append") {
-      others.push([index, operation])
-      continue
-    }
-    const { run, fence, first, last, body, kept, finished_at } = operation
-    numbers.push(run, fence, first, last, body.length, kept === null ? -1 : kept.length, finished_at ?? -1)
-    length += body.length + (kept?.length ?? 0)
-    blobs.push(body)
-    if (kept !== null) blobs.push(kept)
-  }
-  const bytes = new Uint8Array(length)
+  const blobs = batch.flatMap((operation): readonly (Uint8Array | null)[] => operation.blobs)
+  const lengths = blobs.map((blob) => blob?.length ?? -1)
+  const bytes = new Uint8Array(lengths.reduce((sum, length) => sum + Math.max(length, 0), 0))
   let at = 0
   for (const blob of blobs) {
+    if (blob === null) continue
     bytes.set(blob, at)
     at += blob.length
   }
-  return { size: batch.length, numbers, bytes, others }
+  const operations = JSON.stringify(batch.map((operation) => ({ ...operation, blobs: operation.blobs.length })))
+  return { operations, lengths, bytes }
 }
 
-export function unpackBatch({ size, numbers, bytes, others }: PackedBatch): Operation[] {
-  const other = new Map(others)
+export function unpackBatch({ operations, lengths, bytes }: PackedBatch): Operation[] {
   let read = 0
-  const number = () => numbers[read++] ?? 0
   let at = 0
-  const blob = (length: number) => bytes.subarray(at, (at += length))
-  const append = (): AppendOperation => {
-    const [run, fence, first, last] = [number(), number(), number(), number()]
-    const [bodyLength, keptLength, end] = [number(), number(), number()]
-    const body = blob(bodyLength)
-    const kept = keptLength < 0 ? null : blob(keptLength)
-    return { kind: "append", run, fence, first, last, body, kept, finished_at: end < 0 ? null : end }
+  const blob = () => {
+    const length = lengths[read++] ?? -1
+    return length < 0 ? null : bytes.subarray(at, (at += length))
   }
-  return Array.from({ length: size }, (_, index) => other.get(index) ?? append())
+  const bare = JSON.parse(operations) as { blobs: number }[]
+  return bare.map(
+    (operation) => ({ ...operation, blobs: Array.from({ length: operation.blobs }, blob) }) as unknown as Operation,
+  )
 }
 
-export function packOutcomes(outcomes: readonly Outcome[]): PackedOutcomes {
-  const packed: [number, Outcome][] = []
+const stored: Outcome = { value: "stored" }
+
+/** JSON: every outcome but that of an append that was stored, with its place in the batch. */
+export function packOutcomes(outcomes: readonly Outcome[]): string {
+  const others: [number, Outcome][] = []
   for (const [index, outcome] of outcomes.entries()) {
-    if (!("value" in outcome) || outcome.value !== "stored") packed.push([index, outcome])
+    if (!("value" in outcome) || outcome.value !== "stored") others.push([index, outcome])
   }
-  return packed
+  return JSON.stringify(others)
 }
 
-export function unpackOutcomes(size: number, packed: PackedOutcomes): Outcome[] {
+export function unpackOutcomes(size: number, packed: string): Outcome[] {
   const outcomes = Array.from({ length: size }, () => stored)
-  for (const [index, outcome] of packed) outcomes[index] = outcome
+  for (const [index, outcome] of JSON.parse(packed) as [number, Outcome][]) outcomes[index] = outcome
   return outcomes
 }

@@ -96,11 +96,13 @@ class SqliteStore implements RunStore {
       resumable: run.resumable,
       owner,
       lease_until: this.#clock.now() + lease_ms,
-      idempotency: idempotency && this.#vault.digest("idempotency", [caller, idempotency.key]),
-      fingerprint: idempotency && this.#vault.digest("fingerprint", [caller, idempotency.key, idempotency.fingerprint]),
-      key: wrapped,
-      request: key.seal("request", JSON.stringify(request)),
-      secrets: Object.keys(secrets).length === 0 ? null : key.seal("secrets", JSON.stringify(secrets)),
+      blobs: [
+        idempotency && this.#vault.digest("idempotency", [caller, idempotency.key]),
+        idempotency && this.#vault.digest("fingerprint", [caller, idempotency.key, idempotency.fingerprint]),
+        wrapped,
+        key.seal("request", JSON.stringify(request)),
+        Object.keys(secrets).length === 0 ? null : key.seal("secrets", JSON.stringify(secrets)),
+      ],
     })
     if (result.outcome !== "created") return result
     this.#reader.remember(run_id, { num: result.num, key })
@@ -135,9 +137,8 @@ class SqliteStore implements RunStore {
       fence,
       first: first.id,
       last: last.id,
-      body,
-      kept,
       finished_at,
+      blobs: [body, kept],
     })
     if (over || result === "lease lost") this.#own.delete(run_id)
     if (result === "lease lost") throw new LeaseLost(run_id)
@@ -198,7 +199,14 @@ class SqliteStore implements RunStore {
   async claim(owner: string, limit: number, lease_ms: number): Promise<Lease[]> {
     this.#checkOpen()
     const now = this.#clock.now()
-    const claimed = await this.#queue.send({ kind: "claim", owner, limit, now, lease_until: now + lease_ms })
+    const claimed = await this.#queue.send({
+      kind: "claim",
+      owner,
+      limit,
+      now,
+      lease_until: now + lease_ms,
+      blobs: [],
+    })
     for (const { run_id } of claimed) this.#own.add(run_id)
     return claimed.map(({ run_id, fence }) => ({ run_id, owner, fence }))
   }
@@ -206,7 +214,8 @@ class SqliteStore implements RunStore {
   async renew(lease: Lease, lease_ms: number): Promise<boolean> {
     this.#checkOpen()
     const { run_id, fence } = lease
-    const held = await this.#queue.send({ kind: "renew", run_id, fence, lease_until: this.#clock.now() + lease_ms })
+    const lease_until = this.#clock.now() + lease_ms
+    const held = await this.#queue.send({ kind: "renew", run_id, fence, lease_until, blobs: [] })
     if (!held) this.#own.delete(run_id)
     return held
   }
@@ -214,12 +223,12 @@ class SqliteStore implements RunStore {
   async release(lease: Lease): Promise<void> {
     this.#checkOpen()
     this.#own.delete(lease.run_id)
-    await this.#queue.send({ kind: "release", run_id: lease.run_id, fence: lease.fence })
+    await this.#queue.send({ kind: "release", run_id: lease.run_id, fence: lease.fence, blobs: [] })
   }
 
   async requestCancel(run_id: string): Promise<boolean> {
     this.#checkOpen()
-    const requested = await this.#queue.send({ kind: "cancel", run_id })
+    const requested = await this.#queue.send({ kind: "cancel", run_id, blobs: [] })
     if (requested) this.#announceCancel(run_id)
     return requested
   }
@@ -265,17 +274,15 @@ class SqliteStore implements RunStore {
     const entry = this.#cacheEntry(caller, cache_key, hash)
     await this.#queue.send({
       kind: "cache put",
-      entry,
-      slot: this.#cacheSlot(caller, cache_key),
       expires_at: this.#clock.now() + ttl_ms,
-      body: this.#vault.seal(aboutCache(entry), JSON.stringify(value)),
+      blobs: [entry, this.#cacheSlot(caller, cache_key), this.#vault.seal(aboutCache(entry), JSON.stringify(value))],
     })
   }
 
   async cachePurge(caller: string, cache_key: string): Promise<number> {
     this.#checkOpen()
     const slot = this.#cacheSlot(caller, cache_key)
-    return this.#queue.send({ kind: "cache purge", slot, now: this.#clock.now() })
+    return this.#queue.send({ kind: "cache purge", now: this.#clock.now(), blobs: [slot] })
   }
 
   #cacheEntry(caller: string, cache_key: string, hash: string): Uint8Array {
@@ -293,7 +300,7 @@ class SqliteStore implements RunStore {
       let all = 0
       for (;;) {
         const tombstone_until = now + this.#settings.tombstone_ms
-        const deleted = await this.#queue.send({ kind, ended_before, now, tombstone_until })
+        const deleted = await this.#queue.send({ kind, ended_before, now, tombstone_until, blobs: [] })
         if (deleted === 0) return all
         all += deleted
       }
@@ -307,7 +314,7 @@ class SqliteStore implements RunStore {
   async probe(): Promise<void> {
     this.#checkOpen()
     this.#reader.version()
-    if (!this.#queue.storedLately) await this.#queue.send({ kind: "probe" })
+    if (!this.#queue.storedLately) await this.#queue.send({ kind: "probe", blobs: [] })
   }
 
   close(): Promise<void> {

@@ -2,7 +2,7 @@ import { parentPort, workerData } from "node:worker_threads"
 import { StoreFailure } from "../../run/ports.ts"
 import { clearDeadHolders, holdDatabase } from "./holder.ts"
 import { openForWriting } from "./open-database.ts"
-import { packOutcomes, unpackBatch, type PackedBatch, type PackedOutcomes } from "./packed-batch.ts"
+import { packOutcomes, unpackBatch, type PackedBatch } from "./packed-batch.ts"
 import { failureOf } from "./sqlite-error.ts"
 import { Writer } from "./writer.ts"
 
@@ -18,7 +18,7 @@ export interface WriterThreadData {
 
 export type ToWriterThread = PackedBatch | "close"
 
-export type FromWriterThread = "open" | { readonly refused: string } | { readonly outcomes: PackedOutcomes } | "closed"
+export type FromWriterThread = "open" | { readonly refused: string } | { readonly outcomes: string } | "closed"
 
 const port = parentPort
 if (port === null) throw new Error("This is a worker thread's entry point")

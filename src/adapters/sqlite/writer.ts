@@ -122,7 +122,8 @@ export class Writer {
   }
 
   #create(operation: CreateOperation): CreateResult {
-    const { run_id, idempotency, fingerprint, secrets } = operation
+    const { run_id } = operation
+    const [idempotency, fingerprint, key, request, secrets] = operation.blobs
     if (idempotency !== null) {
       const existing = this.#get("SELECT run_id, fingerprint FROM runs WHERE idempotency = ?", idempotency)
       if (existing !== undefined) {
@@ -144,17 +145,17 @@ export class Writer {
       operation.lease_until,
       idempotency,
       fingerprint,
-      operation.key,
+      key,
     )
     const num = Number(lastInsertRowid)
-    this.#run("INSERT INTO requests (run, body) VALUES (?, ?)", num, operation.request)
+    this.#run("INSERT INTO requests (run, body) VALUES (?, ?)", num, request)
     if (secrets !== null) {
       this.#run("INSERT INTO secrets (run, body) VALUES (?, ?)", num, secrets)
     }
     return { outcome: "created", num, fence }
   }
 
-  #append({ run, fence, first, last, body, kept, finished_at }: AppendOperation): AppendResult {
+  #append({ run, fence, first, last, finished_at, blobs: [body, kept] }: AppendOperation): AppendResult {
     const stored_last = this.#lastEvent(run, fence)
     // Fence and insert in one statement: asking first would cost as much again.
     const { changes } = this.#run(
@@ -256,7 +257,7 @@ export class Writer {
     return changes > 0
   }
 
-  #cachePut({ entry, slot, expires_at, body }: CachePutOperation): null {
+  #cachePut({ expires_at, blobs: [entry, slot, body] }: CachePutOperation): null {
     this.#run(
       "INSERT OR REPLACE INTO cache (entry, slot, expires_at, body) VALUES (?, ?, ?, ?)",
       entry,
@@ -267,7 +268,7 @@ export class Writer {
     return null
   }
 
-  #cachePurge({ slot, now }: CachePurgeOperation): number {
+  #cachePurge({ now, blobs: [slot] }: CachePurgeOperation): number {
     const live = this.#get("SELECT count(*) AS live FROM cache WHERE slot = ? AND expires_at > ?", slot, now)
     if (this.#run("DELETE FROM cache WHERE slot = ?", slot).changes > 0) this.#residue = true
     return live?.["live"] as number
