@@ -363,13 +363,14 @@ export interface RunStore {
   append(lease: Lease, events: readonly LogEvent[]): Promise<void>
   /**
    * Events with an id over `after`, at most `limit`, and fewer where they are large: an empty page, not a short one,
-   * says that there are no more. `kept` is there only when asked for, and may be gone once the run has ended.
+   * says that there are no more. `kept` is there only when asked for, and may be gone once the run has ended. Others may
+   * be given the same objects.
    */
   read(run_id: string, after: number, limit: number, kept?: "kept"): Promise<LogEvent[]>
   /**
    * Every event after `after`, first stored, then live, each once and in order, until the terminal one or the abort,
    * neither of which throws. Ends at once for a run that does not exist, or has ended by then. Backpressure: nothing is
-   * buffered for a reader that does not ask. Followers of one run may be given the same objects.
+   * buffered for a reader that does not ask. Others may be given the same objects.
    */
   follow(run_id: string, after: number, signal: AbortSignal): AsyncIterable<LogEvent>
 

@@ -3,6 +3,7 @@ import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { LogEvent } from "../../run/events.ts"
 import { StoreFailure, type RunLookup, type RunRequest } from "../../run/ports.ts"
 import type { DataKey, Vault } from "../../run/vault-port.ts"
+import { OpenedRows } from "./opened-rows.ts"
 import { failureOf } from "./sqlite-error.ts"
 
 /** Keys of the runs that were in use last; unwrapping one costs more than a read. */
@@ -27,6 +28,7 @@ export class LogReader {
   readonly #vault: Vault
   readonly #statements = new Map<string, StatementSync>()
   readonly #heads = new Map<string, RunHead>()
+  readonly #opened = new OpenedRows()
 
   constructor(database: DatabaseSync, path: string, vault: Vault) {
     this.#database = database
@@ -92,17 +94,38 @@ export class LogReader {
     return { ...request, secrets: JSON.parse(secrets) as JsonObject }
   }
 
-  /** Events with an id over `after`. */
-  page(head: RunHead, after: number, limits: PageLimits, kept: boolean): LogEvent[] {
+  /** Events with an id over `after`, with what was kept for a continuation. */
+  pageWithKept(head: RunHead, after: number, limits: PageLimits): LogEvent[] {
+    return this.#page("last, body, kept", head, after, limits, (row) =>
+      openEvents(head.key, row["last"] as number, row["body"], row["kept"]),
+    )
+  }
+
+  /** Events with an id over `after`, as everyone may see them; others may have the same objects. */
+  page(head: RunHead, after: number, limits: PageLimits): LogEvent[] {
+    return this.#page("last, body", head, after, limits, (row) => {
+      const last = row["last"] as number
+      // Numbers of runs are never given again; those of rows are.
+      const name = `${head.num}/${last}`
+      const opened = this.#opened.get(name) ?? openEvents(head.key, last, row["body"], null)
+      this.#opened.keep(name, opened, byteLength(row["body"]))
+      return opened
+    })
+  }
+
+  #page(
+    columns: string,
+    head: RunHead,
+    after: number,
+    limits: PageLimits,
+    open: (row: Record<string, unknown>) => readonly LogEvent[],
+  ): LogEvent[] {
     const found: LogEvent[] = []
     let bytes = 0
-    const statement = this.#prepared(
-      `SELECT last, body${kept ? ", kept" : ""} FROM events WHERE run = ? AND last > ? ORDER BY last`,
-    )
+    const sql = `SELECT ${columns} FROM events WHERE run = ? AND last > ? ORDER BY last`
     return this.#guard(() => {
-      for (const row of statement.iterate(head.num, after)) {
-        const events = openEvents(head.key, row["last"] as number, row["body"], row["kept"])
-        for (const event of events) if (event.id > after && found.length < limits.events) found.push(event)
+      for (const row of this.#prepared(sql).iterate(head.num, after)) {
+        for (const event of open(row)) if (event.id > after && found.length < limits.events) found.push(event)
         bytes += byteLength(row["body"]) + byteLength(row["kept"])
         if (found.length >= limits.events || bytes >= limits.bytes) break
       }

@@ -20,8 +20,8 @@ import { aboutCache, aboutRun, LogReader, sealEvents, type RunHead } from "./log
 import { openForReading } from "./open-database.ts"
 import { Watch } from "./watches.ts"
 
-/** What a follower, or a reader, has in memory at a time (of each of them there may be thousands, or one). */
-const followedPage = { events: 200, bytes: 128 * 1024 }
+/** What one of thousands of followers has in hand at a time, and what one reader is given at once. */
+const followedPage = { events: 50, bytes: 32 * 1024 }
 const readBytes = 8 * 1024 * 1024
 /** Every so many looks at what other processes do, we also look at the runs that we believe to be ours. */
 const thoroughLook = 10
@@ -151,7 +151,8 @@ class SqliteStore implements RunStore {
     this.#checkOpen()
     const head = this.#reader.head(run_id)
     if (head === undefined) return []
-    return this.#reader.page(head, after, { events: limit, bytes: readBytes }, kept !== undefined)
+    const limits = { events: limit, bytes: readBytes }
+    return kept === undefined ? this.#reader.page(head, after, limits) : this.#reader.pageWithKept(head, after, limits)
   }
 
   follow(run_id: string, after: number, signal: AbortSignal): AsyncIterable<LogEvent> {
@@ -174,7 +175,7 @@ class SqliteStore implements RunStore {
         if (newest !== null) return { events: newest, over: false }
         // In this order: a run that was over before the page was read has no events that the page lacks.
         const over = this.#reader.isOver(head.num)
-        return { events: this.#reader.page(head, after, followedPage, false), over }
+        return { events: this.#reader.page(head, after, followedPage), over }
       },
     }
   }
@@ -370,7 +371,7 @@ class SqliteStore implements RunStore {
     if (head === undefined) return
     const last = this.#reader.last(head.num)
     if (last <= watch.seen) return
-    const events = this.#reader.page(head, watch.seen, followedPage, false)
+    const events = this.#reader.page(head, watch.seen, followedPage)
     watch.add(events, followedPage.bytes)
     // Further behind than a page: followers read the rest for themselves.
     if (watch.seen < last) watch.skip(last)

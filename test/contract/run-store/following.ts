@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import fc from "fast-check"
 import { within } from "../../support/within.ts"
-import { created, ended, from, happened, Reader, several, soon, type OnBench } from "./material.ts"
+import { created, ended, from, happened, leaseMs, Reader, several, soon, type OnBench } from "./material.ts"
 
 export function following(onBench: OnBench): void {
   onBench("a follower gets what is stored, then what comes, then the end", async ({ store, other }) => {
@@ -79,6 +79,23 @@ export function following(onBench: OnBench): void {
     assert.deepEqual(await new Reader(other, lease.run_id, 2).rest(), [3, 4])
   })
 
+  onBench("who follows where the run was begun sees what its next owner appends", async ({ store, other, clock }) => {
+    const lease = await created(store)
+    await store.append(lease, [happened(1)])
+    const reader = new Reader(store, lease.run_id)
+    assert.equal(await reader.next(), 1)
+    const second = reader.next()
+    clock.advance(leaseMs)
+    const [taken] = await other.claim("owner-2", 1, leaseMs)
+    assert.ok(taken !== undefined)
+    await other.append(taken, [happened(2)])
+    assert.equal(await second, 2)
+    const rest = reader.rest()
+    await other.append(taken, several(3, 5))
+    await other.append(taken, [ended(6)])
+    assert.deepEqual(await rest, [3, 4, 5, 6])
+  })
+
   onBench("a slow reader slows nobody and misses nothing", async ({ store, other }) => {
     const lease = await created(store)
     const slow = new Reader(other, lease.run_id)
@@ -150,6 +167,23 @@ export function following(onBench: OnBench): void {
     for (const [n, found] of (await within(30_000, "all ends", all)).entries()) {
       assert.deepEqual(found, from((n % 5) + 1, 36 - (n % 5)))
     }
+  })
+
+  onBench("followers who do not read cost next to nothing", async ({ store, other }) => {
+    const lease = await created(store)
+    for (const n of from(0, 20)) {
+      await store.append(
+        lease,
+        from(1 + n * 50, 50).map((id) => happened(id, "x".repeat(2_000) + id)),
+      )
+    }
+    const before = process.memoryUsage().heapUsed
+    const readers = from(0, 500).map((n) => new Reader(other, lease.run_id, n))
+    assert.deepEqual(await Promise.all(readers.map((reader) => reader.next())), from(1, 500))
+    const each = (process.memoryUsage().heapUsed - before) / readers.length
+    // Were each of them to hold a page of its own, of 2 MB in all, it would be several times that.
+    assert.ok(each < 60_000, `${Math.round(each / 1_000)} kB a follower`)
+    for (const reader of readers) reader.stop()
   })
 
   onBench("closing the store ends its followers", async ({ store, other }) => {

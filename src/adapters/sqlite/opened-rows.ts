@@ -1,0 +1,28 @@
+import type { LogEvent } from "../../run/events.ts"
+
+/** Of what is stored; opened it takes a few times as much. */
+const keptBytes = 4 * 1024 * 1024
+
+/**
+ * Rows of logs that were opened last. Many who follow one run read the same rows at about the same time: one of them
+ * decrypts and parses, all have the same events in hand.
+ */
+export class OpenedRows {
+  readonly #rows = new Map<string, { readonly events: readonly LogEvent[]; readonly bytes: number }>()
+  #bytes = 0
+
+  get(key: string): readonly LogEvent[] | undefined {
+    return this.#rows.get(key)?.events
+  }
+
+  keep(key: string, events: readonly LogEvent[], bytes: number): void {
+    if (bytes > keptBytes / 4 || this.#rows.has(key)) return
+    this.#rows.set(key, { events, bytes })
+    this.#bytes += bytes
+    for (const [oldest, row] of this.#rows) {
+      if (this.#bytes <= keptBytes) break
+      this.#rows.delete(oldest)
+      this.#bytes -= row.bytes
+    }
+  }
+}
