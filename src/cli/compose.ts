@@ -42,6 +42,12 @@ export interface Service {
   stop(grace_ms: number): Promise<void>
 }
 
+/** What is no setting, and differs in tests alone. */
+export interface Timing {
+  /** How long a request may take to arrive. */
+  readonly requestTimeoutMs?: number
+}
+
 const leaseMs = 10_000
 /** A short retention is kept to more closely. */
 const sweepEvery = (retention: number): number => Math.min(60_000, Math.max(250, retention / 4))
@@ -53,7 +59,7 @@ export class StartRefusal extends Error {}
  * Joins ports to adapters as the settings say: the only file that knows both. Throws a `StartRefusal` or a `StoreFailure`,
  * each with a sentence for the operator.
  */
-export async function compose(settings: Settings): Promise<Service> {
+export async function compose(settings: Settings, timing: Timing = {}): Promise<Service> {
   const log = createLog(settings.logLevel)
   const policy = egressPolicy(settings)
   const traces = await startTraces(process.env, about.version)
@@ -88,6 +94,7 @@ export async function compose(settings: Settings): Promise<Service> {
     planOf,
     log,
     metrics: () => metrics.text(),
+    requestTimeoutMs: timing.requestTimeoutMs,
   })
   await app.ready()
   const sweeper = setInterval(() => {

@@ -1,4 +1,5 @@
 import type { FastifyError, FastifyReply } from "fastify"
+import { cutText } from "../base/cut-text.ts"
 import { didYouMean } from "../base/did-you-mean.ts"
 import { errorStatus } from "../api/error-status.ts"
 import type { ErrorIssue, WireError } from "../run/events.ts"
@@ -47,6 +48,8 @@ function ofFastify(error: FastifyError): HttpError | undefined {
       return refuse("invalid_request", "The body's size is not what Content-Length says")
     case "FST_ERR_CTP_EMPTY_JSON_BODY":
       return refuse("invalid_request", "The body is empty: a JSON object is expected")
+    case "FST_ERR_MAX_PARAM_LENGTH":
+      return refuse("not_found", "There is no such run")
     case "FST_ERR_BAD_URL":
       return refuse("invalid_request", "The address is not a valid URL")
     default:
@@ -66,11 +69,14 @@ interface SchemaProblem {
   readonly parentSchema?: unknown
 }
 
+/** More than these nobody reads, and who sends thousands of wrong fields is not worth the time. */
+const mostProblems = 50
+
 export function describeProblems(problems: readonly SchemaProblem[], place: string): HttpError {
   const issues: ErrorIssue[] = []
   // What is no object at all lacks fields and has too many: only the first thing is worth telling.
   const shapeless = problems.filter(({ keyword, instancePath }) => keyword === "type" && instancePath === "")
-  for (const problem of shapeless.length > 0 ? shapeless : problems) {
+  for (const problem of (shapeless.length > 0 ? shapeless : problems).slice(0, mostProblems)) {
     const issue = describeProblem(problem, place)
     if (issue !== undefined && !issues.some((other) => other.path === issue.path)) issues.push(issue)
   }
@@ -89,7 +95,8 @@ function describeProblem(problem: SchemaProblem, place: string): ErrorIssue | un
       const known = propertiesOf(problem.parentSchema)
       const near = didYouMean(name, known)
       const hint = near === undefined ? knownHint(known) : `Did you mean \`${near}\`?`
-      return { path: [...inside, name].join("."), message: `Unknown field: ${name}`, ...(hint && { hint }) }
+      const shown = cutText(name, 64)
+      return { path: [...inside, shown].join("."), message: `Unknown field: ${shown}`, ...(hint && { hint }) }
     }
     case "required": {
       const name = String(problem.params["missingProperty"])

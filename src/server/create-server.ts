@@ -5,6 +5,7 @@ import { answerDemo } from "../demo/handle-demo.ts"
 import type { RunStore } from "../run/ports.ts"
 import type { Runs } from "../run/runs.ts"
 import { answerError, describeProblems } from "./answer-error.ts"
+import { answerBrokenRequest, refuseOddities } from "./broken-request.ts"
 import type { BrowserRules } from "./browser-rules.ts"
 import { checkBrowser, corsHeaders, isAllowed, preflightHeaders } from "./browser-rules.ts"
 import type { CallerKey } from "./callers.ts"
@@ -39,6 +40,8 @@ export interface ServerOptions {
   readonly log: ServerLog
   /** Prometheus text. */
   readonly metrics: () => Promise<{ readonly type: string; readonly text: string }>
+  /** How long a request may take to arrive; a minute unless set. */
+  readonly requestTimeoutMs?: number | undefined
 }
 
 export interface Server {
@@ -51,12 +54,27 @@ export interface Server {
 
 /** The HTTP service, not yet listening. */
 export function createServer(options: ServerOptions): Server {
+  const requestTimeout = options.requestTimeoutMs ?? 60_000
+  const logBug = (bug: unknown, route: string | undefined): void =>
+    options.log.error({ err: bug, route }, "unexpected error")
   const app = fastify({
     bodyLimit: options.maxBody,
     forceCloseConnections: true,
-    requestTimeout: 60_000,
+    requestTimeout,
     keepAliveTimeout: 75_000,
     exposeHeadRoutes: true,
+    // While it closes, requests are answered by the routes, in their own shape.
+    return503OnClosing: false,
+    http: {
+      connectionsCheckingInterval: Math.min(10_000, requestTimeout / 2),
+      headersTimeout: requestTimeout,
+      // Missed by `guard`, which can say so.
+      requireHostHeader: false,
+    },
+    clientErrorHandler: answerBrokenRequest,
+    frameworkErrors: (error, request, reply) => {
+      void answerError(error, reply, (bug) => logBug(bug, request.routeOptions.url))
+    },
     routerOptions: { maxParamLength: 200 },
     ajv: {
       customOptions: {
@@ -76,10 +94,9 @@ export function createServer(options: ServerOptions): Server {
   app.setSerializerCompiler(() => (value) => JSON.stringify(value))
   readBodies(app)
   app.setErrorHandler((error, request, reply) =>
-    answerError(error, reply, (bug) =>
-      options.log.error({ err: bug, route: request.routeOptions.url }, "unexpected error"),
-    ),
+    answerError(error, reply, (bug) => logBug(bug, request.routeOptions.url)),
   )
+  refuseOddities(app.server)
   guard(app, options)
   operations(app, options, () => draining)
   executeRoute(app, parts)
@@ -118,6 +135,9 @@ function guard(app: FastifyInstance, options: ServerOptions): void {
     try {
       const path = pathOf(request)
       const page = isPlayground(path)
+      if (request.headers.host === undefined && request.raw.httpVersion === "1.1") {
+        throw refuse("invalid_request", "The Host header is missing")
+      }
       void reply.header("x-content-type-options", "nosniff")
       if (browsers.allowedOrigins.length > 0) void reply.headers(corsHeaders(request.headers.origin, browsers))
       if (!callers.required) {

@@ -3,6 +3,12 @@ import type { LogEvent } from "../run/events.ts"
 
 const heartbeatMs = 15_000
 
+export const streamHeaders: Readonly<Record<string, string>> = {
+  "content-type": "text/event-stream; charset=utf-8",
+  "cache-control": "no-store",
+  "x-accel-buffering": "no",
+}
+
 /** An event as it goes over the wire; made once for all followers of a run that are handed the same object. */
 const frames = new WeakMap<LogEvent, string>()
 
@@ -39,14 +45,10 @@ export class EventStreams {
     this.#timer ??= setInterval(() => this.#beat(), heartbeatMs).unref()
     const gone = (): void => end.abort(new Error("The client is gone"))
     response.once("close", gone)
+    // It may have gone while the run was being stored; `close` is said only once.
+    if (response.closed) gone()
     try {
-      response.writeHead(200, {
-        "content-type": "text/event-stream; charset=utf-8",
-        "cache-control": "no-store",
-        "x-accel-buffering": "no",
-        connection: "keep-alive",
-        ...headers,
-      })
+      response.writeHead(200, { ...streamHeaders, ...headers })
       response.socket?.setNoDelay(true)
       response.write("retry: 1000\n\n")
       for await (const event of follow(end.signal)) {

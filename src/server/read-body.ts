@@ -1,5 +1,6 @@
 import type { FastifyInstance } from "fastify"
 import { refuse } from "./http-error.ts"
+import { isDeeperThan } from "./json-depth.ts"
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -8,11 +9,25 @@ declare module "fastify" {
   }
 }
 
+/** Arrays and objects in each other. */
+const maxDepth = 512
+
 const utf8 = new TextDecoder("utf-8", { fatal: true })
 
 /** JSON as UTF-8 to the letter, without keys that could poison a prototype; plain text where a route takes source. */
 export function readBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
+  app.addHook("preParsing", (request, _reply, _payload, done) => {
+    const coding = request.headers["content-encoding"]
+    const plain = coding === undefined || coding === "" || coding.toLowerCase() === "identity"
+    done(plain ? null : refuse("unsupported_media_type", "The body must not be compressed"))
+  })
+  app.addHook("preValidation", (request, _reply, done) => {
+    // Where nothing came, nothing was parsed, and a schema that goes by the content type would not be asked.
+    const missing = request.body === undefined && request.method === "POST"
+    const needed = missing && !request.is404 && request.routeOptions.config.body !== "none"
+    done(needed ? refuse("invalid_request", "The body is missing: a JSON object is expected") : undefined)
+  })
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, body, done) => {
     try {
       const bare = body.length === 0 && request.routeOptions.config.body === "none"
@@ -42,6 +57,9 @@ export function decode(bytes: Uint8Array, what: string): string {
 }
 
 function parseJson(body: Buffer): unknown {
+  if (isDeeperThan(maxDepth, body)) {
+    throw refuse("invalid_request", `The body has arrays and objects in each other deeper than ${maxDepth} levels`)
+  }
   const text = decode(body, "The body")
   if (text.trim() === "") throw refuse("invalid_request", "The body is empty: a JSON object is expected")
   let value: unknown

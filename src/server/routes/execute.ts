@@ -59,6 +59,8 @@ async function answerJson(
   const gone = new AbortController()
   const onClose = (): void => gone.abort(new Error("The client is gone"))
   reply.raw.once("close", onClose)
+  // It may have gone while the run was being stored; `close` is said only once.
+  if (reply.raw.closed) onClose()
   const end = await parts.runs.ending(run_id, gone.signal)
   reply.raw.off("close", onClose)
   void reply.headers(headers)

@@ -4,6 +4,7 @@ import type { CancelAnswer, RunAnswer } from "../../api/shapes.ts"
 import type { RunRow } from "../../run/ports.ts"
 import type { RunRecord } from "../../run/runs.ts"
 import { corsOf } from "../cors.ts"
+import { streamHeaders } from "../event-stream.ts"
 import { refuse, refuseAt } from "../http-error.ts"
 import type { Parts } from "../parts.ts"
 import { callerOf } from "../parts.ts"
@@ -36,6 +37,9 @@ export function runRoutes(app: FastifyInstance, parts: Parts): void {
           )
         }
         if (after === run.last_event_id) return reply.code(204).send()
+      }
+      if (request.method === "HEAD") {
+        return reply.headers({ ...streamHeaders, "x-service-run-id": run.run_id }).send()
       }
       reply.hijack()
       const headers = { ...corsOf(reply), "x-service-run-id": run.run_id }
