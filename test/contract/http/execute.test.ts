@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { describe, it } from "node:test"
 import { fakeBackend, json, says } from "../../support/fake-backend.ts"
 import { allEvents, collect, eventsOf, isEnd } from "./read-stream.ts"
-import { ada, errorOf, hello, oneAgent, slow, startService } from "./start-service.ts"
+import { ada, errorOf, hello, oneAgent, slow, startService, untilMetric } from "./start-service.ts"
 
 describe("POST /execute", async () => {
   const service = await startService()
@@ -256,17 +256,3 @@ describe("Idempotency-Key", async () => {
     assert.equal((await service.post("/execute", body, { "idempotency-key": "x".repeat(255) })).status, 200)
   })
 })
-
-async function untilMetric(
-  service: { get(path: string): Promise<Response> },
-  name: string,
-  value: number,
-): Promise<void> {
-  const deadline = Date.now() + 20_000
-  for (;;) {
-    const text = await (await service.get("/metrics")).text()
-    const found = new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]
-    if (Number(found) === value) return
-    if (Date.now() > deadline) throw new Error(`${name} did not become ${value}: ${found}`)
-  }
-}

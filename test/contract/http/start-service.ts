@@ -1,4 +1,5 @@
 import { after } from "node:test"
+import type { Timing } from "../../../src/cli/compose.ts"
 import { compose } from "../../../src/cli/compose.ts"
 import { readSettings } from "../../../src/cli/settings.ts"
 
@@ -12,14 +13,17 @@ export interface TestService {
 }
 
 /** The whole service in this process, over real HTTP on a free port. Settings by their variables, without `WIRE_`. */
-export async function startService(variables: Readonly<Record<string, string>> = {}): Promise<TestService> {
+export async function startService(
+  variables: Readonly<Record<string, string>> = {},
+  timing: Timing = {},
+): Promise<TestService> {
   const usual = { PORT: "0", STORE: "memory", LOG_LEVEL: "silent", RATE_LIMIT: "0" }
   const environment = Object.fromEntries(
     Object.entries({ ...usual, ...variables }).map(([name, value]) => [`WIRE_${name}`, value]),
   )
   const { settings, wrong } = readSettings(environment, {})
   if (settings === null) throw new Error(wrong.join(" "))
-  const service = await compose(settings)
+  const service = await compose(settings, timing)
   const url = await service.listen()
   let stopped: Promise<void> | undefined
   const stop = (): Promise<void> => (stopped ??= service.stop(0))
@@ -69,3 +73,19 @@ output { message: agent.reply.message }
 export const hello = oneAgent("demo").replace("test-model", "demo")
 export const slow = oneAgent("demo").replace("test-model", "demo-slow")
 export const ada = { name: "Ada" }
+
+/** Waits until a metric without labels has this value. */
+export async function untilMetric(
+  service: Pick<TestService, "get">,
+  name: string,
+  value: number,
+  deadline_ms = 20_000,
+): Promise<void> {
+  const deadline = Date.now() + deadline_ms
+  for (;;) {
+    const text = await (await service.get("/metrics")).text()
+    const found = new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]
+    if (Number(found) === value) return
+    if (Date.now() > deadline) throw new Error(`${name} did not become ${value}: ${found}`)
+  }
+}
