@@ -5,9 +5,17 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, s
 import { chmod } from "node:fs/promises"
 import { basename, dirname, join, relative, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
+import { bundlePlayground } from "./build-playground.mjs"
 import { main, root } from "./setup.mjs"
 
-const watched = ["src", "playground", "scripts/build.mjs", "package-lock.json"]
+const watched = [
+  "src",
+  "playground",
+  "examples",
+  "scripts/build.mjs",
+  "scripts/build-playground.mjs",
+  "package-lock.json",
+]
 
 /** Bundles to `outdir`. Files are replaced one by one, the entry last, so that no moment has an entry without its parts. */
 export async function build(outdir = join(root, "dist")) {
@@ -33,22 +41,34 @@ export async function build(outdir = join(root, "dist")) {
     write: false,
     logLevel: "warning",
   })
+  const page = await bundlePlayground(bundle, join(outdir, "playground"))
   // Else its helper process would live as long as the service.
   await stop()
   mkdirSync(outdir, { recursive: true })
   const entry = join(outdir, "wire.js")
-  const files = outputFiles.toSorted((a, b) => Number(a.path === entry) - Number(b.path === entry))
+  const files = [...outputFiles, ...page].toSorted((a, b) => Number(a.path === entry) - Number(b.path === entry))
   for (const { path, contents } of files) {
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(`${path}.new`, contents)
     if (path === entry) await chmod(`${path}.new`, 0o755)
     renameSync(`${path}.new`, path)
   }
-  const fresh = new Set(files.map(({ path }) => basename(path)))
-  for (const file of readdirSync(outdir)) {
-    if (/\.js(\.map)?(\.new)?$/.test(file) && !fresh.has(file)) rmSync(join(outdir, file))
-  }
+  removeOthers(outdir, files, /\.js(\.map)?(\.new)?$/)
+  removeOthers(join(outdir, "playground"), page, /./)
   writeFileSync(join(outdir, ".stamp"), stamp)
+}
+
+/**
+ * Deletes what earlier builds left.
+ * @param {string} folder
+ * @param {readonly { path: string }[]} fresh
+ * @param {RegExp} ours
+ */
+function removeOthers(folder, fresh, ours) {
+  const names = new Set(fresh.map(({ path }) => basename(path)))
+  for (const file of readdirSync(folder)) {
+    if (ours.test(file) && !names.has(file)) rmSync(join(folder, file))
+  }
 }
 
 /** Whether dist/ is missing or was built from other sources than those that are here now. */

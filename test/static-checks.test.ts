@@ -12,6 +12,8 @@ const bin = (name: string) => join(root, "node_modules", ".bin", name)
 const checks: Record<string, readonly [string, ...string[]]> = {
   types: [bin("tsc"), "-p", "tsconfig.json"],
   "types of what the browser imports": [bin("tsc"), "-p", "tsconfig.portable.json"],
+  "types of the playground": [bin("tsc"), "-p", "playground"],
+  "types of the browser tests": [bin("tsc"), "-p", "test/browser"],
   lint: [bin("oxlint")],
   format: [bin("oxfmt"), "--check"],
   layers: [process.execPath, "scripts/check-layers.ts"],

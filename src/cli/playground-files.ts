@@ -12,16 +12,30 @@ const types: Readonly<Record<string, string>> = {
   ".map": "application/json; charset=utf-8",
 }
 
+/** Scripts and styles from files of ours alone, connections to this service alone, and no page around this one. */
 const security = {
-  "content-security-policy":
-    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  "content-security-policy": [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join("; "),
   "referrer-policy": "no-referrer",
   "x-frame-options": "DENY",
+  "cross-origin-opener-policy": "same-origin",
+  "permissions-policy": "camera=(), microphone=(), geolocation=()",
 }
 
 /** The built playground beside this file; a plain page that says how to get on where it has not been built. */
-export function playgroundFiles(): (path: string) => Page | undefined {
-  const folder = join(dirname(fileURLToPath(import.meta.url)), "playground")
+export function playgroundFiles(
+  folder = join(dirname(fileURLToPath(import.meta.url)), "playground"),
+): (path: string) => Page | undefined {
   if (!existsSync(join(folder, "index.html"))) return (path) => (path === "" ? plainPage : undefined)
   const pages = new Map<string, Page | undefined>()
   return (path) => {
@@ -36,8 +50,17 @@ function readPage(folder: string, name: string): Page | undefined {
   const type = types[extname(name)]
   const file = join(folder, name)
   if (type === undefined || !existsSync(file)) return undefined
+  // The other names carry a hash of their content.
   const cache = name === "index.html" ? "no-cache" : "public, max-age=31536000, immutable"
-  return { headers: { "content-type": type, "cache-control": cache, ...security }, body: readFileSync(file) }
+  const compressed = [
+    { encoding: "br", file: `${file}.br` },
+    { encoding: "gzip", file: `${file}.gz` },
+  ].filter(({ file: path }) => existsSync(path))
+  return {
+    headers: { "content-type": type, "cache-control": cache, ...security },
+    body: readFileSync(file),
+    compressed: compressed.map(({ encoding, file: path }) => ({ encoding, body: readFileSync(path) })),
+  }
 }
 
 const plainPage: Page = {
@@ -51,4 +74,5 @@ const plainPage: Page = {
 <a href="/openapi.json">openapi.json</a> describes every route.</p>
 </html>
 `,
+  compressed: [],
 }

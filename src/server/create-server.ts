@@ -16,6 +16,7 @@ import { openApi } from "./openapi.ts"
 import type { Parts, ServerLog } from "./parts.ts"
 import { setCaller } from "./parts.ts"
 import type { Page } from "./page.ts"
+import { encodePage } from "./page.ts"
 import { RateLimit } from "./rate-limit.ts"
 import { readBodies } from "./read-body.ts"
 import { cacheRoutes } from "./routes/cache.ts"
@@ -203,14 +204,18 @@ function demoRoute(app: FastifyInstance, demo: DemoModel): void {
 }
 
 function playgroundRoutes(app: FastifyInstance, files: (path: string) => Page | undefined): void {
-  const send = (reply: FastifyReply, path: string): FastifyReply => {
+  const send = (request: FastifyRequest, reply: FastifyReply, path: string): FastifyReply => {
     const page = files(path)
     if (page === undefined) throw refuse("not_found", "The playground has no such file")
-    return reply.headers(page.headers).send(page.body)
+    const { headers, body } = encodePage(page, request.headers["accept-encoding"])
+    return reply.headers(headers).send(body)
   }
   app.get("/", (_request, reply) => reply.redirect("/playground", 302))
-  app.get("/playground", (_request, reply) => send(reply, ""))
-  app.get<{ Params: { "*": string } }>("/playground/*", (request, reply) => send(reply, request.params["*"]))
+  app.get("/playground", (request, reply) => send(request, reply, ""))
+  app.get<{ Params: { "*": string } }>("/playground/*", (request, reply) => {
+    const path = request.params["*"]
+    return path === "" ? reply.redirect("/playground", 302) : send(request, reply, path)
+  })
 }
 
 /** A path that exists under another method is told with the methods that it takes. */

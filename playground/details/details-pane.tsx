@@ -1,0 +1,345 @@
+import type { ComponentChildren } from "preact"
+import type { JsonValue } from "../../src/base/json-value.ts"
+import { showType } from "../../src/check/show-type.ts"
+import type { Usage } from "../../src/run/events.ts"
+import type { NodeState, Span } from "../../src/run/reduce.ts"
+import { nodeSpan } from "../editor/node-span.ts"
+import { nodeStatus } from "../graph/node-status.ts"
+import { Fault } from "../output/fault.tsx"
+import type { RunView } from "../run/run-view.ts"
+import { textKey } from "../run/run-view.ts"
+import { editor } from "../state/editor-port.ts"
+import { paneTab } from "../state/layout.ts"
+import { runClock, watchShown } from "../state/runs.ts"
+import { select, selection } from "../state/selection.ts"
+import { compilation } from "../state/source.ts"
+import { nodeOfSpan, spanLabel } from "../timeline/rows.ts"
+import { spanState } from "../timeline/timeline-pane.tsx"
+import { copyText } from "../ui/copy.ts"
+import { Icon } from "../ui/icon.tsx"
+import { JsonTree } from "../ui/json-tree.tsx"
+import { showDuration, showNumber } from "../ui/show.ts"
+import { StateMark } from "../ui/state-mark.tsx"
+
+/** Everything about what is selected. */
+export function DetailsPane() {
+  const chosen = selection.value
+  const run = watchShown()
+  return (
+    <section class="pane details" aria-label="Details">
+      {chosen === null ? (
+        <p class="empty">Select a step in the graph or the timeline to see what it was asked, and what it answered.</p>
+      ) : (
+        <Chosen run={run} node={chosen.node} at={chosen.span} />
+      )}
+    </section>
+  )
+}
+
+interface ChosenProps {
+  readonly run: RunView | null
+  readonly node: string
+  readonly at: number | undefined
+}
+
+function Chosen({ run, node, at }: ChosenProps) {
+  const state = run?.state.nodes.find(({ id }) => id === node)
+  const spanAt = run === null ? undefined : (at ?? mainSpan(run, node))
+  const span = spanAt === undefined ? undefined : run?.state.spans[spanAt]
+  const title = span === undefined ? node : spanLabel(span)
+  return (
+    <>
+      <header class="details-head">
+        <h2>{title}</h2>
+        <button type="button" class="button square" aria-label="Close details" onClick={() => select(null)}>
+          <Icon name="close" />
+        </button>
+      </header>
+      <div class="scrolls padded details-body">
+        <JumpToSource node={node} />
+        {run !== null && span !== undefined && spanAt !== undefined ? (
+          <SpanDetails key={spanAt} run={run} span={span} at={spanAt} node={state} />
+        ) : state !== undefined && run !== null ? (
+          <NodeDetails run={run} node={state} />
+        ) : (
+          <Declared node={node} />
+        )}
+      </div>
+    </>
+  )
+}
+
+/** The span of an agent or dynamic value itself; of a loop the loop. */
+function mainSpan(run: RunView, node: string): number | undefined {
+  const at = run.state.spans.findIndex(
+    (span, position) => span.parent === null && nodeOfSpan(run.state, position) === node,
+  )
+  return at < 0 ? undefined : at
+}
+
+function JumpToSource({ node }: { readonly node: string }) {
+  const place = nodeSpan(compilation.value.program, node)
+  if (place === undefined) return null
+  const { line } = compilation.value.lines.position(place.start)
+  return (
+    <button
+      type="button"
+      class="button outlined jump"
+      onClick={() => {
+        paneTab.value = "editor"
+        requestAnimationFrame(() => editor()?.reveal({ start: place.start, end: place.start }))
+      }}
+    >
+      <Icon name="jump" />
+      Source, line {line}
+    </button>
+  )
+}
+
+/** What is known of a step that has not run. */
+function Declared({ node }: { readonly node: string }) {
+  const { program } = compilation.value
+  const name = node.slice(node.indexOf(".") + 1)
+  const type = node.startsWith("agent.")
+    ? program.agents.get(name)?.type
+    : node === "output"
+      ? program.output?.type
+      : program.dynamics.get(name)?.type
+  const doc = node.startsWith("agent.") ? program.agents.get(name)?.declaration.doc : undefined
+  return (
+    <>
+      {doc === undefined ? null : <p>{doc}</p>}
+      {type === undefined ? null : (
+        <Part title="Type">
+          <code class="wraps">{showType(type, 400)}</code>
+        </Part>
+      )}
+      <p class="hint-text">It has not run yet.</p>
+    </>
+  )
+}
+
+function NodeDetails({ run, node }: { readonly run: RunView; readonly node: NodeState }) {
+  const status = nodeStatus(node, run.isOver ? 0 : runClock.value)
+  return (
+    <>
+      <p>
+        <StateMark state={status.state} text={status.word} /> <span class="note">{status.figures}</span>
+      </p>
+      {node.error === null ? null : <Fault error={node.error} />}
+      {node.kind === "output" && run.state.status === "completed" ? (
+        <Value title="Output" value={run.state.output} />
+      ) : null}
+    </>
+  )
+}
+
+interface SpanDetailsProps {
+  readonly run: RunView
+  readonly span: Span
+  readonly at: number
+  readonly node: NodeState | undefined
+}
+
+function SpanDetails({ run, span, at, node }: SpanDetailsProps) {
+  const state = spanState(span)
+  const live = span.end === null
+  const time = (span.end ?? Math.max(runClock.value, span.start)) - span.start
+  const isStep = span.kind === "agent" || span.kind === "iteration"
+  const text = isStep ? run.texts.get(textKey(span.name, span.iteration)) : undefined
+  return (
+    <>
+      <p class="details-state">
+        <StateMark state={state} /> <span class="note">{showDuration(time)}</span>
+      </p>
+      {span.error === undefined ? null : <Fault error={span.error} />}
+      {span.kind === "loop" ? <Iterations run={run} at={at} node={node} /> : null}
+      {span.kind === "iteration" ? <Neighbours run={run} span={span} at={at} /> : null}
+      {span.reason === undefined ? null : (
+        <Part title="Reason">
+          <p>{span.reason}</p>
+        </Part>
+      )}
+      <Facts span={span} node={node} />
+      {span.instruction === undefined ? null : (
+        <Part title="Instruction, as rendered" copy={span.instruction}>
+          <pre class="prose">{span.instruction}</pre>
+        </Part>
+      )}
+      {text !== undefined && live ? (
+        <Part title="Being written">
+          <pre class="prose">{text}</pre>
+        </Part>
+      ) : null}
+      {span.arguments === undefined ? null : <Value title="Arguments" value={span.arguments} />}
+      {span.result === undefined ? null : <Value title="Result" value={span.result} />}
+      {span.output === undefined ? null : <Value title="Output" value={span.output} />}
+      {isStep || span.kind === "dynamic" ? <Calls run={run} at={at} /> : null}
+    </>
+  )
+}
+
+function Part({
+  title,
+  copy,
+  children,
+}: {
+  readonly title: string
+  readonly copy?: string
+  readonly children: ComponentChildren
+}) {
+  return (
+    <section class="part">
+      <header>
+        <h3>{title}</h3>
+        {copy === undefined ? null : (
+          <button
+            type="button"
+            class="button square"
+            aria-label={`Copy: ${title}`}
+            onClick={() => void copyText(copy, title)}
+          >
+            <Icon name="copy" />
+          </button>
+        )}
+      </header>
+      {children}
+    </section>
+  )
+}
+
+function Value({ title, value }: { readonly title: string; readonly value: JsonValue }) {
+  return (
+    <Part title={title} copy={JSON.stringify(value, null, 2)}>
+      <JsonTree value={value} label={title} />
+    </Part>
+  )
+}
+
+function Facts({ span, node }: { readonly span: Span; readonly node: NodeState | undefined }) {
+  const usage = span.usage ?? (span.kind === "loop" ? node?.usage : undefined)
+  const isStep = span.kind === "agent" || span.kind === "loop"
+  const facts: [string, string][] = []
+  if (isStep && node?.model !== undefined && node.model !== null) facts.push(["Model", node.model])
+  if (span.server !== undefined) facts.push(["Server", `mcp.${span.server}`])
+  if (span.call !== undefined) {
+    facts.push(["Turn", String(span.call.turn)], ["Attempt", String(span.call.attempt)])
+    if (span.call.format !== undefined) facts.push(["Output format", span.call.format])
+  }
+  if (isStep && node !== undefined && node.tool_calls > 0) facts.push(["Tool calls", showNumber(node.tool_calls)])
+  if (isStep && node !== undefined && node.attempts > 1) facts.push(["Attempts", showNumber(node.attempts)])
+  if (usage !== undefined) facts.push(...usageFacts(usage))
+  if (facts.length === 0) return null
+  return (
+    <dl class="facts">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+function usageFacts(usage: Usage): [string, string][] {
+  const rows: [string, number][] = [
+    ["Tokens in", usage.input_tokens],
+    ["Tokens out", usage.output_tokens],
+    ["of them cached", usage.cached_tokens],
+    ["of them reasoning", usage.reasoning_tokens],
+  ]
+  return rows.filter(([, count], at) => at < 2 || count > 0).map(([name, count]) => [name, showNumber(count)])
+}
+
+/** The tool calls and retries below a step, each a way to its own details. */
+function Calls({ run, at }: { readonly run: RunView; readonly at: number }) {
+  const { spans } = run.state
+  const calls: number[] = []
+  for (let position = at + 1; position < spans.length && calls.length < 100; position++) {
+    const span = spans[position]
+    if (span?.parent === at && span.kind !== "model_call") calls.push(position)
+  }
+  if (calls.length === 0) return null
+  return (
+    <Part title="Along the way">
+      <ul class="links">
+        {calls.map((position) => {
+          const span = spans[position]
+          if (span === undefined) return null
+          return (
+            <li key={position}>
+              <button
+                type="button"
+                class="button"
+                onClick={() => select({ node: nodeOfSpan(run.state, position) ?? "", span: position })}
+              >
+                <StateMark state={spanState(span)} text={spanLabel(span)} />
+                <span class="note">{span.end === null ? "" : showDuration(span.end - span.start)}</span>
+              </button>
+            </li>
+          )
+        })}
+      </ul>
+    </Part>
+  )
+}
+
+function Iterations({
+  run,
+  at,
+  node,
+}: {
+  readonly run: RunView
+  readonly at: number
+  readonly node: NodeState | undefined
+}) {
+  const loop = node?.loop
+  if (loop === undefined || loop === null) return null
+  const failed = run.state.spans.findIndex((span) => span.parent === at && span.state === "failed")
+  const first = run.state.spans.findIndex((span) => span.parent === at)
+  const go = (position: number): void => select({ node: node?.id ?? "", span: position })
+  return (
+    <Part title="Iterations">
+      <p>
+        {showNumber(loop.completed)} of {showNumber(loop.total)} done
+        {loop.started > loop.completed && !run.isOver ? `, ${showNumber(loop.started - loop.completed)} under way` : ""}
+        .
+      </p>
+      {first < 0 ? null : (
+        <button type="button" class="button outlined" onClick={() => go(first)}>
+          Look at the first
+        </button>
+      )}
+      {failed < 0 ? null : (
+        <button type="button" class="button outlined" onClick={() => go(failed)}>
+          Look at the one that failed
+        </button>
+      )}
+    </Part>
+  )
+}
+
+/** From one iteration to those before and after it. */
+function Neighbours({ run, span, at }: { readonly run: RunView; readonly span: Span; readonly at: number }) {
+  const find = (iteration: number): number =>
+    run.state.spans.findIndex(
+      (other) => other.parent === span.parent && other.iteration === iteration && other.kind === "iteration",
+    )
+  const number = span.iteration ?? 0
+  const before = number === 0 ? -1 : find(number - 1)
+  const after = find(number + 1)
+  const go = (position: number): void => select({ node: nodeOfSpan(run.state, at) ?? "", span: position })
+  return (
+    <div class="neighbours">
+      <button type="button" class="button outlined" disabled={before < 0} onClick={() => go(before)}>
+        <Icon name="left" />
+        Previous
+      </button>
+      <button type="button" class="button outlined" disabled={after < 0} onClick={() => go(after)}>
+        Next
+        <Icon name="right" />
+      </button>
+    </div>
+  )
+}

@@ -1,0 +1,192 @@
+import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete"
+import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands"
+import { bracketMatching, foldKeymap, indentUnit } from "@codemirror/language"
+import { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint"
+import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search"
+import type { ChangeSpec, Extension } from "@codemirror/state"
+import { EditorState, StateEffect, StateField } from "@codemirror/state"
+import type { DecorationSet } from "@codemirror/view"
+import {
+  Decoration,
+  drawSelection,
+  dropCursor,
+  EditorView,
+  highlightActiveLine,
+  highlightActiveLineGutter,
+  keymap,
+  lineNumbers,
+  tooltips,
+} from "@codemirror/view"
+import type { Span } from "../../src/source/span.ts"
+import { formatText } from "../../src/syntax/format.ts"
+import type { EditorPort } from "../state/editor-port.ts"
+import type { Compilation } from "../state/source.ts"
+import { toMark } from "./diagnostics.ts"
+import { editorTheme } from "./editor-theme.ts"
+import { wireHighlighting } from "./highlight.ts"
+
+export interface EditorEvents {
+  /** The text is another now; `read` gives it. */
+  changed(read: () => string): void
+  run(): void
+  /** A format that could not be done, as a sentence. */
+  refused(sentence: string): void
+  formatted(): void
+}
+
+export interface Editor extends EditorPort {
+  /** Shows the problems of a compilation, if it is of the text that is here now. */
+  showProblems(compilation: Compilation): void
+  /** Marks the lines of what is selected in the graph or timeline. */
+  markSelected(span: Span | undefined): void
+  destroy(): void
+}
+
+const setSelected = StateEffect.define<Span | undefined>()
+
+const selectedLines = StateField.define<DecorationSet>({
+  create: () => Decoration.none,
+  update(lines, transaction) {
+    let next = lines.map(transaction.changes)
+    for (const effect of transaction.effects) {
+      if (!effect.is(setSelected)) continue
+      const { doc } = transaction.state
+      next = Decoration.none
+      if (effect.value === undefined) continue
+      const first = doc.lineAt(Math.min(effect.value.start, doc.length)).number
+      const last = doc.lineAt(Math.min(effect.value.end, doc.length)).number
+      const mark = Decoration.line({ class: "cm-selected-node" })
+      const starts = Array.from({ length: last - first + 1 }, (_, at) => mark.range(doc.line(first + at).from))
+      next = Decoration.set(starts)
+    }
+    return next
+  },
+  provide: (field) => EditorView.decorations.from(field),
+})
+
+/** A CodeMirror in a shadow root, where its styles are sheets of the root and need no `unsafe-inline`. */
+export function createEditor(host: HTMLElement, text: string, events: EditorEvents, features: Extension): Editor {
+  const root = host.shadowRoot ?? host.attachShadow({ mode: "open" })
+  const format = (): boolean => {
+    const sentence = formatDocument(view)
+    if (sentence === undefined) events.formatted()
+    else events.refused(sentence)
+    return true
+  }
+  const run = (): boolean => {
+    events.run()
+    return true
+  }
+  const view: EditorView = new EditorView({
+    parent: root,
+    root,
+    state: EditorState.create({
+      doc: text,
+      extensions: [
+        keymap.of([
+          { key: "Mod-Enter", run, preventDefault: true },
+          { key: "Mod-s", run: format, preventDefault: true },
+          { key: "Shift-Alt-f", run: format, preventDefault: true },
+        ]),
+        lineNumbers(),
+        lintGutter(),
+        wireHighlighting(),
+        features,
+        history(),
+        drawSelection(),
+        dropCursor(),
+        EditorState.allowMultipleSelections.of(true),
+        EditorState.tabSize.of(4),
+        indentUnit.of("    "),
+        EditorState.languageData.of(() => [
+          { commentTokens: { line: "//" }, closeBrackets: { brackets: ["(", "[", "{", '"', '"""'] } },
+        ]),
+        bracketMatching(),
+        closeBrackets(),
+        autocompletion({ activateOnTyping: true, icons: false }),
+        highlightActiveLine(),
+        highlightActiveLineGutter(),
+        highlightSelectionMatches(),
+        search({ top: true }),
+        EditorView.lineWrapping,
+        tooltips({ position: "fixed" }),
+        selectedLines,
+        keymap.of([
+          ...closeBracketsKeymap,
+          ...defaultKeymap,
+          ...searchKeymap,
+          ...historyKeymap,
+          ...foldKeymap,
+          ...completionKeymap,
+          ...lintKeymap,
+          indentWithTab,
+        ]),
+        EditorView.contentAttributes.of({
+          "aria-label": "Workflow source",
+          "aria-description": "Press Escape and then Tab to leave the editor.",
+        }),
+        EditorView.updateListener.of((update) => {
+          if (update.docChanged) events.changed(() => view.state.doc.toString())
+        }),
+        editorTheme(),
+      ],
+    }),
+  })
+  return {
+    replace(next) {
+      const changes = difference(view.state.doc.toString(), next)
+      if (changes !== undefined) view.dispatch({ changes, userEvent: "input.replace" })
+    },
+    reveal({ start, end }) {
+      const { length } = view.state.doc
+      const selection = { anchor: Math.min(start, length), head: Math.min(end, length) }
+      view.dispatch({ selection, effects: EditorView.scrollIntoView(selection.anchor, { y: "center" }) })
+      view.focus()
+    },
+    focus: () => view.focus(),
+    format: () => void format(),
+    showProblems({ text: compiled, diagnostics }) {
+      if (compiled.length !== view.state.doc.length) return
+      view.dispatch(
+        setDiagnostics(
+          view.state,
+          diagnostics.map((found) => toMark(found, view.state.doc.length)),
+        ),
+      )
+    },
+    markSelected(span) {
+      const { length } = view.state.doc
+      const effects: StateEffect<unknown>[] = [setSelected.of(span)]
+      if (span !== undefined) {
+        effects.push(EditorView.scrollIntoView(Math.min(span.start, length), { y: "nearest", yMargin: 60 }))
+      }
+      view.dispatch({ effects })
+    },
+    destroy: () => view.destroy(),
+  }
+}
+
+/** Formats in one step that can be undone; a sentence when it cannot. */
+function formatDocument(view: EditorView): string | undefined {
+  const text = view.state.doc.toString()
+  const outcome = formatText(text)
+  if ("diagnostics" in outcome) {
+    const [first] = outcome.diagnostics
+    const line = first === undefined ? 1 : view.state.doc.lineAt(Math.min(first.span.start, text.length)).number
+    return `Not formatted: mend line ${line} first. ${first?.message ?? "It cannot be read"}.`
+  }
+  const changes = difference(text, outcome.formatted)
+  if (changes !== undefined) view.dispatch({ changes, userEvent: "input.format" })
+  return undefined
+}
+
+/** The change from one text to another, its common start and end left alone, so that the cursor stays where it is. */
+function difference(from: string, to: string): ChangeSpec | undefined {
+  if (from === to) return undefined
+  let start = 0
+  while (start < from.length && start < to.length && from.charCodeAt(start) === to.charCodeAt(start)) start++
+  let end = 0
+  const most = Math.min(from.length, to.length) - start
+  while (end < most && from.charCodeAt(from.length - 1 - end) === to.charCodeAt(to.length - 1 - end)) end++
+  return { from: start, to: from.length - end, insert: to.slice(start, to.length - end) }
+}

@@ -1,0 +1,42 @@
+import { effect } from "@preact/signals"
+import { useEffect, useRef } from "preact/hooks"
+import { nodeSpan } from "./node-span.ts"
+import { requestRun } from "../run/request-run.ts"
+import { setEditor } from "../state/editor-port.ts"
+import { notify } from "../state/notices.ts"
+import { selection } from "../state/selection.ts"
+import { compilation, compileNow, sourceChanged } from "../state/source.ts"
+import { createEditor } from "./create-editor.ts"
+import { languageFeatures } from "./language-features.ts"
+
+/** The editor, which lives as long as the page. */
+export function EditorPane() {
+  const host = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    if (host.current === null) return undefined
+    const editor = createEditor(
+      host.current,
+      compilation.value.text,
+      {
+        changed: sourceChanged,
+        run: requestRun,
+        formatted: () => void compileNow(),
+        refused: (sentence) => notify(sentence, "wrong"),
+      },
+      languageFeatures(),
+    )
+    setEditor(editor)
+    const stopProblems = effect(() => editor.showProblems(compilation.value))
+    const stopSelection = effect(() => {
+      const node = selection.value?.node
+      editor.markSelected(node === undefined ? undefined : nodeSpan(compilation.peek().program, node))
+    })
+    return () => {
+      stopProblems()
+      stopSelection()
+      setEditor(undefined)
+      editor.destroy()
+    }
+  }, [])
+  return <div class="editor" ref={host} />
+}

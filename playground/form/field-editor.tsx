@@ -1,0 +1,411 @@
+import type { ComponentChildren } from "preact"
+import { useState } from "preact/hooks"
+import { childPath } from "../../src/base/child-path.ts"
+import { resolve } from "../../src/check/relations.ts"
+import { showType } from "../../src/check/show-type.ts"
+import type { Field, Type, TypeTable, VariantType } from "../../src/check/types.ts"
+import { Icon } from "../ui/icon.tsx"
+import type { Draft, DraftObject } from "./draft.ts"
+import { blankValue, isDraftArray, isDraftObject, memberOf } from "./draft.ts"
+
+export interface FormContext {
+  readonly types: TypeTable
+  /** What does not fit at a path. */
+  readonly misfit: (path: string) => string | undefined
+}
+
+interface EditorProps {
+  readonly form: FormContext
+  readonly path: string
+  readonly type: Type
+  readonly value: Draft
+  readonly onChange: (value: Draft) => void
+}
+
+interface LabelledProps extends EditorProps {
+  readonly label: string
+  readonly doc?: string | undefined
+  /** Stands beside the label: the buttons of a list's entry. */
+  readonly tools?: ComponentChildren
+}
+
+/** A field of an object: its name, its type, what is wrong with it, and the control for its value. */
+export function FieldEditor({ label, doc, tools, ...editor }: LabelledProps) {
+  const { form, path, type } = editor
+  const known = resolve(type, form.types)
+  const wrong = form.misfit(path)
+  const id = fieldId(path)
+  const notes = [doc === undefined ? "" : `${id}-doc`, wrong === undefined ? "" : `${id}-wrong`].join(" ").trim()
+  const head = (
+    <>
+      <span class="name">{label}</span> <span class="type">{showType(type, 40)}</span>
+    </>
+  )
+  const foot = (
+    <>
+      {doc === undefined ? null : (
+        <p class="hint-text" id={`${id}-doc`}>
+          {doc}
+        </p>
+      )}
+      {wrong === undefined ? null : (
+        <p class="wrong-text" id={`${id}-wrong`}>
+          {wrong}
+        </p>
+      )}
+    </>
+  )
+  if (isGroup(known.kind)) {
+    return (
+      <fieldset class="form-field group" aria-describedby={notes === "" ? undefined : notes}>
+        <legend>{head}</legend>
+        {tools}
+        {foot}
+        <ValueEditor {...editor} />
+      </fieldset>
+    )
+  }
+  return (
+    <div class={known.kind === "boolean" ? "form-field inline" : "form-field"}>
+      <div class="form-label">
+        <label for={id}>{head}</label>
+        {tools}
+      </div>
+      <ValueEditor {...editor} notes={notes} />
+      {foot}
+    </div>
+  )
+}
+
+function isGroup(kind: string): boolean {
+  return kind === "record" || kind === "variant" || kind === "array" || kind === "tuple" || kind === "union"
+}
+
+export function fieldId(path: string): string {
+  return `field-${path.replace(/[^A-Za-z0-9_-]/g, (unit) => `-${unit.charCodeAt(0).toString(16)}-`)}`
+}
+
+function ValueEditor({ notes, ...props }: EditorProps & { readonly notes?: string }) {
+  const { form, path, type, value, onChange } = props
+  const known = resolve(type, form.types)
+  const id = fieldId(path)
+  const common = {
+    id,
+    "aria-invalid": form.misfit(path) !== undefined,
+    "aria-describedby": notes === undefined || notes === "" ? undefined : notes,
+  }
+  switch (known.kind) {
+    case "string":
+      return (
+        <textarea
+          {...common}
+          class="field"
+          rows={1}
+          value={typeof value === "string" ? value : ""}
+          onInput={(event) => onChange(event.currentTarget.value)}
+        />
+      )
+    case "number":
+    case "integer":
+      return <NumberEditor {...common} whole={known.kind === "integer"} value={value} onChange={onChange} />
+    case "boolean":
+      return (
+        <input
+          {...common}
+          type="checkbox"
+          role="switch"
+          class="switch"
+          checked={value === true}
+          onChange={(event) => onChange(event.currentTarget.checked)}
+        />
+      )
+    case "enum":
+      return (
+        <select
+          {...common}
+          class="field"
+          value={textOf(value)}
+          onChange={(event) => onChange(event.currentTarget.value)}
+        >
+          {known.values.includes(textOf(value)) ? null : <option value={textOf(value)}>choose …</option>}
+          {known.values.map((name) => (
+            <option key={name} value={name}>
+              {name}
+            </option>
+          ))}
+        </select>
+      )
+    case "literal":
+      return <input {...common} class="field mono" value={known.value} readOnly />
+    case "null":
+      return <input {...common} class="field mono" value="null" readOnly />
+    case "record":
+      return <RecordEditor {...props} fields={known.fields} />
+    case "variant":
+      return <VariantEditor {...props} variant={known} />
+    case "array":
+      return <ListEditor {...props} element={known.element} fixed={known.length !== undefined} />
+    case "tuple":
+      return <TupleEditor {...props} elements={known.elements} />
+    case "union":
+      return <UnionEditor {...props} members={known.members} />
+    default:
+      return <JsonEditor {...common} value={value} onChange={onChange} />
+  }
+}
+
+// ------------------------------------------------------------------------------------------------------- one value
+
+interface ControlProps {
+  readonly id: string
+  readonly "aria-invalid": boolean
+  readonly "aria-describedby": string | undefined
+  readonly value: Draft
+  readonly onChange: (value: Draft) => void
+}
+
+/** A number as text, so that what is no number can be told instead of vanishing. */
+function NumberEditor({ whole, value, onChange, ...common }: ControlProps & { readonly whole: boolean }) {
+  const [text, setText] = useState(textOf(value))
+  const shown = numberOf(text) === value ? text : textOf(value)
+  return (
+    <input
+      {...common}
+      class="field"
+      inputMode={whole ? "numeric" : "decimal"}
+      value={shown}
+      onInput={(event) => {
+        setText(event.currentTarget.value)
+        onChange(numberOf(event.currentTarget.value))
+      }}
+    />
+  )
+}
+
+/** A value as a control for plain text shows it. */
+function textOf(value: Draft): string {
+  return value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value)
+}
+
+/** The number that a text writes; the text itself where it writes none, to be told as a misfit. */
+function numberOf(text: string): Draft {
+  const written = text.trim().replaceAll("_", "")
+  if (written === "") return undefined
+  return /^-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(written) ? Number(written) : text
+}
+
+/** Any object, as JSON. */
+function JsonEditor({ value, onChange, ...common }: ControlProps) {
+  const [text, setText] = useState(JSON.stringify(value, null, 2))
+  const [broken, setBroken] = useState(false)
+  return (
+    <>
+      <textarea
+        {...common}
+        aria-invalid={broken || common["aria-invalid"]}
+        class="field mono"
+        rows={3}
+        value={text}
+        onInput={(event) => {
+          const next = event.currentTarget.value
+          setText(next)
+          try {
+            onChange(JSON.parse(next) as Draft)
+            setBroken(false)
+          } catch {
+            onChange(next)
+            setBroken(true)
+          }
+        }}
+      />
+      {broken ? <p class="wrong-text">This is not JSON yet.</p> : null}
+    </>
+  )
+}
+
+// ---------------------------------------------------------------------------------------------------- values of values
+
+function RecordEditor({ form, path, value, onChange, fields }: EditorProps & { readonly fields: readonly Field[] }) {
+  const object: DraftObject = isDraftObject(value) ? value : {}
+  if (fields.length === 0) return <p class="hint-text">No fields.</p>
+  return (
+    <div class="form-fields">
+      {fields.map((field) => (
+        <FieldEditor
+          key={field.name}
+          form={form}
+          path={childPath(path, field.name)}
+          label={field.name}
+          doc={field.doc}
+          type={field.type}
+          value={object[field.name]}
+          onChange={(next) => onChange({ ...object, [field.name]: next })}
+        />
+      ))}
+    </div>
+  )
+}
+
+function VariantEditor({ variant, ...props }: EditorProps & { readonly variant: VariantType }) {
+  const { form, path, value, onChange } = props
+  const object: DraftObject = isDraftObject(value) ? value : {}
+  const tag = object[variant.tag]
+  const chosen = variant.cases.find(({ name }) => name === tag) ?? variant.cases[0]
+  const id = fieldId(childPath(path, variant.tag))
+  return (
+    <div class="form-fields">
+      <div class="form-field">
+        <div class="form-label">
+          <label for={id}>
+            <span class="name">{variant.tag}</span> <span class="type">which case</span>
+          </label>
+        </div>
+        <select
+          id={id}
+          class="field"
+          value={chosen?.name ?? ""}
+          onChange={(event) => {
+            const next = variant.cases.find(({ name }) => name === event.currentTarget.value)
+            if (next === undefined) return
+            const blank = blankValue({ kind: "record", fields: next.fields }, form.types)
+            // What the two cases have in common stays.
+            const kept = Object.fromEntries(
+              next.fields.flatMap(({ name }) => (name in object ? [[name, object[name]]] : [])),
+            )
+            onChange({ [variant.tag]: next.name, ...(isDraftObject(blank) ? blank : {}), ...kept })
+          }}
+        >
+          {variant.cases.map(({ name }) => (
+            <option key={name} value={name}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </div>
+      {chosen === undefined || chosen.fields.length === 0 ? null : <RecordEditor {...props} fields={chosen.fields} />}
+    </div>
+  )
+}
+
+interface ListProps extends EditorProps {
+  readonly element: Type
+  /** The type says how many. */
+  readonly fixed: boolean
+}
+
+function ListEditor({ form, path, value, onChange, element, fixed }: ListProps) {
+  const items = isDraftArray(value) ? value : []
+  const moved = (from: number, to: number): Draft[] => {
+    const next = [...items]
+    const [item] = next.splice(from, 1)
+    next.splice(to, 0, item)
+    return next
+  }
+  return (
+    <div class="form-fields list">
+      {items.map((item, at) => (
+        <FieldEditor
+          key={at}
+          form={form}
+          path={childPath(path, at)}
+          label={String(at + 1)}
+          type={element}
+          value={item}
+          onChange={(next) => onChange(items.with(at, next))}
+          tools={
+            fixed ? undefined : (
+              <span class="entry-tools">
+                <button
+                  type="button"
+                  class="button square"
+                  aria-label={`Move entry ${at + 1} up`}
+                  disabled={at === 0}
+                  onClick={() => onChange(moved(at, at - 1))}
+                >
+                  <Icon name="up" />
+                </button>
+                <button
+                  type="button"
+                  class="button square"
+                  aria-label={`Remove entry ${at + 1}`}
+                  onClick={() => onChange(items.toSpliced(at, 1))}
+                >
+                  <Icon name="trash" />
+                </button>
+              </span>
+            )
+          }
+        />
+      ))}
+      {fixed ? null : (
+        <div>
+          <button
+            type="button"
+            class="button outlined"
+            onClick={() => onChange([...items, blankValue(element, form.types)])}
+          >
+            <Icon name="plus" />
+            Add an entry
+          </button>
+        </div>
+      )}
+    </div>
+  )
+}
+
+function TupleEditor({ form, path, value, onChange, elements }: EditorProps & { readonly elements: readonly Type[] }) {
+  const items = isDraftArray(value) ? value : []
+  return (
+    <div class="form-fields">
+      {elements.map((element, at) => (
+        <FieldEditor
+          key={at}
+          form={form}
+          path={childPath(path, at)}
+          label={String(at + 1)}
+          type={element}
+          value={items[at]}
+          onChange={(next) => onChange(elements.map((_, position) => (position === at ? next : items[position])))}
+        />
+      ))}
+    </div>
+  )
+}
+
+/** A select for which of the members is meant, and the control of that member. */
+function UnionEditor({ members, ...props }: EditorProps & { readonly members: readonly Type[] }) {
+  const { form, path, value, onChange } = props
+  const [chosen, setChosen] = useState<number | undefined>(undefined)
+  const found = memberOf(value, members, form.types)
+  const at = chosen ?? Math.max(0, found === undefined ? 0 : members.indexOf(found))
+  const member = members[at]
+  const id = fieldId(`${path}?`)
+  const isNull = member === undefined || resolve(member, form.types).kind === "null"
+  return (
+    <div class="form-fields">
+      <select
+        id={id}
+        class="field"
+        aria-label={`Kind of ${path}`}
+        value={String(at)}
+        onChange={(event) => {
+          const next = Number(event.currentTarget.value)
+          const type = members[next]
+          setChosen(next)
+          if (type !== undefined) onChange(blankValue(type, form.types))
+        }}
+      >
+        {members.map((type, position) => (
+          <option key={showType(type, 40)} value={String(position)}>
+            {resolve(type, form.types).kind === "null" ? "null (nothing)" : showType(type, 40)}
+          </option>
+        ))}
+      </select>
+      {isNull ? null : (
+        <div role="group" aria-label={path} class="union-value">
+          <ValueEditor {...props} type={member} />
+        </div>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,67 @@
+import { computed, signal } from "@preact/signals"
+import type { Plan, PlanNode } from "../../src/plan/plan-shape.ts"
+import { shownRun, watchShown } from "../state/runs.ts"
+import { compilation, lastGood } from "../state/source.ts"
+import type { GraphNode, Placed } from "./graph-layout.ts"
+import { placeGraph } from "./graph-layout.ts"
+
+/**
+ * Whose graph is drawn: that of the run that is shown, as long as the text in the editor is the run's; else that of the
+ * text, with the run's states on the nodes that both have.
+ */
+const graphNodes = computed((): readonly GraphNode[] => {
+  const run = shownRun.value
+  if (run !== null && run.request.source !== lastGood.value.text && runNodes.value.length > 0 && !edited.value) {
+    return runNodes.value
+  }
+  return planNodes(lastGood.value.plan)
+})
+
+/** The author has typed since the run was chosen. */
+export const edited = signal(false)
+
+const runNodes = computed((): readonly GraphNode[] => {
+  const nodes = watchShown()?.state.nodes ?? []
+  return nodes.map(({ id, kind, name, depends_on, model }) => ({
+    id,
+    kind,
+    name,
+    depends_on,
+    ...(model !== null && { model }),
+  }))
+})
+
+/** The text has errors: the graph is that of an earlier one. */
+export const isOutdated = computed(() => compilation.value.text !== lastGood.value.text)
+
+export const placedGraph = computed((): Placed => placeGraph(sameNodes(graphNodes.value)))
+
+let last: readonly GraphNode[] = []
+
+/** The same list as before when nothing about it has changed, so that typing elsewhere moves nothing. */
+function sameNodes(nodes: readonly GraphNode[]): readonly GraphNode[] {
+  if (JSON.stringify(nodes) !== JSON.stringify(last)) last = nodes
+  return last
+}
+
+function planNodes(plan: Plan): GraphNode[] {
+  return plan.nodes.map((node) => ({
+    id: node.id,
+    kind: node.kind,
+    name: node.name,
+    depends_on: node.depends_on,
+    ...detailsOf(node),
+  }))
+}
+
+function detailsOf(node: PlanNode): Pick<GraphNode, "loop" | "model"> {
+  if (node.kind !== "agent") return {}
+  const { loop, model } = node
+  if (loop === null) return { model }
+  const variables =
+    loop.pattern.kind === "item"
+      ? loop.pattern.variable
+      : `{ ${loop.pattern.fields.map(({ variable }) => variable).join(", ")} }`
+  const items = "text" in loop.items ? loop.items.text : "items"
+  return { model, loop: `${variables} in ${items}` }
+}

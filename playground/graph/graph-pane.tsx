@@ -1,0 +1,297 @@
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks"
+import type { NodeState } from "../../src/run/reduce.ts"
+import { runClock, watchShown } from "../state/runs.ts"
+import { select, selection } from "../state/selection.ts"
+import { Icon, iconPath } from "../ui/icon.tsx"
+import type { Placed, PlacedEdge, PlacedNode } from "./graph-layout.ts"
+import { nodeHeight, nodeWidth } from "./graph-layout.ts"
+import { isOutdated, placedGraph } from "./graph-model.ts"
+import type { NodeStatus } from "./node-status.ts"
+import { nodeStatus } from "./node-status.ts"
+
+interface View {
+  readonly x: number
+  readonly y: number
+  readonly zoom: number
+}
+
+const closest = 2
+const furthest = 0.1
+
+/** The plan as a graph that can be moved and zoomed, with the state of each node while it runs. */
+export function GraphPane() {
+  const box = useRef<HTMLDivElement>(null)
+  const placed = placedGraph.value
+  const [view, setView] = useState<View>({ x: 0, y: 0, zoom: 1 })
+  /** Until it is moved by hand, the whole graph stays in view. */
+  const moved = useRef(false)
+
+  const fit = (): void => {
+    moved.current = false
+    const element = box.current
+    if (element !== null) setView(fitted(placed, element.clientWidth, element.clientHeight))
+  }
+
+  useLayoutEffect(() => {
+    const element = box.current
+    if (element === null) return undefined
+    const refit = (): void => {
+      if (!moved.current) setView(fitted(placed, element.clientWidth, element.clientHeight))
+    }
+    const watch = new ResizeObserver(refit)
+    watch.observe(element)
+    refit()
+    return () => watch.disconnect()
+  }, [placed])
+
+  const zoomAt = (factor: number, x?: number, y?: number): void => {
+    const element = box.current
+    if (element === null) return
+    moved.current = true
+    const [atX, atY] = [x ?? element.clientWidth / 2, y ?? element.clientHeight / 2]
+    setView((old) => {
+      const zoom = Math.max(furthest, Math.min(closest, old.zoom * factor))
+      const scale = zoom / old.zoom
+      return { zoom, x: atX - (atX - old.x) * scale, y: atY - (atY - old.y) * scale }
+    })
+  }
+
+  // Not passive, unlike the listener that JSX would add: the page must not scroll along.
+  useEffect(() => {
+    const element = box.current
+    if (element === null) return undefined
+    const wheel = (event: WheelEvent): void => {
+      event.preventDefault()
+      const bounds = element.getBoundingClientRect()
+      if (event.ctrlKey || event.metaKey) {
+        zoomAt(Math.exp(-event.deltaY / 200), event.clientX - bounds.left, event.clientY - bounds.top)
+      } else {
+        moved.current = true
+        setView((old) => ({ ...old, x: old.x - event.deltaX, y: old.y - event.deltaY }))
+      }
+    }
+    element.addEventListener("wheel", wheel, { passive: false })
+    return () => element.removeEventListener("wheel", wheel)
+  }, [])
+
+  const drag = useDrag((x, y) => {
+    moved.current = true
+    setView((old) => ({ ...old, x: old.x + x, y: old.y + y }))
+  }, zoomAt)
+
+  const key = (event: KeyboardEvent): void => {
+    const steps: Record<string, readonly [number, number]> = {
+      ArrowLeft: [40, 0],
+      ArrowRight: [-40, 0],
+      ArrowUp: [0, 40],
+      ArrowDown: [0, -40],
+    }
+    const step = steps[event.key]
+    if (step !== undefined && event.target === box.current) {
+      moved.current = true
+      setView((old) => ({ ...old, x: old.x + step[0], y: old.y + step[1] }))
+    } else if (event.key === "+" || event.key === "=") zoomAt(1.25)
+    else if (event.key === "-") zoomAt(0.8)
+    else if (event.key === "0") fit()
+    else return
+    event.preventDefault()
+  }
+
+  return (
+    <section class="pane graph" aria-label="Graph">
+      <div
+        class="graph-view"
+        ref={box}
+        tabIndex={0}
+        role="application"
+        aria-roledescription="graph"
+        aria-label={`Plan of ${placed.nodes.length} steps. Arrows move it, plus and minus zoom, zero fits it in.`}
+        onPointerDown={drag}
+        onKeyDown={key}
+      >
+        {placed.nodes.length === 0 ? (
+          <p class="empty">
+            Nothing to draw yet. Declare an agent and an output, and the plan appears here as you type.
+          </p>
+        ) : (
+          <Drawing placed={placed} view={view} />
+        )}
+      </div>
+      <div class="graph-tools">
+        {isOutdated.value && placed.nodes.length > 0 ? (
+          <span class="graph-note">as of the last text without errors</span>
+        ) : null}
+        <button type="button" class="button square" aria-label="Zoom out" onClick={() => zoomAt(0.8)}>
+          <Icon name="minus" />
+        </button>
+        <span class="zoom">{Math.round(view.zoom * 100)} %</span>
+        <button type="button" class="button square" aria-label="Zoom in" onClick={() => zoomAt(1.25)}>
+          <Icon name="plus" />
+        </button>
+        <button type="button" class="button square" aria-label="Fit the graph in" onClick={fit}>
+          <Icon name="fit" />
+        </button>
+      </div>
+    </section>
+  )
+}
+
+function fitted({ width, height }: Placed, boxWidth: number, boxHeight: number): View {
+  if (width === 0 || height === 0 || boxWidth === 0) return { x: 0, y: 0, zoom: 1 }
+  const zoom = Math.max(furthest, Math.min(1, boxWidth / width, boxHeight / height))
+  return { zoom, x: (boxWidth - width * zoom) / 2, y: (boxHeight - height * zoom) / 2 }
+}
+
+/** One finger or the mouse moves, two fingers zoom. */
+function useDrag(move: (x: number, y: number) => void, zoomAt: (factor: number, x: number, y: number) => void) {
+  const fingers = useRef(new Map<number, { x: number; y: number }>())
+  return (event: PointerEvent): void => {
+    const element = event.currentTarget
+    if (!(element instanceof HTMLElement) || event.button !== 0) return
+    if (event.target instanceof Element && event.target.closest(".node") !== null && event.pointerType === "mouse")
+      return
+    const points = fingers.current
+    points.set(event.pointerId, { x: event.clientX, y: event.clientY })
+    const moving = (next: PointerEvent): void => {
+      const before = points.get(next.pointerId)
+      if (before === undefined) return
+      const now = { x: next.clientX, y: next.clientY }
+      const other = [...points].find(([id]) => id !== next.pointerId)?.[1]
+      if (other === undefined) move(now.x - before.x, now.y - before.y)
+      else {
+        const bounds = element.getBoundingClientRect()
+        const factor = distance(now, other) / Math.max(1, distance(before, other))
+        zoomAt(factor, (now.x + other.x) / 2 - bounds.left, (now.y + other.y) / 2 - bounds.top)
+      }
+      points.set(next.pointerId, now)
+    }
+    const end = (next: PointerEvent): void => {
+      points.delete(next.pointerId)
+      if (points.size > 0) return
+      window.removeEventListener("pointermove", moving)
+      window.removeEventListener("pointerup", end)
+      window.removeEventListener("pointercancel", end)
+    }
+    if (points.size > 1) return
+    window.addEventListener("pointermove", moving)
+    window.addEventListener("pointerup", end)
+    window.addEventListener("pointercancel", end)
+  }
+}
+
+function distance(a: { x: number; y: number }, b: { x: number; y: number }): number {
+  return Math.hypot(a.x - b.x, a.y - b.y)
+}
+
+// ------------------------------------------------------------------------------------------------------- drawing
+
+function Drawing({ placed, view }: { readonly placed: Placed; readonly view: View }) {
+  const run = watchShown()
+  const states = new Map(run?.state.nodes.map((node) => [node.id, node]))
+  const live = run !== null && !run.isOver
+  // Times move while something runs, ten times a second and not with every frame.
+  const now = live ? Math.floor(runClock.value / 100) * 100 : 0
+  return (
+    <svg class="drawing" width="100%" height="100%" aria-hidden="false" role="group" aria-label="Steps">
+      <defs>
+        <marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
+          <path d="M1 1 7 4 1 7" class="arrow" />
+        </marker>
+      </defs>
+      <g transform={`translate(${view.x} ${view.y}) scale(${view.zoom})`}>
+        {placed.edges.map((edge) => (
+          <EdgeView key={`${edge.from} ${edge.to}`} edge={edge} from={states.get(edge.from)} to={states.get(edge.to)} />
+        ))}
+        {placed.nodes.map((node) => (
+          <NodeView key={node.id} node={node} state={states.get(node.id)} now={now} />
+        ))}
+      </g>
+    </svg>
+  )
+}
+
+interface EdgeViewProps {
+  readonly edge: PlacedEdge
+  readonly from: NodeState | undefined
+  readonly to: NodeState | undefined
+}
+
+function EdgeView({ edge, from, to }: EdgeViewProps) {
+  const flows = from?.state === "completed" && to?.state === "running"
+  const done = from?.state === "completed"
+  return <path class={`edge${flows ? " flows" : ""}${done ? " done" : ""}`} d={edge.path} marker-end="url(#arrow)" />
+}
+
+interface NodeViewProps {
+  readonly node: PlacedNode
+  readonly state: NodeState | undefined
+  readonly now: number
+}
+
+function NodeView({ node, state, now }: NodeViewProps) {
+  const status = state === undefined ? undefined : nodeStatus(state, now)
+  const isSelected = selection.value?.node === node.id
+  const toggle = (): void => select({ node: node.id })
+  return (
+    <g
+      class={`node kind-${node.kind} is-${status?.state ?? "waiting"}${status === undefined ? " planned" : ""}`}
+      transform={`translate(${node.x} ${node.y})`}
+      role="button"
+      tabIndex={0}
+      aria-pressed={isSelected}
+      aria-label={labelOf(node, status)}
+      data-node={node.id}
+      onClick={toggle}
+      onKeyDown={(event) => {
+        if (event.key !== "Enter" && event.key !== " ") return
+        event.preventDefault()
+        event.stopPropagation()
+        toggle()
+      }}
+    >
+      <rect class="box" width={nodeWidth} height={nodeHeight} rx="4" />
+      <rect class="stripe" width="3" height={nodeHeight} rx="1.5" />
+      <path
+        class="icon"
+        transform="translate(12 10) scale(0.875)"
+        d={iconPath(node.loop === undefined ? node.kind : "loop")}
+      />
+      <text class="node-name" x="32" y="21">
+        {cut(node.name, 20)}
+      </text>
+      {status === undefined ? (
+        <text class="node-note" x="12" y="43">
+          {cut(noteOf(node), 30)}
+        </text>
+      ) : (
+        <>
+          <path class="icon state-icon" transform="translate(12 33) scale(0.8)" d={iconPath(status.state)} />
+          <text class="node-state" x="28" y="43">
+            {status.word}
+          </text>
+          <text class="node-figures" x={nodeWidth - 8} y="43">
+            {status.figures}
+          </text>
+        </>
+      )}
+      {status?.progress === undefined ? null : (
+        <rect class="progress" x="3" y={nodeHeight - 3} width={(nodeWidth - 3) * status.progress} height="3" />
+      )}
+    </g>
+  )
+}
+
+function noteOf(node: PlacedNode): string {
+  if (node.loop !== undefined) return `for ${node.loop}`
+  if (node.kind === "agent") return node.model === undefined ? "agent" : `agent · model.${node.model}`
+  return node.kind === "output" ? "the result" : "dynamic value"
+}
+
+function labelOf(node: PlacedNode, status: NodeStatus | undefined): string {
+  const what = node.kind === "output" ? "output" : `${node.kind} ${node.name}`
+  return status === undefined ? `${what}, ${noteOf(node)}` : `${what}, ${status.word}, ${status.figures}`
+}
+
+function cut(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most - 1)}…`
+}

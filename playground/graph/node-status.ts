@@ -1,0 +1,55 @@
+import type { NodeState } from "../../src/run/reduce.ts"
+import type { StateName } from "../run/status.ts"
+import { tokensOf } from "../run/status.ts"
+import { counted, showDuration, showNumber } from "../ui/show.ts"
+
+export interface NodeStatus {
+  readonly state: StateName
+  /** The state's word, and how far a loop is. */
+  readonly word: string
+  /** Time, tokens, attempts. */
+  readonly figures: string
+  /** Of a loop, from 0 to 1. */
+  readonly progress: number | undefined
+}
+
+/** A node of a run as the graph tells it. */
+export function nodeStatus(node: NodeState, now: number): NodeStatus {
+  const { loop } = node
+  const state = stateOf(node)
+  const time =
+    node.duration_ms ?? (node.state === "running" && node.started_at !== null ? now - node.started_at : undefined)
+  const tokens = tokensOf(node.usage)
+  const tries = node.attempts - (loop === null ? 1 : loop.started)
+  const figures = [
+    time === undefined || node.kind === "output" ? "" : showDuration(time),
+    tokens === 0 ? "" : `${showNumber(tokens)} tok`,
+    tries > 0 ? counted(tries, "retry", "retries") : "",
+  ]
+  return {
+    state,
+    word: loop === null ? words[state] : `${words[state]} ${showNumber(loop.completed)}/${showNumber(loop.total)}`,
+    figures: figures.filter((figure) => figure !== "").join(" · "),
+    progress: loop === null ? undefined : loop.total === 0 ? 1 : loop.completed / loop.total,
+  }
+}
+
+const words: Readonly<Record<StateName, string>> = {
+  waiting: "waiting",
+  running: "running",
+  completed: "done",
+  cached: "cached",
+  retried: "retried",
+  failed: "failed",
+  cancelled: "cancelled",
+}
+
+function stateOf(node: NodeState): StateName {
+  if (node.state === "completed" && node.cached) return "cached"
+  if (node.state === "running" && isRetrying(node)) return "retried"
+  return node.state
+}
+
+function isRetrying({ attempts, loop }: NodeState): boolean {
+  return loop === null && attempts > 1
+}

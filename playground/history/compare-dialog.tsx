@@ -1,0 +1,150 @@
+import type { ComponentChildren } from "preact"
+import type { JsonValue } from "../../src/base/json-value.ts"
+import type { NodeState } from "../../src/run/reduce.ts"
+import { nodeStatus } from "../graph/node-status.ts"
+import type { RunView } from "../run/run-view.ts"
+import { statusOf, tokensOf } from "../run/status.ts"
+import { Dialog } from "../ui/dialog.tsx"
+import { showDuration, showMoment, showNumber } from "../ui/show.ts"
+import { StateMark } from "../ui/state-mark.tsx"
+import type { Difference } from "./compare.ts"
+import { differences, lineChanges, pairNodes } from "./compare.ts"
+import { comparison } from "./comparison.ts"
+
+export function CompareDialog() {
+  const pair = comparison.value
+  if (pair === null) return null
+  const { left, right } = pair
+  return (
+    <Dialog title="Two runs side by side" wide onClose={() => (comparison.value = null)}>
+      <div class="dialog-body compare" tabIndex={0} role="region" aria-label="Comparison">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">
+                <span class="visually-hidden">What</span>
+              </th>
+              <th scope="col">{showMoment(left.asked_at)}</th>
+              <th scope="col">{showMoment(right.asked_at)}</th>
+            </tr>
+          </thead>
+          <tbody>
+            <Pair name="State" left={<Ended run={left} />} right={<Ended run={right} />} />
+            <Figures
+              name="Time"
+              left={left.state.duration_ms ?? 0}
+              right={right.state.duration_ms ?? 0}
+              show={showDuration}
+            />
+            <Figures
+              name="Tokens"
+              left={tokensOf(left.state.usage)}
+              right={tokensOf(right.state.usage)}
+              show={showNumber}
+            />
+            {pairNodes(left.state.nodes, right.state.nodes).map(({ id, left: one, right: other }) => (
+              <Pair key={id} name={<code>{id}</code>} left={<Step node={one} />} right={<Step node={other} />} />
+            ))}
+          </tbody>
+        </table>
+        <Changes title="Output" changes={differences(left.state.output, right.state.output)} />
+        <Changes title="Input" changes={differences(left.request.input, right.request.input)} />
+        <SourceChanges left={left.request.source} right={right.request.source} />
+      </div>
+    </Dialog>
+  )
+}
+
+function Ended({ run }: { readonly run: RunView }) {
+  return <StateMark state={statusOf(run).state} />
+}
+
+function Step({ node }: { readonly node: NodeState | undefined }) {
+  if (node === undefined) return <span class="note">not there</span>
+  const { state, word, figures } = nodeStatus(node, 0)
+  return (
+    <>
+      <StateMark state={state} text={word} /> <span class="note">{figures}</span>
+    </>
+  )
+}
+
+interface PairProps {
+  readonly name: ComponentChildren
+  readonly left: ComponentChildren
+  readonly right: ComponentChildren
+}
+
+function Pair({ name, left, right }: PairProps) {
+  return (
+    <tr>
+      <th scope="row">{name}</th>
+      <td>{left}</td>
+      <td>{right}</td>
+    </tr>
+  )
+}
+
+interface FiguresProps {
+  readonly name: string
+  readonly left: number
+  readonly right: number
+  readonly show: (value: number) => string
+}
+
+function Figures({ name, left, right, show }: FiguresProps) {
+  const change = left === 0 ? 0 : Math.round(((right - left) / left) * 100)
+  const told = change === 0 ? "" : ` (${change > 0 ? "+" : "−"}${Math.abs(change)} %)`
+  return <Pair name={name} left={show(left)} right={`${show(right)}${told}`} />
+}
+
+function Changes({ title, changes }: { readonly title: string; readonly changes: readonly Difference[] }) {
+  return (
+    <section>
+      <h3>{title}</h3>
+      {changes.length === 0 ? (
+        <p class="note">The same.</p>
+      ) : (
+        <table>
+          <tbody>
+            {changes.map(({ path, left, right }) => (
+              <Pair key={path} name={<code>{path}</code>} left={<Cell value={left} />} right={<Cell value={right} />} />
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  )
+}
+
+function Cell({ value }: { readonly value: JsonValue | undefined }) {
+  if (value === undefined) return <span class="note">not there</span>
+  const text = typeof value === "string" ? value : JSON.stringify(value, null, 2)
+  return <span class="value">{text.length > 600 ? `${text.slice(0, 600)}…` : text}</span>
+}
+
+function SourceChanges({ left, right }: { readonly left: string; readonly right: string }) {
+  const changes = lineChanges(left, right)
+  return (
+    <section>
+      <h3>Source</h3>
+      {changes.length === 0 ? (
+        <p class="note">The same.</p>
+      ) : (
+        <ul class="line-changes">
+          {changes.slice(0, 200).map(({ side, line, text }) => (
+            <li key={`${side} ${line}`} class={side}>
+              <span class="line-number">
+                <span class="visually-hidden">
+                  {side === "left" ? "only at the left, line" : "only at the right, line"}
+                </span>
+                {side === "left" ? "−" : "+"} {line}
+              </span>
+              <code>{text}</code>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  )
+}

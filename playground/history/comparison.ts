@@ -1,0 +1,16 @@
+import { signal } from "@preact/signals"
+import type { RunView } from "../run/run-view.ts"
+import { notify } from "../state/notices.ts"
+import type { KeptRun } from "./history-store.ts"
+import { openKept } from "./history-store.ts"
+
+/** The two runs that stand side by side, the older one at the left. */
+export const comparison = signal<{ readonly left: RunView; readonly right: RunView } | null>(null)
+
+export async function compareRuns(kept: readonly KeptRun[]): Promise<void> {
+  const [first, second] = kept.toSorted((a, b) => a.asked_at - b.asked_at)
+  if (first === undefined || second === undefined) return
+  const [left, right] = await Promise.all([openKept(first), openKept(second)])
+  if (left === undefined || right === undefined) notify("The events of one of them are not kept any more.", "wrong")
+  else comparison.value = { left, right }
+}

@@ -1,0 +1,119 @@
+import { signal } from "@preact/signals"
+import type { StreamEvent } from "../../src/client/client.ts"
+import type { RunRequest } from "../run/run-view.ts"
+import { RunView } from "../run/run-view.ts"
+import { tokensOf } from "../run/status.ts"
+
+/** A run in the list of the history. */
+export interface KeptRun {
+  readonly run_id: string
+  readonly asked_at: number
+  readonly request: RunRequest
+  readonly status: "completed" | "failed" | "cancelled"
+  readonly duration_ms: number
+  readonly tokens: number
+  readonly events: number
+}
+
+/** The last runs of this browser, the newest first. */
+export const keptRuns = signal<readonly KeptRun[]>([])
+
+const most = 50
+/** Events of a larger run are not kept: it can be looked at again as long as the service keeps it. */
+const largest = 8_000_000
+
+/** Keeps a run that has ended; `clean` takes the secrets' values out of its text. */
+export async function addToHistory(run: RunView, clean: (text: string) => string): Promise<void> {
+  const { run_id, asked_at, request, state, events } = run
+  const { status, duration_ms } = state
+  if (run_id === undefined || (status !== "completed" && status !== "failed" && status !== "cancelled")) return
+  const tokens = tokensOf(state.usage)
+  const kept: KeptRun = {
+    run_id,
+    asked_at,
+    request,
+    status,
+    duration_ms: duration_ms ?? 0,
+    tokens,
+    events: events.length,
+  }
+  const text = clean(JSON.stringify(events))
+  const summary = JSON.parse(clean(JSON.stringify(kept))) as KeptRun
+  keptRuns.value = [summary, ...keptRuns.value.filter((other) => other.run_id !== run_id)].slice(0, most)
+  await attempt(async (database) => {
+    const { runs, logs } = stores(database, "readwrite")
+    runs.put(summary)
+    if (text.length <= largest) logs.put({ run_id, events: JSON.parse(text) as StreamEvent[] })
+    const ids = new Set(keptRuns.value.map((one) => one.run_id))
+    for (const id of await asked(runs.getAllKeys())) {
+      if (ids.has(id as string)) continue
+      runs.delete(id)
+      logs.delete(id)
+    }
+  })
+}
+
+export async function loadHistory(): Promise<void> {
+  const kept = await attempt(async (database) => asked(stores(database, "readonly").runs.getAll()))
+  if (kept === undefined) return
+  const known = new Set(keptRuns.value.map(({ run_id }) => run_id))
+  const older = (kept as KeptRun[]).filter(({ run_id }) => !known.has(run_id))
+  keptRuns.value = [...keptRuns.value, ...older].toSorted((a, b) => b.asked_at - a.asked_at).slice(0, most)
+}
+
+/** The run with its events, as it was; undefined when they are not kept. */
+export async function openKept(kept: KeptRun): Promise<RunView | undefined> {
+  const log = await attempt(async (database) => asked(stores(database, "readonly").logs.get(kept.run_id)))
+  const events = (log as { events?: StreamEvent[] } | undefined)?.events
+  if (events === undefined) return undefined
+  const run = new RunView(kept.request, kept.asked_at)
+  run.run_id = kept.run_id
+  for (const event of events) run.take(event)
+  return run
+}
+
+export async function clearHistory(): Promise<void> {
+  keptRuns.value = []
+  await attempt(async (database) => {
+    const { runs, logs } = stores(database, "readwrite")
+    runs.clear()
+    await asked(logs.clear())
+  })
+}
+
+// ------------------------------------------------------------------------------------------------------ IndexedDB
+
+function stores(database: IDBDatabase, mode: IDBTransactionMode): { runs: IDBObjectStore; logs: IDBObjectStore } {
+  const transaction = database.transaction(["runs", "logs"], mode)
+  return { runs: transaction.objectStore("runs"), logs: transaction.objectStore("logs") }
+}
+
+function asked<T>(request: IDBRequest<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result)
+    request.onerror = () => reject(request.error ?? new Error("The browser's database failed"))
+  })
+}
+
+/** Without a database (a private window, say) the history lasts as long as the page. */
+async function attempt<T>(work: (database: IDBDatabase) => Promise<T>): Promise<T | undefined> {
+  try {
+    const database = await open()
+    try {
+      return await work(database)
+    } finally {
+      database.close()
+    }
+  } catch {
+    return undefined
+  }
+}
+
+function open(): Promise<IDBDatabase> {
+  const request = indexedDB.open("wireworks", 1)
+  request.onupgradeneeded = () => {
+    request.result.createObjectStore("runs", { keyPath: "run_id" })
+    request.result.createObjectStore("logs", { keyPath: "run_id" })
+  }
+  return asked(request)
+}

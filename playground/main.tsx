@@ -1,0 +1,48 @@
+import { effect } from "@preact/signals"
+import { render } from "preact"
+import { edited } from "./graph/graph-model.ts"
+import { loadHistory } from "./history/history-store.ts"
+import { findRunAgain } from "./run/follow-run.ts"
+import { requestRun } from "./run/request-run.ts"
+import { App } from "./shell/app.tsx"
+import { editor } from "./state/editor-port.ts"
+import { keepLayout } from "./state/layout.ts"
+import { shownRun } from "./state/runs.ts"
+import { keepDraft, openDraft, openLink } from "./state/session.ts"
+import { compilation } from "./state/source.ts"
+import "./style/tokens.css"
+import "./style/base.css"
+import "./style/shell.css"
+import "./style/panes.css"
+
+keepLayout()
+openDraft()
+const root = document.getElementById("app")
+if (root === null) throw new Error("The page has no #app")
+root.replaceChildren()
+render(<App />, root)
+
+// Everywhere, not in the editor alone.
+addEventListener("keydown", (event) => {
+  if (event.defaultPrevented || !(event.ctrlKey || event.metaKey)) return
+  if (document.querySelector("dialog[open]") !== null) return
+  if (event.key === "Enter") requestRun()
+  else if (event.key === "s") editor()?.format()
+  else return
+  event.preventDefault()
+})
+
+addEventListener("hashchange", () => void openLink())
+findRunAgain()
+void openLink()
+void loadHistory()
+keepDraft()
+
+effect(() => {
+  const { text } = compilation.value
+  const run = shownRun.peek()
+  if (run !== null && run.request.source !== text) edited.value = true
+})
+effect(() => {
+  if (shownRun.value !== null) edited.value = false
+})

@@ -1,0 +1,140 @@
+import type { StreamEvent } from "../../src/client/client.ts"
+import { WireworksError } from "../../src/client/client.ts"
+import { addToHistory } from "../history/history-store.ts"
+import { keep, readKept } from "../state/keep.ts"
+import { announce, notify } from "../state/notices.ts"
+import { liveRun, shownRun, startClock, touchRuns } from "../state/runs.ts"
+import { secretIn, withoutSecrets } from "../state/secrets.ts"
+import { selection } from "../state/selection.ts"
+import { asksForKey, client, toWireError } from "../state/service.ts"
+import type { RunRequest } from "./run-view.ts"
+import { RunView } from "./run-view.ts"
+import type { JsonObject } from "../../src/base/json-value.ts"
+import { endSentence } from "./status.ts"
+
+/** Starts a run and follows it to its end. */
+export function beginRun(request: RunRequest, secrets: JsonObject): void {
+  const run = new RunView(request)
+  show(run)
+  announce("Run started.")
+  const { source, input, options } = request
+  const stream = client().stream(
+    { workflow_source: source, input, secrets, options },
+    {
+      onRun(run_id) {
+        run.run_id = run_id
+        remember(run)
+        touchRuns()
+      },
+      onReconnect: (attempt) => reconnecting(run, attempt),
+    },
+  )
+  void consume(run, stream, () => beginRun(request, secrets))
+}
+
+/** Follows a run that exists, after what is known of it already. */
+function resume(run: RunView, run_id: string): void {
+  run.connection = "open"
+  run.refused = null
+  if (liveRun.value !== run) show(run)
+  const after = run.state.last_event_id
+  const stream = client().follow(run_id, { after, onReconnect: (attempt) => reconnecting(run, attempt) })
+  void consume(run, stream, () => resume(run, run_id))
+}
+
+/** Tries once more after the connection was given up. */
+export function reconnect(run: RunView): void {
+  if (run.run_id !== undefined) resume(run, run.run_id)
+}
+
+export async function cancelRun(run: RunView): Promise<void> {
+  if (run.isOver || run.cancelling) return
+  run.cancelling = true
+  touchRuns()
+  announce("Cancelling the run.")
+  if (run.run_id === undefined) return
+  try {
+    await client().cancel(run.run_id)
+  } catch (error) {
+    run.cancelling = false
+    touchRuns()
+    if (!asksForKey(error, () => void cancelRun(run))) notify(`Not cancelled: ${toWireError(error).message}.`, "wrong")
+  }
+}
+
+function show(run: RunView): void {
+  shownRun.value = run
+  liveRun.value = run
+  selection.value = null
+  touchRuns()
+  startClock()
+}
+
+async function consume(run: RunView, stream: AsyncIterable<StreamEvent>, again: () => void): Promise<void> {
+  try {
+    for await (const event of stream) {
+      // A cancel that was asked for before the run had an id.
+      if (run.cancelling && run.state.last_event_id === 0 && run.run_id !== undefined) {
+        run.cancelling = false
+        void cancelRun(run)
+      }
+      if (run.connection !== "open") {
+        run.connection = "open"
+        announce("Connected again.")
+      }
+      run.take(event)
+      touchRuns()
+    }
+    if (!run.isOver) throw new Error("The stream ended before the run")
+  } catch (error) {
+    if (asksForKey(error, again)) {
+      if (run.run_id === undefined) shownRun.value = null
+    } else if (error instanceof WireworksError || run.run_id === undefined) {
+      run.refused = toWireError(error)
+    } else {
+      run.connection = "lost"
+    }
+  }
+  if (liveRun.value === run) liveRun.value = null
+  touchRuns()
+  announce(endSentence(run))
+  if (run.run_id !== undefined && run.isOver && run.events.length > 0) {
+    remember(run)
+    await addToHistory(run, withoutSecrets)
+  }
+}
+
+function reconnecting(run: RunView, attempt: number): void {
+  run.connection = "reconnecting"
+  run.attempt = attempt
+  if (attempt === 1) announce("The connection broke. Reconnecting.")
+  touchRuns()
+}
+
+interface Remembered {
+  readonly run_id: string
+  readonly request: RunRequest
+  readonly asked_at: number
+  readonly skew?: number
+}
+
+/** What a reload needs to find the run again; the tab's own, and gone with it. */
+function remember(run: RunView): void {
+  const { run_id, request, asked_at, skew } = run
+  const kept = { run_id, request, asked_at, skew }
+  if (secretIn(JSON.stringify(request)) === undefined) keep("session", "run", kept)
+}
+
+export function forgetRun(): void {
+  keep("session", "run", undefined)
+}
+
+/** The run that was under way, or the last one that ended, when the page was left. */
+export function findRunAgain(): void {
+  const kept = readKept("session", "run") as Remembered | undefined
+  if (typeof kept?.run_id !== "string" || typeof kept.request?.source !== "string") return
+  const run = new RunView(kept.request, kept.asked_at)
+  run.run_id = kept.run_id
+  run.skew = kept.skew
+  resume(run, kept.run_id)
+}

@@ -1,0 +1,92 @@
+import { signal } from "@preact/signals"
+import { isError } from "../../src/source/diagnostic.ts"
+import { toJson } from "../form/draft.ts"
+import type { Destination } from "../share/destinations.ts"
+import { destinationsOf } from "../share/destinations.ts"
+import { editor } from "../state/editor-port.ts"
+import { inputCheck, inputProblems } from "../state/input.ts"
+import type { InputTab } from "../state/layout.ts"
+import { inputTab, paneTab, problemsOpen } from "../state/layout.ts"
+import { announce, notify } from "../state/notices.ts"
+import { optionCheck } from "../state/options.ts"
+import { liveRun } from "../state/runs.ts"
+import { secretCheck } from "../state/secrets.ts"
+import { compileNow, origin } from "../state/source.ts"
+import { counted } from "../ui/show.ts"
+import { beginRun } from "./follow-run.ts"
+
+/** A workflow of somebody else's is about to run: where it would call, and what it would send there. */
+export const confirmation = signal<{ readonly destinations: readonly Destination[]; readonly go: () => void } | null>(
+  null,
+)
+
+/** `host secret` pairs that the person at the keyboard has agreed to, for what came by a link. */
+const agreed = new Set<string>()
+
+/** What keeps a workflow from running is shown where it is mended; what is well runs. */
+export function requestRun(): void {
+  if (liveRun.value !== null) return
+  const { plan, diagnostics } = compileNow()
+  if (plan === undefined) {
+    const errors = diagnostics.filter(isError)
+    paneTab.value = "editor"
+    problemsOpen.value = true
+    const [first] = errors
+    if (first !== undefined) editor()?.reveal(first.span)
+    say(`Not started: ${counted(errors.length, "error")} in the source. ${first?.message ?? ""}`)
+    return
+  }
+  const { value: input, misfits, broken } = inputCheck.value
+  if (inputProblems.value > 0 || input === null) {
+    turnTo("input")
+    say(`Not started: ${broken ?? misfits[0]?.message ?? "the input does not fit"}`)
+    return
+  }
+  const secrets = secretCheck.value
+  if (secrets.misfits.length > 0) {
+    turnTo("secrets")
+    say(`Not started: ${secrets.misfits[0]?.message ?? "a secret is missing"}`)
+    return
+  }
+  const options = optionCheck.value
+  if (Object.keys(options.wrong).length > 0) {
+    turnTo("options")
+    say("Not started: an option does not fit.")
+    return
+  }
+  const given = toJson(input)
+  const request = { source: compileNow().text, input: given, options: options.value, origin: origin.value }
+  const go = (): void => {
+    if (paneTab.value === "editor" || paneTab.value === "input") paneTab.value = "results"
+    beginRun(request, secrets.value)
+  }
+  if (origin.value === "own") {
+    go()
+    return
+  }
+  const destinations = destinationsOf(plan, given)
+  const pairs = destinations.flatMap(({ host, secrets: names }) => [host, ...names.map((name) => `${host} ${name}`)])
+  if (pairs.every((pair) => agreed.has(pair))) {
+    go()
+    return
+  }
+  confirmation.value = {
+    destinations,
+    go() {
+      for (const pair of pairs) agreed.add(pair)
+      go()
+    },
+  }
+}
+
+function say(sentence: string): void {
+  notify(sentence, "wrong")
+  announce(sentence)
+}
+
+/** Shows a tab and puts the cursor into its first field that does not fit. */
+function turnTo(tab: InputTab): void {
+  inputTab.value = tab
+  paneTab.value = "input"
+  requestAnimationFrame(() => document.querySelector<HTMLElement>('.inputs [aria-invalid="true"]')?.focus())
+}

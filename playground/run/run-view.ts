@@ -1,0 +1,70 @@
+import type { ExecuteOptions } from "../../src/api/shapes.ts"
+import type { JsonObject } from "../../src/base/json-value.ts"
+import type { StreamEvent } from "../../src/client/client.ts"
+import type { WireError } from "../../src/run/events.ts"
+import type { RunState } from "../../src/run/reduce.ts"
+import { initialState, reduce } from "../../src/run/reduce.ts"
+import type { Origin } from "../state/source.ts"
+
+/** What a run was asked to do, without its secrets. */
+export interface RunRequest {
+  readonly source: string
+  readonly input: JsonObject
+  readonly options: ExecuteOptions
+  readonly origin: Origin
+}
+
+export type Connection = "open" | "reconnecting" | "lost"
+
+/** A run as this page has seen it: its events, and what they add up to. */
+export class RunView {
+  run_id: string | undefined
+  readonly request: RunRequest
+  readonly events: StreamEvent[] = []
+  readonly state: RunState = initialState()
+  /** What each agent has written so far, where deltas were asked for. */
+  readonly texts = new Map<string, string>()
+  /** Wall clock when the page asked for it. */
+  readonly asked_at: number
+  connection: Connection = "open"
+  /** Which try to reconnect is under way. */
+  attempt = 0
+  cancelling = false
+  /** The service said no before the run began, or the page lost it. */
+  refused: WireError | null = null
+  /** How far the service's clock is behind the page's. */
+  skew: number | undefined
+
+  constructor(request: RunRequest, asked_at = Date.now()) {
+    this.request = request
+    this.asked_at = asked_at
+  }
+
+  get isOver(): boolean {
+    return this.refused !== null || ["completed", "failed", "cancelled"].includes(this.state.status)
+  }
+
+  /** Now, on the service's clock, as long as the run goes on; then its end. */
+  now(): number {
+    const { started_at, finished_at } = this.state
+    return finished_at ?? Math.max(started_at ?? 0, Date.now() - (this.skew ?? 0))
+  }
+
+  take(event: StreamEvent): void {
+    if (event.id <= this.state.last_event_id) return
+    this.events.push(event)
+    reduce(this.state, event)
+    if (event.data.at !== undefined) this.skew ??= Date.now() - Date.parse(event.data.at)
+    if (event.type === "agent_delta") {
+      const { agent, iteration, text } = event.data
+      const key = textKey(agent, iteration)
+      this.texts.set(key, (this.texts.get(key) ?? "") + text)
+    } else if (event.type === "agent_retried") {
+      this.texts.delete(textKey(event.data.agent, event.data.iteration))
+    }
+  }
+}
+
+export function textKey(agent: string, iteration: number | undefined): string {
+  return iteration === undefined ? agent : `${agent}[${iteration}]`
+}

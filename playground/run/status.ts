@@ -1,0 +1,48 @@
+import { showDuration, showNumber } from "../ui/show.ts"
+import type { RunView } from "./run-view.ts"
+
+/** The states that have a colour, an icon and a word. */
+export type StateName = "waiting" | "running" | "completed" | "cached" | "retried" | "failed" | "cancelled"
+
+export interface RunStatus {
+  readonly state: StateName
+  readonly text: string
+}
+
+export function tokensOf(usage: { readonly input_tokens: number; readonly output_tokens: number }): number {
+  return usage.input_tokens + usage.output_tokens
+}
+
+/** The run in one line: `completed in 2.4 s · 1,204 tokens`. */
+export function statusOf(run: RunView): RunStatus {
+  const { state } = run
+  if (run.refused !== null && state.finished_at === null) {
+    return { state: "failed", text: run.events.length === 0 ? "not started" : "lost" }
+  }
+  const took = state.duration_ms === null ? "" : showDuration(state.duration_ms)
+  const tokens = tokensOf(state.usage)
+  const spent = tokens === 0 ? "" : ` · ${showNumber(tokens)} tokens`
+  switch (state.status) {
+    case "completed":
+      return { state: "completed", text: `completed in ${took}${spent}` }
+    case "failed":
+      return { state: "failed", text: `failed after ${took}${spent}` }
+    case "cancelled":
+      return { state: "cancelled", text: `cancelled after ${took}${spent}` }
+    default:
+      break
+  }
+  if (run.connection === "lost") return { state: "failed", text: "connection lost" }
+  if (run.connection === "reconnecting") return { state: "retried", text: `reconnecting, try ${run.attempt}` }
+  if (run.cancelling) return { state: "running", text: "cancelling" }
+  if (state.started_at === null) return { state: "running", text: "starting" }
+  return { state: "running", text: `running${spent}` }
+}
+
+/** What a screen reader is told when a run is over. */
+export function endSentence(run: RunView): string {
+  if (run.refused !== null) return `The run did not start: ${run.refused.message}`
+  if (run.connection === "lost") return "The connection to the run is lost."
+  const { text } = statusOf(run)
+  return run.state.error === null ? `Run ${text}.` : `Run ${text}: ${run.state.error.message}`
+}

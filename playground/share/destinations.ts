@@ -1,0 +1,135 @@
+import type { JsonObject, JsonValue } from "../../src/base/json-value.ts"
+import type { Entry, Expression } from "../../src/plan/expression.ts"
+import type { Plan } from "../../src/plan/plan-shape.ts"
+
+/** A host that a workflow would call, and what of the secrets it would be sent. */
+export interface Destination {
+  /** `api.openai.com`, or words where it is not an address. */
+  readonly host: string
+  /** What in the workflow calls it: `provider.llm`. */
+  readonly callers: readonly string[]
+  /** Names of secrets. */
+  readonly secrets: readonly string[]
+}
+
+/** Stands for a secret within an address whose other parts are known. */
+const hidden = "\u0000"
+
+/** Every host that a run with this input would call, in the order of the declarations. */
+export function destinationsOf(plan: Plan, input: JsonObject): Destination[] {
+  const found = new Map<string, { callers: string[]; secrets: Set<string> }>()
+  const add = (host: string, caller: string, expressions: readonly (Expression | null)[]): void => {
+    const known = found.get(host) ?? { callers: [], secrets: new Set<string>() }
+    found.set(host, known)
+    known.callers.push(caller)
+    for (const expression of expressions) if (expression !== null) addSecrets(expression, known.secrets)
+  }
+  for (const name of usedProviders(plan)) {
+    const provider = plan.providers[name]
+    if (provider === undefined) continue
+    const { endpoint, api_key, headers } = provider
+    const host = endpoint === null ? "api.openai.com" : hostOf(endpoint, input)
+    add(host, `provider.${name}`, [endpoint, api_key, ...valuesOf(headers)])
+  }
+  for (const [name, { endpoint, headers }] of Object.entries(plan.servers)) {
+    const imports = [plan.tools, plan.resources, plan.prompts].flatMap((table) =>
+      Object.entries(table).filter(([, one]) => one.server === name),
+    )
+    if (imports.length === 0) continue
+    const names = new Set(imports.map(([imported]) => imported))
+    const bindings = [...imports.flatMap(([, one]) => one.bindings), ...bindingsOf(plan, names)]
+    add(hostOf(endpoint, input), `mcp.${name}`, [endpoint, ...valuesOf(headers), ...valuesOf(bindings)])
+  }
+  return [...found].map(([host, { callers, secrets }]) => ({ host, callers, secrets: [...secrets].sort() }))
+}
+
+function usedProviders(plan: Plan): Set<string> {
+  const models = plan.nodes.flatMap((node) =>
+    node.kind === "agent" ? [node.model, ...(node.context?.compact ? [node.context.compact.model] : [])] : [],
+  )
+  return new Set(models.flatMap((model) => plan.models[model]?.provider ?? []))
+}
+
+/** What agents and calls bind on top of what the import binds. */
+function bindingsOf(plan: Plan, names: ReadonlySet<string>): Entry[] {
+  const uses = plan.nodes.flatMap((node) => (node.kind === "agent" ? node.uses : []))
+  const found = uses.filter(({ name }) => names.has(name)).flatMap(({ bindings }) => bindings)
+  for (const node of plan.nodes) {
+    visit(node as unknown as JsonValue, (part) => {
+      const called = part["op"] === "call" ? part["tool"] : part["op"] === "read" ? part["resource"] : undefined
+      if (typeof called === "string" && names.has(called)) found.push(...(part["bindings"] as unknown as Entry[]))
+    })
+  }
+  return found
+}
+
+function valuesOf(entries: readonly Entry[]): Expression[] {
+  return entries.map(({ value }) => value)
+}
+
+/** Plans are plain JSON: every object in them can be looked at. */
+function visit(value: JsonValue, look: (part: JsonObject) => void): void {
+  if (typeof value !== "object" || value === null) return
+  if (Array.isArray(value)) {
+    for (const item of value) visit(item, look)
+    return
+  }
+  look(value)
+  for (const item of Object.values(value)) visit(item, look)
+}
+
+function addSecrets(expression: Expression, names: Set<string>): void {
+  visit(expression as unknown as JsonValue, (part) => {
+    const base = part["op"] === "chain" ? (part["base"] as JsonObject | undefined) : undefined
+    const root = base?.["root"] as JsonObject | undefined
+    const [step] = (part["steps"] as JsonObject[] | undefined) ?? []
+    if (root?.["kind"] === "secrets" && typeof step?.["name"] === "string") names.add(step["name"])
+  })
+}
+
+function hostOf(endpoint: Expression, input: JsonObject): string {
+  const address = evaluate(endpoint, input)
+  if (address === "demo") return "the demo model of this service"
+  if (address === undefined || address.startsWith(hidden)) {
+    const names = new Set<string>()
+    addSecrets(endpoint, names)
+    return names.size === 0 ? "an address made at run time" : `the address in ${[...names].map(secretName).join(", ")}`
+  }
+  // A secret may be anything: where it stands before the first slash, it decides on the host.
+  const authority = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i.exec(address)?.[1]
+  if (authority === undefined) return address.replaceAll(hidden, "…")
+  if (authority.includes(hidden)) return "a host that a secret decides"
+  return URL.parse(address.replaceAll(hidden, "x"))?.host ?? authority
+}
+
+function secretName(name: string): string {
+  return `secrets.${name}`
+}
+
+/** A text made of literals, input and secrets; undefined where more than that is needed to know it. */
+function evaluate(expression: Expression, input: JsonObject): string | undefined {
+  switch (expression.op) {
+    case "literal":
+      return typeof expression.value === "string" ? expression.value : JSON.stringify(expression.value)
+    case "text": {
+      const parts = expression.parts.map((part) => (typeof part === "string" ? part : evaluate(part, input)))
+      return parts.includes(undefined) ? undefined : parts.join("")
+    }
+    case "chain": {
+      if (expression.base.op !== "reference") return undefined
+      if (expression.base.root.kind === "secrets") return hidden
+      if (expression.base.root.kind !== "input") return undefined
+      let value: JsonValue | undefined = input
+      for (const step of expression.steps) {
+        const key = step.step === "field" ? step.name : step.step === "index" ? step.index : undefined
+        if (key === undefined || typeof value !== "object" || value === null) return undefined
+        value = (value as Record<string | number, JsonValue>)[key]
+      }
+      return typeof value === "string" ? value : undefined
+    }
+    case "default":
+      return evaluate(expression.left, input) ?? evaluate(expression.right, input)
+    default:
+      return undefined
+  }
+}

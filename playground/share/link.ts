@@ -1,0 +1,68 @@
+import { isJsonObject } from "../../src/base/is-json-object.ts"
+import type { JsonObject, JsonValue } from "../../src/base/json-value.ts"
+
+/** What a link holds: source and input, never secrets. */
+export interface Shared {
+  readonly source: string
+  readonly input: JsonObject
+}
+
+const prefix = "#w1="
+/** A link that grows beyond this when it is unpacked was not made here. */
+const largest = 4_000_000
+
+/** The fragment of a link: JSON, deflated, in Base64 without signs that a URL would escape. */
+export async function toFragment({ source, input }: Shared): Promise<string> {
+  const bytes = new TextEncoder().encode(JSON.stringify({ source, input }))
+  const packed = await collect(bytesOf(bytes).pipeThrough(new CompressionStream("deflate-raw")))
+  let binary = ""
+  for (const byte of packed) binary += String.fromCharCode(byte)
+  return prefix + btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")
+}
+
+export function isLink(fragment: string): boolean {
+  return fragment.startsWith(prefix)
+}
+
+/** What a fragment holds; a sentence where it is damaged. */
+export async function fromFragment(fragment: string): Promise<Shared | string> {
+  const damaged = "This link is damaged: a part of it is missing or was changed. Ask for a new one."
+  try {
+    const text = fragment.slice(prefix.length).replaceAll("-", "+").replaceAll("_", "/")
+    const packed = Uint8Array.from(atob(text), (unit) => unit.charCodeAt(0))
+    const bytes = await collect(bytesOf(packed).pipeThrough(new DecompressionStream("deflate-raw")))
+    const value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) as JsonValue
+    if (!isJsonObject(value)) return damaged
+    const { source, input } = value
+    return typeof source === "string" && isJsonObject(input) ? { source, input } : damaged
+  } catch {
+    return damaged
+  }
+}
+
+function bytesOf(bytes: Uint8Array<ArrayBuffer>): ReadableStream<Uint8Array<ArrayBuffer>> {
+  return new ReadableStream({
+    start(controller) {
+      controller.enqueue(bytes)
+      controller.close()
+    },
+  })
+}
+
+async function collect(stream: ReadableStream<Uint8Array>): Promise<Uint8Array> {
+  const parts: Uint8Array[] = []
+  let length = 0
+  const reader = stream.getReader()
+  for (let next = await reader.read(); !next.done; next = await reader.read()) {
+    length += next.value.length
+    if (length > largest) throw new Error("Too large")
+    parts.push(next.value)
+  }
+  const all = new Uint8Array(length)
+  let at = 0
+  for (const part of parts) {
+    all.set(part, at)
+    at += part.length
+  }
+  return all
+}

@@ -1,0 +1,185 @@
+import type { ExecuteOptions } from "../../src/api/shapes.ts"
+import type { JsonObject } from "../../src/base/json-value.ts"
+
+/** What a snippet asks the service to do. Secrets are only named: each is read from an environment variable. */
+export interface SnippetRequest {
+  readonly url: string
+  readonly source: string
+  readonly input: JsonObject
+  readonly options: ExecuteOptions
+  readonly secrets: readonly string[]
+  /** The service asks for an API key. */
+  readonly withKey: boolean
+}
+
+export const snippetLanguages = ["curl", "TypeScript", "Python", "PHP"] as const
+export type SnippetLanguage = (typeof snippetLanguages)[number]
+
+export function snippet(language: SnippetLanguage, request: SnippetRequest): string {
+  switch (language) {
+    case "curl":
+      return curl(request)
+    case "TypeScript":
+      return typeScript(request)
+    case "Python":
+      return python(request)
+    case "PHP":
+      return php(request)
+  }
+}
+
+/** `API_KEY` of `api_key`. */
+function variableOf(secret: string): string {
+  const words = secret.replace(/([a-z0-9])([A-Z])/g, "$1_$2").toUpperCase()
+  return words.replace(/[^A-Z0-9_]/g, "_")
+}
+
+const keyVariable = "WIRE_API_KEY"
+
+function plainBody({ source, input, options }: SnippetRequest): JsonObject {
+  const body: JsonObject = { workflow_source: source, input }
+  if (Object.keys(options).length > 0) body["options"] = { ...options }
+  return body
+}
+
+/** In single quotes, where the shell leaves everything as it is; secrets stand between two such pieces. */
+function curl(request: SnippetRequest): string {
+  const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
+  const json = JSON.stringify(plainBody(request), null, 2)
+  const secrets = request.secrets.map((name) => `    ${JSON.stringify(name)}: "'"$${variableOf(name)}"'"`)
+  // The piece with the secrets is quoted by hand: its variables must be seen by the shell.
+  const body =
+    secrets.length === 0
+      ? quote(json)
+      : `${quote(json.slice(0, -2))}',\n  "secrets": {\n${secrets.join(",\n")}\n  }\n}'`
+  return [
+    ...environmentLines(request, (name) => `export ${name}=…`),
+    `curl ${quote(`${request.url}/execute`)} \\`,
+    "  -H 'Content-Type: application/json' \\",
+    ...(request.withKey ? [`  -H "Authorization: Bearer $${keyVariable}" \\`] : []),
+    `  -d ${body}`,
+    "",
+  ].join("\n")
+}
+
+function environmentLines({ secrets, withKey }: SnippetRequest, line: (name: string) => string): string[] {
+  const names = [...(withKey ? [keyVariable] : []), ...secrets.map(variableOf)]
+  return names.length === 0 ? [] : names.map((name) => `# ${line(name)}`)
+}
+
+function typeScript(request: SnippetRequest): string {
+  const { source, input, options, secrets, withKey } = request
+  const fields = [
+    "workflow_source: source",
+    `input: ${indented(JSON.stringify(input, null, 2), 4)}`,
+    ...(secrets.length === 0
+      ? []
+      : [
+          `secrets: { ${secrets.map((name) => `${JSON.stringify(name)}: process.env.${variableOf(name)}`).join(", ")} }`,
+        ]),
+    ...(Object.keys(options).length === 0 ? [] : [`options: ${JSON.stringify(options)}`]),
+  ]
+  return `const source = ${templateLiteral(source)}
+
+const response = await fetch(${JSON.stringify(`${request.url}/execute`)}, {
+  method: "POST",
+  headers: {
+    "content-type": "application/json",${withKey ? `\n    authorization: \`Bearer \${process.env.${keyVariable}}\`,` : ""}
+  },
+  body: JSON.stringify({
+    ${fields.join(",\n    ")},
+  }),
+})
+const output = await response.json()
+if (!response.ok) throw new Error(output.error.message)
+console.log(JSON.stringify(output))
+`
+}
+
+function templateLiteral(text: string): string {
+  return `\`${text.replaceAll("\\", "\\\\").replaceAll("`", "\\`").replaceAll("${", "\\${")}\``
+}
+
+function python(request: SnippetRequest): string {
+  const { source, input, options, secrets, withKey } = request
+  const fields = [
+    '"workflow_source": source',
+    `"input": json.loads(${JSON.stringify(JSON.stringify(input))})`,
+    ...(secrets.length === 0
+      ? []
+      : [
+          `"secrets": {${secrets.map((name) => `${JSON.stringify(name)}: os.environ["${variableOf(name)}"]`).join(", ")}}`,
+        ]),
+    ...(Object.keys(options).length === 0 ? [] : [`"options": json.loads(${JSON.stringify(JSON.stringify(options))})`]),
+  ]
+  return `import json
+import os
+import urllib.error
+import urllib.request
+
+source = ${pythonText(source)}
+
+request = urllib.request.Request(
+    ${JSON.stringify(`${request.url}/execute`)},
+    data=json.dumps({
+        ${fields.join(",\n        ")},
+    }).encode(),
+    headers={
+        "Content-Type": "application/json",${withKey ? `\n        "Authorization": "Bearer " + os.environ["${keyVariable}"],` : ""}
+    },
+)
+try:
+    with urllib.request.urlopen(request) as response:
+        print(json.dumps(json.load(response)))
+except urllib.error.HTTPError as error:
+    raise SystemExit(json.load(error)["error"]["message"])
+`
+}
+
+/** A string over several lines that Python reads back to the letter. */
+function pythonText(text: string): string {
+  const lines = text.split("\n").map((line) => JSON.stringify(line).slice(1, -1))
+  return `"""\\\n${lines.join("\n")}"""`
+}
+
+function php(request: SnippetRequest): string {
+  const { source, input, options, secrets, withKey } = request
+  const fields = [
+    '"workflow_source" => $source',
+    `"input" => json_decode(${phpText(JSON.stringify(input))})`,
+    ...(secrets.length === 0
+      ? []
+      : [`"secrets" => [${secrets.map((name) => `${phpText(name)} => getenv("${variableOf(name)}")`).join(", ")}]`]),
+    ...(Object.keys(options).length === 0 ? [] : [`"options" => json_decode(${phpText(JSON.stringify(options))})`]),
+  ]
+  return `<?php
+
+$source = ${phpText(source)};
+
+$request = curl_init(${phpText(`${request.url}/execute`)});
+curl_setopt_array($request, [
+    CURLOPT_POST => true,
+    CURLOPT_RETURNTRANSFER => true,
+    CURLOPT_HTTPHEADER => [
+        "Content-Type: application/json",${withKey ? `\n        "Authorization: Bearer " . getenv("${keyVariable}"),` : ""}
+    ],
+    CURLOPT_POSTFIELDS => json_encode([
+        ${fields.join(",\n        ")},
+    ]),
+]);
+$answer = curl_exec($request);
+$output = json_decode($answer);
+if (curl_getinfo($request, CURLINFO_RESPONSE_CODE) !== 200) {
+    throw new Exception($output->error->message ?? "The service did not answer");
+}
+echo $answer, "\\n";
+`
+}
+
+function phpText(text: string): string {
+  return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`
+}
+
+function indented(text: string, by: number): string {
+  return text.replaceAll("\n", `\n${" ".repeat(by)}`)
+}

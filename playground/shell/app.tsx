@@ -1,0 +1,123 @@
+import { EditorPane } from "../editor/editor-pane.tsx"
+import { InputsPane } from "../form/inputs-pane.tsx"
+import { GraphPane } from "../graph/graph-pane.tsx"
+import { CompareDialog } from "../history/compare-dialog.tsx"
+import { ConfirmDialog } from "../share/confirm-dialog.tsx"
+import { ShareDialog } from "../share/share-dialog.tsx"
+import type { PaneTab } from "../state/layout.ts"
+import { narrow, paneTab, positions, wide } from "../state/layout.ts"
+import { announcement, dismiss, notices } from "../state/notices.ts"
+import { errorCount, origin } from "../state/source.ts"
+import { Divider } from "../ui/divider.tsx"
+import { Icon } from "../ui/icon.tsx"
+import { Tabs } from "../ui/tabs.tsx"
+import { Header, RunButton, Status } from "./header.tsx"
+import { KeyDialog } from "./key-dialog.tsx"
+import { Problems } from "./problems.tsx"
+import { ResultsPane } from "./results-pane.tsx"
+
+export function App() {
+  return (
+    <>
+      <Header />
+      <Panes />
+      {narrow.value ? (
+        <footer class="thumb-bar">
+          <Status />
+          <RunButton />
+        </footer>
+      ) : null}
+      <Notices />
+      <p class="visually-hidden" role="status" aria-live="polite">
+        {announcement.value}
+      </p>
+      <ShareDialog />
+      <ConfirmDialog />
+      <KeyDialog />
+      <CompareDialog />
+    </>
+  )
+}
+
+const paneTabs: readonly { readonly name: PaneTab; readonly label: string }[] = [
+  { name: "editor", label: "Editor" },
+  { name: "input", label: "Input" },
+  { name: "graph", label: "Graph" },
+  { name: "results", label: "Results" },
+]
+
+/** All panes side by side where there is room, else one at a time. The editor is never taken down: it holds the text. */
+function Panes() {
+  const all = wide.value
+  const tab = paneTab.value
+  const { columns, left, right } = positions.value
+  const shows = (name: PaneTab): boolean => all || tab === name
+  const panel = (name: PaneTab) =>
+    all ? {} : { role: "tabpanel" as const, id: `panes-${name}-panel`, "aria-labelledby": `panes-${name}-tab` }
+  return (
+    <main class={all ? "panes wide" : "panes"} style={{ "--columns": `${columns}%` }}>
+      {all ? null : (
+        <Tabs<PaneTab>
+          label="Panes"
+          id="panes"
+          current={tab}
+          onSelect={(name) => (paneTab.value = name)}
+          items={paneTabs.map((item) => ({
+            ...item,
+            count: item.name === "editor" ? errorCount.value : undefined,
+            wrong: item.name === "editor",
+          }))}
+        />
+      )}
+      <div class="side" style={{ "--share": `${left}%` }} hidden={!shows("editor") && !shows("input")}>
+        <div class="cell" hidden={!shows("editor")} {...panel("editor")}>
+          <section class="pane" aria-label="Editor">
+            {origin.value === "link" ? (
+              <p class="origin">
+                <Icon name="share" />
+                This workflow came by a link. Before its first run you will see which hosts it calls.
+              </p>
+            ) : null}
+            <EditorPane />
+            {all ? null : <Problems />}
+          </section>
+        </div>
+        {all ? <Divider name="left" label="Height of the editor" direction="rows" /> : null}
+        <div class="cell" hidden={!shows("input")} {...panel("input")}>
+          <InputsPane />
+        </div>
+        {all ? <Problems /> : null}
+      </div>
+      {all ? <Divider name="columns" label="Width of the editor" direction="columns" /> : null}
+      <div class="side" style={{ "--share": `${right}%` }} hidden={!shows("graph") && !shows("results")}>
+        {shows("graph") ? (
+          <div class="cell" {...panel("graph")}>
+            <GraphPane />
+          </div>
+        ) : null}
+        {all ? <Divider name="right" label="Height of the graph" direction="rows" /> : null}
+        {shows("results") ? (
+          <div class="cell" {...panel("results")}>
+            <ResultsPane />
+          </div>
+        ) : null}
+      </div>
+    </main>
+  )
+}
+
+function Notices() {
+  return (
+    <div class="notices" role="status" aria-live="polite">
+      {notices.value.map(({ id, text, kind }) => (
+        <p key={id} class={`notice ${kind}`}>
+          <Icon name={kind === "done" ? "completed" : "warning"} />
+          <span>{text}</span>
+          <button type="button" class="button square" aria-label="Dismiss" onClick={() => dismiss(id)}>
+            <Icon name="close" />
+          </button>
+        </p>
+      ))}
+    </div>
+  )
+}

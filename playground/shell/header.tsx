@@ -1,0 +1,127 @@
+import { examples } from "../examples/examples.ts"
+import { cancelRun, reconnect } from "../run/follow-run.ts"
+import { requestRun } from "../run/request-run.ts"
+import { statusOf } from "../run/status.ts"
+import { openShare } from "../share/share-dialog.tsx"
+import type { Theme } from "../state/layout.ts"
+import { narrow, theme } from "../state/layout.ts"
+import { openWorkflow, workflowName } from "../state/open-workflow.ts"
+import { runClock, watchLive, watchShown } from "../state/runs.ts"
+import { Icon } from "../ui/icon.tsx"
+import { Menu } from "../ui/menu.tsx"
+import { showDuration } from "../ui/show.ts"
+import { StateMark } from "../ui/state-mark.tsx"
+
+export function Header() {
+  return (
+    <header class="top-bar">
+      <h1 class="wordmark">
+        <Wire />
+        wireworks
+        <span class="visually-hidden"> playground</span>
+      </h1>
+      <Menu
+        label={`Examples: ${workflowName.value}`}
+        items={examples.map((example) => ({
+          label: example.name,
+          detail: example.about,
+          checked: example.name === workflowName.value,
+          onSelect: () => openWorkflow(example),
+        }))}
+      >
+        {workflowName.value}
+      </Menu>
+      {narrow.value ? null : <Status />}
+      <div class="top-tools">
+        <button type="button" class="button" onClick={openShare}>
+          <Icon name="share" />
+          Share
+        </button>
+        <ThemeMenu />
+        {narrow.value ? null : <RunButton />}
+      </div>
+    </header>
+  )
+}
+
+/** The wire of the wordmark. */
+function Wire() {
+  return (
+    <svg class="wire" viewBox="0 0 20 16" aria-hidden="true">
+      <path d="M1 11c4 0 3-6 6-6s2 6 6 6 2-6 6-6" />
+    </svg>
+  )
+}
+
+function ThemeMenu() {
+  const choices: readonly [Theme, string][] = [
+    ["system", "As the system"],
+    ["light", "Light"],
+    ["dark", "Dark"],
+  ]
+  const icon = theme.value === "light" ? "sun" : theme.value === "dark" ? "moon" : "system"
+  return (
+    <Menu
+      label="Theme"
+      align="end"
+      items={choices.map(([name, label]) => ({
+        label,
+        checked: theme.value === name,
+        onSelect: () => (theme.value = name),
+      }))}
+    >
+      <Icon name={icon} />
+    </Menu>
+  )
+}
+
+/** The shown run in one line. */
+export function Status() {
+  const run = watchShown()
+  if (run === null) return <p class="status note">Ready</p>
+  const { state, text } = statusOf(run)
+  const started = run.state.started_at
+  const elapsed =
+    !run.isOver && started !== null ? ` ${showDuration(Math.floor((runClock.value - started) / 100) * 100)}` : ""
+  return (
+    <p class="status">
+      <StateMark state={state} text={text.replace(/^running/, `running${elapsed}`)} />
+      {run.connection === "lost" ? (
+        <button type="button" class="button outlined" onClick={() => reconnect(run)}>
+          Connect again
+        </button>
+      ) : null}
+    </p>
+  )
+}
+
+const isApple = /Mac|iPhone|iPad/.test(navigator.platform)
+
+export function RunButton() {
+  const run = watchLive()
+  if (run !== null) {
+    return (
+      <button
+        type="button"
+        class="button outlined run-button"
+        disabled={run.cancelling}
+        onClick={() => void cancelRun(run)}
+      >
+        <Icon name="stop" />
+        {run.cancelling ? "Cancelling" : "Cancel"}
+      </button>
+    )
+  }
+  return (
+    <button
+      type="button"
+      class="button primary run-button"
+      aria-keyshortcuts="Control+Enter Meta+Enter"
+      onClick={requestRun}
+    >
+      <Icon name="play" />
+      Run
+      <kbd aria-hidden="true">{isApple ? "⌘⏎" : "Ctrl ⏎"}</kbd>
+    </button>
+  )
+}

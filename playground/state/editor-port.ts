@@ -1,0 +1,21 @@
+import type { Span } from "../../src/source/span.ts"
+
+/** What the rest of the page asks of the editor. */
+export interface EditorPort {
+  /** Replaces the text as one step that can be undone. */
+  replace(text: string): void
+  /** Selects a range and brings it into view. */
+  reveal(span: Span): void
+  focus(): void
+  format(): void
+}
+
+let current: EditorPort | undefined
+
+export function setEditor(port: EditorPort | undefined): void {
+  current = port
+}
+
+export function editor(): EditorPort | undefined {
+  return current
+}

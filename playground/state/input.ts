@@ -1,0 +1,85 @@
+import { computed, signal } from "@preact/signals"
+import type { JsonObject } from "../../src/base/json-value.ts"
+import type { Misfit } from "../../src/check/validate-value.ts"
+import { validateValue } from "../../src/check/validate-value.ts"
+import type { RecordType } from "../../src/check/types.ts"
+import type { Draft, DraftObject } from "../form/draft.ts"
+import { isDraftObject, shapeDraft, toJson } from "../form/draft.ts"
+import { compilation } from "./source.ts"
+
+/** Everything that was typed for any field, so that a field that is renamed and named back keeps its value. */
+const typed = signal<DraftObject>({})
+
+export type InputMode = "form" | "json"
+export const inputMode = signal<InputMode>("form")
+export const inputText = signal("{}")
+
+const noFields: RecordType = { kind: "record", fields: [] }
+/** The `input` block's type. */
+export const inputType = computed(() => compilation.value.program.input?.type ?? noFields)
+
+/** What the form shows: what was typed, in the shape of the block. */
+export const inputDraft = computed((): DraftObject => {
+  const shaped = shapeDraft(typed.value, inputType.value, compilation.value.program.types)
+  return isDraftObject(shaped) ? shaped : {}
+})
+
+export interface InputCheck {
+  /** What would be sent; null while it is not JSON. */
+  readonly value: DraftObject | null
+  readonly misfits: readonly Misfit[]
+  /** Why the text is no JSON. */
+  readonly broken: string | undefined
+}
+
+export const inputCheck = computed((): InputCheck => {
+  const { types } = compilation.value.program
+  if (inputMode.value === "form") {
+    const value = inputDraft.value
+    return { value, misfits: validateValue(value, inputType.value, types, "input"), broken: undefined }
+  }
+  const parsed = parseInput(inputText.value)
+  if ("broken" in parsed) return { value: null, misfits: [], broken: parsed.broken }
+  const misfits = validateValue(parsed.value, inputType.value, types, "input")
+  return { value: parsed.value, misfits, broken: undefined }
+})
+
+/** What of the input stands against a run. */
+export const inputProblems = computed(() =>
+  inputCheck.value.broken === undefined ? inputCheck.value.misfits.length : 1,
+)
+
+export function setField(name: string, draft: Draft): void {
+  typed.value = { ...typed.value, [name]: draft }
+}
+
+export function setInput(value: JsonObject): void {
+  typed.value = value
+  inputText.value = JSON.stringify(value, null, 2)
+}
+
+export function setInputText(text: string): void {
+  inputText.value = text
+  const parsed = parseInput(text)
+  if ("value" in parsed) typed.value = { ...typed.value, ...parsed.value }
+}
+
+export function setInputMode(mode: InputMode): void {
+  if (mode === "json") inputText.value = JSON.stringify(inputDraft.value, null, 2)
+  inputMode.value = mode
+}
+
+/** What is kept and shared: what would be sent, as far as it is JSON. */
+export function currentInput(): JsonObject {
+  return toJson(inputCheck.value.value ?? inputDraft.value)
+}
+
+function parseInput(text: string): { readonly value: DraftObject } | { readonly broken: string } {
+  if (text.trim() === "") return { value: {} }
+  try {
+    const value = JSON.parse(text) as Draft
+    return isDraftObject(value) ? { value } : { broken: "The input is an object: begin it with {." }
+  } catch (error) {
+    return { broken: `This is not JSON yet: ${error instanceof Error ? error.message : "it cannot be read"}.` }
+  }
+}

@@ -1,0 +1,62 @@
+import { computed, signal } from "@preact/signals"
+import type { ExecuteOptions } from "../../src/api/shapes.ts"
+import { parseDuration } from "../../src/base/parse-duration.ts"
+
+/** As typed; an empty text is the service's default. */
+export interface OptionTexts {
+  readonly cache_key: string
+  readonly use_cache: boolean
+  readonly max_concurrency: string
+  readonly timeout: string
+  readonly deltas: boolean
+}
+
+export const usualOptions: OptionTexts = {
+  cache_key: "",
+  use_cache: true,
+  max_concurrency: "",
+  timeout: "",
+  deltas: false,
+}
+
+export const optionTexts = signal<OptionTexts>(usualOptions)
+
+export interface OptionCheck {
+  readonly value: ExecuteOptions
+  readonly wrong: Partial<Record<keyof OptionTexts, string>>
+}
+
+export const optionCheck = computed(() => checkOptions(optionTexts.value))
+
+/** What is sent: only what differs from the defaults. */
+export function checkOptions(texts: OptionTexts): OptionCheck {
+  const value: { -readonly [Key in keyof ExecuteOptions]: ExecuteOptions[Key] } = {}
+  const wrong: Partial<Record<keyof OptionTexts, string>> = {}
+  if (texts.cache_key !== "") value.cache_key = texts.cache_key
+  if (texts.cache_key.length > 1024) wrong.cache_key = "A cache key has at most 1,024 characters."
+  if (!texts.use_cache) value.use_cache = false
+  if (texts.max_concurrency !== "") {
+    const most = Number(texts.max_concurrency)
+    if (/^\d{1,4}$/.test(texts.max_concurrency) && most >= 1 && most <= 1000) value.max_concurrency = most
+    else wrong.max_concurrency = "A whole number from 1 to 1,000."
+  }
+  if (texts.timeout !== "") {
+    const time = parseDuration(texts.timeout.trim())
+    if (time !== undefined && time >= 1 && time <= 86_400_000) value.timeout_ms = time
+    else wrong.timeout = "A duration such as 500ms, 30s, 15m or 1h, at most a day."
+  }
+  if (texts.deltas) value.deltas = true
+  return { value, wrong }
+}
+
+/** The texts that would give these options. */
+export function toOptionTexts(options: ExecuteOptions): OptionTexts {
+  const { cache_key, use_cache, max_concurrency, timeout_ms, deltas } = options
+  return {
+    cache_key: cache_key ?? "",
+    use_cache: use_cache ?? true,
+    max_concurrency: typeof max_concurrency === "number" ? String(max_concurrency) : "",
+    timeout: typeof timeout_ms === "number" ? `${timeout_ms}ms` : "",
+    deltas: deltas ?? false,
+  }
+}

@@ -1,0 +1,73 @@
+import { computed, signal } from "@preact/signals"
+import type { JsonObject } from "../../src/base/json-value.ts"
+import { nullable, resolve } from "../../src/check/relations.ts"
+import { validateValue } from "../../src/check/validate-value.ts"
+import type { Misfit } from "../../src/check/validate-value.ts"
+import { compilation } from "./source.ts"
+
+/**
+ * What was typed into the fields of secrets, by name. In this signal and nowhere else: never in storage, a link, a
+ * snippet or a log.
+ */
+export const secretTexts = signal<Readonly<Record<string, string>>>({})
+
+export const secretFields = computed(() => compilation.value.program.secrets?.type.fields ?? [])
+
+/** The secrets that the workflow declares, as they are sent, and what does not fit. */
+export const secretCheck = computed((): { readonly value: JsonObject; readonly misfits: readonly Misfit[] } => {
+  const { program } = compilation.value
+  const value: JsonObject = {}
+  for (const { name, type } of secretFields.value) {
+    const text = secretTexts.value[name] ?? ""
+    if (text === "") {
+      if (nullable(type, program.types)) value[name] = null
+      continue
+    }
+    value[name] = isText(resolve(type, program.types).kind) ? text : parsed(text)
+  }
+  const type = program.secrets?.type ?? { kind: "record", fields: [] }
+  return { value, misfits: validateValue(value, type, program.types, "secrets", { values: "hidden" }) }
+})
+
+/** Whether a secret of this kind is typed as it is; others are typed as JSON. */
+export function isText(kind: string): boolean {
+  return kind === "string" || kind === "enum" || kind === "literal" || kind === "union"
+}
+
+function parsed(text: string): JsonObject[string] {
+  try {
+    return JSON.parse(text) as JsonObject[string]
+  } catch {
+    return text
+  }
+}
+
+export function setSecret(name: string, text: string): void {
+  secretTexts.value = { ...secretTexts.value, [name]: text }
+}
+
+export function forgetSecrets(): void {
+  secretTexts.value = {}
+}
+
+/** Shorter ones cannot be told from ordinary text. */
+const shortest = 4
+
+/** The secret whose value stands in a text that is about to be kept, shared or copied. */
+export function secretIn(text: string): string | undefined {
+  return Object.entries(secretTexts.value).find(([, value]) => formsOf(value).some((form) => text.includes(form)))?.[0]
+}
+
+/** The text with `[secret:name]` in the place of each secret's value. */
+export function withoutSecrets(text: string): string {
+  let clean = text
+  for (const [name, value] of Object.entries(secretTexts.value)) {
+    for (const form of formsOf(value)) clean = clean.replaceAll(form, `[secret:${name}]`)
+  }
+  return clean
+}
+
+/** A value as it is, and as it stands within JSON. */
+function formsOf(value: string): string[] {
+  return value.length < shortest ? [] : [value, JSON.stringify(value).slice(1, -1)]
+}

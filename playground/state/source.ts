@@ -1,0 +1,72 @@
+import { computed, signal } from "@preact/signals"
+import type { Compiled } from "../../src/compile.ts"
+import { compile } from "../../src/compile.ts"
+import type { Plan } from "../../src/plan/plan-shape.ts"
+import { isError } from "../../src/source/diagnostic.ts"
+import { LineMap } from "../../src/source/line-map.ts"
+
+/** What the page knows about a text: the same as the service would. */
+export interface Compilation extends Compiled {
+  readonly text: string
+  readonly lines: LineMap
+}
+
+/** Where the text in the editor came from. What came by a link asks before its first run. */
+export type Origin = "own" | "link"
+
+export const origin = signal<Origin>("own")
+export const compilation = signal(compileText(""))
+/** The newest text that has a plan: what the graph shows while the author is in the middle of a word. */
+export const lastGood = signal<{ readonly text: string; readonly plan: Plan }>({ text: "", plan: emptyPlan() })
+export const errorCount = computed(() => compilation.value.diagnostics.filter(isError).length)
+
+export function compileText(text: string): Compilation {
+  return { ...compile(text), text, lines: new LineMap(text) }
+}
+
+function emptyPlan(): Plan {
+  const empty = { kind: "record", fields: [] } as const
+  return {
+    types: {},
+    input: empty,
+    secrets: empty,
+    output: empty,
+    providers: {},
+    models: {},
+    servers: {},
+    tools: {},
+    resources: {},
+    prompts: {},
+    nodes: [],
+  }
+}
+
+let pending: (() => string) | undefined
+let timer: ReturnType<typeof setTimeout> | undefined
+let lastCost = 0
+
+/** Tells that the editor's text is another now. It is compiled once the author pauses, the sooner the less it costs. */
+export function sourceChanged(read: () => string): void {
+  pending = read
+  clearTimeout(timer)
+  timer = setTimeout(compileNow, Math.max(80, Math.min(800, lastCost * 5)))
+}
+
+/** The compilation of what is in the editor at this moment. */
+export function compileNow(): Compilation {
+  clearTimeout(timer)
+  if (pending !== undefined) {
+    const text = pending()
+    pending = undefined
+    if (text !== compilation.value.text) takeText(text)
+  }
+  return compilation.value
+}
+
+export function takeText(text: string): void {
+  const started = performance.now()
+  const next = compileText(text)
+  lastCost = performance.now() - started
+  compilation.value = next
+  if (next.plan !== undefined) lastGood.value = { text, plan: next.plan }
+}

@@ -1,0 +1,132 @@
+import type { RunState, Span } from "../../src/run/reduce.ts"
+
+/** A line of the waterfall. */
+export interface Row {
+  /** Position of its span. */
+  readonly at: number
+  readonly level: number
+  readonly isParent: boolean
+  readonly isOpen: boolean
+}
+
+/** A loop with more iterations than this shows each of them closed. */
+const manyIterations = 12
+
+/**
+ * The rows of a run's waterfall, a parent before its children and these by their start. Spans are only ever added, so that
+ * each is looked at once, however many frames are drawn while it runs.
+ */
+export class Rows {
+  readonly #state: RunState
+  readonly #children: number[][] = []
+  readonly #tops: number[] = []
+  /** What was opened or closed by hand. */
+  readonly #choices = new Map<number, boolean>()
+  #seen = 0
+
+  constructor(state: RunState) {
+    this.#state = state
+  }
+
+  toggle(at: number): void {
+    this.#choices.set(at, !this.#isOpen(at))
+  }
+
+  /** Opens what a span lies in, so that it has a row. */
+  uncover(at: number): void {
+    this.#take()
+    for (let parent = this.#state.spans[at]?.parent ?? null; parent !== null;) {
+      this.#choices.set(parent, true)
+      parent = this.#state.spans[parent]?.parent ?? null
+    }
+  }
+
+  list(): Row[] {
+    this.#take()
+    const rows: Row[] = []
+    const walk = (positions: readonly number[], level: number): void => {
+      for (const at of positions) {
+        const children = this.#children[at] ?? []
+        const isOpen = children.length > 0 && this.#isOpen(at)
+        rows.push({ at, level, isParent: children.length > 0, isOpen })
+        if (isOpen) walk(children, level + 1)
+      }
+    }
+    walk(this.#tops, 1)
+    return rows
+  }
+
+  #isOpen(at: number): boolean {
+    const chosen = this.#choices.get(at)
+    if (chosen !== undefined) return chosen
+    const span = this.#state.spans[at]
+    if (span?.kind !== "iteration" || span.parent === null) return true
+    return (this.#children[span.parent]?.length ?? 0) <= manyIterations
+  }
+
+  #take(): void {
+    const { spans } = this.#state
+    for (; this.#seen < spans.length; this.#seen++) {
+      const span = spans[this.#seen]
+      if (span === undefined) break
+      this.#children[this.#seen] = []
+      const siblings = span.parent === null ? this.#tops : (this.#children[span.parent] ?? this.#tops)
+      // Model calls are told of when their agent is done, with the time at which they began.
+      let place = siblings.length
+      while (place > 0 && (spans[siblings[place - 1] ?? 0]?.start ?? 0) > span.start) place--
+      siblings.splice(place, 0, this.#seen)
+    }
+  }
+}
+
+/** The node of the plan that a span belongs to; undefined for what belongs to none (a server's connection). */
+export function nodeOfSpan(state: RunState, at: number): string | undefined {
+  let span = state.spans[at]
+  while (span !== undefined && span.parent !== null) span = state.spans[span.parent]
+  if (span?.kind === "agent" || span?.kind === "loop" || span?.kind === "iteration") return `agent.${span.name}`
+  return span?.kind === "dynamic" ? `dynamic.${span.name}` : undefined
+}
+
+/** The row in which a node of the plan begins. */
+export function spanOfNode(state: RunState, node: string): number | undefined {
+  const name = node.slice(node.indexOf(".") + 1)
+  const isAgent = node.startsWith("agent.")
+  const at = state.spans.findIndex(
+    (span) =>
+      span.parent === null &&
+      span.name === name &&
+      (isAgent
+        ? span.kind === "agent" || span.kind === "loop"
+        : node.startsWith("dynamic.") && span.kind === "dynamic"),
+  )
+  return at < 0 ? undefined : at
+}
+
+/** `agent.review[0]`, `model call 2`, `tool.find`. */
+export function spanLabel(span: Span): string {
+  const index = span.iteration === undefined ? "" : `[${span.iteration}]`
+  switch (span.kind) {
+    case "agent":
+      return `agent.${span.name}`
+    case "loop":
+      return `agent.${span.name}`
+    case "iteration":
+      return `agent.${span.name}${index}`
+    case "model_call":
+      return span.call === undefined || span.call.turn === 1 ? "model call" : `model call, turn ${span.call.turn}`
+    case "retry":
+      return `retry ${span.attempt ?? ""}`.trim()
+    case "tool_call":
+      return `tool.${span.name}`
+    case "compaction":
+      return `compacting agent.${span.name}`
+    case "dynamic":
+      return `dynamic.${span.name}`
+    case "resource":
+      return `resource.${span.name}`
+    case "prompt":
+      return `prompt.${span.name}`
+    case "connection":
+      return `mcp.${span.name}`
+  }
+}

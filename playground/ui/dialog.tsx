@@ -1,0 +1,44 @@
+import type { ComponentChildren } from "preact"
+import { useEffect, useRef } from "preact/hooks"
+import { Icon } from "./icon.tsx"
+
+interface DialogProps {
+  readonly title: string
+  readonly onClose: () => void
+  readonly wide?: boolean
+  readonly children: ComponentChildren
+}
+
+/** A modal dialog: the browser keeps the focus inside and gives it back; Escape and a click beside it close it. */
+export function Dialog({ title, onClose, wide, children }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    const element = dialog.current
+    element?.showModal()
+    return () => element?.close()
+  }, [])
+  return (
+    <dialog
+      ref={dialog}
+      class={wide === true ? "dialog wide" : "dialog"}
+      aria-labelledby="dialog-title"
+      onCancel={(event) => {
+        event.preventDefault()
+        onClose()
+      }}
+      onPointerDown={(event) => {
+        if (event.target === dialog.current) onClose()
+      }}
+    >
+      <div class="dialog-frame">
+        <header>
+          <h2 id="dialog-title">{title}</h2>
+          <button type="button" class="button square" aria-label="Close" onClick={onClose}>
+            <Icon name="close" />
+          </button>
+        </header>
+        {children}
+      </div>
+    </dialog>
+  )
+}

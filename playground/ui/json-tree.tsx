@@ -1,0 +1,95 @@
+import { useState } from "preact/hooks"
+import type { JsonValue } from "../../src/base/json-value.ts"
+import { Icon } from "./icon.tsx"
+import { counted } from "./show.ts"
+
+/** How many members of an array or object are shown before a button asks for more. */
+const page = 100
+/** A longer string is cut until it is asked for. */
+const longest = 2_000
+
+interface JsonTreeProps {
+  readonly value: JsonValue
+  readonly label: string
+  /** Levels that are open at first. */
+  readonly open?: number
+}
+
+/** A JSON value as a tree; branches are made when they are opened, so that a large value costs nothing before. */
+export function JsonTree({ value, label, open = 2 }: JsonTreeProps) {
+  return (
+    <ul class="json-tree" aria-label={label}>
+      <Branch name={undefined} value={value} open={open} />
+    </ul>
+  )
+}
+
+interface BranchProps {
+  readonly name: string | undefined
+  readonly value: JsonValue
+  readonly open: number
+}
+
+function Branch({ name, value, open }: BranchProps) {
+  const [isOpen, setOpen] = useState(open > 0)
+  const [shown, setShown] = useState(page)
+  if (typeof value !== "object" || value === null) {
+    return (
+      <li>
+        <span class="leaf">
+          <Key name={name} />
+          <Leaf value={value} />
+        </span>
+      </li>
+    )
+  }
+  const isArray = Array.isArray(value)
+  const entries: [string, JsonValue][] = isArray
+    ? value.slice(0, shown).map((item, at): [string, JsonValue] => [String(at), item])
+    : Object.entries(value).slice(0, shown)
+  const size = isArray ? value.length : Object.keys(value).length
+  const summary = isArray ? `[ ${counted(size, "item")} ]` : `{ ${counted(size, "field")} }`
+  return (
+    <li>
+      <button type="button" class="branch" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        <Icon name={isOpen ? "down" : "right"} />
+        <Key name={name} />
+        <span class="summary">{summary}</span>
+      </button>
+      {isOpen ? (
+        <ul>
+          {entries.map(([key, item]) => (
+            <Branch key={key} name={key} value={item} open={open - 1} />
+          ))}
+          {size > shown ? (
+            <li>
+              <button type="button" class="button" onClick={() => setShown(shown + page * 10)}>
+                Show more of {counted(size, "entry", "entries")}
+              </button>
+            </li>
+          ) : null}
+        </ul>
+      ) : null}
+    </li>
+  )
+}
+
+function Key({ name }: { readonly name: string | undefined }) {
+  return name === undefined ? null : <span class="key">{name}: </span>
+}
+
+function Leaf({ value }: { readonly value: string | number | boolean | null }) {
+  const [whole, setWhole] = useState(false)
+  if (typeof value !== "string") return <span class={value === null ? "null" : typeof value}>{String(value)}</span>
+  const cut = !whole && value.length > longest
+  return (
+    <span class="string">
+      {cut ? value.slice(0, longest) : value === "" ? '""' : value}
+      {cut ? (
+        <button type="button" class="button" onClick={() => setWhole(true)}>
+          … all {counted(value.length, "character")}
+        </button>
+      ) : null}
+    </span>
+  )
+}

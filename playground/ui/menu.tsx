@@ -1,0 +1,89 @@
+import type { ComponentChildren } from "preact"
+import { useEffect, useRef, useState } from "preact/hooks"
+import { Icon } from "./icon.tsx"
+
+export interface MenuItem {
+  readonly label: string
+  readonly detail?: string
+  readonly checked?: boolean
+  readonly onSelect: () => void
+}
+
+interface MenuProps {
+  readonly label: string
+  readonly children: ComponentChildren
+  readonly items: readonly MenuItem[]
+  readonly align?: "start" | "end"
+}
+
+/** A button that opens a list of commands; arrows move in it, Escape and a click elsewhere close it. */
+export function Menu({ label, children, items, align = "start" }: MenuProps) {
+  const [isOpen, setOpen] = useState(false)
+  const box = useRef<HTMLDivElement>(null)
+  const entries = (): HTMLElement[] => [...(box.current?.querySelectorAll<HTMLElement>("[role^=menuitem]") ?? [])]
+  const close = (): void => {
+    setOpen(false)
+    box.current?.querySelector("button")?.focus()
+  }
+
+  useEffect(() => {
+    if (!isOpen) return undefined
+    const [first] = entries()
+    const checked = box.current?.querySelector<HTMLElement>("[aria-checked=true]")
+    ;(checked ?? first)?.focus()
+    const outside = (event: PointerEvent): void => {
+      if (event.target instanceof Node && box.current?.contains(event.target) !== true) setOpen(false)
+    }
+    document.addEventListener("pointerdown", outside)
+    return () => document.removeEventListener("pointerdown", outside)
+  }, [isOpen])
+
+  const move = (event: KeyboardEvent): void => {
+    if (!isOpen) return
+    const all = entries()
+    const at = all.findIndex((entry) => entry === document.activeElement)
+    const steps: Record<string, number> = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 }
+    const to = steps[event.key]
+    if (to !== undefined) all[(to + all.length) % all.length]?.focus()
+    else if (event.key === "Escape") close()
+    else if (event.key === "Tab") setOpen(false)
+    else return
+    if (event.key !== "Tab") event.preventDefault()
+  }
+
+  return (
+    <div class="menu" ref={box} onKeyDown={move}>
+      <button
+        type="button"
+        class="button"
+        aria-haspopup="menu"
+        aria-expanded={isOpen}
+        aria-label={label}
+        onClick={() => setOpen(!isOpen)}
+      >
+        {children}
+        <Icon name="down" />
+      </button>
+      {isOpen ? (
+        <div role="menu" aria-label={label} class={`menu-list ${align}`}>
+          {items.map(({ label: text, detail, checked, onSelect }) => (
+            <button
+              key={text}
+              type="button"
+              role={checked === undefined ? "menuitem" : "menuitemradio"}
+              {...(checked === undefined ? {} : { "aria-checked": checked })}
+              tabIndex={-1}
+              onClick={() => {
+                close()
+                onSelect()
+              }}
+            >
+              <span>{text}</span>
+              {detail === undefined ? null : <small>{detail}</small>}
+            </button>
+          ))}
+        </div>
+      ) : null}
+    </div>
+  )
+}

@@ -1,0 +1,40 @@
+/** Numbers and times as the page writes them, the same in every locale. */
+
+const grouped = new Intl.NumberFormat("en")
+
+export function showNumber(value: number): string {
+  return grouped.format(value)
+}
+
+/** `812 ms`, `2.4 s`, `3 min 5 s`. */
+export function showDuration(ms: number): string {
+  if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`
+  if (ms < 10_000) return `${(Math.floor(ms / 10) / 100).toFixed(2)} s`
+  if (ms < 60_000) return `${(Math.floor(ms / 100) / 10).toFixed(1)} s`
+  const minutes = Math.floor(ms / 60_000)
+  const seconds = Math.floor((ms % 60_000) / 1_000)
+  return minutes < 60 ? `${minutes} min ${seconds} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+}
+
+export function showBytes(bytes: number): string {
+  if (bytes < 1_024) return `${bytes} B`
+  if (bytes < 1_048_576) return `${(bytes / 1_024).toFixed(1)} kB`
+  return `${(bytes / 1_048_576).toFixed(1)} MB`
+}
+
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${showNumber(count)} ${count === 1 ? one : many}`
+}
+
+/** `14:03:27`, of a wall clock time. */
+export function showTime(at: number): string {
+  const date = new Date(at)
+  return [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => String(part).padStart(2, "0")).join(":")
+}
+
+/** `15 Nov, 14:03`. */
+export function showMoment(at: number): string {
+  const date = new Date(at)
+  const month = date.toLocaleString("en", { month: "short" })
+  return `${date.getDate()} ${month}, ${showTime(at).slice(0, 5)}`
+}

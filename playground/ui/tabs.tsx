@@ -1,0 +1,79 @@
+import type { ComponentChildren } from "preact"
+
+export interface TabItem<Name extends string> {
+  readonly name: Name
+  readonly label: string
+  readonly count?: number | undefined
+  /** The count is of things to mend. */
+  readonly wrong?: boolean
+}
+
+interface TabsProps<Name extends string> {
+  readonly label: string
+  readonly id: string
+  readonly items: readonly TabItem<Name>[]
+  readonly current: Name
+  readonly onSelect: (name: Name) => void
+  readonly tools?: ComponentChildren
+}
+
+/** A row of tabs; arrows, Home and End move between them. The panel of each is `{id}-{name}-panel`. */
+export function Tabs<Name extends string>({ label, id, items, current, onSelect, tools }: TabsProps<Name>) {
+  const move = (event: KeyboardEvent): void => {
+    const at = items.findIndex(({ name }) => name === current)
+    const steps: Record<string, number> = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: items.length - 1 }
+    const to = steps[event.key]
+    if (to === undefined) return
+    const next = items[(to + items.length) % items.length]
+    if (next === undefined) return
+    event.preventDefault()
+    onSelect(next.name)
+    document.getElementById(`${id}-${next.name}-tab`)?.focus()
+  }
+  return (
+    <div class="tabs">
+      <div role="tablist" aria-label={label} onKeyDown={move}>
+        {items.map(({ name, label: text, count, wrong }) => (
+          <button
+            key={name}
+            type="button"
+            role="tab"
+            class="tab"
+            id={`${id}-${name}-tab`}
+            aria-selected={name === current}
+            aria-controls={`${id}-${name}-panel`}
+            tabIndex={name === current ? 0 : -1}
+            onClick={() => onSelect(name)}
+          >
+            {text}
+            {count === undefined || count === 0 ? null : (
+              <span class={wrong === true ? "count wrong" : "count"}>{count}</span>
+            )}
+          </button>
+        ))}
+      </div>
+      {tools === undefined ? null : <div class="tools">{tools}</div>}
+    </div>
+  )
+}
+
+interface PanelProps {
+  readonly id: string
+  readonly name: string
+  readonly class?: string
+  readonly children: ComponentChildren
+}
+
+export function TabPanel({ id, name, class: className, children }: PanelProps) {
+  return (
+    <div
+      role="tabpanel"
+      id={`${id}-${name}-panel`}
+      aria-labelledby={`${id}-${name}-tab`}
+      class={className === undefined ? "panel" : `panel ${className}`}
+      tabIndex={-1}
+    >
+      {children}
+    </div>
+  )
+}

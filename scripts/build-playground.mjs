@@ -1,0 +1,54 @@
+// Bundles playground/ to one script, one style sheet and the page that names them, each also compressed.
+
+import { readFileSync } from "node:fs"
+import { basename, join } from "node:path"
+import { brotliCompressSync, constants, gzipSync } from "node:zlib"
+import { root } from "./setup.mjs"
+
+/**
+ * The playground's files, not yet written. Names carry a hash of the content, so that they may be kept forever.
+ * @param {typeof import("esbuild").build} bundle
+ * @param {string} outdir
+ * @returns {Promise<{ path: string, contents: Uint8Array }[]>}
+ */
+export async function bundlePlayground(bundle, outdir) {
+  const { outputFiles } = await bundle({
+    absWorkingDir: root,
+    entryPoints: { app: "playground/main.tsx" },
+    outdir,
+    entryNames: "[name]-[hash]",
+    bundle: true,
+    minify: true,
+    format: "esm",
+    platform: "browser",
+    target: ["chrome123", "firefox125", "safari17.5"],
+    jsx: "automatic",
+    jsxImportSource: "preact",
+    loader: { ".wire": "text" },
+    sourcemap: "linked",
+    legalComments: "none",
+    define: { "process.env.NODE_ENV": '"production"' },
+    write: false,
+    logLevel: "warning",
+  })
+  const files = outputFiles.map(({ path, contents }) => ({ path, contents }))
+  const named = (/** @type {string} */ extension) => {
+    const file = files.find(({ path }) => path.endsWith(extension))
+    if (file === undefined) throw new Error(`The playground's bundle has no ${extension} file`)
+    return basename(file.path)
+  }
+  const page = readFileSync(join(root, "playground", "index.html"), "utf8")
+    .replace("app.css", named(".css"))
+    .replace("app.js", named(".js"))
+  files.push({ path: join(outdir, "index.html"), contents: Buffer.from(page) })
+  return [...files, ...files.filter(({ path }) => !path.endsWith(".map")).flatMap(compressed)]
+}
+
+/** @param {{ path: string, contents: Uint8Array }} file */
+function compressed({ path, contents }) {
+  const quality = { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_SIZE_HINT]: contents.length }
+  return [
+    { path: `${path}.br`, contents: brotliCompressSync(contents, { params: quality }) },
+    { path: `${path}.gz`, contents: gzipSync(contents, { level: 9 }) },
+  ]
+}

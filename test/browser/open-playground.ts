@@ -1,0 +1,112 @@
+import assert from "node:assert/strict"
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { after } from "node:test"
+import type { Browser, BrowserContext, BrowserContextOptions, Page, Request } from "playwright-core"
+import { chromium } from "playwright-core"
+import { build } from "../../scripts/build.mjs"
+import { startService } from "../cli/run-wire.ts"
+
+const root = dirname(dirname(import.meta.dirname))
+
+/** Where screenshots go; git ignores it. */
+export const screenshots = join(root, "screenshots")
+mkdirSync(screenshots, { recursive: true })
+
+/** The built service with its playground, and a real browser in front of it. */
+export interface Playground {
+  /** `http://127.0.0.1:…` */
+  readonly address: string
+  readonly browser: Browser
+  /** A first visit: a browser that has never been here. Fails afterwards for any console error or foreign request. */
+  readonly visit: (options?: VisitOptions) => Promise<Visit>
+}
+
+export interface VisitOptions extends BrowserContextOptions {
+  /** Another address than the service's own, of a proxy in between. */
+  readonly address?: string
+  /** Errors that the visit provokes on purpose. */
+  readonly expected?: RegExp
+  readonly path?: string
+}
+
+export interface Visit {
+  readonly page: Page
+  readonly context: BrowserContext
+  /** Every request that the page has made. */
+  readonly requests: readonly Request[]
+  /** Fails for what went wrong in the browser so far, then closes it. */
+  readonly close: () => Promise<void>
+}
+
+/** Builds and starts everything; it is taken down after the tests of this file. */
+export async function openPlayground(env: Readonly<Record<string, string>> = {}): Promise<Playground> {
+  mkdirSync(join(root, ".cache"), { recursive: true })
+  const folder = mkdtempSync(join(root, ".cache", "browser-"))
+  after(() => rmSync(folder, { recursive: true }))
+  await build(folder)
+  const service = await startService(process.execPath, [join(folder, "wire.js"), "serve"], {
+    WIRE_STORE: "memory",
+    WIRE_PORT: "0",
+    WIRE_LOG_LEVEL: "error",
+    ...env,
+  })
+  const browser = await chromium.launch({
+    executablePath: executable(),
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
+  })
+  after(async () => {
+    await browser.close()
+    service.child.kill("SIGTERM")
+    await service.ended
+  })
+  const { address } = service
+  return { address, browser, visit: (options = {}) => visit(browser, options.address ?? address, options) }
+}
+
+function executable(): string {
+  const found = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) =>
+    existsSync(path),
+  )
+  assert.ok(found !== undefined, "Chromium is not installed")
+  return found
+}
+
+async function visit(browser: Browser, address: string, options: VisitOptions): Promise<Visit> {
+  const { expected, path = "/playground", address: _address, ...rest } = options
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...rest })
+  context.setDefaultTimeout(15_000)
+  await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: address })
+  const page = await context.newPage()
+  const wrong: string[] = []
+  const requests: Request[] = []
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") wrong.push(message.text())
+  })
+  page.on("pageerror", (error) => wrong.push(String(error)))
+  page.on("request", (request) => {
+    requests.push(request)
+    const { protocol, origin } = new URL(request.url())
+    if (protocol.startsWith("http") && origin !== address) wrong.push(`A request to ${request.url()}`)
+  })
+  await page.goto(`${address}${path}`)
+  await page.getByRole("textbox", { name: "Workflow source" }).waitFor()
+  return {
+    page,
+    context,
+    requests,
+    close: async () => {
+      const surprises = wrong.filter((text) => expected === undefined || !expected.test(text))
+      await context.close()
+      assert.deepEqual(surprises, [])
+    },
+  }
+}
