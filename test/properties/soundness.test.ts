@@ -1,0 +1,165 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+
+import fc from "fast-check"
+
+import type { JsonObject } from "../../src/base/json-value.ts"
+import { caseRecord, nullable, resolve, withoutNull } from "../../src/check/relations.ts"
+import { showType } from "../../src/check/show-type.ts"
+import type { Type, TypeTable } from "../../src/check/types.ts"
+import { partsOf } from "../../src/check/type-parts.ts"
+import { validateValue } from "../../src/check/validate-value.ts"
+import { compile } from "../../src/compile.ts"
+import type { Expression } from "../../src/plan/expression.ts"
+import { evaluate } from "../../src/run/evaluate.ts"
+import type { Scope } from "../../src/run/evaluate.ts"
+import { RunFailure } from "../../src/run/ports.ts"
+import { fieldsSource, nameSource, typeSource } from "../support/type-source.ts"
+import type { Random } from "./arbitraries.ts"
+import { arbitraryType, randomFrom, validValue } from "./arbitraries.ts"
+
+// What the checker promises of an expression holds when it is evaluated: a value of the type that was inferred, and no
+// failure but where a value is untyped, or a pluck may refuse one.
+
+interface Typed {
+  readonly text: string
+  readonly type: Type
+  readonly types: TypeTable
+  readonly input: Type
+  readonly expression: Expression
+}
+
+/** The expression in a workflow whose input is `x`; undefined when the checker refuses it. */
+function typed(text: string, header: string): Typed | undefined {
+  const { plan, program } = compile(`${header}\noutput { r: ${text} }`)
+  const node = plan?.nodes[0]
+  const type = program.output?.type.fields[0]?.type
+  const entry = node?.kind === "output" ? node.fields[0] : undefined
+  const input = program.input?.type
+  if (plan === undefined || type === undefined || entry === undefined || input === undefined) return undefined
+  return { text, type, types: plan.types, input, expression: entry.value }
+}
+
+function headerOf(type: Type, types: TypeTable): string {
+  const schemas = Object.entries(types).map(([name, { type: schema }]) => {
+    const body = schema.kind === "record" ? fieldsSource(schema.fields) : `{ ${typeSource(schema)} }`
+    return `schema ${name} ${body}`
+  })
+  return [...schemas, `input { x: ${typeSource(type)} }`].join("\n")
+}
+
+/** A longer expression that might be right where `before` is. */
+function longer({ text, type, types }: Typed, random: Random): string {
+  const isNull = nullable(type, types)
+  const inner = resolve(withoutNull(type, types), types)
+  const dot = isNull && random.below(8) > 0 ? "?." : "."
+  switch (random.below(12)) {
+    case 0:
+      return `(${text} ?? ${random.pick(['"none"', "1", "null", "[]", "{ }", "input.x"])})`
+    case 1:
+      return `"a {{ ${text} }} b"`
+    case 2:
+      return `[${text}, ${random.pick(["null", "1", '"a"', text])}]`
+    case 3:
+      return `{ a: ${text}, "b c": [${text}] }`
+    case 4:
+      return `(${text})`
+    default:
+  }
+  switch (inner.kind) {
+    case "record": {
+      const [name] = inner.fields.length === 0 ? ["nothing"] : [random.pick(inner.fields).name]
+      return `${text}${dot}${nameSource(name)}`
+    }
+    case "array":
+    case "tuple": {
+      if (random.below(2) === 0) return `${text}${dot === "?." ? "?." : ""}[${random.below(3)}]`
+      const element = inner.kind === "array" ? inner.element : (inner.elements[0] ?? inner)
+      const item = resolve(withoutNull(element, types), types)
+      const name = item.kind === "record" && item.fields.length > 0 ? random.pick(item.fields).name : "a"
+      return `${text}${dot}${random.pick(["*", "**", "***"])}.${nameSource(name)}`
+    }
+    case "variant": {
+      const one = random.pick(inner.cases)
+      const record = caseRecord(inner, one.name)
+      const field = record === undefined ? inner.tag : random.pick(record.fields).name
+      const access = `${nameSource(one.name)}.${nameSource(field)}`
+      if (random.below(2) === 0) return `${text}#${random.below(3) === 0 ? nameSource(one.name) : access}`
+      return `match ${text} { ${access} _ ${random.pick(["null", '"x"', "1"])} }`
+    }
+    case "union": {
+      const member = resolve(random.pick(inner.members), types)
+      const name = member.kind === "record" && member.fields.length > 0 ? random.pick(member.fields).name : "a"
+      return `${text}${dot}${nameSource(name)}`
+    }
+    default:
+      return `${text}${dot}a`
+  }
+}
+
+test("an expression that is let through yields a value of its type", () => {
+  let checked = 0
+  fc.assert(
+    fc.property(arbitraryType, fc.integer(), ({ type, types }, seed) => {
+      const random = randomFrom(seed)
+      const header = headerOf(type, types)
+      let current = typed("input.x", header)
+      assert.ok(current !== undefined, header)
+      let isOpen = false
+      for (let step = 0; step < 6; step++) {
+        isOpen ||= holdsOpen(current.type, current.types)
+        const next = typed(longer(current, random), header)
+        if (next !== undefined) current = next
+      }
+      const { input } = current
+      for (let round = 0; round < 8; round++) {
+        const value = validValue({ type: input, types: current.types }, random) as JsonObject
+        if (holds(current, value, isOpen)) checked++
+      }
+    }),
+    { numRuns: 1_000 },
+  )
+  assert.ok(checked > 2_000, `only ${checked} values were looked at`)
+})
+
+/** Whether something inside of the type is known at run time only: a step from there may fail. */
+function holdsOpen(type: Type, types: TypeTable): boolean {
+  const seen = new Set<Type>([type])
+  // Grows while it is walked.
+  for (const part of seen) {
+    if (part.kind === "any" || part.kind === "object") return true
+    for (const inner of part.kind === "ref" ? [resolve(part, types)] : partsOf(part)) seen.add(inner)
+  }
+  return false
+}
+
+function holds(expression: Typed, input: JsonObject, isOpen: boolean): boolean {
+  const { text, type, types } = expression
+  const about = (): string => `${text} of ${JSON.stringify(input)} should be ${showType(type, 500)}`
+  let value
+  try {
+    value = evaluate(expression.expression, scopeOf(input))
+  } catch (error) {
+    assert.ok(error instanceof RunFailure && error.error.kind === "evaluation_error", `${about()}: ${String(error)}`)
+    assert.ok(isOpen || error.message.includes(".***."), `${about()}: ${error.message}`)
+    return false
+  }
+  const misfits = validateValue(value, type, types, "value").map(({ message }) => message)
+  assert.deepEqual(misfits, [], `${about()}, and is ${JSON.stringify(value)}`)
+  return true
+}
+
+function scopeOf(input: JsonObject): Scope {
+  const none = new Map<string, never>()
+  return {
+    input,
+    secrets: {},
+    agents: none,
+    dynamics: none,
+    locals: none,
+    variables: none,
+    matched: null,
+    path: "output",
+    iteration: null,
+  }
+}
