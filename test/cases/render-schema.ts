@@ -4,6 +4,7 @@ import { fitsStrict, toStrictSchema } from "../../src/check/strict-schema.ts"
 import type { Type } from "../../src/check/types.ts"
 import { LineMap } from "../../src/source/line-map.ts"
 import { parse } from "../../src/syntax/parser.ts"
+import { prettyJson } from "./pretty-json.ts"
 import { renderDiagnostics } from "./render-diagnostics.ts"
 
 /**
@@ -17,7 +18,7 @@ export function render(source: string): string {
   if (errors.length > 0) return renderDiagnostics(errors, new LineMap(source))
 
   const { types } = program
-  const plain = (title: string, type: Type): string => `${title}\n${pretty(toJsonSchema(type, types))}`
+  const plain = (title: string, type: Type): string => `${title}\n${prettyJson(toJsonSchema(type, types))}`
   const out: string[] = []
   if (program.input !== undefined) out.push(plain("input", program.input.type))
   if (program.secrets !== undefined) out.push(plain("secrets", program.secrets.type))
@@ -29,28 +30,10 @@ export function render(source: string): string {
     out.push(plain(`agent.${name}.output`, output))
     const fit = fitsStrict(output, types)
     if (!fit.fits) out.push(`not strict: ${fit.reason}`)
-    else if (pretty(toStrictSchema(output, types)) === pretty(toJsonSchema(output, types))) out.push("strict: the same")
-    else out.push(`strict:\n${pretty(toStrictSchema(output, types))}`)
+    else if (prettyJson(toStrictSchema(output, types)) === prettyJson(toJsonSchema(output, types)))
+      out.push("strict: the same")
+    else out.push(`strict:\n${prettyJson(toStrictSchema(output, types))}`)
   }
   if (program.output !== undefined) out.push(plain("output", program.output.type))
   return out.length === 0 ? "(nothing)" : out.join("\n\n")
-}
-
-/** Like `JSON.stringify` with two spaces, but what fits stays on one line. */
-function pretty(value: unknown, indent = ""): string {
-  const flat = onOneLine(value)
-  if (indent.length + flat.length <= 100 || typeof value !== "object" || value === null) return flat
-  const inner = `${indent}  `
-  if (Array.isArray(value)) {
-    return `[\n${value.map((item) => inner + pretty(item, inner)).join(",\n")}\n${indent}]`
-  }
-  const entries = Object.entries(value).map(([key, item]) => `${inner}${JSON.stringify(key)}: ${pretty(item, inner)}`)
-  return `{\n${entries.join(",\n")}\n${indent}}`
-}
-
-function onOneLine(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(onOneLine).join(", ")}]`
-  if (typeof value !== "object" || value === null) return JSON.stringify(value)
-  const entries = Object.entries(value).map(([key, item]) => `${JSON.stringify(key)}: ${onOneLine(item)}`)
-  return entries.length === 0 ? "{}" : `{ ${entries.join(", ")} }`
 }

@@ -54,6 +54,10 @@ function checkPlan(plan: Plan): void {
     assert.ok(!done.has(id), `${id} stands twice`)
     done.add(id)
   }
+  JSON.parse(json, (key, value: unknown) => {
+    if (key === "text" && typeof value === "string") assert.ok(value.length <= 200, `a text for messages: ${value}`)
+    return value
+  })
   const sites = [...json.matchAll(/"site":("[^"]*")/g)].map(([, site]) => site)
   assert.equal(new Set(sites).size, sites.length, "every call has a name of its own")
 }
@@ -62,12 +66,14 @@ function checkPlan(plan: Plan): void {
 
 type Edit = (text: string, at: number, random: number) => string
 
-const words = [
+const words: readonly string[] = [
   ..."{}[]()|,:;.?#*\"'`\\/\n ".split(""),
-  ...["?.", "??", "***", '"""', "{{", "}}", "//", "/*", "///", "\0", "\ud800", "é", "1e999", "-", "0", "__proto__"],
-  ...["input", "secrets", "schema", "provider", "model", "mcp", "tool", "from", "dynamic", "agent", "output", "for"],
-  ...["in", "as", "match", "call", "read", "render", "asset", "compact", "maybe", "enum", "variant", "null", "true"],
-  ...["input.x", "agent.a", "dynamic.d", "secrets.s", "schema.s", "model.m", "tool.t", "_ 1", "a: string", "{ a: 1 }"],
+  ...'?. ?? *** """ {{ }} // /* /// \0 \ud800 é 1e999 - 0 __proto__'.split(" "),
+  ..."input secrets schema provider model mcp tool from dynamic agent output for in as match call read".split(" "),
+  ..."render asset compact maybe enum variant null true input.x agent.a dynamic.d secrets.s schema.s model.m".split(
+    " ",
+  ),
+  ..."tool.t|_ 1|a: string|{ a: 1 }".split("|"),
 ]
 
 /** Where tokens begin, so that most changes keep the text nearly right. */

@@ -1,0 +1,145 @@
+import { compile } from "../../src/compile.ts"
+import type { AgentNode, Plan, PlanNode } from "../../src/plan/plan-shape.ts"
+import type { Entry, Expression, Step } from "../../src/plan/expression.ts"
+import { isError } from "../../src/source/diagnostic.ts"
+import { LineMap } from "../../src/source/line-map.ts"
+import { showType } from "../../src/check/show-type.ts"
+import { prettyJson } from "./pretty-json.ts"
+import { renderDiagnostics } from "./render-diagnostics.ts"
+
+/**
+ * The nodes of the plan in their order, each with what it waits for and its lowered expressions; then the rest of the
+ * plan, without the types. A workflow with errors has its errors instead.
+ */
+export function render(source: string): string {
+  const { diagnostics, plan } = compile(source)
+  const errors = diagnostics.filter(isError)
+  if (plan === undefined) return renderDiagnostics(errors, new LineMap(source))
+  return [...plan.nodes.map(renderNode), ...renderConnections(plan)].join("\n\n")
+}
+
+function renderNode(node: PlanNode): string {
+  const waits = node.depends_on.length === 0 ? "" : ` after ${node.depends_on.join(", ")}`
+  return [`${node.id}${waits}`, ...partsOf(node).map((line) => `  ${line}`)].join("\n")
+}
+
+function partsOf(node: PlanNode): string[] {
+  if (node.kind === "dynamic") return [show(node.value)]
+  if (node.kind === "output") return node.fields.map(({ key, value }) => `${key}: ${show(value)}`)
+  return agentParts(node)
+}
+
+function agentParts(node: AgentNode): string[] {
+  const parts: string[] = []
+  const { loop, context } = node
+  if (loop !== null) {
+    const variables =
+      loop.pattern.kind === "item"
+        ? loop.pattern.variable
+        : `{ ${loop.pattern.fields.map(({ field, variable }) => `${field}: ${variable}`).join(", ")} }`
+    parts.push(`for ${variables} in ${show(loop.items)}`)
+  }
+  const format = node.response_format === null ? "" : `, response_format ${node.response_format}`
+  parts.push(`model ${node.model} ${prettyJson(node.inference)}, max_steps ${node.max_steps}${format}`)
+  for (const { kind, name, bindings, max_calls } of node.uses) {
+    parts.push(`uses ${kind} ${name} ${entries(bindings)}${max_calls === null ? "" : `, max_calls ${max_calls}`}`)
+  }
+  if (context !== null) {
+    const { compact } = context
+    const how =
+      compact === null
+        ? ""
+        : ` compacted by ${compact.model} ${prettyJson(compact.inference)}: ${compact.instruction === null ? "-" : show(compact.instruction)}`
+    parts.push(`context ${context.agent}${how}`)
+  }
+  for (const { key, value } of node.locals) parts.push(`local ${key}: ${show(value)}`)
+  for (const { name, content, media_type } of node.files) {
+    parts.push(`file ${show(name)}: ${show(content)}${media_type === null ? "" : ` as ${show(media_type)}`}`)
+  }
+  parts.push(`instruction: ${show(node.instruction)}`, `output: ${showType(node.output, 200)}`)
+  return parts
+}
+
+function renderConnections(plan: Plan): string[] {
+  const { providers, models, servers, tools, resources, prompts } = plan
+  const tables = { providers, models, servers, tools, resources, prompts }
+  return Object.entries(tables).flatMap(([name, table]) =>
+    Object.keys(table).length === 0 ? [] : [`${name} ${prettyJson(shown(table))}`],
+  )
+}
+
+/** Expressions and types inside of a piece of the plan as text; what is empty is left out. */
+function shown(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value
+  if (Array.isArray(value)) return value.map(shown)
+  if ("op" in value) return show(value as Expression)
+  if ("kind" in value && "fields" in value) return showType(value as never, 200)
+  return Object.fromEntries(Object.entries(value).flatMap(([key, part]) => (isBare(part) ? [] : [[key, shown(part)]])))
+}
+
+/** What a declaration leaves out. */
+function isBare(value: unknown): boolean {
+  if (typeof value !== "object") return value === false
+  return value === null || Object.keys(value).length === 0
+}
+
+// ---------------------------------------------------------------------------------------------------- expressions
+
+/** A lowered expression as text: `(default (input .a?) "x")`. */
+function show(expression: Expression): string {
+  switch (expression.op) {
+    case "literal":
+      return JSON.stringify(expression.value)
+    case "text":
+      return `(text ${expression.parts.map((part) => (typeof part === "string" ? JSON.stringify(part) : show(part))).join(" ")})`
+    case "array":
+      return `[${expression.items.map(show).join(" ")}]`
+    case "object":
+      return entries(expression.entries)
+    case "reference": {
+      const { root } = expression
+      return "name" in root ? `${root.kind}:${root.name}` : root.kind
+    }
+    case "chain":
+      return `(${show(expression.base)} ${expression.steps.map(showStep).join(" ")})`
+    case "default":
+      return `(default ${show(expression.left)} ${show(expression.right)})`
+    case "match": {
+      const branches = expression.branches.map(
+        (branch) => `${branch.case === null ? "_" : JSON.stringify(branch.case)} → ${show(branch.value)}`,
+      )
+      return `(match ${show(expression.value)} by ${String(expression.tag)}: ${branches.join("; ")})`
+    }
+    case "call": {
+      const { tool, input, bindings, max_calls, site } = expression
+      return `(call ${tool} input ${entries(input)} bindings ${entries(bindings)} max ${String(max_calls)} at ${site})`
+    }
+    case "read":
+      return `(read ${expression.resource} ${entries(expression.bindings)})`
+    case "render":
+      return `(render ${expression.prompt} ${entries(expression.bindings)})`
+    case "asset": {
+      const { type, value, media_type, title } = expression
+      const optional = [media_type, title].map((part) => (part === null ? "-" : show(part)))
+      return `(asset ${type} ${show(value)} ${optional.join(" ")})`
+    }
+  }
+}
+
+function showStep(step: Step): string {
+  const mark = step.optional ? "?" : ""
+  switch (step.step) {
+    case "field":
+      return `${mark}.${step.name}`
+    case "index":
+      return `${mark}[${step.index}]`
+    case "pluck":
+      return `${mark}.${{ keep: "*", drop: "**", refuse: "***" }[step.nulls]}.${step.name}`
+    case "case":
+      return `#${step.name} by ${String(step.tag)}`
+  }
+}
+
+function entries(some: readonly Entry[]): string {
+  return some.length === 0 ? "{}" : `{ ${some.map(({ key, value }) => `${key}: ${show(value)}`).join(", ")} }`
+}
