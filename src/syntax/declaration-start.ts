@@ -35,9 +35,8 @@ export function leavesBlock(reader: TokenReader, itemsIndented: boolean): boolea
 }
 
 /** The same in a block of bare names, which can look like the head of a declaration by chance. */
-export function leavesNames(reader: TokenReader, itemsIndented: boolean): boolean {
-  const { token } = reader
-  return itemsIndented && reader.column(token) === 1 && leavesBlock(reader, true) && reader.lacksBrace
+export function leavesNames(reader: TokenReader): boolean {
+  return reader.column(reader.token) === 1 && leavesBlock(reader, true) && reader.lacksBrace
 }
 
 /** Whether the reader, after something that could not be read, is at the start of a line that can be a declaration. */
@@ -64,7 +63,7 @@ function startsPlainBlock(reader: TokenReader): boolean {
 }
 
 /** `agent x {`, `model x from`, `tool from mcp`, `from mcp.`: what no field, property or case looks like */
-function startsNamed(reader: TokenReader): boolean {
+export function startsNamed(reader: TokenReader): boolean {
   const next = reader.peek()
   const third = reader.peek(2)
   if (next.kind !== "name" || next.afterBreak || third.afterBreak) return false

@@ -2,7 +2,14 @@ import { didYouMean } from "../base/did-you-mean.ts"
 import { isIdentifier } from "../base/identifier.ts"
 import type { Diagnostic } from "../source/diagnostic.ts"
 import type { DeclarationWord } from "./declaration-start.ts"
-import { declarationWord, declarationWords, leavesBlock, leavesNames, startsDeclaration } from "./declaration-start.ts"
+import {
+  declarationWord,
+  declarationWords,
+  leavesBlock,
+  leavesNames,
+  startsDeclaration,
+  startsNamed,
+} from "./declaration-start.ts"
 import { docBefore } from "./doc-comment.ts"
 import { lex } from "./lexer.ts"
 import { formsOf } from "./property-forms.ts"
@@ -157,7 +164,7 @@ function parseBlock<T>(start: Start, parse: (reader: TokenReader) => T | undefin
     reader.expected(`\`{\` after ${after ?? `\`${start.path.replace(".", " ")}\``}`)
     skipToBrace(reader)
   }
-  start.hasBlock = reader.is("{")
+  start.hasBlock = reader.is("{") || reader.assumeBrace()
   return parse(reader)
 }
 
@@ -208,7 +215,7 @@ function parseFrom(start: Start, kind: "provider" | "model"): Declaration | unde
 /** "from" name */
 function parseOrigin(reader: TokenReader, kind: "provider" | "model", name: Name): Name | undefined {
   const what = kind === "provider" ? "`from openai`" : "`from` and a provider's name"
-  if (!parseFromWord(reader, `${what} after \`${kind} ${name.text}\``)) return undefined
+  if (!parseFromWord(reader, `${what} after \`${kind} ${reader.show(name)}\``)) return undefined
   if (!reader.is("name")) {
     reader.expected(kind === "provider" ? "the kind of provider after `from`" : "a provider's name after `from`")
     return undefined
@@ -221,7 +228,7 @@ function parseOrigin(reader: TokenReader, kind: "provider" | "model", name: Name
   reader.report(
     { start: origin.start, end: provider.end },
     "A provider is named here without `provider.`",
-    `Write \`from ${provider.text}\`.`,
+    `Write \`from ${reader.show(provider)}\`.`,
   )
   return provider
 }
@@ -242,7 +249,7 @@ function parseImport(start: Start, importKind: ImportKind): Declaration | undefi
   const short = reader.isWord("from") && reader.isWord("mcp", reader.peek()) && reader.peek(2).kind === "."
   const written = short ? undefined : parseName(start)
   if (!short && written === undefined) return undefined
-  const head = written === undefined ? importKind : `${importKind} ${written.text}`
+  const head = written === undefined ? importKind : `${importKind} ${reader.show(written)}`
   if (!parseFromWord(reader, `\`from mcp.server.${importKind}.remote_name\` after \`${head}\``)) {
     start.hasBlock = parseProperties(reader, importKind) !== undefined
     return undefined
@@ -251,7 +258,7 @@ function parseImport(start: Start, importKind: ImportKind): Declaration | undefi
   if (source === undefined) return undefined
   if (written !== undefined && source.remote === undefined) {
     const rest = source.kindWord === undefined ? `.${importKind}.remote_name` : ".remote_name"
-    reader.expected(`\`${rest}\` after \`${reader.textOf(source)}\``)
+    reader.expected(`\`${rest}\` after \`${showPath(reader, source)}\``)
   }
   const named =
     written === undefined ? parseImportedName(reader, source.remote) : { name: written, naming: "from" as const }
@@ -296,16 +303,27 @@ function parseRemotePath(reader: TokenReader): RemotePath | undefined {
   return { server, kindWord, remote, start: first.start, end: reader.previous.end }
 }
 
+function showPath(reader: TokenReader, { server, kindWord, remote }: RemotePath): string {
+  const parts = [server, kindWord, remote].filter((part) => part !== undefined)
+  return ["mcp", ...parts.map((part) => reader.show(part))].join(".")
+}
+
 function isNameHere(reader: TokenReader): boolean {
   return reader.is("name") && !isNextItem(reader)
 }
 
 /** Whether the reader's line is that of the next property, import or declaration instead of the rest of this one. */
 function isNextItem(reader: TokenReader): boolean {
-  if (!reader.token.afterBreak) return false
   const next = reader.peek()
-  const isImport = next.kind === "name" && !next.afterBreak && importKinds.some((kind) => reader.isWord(kind))
-  return next.kind === ":" || isImport || (next.kind !== "{" && startsDeclaration(reader))
+  if (!reader.token.afterBreak || reader.isWord("as", next)) return false
+  return next.kind === ":" || startsNamed(reader)
+}
+
+/** `tool` in a batch and, on the next line, `tool find`: the first one lacks its name. */
+function isNextBatchItem(reader: TokenReader): boolean {
+  const [next, third] = [reader.peek(), reader.peek(2)]
+  const isImport = importKinds.some((kind) => reader.isWord(kind)) && next.kind === "name" && !next.afterBreak
+  return isImport && reader.token.afterBreak && third.kind !== "{" && third.kind !== ":" && !reader.isWord("as", next)
 }
 
 /** RemoteName = string | letters, digits, "_", "-", "." and "/" with nothing between */
@@ -355,7 +373,7 @@ function parseImportedName(
   }
   const text = remote.text.replaceAll("-", "_")
   if (!isIdentifier(text)) {
-    reader.report(remote, `\`${remote.text}\` cannot be a name here`, "Add `as` and a name after it.")
+    reader.report(remote, `\`${reader.show(remote)}\` cannot be a name here`, "Add `as` and a name after it.")
     return { name: { ...remote, text: text.replace(/\W/g, "_") }, naming: "remote" }
   }
   return { name: { kind: "name", text, quoted: false, start: remote.start, end: remote.end }, naming: "remote" }
@@ -371,7 +389,7 @@ function parseBatch(start: Start): BatchDeclaration | undefined {
   if (source.remote !== undefined) {
     reader.report(source.remote, "What is imported is named inside the block", "Write `tool remote-name` there.")
   }
-  const after = `\`from ${reader.textOf(source)}\``
+  const after = `\`from ${showPath(reader, source)}\``
   const body = parseBlock(
     start,
     (reader) => reader.block(parseBatchMember, leavesBatch, "an import such as `tool name`"),
@@ -387,7 +405,7 @@ const importKinds = ["tool", "resource", "prompt"] as const
 /** Items of a batch look much like the imports that stand at the top; these end it only at the left margin. */
 function leavesBatch(reader: TokenReader, itemsIndented: boolean): boolean {
   const isImport = importKinds.some((kind) => reader.isWord(kind))
-  return isImport ? leavesNames(reader, itemsIndented) : leavesBlock(reader, itemsIndented)
+  return isImport ? leavesNames(reader) : leavesBlock(reader, itemsIndented)
 }
 
 function parseBatchMember(reader: TokenReader): BatchItem | Property | undefined {
@@ -400,6 +418,10 @@ function parseBatchMember(reader: TokenReader): BatchItem | Property | undefined
 function parseBatchItem(reader: TokenReader, importKind: ImportKind): BatchItem | undefined {
   const doc = docBefore(reader)
   const keyword = reader.take()
+  if (isNextBatchItem(reader)) {
+    reader.expected(`a name after \`${importKind}\``)
+    return undefined
+  }
   const remote = parseRemoteName(reader)
   if (remote === undefined) return undefined
   if (reader.isWord("from") && reader.isWord("mcp", reader.peek())) {
@@ -435,7 +457,7 @@ function parseLoop(reader: TokenReader): Loop | undefined {
   }
   if (reader.acceptWord("in") === undefined) {
     reader.expected("`in` after the loop's variable")
-    if (!reader.is("name") || reader.peek().kind !== "name") {
+    if (!reader.is("name") || reader.token.afterBreak || reader.peek().kind !== "name") {
       skipToBrace(reader)
       return undefined
     }

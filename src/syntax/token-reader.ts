@@ -37,7 +37,10 @@ export class TokenReader {
   #mistakes = 0
   /** Set while blocks are left because one of them was never closed: told once, not once for each. */
   #leaving = false
-  #lacksBrace: boolean | undefined
+  /** How many more braces open than close in the file. */
+  #braces: number | undefined
+  /** The next block begins without its brace. */
+  #assumesBrace = false
 
   constructor(text: string, lexed: Lexed) {
     const { tokens } = lexed
@@ -102,15 +105,18 @@ export class TokenReader {
 
   /** Whether the file has fewer closing than opening braces: only then may a block be thought to lack its own. */
   get lacksBrace(): boolean {
-    if (this.#lacksBrace === undefined) {
-      let open = 0
+    return this.#openBraces() > 0
+  }
+
+  #openBraces(): number {
+    if (this.#braces === undefined) {
+      this.#braces = 0
       for (const { kind } of this.tokens) {
-        if (kind === "{") open++
-        else if (kind === "}") open--
+        if (kind === "{") this.#braces++
+        else if (kind === "}") this.#braces--
       }
-      this.#lacksBrace = open > 0
     }
-    return this.#lacksBrace
+    return this.#braces
   }
 
   // ---------------------------------------------------------------------------------------------------- taking
@@ -205,6 +211,11 @@ export class TokenReader {
     return isString ? { start: Math.max(start, end - 1), end } : { start, end }
   }
 
+  /** A name as the author wrote it, for a message. */
+  show(name: Name): string {
+    return cutText(this.textOf(name), 40)
+  }
+
   describe(token: Token): string {
     if (token.kind === "end") return "the end of the file"
     if (token.kind === "string" || token.kind === "head") return "a string"
@@ -219,7 +230,12 @@ export class TokenReader {
   /** All diagnostics in source order, each with the path of the declaration that it lies in. */
   diagnostics(): Diagnostic[] {
     if (this.#diagnostics.length === 0) return []
-    const found = this.#diagnostics.toSorted((a, b) => a.span.start - b.span.start)
+    const sorted = this.#diagnostics.toSorted((a, b) => a.span.start - b.span.start)
+    // The same brace may be found to be unclosed at two ends.
+    const found = sorted.filter(({ span, message }, index) => {
+      const before = sorted[index - 1]
+      return before?.span.start !== span.start || before.message !== message
+    })
     const next = found[maxSyntaxErrors]
     if (next !== undefined) {
       found.length = maxSyntaxErrors
@@ -332,6 +348,19 @@ export class TokenReader {
     return next === ":" || next === "{"
   }
 
+  get startsBlock(): boolean {
+    return this.#token.kind === "{" || this.#assumesBrace
+  }
+
+  /**
+   * After a report that a brace is missing: lets the next block begin without it, if its fields seem to follow on the
+   * next line and a brace without a partner seems to close it.
+   */
+  assumeBrace(): boolean {
+    this.#assumesBrace = this.#token.afterBreak && this.atKey && this.#openBraces() < 0
+    return this.#assumesBrace
+  }
+
   /**
    * Block = "{" (item ","?)* "}". `parseItem` returns undefined when nothing there can begin an item; it must then have
    * taken nothing, or have reported. `startsOutside` tells whether the reader is at something that belongs outside of
@@ -342,9 +371,10 @@ export class TokenReader {
     startsOutside: (reader: this, itemsIndented: boolean) => boolean,
     what: string,
   ): Block<Item> | undefined {
-    if (this.#token.kind !== "{") return undefined
+    if (!this.startsBlock) return undefined
     if (this.#depth >= maxNesting) return this.#tooDeep()
-    const open = this.take()
+    const open = this.#assumesBrace ? this.previous : this.take()
+    this.#assumesBrace = false
     const items: Item[] = []
     this.#depth++
     const close = this.#items(open, items, parseItem, startsOutside, what)
@@ -354,6 +384,7 @@ export class TokenReader {
 
   #tooDeep(): Block<never> {
     const open = this.#token
+    this.#assumesBrace = false
     this.#reportDepth()
     this.skipBalanced()
     const close = this.previous.kind === "}" ? this.previous : undefined
@@ -434,7 +465,7 @@ export class TokenReader {
   }
 
   #reportUnclosed(open: Token): void {
-    if (this.#token.unclosed) return
+    if (this.#token.unclosed || open.kind !== "{") return
     this.report(this.#misplacedBrace(open) ?? open, "This `{` is not closed", "Add `}` where the block ends.")
   }
 

@@ -69,7 +69,7 @@ export function parseWordKey(reader: TokenReader, hint = "Write it with `_`."): 
   const { token } = reader
   if (token.start !== first.end || !isDash(reader, token)) return reader.identifier(first)
   const name = joinedName(reader, first, isDashOrWord)
-  reader.report(name, `\`${name.text}\` is not a name`, hint)
+  reader.report(name, `\`${reader.show(name)}\` is not a name`, hint)
   return name
 }
 
@@ -103,7 +103,7 @@ export function parseColon(reader: TokenReader, name: Name): Token | undefined |
     reader.skipToNextItem()
     return "missing-value"
   }
-  const what = `\`:\` after the field name \`${name.text}\``
+  const what = `\`:\` after the field name \`${reader.show(name)}\``
   if (valueFollows(reader)) {
     reader.expected(what)
     return undefined
@@ -119,18 +119,23 @@ function valueFollows(reader: TokenReader): boolean {
 
 /**
  * Whether what follows the reader's last token is the next field, or nothing, instead of a value; then that is reported.
- * `a:` and on the next line `b: 1`: the `b` is not the value of `a`.
+ * `a:` and on the next line `b: 1`: the `b` is not the value of `a`. Nor with `b { … }`, unless a name and a block may
+ * stand there.
  */
-export function valueIsAbsent(reader: TokenReader, what: string): boolean {
+export function valueIsAbsent(reader: TokenReader, what: string, mayEndWithBlock = false): boolean {
   const { token } = reader
   if (!token.afterBreak && startsValue(token)) return false
   const ends = token.kind === "," || reader.endsBlock(token)
-  if (!ends && !(token.afterBreak && (startsDeclaration(reader) || (reader.atKey && !reader.isWord("enum"))))) {
-    return false
-  }
+  if (!ends && !(token.afterBreak && isNextField(reader, mayEndWithBlock))) return false
   if (token.unclosed) reader.expected(what)
   else reader.report(reader.previous, `Expected ${what} after \`${reader.textOf(reader.previous)}\``)
   return true
+}
+
+function isNextField(reader: TokenReader, mayEndWithBlock: boolean): boolean {
+  if (startsDeclaration(reader) && reader.lacksBrace) return true
+  const isBlock = reader.peek().kind === "{"
+  return reader.atKey && !(isBlock && (mayEndWithBlock || reader.isWord("enum") || reader.isWord("maybe")))
 }
 
 function startsValue(token: Token): boolean {
@@ -262,7 +267,7 @@ export function parseSegment(reader: TokenReader, what: string, hint?: string): 
 
 function isFieldOrDeclaration(reader: TokenReader): boolean {
   const next = reader.peek().kind
-  return next === ":" || (startsDeclaration(reader) && (next !== "{" || reader.lacksBrace))
+  return next === ":" || (startsDeclaration(reader) && reader.lacksBrace)
 }
 
 /** Maybe = "maybe" single */
@@ -284,7 +289,7 @@ function startsType(token: Token): boolean {
 function parseEnum(reader: TokenReader): TypeNode {
   const keyword = reader.take()
   const body = reader.block(parseEnumMember, leavesNames, "a name of the enum")
-  if (body === undefined) return missingBlock(reader, "`{` after `enum`", "Write `enum { first, second }`.")
+  if (body === undefined) return missingEnum(reader)
   return { kind: "enum", keyword, body, start: keyword.start, end: body.end }
 }
 
@@ -302,10 +307,18 @@ function parseEnumMember(reader: TokenReader): Name | undefined {
   return name
 }
 
-function missingBlock(reader: TokenReader, what: string, hint: string): TypeNode {
-  reader.expected(what, hint)
+/** `enum [a, b]`, `enum a, b }`: skips to the closing bracket if it is on this line. */
+function missingEnum(reader: TokenReader): TypeNode {
+  reader.expected("`{` after `enum`", "Write `enum { first, second }`.")
   if (reader.is("[") || reader.is("(")) reader.skipBalanced()
+  let ahead = 0
+  while (isNameOrComma(reader.peek(ahead)) && !reader.peek(ahead).afterBreak) ahead++
+  if (reader.peek(ahead).kind === "}" && reader.peek(ahead + 1).afterBreak) for (; ahead >= 0; ahead--) reader.take()
   return missingType(reader)
+}
+
+function isNameOrComma({ kind }: Token): boolean {
+  return kind === "name" || kind === "string" || kind === ","
 }
 
 /** In a schema `variant` may also be the name of a field. */
@@ -325,8 +338,11 @@ function parseVariant(reader: TokenReader): VariantType | undefined {
   const isNextField = reader.token.afterBreak && reader.peek().kind === ":"
   const tag = isNextField ? undefined : parseKey(reader)
   if (tag === undefined) reader.expected("the name of the tag field after `variant`", "Write `variant kind { … }`.")
+  if (!reader.is("{")) {
+    reader.expected("`{` and the cases of the variant")
+    reader.assumeBrace()
+  }
   const body = reader.block(parseCase, leavesBlock, "a case of the variant")
-  if (body === undefined) reader.expected("`{` and the cases of the variant")
   if (tag === undefined || body === undefined) return undefined
   return { kind: "variant", keyword, tag, body, start: keyword.start, end: body.end }
 }
@@ -337,13 +353,15 @@ function parseCase(reader: TokenReader): VariantCase | undefined {
   const name = parseKey(reader)
   if (name === undefined) return undefined
   const colon = reader.accept(":")
-  if (colon !== undefined) reader.report(colon, `A case has no \`:\``, `Write \`${name.text} { … }\`.`)
-  const body = parseTypeFields(reader)
-  if (body === undefined) {
-    const message = `Expected \`{\` after the case name \`${name.text}\``
-    if (colon === undefined) reader.report(name, message, `Write \`${name.text} { }\` for a case without fields.`)
-    return undefined
+  if (colon !== undefined) reader.report(colon, `A case has no \`:\``, `Write \`${reader.show(name)} { … }\`.`)
+  if (!reader.is("{")) {
+    const message = `Expected \`{\` after the case name \`${reader.show(name)}\``
+    if (colon === undefined)
+      reader.report(name, message, `Write \`${reader.show(name)} { }\` for a case without fields.`)
+    reader.assumeBrace()
   }
+  const body = parseTypeFields(reader)
+  if (body === undefined) return undefined
   return { kind: "variant-case", name, body, doc, start: first.start, end: body.end }
 }
 

@@ -63,7 +63,7 @@ function defaultFrom(reader: TokenReader, left: Expression): Expression {
   reader.take()
   let right = missing(reader)
   if (reader.enter()) {
-    if (!valueIsAbsent(reader, "a value")) right = parseDefaults(reader)
+    if (!valueIsAbsent(reader, "a value", true)) right = parseDefaults(reader)
     reader.leave()
   }
   return { kind: "default", left, right, start: left.start, end: right.end }
@@ -352,7 +352,8 @@ function parseBranch(reader: TokenReader): MatchBranch | undefined {
   }
   const name = parseKey(reader)
   if (name === undefined) return undefined
-  if (foreignArrow(reader, `Write \`${name.text}.field\`, or \`_ value\` for the rest.`)) reader.skipToNextItem()
+  if (foreignArrow(reader, `Write \`${reader.show(name)}.field\`, or \`_ value\` for the rest.`))
+    reader.skipToNextItem()
   const steps = parseSteps(reader)
   const chain: Chain = { kind: "chain", base: name, steps, start, end: reader.previous.end }
   const value = reader.is("??") ? defaultFrom(reader, chain) : chain
@@ -450,7 +451,7 @@ function isHeaderPart(token: Token): boolean {
 
 /** Properties = "{" (name (":" value | block) ","?)* "}" */
 export function parseProperties(reader: TokenReader, place: PropertyPlace): Block<Property> | undefined {
-  if (!reader.is("{")) return undefined
+  if (!reader.startsBlock) return undefined
   const forms = formsOf(place)
   return reader.block(() => parseProperty(reader, forms), leavesBlock, "a property")
 }
@@ -475,8 +476,9 @@ function parsePropertyValue(
   name: Name,
   colon: Token | undefined,
 ): PropertyValue {
-  if (colon !== undefined && valueIsAbsent(reader, "a value")) return missingValue
-  if (reader.is("{")) {
+  const mayEndWithBlock = form === "model" || form === "context"
+  if (colon !== undefined && valueIsAbsent(reader, "a value", mayEndWithBlock)) return missingValue
+  if (reader.is("{") || (colon === undefined && lacksBlock(reader, form, name))) {
     const block = parseBlockValue(reader, form, colon)
     if (block !== undefined) return block
   }
@@ -503,6 +505,14 @@ function parsePropertyValue(
   }
   const expression = parseExpression(reader)
   return expression.kind === "missing-expression" ? missingValue : { kind: "expression", expression }
+}
+
+/** `output` and, on the next line, its fields: reports the brace that is missing. */
+function lacksBlock(reader: TokenReader, form: PropertyForm, name: Name): boolean {
+  const isBlock = form === "types" || form === "values" || form === "headers" || form === "inference" || form === "file"
+  if (!isBlock || !reader.assumeBrace()) return false
+  reader.expected(`\`{\` after \`${reader.show(name)}\``)
+  return true
 }
 
 /** The value is a block; what stands in it depends on the property. */
