@@ -42,7 +42,7 @@ test("time grows with the length, whatever the text", () => {
     comments: (size: number) => `input {\n${"// c\n\n".repeat(size)}}`,
     commas: (size: number) => `dynamic { a: [${"1 // c\n, ".repeat(size)}] }`,
     strings: (size: number) => `output { a: """\n${"    text {{ input.a }}\n\n".repeat(size)}""" }`,
-    chains: (size: number) => `output { a: x${".b // c\n".repeat(size)} }`,
+    chains: (size: number) => `output {\n${"    a: x.b // c\n.d // e\n\n.f\n".repeat(size / 2)}}`,
     declarations: (size: number) => "input { }\n".repeat(size),
   }
   for (const [name, make] of Object.entries(texts)) {
