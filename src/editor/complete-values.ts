@@ -1,0 +1,256 @@
+import { asWritten } from "../check/known-list.ts"
+import type { Program } from "../check/program.ts"
+import { nullable, resolve } from "../check/relations.ts"
+import type { Field, Type } from "../check/types.ts"
+import type { Span } from "../source/span.ts"
+import type * as Syntax from "../syntax/tree.ts"
+import type { Completion } from "./completion.ts"
+import { completeConstants, keyword } from "./complete-words.ts"
+import { describe, detailOf } from "./describe.ts"
+import type { Edit } from "./edit.ts"
+import { lookUp, rootTexts } from "./explanations.ts"
+import type { NameUse, Setting } from "./name-use.ts"
+import type { Target } from "./targets.ts"
+import { elementOf, importsOf, plainType } from "./targets.ts"
+
+// Completions that the program gives: what is declared, and the fields of types.
+
+// ----------------------------------------------------------------------------------------------------------- roots
+
+/** What an expression can begin with. */
+export function completeRoots(program: Program, { setting, chain }: NameUse & { kind: "root" }): Completion[] {
+  switch (setting.expects) {
+    case "model":
+    case "tool":
+    case "resource":
+    case "prompt":
+    case "agent":
+      return namesUnder(program, setting.expects, setting, true)
+    case "use":
+      return (["tool", "resource", "prompt"] as const).flatMap((kind) => namesUnder(program, kind, setting, true))
+    case "context":
+      return [...namesUnder(program, "agent", setting, true), keyword("compact", undefined, "compact agent.${1}")]
+    case "response_format":
+    case "boolean":
+      return completeConstants(setting.expects, false)
+    case "asset":
+    case "level":
+      return completeConstants(setting.expects, true)
+    case "value":
+      return setting.values === "constants" ? [] : completeValues(program, setting, chain.steps.length > 0)
+  }
+}
+
+function completeValues(program: Program, setting: Setting, rootOnly: boolean): Completion[] {
+  const found: Completion[] = []
+  for (const [name, { type }] of setting.agent?.variables ?? []) {
+    found.push({ label: name, kind: "variable", insert: name, detail: detailOf(type) })
+  }
+  const roots: ("input" | "secrets" | "agent" | "dynamic")[] = []
+  if (program.input !== undefined) roots.push("input")
+  if (setting.values === "run") {
+    if (program.agents.size > 0) roots.push("agent")
+    if (program.dynamics.size > 0 || (setting.agent?.locals.size ?? 0) > 0) roots.push("dynamic")
+  }
+  if (setting.secrets && program.secrets !== undefined) roots.push("secrets")
+  for (const root of roots) {
+    const doc = lookUp(rootTexts, root)
+    found.push({ label: root, kind: "root", insert: root, ...(doc === undefined ? {} : { doc }) })
+  }
+  if (rootOnly) return found
+  for (const root of roots) found.push(...namesUnder(program, root, setting, true))
+  if (setting.values === "run") {
+    found.push(keyword("match", undefined, "match ${1:value} {\n    ${2}\n}"))
+    if (program.tools.size > 0) found.push(keyword("call", undefined, "call tool.${1}"))
+    if (program.resources.size > 0) found.push(keyword("read", undefined, "read resource.${1}"))
+    if (program.prompts.size > 0) found.push(keyword("render", undefined, "render prompt.${1}"))
+    if (setting.assets) found.push(keyword("asset", undefined, 'asset ${1:value} { type: "${2:image}" }'))
+  }
+  for (const word of ["true", "false", "null"]) found.push(keyword(word))
+  return found
+}
+
+type Root = "input" | "secrets" | "agent" | "dynamic" | "model" | Syntax.ImportKind
+
+/** The names that may follow a root and its dot; `qualified` with both. */
+export function namesUnder(program: Program, root: Root, setting: Setting, qualified: boolean): Completion[] {
+  const item = (name: string, kind: Completion["kind"], target: Target): Completion => {
+    const { detail, doc } = describe(program, target)
+    const label = qualified ? `${root}.${name}` : name
+    return { label, kind, insert: label, detail, ...(doc === undefined ? {} : { doc }) }
+  }
+  switch (root) {
+    case "input":
+    case "secrets": {
+      const fields = (root === "input" ? program.input : program.secrets)?.type.fields ?? []
+      return fields.map((field) => fieldItem(field, qualified ? `${root}.` : ""))
+    }
+    case "agent": {
+      const waiting = dependents(program, setting.node)
+      return [...program.agents]
+        .filter(([name]) => !waiting.has(`agent.${name}`))
+        .map(([name, { declaration: node }]) => {
+          return item(name, "agent", { kind: "declaration", declares: "agent", node, name: node.name })
+        })
+    }
+    case "dynamic": {
+      const waiting = dependents(program, setting.node)
+      const locals = [...(setting.agent?.locals ?? [])].map(([name, { field: node }]) => {
+        return item(name, "value", { kind: "declaration", declares: "local", node, name: node.name })
+      })
+      const others = [...program.dynamics]
+        .filter(([name]) => !waiting.has(`dynamic.${name}`) && setting.agent?.locals.has(name) !== true)
+        .map(([name, { field: node }]) => {
+          return item(name, "value", { kind: "declaration", declares: "dynamic", node, name: node.name })
+        })
+      return [...locals, ...others]
+    }
+    case "model":
+      return [...program.models].map(([name, node]) => {
+        return item(name, "model", { kind: "declaration", declares: "model", node, name: node.name })
+      })
+    case "tool":
+    case "resource":
+    case "prompt":
+      return [...importsOf(program, root)].map(([name, { node }]) => {
+        return item(name, root, { kind: "declaration", declares: root, node, name: node.name })
+      })
+  }
+}
+
+/** The node and all that wait for it: to refer to one of them would close a circle. */
+function dependents(program: Program, node: string | undefined): ReadonlySet<string> {
+  const found = new Set<string>()
+  if (node === undefined) return found
+  const waiting = new Map<string, string[]>()
+  for (const [from, targets] of program.dependencies) {
+    for (const to of targets) {
+      const known = waiting.get(to)
+      if (known === undefined) waiting.set(to, [from])
+      else known.push(from)
+    }
+  }
+  found.add(node)
+  // Grows while it is walked.
+  for (const one of found) for (const other of waiting.get(one) ?? []) found.add(other)
+  return found
+}
+
+// ----------------------------------------------------------------------------------------------------------- steps
+
+/** What may follow the `.`, `?.`, `.*.` or `#` of a chain. */
+export function completeStep(program: Program, use: NameUse & { kind: "step" }): Completion[] {
+  const { chain, step, index, setting, matched } = use
+  const receiver = program.receivers.get(step)
+  if (step.kind === "case") return caseItems(program, receiver)
+  if (step.kind === "pluck") return fieldItems(program, elementOf(program, receiver))
+  const { base } = chain
+  if (index === 0 && !matched && base.kind === "name") {
+    const isVariable = setting.expects === "value" && setting.agent?.variables.has(base.text) === true
+    const root = isVariable ? undefined : rootOf(base.text, setting)
+    if (root === "none") return []
+    if (root !== undefined) return namesUnder(program, root, setting, false)
+  }
+  if (receiver === undefined) return []
+  return memberItems(program, receiver, step)
+}
+
+/** `none` for a root that does not belong there; undefined for one whose fields the checker knows. */
+function rootOf(text: string, setting: Setting): Root | "none" | undefined {
+  const { expects, values, secrets } = setting
+  const isRun = values === "run"
+  switch (text) {
+    case "agent":
+      return (expects === "value" && isRun) || expects === "context" || expects === "agent" ? "agent" : "none"
+    case "dynamic":
+      return expects === "value" && isRun ? "dynamic" : "none"
+    case "model":
+      return expects === "model" ? "model" : "none"
+    case "tool":
+    case "resource":
+    case "prompt":
+      return expects === "use" || expects === text ? text : "none"
+    case "input":
+      return expects === "value" && values !== "constants" ? "input" : "none"
+    case "secrets":
+      return expects === "value" && secrets ? "secrets" : "none"
+    default:
+      return undefined
+  }
+}
+
+/** The fields of a value; what has to be written instead of the `.` where it may be null, a list or a variant. */
+function memberItems(program: Program, type: Type, step: Span & { readonly optional: boolean }): Completion[] {
+  const plain = plainType(program, type)
+  const mayBeNull = nullable(type, program.types) && !step.optional
+  const dot = { start: step.start, end: step.start + (step.optional ? 2 : 1) }
+  const optional: readonly Edit[] = mayBeNull ? [{ span: dot, text: "?." }] : []
+  const withEdits = (item: Completion, edits: readonly Edit[]): Completion => {
+    return edits.length === 0 ? item : { ...item, edits }
+  }
+  switch (plain?.kind) {
+    case "array":
+    case "tuple": {
+      const items = fieldItems(program, elementOf(program, plain)).map((item) => {
+        const label = `*.${item.label}`
+        return withEdits({ ...item, label, insert: `*.${item.insert}`, filter: item.label }, optional)
+      })
+      const first: Completion = {
+        label: "[0]",
+        kind: "field",
+        detail: detailOf(elementOf(program, plain)),
+        insert: mayBeNull ? "?.[0]" : "[0]",
+        edits: [{ span: dot, text: "" }],
+      }
+      return [...items, first]
+    }
+    case "variant":
+      return caseItems(program, plain).map((item) => {
+        const insert = `#${item.insert}`
+        return { ...item, label: insert, insert, filter: item.label, edits: [{ span: dot, text: "" }] }
+      })
+    default:
+      return fieldItems(program, plain).map((item) => withEdits(item, optional))
+  }
+}
+
+/** The fields of a record, or those that all members of a union have. */
+export function fieldItems(program: Program, type: Type | undefined): Completion[] {
+  const plain = plainType(program, type)
+  if (plain?.kind === "record") return plain.fields.map((field) => fieldItem(field, ""))
+  if (plain?.kind !== "union") return []
+  const [first, ...others] = plain.members.map((member) => resolve(member, program.types))
+  if (first?.kind !== "record") return []
+  return first.fields
+    .filter(({ name }) =>
+      others.every((one) => one.kind === "record" && one.fields.some((field) => field.name === name)),
+    )
+    .map((field) => fieldItem(field, ""))
+}
+
+function fieldItem({ name, type, doc }: Field, prefix: string): Completion {
+  const label = `${prefix}${asWritten(name)}`
+  return { label, kind: "field", insert: label, detail: detailOf(type), ...(doc === undefined ? {} : { doc }) }
+}
+
+export function caseItems(program: Program, type: Type | undefined): Completion[] {
+  const variant = plainType(program, type)
+  if (variant?.kind !== "variant") return []
+  return variant.cases.map(({ name, fields, doc }): Completion => {
+    const label = asWritten(name)
+    const detail = detailOf({ kind: "record", fields })
+    return { label, kind: "case", insert: label, detail, ...(doc === undefined ? {} : { doc }) }
+  })
+}
+
+/** The cases that a match has no branch for yet, and the rest. */
+export function completeBranch(program: Program, { match, branch }: NameUse & { kind: "branch" }): Completion[] {
+  const taken = new Set(match.body.items.filter((one) => one !== branch).map((one) => one.case?.text))
+  const cases = caseItems(program, program.expressionTypes.get(match.value))
+  const left = cases.filter(({ label }) => !taken.has(nameOf(label)))
+  return taken.has(undefined) ? left : [...left, keyword("_", undefined, "_ ${1}")]
+}
+
+function nameOf(label: string): string {
+  return label.startsWith('"') ? (JSON.parse(label) as string) : label
+}

@@ -1,0 +1,196 @@
+import type { Program } from "../check/program.ts"
+import type { Completion, Completions } from "./completion.ts"
+import { completeBranch, completeRoots, completeStep, fieldItems } from "./complete-values.ts"
+import {
+  completeConstants,
+  completeDeclarations,
+  completeProperties,
+  completeSchemas,
+  completeTypes,
+  keyword,
+} from "./complete-words.ts"
+import type { CompletionSite } from "./completion-site.ts"
+import { completionSite } from "./completion-site.ts"
+import { describe } from "./describe.ts"
+import { eachNameIn } from "./each-name.ts"
+import type { NameUse } from "./name-use.ts"
+import { elementOf, importsOf } from "./targets.ts"
+import { tokenIndexAt } from "./token-at.ts"
+import { declarationsAt } from "./use-at.ts"
+
+/** What could be written at the offset; undefined where nothing can be known (in text, comments and new names). */
+export function complete(program: Program, offset: number): Completions | undefined {
+  const at = Math.max(0, Math.min(offset, program.tree.text.length))
+  const site = completionSite(program, at)
+  if (site === undefined) return undefined
+  const items = itemsAt(program, site, at)
+  return items.length === 0 ? undefined : { span: site.span, items }
+}
+
+function itemsAt(program: Program, site: CompletionSite, offset: number): Completion[] {
+  switch (site.kind) {
+    case "string":
+      return stringItems(program, offset)
+    case "stray":
+      return strayItems(program, site)
+    case "name":
+      return nameItems(site.program, site.use)
+  }
+}
+
+function nameItems(program: Program, use: NameUse): Completion[] {
+  switch (use.kind) {
+    case "root":
+      return completeRoots(program, use)
+    case "step":
+      return completeStep(program, use)
+    case "property":
+      return completeProperties(use.block, use)
+    case "type":
+      return completeTypes(program)
+    case "type-segment":
+      return segmentItems(program, use)
+    case "argument":
+      return argumentItems(program, use)
+    case "branch":
+      return completeBranch(program, use)
+    case "field": {
+      const { declaration, node } = use
+      const isOnly = declaration.kind === "schema" && declaration.body.items.length === 1
+      return isOnly && node.colon === undefined ? [keyword("variant", undefined, variantSnippet)] : []
+    }
+    case "foreign-key":
+      return use.of === "headers" ? headerItems(use) : []
+    case "pattern-field": {
+      const { pattern } = use.loop
+      const present = pattern.kind === "fields" ? pattern.body.items.map(({ field }) => field.text) : []
+      const fields = fieldItems(program, elementOf(program, program.expressionTypes.get(use.loop.items)))
+      return fields.filter(({ label }) => !present.includes(label))
+    }
+    case "provider-kind":
+      return follows(program, use, "from") ? completeConstants("provider-kind", false) : [keyword("from")]
+    case "provider-name":
+      return follows(program, use, "from") ? providerItems(program) : [keyword("from")]
+    case "server-name":
+      return serverItems(program, "")
+    case "remote-kind": {
+      const { declaration } = use
+      const all = completeConstants("remote-kind", false)
+      return declaration.kind === "import" ? all.filter(({ label }) => label === declaration.importKind) : all
+    }
+    case "keyword":
+    case "declaration":
+    case "enum-value":
+    case "tag":
+    case "case":
+    case "variable":
+    case "remote-name":
+      return []
+  }
+}
+
+const variantSnippet = "variant ${1:kind} {\n    ${2:case} {\n        ${3:field}: string\n    }\n}"
+
+function follows({ tree }: Program, { start }: NameUse, word: string): boolean {
+  const before = tree.tokens[tokenIndexAt(tree, start) - 1]
+  return before !== undefined && tree.text.slice(before.start, before.end) === word
+}
+
+function providerItems(program: Program): Completion[] {
+  return [...program.providers.values()].map((node): Completion => {
+    const { detail, doc } = describe(program, { kind: "declaration", declares: "provider", node, name: node.name })
+    const { text } = node.name
+    return { label: text, kind: "provider", insert: text, detail, ...(doc === undefined ? {} : { doc }) }
+  })
+}
+
+function serverItems(program: Program, prefix: string, suffix = ""): Completion[] {
+  return [...program.servers.values()].map(({ name, doc }): Completion => {
+    const label = `${prefix}${name.text}`
+    return { label, kind: "server", insert: `${label}${suffix}`, ...(doc === undefined ? {} : { doc }) }
+  })
+}
+
+function segmentItems(program: Program, { segments, index }: NameUse & { kind: "type-segment" }): Completion[] {
+  const [root, name, ...fields] = segments.slice(0, index)
+  if (root === undefined) return completeTypes(program)
+  if (root.text !== "schema") return []
+  if (name === undefined) return completeSchemas(program, "")
+  let type = program.types[name.text]?.type
+  for (const { text } of fields) {
+    const record = type?.kind === "ref" ? program.types[type.name]?.type : type
+    type = record?.kind === "record" ? record.fields.find((field) => field.name === text)?.type : undefined
+  }
+  return fieldItems(program, type)
+}
+
+function argumentItems(program: Program, { block, node }: NameUse & { kind: "argument" }): Completion[] {
+  const taker = block.import && importsOf(program, block.import.kind).get(block.import.name)
+  const given = new Set(block.items.map(({ name }) => name.text))
+  const colon = node.colon === undefined ? ": " : ""
+  return fieldItems(program, taker?.input)
+    .filter(({ label }) => !given.has(label))
+    .map((item) => ({ ...item, insert: `${item.insert}${colon}` }))
+}
+
+function headerItems({ node }: NameUse & { kind: "foreign-key" }): Completion[] {
+  if (node.colon !== undefined) return []
+  const snippet = 'Authorization: "Bearer {{ secrets.${1:token} }}"'
+  return [{ label: "Authorization", kind: "property", insert: "Authorization: ", snippet }]
+}
+
+// ------------------------------------------------------------------------------------------------- outside of trees
+
+/** Between declarations, and in heads that are only begun. */
+function strayItems(program: Program, { before, atLineStart }: CompletionSite & { kind: "stray" }): Completion[] {
+  if (atLineStart) return completeDeclarations(program)
+  const [last = "", second = "", third = "", fourth = ""] = before.toReversed()
+  const importKind = ["tool", "resource", "prompt"].find((kind) => kind === third || kind === second)
+  if (last === "from" && importKind !== undefined) return serverItems(program, "mcp.", `.${importKind}.`)
+  if (last === "from") return serverItems(program, "mcp.")
+  switch (second) {
+    case "tool":
+    case "resource":
+    case "prompt":
+    case "provider":
+    case "model":
+      return [keyword("from")]
+    case "agent":
+      return [keyword("for", undefined, "for ${1:item} in ${2:input}")]
+    case "for":
+      return fourth === "agent" ? [keyword("in")] : []
+    default:
+      return []
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------- strings
+
+/** Strings that are one of a few words. */
+function stringItems(program: Program, offset: number): Completion[] {
+  let around: (NameUse & { kind: "property" }) | undefined
+  for (const declaration of declarationsAt(program, offset)) {
+    eachNameIn(program, declaration, (use) => {
+      if (use.kind === "property" && use.property.start <= offset && offset <= use.property.end) around = use
+    })
+  }
+  if (around === undefined) return []
+  const { place } = around.block
+  switch (around.text) {
+    case "assets":
+      return place === "model" ? completeConstants("asset", false) : []
+    case "type":
+      return place === "asset" ? completeConstants("asset", false) : []
+    case "response_format":
+      return completeConstants("response_format", false)
+    case "reasoning_effort":
+    case "verbosity":
+      return place === "inference" ? completeConstants("level", false) : []
+    case "endpoint":
+      return place === "provider" ? [{ label: "demo", kind: "constant", insert: "demo", doc: demoText }] : []
+    default:
+      return []
+  }
+}
+
+const demoText = "This service's own demo model, for trying things out."

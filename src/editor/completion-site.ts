@@ -1,0 +1,100 @@
+import { check } from "../check/check.ts"
+import type { Program } from "../check/program.ts"
+import type { Span } from "../source/span.ts"
+import { parse } from "../syntax/parser.ts"
+import type { Token } from "../syntax/token.ts"
+import type { Tree } from "../syntax/tree.ts"
+import type { NameUse } from "./name-use.ts"
+import { tokenIndexAt } from "./token-at.ts"
+import { useAt } from "./use-at.ts"
+
+/** Stands where the cursor is, so that what is half written becomes a name whose place and type the checker tells. */
+const placeholder = "wire_cursor_"
+
+export type CompletionSite =
+  /** In the text of a plain string, between its quotes. */
+  | { readonly kind: "string"; readonly token: Token; readonly span: Span }
+  /** A name may stand here: `use` is what it would be, in a program that has the placeholder in its place. */
+  | { readonly kind: "name"; readonly program: Program; readonly use: NameUse; readonly span: Span }
+  /** A name that no declaration has taken in: `before` are the tokens before it, the nearest last. */
+  | { readonly kind: "stray"; readonly before: readonly string[]; readonly atLineStart: boolean; readonly span: Span }
+
+/** What the cursor is in; undefined in comments, numbers and the text of interpolated strings. */
+export function completionSite(program: Program, offset: number): CompletionSite | undefined {
+  const { tree } = program
+  if (inComment(tree, offset)) return undefined
+  const string = stringAt(tree, offset)
+  if (string !== undefined) {
+    const isPlain = string.kind === "string" && !tree.text.startsWith('"""', string.start)
+    if (!isPlain) return undefined
+    const end = Math.max(offset, string.unclosed ? string.end : string.end - 1)
+    return { kind: "string", token: string, span: { start: string.start + 1, end } }
+  }
+  const word = wordAround(tree.text, offset)
+  if (/^[0-9]/.test(tree.text.slice(word.start, word.end))) return undefined
+  // What the cursor is before of is not being written: it stays as it is.
+  const span = word.start === offset ? { start: offset, end: offset } : word
+  return nameSite(tree.text, word, span)
+}
+
+function nameSite(text: string, word: Span, span: Span): CompletionSite | undefined {
+  const before = text.slice(0, word.start)
+  const after = text.slice(word.end)
+  let stray: CompletionSite | undefined
+  // The head of a declaration, or a `match`, is taken in only with its block.
+  for (const inserted of [placeholder, `${placeholder} { }`]) {
+    const { tree } = parse(`${before}${inserted}${after}`)
+    const { program } = check(tree)
+    const use = useAt(program, word.start)
+    if (use?.start === word.start && use.text === placeholder) return { kind: "name", program, use, span }
+    stray ??= strayName(tree, word.start, span)
+  }
+  return stray
+}
+
+function strayName(tree: Tree, at: number, span: Span): CompletionSite | undefined {
+  const index = tokenIndexAt(tree, at)
+  const token = tree.tokens[index]
+  if (token?.kind !== "name" || token.start !== at) return undefined
+  const before = tree.tokens.slice(Math.max(0, index - 6), index)
+  const around = tree.declarations.find((one) => one.start <= at && at < one.end)
+  const atLineStart = around === undefined && (token.afterBreak || index === 0 || before.at(-1)?.kind === "}")
+  return { kind: "stray", before: before.map(({ start, end }) => tree.text.slice(start, end)), atLineStart, span }
+}
+
+function inComment(tree: Tree, offset: number): boolean {
+  const index = tokenIndexAt(tree, offset)
+  // A comment belongs to the token after it.
+  for (const token of [tree.tokens[index], tree.tokens[index + 1]]) {
+    for (const { start, end, style } of token?.comments ?? []) {
+      if (start < offset && (offset < end || (offset === end && style !== "block"))) return true
+    }
+  }
+  return false
+}
+
+/** The piece of a string whose text the offset is in. */
+function stringAt(tree: Tree, offset: number): Token | undefined {
+  const index = tokenIndexAt(tree, offset)
+  const token = tree.tokens[index]
+  if (token !== undefined && token.start < offset && offset < token.end && isText(token)) return token
+  const previous = tree.tokens[index - 1]
+  const isOpen = previous?.end === offset && previous.unclosed && isText(previous) && previous.end > previous.start
+  return isOpen ? previous : undefined
+}
+
+function isText({ kind }: Token): boolean {
+  return kind === "string" || kind === "head" || kind === "middle" || kind === "tail"
+}
+
+function wordAround(text: string, offset: number): Span {
+  let start = offset
+  let end = offset
+  while (start > 0 && isWordPart(text.charCodeAt(start - 1))) start--
+  while (end < text.length && isWordPart(text.charCodeAt(end))) end++
+  return { start, end }
+}
+
+function isWordPart(unit: number): boolean {
+  return (unit >= 97 && unit <= 122) || (unit >= 65 && unit <= 90) || (unit >= 48 && unit <= 57) || unit === 95
+}

@@ -1,0 +1,36 @@
+import type { Program } from "../check/program.ts"
+import type { Span } from "../source/span.ts"
+import type { Target } from "./targets.ts"
+import { targetsOf } from "./targets.ts"
+import { useAt } from "./use-at.ts"
+
+export interface Definition {
+  /** The name that was asked about. */
+  readonly span: Span
+  readonly targets: readonly DefinitionTarget[]
+}
+
+export interface DefinitionTarget {
+  /** The name where it is declared. */
+  readonly name: Span
+  /** All of the declaration. */
+  readonly span: Span
+}
+
+/** Where that what the name at the offset stands for is declared; the declaration itself for a name that declares. */
+export function definition(program: Program, offset: number): Definition | undefined {
+  const use = useAt(program, offset)
+  if (use === undefined) return undefined
+  const all = targetsOf(program, use)
+  // In `for { path } in …` the variable is declared at the name itself: the field that it holds is of more use.
+  const targets = use.kind === "pattern-field" && all.length > 1 ? all.slice(1) : all
+  if (targets.length === 0) return undefined
+  return {
+    span: { start: use.start, end: use.end },
+    targets: targets.map((target) => ({ name: spanOf(target.name), span: spanOf(target.node) })),
+  }
+}
+
+function spanOf({ start, end }: Target["name"] | Target["node"]): Span {
+  return { start, end }
+}

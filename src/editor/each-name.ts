@@ -1,0 +1,476 @@
+import type { AgentSymbol, ImportNode, Program } from "../check/program.ts"
+import type { Span } from "../source/span.ts"
+import type { PropertyPlace } from "../syntax/property-forms.ts"
+import type * as Syntax from "../syntax/tree.ts"
+import type {
+  ArgumentBlock,
+  DeclarationKind,
+  DeclaredNode,
+  NameRole,
+  NameUse,
+  PropertyBlock,
+  Setting,
+} from "./name-use.ts"
+import { tokensBetween } from "./token-at.ts"
+
+type Visit = (use: NameUse) => void
+
+/** Visits every name of the source with its role, one declaration after the other. */
+export function eachName(program: Program, visit: Visit): void {
+  for (const declaration of program.tree.declarations) eachNameIn(program, declaration, visit)
+}
+
+/** The same for one declaration. */
+export function eachNameIn(program: Program, declaration: Syntax.Declaration, visit: Visit): void {
+  new NameWalk(program, declaration, visit).run()
+}
+
+const inRequest: Setting = {
+  agent: undefined,
+  node: undefined,
+  values: "request",
+  secrets: true,
+  assets: false,
+  expects: "value",
+}
+
+const constant: Setting = { ...inRequest, values: "constants", secrets: false }
+
+/** Properties whose value is a constant, and what it may be beside numbers and strings. */
+const constants: Readonly<Record<string, Setting["expects"]>> = {
+  max_calls: "value",
+  max_steps: "value",
+  description: "value",
+  pin: "value",
+  idempotent: "boolean",
+  response_format: "response_format",
+  assets: "asset",
+}
+
+class NameWalk {
+  readonly #program: Program
+  readonly #declaration: Syntax.Declaration
+  readonly #visit: Visit
+
+  constructor(program: Program, declaration: Syntax.Declaration, visit: Visit) {
+    this.#program = program
+    this.#declaration = declaration
+    this.#visit = visit
+  }
+
+  run(): void {
+    const declaration = this.#declaration
+    this.#keyword(declaration.keyword)
+    switch (declaration.kind) {
+      case "input":
+      case "secrets":
+        this.#typeFields(declaration.body.items, false)
+        break
+      case "schema":
+        this.#declared("schema", declaration.name, declaration)
+        for (const item of declaration.body.items) {
+          if (item.kind === "variant") this.#type(item, false)
+          else this.#typeField(item, false)
+        }
+        break
+      case "provider":
+        this.#declared("provider", declaration.name, declaration)
+        this.#words(declaration.name.end, declaration.body.start, ["from"])
+        this.#name(declaration.providerKind, { kind: "provider-kind" })
+        this.#properties("provider", declaration.body.items, inRequest)
+        break
+      case "model":
+        this.#declared("model", declaration.name, declaration)
+        this.#words(declaration.name.end, declaration.body.start, ["from"])
+        this.#name(declaration.provider, { kind: "provider-name" })
+        this.#properties("model", declaration.body.items, { ...inRequest, secrets: false })
+        break
+      case "mcp":
+        this.#declared("mcp", declaration.name, declaration)
+        this.#properties("mcp", declaration.body.items, inRequest)
+        break
+      case "import":
+        this.#import(declaration)
+        break
+      case "batch":
+        this.#batch(declaration)
+        break
+      case "dynamic":
+        for (const field of declaration.body.items) {
+          this.#declared("dynamic", field.name, field)
+          this.#expression(field.value, valueSetting(`dynamic.${field.name.text}`, undefined))
+        }
+        break
+      case "agent":
+        this.#agent(declaration)
+        break
+      case "output":
+        for (const field of declaration.body.items) {
+          this.#name(field.name, { kind: "field", node: field, remote: false })
+          this.#expression(field.value, { ...valueSetting("output", undefined), assets: false })
+        }
+        break
+    }
+  }
+
+  #emit(span: Span, text: string, role: NameRole): void {
+    this.#visit({ start: span.start, end: span.end, text, declaration: this.#declaration, ...role })
+  }
+
+  #name(name: Syntax.Name | undefined, role: NameRole): void {
+    if (name !== undefined) this.#emit(name, name.text, role)
+  }
+
+  #keyword(span: Span): void {
+    this.#emit(span, this.#program.tree.text.slice(span.start, span.end), { kind: "keyword" })
+  }
+
+  /** The words of the grammar that the tree does not keep. */
+  #words(start: number, end: number, words: readonly string[]): void {
+    const { tree } = this.#program
+    for (const token of tokensBetween(tree, start, end)) {
+      if (token.kind === "name" && words.includes(tree.text.slice(token.start, token.end))) this.#keyword(token)
+    }
+  }
+
+  #declared(declares: DeclarationKind, name: Syntax.Name, node: DeclaredNode, id = `${declares}.${name.text}`): void {
+    this.#name(name, { kind: "declaration", declares, id, node })
+  }
+
+  // ------------------------------------------------------------------------------------------------- declarations
+
+  #import(declaration: Syntax.ImportDeclaration): void {
+    const { name, naming, source, importKind } = declaration
+    if (naming === "from") this.#declared(importKind, name, declaration)
+    this.#words(naming === "from" ? name.end : declaration.keyword.end, source.start, ["from"])
+    this.#source(source, naming === "remote" ? declaration : undefined)
+    this.#importedAs(declaration, source.end)
+    if (declaration.body !== undefined) this.#importBody(declaration, declaration.body.items)
+  }
+
+  #importedAs(node: ImportNode, from: number): void {
+    if (node.naming !== "as") return
+    this.#words(from, node.name.start, ["as"])
+    this.#declared(node.importKind, node.name, node)
+  }
+
+  #source(source: Syntax.RemotePath, named: ImportNode | undefined): void {
+    this.#keyword({ start: source.start, end: source.start + "mcp".length })
+    this.#name(source.server, { kind: "server-name", source })
+    this.#name(source.kindWord, { kind: "remote-kind", source })
+    if (named !== undefined) this.#declared(named.importKind, named.name, named)
+    else this.#name(source.remote, { kind: "remote-name", source })
+  }
+
+  #importBody(node: ImportNode, items: readonly Syntax.Property[]): void {
+    const taker = { kind: node.importKind, name: node.name.text }
+    this.#properties(node.importKind, items, { ...inRequest, secrets: node.importKind !== "prompt" }, taker)
+  }
+
+  #batch(declaration: Syntax.BatchDeclaration): void {
+    this.#source(declaration.source, undefined)
+    const { items } = declaration.body
+    const secrets = !items.some((item) => item.kind === "batch-item" && item.importKind === "prompt")
+    const block: PropertyBlock = { place: "batch", items }
+    for (const item of items) {
+      if (item.kind === "property") {
+        this.#property(item, block, { ...inRequest, secrets }, undefined)
+        continue
+      }
+      this.#keyword(item.keyword)
+      if (item.naming === "remote") this.#declared(item.importKind, item.name, item)
+      else this.#name(item.remote, { kind: "remote-name", source: declaration.source })
+      this.#importedAs(item, item.remote.end)
+      if (item.body !== undefined) this.#importBody(item, item.body.items)
+    }
+  }
+
+  #agent(declaration: Syntax.AgentDeclaration): void {
+    const { name, loop } = declaration
+    const known = this.#program.agents.get(name.text)
+    const symbol = known?.declaration === declaration ? known : undefined
+    this.#declared("agent", name, declaration)
+    const node = `agent.${name.text}`
+    if (loop !== undefined) {
+      this.#keyword({ start: loop.start, end: loop.start + "for".length })
+      this.#pattern(declaration, loop)
+      this.#words(loop.pattern.end, loop.items.start, ["in"])
+      this.#expression(loop.items, agentSetting(node, undefined))
+    }
+    this.#properties("agent", declaration.body.items, agentSetting(node, symbol))
+  }
+
+  #pattern(agent: Syntax.AgentDeclaration, loop: Syntax.Loop): void {
+    const { pattern } = loop
+    if (pattern.kind === "item") {
+      this.#name(pattern.name, { kind: "variable", agent, name: pattern.name })
+      return
+    }
+    for (const field of pattern.body.items) {
+      this.#name(field.field, { kind: "pattern-field", agent, loop, field })
+      if (field.variable !== field.field) this.#name(field.variable, { kind: "variable", agent, name: field.variable })
+    }
+  }
+
+  // --------------------------------------------------------------------------------------------------- properties
+
+  #properties(
+    place: PropertyPlace,
+    items: readonly Syntax.Property[],
+    setting: Setting,
+    taker?: ArgumentBlock["import"],
+  ): void {
+    const block: PropertyBlock = { place, items }
+    for (const item of items) this.#property(item, block, setting, taker)
+  }
+
+  #property(property: Syntax.Property, block: PropertyBlock, setting: Setting, taker: ArgumentBlock["import"]): void {
+    this.#name(property.name, { kind: "property", property, block })
+    const { value } = property
+    const name = property.name.text
+    switch (value.kind) {
+      case "expression":
+        this.#expression(value.expression, propertySetting(block.place, name, setting))
+        break
+      case "types":
+        this.#typeFields(value.block.items, block.place === "tool")
+        break
+      case "type":
+        this.#type(value.type, block.place === "tool")
+        break
+      case "values":
+        this.#values(property, value.block.items, block.place, setting, taker)
+        break
+      case "properties":
+        this.#properties(blockPlace(name), value.block.items, name === "inference" ? constant : setting)
+        break
+      case "uses":
+        for (const entry of value.entries) this.#use(entry, setting)
+        break
+      case "configured":
+        this.#chain(value.reference, { ...setting, expects: "model" })
+        this.#properties("configured-model", value.block.items, constant)
+        break
+      case "context":
+        if (value.compact !== undefined) this.#keyword(value.compact)
+        this.#chain(value.reference, { ...setting, expects: value.compact === undefined ? "context" : "agent" })
+        if (value.block !== undefined) this.#properties("compact", value.block.items, setting)
+        break
+      case "missing":
+        break
+    }
+  }
+
+  /** `bindings`, `headers`, an agent's `dynamic`, the `input` of a call, the `extra` of `inference`. */
+  #values(
+    property: Syntax.Property,
+    items: readonly Syntax.ValueField[],
+    place: PropertyPlace,
+    setting: Setting,
+    taker: ArgumentBlock["import"],
+  ): void {
+    const name = property.name.text
+    for (const field of items) {
+      if (name === "dynamic" && place === "agent") {
+        const id = `${setting.node ?? ""}.dynamic.${field.name.text}`
+        this.#declared("local", field.name, field, id)
+        this.#expression(field.value, valueSetting(setting.node, setting.agent))
+      } else if (name === "headers" || name === "extra") {
+        this.#name(field.name, { kind: "foreign-key", node: field, of: name })
+        this.#expression(field.value, setting)
+      } else if (name === "input" || name === "bindings") {
+        this.#name(field.name, { kind: "argument", node: field, block: { name, items, import: taker } })
+        const secrets = name === "bindings" && place !== "prompt" && taker?.kind !== "prompt"
+        this.#expression(field.value, { ...setting, secrets, assets: false })
+      } else {
+        this.#name(field.name, { kind: "field", node: field, remote: false })
+        this.#expression(field.value, setting)
+      }
+    }
+  }
+
+  #use(entry: Syntax.UseEntry, setting: Setting): void {
+    this.#chain(entry.reference, { ...setting, expects: "use" })
+    if (entry.block !== undefined) this.#properties("use", entry.block.items, setting, importOf(entry.reference))
+  }
+
+  // -------------------------------------------------------------------------------------------------------- types
+
+  #typeFields(fields: readonly Syntax.TypeField[], remote: boolean): void {
+    for (const field of fields) this.#typeField(field, remote)
+  }
+
+  #typeField(field: Syntax.TypeField, remote: boolean): void {
+    this.#name(field.name, { kind: "field", node: field, remote })
+    this.#type(field.type, remote)
+  }
+
+  #type(node: Syntax.TypeNode, remote: boolean): void {
+    switch (node.kind) {
+      case "type-name":
+        this.#name(node.name, { kind: "type", node })
+        break
+      case "type-path":
+        for (const [index, segment] of node.segments.entries()) {
+          this.#name(segment, { kind: "type-segment", segments: node.segments, index })
+        }
+        break
+      case "enum":
+        this.#keyword(node.keyword)
+        for (const value of node.body.items) this.#name(value, { kind: "enum-value" })
+        break
+      case "array-type":
+        this.#type(node.element, remote)
+        break
+      case "tuple-type":
+        for (const element of node.elements) this.#type(element, remote)
+        break
+      case "group-type":
+        this.#type(node.type, remote)
+        break
+      case "object-type":
+        this.#typeFields(node.body.items, remote)
+        break
+      case "maybe":
+        this.#words(node.start, node.type.start, ["maybe"])
+        this.#type(node.type, remote)
+        break
+      case "union-type":
+        for (const member of node.members) this.#type(member, remote)
+        break
+      case "variant":
+        this.#keyword(node.keyword)
+        this.#name(node.tag, { kind: "tag", node })
+        for (const one of node.body.items) {
+          this.#name(one.name, { kind: "case", node: one, variant: node })
+          this.#typeFields(one.body.items, remote)
+        }
+        break
+      case "type-literal":
+      case "missing-type":
+        break
+    }
+  }
+
+  // -------------------------------------------------------------------------------------------------- expressions
+
+  #expression(node: Syntax.Expression, setting: Setting): void {
+    switch (node.kind) {
+      case "string":
+        for (const one of node.interpolations) this.#expression(one, textSetting(setting))
+        break
+      case "word":
+        this.#keyword(node)
+        break
+      case "array":
+        for (const item of node.items) this.#expression(item, { ...setting, assets: false })
+        break
+      case "object":
+        for (const field of node.body.items) {
+          this.#name(field.name, { kind: "field", node: field, remote: false })
+          this.#expression(field.value, { ...setting, assets: false, expects: "value" })
+        }
+        break
+      case "group":
+        this.#expression(node.expression, setting)
+        break
+      case "chain":
+        this.#chain(node, setting)
+        break
+      case "default":
+        this.#expression(node.left, setting)
+        this.#expression(node.right, setting)
+        break
+      case "match":
+        this.#keyword(node.keyword)
+        this.#expression(node.value, { ...setting, assets: false, expects: "value" })
+        for (const branch of node.body.items) this.#branch(node, branch, setting)
+        break
+      case "call":
+      case "read":
+      case "render":
+        this.#invoke(node, setting)
+        break
+      case "asset":
+        this.#keyword(node.keyword)
+        this.#expression(node.value, { ...setting, assets: false })
+        if (node.block !== undefined) this.#properties("asset", node.block.items, { ...setting, assets: false })
+        break
+      case "number":
+      case "missing-expression":
+        break
+    }
+  }
+
+  #branch(match: Syntax.MatchNode, branch: Syntax.MatchBranch, setting: Setting): void {
+    const { value } = branch
+    if (branch.case === undefined) {
+      this.#keyword({ start: branch.start, end: branch.start + 1 })
+      this.#expression(value, setting)
+      return
+    }
+    this.#name(branch.case, { kind: "branch", match, branch, setting })
+    const chain = value.kind === "default" ? value.left : value
+    if (chain.kind === "chain") this.#steps(chain, setting, true)
+    if (value.kind === "default") this.#expression(value.right, setting)
+  }
+
+  #invoke(node: Syntax.InvokeNode, setting: Setting): void {
+    const kind = node.kind === "call" ? "tool" : node.kind === "read" ? "resource" : "prompt"
+    this.#keyword(node.keyword)
+    this.#chain(node.target, { ...setting, expects: kind })
+    if (node.block === undefined) return
+    const inner: Setting = { ...setting, assets: false, expects: "value" }
+    const target = importOf(node.target)
+    this.#properties(node.kind, node.block.items, inner, target?.kind === kind ? target : undefined)
+  }
+
+  #chain(chain: Syntax.Chain, setting: Setting): void {
+    if (chain.base.kind === "name") this.#name(chain.base, { kind: "root", chain, setting })
+    else this.#expression(chain.base, { ...setting, expects: "value" })
+    this.#steps(chain, setting, false)
+  }
+
+  #steps(chain: Syntax.Chain, setting: Setting, matched: boolean): void {
+    for (const [index, step] of chain.steps.entries()) {
+      if (step.kind !== "index") this.#name(step.name, { kind: "step", chain, step, index, setting, matched })
+    }
+  }
+}
+
+function blockPlace(name: string): PropertyPlace {
+  return name === "inference" || name === "file" ? name : "unknown"
+}
+
+function importOf(chain: Syntax.Chain): ArgumentBlock["import"] {
+  const { base } = chain
+  const [step] = chain.steps
+  if (base.kind !== "name" || step?.kind !== "field") return undefined
+  const kind = (["tool", "resource", "prompt"] as const).find((one) => one === base.text)
+  return kind && { kind, name: step.name.text }
+}
+
+function valueSetting(node: string | undefined, agent: AgentSymbol | undefined): Setting {
+  return { agent, node, values: "run", secrets: false, assets: true, expects: "value" }
+}
+
+function agentSetting(node: string, agent: AgentSymbol | undefined): Setting {
+  return { agent, node, values: "run", secrets: false, assets: false, expects: "value" }
+}
+
+/** Inside the `{{ }}` of a string. */
+function textSetting(setting: Setting): Setting {
+  return setting.expects === "value" && setting.values !== "constants" ? setting : { ...setting, expects: "value" }
+}
+
+function propertySetting(place: PropertyPlace, name: string, setting: Setting): Setting {
+  if (place === "inference")
+    return name === "reasoning_effort" || name === "verbosity" ? { ...constant, expects: "level" } : constant
+  if (name === "model" && (place === "agent" || place === "compact")) return { ...setting, expects: "model" }
+  if (name === "type" && place === "asset") return { ...constant, expects: "asset" }
+  const expects = Object.hasOwn(constants, name) && place !== "asset" && place !== "file" ? constants[name] : undefined
+  if (expects !== undefined) return { ...constant, expects }
+  if (place === "agent" && name === "instruction") return { ...setting, assets: true }
+  if (place === "agent" && name === "context") return { ...setting, expects: "context" }
+  return setting
+}

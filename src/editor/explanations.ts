@@ -1,0 +1,192 @@
+import type { PropertyPlace } from "../syntax/property-forms.ts"
+
+// What the words of the language mean, in a sentence or two: for hovers and completions.
+
+/** The words that begin a declaration. */
+export const declarationTexts: Readonly<Record<string, string>> = {
+  input: "The values that a request brings. Refer to one as `input.name`.",
+  secrets:
+    "Sensitive values that a request brings. They may go to endpoints, keys, headers and bindings, never to a model or a caller.",
+  schema: "A named type: fields, or one variant. Refer to it as `schema.name`.",
+  provider: "A backend with an OpenAI-compatible `/responses`, and how to reach it.",
+  model: "A model of a provider with its settings. Agents name it as `model.name`.",
+  mcp: "An MCP server, from which tools, resources and prompts are imported.",
+  tool: "A tool of an MCP server. An agent may use it when it is listed in `uses`; a workflow calls it with `call tool.name`.",
+  resource: "A resource of an MCP server. Read it with `read resource.name`.",
+  prompt: "A prompt of an MCP server. Render it with `render prompt.name`.",
+  from: "Imports several tools, resources and prompts of one MCP server.",
+  dynamic: "Values that are computed from others. Each is a step of its own; refer to one as `dynamic.name`.",
+  agent:
+    "One step by a model: an instruction and the output that it has to give. With `for … in …`, one step for each item.",
+  output: "The result of the workflow.",
+}
+
+/** Other words of the grammar. */
+export const keywordTexts: Readonly<Record<string, string>> = {
+  from: "Where it comes from: the kind of a provider, the provider of a model, the place on an MCP server.",
+  for: "Runs the agent once for each item of an array. `agent.name` is then the array of its outputs, in the order of the items.",
+  in: "The array whose items the agent runs for.",
+  as: "The name that the import has here.",
+  mcp: "A server that is declared with `mcp name { … }`.",
+  match: "A value by the case of a variant: each branch begins with the name of its case, `_` is for the rest.",
+  _: "The branch for all cases that have none of their own, and for null.",
+  call: "Calls a tool. Its value is what the tool gives back.",
+  read: "Reads a resource. Its value is the text, or the parsed JSON.",
+  render: "Renders a prompt to text.",
+  asset: "An image, document or video that is written into an instruction.",
+  compact: "Summarises the history of the other agent by a model call before it is continued.",
+  maybe: "The type or null. The field is still required.",
+  enum: "One of the names.",
+  variant: "An object whose tag field names the case, and with it the other fields.",
+  true: "A boolean.",
+  false: "A boolean.",
+  null: "No value.",
+  tool: "A tool of the server.",
+  resource: "A resource of the server.",
+  prompt: "A prompt of the server.",
+}
+
+export const typeTexts: Readonly<Record<string, string>> = {
+  string: "Text.",
+  boolean: "`true` or `false`.",
+  null: "Nothing but null.",
+  number: "A number.",
+  float: "A number; the same as `number`.",
+  integer: "A whole number.",
+  object: "Any JSON object, with whatever fields.",
+}
+
+/** What the names at the start of a reference stand for. */
+export const rootTexts: Readonly<Record<string, string>> = {
+  input: "A value of the request.",
+  secrets: "A secret of the request.",
+  agent: "The output of an agent; of one with `for`, the array of its outputs.",
+  dynamic: "A computed value: the agent's own, or one of the top level.",
+  model: "A declared model.",
+  tool: "An imported tool.",
+  resource: "An imported resource.",
+  prompt: "An imported prompt.",
+  schema: "A declared schema, or the type of one of its fields.",
+}
+
+export const providerKindTexts: Readonly<Record<string, string>> = {
+  openai: "Any backend with an OpenAI-compatible `/responses`.",
+  openai_compatible: "The same as `openai`.",
+}
+
+export const responseFormatTexts: Readonly<Record<string, string>> = {
+  auto: "The strictest way that the backend takes: a JSON schema, else JSON mode, else words.",
+  json_schema: "The output contract goes as a JSON schema that the backend enforces.",
+  json_object: "The backend gives any JSON object; the contract goes into the instruction.",
+  instruction_only: "The contract goes into the instruction alone.",
+}
+
+export const assetTexts: Readonly<Record<string, string>> = {
+  image: "A picture.",
+  document: "A document, such as a PDF.",
+  video: "A video.",
+}
+
+const bindings = "Arguments that are filled in here, and that the model neither sees nor sets."
+const maxCalls = "How many times it may be called at most."
+const headers = "HTTP headers that go with every call. They may hold secrets."
+const inference = "Settings of the model calls. Those of the agent win over the model's, those over the provider's."
+const description = "What the model is told about the tool, in place of the server's own words."
+const mediaType = "The media type, such as `image/png`."
+const responseFormat =
+  "How the output contract is put to the backend: `auto`, `json_schema`, `json_object` or `instruction_only`."
+
+/** What the properties of each block mean. */
+const propertyTexts: Readonly<Record<PropertyPlace, Readonly<Record<string, string>>>> = {
+  provider: {
+    endpoint: "The address of the backend; OpenAI's own if left out. `\"demo\"` is this service's demo model.",
+    api_key:
+      "The key that goes with every call. Declare it in `secrets { }`; leave it out for backends that need none.",
+    headers,
+    inference,
+  },
+  model: {
+    id: "What the provider calls the model.",
+    inference,
+    assets: 'The kinds of assets that the model takes: `["image", "document", "video"]`.',
+    response_format: responseFormat,
+  },
+  mcp: {
+    endpoint: "The address of the MCP server.",
+    headers,
+  },
+  tool: {
+    input: "The types of the tool's arguments, if the server's own are not to be asked.",
+    output: "The type of what the tool gives, so that its fields can be checked.",
+    bindings,
+    max_calls: maxCalls,
+    description,
+    idempotent: "Whether a call may safely be repeated after a failure.",
+    pin: "The hash of the tool's description that is expected: another one stops the run.",
+  },
+  resource: { bindings },
+  prompt: { bindings: "The arguments of the prompt." },
+  batch: {
+    bindings: "Arguments that are filled in for every import of the block; an import's own win.",
+    max_calls: "How many times each tool may be called at most; a tool's own limit wins.",
+  },
+  agent: {
+    model: "The model that does the step: `model.name`, with a block for settings of this agent alone.",
+    instruction: "What the model is asked: the user message of the step.",
+    output: "The fields that the model has to give, with their types. Doc comments (`///`) go to the model.",
+    uses: "The tools, resources and prompts that the model may use. Nothing is offered unless it is listed.",
+    context:
+      "Continues the message history of another agent: `agent.name`, or `compact agent.name` for a summary of it.",
+    file: "A file that is attached to the step. May stand several times.",
+    dynamic: "Values of this agent alone. In a loop they are computed for each item and see the loop's variables.",
+    response_format: responseFormat,
+    max_steps: "Most model turns in the loop of tool calls; 16 if left out.",
+  },
+  inference: {
+    temperature: "How freely the model chooses its words: 0 for the likeliest.",
+    top_p: "Chooses among the likeliest words that together have this probability, from 0 to 1.",
+    max_tokens: "Most tokens of an answer.",
+    reasoning_effort: "How long a reasoning model thinks, such as `low`, `medium`, `high`.",
+    verbosity: "How long the answers are, such as `low`, `medium`, `high`.",
+    seed: "The same seed asks the backend for the same answer.",
+    stop: "The text, or the texts, at which the model stops.",
+    timeout_seconds: "How long one model call may take.",
+    max_retries: "How many times a failed call is tried again.",
+    retry_base_delay_ms: "The wait before the first retry; it doubles with each.",
+    output_retries: "How many times the model is asked again when its answer does not fit the output.",
+    extra: "Further fields of the request, sent as they are.",
+  },
+  file: {
+    name: "The name of the file, as the model sees it.",
+    content: "The text of the file.",
+    media_type: "The media type, such as `text/markdown`.",
+  },
+  use: { bindings, max_calls: maxCalls },
+  "configured-model": { inference: "Settings for this agent alone." },
+  compact: {
+    model: "The model that writes the summary; the agent's own if left out.",
+    instruction: "What the summary has to keep.",
+  },
+  call: {
+    input: "The arguments of the call.",
+    bindings: "Arguments that may hold secrets; they win over those of `input`.",
+    max_calls: maxCalls,
+  },
+  read: { bindings: "The values of the variables in the resource's address." },
+  render: { bindings: "The arguments of the prompt." },
+  asset: {
+    type: 'What it is: `"image"`, `"document"` or `"video"`.',
+    media_type: mediaType,
+    title: "What the model is told that it is called.",
+  },
+  unknown: {},
+}
+
+export function propertyText(place: PropertyPlace, name: string): string | undefined {
+  return lookUp(propertyTexts[place], name)
+}
+
+/** The entry of a table under a name that an author wrote. */
+export function lookUp<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(table, name) ? table[name] : undefined
+}

@@ -1,0 +1,135 @@
+import type { Program } from "../check/program.ts"
+import { fieldNamed } from "../check/field-named.ts"
+import { caseRecord, resolve } from "../check/relations.ts"
+import type { Field, RecordType, Type, VariantType } from "../check/types.ts"
+import type { NameUse } from "./name-use.ts"
+import type { Target } from "./targets.ts"
+import { nodeOfField } from "./targets.ts"
+
+/**
+ * The nodes that have to be called the same as the targets: fields that one name stands for (of the members of a union),
+ * and those of types that have to fit each other (an argument and the tool's input, the two sides of `??`).
+ */
+export function linkedNodes(
+  program: Program,
+  targets: readonly Target[],
+  uses: readonly { readonly use: NameUse; readonly targets: readonly Target[] }[],
+): ReadonlySet<object> {
+  const nodes = new Set<object>(targets.map(({ node }) => node))
+  if (!targets.some(({ kind }) => kind === "field" || kind === "case" || kind === "tag")) return nodes
+  const links = new Links(program)
+  for (const [from, to] of program.fittedTypes) links.fit(from, to)
+  for (const { use, targets: named } of uses) {
+    const [first, ...others] = use.kind === "pattern-field" ? named.filter(({ kind }) => kind !== "variable") : named
+    if (first !== undefined) for (const other of others) links.add(first.node, other.node)
+  }
+  // Grows while it is walked.
+  for (const node of nodes) for (const other of links.of(node)) nodes.add(other)
+  return nodes
+}
+
+/** Types further inside than this are not compared; nobody writes such. */
+const deepest = 50
+
+class Links {
+  readonly #program: Program
+  readonly #links = new Map<object, Set<object>>()
+  readonly #compared = new Map<Type, Set<Type>>()
+
+  constructor(program: Program) {
+    this.#program = program
+  }
+
+  of(node: object): Iterable<object> {
+    return this.#links.get(node) ?? []
+  }
+
+  add(a: object, b: object): void {
+    if (a === b) return
+    this.#link(a, b)
+    this.#link(b, a)
+  }
+
+  #link(from: object, to: object): void {
+    const known = this.#links.get(from)
+    if (known === undefined) this.#links.set(from, new Set([to]))
+    else known.add(to)
+  }
+
+  /** Links the fields and cases of two types that are in the same place of each. */
+  fit(a: Type, b: Type, depth = 0): void {
+    const from = resolve(a, this.#program.types)
+    const to = resolve(b, this.#program.types)
+    if (from === to || depth > deepest || this.#isCompared(from, to)) return
+    if (from.kind === "union") for (const member of from.members) this.fit(member, to, depth + 1)
+    else if (to.kind === "union") for (const member of to.members) this.fit(from, member, depth + 1)
+    else if (from.kind === "array" && to.kind === "array") this.fit(from.element, to.element, depth + 1)
+    else if (from.kind === "tuple" || to.kind === "tuple") this.#elements(from, to, depth)
+    else if (from.kind === "record" && to.kind === "record") this.#records(from, to, depth)
+    else if (from.kind === "variant" && to.kind === "variant") this.#variants(from, to, depth)
+    else if (from.kind === "record" && to.kind === "variant") this.#recordInVariant(from, to, depth)
+  }
+
+  #isCompared(from: Type, to: Type): boolean {
+    const known = this.#compared.get(from)
+    if (known?.has(to) === true) return true
+    if (known === undefined) this.#compared.set(from, new Set([to]))
+    else known.add(to)
+    return false
+  }
+
+  #elements(from: Type, to: Type, depth: number): void {
+    const ofFrom = from.kind === "tuple" ? from.elements : from.kind === "array" ? [from.element] : []
+    const ofTo = to.kind === "tuple" ? to.elements : to.kind === "array" ? [to.element] : []
+    const [oneFrom] = ofFrom
+    const [oneTo] = ofTo
+    if (from.kind === "array" && oneFrom !== undefined) for (const one of ofTo) this.fit(oneFrom, one, depth + 1)
+    else if (to.kind === "array" && oneTo !== undefined) for (const one of ofFrom) this.fit(one, oneTo, depth + 1)
+    else {
+      for (const [index, one] of ofFrom.entries()) {
+        const other = ofTo[index]
+        if (other !== undefined) this.fit(one, other, depth + 1)
+      }
+    }
+  }
+
+  /** Records of different fields never fit: in a union they belong to different members. */
+  #records(from: RecordType, to: RecordType, depth: number): void {
+    if (from.fields.length !== to.fields.length) return
+    const pairs: [Field, Field][] = []
+    for (const field of from.fields) {
+      const other = fieldNamed(to, field.name)
+      if (other === undefined) return
+      pairs.push([field, other])
+    }
+    for (const [field, other] of pairs) {
+      const node = nodeOfField(this.#program, field)
+      const otherNode = nodeOfField(this.#program, other)
+      if (node !== undefined && otherNode !== undefined) this.add(node, otherNode)
+      this.fit(field.type, other.type, depth + 1)
+    }
+  }
+
+  #variants(from: VariantType, to: VariantType, depth: number): void {
+    if (from.tag !== to.tag) return
+    const node = this.#program.variantNodes.get(from)
+    const otherNode = this.#program.variantNodes.get(to)
+    if (node !== undefined && otherNode !== undefined) this.add(node, otherNode)
+    for (const { name } of from.cases) {
+      const record = caseRecord(from, name)
+      const other = caseRecord(to, name)
+      if (record === undefined || other === undefined) continue
+      this.#records(record, other, depth)
+      const one = node?.body.items.find((item) => item.name.text === name)
+      const two = otherNode?.body.items.find((item) => item.name.text === name)
+      if (one !== undefined && two !== undefined) this.add(one, two)
+    }
+  }
+
+  /** An object whose tag says which case it is. */
+  #recordInVariant(from: RecordType, to: VariantType, depth: number): void {
+    const tag = fieldNamed(from, to.tag)
+    const record = tag?.type.kind === "literal" ? caseRecord(to, tag.type.value) : undefined
+    if (record !== undefined) this.#records(from, record, depth)
+  }
+}

@@ -1,0 +1,123 @@
+import type { AgentSymbol, ImportNode } from "../check/program.ts"
+import type { Span } from "../source/span.ts"
+import type { PropertyPlace } from "../syntax/property-forms.ts"
+import type * as Syntax from "../syntax/tree.ts"
+
+/** What an expression may say where it stands. */
+export interface Setting {
+  /** The agent around it, whose loop variables and own values it sees. */
+  readonly agent: AgentSymbol | undefined
+  /** The node of the plan that it belongs to: `agent.writer`, `dynamic.related`, `output`. */
+  readonly node: string | undefined
+  /** As for the checker: all values and calls, what the request holds, or nothing but constants. */
+  readonly values: "run" | "request" | "constants"
+  readonly secrets: boolean
+  readonly assets: boolean
+  /** What else than a value is named there. */
+  readonly expects: Expected
+}
+
+export type Expected =
+  | "value"
+  | "model"
+  /** `tool.t`, `resource.r` or `prompt.p`. */
+  | "use"
+  /** An agent, or `compact` and an agent. */
+  | "context"
+  | "agent"
+  | Syntax.ImportKind
+  | "response_format"
+  | "asset"
+  | "boolean"
+  /** `"low"`, `"medium"`, `"high"` and the like. */
+  | "level"
+
+/** A declaration that can be named elsewhere, or an agent's own dynamic value: `agent.a.dynamic.d`. */
+export type DeclarationKind =
+  | "schema"
+  | "provider"
+  | "model"
+  | "mcp"
+  | Syntax.ImportKind
+  | "dynamic"
+  | "local"
+  | "agent"
+
+/** A name in the source, with all that its place in the tree says about it. */
+export type NameUse = Span & {
+  readonly text: string
+  /** The declaration around it. */
+  readonly declaration: Syntax.Declaration
+} & NameRole
+
+export type NameRole =
+  /** A word of the grammar: `agent`, `from`, `match`, `maybe`, `true`. */
+  | { readonly kind: "keyword" }
+  | {
+      readonly kind: "declaration"
+      readonly declares: DeclarationKind
+      readonly id: string
+      readonly node: DeclaredNode
+    }
+  | { readonly kind: "property"; readonly property: Syntax.Property; readonly block: PropertyBlock }
+  /** Where a field is written: of a type, or of an object. `remote` ones have the name that a server gave them. */
+  | { readonly kind: "field"; readonly node: Syntax.TypeField | Syntax.ValueField; readonly remote: boolean }
+  /** A key of the `input` or `bindings` of an import. */
+  | { readonly kind: "argument"; readonly node: Syntax.ValueField; readonly block: ArgumentBlock }
+  /** A key of `headers` or `extra`. */
+  | { readonly kind: "foreign-key"; readonly node: Syntax.ValueField; readonly of: "headers" | "extra" }
+  | { readonly kind: "root"; readonly chain: Syntax.Chain; readonly setting: Setting }
+  | {
+      readonly kind: "step"
+      readonly chain: Syntax.Chain
+      readonly step: Syntax.ChainStep
+      readonly index: number
+      readonly setting: Setting
+      /** The chain begins with the case of a branch. */
+      readonly matched: boolean
+    }
+  | {
+      readonly kind: "branch"
+      readonly match: Syntax.MatchNode
+      readonly branch: Syntax.MatchBranch
+      readonly setting: Setting
+    }
+  | { readonly kind: "type"; readonly node: Syntax.TypeNode & { kind: "type-name" } }
+  | { readonly kind: "type-segment"; readonly segments: readonly Syntax.Name[]; readonly index: number }
+  | { readonly kind: "enum-value" }
+  | { readonly kind: "tag"; readonly node: Syntax.VariantType }
+  | { readonly kind: "case"; readonly node: Syntax.VariantCase; readonly variant: Syntax.VariantType }
+  | { readonly kind: "variable"; readonly agent: Syntax.AgentDeclaration; readonly name: Syntax.Name }
+  /** A field in the pattern of a loop; where it has no other name there, also the variable. */
+  | {
+      readonly kind: "pattern-field"
+      readonly agent: Syntax.AgentDeclaration
+      readonly loop: Syntax.Loop
+      readonly field: Syntax.PatternField
+    }
+  | { readonly kind: "provider-kind" }
+  | { readonly kind: "provider-name" }
+  | { readonly kind: "server-name"; readonly source: Syntax.RemotePath }
+  | { readonly kind: "remote-kind"; readonly source: Syntax.RemotePath }
+  | { readonly kind: "remote-name"; readonly source: Syntax.RemotePath }
+
+export type DeclaredNode =
+  | Syntax.SchemaDeclaration
+  | Syntax.ProviderDeclaration
+  | Syntax.ModelDeclaration
+  | Syntax.McpDeclaration
+  | Syntax.AgentDeclaration
+  | ImportNode
+  | Syntax.ValueField
+
+export interface PropertyBlock {
+  readonly place: PropertyPlace
+  readonly items: readonly (Syntax.Property | Syntax.BatchItem)[]
+}
+
+export interface ArgumentBlock {
+  readonly name: "input" | "bindings"
+  readonly items: readonly Syntax.ValueField[]
+  /** `tool.find`: the import that takes the arguments; undefined for those that a batch shares. */
+  readonly import: { readonly kind: Syntax.ImportKind; readonly name: string } | undefined
+}

@@ -1,0 +1,142 @@
+import { isIdentifier } from "../base/identifier.ts"
+import { check } from "../check/check.ts"
+import type { Program } from "../check/program.ts"
+import type { Diagnostic } from "../source/diagnostic.ts"
+import type { Span } from "../source/span.ts"
+import { parse } from "../syntax/parser.ts"
+import type { Edit } from "./edit.ts"
+import { applyEdits, offsetAfter, startsAfter } from "./edit.ts"
+import type { NameUse } from "./name-use.ts"
+import type { Occurrence } from "./references.ts"
+import { occurrencesOf } from "./references.ts"
+import type { Target } from "./targets.ts"
+import { targetsOf } from "./targets.ts"
+import { useAt } from "./use-at.ts"
+
+/** Why nothing can be renamed, in a sentence. */
+export interface Refusal {
+  readonly problem: string
+}
+
+export interface Renamable {
+  readonly span: Span
+  /** The name as it is now. */
+  readonly name: string
+}
+
+/** Whether the name at the offset can be renamed at all. */
+export function prepareRename(program: Program, offset: number): Renamable | Refusal {
+  const found = renamableAt(program, offset)
+  if ("problem" in found) return found
+  const { use } = found
+  return { span: { start: use.start, end: use.end }, name: use.text }
+}
+
+export interface Renaming {
+  readonly edits: readonly Edit[]
+}
+
+/**
+ * The edits that give what the name at the offset stands for another name, everywhere. Refused when the workflow would
+ * not mean the same afterwards: a name that is taken, one that hides another.
+ */
+export function rename(program: Program, offset: number, newName: string): Renaming | Refusal {
+  const found = renamableAt(program, offset)
+  if ("problem" in found) return found
+  if (!isIdentifier(newName)) {
+    return { problem: "A name is made of letters, digits and `_`, and does not begin with a digit." }
+  }
+  const { use, occurrences } = found
+  if (newName === use.text) return { edits: [] }
+  const kind = occurrences[0]?.target.kind
+  if (newName === "_" && (kind === "case" || kind === "variable")) {
+    return { problem: "`_` stands for all other cases, and is no name." }
+  }
+  const edits = occurrences.map((occurrence) => renamed(occurrence, newName))
+  const problem = changedMeaning(program, edits, occurrences, newName)
+  return problem === undefined ? { edits } : { problem }
+}
+
+interface Found {
+  readonly use: NameUse
+  readonly occurrences: readonly Occurrence[]
+}
+
+function renamableAt(program: Program, offset: number): Found | Refusal {
+  const use = useAt(program, offset)
+  if (use === undefined) return { problem: "There is no name here." }
+  // In `for { path } in …` the variable comes first: it is renamed, the field is not.
+  const [target] = targetsOf(program, use)
+  if (target === undefined) return { problem: notRenamable(use) }
+  if (target.kind === "block") return { problem: `\`${use.text}\` is a word of the language.` }
+  const occurrences = occurrencesOf(program, [target])
+  if (occurrences.some((one) => one.use.kind === "field" && one.use.remote)) {
+    return { problem: `\`${use.text}\` is what the tool itself calls it: only its server can rename it.` }
+  }
+  return { use, occurrences }
+}
+
+function notRenamable(use: NameUse): string {
+  switch (use.kind) {
+    case "keyword":
+    case "property":
+    case "type":
+    case "provider-kind":
+    case "remote-kind":
+      return `\`${use.text}\` is a word of the language.`
+    case "enum-value":
+      return `\`${use.text}\` is a value, and may be written anywhere: it is not renamed.`
+    case "remote-name":
+    case "argument":
+    case "foreign-key":
+      return `\`${use.text}\` belongs to the server: only it can rename it.`
+    default:
+      return `Nothing is known by the name \`${use.text}\`.`
+  }
+}
+
+function renamed({ use, target }: Occurrence, newName: string): Edit {
+  if (use.kind === "declaration" && "naming" in use.node && use.node.naming === "remote") {
+    return { span: { start: use.end, end: use.end }, text: ` as ${newName}` }
+  }
+  // The field and the variable of a pattern part when one of them gets another name.
+  if (use.kind === "pattern-field" && use.field.variable === use.field.field) {
+    return target.kind === "variable"
+      ? { span: { start: use.end, end: use.end }, text: `: ${newName}` }
+      : { span: { start: use.start, end: use.start }, text: `${newName}: ` }
+  }
+  return { span: { start: use.start, end: use.end }, text: newName }
+}
+
+/** What is wrong with the workflow after the edits that was not before; undefined if it means the same. */
+function changedMeaning(
+  program: Program,
+  edits: readonly Edit[],
+  occurrences: readonly Occurrence[],
+  newName: string,
+): string | undefined {
+  const after = parse(applyEdits(program.tree.text, edits))
+  const checked = check(after.tree)
+  const known = new Set(diagnosticsOf(program).map(({ code, span }) => `${code} ${offsetAfter(edits, span.start)}`))
+  for (const { code, span, message } of [...after.diagnostics, ...checked.diagnostics]) {
+    if (!known.has(`${code} ${span.start}`)) return `With the name \`${newName}\`: ${message}.`
+  }
+  const places = startsAfter(edits).map((start, index) => start + (edits[index]?.text.indexOf(newName) ?? 0))
+  return sameNames(checked.program, places, occurrences[0]?.target.kind)
+    ? undefined
+    : `\`${newName}\` would stand for something else in some places.`
+}
+
+function diagnosticsOf(program: Program): readonly Diagnostic[] {
+  const { tree, diagnostics } = parse(program.tree.text)
+  return [...diagnostics, ...check(tree).diagnostics]
+}
+
+/** Whether the names at these places, and no others, stand for one thing of that kind. */
+function sameNames(program: Program, places: readonly number[], kind: Target["kind"] | undefined): boolean {
+  const [first] = places
+  const use = first === undefined ? undefined : useAt(program, first)
+  const targets = use === undefined ? [] : targetsOf(program, use).filter((target) => target.kind === kind)
+  const starts = new Set(occurrencesOf(program, targets).map((occurrence) => occurrence.use.start))
+  return starts.size === places.length && places.every((place) => starts.has(place))
+}

@@ -1,0 +1,194 @@
+import type { Program } from "../check/program.ts"
+import type { Span } from "../source/span.ts"
+import type { Token } from "../syntax/token.ts"
+import { eachName } from "./each-name.ts"
+import type { NameUse } from "./name-use.ts"
+import type { Target } from "./targets.ts"
+import { targetsOf } from "./targets.ts"
+
+/** The kinds of tokens, by the names that the Language Server Protocol has for them. */
+export const tokenTypes = [
+  "keyword",
+  "type",
+  "class",
+  "function",
+  "variable",
+  "parameter",
+  "property",
+  "enumMember",
+  "namespace",
+  "string",
+  "number",
+  "comment",
+  "operator",
+] as const
+
+export type TokenType = (typeof tokenTypes)[number]
+
+export const tokenModifiers = ["declaration", "defaultLibrary", "documentation"] as const
+
+export type TokenModifier = (typeof tokenModifiers)[number]
+
+export interface SemanticToken extends Span {
+  readonly type: TokenType
+  readonly modifiers: readonly TokenModifier[]
+}
+
+/** What each word, literal and comment is, for colours; in source order, none over another. */
+export function semanticTokens(program: Program): readonly SemanticToken[] {
+  const { tree } = program
+  const names = new Map<number, SemanticToken>()
+  eachName(program, (use) => {
+    const token = nameToken(program, use)
+    if (token !== undefined) names.set(use.start, token)
+  })
+  const found: SemanticToken[] = []
+  // Names with dashes and dots are several tokens: those that the name covers are passed over.
+  let covered = 0
+  for (const token of tree.tokens) {
+    for (const { start, end, style } of token.comments) {
+      found.push({ start, end, type: "comment", modifiers: style === "doc" ? documentation : none })
+    }
+    if (token.start < covered) continue
+    const name = names.get(token.start)
+    if (name !== undefined && name.end > name.start) {
+      found.push(name)
+      covered = name.end
+    } else {
+      lexicalTokens(tree.text, token, found)
+    }
+  }
+  return found
+}
+
+const none: readonly TokenModifier[] = []
+const declares: readonly TokenModifier[] = ["declaration"]
+const builtIn: readonly TokenModifier[] = ["defaultLibrary"]
+const documentation: readonly TokenModifier[] = ["documentation"]
+
+function lexicalTokens(text: string, token: Token, found: SemanticToken[]): void {
+  const { kind, start, end } = token
+  const push = (type: TokenType, from: number, to: number): void => {
+    if (to > from) found.push({ start: from, end: to, type, modifiers: none })
+  }
+  switch (kind) {
+    case "number":
+      push("number", start, end)
+      break
+    case "string":
+      push("string", start, end)
+      break
+    case "head":
+    case "middle":
+    case "tail": {
+      const from = kind !== "head" && text.startsWith("}}", start) ? start + 2 : start
+      const to = kind !== "tail" && text.startsWith("{{", end - 2) ? end - 2 : end
+      push("operator", start, from)
+      push("string", from, to)
+      push("operator", to, end)
+      break
+    }
+    case "??":
+    case "?.":
+    case "*":
+    case "**":
+    case "***":
+    case "#":
+    case "|":
+      push("operator", start, end)
+      break
+    default:
+      break
+  }
+}
+
+function nameToken(program: Program, use: NameUse): SemanticToken | undefined {
+  const token = (type: TokenType, modifiers: readonly TokenModifier[] = none): SemanticToken => {
+    return { start: use.start, end: use.end, type, modifiers }
+  }
+  switch (use.kind) {
+    case "keyword":
+    case "provider-kind":
+    case "remote-kind":
+      return token("keyword")
+    case "property":
+      return token("property", builtIn)
+    case "declaration":
+      return token(declarationType(use.declares), declares)
+    case "field":
+      return token("property", declares)
+    case "argument":
+    case "foreign-key":
+      return token("property")
+    case "tag":
+      return token("property", declares)
+    case "case":
+      return token("enumMember", declares)
+    case "enum-value":
+    case "branch":
+      return token("enumMember")
+    case "type":
+      return token("type", builtIn)
+    case "type-segment":
+      if (use.index === 0) return token("namespace")
+      return token(use.index === 1 ? "type" : "property")
+    case "variable":
+      return token("parameter", declares)
+    case "pattern-field":
+      return use.field.variable === use.field.field ? token("parameter", declares) : token("property")
+    case "provider-name":
+    case "server-name":
+      return token("class")
+    case "remote-name":
+      return token("property")
+    case "root":
+      return token(rootType(use))
+    case "step": {
+      if (use.step.kind === "case") return token("enumMember")
+      const [target] = targetsOf(program, use)
+      return token(target === undefined ? "property" : targetType(target))
+    }
+  }
+}
+
+function rootType(use: NameUse & { kind: "root" }): TokenType {
+  const { setting, chain } = use
+  if (setting.expects === "value" && setting.agent?.variables.has(use.text) === true) return "parameter"
+  if (chain.steps.length > 0) return "namespace"
+  return setting.expects === "response_format" || setting.expects === "asset" ? "enumMember" : "variable"
+}
+
+function declarationType(declared: (NameUse & { kind: "declaration" })["declares"]): TokenType {
+  switch (declared) {
+    case "schema":
+      return "type"
+    case "provider":
+    case "model":
+    case "mcp":
+      return "class"
+    case "tool":
+    case "resource":
+    case "prompt":
+    case "agent":
+      return "function"
+    case "dynamic":
+    case "local":
+      return "variable"
+  }
+}
+
+function targetType(target: Target): TokenType {
+  switch (target.kind) {
+    case "declaration":
+      return declarationType(target.declares)
+    case "case":
+      return "enumMember"
+    case "variable":
+      return "parameter"
+    case "block":
+      return "namespace"
+    case "field":
+    case "tag":
+      return "property"
+  }
+}

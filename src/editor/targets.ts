@@ -1,0 +1,223 @@
+import type { ImportSymbol, Program } from "../check/program.ts"
+import { fieldNamed } from "../check/field-named.ts"
+import { caseRecord, resolve, union, withoutNull } from "../check/relations.ts"
+import type { Field, Type, VariantType } from "../check/types.ts"
+import type { Token } from "../syntax/token.ts"
+import type * as Syntax from "../syntax/tree.ts"
+import type { DeclarationKind, DeclaredNode, NameUse } from "./name-use.ts"
+
+/** What a name stands for. `node` is its identity: two names that stand for the same thing have the same one. */
+export type Target =
+  | {
+      readonly kind: "declaration"
+      readonly declares: DeclarationKind
+      readonly node: DeclaredNode
+      readonly name: Syntax.Name
+    }
+  | {
+      readonly kind: "block"
+      readonly node: Syntax.InputDeclaration | Syntax.SecretsDeclaration
+      readonly name: Token
+    }
+  | { readonly kind: "field"; readonly node: Syntax.TypeField | Syntax.ValueField; readonly name: Syntax.Name }
+  | { readonly kind: "case"; readonly node: Syntax.VariantCase; readonly name: Syntax.Name }
+  | { readonly kind: "tag"; readonly node: Syntax.VariantType; readonly name: Syntax.Name }
+  | { readonly kind: "variable"; readonly node: Syntax.Name; readonly name: Syntax.Name }
+
+/**
+ * What a name stands for: mostly one thing, nothing for words of the grammar and names that do not resolve, several for
+ * a field that the members of a union share. A field in a loop's pattern is also the variable, which comes first.
+ */
+export function targetsOf(program: Program, use: NameUse): readonly Target[] {
+  switch (use.kind) {
+    case "declaration":
+      return [{ kind: "declaration", declares: use.declares, node: use.node, name: declaredName(use.node) }]
+    case "field":
+      return [{ kind: "field", node: use.node, name: use.node.name }]
+    case "argument": {
+      const taker = use.block.import && importsOf(program, use.block.import.kind).get(use.block.import.name)
+      return fieldTargets(program, taker?.input, use.text)
+    }
+    case "root":
+      return rootTargets(program, use)
+    case "step":
+      return stepTargets(program, use)
+    case "branch":
+      return caseTargets(program, program.expressionTypes.get(use.match.value), use.text)
+    case "type-segment":
+      return segmentTargets(program, use.segments.slice(0, use.index + 1))
+    case "tag":
+      return [{ kind: "tag", node: use.node, name: use.node.tag }]
+    case "case":
+      return [{ kind: "case", node: use.node, name: use.node.name }]
+    case "variable":
+      return [{ kind: "variable", node: use.name, name: use.name }]
+    case "pattern-field": {
+      const { field, variable } = use.field
+      const fields = fieldTargets(program, elementOf(program, program.expressionTypes.get(use.loop.items)), use.text)
+      return variable === field ? [{ kind: "variable", node: variable, name: variable }, ...fields] : fields
+    }
+    case "provider-name":
+      return declared("provider", program.providers.get(use.text))
+    case "server-name":
+      return declared("mcp", program.servers.get(use.text))
+    case "keyword":
+    case "property":
+    case "foreign-key":
+    case "type":
+    case "enum-value":
+    case "provider-kind":
+    case "remote-kind":
+    case "remote-name":
+      return []
+  }
+}
+
+export function importsOf(program: Program, kind: Syntax.ImportKind): ReadonlyMap<string, ImportSymbol> {
+  return kind === "tool" ? program.tools : kind === "resource" ? program.resources : program.prompts
+}
+
+function declaredName(node: DeclaredNode): Syntax.Name {
+  return node.name
+}
+
+function declared(declares: DeclarationKind, node: DeclaredNode | undefined): Target[] {
+  return node === undefined ? [] : [{ kind: "declaration", declares, node, name: declaredName(node) }]
+}
+
+function rootTargets(program: Program, use: NameUse & { kind: "root" }): Target[] {
+  if (use.setting.expects !== "value") return []
+  const variable = use.setting.agent?.variables.get(use.text)
+  if (variable !== undefined) return [{ kind: "variable", node: variable.name, name: variable.name }]
+  const block = use.text === "input" ? program.input : use.text === "secrets" ? program.secrets : undefined
+  if (block === undefined) return []
+  return [{ kind: "block", node: block.declaration, name: block.declaration.keyword }]
+}
+
+function stepTargets(program: Program, use: NameUse & { kind: "step" }): readonly Target[] {
+  const { chain, step, index, setting, matched } = use
+  const receiver = program.receivers.get(step)
+  if (step.kind === "case") return caseTargets(program, receiver, use.text)
+  if (index === 0 && !matched && chain.base.kind === "name") {
+    const root = chain.base.text
+    if (setting.agent?.variables.has(root) !== true || setting.expects !== "value") {
+      const named = namedByRoot(program, root, use)
+      if (named !== undefined) return named
+    }
+  }
+  if (step.kind === "pluck") return fieldTargets(program, elementOf(program, receiver), use.text)
+  return fieldTargets(program, receiver, use.text)
+}
+
+/** `agent.x`, `dynamic.x`, `model.x`, `tool.x`: undefined when the root is none of those. */
+function namedByRoot(program: Program, root: string, use: NameUse & { kind: "step" }): Target[] | undefined {
+  switch (root) {
+    case "agent":
+      return declared("agent", program.agents.get(use.text)?.declaration)
+    case "dynamic": {
+      const local = use.setting.agent?.locals.get(use.text)
+      if (local !== undefined) return declared("local", local.field)
+      return declared("dynamic", program.dynamics.get(use.text)?.field)
+    }
+    case "model":
+      return declared("model", program.models.get(use.text))
+    case "tool":
+    case "resource":
+    case "prompt":
+      return declared(root, importsOf(program, root).get(use.text)?.node)
+    default:
+      return undefined
+  }
+}
+
+/** `schema.name.field`, up to the segment that is asked for. */
+function segmentTargets(program: Program, segments: readonly Syntax.Name[]): readonly Target[] {
+  const [root, name, ...fields] = segments
+  if (root?.text !== "schema" || name === undefined) return []
+  const last = fields.pop()
+  if (last === undefined) return declared("schema", program.schemas.get(name.text))
+  let type: Type | undefined = program.types[name.text]?.type
+  for (const field of fields) type = fieldsOf(program, type, field.text)[0]?.type
+  return fieldTargets(program, type, last.text)
+}
+
+// ------------------------------------------------------------------------------------------------ fields and cases
+
+/** The type without null and references. */
+export function plainType(program: Program, type: Type | undefined): Type | undefined {
+  if (type === undefined) return undefined
+  return resolve(withoutNull(type, program.types), program.types)
+}
+
+/** What an array holds. */
+export function elementOf(program: Program, type: Type | undefined): Type | undefined {
+  const plain = plainType(program, type)
+  if (plain?.kind === "array") return plain.element
+  return plain?.kind === "tuple" ? union(plain.elements) : undefined
+}
+
+/** The fields of that name: of a record one, of a union one for each member that has it. */
+export function fieldsOf(program: Program, type: Type | undefined, name: string): readonly Field[] {
+  const plain = plainType(program, type)
+  if (plain === undefined) return []
+  const members = plain.kind === "union" ? plain.members : [plain]
+  return members.flatMap((member) => {
+    const record = resolve(member, program.types)
+    return (record.kind === "record" ? fieldNamed(record, name) : undefined) ?? []
+  })
+}
+
+function fieldTargets(program: Program, type: Type | undefined, name: string): Target[] {
+  return fieldsOf(program, type, name).flatMap((field): Target[] => {
+    const node = nodeOfField(program, field)
+    if (node === undefined) return []
+    return [node.kind === "variant" ? { kind: "tag", node, name: node.tag } : { kind: "field", node, name: node.name }]
+  })
+}
+
+/** Where a field is written; a tag is written at the head of its variant. */
+export function nodeOfField(
+  program: Program,
+  field: Field,
+): Syntax.TypeField | Syntax.ValueField | Syntax.VariantType | undefined {
+  const node = program.fieldNodes.get(field)
+  return node ?? (field.type.kind === "literal" ? factsOf(program).tags.get(field) : undefined)
+}
+
+function caseTargets(program: Program, type: Type | undefined, name: string): Target[] {
+  const variant = plainType(program, type)
+  const node = variant?.kind === "variant" ? program.variantNodes.get(variant) : undefined
+  const found = node?.body.items.find((one) => one.name.text === name)
+  return found === undefined ? [] : [{ kind: "case", node: found, name: found.name }]
+}
+
+interface Facts {
+  /** The types and comments of fields, by where they are written. */
+  readonly fields: ReadonlyMap<Syntax.TypeField | Syntax.ValueField, Field>
+  /** The tags that every case of a variant has among its fields. */
+  readonly tags: ReadonlyMap<Field, Syntax.VariantType>
+}
+
+const factsOfPrograms = new WeakMap<Program, Facts>()
+
+function factsOf(program: Program): Facts {
+  let facts = factsOfPrograms.get(program)
+  if (facts === undefined) {
+    const fields = new Map([...program.fieldNodes].map(([field, node]) => [node, field]))
+    const tags = new Map<Field, Syntax.VariantType>()
+    for (const [variant, node] of program.variantNodes) {
+      for (const tag of tagFields(variant)) tags.set(tag, node)
+    }
+    factsOfPrograms.set(program, (facts = { fields, tags }))
+  }
+  return facts
+}
+
+function tagFields(variant: VariantType): Field[] {
+  return variant.cases.flatMap(({ name }) => caseRecord(variant, name)?.fields[0] ?? [])
+}
+
+/** The type and comment of a field, from where it is written. */
+export function fieldAt(program: Program, node: Syntax.TypeField | Syntax.ValueField): Field | undefined {
+  return factsOf(program).fields.get(node)
+}

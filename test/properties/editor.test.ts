@@ -1,0 +1,213 @@
+import assert from "node:assert/strict"
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { describe, test } from "node:test"
+import fc from "fast-check"
+
+import { compile } from "../../src/compile.ts"
+import type { Program } from "../../src/check/program.ts"
+import { complete } from "../../src/editor/complete.ts"
+import { definition } from "../../src/editor/definition.ts"
+import { eachName } from "../../src/editor/each-name.ts"
+import type { Edit } from "../../src/editor/edit.ts"
+import { applyEdits } from "../../src/editor/edit.ts"
+import { folding } from "../../src/editor/folding.ts"
+import { hover } from "../../src/editor/hover.ts"
+import { references } from "../../src/editor/references.ts"
+import { prepareRename, rename } from "../../src/editor/rename.ts"
+import { semanticTokens } from "../../src/editor/semantic-tokens.ts"
+import { isError } from "../../src/source/diagnostic.ts"
+import type { Span } from "../../src/source/span.ts"
+import { readCase } from "../cases/case-file.ts"
+import { wireSource } from "./wire-source.ts"
+
+const runs = Number(process.env["RUNS"] ?? 150)
+const seed = process.env["FC_SEED"]
+const path = process.env["FC_PATH"]
+const parameters = {
+  numRuns: runs,
+  ...(seed === undefined ? {} : { seed: Number(seed) }),
+  ...(path === undefined ? {} : { path }),
+}
+
+/** The sources of the cases of these stages: every construct of the language, right and wrong. */
+function sourcesOf(...stages: readonly string[]): string[] {
+  return stages.flatMap((stage) => {
+    const folder = join(import.meta.dirname, "../cases", stage)
+    return readdirSync(folder).map((file) => readCase(readFileSync(join(folder, file), "utf8")).source)
+  })
+}
+
+const sources = sourcesOf("check", "parse")
+
+describe("at any place of any source, every question has an answer", () => {
+  const pieces = [
+    "",
+    "{",
+    "}",
+    '"',
+    '"""',
+    "{{",
+    "}}",
+    ".",
+    "?.",
+    "#",
+    "match ",
+    "for ",
+    " in ",
+    ": ",
+    "[",
+    "]",
+    "//",
+    "agent.",
+  ]
+  const damage = fc.array(fc.tuple(fc.nat(), fc.nat(6), fc.constantFrom(...pieces)), { maxLength: 2 })
+  const offsets = fc.array(fc.nat(), { minLength: 1, maxLength: 4 })
+
+  const damaged = (source: string, damages: readonly (readonly [number, number, string])[]): string => {
+    let text = source
+    for (const [at, length, insert] of damages) {
+      const start = at % (text.length + 1)
+      text = text.slice(0, start) + insert + text.slice(start + length)
+    }
+    return text
+  }
+
+  test("of the cases, whole and damaged", () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...sources), damage, offsets, (source, damages, at) => {
+        const text = damaged(source, damages)
+        const { program } = compile(text)
+        askAboutAll(program)
+        for (const offset of at) askAbout(program, offset % (text.length + 1))
+      }),
+      { ...parameters, numRuns: runs * 4 },
+    )
+  })
+
+  test("of random sources, whole and damaged", () => {
+    fc.assert(
+      fc.property(wireSource("comments"), damage, offsets, (source, damages, at) => {
+        const text = damaged(source, damages)
+        const { program } = compile(text)
+        askAboutAll(program)
+        for (const offset of at) askAbout(program, offset % (text.length + 1))
+      }),
+      parameters,
+    )
+  })
+
+  test("also beyond its ends", () => {
+    for (const text of ["", "a", 'agent a { instruction: "{{ ', "\uFEFF"]) {
+      const { program } = compile(text)
+      askAboutAll(program)
+      for (const offset of [-1, 0, text.length, text.length + 5, Number.MAX_SAFE_INTEGER]) askAbout(program, offset)
+    }
+  })
+})
+
+function askAbout(program: Program, offset: number): void {
+  const { text } = program.tree
+  const completions = complete(program, offset)
+  if (completions !== undefined) {
+    assertSpan(completions.span, text)
+    const at = Math.max(0, Math.min(offset, text.length))
+    assert.ok(completions.span.start <= at && at <= completions.span.end, "what is replaced is at the cursor")
+    assert.ok(completions.items.length > 0)
+    for (const { label, insert, edits = [] } of completions.items) {
+      assert.ok(label !== "" && insert !== "" && !label.includes("wire_cursor_"), label)
+      assertEdits([{ span: completions.span, text: insert }, ...edits], text)
+    }
+  }
+  const hovered = hover(program, offset)
+  if (hovered !== undefined) {
+    assertSpan(hovered.span, text)
+    assert.ok(hovered.code !== undefined || hovered.text !== undefined)
+  }
+  const defined = definition(program, offset)
+  for (const { name, span } of defined?.targets ?? []) {
+    assertSpan(span, text)
+    assert.ok(span.start <= name.start && name.end <= span.end, "the name is in the declaration")
+  }
+  const found = references(program, offset)
+  for (const [index, one] of found.entries()) {
+    assertSpan(one, text)
+    assert.ok((found[index - 1]?.start ?? -1) < one.start, "each once, in source order")
+  }
+  if (defined !== undefined) assert.ok(found.some(({ start }) => start === defined.span.start))
+  const prepared = prepareRename(program, offset)
+  const renamed = rename(program, offset, "zz_renamed")
+  if ("problem" in prepared) assert.ok("problem" in renamed)
+  else {
+    assertSpan(prepared.span, text)
+    if ("edits" in renamed) assertEdits(renamed.edits, text)
+  }
+}
+
+function askAboutAll(program: Program): void {
+  const { text } = program.tree
+  let last = 0
+  for (const token of semanticTokens(program)) {
+    assertSpan(token, text)
+    assert.ok(last <= token.start && token.start < token.end, "tokens in order, none over another, none empty")
+    last = token.end
+  }
+  for (const fold of folding(program)) assertSpan(fold, text)
+}
+
+function assertSpan({ start, end }: Span, text: string): void {
+  assert.ok(0 <= start && start <= end && end <= text.length, `${start}-${end} in ${text.length}`)
+}
+
+function assertEdits(edits: readonly Edit[], text: string): void {
+  let last = 0
+  for (const { span } of [...edits].sort((a, b) => a.span.start - b.span.start || a.span.end - b.span.end)) {
+    assertSpan(span, text)
+    assert.ok(last <= span.start, "edits do not overlap")
+    last = span.end
+  }
+}
+
+describe("renaming", () => {
+  const valid = sources.filter((source) => !compile(source).diagnostics.some(isError))
+
+  test("gives the same plan up to the name, wherever it is not refused", () => {
+    let renamings = 0
+    for (const source of valid) {
+      const { program, plan, diagnostics } = compile(source)
+      const starts: number[] = []
+      eachName(program, (use) => starts.push(use.start))
+      const done = new Set<string>()
+      for (const start of starts) {
+        const renamed = rename(program, start, "zz_renamed")
+        if ("problem" in renamed) continue
+        const key = JSON.stringify(renamed.edits)
+        if (done.has(key)) continue
+        done.add(key)
+        renamings++
+        const prepared = prepareRename(program, start)
+        assert.ok("name" in prepared)
+        const after = compile(applyEdits(source, renamed.edits))
+        assert.deepEqual(
+          after.diagnostics.map(({ code }) => code),
+          diagnostics.map(({ code }) => code),
+        )
+        const now = withoutTexts(after.plan).replaceAll("zz_renamed", prepared.name)
+        const then = withoutTexts(plan)
+        let differ = 0
+        while (differ < then.length && now[differ] === then[differ]) differ++
+        const where = `…${now.slice(differ - 60, differ + 60)}… instead of …${then.slice(differ - 60, differ + 60)}…`
+        assert.ok(now === then, `${prepared.name} at ${start} of\n${source}\n${where}`)
+      }
+    }
+    assert.ok(renamings > 500, `only ${renamings} renamings`)
+  })
+})
+
+/** The plan, without how its expressions are written. */
+function withoutTexts(plan: unknown): string {
+  const isExpression = (value: unknown): boolean => typeof value === "object" && value !== null && "op" in value
+  return JSON.stringify(plan, function (this: unknown, key, inner: unknown) {
+    return key === "text" && isExpression(this) ? undefined : inner
+  })
+}
