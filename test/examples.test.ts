@@ -1,0 +1,74 @@
+import assert from "node:assert/strict"
+import { existsSync, globSync, readFileSync } from "node:fs"
+import { basename, dirname, join } from "node:path"
+import { describe, test } from "node:test"
+import type { JsonObject } from "../src/base/json-value.ts"
+import { validateValue } from "../src/check/validate-value.ts"
+import { compile } from "../src/compile.ts"
+import { formatText } from "../src/syntax/format.ts"
+import { startService } from "./contract/http/start-service.ts"
+import { startEverything } from "./support/everything-server.ts"
+
+// What we show to people who want to learn the language: right, canonical, and as good as it says.
+
+const root = dirname(import.meta.dirname)
+const names = globSync("examples/*.wire", { cwd: root })
+  .map((path) => basename(path, ".wire"))
+  .toSorted()
+const sourceOf = (name: string): string => readFileSync(join(root, "examples", `${name}.wire`), "utf8")
+const inputOf = (name: string): JsonObject =>
+  JSON.parse(readFileSync(join(root, "examples", `${name}.input.json`), "utf8")) as JsonObject
+
+/** Need a key, or a program that npm does not bring. */
+const notRun = new Set(["openai", "local-models"])
+
+test("there is something to learn from, and it begins with hello", () => {
+  assert.ok(names.length >= 12)
+  assert.ok(names.includes("hello"))
+})
+
+for (const name of names) {
+  describe(`examples/${name}.wire`, () => {
+    const source = sourceOf(name)
+    const { diagnostics, plan } = compile(source)
+
+    test("has no problems, not even small ones", () => {
+      assert.deepEqual(
+        diagnostics.map(({ path, message }) => `${path}: ${message}`),
+        [],
+      )
+      assert.ok(plan !== undefined && plan.nodes.length > 1)
+    })
+
+    test("says at its top what it shows", () => assert.match(source, /^\/\/ [A-Z][^\n]{30,}/))
+
+    test("is in canonical form", () => assert.deepEqual(formatText(source), { formatted: source, changed: false }))
+
+    test("has an input beside it that fits", () => {
+      assert.ok(existsSync(join(root, "examples", `${name}.input.json`)))
+      assert.ok(plan !== undefined)
+      assert.deepEqual(validateValue(inputOf(name), plan.input, plan.types, "input"), [])
+    })
+  })
+}
+
+test("examples run on the demo model, and their results are of their types", { timeout: 120_000 }, async (t) => {
+  const service = await startService()
+  const everything = await startEverything("streamableHttp")
+  try {
+    for (const name of names) {
+      await t.test(name, { skip: notRun.has(name) && "needs a backend of its own" }, async () => {
+        const { plan } = compile(sourceOf(name))
+        const given = inputOf(name)
+        const input = name === "mcp-tools" ? { ...given, server: everything.url } : given
+        const response = await service.post("/execute", { workflow_source: sourceOf(name), input })
+        const text = await response.text()
+        assert.equal(response.status, 200, text)
+        assert.ok(plan !== undefined)
+        assert.deepEqual(validateValue(JSON.parse(text), plan.output, plan.types, "output"), [], text)
+      })
+    }
+  } finally {
+    await everything.stop()
+  }
+})
