@@ -2,9 +2,12 @@ import { randomBytes } from "node:crypto"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { after } from "node:test"
 import { MemoryStore } from "../../src/adapters/memory/memory-store.ts"
 import { openSqliteStore } from "../../src/adapters/sqlite/sqlite-store.ts"
 import { createVault } from "../../src/adapters/vault/vault.ts"
+import type { RunStore } from "../../src/run/ports.ts"
 import { ManualClock } from "../support/manual-clock.ts"
 import { runStoreContract } from "./run-store.ts"
 
@@ -14,31 +17,52 @@ runStoreContract("memory", async () => {
   return { store, other: store, clock, close: () => store.close() }
 })
 
-function newDatabase() {
+/**
+ * Opening starts a thread, which takes longer than most of the tests; so tests share stores, and each begins with empty
+ * tables. One that closed a store leaves the next one to open another.
+ */
+function sqlite(count: 1 | 2) {
   const directory = mkdtempSync(join(tmpdir(), "wireworks-store-"))
-  const clock = new ManualClock()
+  const path = join(directory, "wire.db")
   const vault = createVault(randomBytes(32))
-  const open = () => openSqliteStore({ path: join(directory, "wire.db"), vault, clock, poll_ms: 20 })
-  return { clock, open, remove: () => rmSync(directory, { recursive: true }) }
+  const clock = new ManualClock()
+  const stores: RunStore[] = []
+
+  after(async () => {
+    await Promise.all(stores.map((store) => store.close()))
+    rmSync(directory, { recursive: true })
+  })
+
+  return async () => {
+    for (let n = 0; n < count; n++) {
+      const store = stores[n]
+      if (store === undefined || !(await isOpen(store))) {
+        stores[n] = await openSqliteStore({ path, vault, clock, poll_ms: 20 })
+      }
+    }
+    empty(path)
+    const [store, other = store] = stores
+    if (store === undefined || other === undefined) throw new Error("No store was opened")
+    return { store, other, clock, close: async () => {} }
+  }
 }
 
-runStoreContract("sqlite", async () => {
-  const { clock, open, remove } = newDatabase()
-  const store = await open()
-  const close = async () => {
-    await store.close()
-    remove()
+function isOpen(store: RunStore): Promise<boolean> {
+  return store.probe().then(
+    () => true,
+    () => false,
+  )
+}
+
+function empty(path: string): void {
+  const database = new DatabaseSync(path, { timeout: 5_000 })
+  for (const table of ["runs", "requests", "secrets", "events", "tombstones", "leftovers", "cache"]) {
+    database.exec(`DELETE FROM ${table}`)
   }
-  return { store, other: store, clock, close }
-})
+  database.close()
+}
+
+runStoreContract("sqlite", sqlite(1))
 
 // Two stores on one database share nothing but its files, as two processes do.
-runStoreContract("sqlite, seen by another process", async () => {
-  const { clock, open, remove } = newDatabase()
-  const [store, other] = [await open(), await open()]
-  const close = async () => {
-    await Promise.all([store.close(), other.close()])
-    remove()
-  }
-  return { store, other, clock, close }
-})
+runStoreContract("sqlite, seen by another process", sqlite(2))
