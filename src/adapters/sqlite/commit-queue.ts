@@ -34,16 +34,17 @@ export class CommitQueue {
     this.#worker = worker
     worker.on("message", (message: FromWriterThread) => this.#receive(message))
     worker.on("error", (error: unknown) => {
-      this.#break(`The store's writer ended unexpectedly (${error instanceof Error ? error.message : String(error)})`)
+      const reason = error instanceof Error ? error.message : String(error)
+      this.#break(`The store's writer has ended (${reason}); restart the service`)
     })
-    worker.on("exit", () => this.#break("The store's writer ended"))
+    worker.on("exit", () => this.#break("The store's writer has ended; restart the service"))
     // An idle store keeps no process alive.
     worker.unref()
   }
 
   /** Starts the thread and opens the database in it. Rejects with a `StoreFailure`. */
-  static async open(data: WriterThreadData): Promise<CommitQueue> {
-    const worker = new Worker(threadFile(), { workerData: data, name: "sqlite writer" })
+  static async open(data: WriterThreadData, file = threadFile()): Promise<CommitQueue> {
+    const worker = new Worker(file, { workerData: data, name: "sqlite writer" })
     const first = await new Promise<FromWriterThread>((resolve, reject) => {
       worker.once("message", resolve)
       worker.once("error", reject)
@@ -70,6 +71,7 @@ export class CommitQueue {
 
   /** After what is under way. */
   async close(): Promise<void> {
+    if (this.#broken !== null) return
     if (this.#closing === null) {
       this.#closing = Promise.withResolvers()
       this.#worker.ref()

@@ -14,13 +14,16 @@ export interface Holder {
   release(): void
 }
 
+/** Without a journal, which would be a second file. */
+const takeLock = "PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE"
+
 /** Registers this store as alive. */
 export function holdDatabase(path: string): Holder {
   for (;;) {
     const id = randomBytes(8).toString("hex")
     const file = fileOf(path, id)
     const lock = new DatabaseSync(file, { timeout: 5_000 })
-    lock.exec("BEGIN EXCLUSIVE")
+    lock.exec(takeLock)
     // Someone who was clearing up may have taken the file for a dead one's before it was locked.
     if (!existsSync(file)) {
       lock.close()
@@ -42,7 +45,7 @@ export function isAlive(path: string, id: string): boolean {
   let lock: DatabaseSync | undefined
   try {
     lock = new DatabaseSync(file)
-    lock.exec("BEGIN EXCLUSIVE")
+    lock.exec(takeLock)
     rmSync(file, { force: true })
     return false
   } catch (error) {
