@@ -51,9 +51,10 @@ test("time grows with the length, whatever the text", () => {
       assert.deepEqual(diagnostics, [], name)
       let best = Number.POSITIVE_INFINITY
       for (let run = 0; run < 3; run++) {
-        const start = performance.now()
+        const start = process.cpuUsage()
         format(tree)
-        best = Math.min(best, performance.now() - start)
+        const { user, system } = process.cpuUsage(start)
+        best = Math.min(best, (user + system) / 1_000)
       }
       return best
     }

@@ -399,11 +399,12 @@ class Lexer {
   ): void {
     const text = this.#text
     const limit = block && this.#cuts.size > 0 ? (this.#cuts.get(opening) ?? text.length) : text.length
+    const from = at
     for (;;) {
       while (at < limit && !endsText(text.charCodeAt(at))) at++
       const unit = at < limit ? text.charCodeAt(at) : 0
       if (at >= limit) {
-        this.#unclosedString(start, at, opening, block, last)
+        this.#unclosedString(start, from, at, opening, block, last)
         return
       } else if (unit === QUOTE) {
         if (!block) return this.#push(last, start, at + 1, unclosed)
@@ -416,7 +417,7 @@ class Lexer {
         this.#openInterpolation(opening, at, block)
         return
       } else if (!block && (unit === LF || unit === CR)) {
-        this.#unclosedString(start, at, opening, block, last)
+        this.#unclosedString(start, from, at, opening, block, last)
         return
       } else {
         at++
@@ -424,9 +425,17 @@ class Lexer {
     }
   }
 
-  #unclosedString(start: number, lineEnd: number, opening: number, block: boolean, last: "string" | "tail"): void {
+  /** `from` is where its text begins. */
+  #unclosedString(
+    start: number,
+    from: number,
+    lineEnd: number,
+    opening: number,
+    block: boolean,
+    last: "string" | "tail",
+  ): void {
     const isInner = !block && this.#lineBound >= 0
-    const end = block || isInner ? lineEnd : beforeForeignBrackets(this.#text, start + 1, lineEnd)
+    const end = block || isInner ? lineEnd : beforeForeignBrackets(this.#text, from, lineEnd)
     this.#push(last, start, end, true)
     // A string around this one ends here too: the `{{` that it sits in is what is wrong, and told then.
     if (isInner) return

@@ -1,0 +1,199 @@
+import assert from "node:assert/strict"
+import { describe, test } from "node:test"
+import { lex } from "./lexer.ts"
+import type { Token } from "./token.ts"
+import { maxNesting, numberValue, TokenReader } from "./token-reader.ts"
+
+const readerOf = (text: string) => new TokenReader(text, lex(text))
+const told = (reader: TokenReader) => reader.diagnostics().map(({ message, span }) => [message, span.start, span.end])
+const never = () => false
+const takeName = (reader: TokenReader): Token | undefined => reader.accept("name")
+
+describe("looking and taking", () => {
+  test("the reader stays at the end", () => {
+    const reader = readerOf("a b")
+    assert.equal(reader.previous, reader.token)
+    assert.equal(reader.take().kind, "name")
+    assert.equal(reader.take().kind, "name")
+    assert.equal(reader.take().kind, "end")
+    assert.equal(reader.take().kind, "end")
+    assert.equal(reader.peek(10).kind, "end")
+    assert.equal(reader.textOf(reader.previous), "b")
+  })
+
+  test("a word is a whole name", () => {
+    const reader = readerOf('input inputs inpu "input"')
+    assert.deepEqual(
+      [0, 1, 2, 3].map((ahead) => reader.isWord("input", reader.peek(ahead))),
+      [true, false, false, false],
+    )
+  })
+
+  test("columns and adjacency", () => {
+    const reader = readerOf("a\n  b-c\r\td")
+    reader.take()
+    assert.equal(reader.column(reader.token), 3)
+    assert.equal(reader.isAdjacent, false)
+    reader.take()
+    assert.equal(reader.isAdjacent, true)
+    reader.take()
+    reader.take()
+    assert.equal(reader.column(reader.token), 2)
+  })
+
+  test("braces that are open are counted over the whole file, strings included", () => {
+    assert.equal(readerOf("a { b { }").lacksBrace, true)
+    assert.equal(readerOf("a { } }").lacksBrace, false)
+    assert.equal(readerOf('a { "{{ { b } }}"').lacksBrace, true)
+    assert.equal(readerOf('a { "{" }').lacksBrace, false)
+  })
+})
+
+describe("reporting", () => {
+  test("at the token, or at the last one if that is on another line", () => {
+    const here = readerOf("a b")
+    here.take()
+    here.expected("`:`")
+    assert.deepEqual(told(here), [["Expected `:`, found `b`", 2, 3]])
+    const before = readerOf("a\nb")
+    before.take()
+    before.expected("`:`")
+    assert.deepEqual(told(before), [["Expected `:`", 0, 1]])
+    const end = readerOf('"""\n\n"""')
+    end.take()
+    end.expected("`:`")
+    assert.deepEqual(told(end), [["Expected `:`, but the file ends here", 7, 8]])
+  })
+
+  test("once for each place", () => {
+    const reader = readerOf("a")
+    reader.report(reader.token, "One")
+    reader.report(reader.token, "Two")
+    assert.deepEqual(told(reader), [["One", 0, 1]])
+  })
+
+  test("not what the lexer has told", () => {
+    const reader = readerOf("\0")
+    reader.expected("a name")
+    assert.deepEqual(told(reader), [["A NUL character is not text", 0, 1]])
+  })
+
+  test("with the path of the declaration around it", () => {
+    const reader = readerOf("a b c d")
+    reader.take()
+    reader.report({ start: 4, end: 5 }, "Between")
+    reader.report({ start: 0, end: 1 }, "First")
+    reader.region(0, "agent.a")
+    reader.report({ start: 6, end: 7 }, "Last")
+    reader.take()
+    reader.take()
+    reader.take()
+    reader.region(6, "output")
+    assert.deepEqual(
+      reader.diagnostics().map(({ path, message }) => [path, message]),
+      [
+        ["agent.a", "First"],
+        ["", "Between"],
+        ["output", "Last"],
+      ],
+    )
+  })
+
+  test("a thousand times at most", () => {
+    const reader = readerOf("a ".repeat(3_000))
+    while (!reader.is("end")) reader.report(reader.take(), "No")
+    const diagnostics = reader.diagnostics()
+    assert.equal(diagnostics.length, 1_001)
+    assert.equal(diagnostics.at(-1)?.message, "Too many syntax errors: the rest is not shown")
+  })
+})
+
+describe("skipping", () => {
+  test("a bracket with all that is in it", () => {
+    for (const text of ["[a, (b { c }) ] d", "{ [ } ] } d", '"{{ [ }}" d', '"a {{ { b }} c {{ d }}" d']) {
+      const reader = readerOf(text)
+      reader.skipBalanced()
+      assert.equal(reader.textOf(reader.token), "d", text)
+    }
+  })
+
+  test("to the next item: a comma, another line, or the end of the block", () => {
+    const after = (text: string) => {
+      const reader = readerOf(text)
+      reader.skipToNextItem()
+      return text.slice(reader.token.start)
+    }
+    assert.equal(after("a b, c"), ", c")
+    assert.equal(after("a b\nc"), "c")
+    assert.equal(after("a (b\nc) d\ne"), "e")
+    assert.equal(after("a b\n?? c\nd"), "d")
+    assert.equal(after("a } b"), "} b")
+    assert.equal(after("a b"), "")
+  })
+})
+
+describe("blocks", () => {
+  test("items with or without commas", () => {
+    const reader = readerOf("{ a b, c\nd, }")
+    const block = reader.block(takeName, never, "a name")
+    assert.equal(block?.items.length, 4)
+    assert.deepEqual(told(reader), [])
+  })
+
+  test("what is no item is told once a line, and skipped", () => {
+    const reader = readerOf("{ a\n1 2 3\nb, ;\n, c }")
+    const block = reader.block(takeName, never, "a name")
+    assert.deepEqual(
+      block?.items.map((token) => reader.textOf(token)),
+      ["a", "b", "c"],
+    )
+    assert.deepEqual(told(reader), [
+      ["Expected a name, found `1`", 4, 5],
+      ["Expected a name, found `;`", 13, 14],
+    ])
+  })
+
+  test("one that is not closed is told, the innermost of several", () => {
+    const parse = (reader: TokenReader): unknown =>
+      reader.accept("name") ?? reader.block(parse, never, "a name or a block")
+    const reader = readerOf("{ a { b { c")
+    reader.block(parse, never, "a name or a block")
+    assert.deepEqual(told(reader), [["This `{` is not closed", 8, 9]])
+  })
+
+  test("of several that look closed, the one whose brace is out of place", () => {
+    const parse = (reader: TokenReader): unknown =>
+      reader.accept("name") ?? reader.block(parse, never, "a name or a block")
+    const reader = readerOf("{\n  {\n    a {\n      b\n  }\n  c\n}")
+    reader.block(parse, never, "a name or a block")
+    assert.deepEqual(told(reader), [["This `{` is not closed", 12, 13]])
+  })
+
+  test("no deeper than the limit", () => {
+    const parse = (reader: TokenReader): unknown => reader.block(parse, never, "a block")
+    const reader = readerOf("{".repeat(5_000) + "}".repeat(5_000))
+    reader.block(parse, never, "a block")
+    assert.deepEqual(told(reader), [[`This is nested more than ${maxNesting} levels deep`, maxNesting, maxNesting + 1]])
+    assert.equal(reader.is("end"), true)
+  })
+})
+
+test("numbers as they are written", () => {
+  const values: Record<string, number | undefined> = {
+    "0": 0,
+    "-0.5": -0.5,
+    "4_000": 4_000,
+    "1_0.2_5e1_0": 10.25e10,
+    "007": 7,
+    "0e5": 0,
+    "1e999": Number.POSITIVE_INFINITY,
+    "0x1F": undefined,
+    "0b1": undefined,
+    "2fa": undefined,
+    "1_": undefined,
+    "1__0": undefined,
+    "1e": undefined,
+    "1_e5": undefined,
+  }
+  for (const [written, value] of Object.entries(values)) assert.equal(numberValue(written), value, written)
+})
