@@ -5,6 +5,7 @@ import { join, resolve } from "node:path"
 import { createEgress } from "../adapters/egress/egress.ts"
 import type { EgressPolicy } from "../adapters/egress/policy.ts"
 import { parseEgressPolicy } from "../adapters/egress/policy.ts"
+import type { ListedTool, ServerContents } from "../adapters/mcp/inspect-server.ts"
 import { MemoryStore } from "../adapters/memory/memory-store.ts"
 import { createResponsesClient } from "../adapters/responses/responses-client.ts"
 import { openSqliteStore } from "../adapters/sqlite/sqlite-store.ts"
@@ -24,7 +25,7 @@ import { createDemoModel } from "../demo/handle-demo.ts"
 import type { WireError } from "../run/events.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import { PlanCache } from "../run/plan-cache.ts"
-import type { HostSession, RunStore, ToolHost } from "../run/ports.ts"
+import type { HostSession, RunStore, ToolHost, ToolServer } from "../run/ports.ts"
 import type { RunPorts } from "../run/running.ts"
 import { usualLimits } from "../run/running.ts"
 import { Runs } from "../run/runs.ts"
@@ -33,6 +34,8 @@ import { sourceError } from "../server/source-error.ts"
 import { createLog } from "./log.ts"
 import { playgroundFiles } from "./playground-files.ts"
 import type { Settings } from "./settings.ts"
+
+export type { ListedTool, ServerContents }
 
 /** The service as a whole, with a life: it listens, and it stops. */
 export interface Service {
@@ -154,6 +157,18 @@ export async function composeRuns(
       await ports.close()
       await demo?.close()
     },
+  }
+}
+
+/** What an MCP server offers, asked as a run would ask. Rejects with a `RunFailure`. */
+export async function inspectMcp(settings: Settings, server: ToolServer, signal: AbortSignal): Promise<ServerContents> {
+  const egress = createEgress({ policy: egressPolicy(settings), user_agent: `wireworks/${about.version}` })
+  const { inspectServer } = await import("../adapters/mcp/inspect-server.ts")
+  const { usualMcpLimits } = await import("../adapters/mcp/mcp-host.ts")
+  try {
+    return await inspectServer(server, { egress, version: about.version, limits: usualMcpLimits }, signal)
+  } finally {
+    await egress.close()
   }
 }
 

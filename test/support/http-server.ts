@@ -18,6 +18,8 @@ export interface TestServer {
   readonly received: Received[]
   /** Connections accepted so far. */
   readonly connections: () => number
+  /** Resolves when no answer is under way. */
+  readonly idle: () => Promise<void>
   close(): Promise<void>
 }
 
@@ -27,11 +29,19 @@ type Handler = (request: Received, response: ServerResponse, raw: IncomingMessag
 export async function startServer(
   handler: Handler,
   tls?: { readonly key: string; readonly cert: string },
+  wantedPort = 0,
 ): Promise<TestServer> {
   const received: Received[] = []
+  let open = 0
+  const waiting: (() => void)[] = []
   const sockets = new Set<Socket>()
   let connections = 0
   const listener = (raw: IncomingMessage, response: ServerResponse): void => {
+    open++
+    response.once("close", () => {
+      open--
+      if (open === 0) for (const resolve of waiting.splice(0)) resolve()
+    })
     const chunks: Buffer[] = []
     raw.on("data", (chunk: Buffer) => chunks.push(chunk))
     raw.on("end", () => {
@@ -52,13 +62,14 @@ export async function startServer(
     socket.on("error", () => {})
     socket.on("close", () => sockets.delete(socket))
   })
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  await new Promise<void>((resolve) => server.listen(wantedPort, "127.0.0.1", resolve))
   const { port } = server.address() as AddressInfo
   return {
     port,
     origin: `${tls === undefined ? "http" : "https"}://127.0.0.1:${port}`,
     received,
     connections: () => connections,
+    idle: () => (open === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())

@@ -17,7 +17,7 @@ export function boundedEvents(stream: ReadableStream<Bytes>, most: number): Read
       const text = until - from
       const blank = text === 0 || (text === 1 && chunk[from] === carriageReturn)
       lineBytes += blank ? 0 : text
-      eventBytes += text + 1
+      eventBytes += text + (end < 0 ? 0 : 1)
       if (eventBytes > most) {
         throw new EgressFailure("too_large", `The server sent an event of more than ${most} bytes`)
       }

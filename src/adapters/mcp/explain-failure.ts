@@ -120,7 +120,7 @@ function plainSentence(error: Error): string {
   if (error.message.startsWith("Server's protocol version is not supported")) {
     return "it speaks a protocol revision that this service does not know"
   }
-  return error.message.startsWith("The server ") ? lowerFirst(error.message) : "the connection failed"
+  return /^The server\b/.test(error.message) ? lowerFirst(error.message) : "the connection failed"
 }
 
 function lowerFirst(text: string): string {

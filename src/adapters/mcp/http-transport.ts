@@ -32,6 +32,8 @@ const cancelMs = 1000
 const unansweredCode = -32_099
 
 interface Pending {
+  /** A list is asked for. */
+  readonly list: boolean
   readonly stop: AbortController
   answer: "open" | "json" | "nothing"
   failure: Error | null
@@ -111,7 +113,8 @@ export class HttpTransport implements Transport {
       return this.#inner.send(message, options)
     }
     const { id } = message
-    const pending: Pending = { stop: new AbortController(), answer: "open", failure: null }
+    const list = message.method.endsWith("/list")
+    const pending: Pending = { list, stop: new AbortController(), answer: "open", failure: null }
     this.#pending.set(id, pending)
     const { requestSignal } = options
     const stopped = pending.stop.signal
@@ -160,12 +163,15 @@ export class HttpTransport implements Transport {
   }
 
   #receive(message: JSONRPCMessage): void {
+    let list = false
     if ("id" in message && message.id !== undefined && !("method" in message)) {
       const pending = this.#pending.get(message.id)
       this.#pending.delete(message.id)
       if (pending !== undefined) this.#linger(pending)
+      list = pending?.list ?? false
     }
-    this.onmessage?.("result" in message ? withResultType(message) : message)
+    if (!("result" in message)) this.onmessage?.(message)
+    else this.onmessage?.(list ? asPublished(message) : withResultType(message))
   }
 
   #linger({ stop }: Pending): void {
@@ -235,6 +241,16 @@ function withResultType(message: JSONRPCResultResponse): JSONRPCResultResponse {
   return "resultType" in message.result
     ? message
     : { ...message, result: { resultType: "complete", ...message.result } }
+}
+
+/** Where a list is found as the server sent it. */
+export const publishedKey = "wireworks/published"
+
+/** The SDK refuses a whole list for one item that is published badly: it is shown an empty one, with the list beside it. */
+function asPublished(message: JSONRPCResultResponse): JSONRPCResultResponse {
+  const none = { tools: [], prompts: [], resources: [], resourceTemplates: [] }
+  const result = { resultType: "complete", ttlMs: 0, cacheScope: "private", ...none, [publishedKey]: message.result }
+  return { ...message, result }
 }
 
 function isExchange(data: unknown): data is { exchange: string | number } {

@@ -12,7 +12,7 @@ import type { Egress } from "../../run/egress-port.ts"
 import { failure } from "../../run/failure.ts"
 import type { ToolServer } from "../../run/ports.ts"
 import { CallTimeout, statusOf } from "./explain-failure.ts"
-import { HttpTransport } from "./http-transport.ts"
+import { HttpTransport, publishedKey } from "./http-transport.ts"
 import type { KnownServer } from "./known-servers.ts"
 import { listOf, rememberList, rememberWay, wayTo } from "./known-servers.ts"
 
@@ -193,9 +193,11 @@ export class ServerConnection {
     const { connect_ms } = this.#options.limits
     const params = { _meta: this.#options.meta(), ...(cursor === undefined ? {} : { cursor }) }
     try {
-      const page = await this.#use(signal, { silence_ms: connect_ms, total_ms: connect_ms }, ({ client }, options) =>
-        client.request({ method, params }, asPublished, options),
+      const answer = await this.#use(signal, { silence_ms: connect_ms, total_ms: connect_ms }, ({ client }, options) =>
+        client.request({ method, params }, anyObject, options),
       )
+      const whole = answer[publishedKey]
+      const page = isObject(whole) ? whole : answer
       const items = page[listKeys[method]]
       if (!Array.isArray(items)) throw new Error(`The server's ${method} is no list`)
       const { nextCursor, ttlMs } = page
@@ -395,8 +397,8 @@ async function timed<T>(
   }
 }
 
-/** Takes any object: one tool that is published badly must not hide the others. */
-const asPublished: StandardSchemaV1<unknown, { readonly [key: string]: JsonValue | undefined }> = {
+/** One tool that is published badly must not hide the others. */
+const anyObject: StandardSchemaV1<unknown, { readonly [key: string]: JsonValue | undefined }> = {
   "~standard": {
     version: 1,
     vendor: "wireworks",

@@ -13,7 +13,8 @@ export function withinTime<T>(ms: number, work: () => T): { readonly value: T } 
   try {
     return { value: script.runInContext(context, { timeout: ms }) as T }
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ERR_SCRIPT_EXECUTION_TIMEOUT") return undefined
+    // An error of the other context is none of this one's.
+    if ((error as { code?: unknown }).code === "ERR_SCRIPT_EXECUTION_TIMEOUT") return undefined
     throw error
   } finally {
     slot.work = undefined

@@ -1,0 +1,37 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { EgressFailure } from "../../run/egress-port.ts"
+import { boundedEvents } from "./bounded-events.ts"
+
+async function read(text: string, pieceLength: number, most: number): Promise<string> {
+  const bytes = new TextEncoder().encode(text)
+  const source = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    start(controller) {
+      for (let at = 0; at < bytes.length; at += pieceLength) controller.enqueue(bytes.slice(at, at + pieceLength))
+      controller.close()
+    },
+  })
+  let read = ""
+  const decoder = new TextDecoder()
+  for await (const chunk of boundedEvents(source, most)) read += decoder.decode(chunk, { stream: true })
+  return read
+}
+
+for (const piece of [1, 3, 1000]) {
+  test(`many events of the allowed size pass, in pieces of ${piece}`, async () => {
+    for (const end of ["\n", "\r\n"]) {
+      const event = `id: 1${end}data: ${"x".repeat(30)}${end}${end}`
+      const text = event.repeat(20)
+      assert.equal(await read(text, piece, event.length + 2), text)
+    }
+  })
+
+  test(`an event that is too large breaks the stream off, in one line or in many, in pieces of ${piece}`, async () => {
+    for (const text of [`data: ${"x".repeat(200)}`, "data: x\n".repeat(40), `data: x\n\n${"data: x\r\n".repeat(40)}`]) {
+      await assert.rejects(
+        read(text, piece, 100),
+        (error) => error instanceof EgressFailure && error.reason === "too_large",
+      )
+    }
+  })
+}

@@ -1,0 +1,30 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import type { JsonObject } from "../../base/json-value.ts"
+import { badMirrors } from "./mirrored-headers.ts"
+
+const arg = (name: unknown, type = "string"): JsonObject => ({ type, "x-mcp-header": name as string })
+const object = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({ type: "object", properties, ...more })
+
+test("arguments of simple types, at any depth of properties", () => {
+  assert.equal(
+    badMirrors(object({ a: arg("Region"), b: arg("Count", "integer"), c: object({ d: arg("Flag", "boolean") }) })),
+    undefined,
+  )
+  assert.equal(badMirrors({ type: "object" }), undefined)
+})
+
+const bad: readonly [what: string, schema: JsonObject, problem: RegExp][] = [
+  ["an empty name", object({ a: arg("") }), /no name of a header/],
+  ["a name with a line break", object({ a: arg("A\r\nB") }), /no name of a header/],
+  ["a name with a blank", object({ a: arg("A B") }), /no name of a header/],
+  ["a name that is no text", object({ a: arg(7) }), /no name of a header/],
+  ["a number", object({ a: arg("A", "number") }), /no string, integer or boolean/],
+  ["an object", object({ a: arg("A", "object") }), /no string, integer or boolean/],
+  ["the same name twice", object({ a: arg("A"), b: arg("a") }), /the x-mcp-header a twice/],
+  ["the whole", { ...object({}), "x-mcp-header": "A" }, /where none may be/],
+  ["elements of a list", object({ a: { type: "array", items: arg("A") } }), /where none may be/],
+  ["a branch", object({}, { anyOf: [object({ a: arg("A") })] }), /where none may be/],
+  ["a definition", object({}, { $defs: { a: arg("A") } }), /where none may be/],
+]
+for (const [what, schema, problem] of bad) test(what, () => assert.match(badMirrors(schema) ?? "", problem))
