@@ -20,7 +20,7 @@ export async function* eventsOf(response: Response, other: string[] = []): Async
   }
 }
 
-function parseFrame(frame: string): SeenEvent | undefined {
+export function parseFrame(frame: string): SeenEvent | undefined {
   const lines = frame.split("\n")
   const field = (name: string): string | undefined =>
     lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2)
