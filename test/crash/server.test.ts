@@ -1,0 +1,218 @@
+import assert from "node:assert/strict"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { after, before, beforeEach, describe, it } from "node:test"
+import type { JsonObject } from "../../src/base/json-value.ts"
+import { startWire } from "../cli/run-wire.ts"
+import type { SeenEvent } from "../contract/http/read-stream.ts"
+import { allEvents, isEnd } from "../contract/http/read-stream.ts"
+import type { TestServer } from "../support/http-server.ts"
+import { startServer } from "../support/http-server.ts"
+import { ReconnectingReader } from "../support/reconnecting-reader.ts"
+import { within } from "../support/within.ts"
+
+// The service as a process, with its clients on the other side of real connections: killed, and asked to stop.
+
+let folder = ""
+let backend: TestServer
+/** Calls by their instruction. */
+let calls = new Map<string, number>()
+/** Decides when a call is answered. */
+let answerWhen: (instruction: string) => Promise<void>
+let called: () => void = () => {}
+
+before(async () => {
+  backend = await startServer((request, response) => {
+    const instruction = instructionOf(JSON.parse(request.body) as JsonObject)
+    calls.set(instruction, (calls.get(instruction) ?? 0) + 1)
+    called()
+    void answerWhen(instruction).then(() => {
+      response.writeHead(200, { "content-type": "application/json" })
+      const content = [{ type: "output_text", text: JSON.stringify({ message: `said ${instruction}` }) }]
+      response.end(JSON.stringify({ output: [{ type: "message", role: "assistant", content }] }))
+    })
+  })
+})
+after(() => backend.close())
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "wire-server-"))
+  after(() => rmSync(folder, { recursive: true, force: true }))
+  calls = new Map()
+})
+
+function instructionOf(body: JsonObject): string {
+  const [message] = body["input"] as { content: { text: string }[] | string }[]
+  const content = message?.content ?? ""
+  return typeof content === "string" ? content : (content[0]?.text ?? "")
+}
+
+const agent = (name: string, instruction: string, loop = ""): string =>
+  `agent ${name}${loop} { model: model.m  instruction: "${instruction}"  output { message: string } }`
+
+const source = (): string => `
+input { n: string }
+provider p from openai { endpoint: "${backend.origin}/v1" }
+model m from p { id: "m" }
+${agent("one", "{{ input.n }} one")}
+${agent("each", "{{ input.n }} each {{ item }}", ' for item in ["a", "b", "c"]')}
+${agent("two", "{{ input.n }} two after {{ agent.one.message }}")}
+${agent("three", "{{ input.n }} three after {{ agent.two.message }} {{ agent.each.*.message }}")}
+output { message: agent.three.message }
+`
+/** Model calls of one undisturbed run. */
+const callsOfRun = 6
+
+const settings = (port: number) => ({
+  WIRE_PORT: String(port),
+  WIRE_DATA_DIR: folder,
+  WIRE_RATE_LIMIT: "0",
+  WIRE_LOG_LEVEL: "error",
+})
+
+const portOf = (address: string): number => Number(new URL(address).port)
+
+function checkWhole(events: readonly SeenEvent[], what: string): void {
+  assert.deepEqual(
+    events.map(({ id }) => id),
+    events.map((_, index) => index + 1),
+    what,
+  )
+  assert.equal(events.filter(isEnd).length, 1, what)
+}
+
+/** Agents whose end stands in the log before the last resumption: each was called for once, in all its lives. */
+function doneBefore(events: readonly SeenEvent[]): string[] {
+  const resumed = events.findLastIndex(({ type }) => type === "run_resumed")
+  const started = new Map<string, string>()
+  const done: string[] = []
+  for (const { type, data } of events.slice(0, resumed)) {
+    const step = `${String(data["agent"])}#${String(data["iteration"])}`
+    if (type === "agent_started") started.set(step, String(data["instruction"]))
+    if (type === "agent_completed") done.push(started.get(step) ?? "")
+  }
+  return done
+}
+
+describe("kill -9 of the service with 50 runs under way", () => {
+  it("its clients come back to whole streams, and no agent that had completed runs again", async () => {
+    const runs = 50
+    // Slowly enough that every kill finds runs in all their states.
+    const all = Promise.withResolvers<void>()
+    let answered = 0
+    answerWhen = async () => {
+      await all.promise
+      await new Promise((resolve) => setTimeout(resolve, 30 + Math.random() * 120))
+      answered++
+    }
+    let service = await startWire(["serve"], settings(0))
+    const port = portOf(service.address)
+    const readers = Array.from({ length: runs }, () => new ReconnectingReader(service.address, 90_000))
+    const body = (n: number) => ({ workflow_source: source(), input: { n: `run ${n}` } })
+    const started = await Promise.all(readers.map((reader, n) => reader.start(body(n))))
+
+    all.resolve()
+    let resumed = 0
+    for (const share of [0.2, 0.5, 0.8]) {
+      await until(async () => (answered >= runs * callsOfRun * share ? true : null))
+      service.child.kill("SIGKILL")
+      assert.deepEqual(await service.ended, { code: null, signal: "SIGKILL" })
+      service = await startWire(["serve"], settings(port))
+    }
+    await Promise.all(started.map(({ end }) => end))
+
+    for (const [n, { events, run_id, connections }] of readers.entries()) {
+      const what = `run ${n}`
+      checkWhole(events, what)
+      assert.equal(events.at(-1)?.type, "workflow_completed", what)
+      assert.ok(connections > 1, what)
+      assert.deepEqual(await allEvents(await fetch(`${service.address}/execute/${run_id}/events`)), events, what)
+      for (const instruction of doneBefore(events)) assert.equal(calls.get(instruction), 1, instruction)
+      resumed += events.filter(({ type }) => type === "run_resumed").length
+    }
+    assert.ok(resumed > runs / 2, `${resumed} resumptions`)
+    assert.equal(calls.size, runs * callsOfRun)
+    assert.equal(service.output().match(/"level":"error"/g), null)
+    service.child.kill("SIGTERM")
+    assert.deepEqual(await service.ended, { code: 0, signal: null })
+  })
+})
+
+describe("SIGTERM to the service with runs under way", () => {
+  it("no new runs, a grace time, and the rest goes on after the restart", async () => {
+    const released = Promise.withResolvers<void>()
+    const later = Promise.withResolvers<void>()
+    answerWhen = (instruction) => (instruction.startsWith("quick") ? released.promise : later.promise)
+    const service = await startWire(["serve"], settings(0))
+    const port = portOf(service.address)
+    const [quick, slow] = ["quick", "slow"].map((n) => ({ n, reader: new ReconnectingReader(service.address, 60_000) }))
+    assert.ok(quick !== undefined && slow !== undefined)
+    const [quickly, slowly] = await Promise.all(
+      [quick, slow].map(({ n, reader }) => reader.start({ workflow_source: source(), input: { n } })),
+    )
+    assert.ok(quickly !== undefined && slowly !== undefined)
+    const json = fetch(`${service.address}/execute`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ workflow_source: source(), input: { n: "unkeyed" } }),
+    })
+    const busy = Promise.withResolvers<void>()
+    called = () => {
+      if (calls.size >= 12) busy.resolve()
+    }
+    called()
+    await within(20_000, "the first calls", busy.promise)
+    called = () => {}
+
+    assert.equal((await fetch(`${service.address}/readyz`)).status, 200)
+    service.child.kill("SIGTERM")
+    const ready = await until(async () => {
+      const response = await fetch(`${service.address}/readyz`)
+      return response.status === 200 ? null : response
+    })
+    assert.deepEqual([ready.status, await ready.json()], [503, { status: "draining" }])
+    assert.equal((await fetch(`${service.address}/healthz`)).status, 200)
+    const refused = await fetch(`${service.address}/execute`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ workflow_source: source(), input: { n: "late" } }),
+    })
+    assert.deepEqual([refused.status, refused.headers.get("retry-after")], [503, "1"])
+    assert.equal(((await refused.json()) as { error: { kind: string } }).error.kind, "overloaded")
+
+    // What ends within the grace time ends as ever.
+    released.resolve()
+    await within(5000, "the end of the quick run", quickly.end)
+    assert.equal(quick.reader.connections, 1)
+    checkWhole(quick.reader.events, "quick")
+    const cut = await within(20_000, "the answer to the JSON client", json)
+    assert.equal(cut.status, 503)
+    const unkeyed = cut.headers.get("x-service-run-id") ?? ""
+    assert.deepEqual(await within(20_000, "the stop", service.ended), { code: 0, signal: null })
+    assert.equal(slow.reader.events.some(isEnd), false)
+
+    const again = await startWire(["serve"], settings(port))
+    later.resolve()
+    await within(30_000, "the end of the slow run", slowly.end)
+    checkWhole(slow.reader.events, "slow")
+    assert.equal(slow.reader.events.at(-1)?.type, "workflow_completed")
+    assert.equal(slow.reader.events.filter(({ type }) => type === "run_resumed").length, 1)
+    const record = await until(async () => {
+      const found = (await (await fetch(`${again.address}/execute/${unkeyed}`)).json()) as { status: string }
+      return found.status === "running" ? null : found
+    })
+    assert.equal(record.status, "cancelled")
+    again.child.kill("SIGTERM")
+    assert.deepEqual(await again.ended, { code: 0, signal: null })
+  })
+})
+
+async function until<T>(look: () => Promise<T | null>): Promise<T> {
+  const deadline = Date.now() + 60_000
+  for (;;) {
+    const found = await look()
+    if (found !== null) return found
+    if (Date.now() > deadline) throw new Error("It did not come to that")
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
