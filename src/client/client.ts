@@ -90,7 +90,7 @@ export class WireworksClient {
    */
   async *stream(body: ExecuteBody, options: StreamOptions = {}): AsyncGenerator<StreamEvent, void> {
     // With a key, a start whose answer was lost can be asked for again without a second run.
-    const headers = { accept: "text/event-stream", ...keyHeader(options.idempotencyKey ?? crypto.randomUUID()) }
+    const headers = { accept: "text/event-stream", ...keyHeader(options.idempotencyKey ?? randomKey()) }
     const open = (): Promise<Response> => this.#post("/execute", body, options, headers)
     yield* this.#follow(open, options, 0)
   }
@@ -133,6 +133,7 @@ export class WireworksClient {
     let wait = firstWait
     let failures = 0
     for (;;) {
+      let broken: unknown
       try {
         const response = run_id === undefined ? await open() : await this.#events(run_id, last, options)
         if (response.status === 204 || response.body === null) return
@@ -146,13 +147,15 @@ export class WireworksClient {
           yield event
           if (isTerminal(event.type)) return
         }
+        broken = new Error("The stream ended before the run did")
       } catch (error) {
         if (options.signal?.aborted === true || !isPassing(error)) throw error
-        if (failures >= this.#maxReconnects) throw error
+        broken = error
       }
+      if (failures >= this.#maxReconnects) throw broken
       failures++
       options.onReconnect?.(failures)
-      await sleep(Math.min(wait * 2 ** (failures - 1), longestWait), options.signal)
+      await sleep(Math.max(Math.min(wait * 2 ** (failures - 1), longestWait), asked(broken)), options.signal)
     }
   }
 
@@ -197,6 +200,16 @@ export class WireworksClient {
 function isPassing(error: unknown): boolean {
   if (!(error instanceof WireworksError)) return true
   return error.status === 429 || error.status === 502 || error.status === 503 || error.status === 504
+}
+
+/** How long the service asked to be left alone. */
+function asked(error: unknown): number {
+  return error instanceof WireworksError ? (error.retry_after ?? 0) * 1000 : 0
+}
+
+/** `crypto.randomUUID` is not there on pages that came over plain HTTP. */
+function randomKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("")
 }
 
 function keyHeader(key: string | undefined): Record<string, string> {
