@@ -1,0 +1,208 @@
+import assert from "node:assert/strict"
+import type { TestContext } from "node:test"
+import { after, describe, it } from "node:test"
+import fc from "fast-check"
+import type { StreamEvent } from "../../../src/client/client.ts"
+import { WireworksClient, WireworksError } from "../../../src/client/client.ts"
+import type { CuttingRules } from "../../support/cutting-proxy.ts"
+import { cuttingProxy } from "../../support/cutting-proxy.ts"
+import { fakeBackend, json, says } from "../../support/fake-backend.ts"
+import { startServer } from "../../support/http-server.ts"
+import { within } from "../../support/within.ts"
+import { allEvents, collect } from "./read-stream.ts"
+import { ada, hello, oneAgent, slow, startService, untilMetric } from "./start-service.ts"
+
+// The typed client, against the service, by way of a proxy that breaks connections.
+
+const body = { workflow_source: hello, input: ada }
+
+/** Reconnects at once: the waits are the service's wish, and tested on their own. */
+const hurried: typeof fetch = async (...call) => {
+  const response = await fetch(...call)
+  if (!(response.headers.get("content-type") ?? "").startsWith("text/event-stream")) return response
+  const text = new TransformStream<string, string>({
+    transform: (chunk, controller) => controller.enqueue(chunk.replace("retry: 1000", "retry: 1")),
+  })
+  const stream = response.body
+    ?.pipeThrough(new TextDecoderStream())
+    .pipeThrough(text)
+    .pipeThrough(new TextEncoderStream())
+  return new Response(stream ?? null, { status: response.status, headers: response.headers })
+}
+
+describe("the typed client", async () => {
+  const service = await startService()
+  const client = new WireworksClient({ baseUrl: `${service.url}/` })
+
+  async function through(t: TestContext, rules: CuttingRules) {
+    const proxy = await cuttingProxy(service.port, rules)
+    t.after(() => proxy.close())
+    return { proxy, client: new WireworksClient({ baseUrl: proxy.origin, fetch: hurried }) }
+  }
+
+  it("executes", async () => {
+    const { output, run_id } = await client.execute<{ message: string }>(body)
+    assert.equal(output.message, "Hello, Ada.")
+    const record = await client.run(run_id)
+    assert.deepEqual([record.status, record.output, record.last_event_id], ["completed", { message: "Hello, Ada." }, 5])
+  })
+
+  it("streams", async () => {
+    let run_id = ""
+    const events = await collect(client.stream(body, { onRun: (id) => (run_id = id) }))
+    assert.deepEqual(
+      events.map(({ id, type }) => [id, type]),
+      [
+        [1, "workflow_started"],
+        [2, "workflow_planned"],
+        [3, "agent_started"],
+        [4, "agent_completed"],
+        [5, "workflow_completed"],
+      ],
+    )
+    const end = events.at(-1)
+    // Types tell events apart.
+    assert.deepEqual(end?.type === "workflow_completed" && end.data.output.result, { message: "Hello, Ada." })
+    assert.deepEqual(await collect(client.follow(run_id, { after: 3 })), events.slice(3))
+    assert.deepEqual(await collect(client.follow(run_id, { after: 5 })), [])
+  })
+
+  it("validates, formats and invalidates", async () => {
+    assert.equal((await client.validate(hello)).valid, true)
+    const { valid, issues } = await client.validate({ workflow_source: "output { a: agent.x }" })
+    assert.deepEqual([valid, issues[0]?.code], [false, "unknown-reference"])
+    assert.equal((await client.format("output{a:1}")).formatted_workflow_source, "output {\n    a: 1\n}\n")
+    await client.execute({ ...body, options: { cache_key: "client" } })
+    assert.deepEqual(await client.invalidateCache("client"), { purged_entries: 1 })
+  })
+
+  it("throws what the service says, with its kind, its issues and its run", async (t) => {
+    const { backend } = await fakeBackend(t, () => json({ error: { message: "no" } }, 401))
+    const failing = { workflow_source: oneAgent(backend.endpoint), input: ada }
+    await assert.rejects(client.execute(failing), (error) => {
+      assert.ok(error instanceof WireworksError)
+      assert.deepEqual([error.kind, error.status, error.issues[0]?.path], ["provider_error", 502, "agent.reply"])
+      assert.match(error.run_id ?? "", /^[\w-]{22,}$/)
+      return true
+    })
+    await assert.rejects(collect(client.stream({ workflow_source: hello, input: {} })), (error) => {
+      assert.ok(error instanceof WireworksError)
+      assert.deepEqual([error.kind, error.issues[0]?.path], ["input_error", "input.name"])
+      return true
+    })
+    await assert.rejects(client.run("none"), (error) => error instanceof WireworksError && error.kind === "not_found")
+  })
+
+  it("sends its key", async () => {
+    const guarded = await startService({ API_KEYS: "ann:secret-of-ann" })
+    const without = new WireworksClient({ baseUrl: guarded.url })
+    const withKey = new WireworksClient({ baseUrl: guarded.url, apiKey: "secret-of-ann" })
+    await assert.rejects(without.validate(hello), /API key/)
+    assert.equal((await withKey.validate(hello)).valid, true)
+    assert.equal((await collect(withKey.stream(body))).length, 5)
+  })
+
+  it("is not bothered by connections that break anywhere: each event once, and one run", async (t) => {
+    const { backend, asked } = await fakeBackend(t, () => (reply, raw) => {
+      setTimeout(() => says('{"message":"hm"}')(reply, raw), 15)
+    })
+    const source = oneAgent(backend.endpoint)
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.oneof(fc.integer({ min: 0, max: 400 }), fc.integer({ min: 0, max: 2500 })), { maxLength: 8 }),
+        async (cuts) => {
+          const before = asked.length
+          const { proxy, client: far } = await through(t, { bytes: (n) => cuts[n - 1] ?? null })
+          let run_id = ""
+          const reading = collect(far.stream({ workflow_source: source, input: ada }, { onRun: (id) => (run_id = id) }))
+          const events: StreamEvent[] = await within(60_000, "the end", reading)
+          assert.deepEqual(events, await allEvents(await service.get(`/execute/${run_id}/events`)))
+          assert.equal(asked.length, before + 1)
+          await proxy.close()
+        },
+      ),
+      { numRuns: 12 },
+    )
+  })
+
+  it("tells of reconnects, and waits longer each time, as long as the service asks at least", async (t) => {
+    const waits: number[] = []
+    const seen: number[] = []
+    let last = performance.now()
+    const { client: far } = await through(t, { bytes: (n) => (n <= 2 ? 0 : null) })
+    const events = await collect(
+      far.stream(body, {
+        onReconnect: (attempt) => {
+          seen.push(attempt)
+          waits.push(performance.now() - last)
+          last = performance.now()
+        },
+      }),
+    )
+    assert.equal(events.length, 5)
+    assert.deepEqual(seen, [1, 2])
+    // Nothing had been said by the service yet: a second, unless it says otherwise.
+    assert.ok((waits[1] ?? 0) >= 900)
+  })
+
+  it("gives up after so many reconnects that bring nothing, whether they break or just end", async () => {
+    const dead = new WireworksClient({ baseUrl: "http://127.0.0.1:9", maxReconnects: 0 })
+    await assert.rejects(collect(dead.stream(body)), TypeError)
+    const server = await startServer((_request, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream", "x-service-run-id": "r" })
+      response.end("retry: 1\n\n")
+    })
+    after(() => server.close())
+    const ending = new WireworksClient({ baseUrl: server.origin, maxReconnects: 3 })
+    await assert.rejects(collect(ending.stream(body)), /ended before the run did/)
+    assert.equal(server.received.length, 4)
+  })
+
+  it("waits for a service that is at capacity", async () => {
+    const small = await startService({ MAX_RUNS: "1", MAX_QUEUED: "0" })
+    const near = new WireworksClient({ baseUrl: small.url })
+    const first = collect(near.stream({ workflow_source: slow, input: ada }))
+    await untilMetric(small, "wireworks_runs_active", 1)
+    let reconnects = 0
+    const second = await collect(near.stream(body, { onReconnect: () => reconnects++ }))
+    assert.equal(second.length, 5)
+    assert.ok(reconnects > 0)
+    await first
+  })
+
+  it("stops at once when asked to, and leaves the run alone", async () => {
+    const stop = new AbortController()
+    let run_id = ""
+    const reading = (async () => {
+      for await (const event of client.stream(
+        { workflow_source: slow, input: ada },
+        { signal: stop.signal, onRun: (id) => (run_id = id) },
+      )) {
+        if (event.type === "agent_started") stop.abort(new Error("enough"))
+      }
+    })()
+    await assert.rejects(within(5000, "the end", reading), /enough/)
+    assert.equal((await client.run(run_id)).status, "running")
+    assert.deepEqual(await client.cancel(run_id), { run_id, status: "cancelling" })
+    const events = await collect(client.follow(run_id))
+    assert.equal(events.at(-1)?.type, "workflow_cancelled")
+    assert.deepEqual(await client.cancel(run_id), { run_id, status: "cancelled" })
+  })
+
+  it("closes its connection when the loop is left", async () => {
+    for await (const { type } of client.stream({ workflow_source: slow, input: ada })) {
+      if (type === "agent_started") break
+    }
+    await untilMetric(service, "wireworks_streams_open", 0, 1000)
+  })
+
+  it("executes once for one key, however often it is asked", async (t) => {
+    const { backend, asked } = await fakeBackend(t, () => says('{"message":"once"}'))
+    const keyed = { workflow_source: oneAgent(backend.endpoint), input: ada }
+    const both = await Promise.all([1, 2].map(() => client.execute(keyed, { idempotencyKey: "the same" })))
+    assert.equal(both[0]?.run_id, both[1]?.run_id)
+    assert.equal(asked.length, 1)
+    const other = client.execute({ ...keyed, input: { name: "Bob" } }, { idempotencyKey: "the same" })
+    await assert.rejects(other, (error) => error instanceof WireworksError && error.kind === "conflict")
+  })
+})
