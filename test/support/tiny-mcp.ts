@@ -39,7 +39,7 @@ export async function tinyMcp(
           tools: Object.keys(tools).map((name) => ({ name, description: name, inputSchema: { type: "object" } })),
         })
       case "tools/call": {
-        const name = String(params?.["name"])
+        const name = params?.["name"] as string
         const values = (params?.["arguments"] ?? {}) as JsonObject
         const made = tools[name]?.({ tool: name, values, headers: request.headers, response, id: id ?? null })
         return made === undefined ? undefined : result(made)
