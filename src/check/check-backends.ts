@@ -9,12 +9,15 @@ import { expressionOf, readProperties } from "./properties.ts"
 import { checkEndpoint } from "./rules/invalid-endpoint.ts"
 import { checkHardcodedSecret } from "./rules/hardcoded-secret.ts"
 import { checkHeaders } from "./rules/invalid-header.ts"
+import { maybe } from "./relations.ts"
 import { requestScope } from "./scope.ts"
 import type { Type } from "./types.ts"
 
 // Providers, models and MCP servers: where calls go, and as whom.
 
 const stringType: Type = { kind: "string" }
+/** A key or header that is null is not sent. */
+const maybeString = maybe(stringType)
 
 const providerKinds = ["openai", "openai_compatible"]
 
@@ -37,7 +40,7 @@ function checkProvider(checking: Checking, declaration: Syntax.ProviderDeclarati
   }
   const key = expressionOf(checking, properties.get("api_key"), path)
   if (key !== undefined) {
-    expectType(checking, key, stringType, requestScope(`${path}.api_key`, "an `api_key`"))
+    expectType(checking, key, maybeString, requestScope(`${path}.api_key`, "an `api_key`"))
     checkHardcodedSecret(checking, key, `${path}.api_key`, "api_key")
   }
   checkHeadersProperty(checking, properties.get("headers"), `${path}.headers`)
@@ -66,7 +69,7 @@ function checkHeadersProperty(checking: Checking, property: Syntax.Property | un
   const fields = blockOf(checking, property, path)?.items ?? []
   for (const { name, value } of fields) {
     const fieldPath = `${path}.${name.text}`
-    expectType(checking, value, stringType, requestScope(fieldPath, "a header"))
+    expectType(checking, value, maybeString, requestScope(fieldPath, "a header"))
     checkHardcodedSecret(checking, value, fieldPath, "header")
   }
   checkHeaders(checking, fields, path)

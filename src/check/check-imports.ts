@@ -2,7 +2,6 @@ import type * as Syntax from "../syntax/tree.ts"
 import type { Checking } from "./checking.ts"
 import type { ConstantRule } from "./constants.ts"
 import { checkConstant, positiveInteger } from "./constants.ts"
-import { importTable } from "./declare.ts"
 import { fieldNamed } from "./field-named.ts"
 import { infer } from "./infer.ts"
 import { checkBindings } from "./infer-invoke.ts"
@@ -10,9 +9,8 @@ import { knownNames } from "./known-list.ts"
 import { mustFit } from "./must-fit.ts"
 import type { ImportNode, ImportSymbol } from "./program.ts"
 import { readProperties } from "./properties.ts"
-import { resolveFields, resolveType } from "./resolve-types.ts"
 import { requestScope } from "./scope.ts"
-import type { RecordType } from "./types.ts"
+import { typesOf } from "./types-of.ts"
 
 const description: ConstantRule = { expected: "a string", type: "string" }
 const idempotent: ConstantRule = { expected: "`true` or `false`", type: "boolean" }
@@ -75,7 +73,7 @@ function checkImport(
   const properties = readProperties(checking, kind, node.body, path, node.name)
   const input = typesOf(checking, properties.get("input"), `${path}.input`)
   const output = typesOf(checking, properties.get("output"), `${path}.output`)
-  const table = importTable(checking, kind)
+  const table = checking.imports(kind)
   const known = table.get(node.name.text)
   const symbol = known?.node === node ? { ...known, input, output, batch } : undefined
   if (symbol !== undefined) table.set(node.name.text, symbol)
@@ -86,23 +84,6 @@ function checkImport(
   checkConstant(checking, properties.get("idempotent"), `${path}.idempotent`, idempotent)
   checkConstant(checking, properties.get("pin"), `${path}.pin`, pin)
   return symbol
-}
-
-/** A block of types; `output: string` and its like are an old spelling. */
-export function typesOf(
-  checking: Checking,
-  property: Syntax.Property | undefined,
-  path: string,
-): RecordType | undefined {
-  if (property?.value.kind === "types") return resolveFields(checking, property.value.block.items, path)
-  if (property?.value.kind !== "type" || property.value.type.kind === "missing-type") return undefined
-  const { type } = property.value
-  const name = property.name.text
-  resolveType(checking, type, path)
-  const message = `\`${name}: type\` is now written \`${name} { field: type }\``
-  const hint = `Write \`${name} { value: ${checking.quote(type)} }\`.`
-  checking.report("obsolete-syntax", path, property.name, message, hint)
-  return undefined
 }
 
 /** More than this, and a few lines would make a plan that fills the memory. */

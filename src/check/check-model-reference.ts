@@ -1,8 +1,7 @@
 import type * as Syntax from "../syntax/tree.ts"
 import { checkInference } from "./check-inference.ts"
 import type { Checking } from "./checking.ts"
-import { nameOf } from "./infer-invoke.ts"
-import { unknownReference } from "./infer-steps.ts"
+import { nameOf, unknownReference } from "./infer-steps.ts"
 import { readProperties } from "./properties.ts"
 
 /** `model: model.name`, with or without a block; the declaration that it names. */

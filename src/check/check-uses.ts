@@ -1,7 +1,6 @@
 import type * as Syntax from "../syntax/tree.ts"
 import type { Checking } from "./checking.ts"
 import { positiveInteger } from "./constants.ts"
-import { importTable } from "./declare.ts"
 import { infer } from "./infer.ts"
 import { checkBindings, resolveImport } from "./infer-invoke.ts"
 import { readProperties } from "./properties.ts"
@@ -43,7 +42,7 @@ function checkUse(checking: Checking, entry: Syntax.UseEntry, scope: Scope): voi
   if (base.kind !== "name") return
   const kind = kinds.find((one) => base.text === one)
   if (kind === undefined) {
-    const meant = kinds.find((one) => importTable(checking, one).has(base.text))
+    const meant = kinds.find((one) => checking.imports(one).has(base.text))
     const hint =
       meant === undefined
         ? "A use is `tool.name`, `resource.name` or `prompt.name`."

@@ -121,6 +121,11 @@ export class Checking {
     }
   }
 
+  /** The tools, resources or prompts by name. */
+  imports(kind: Syntax.ImportKind): Map<string, ImportSymbol> {
+    return kind === "tool" ? this.tools : kind === "resource" ? this.resources : this.prompts
+  }
+
   refer(id: string, span: Span): void {
     const spans = this.references.get(id)
     if (spans === undefined) this.references.set(id, [span])

@@ -89,9 +89,5 @@ function enterImport(
     input: undefined,
     output: undefined,
   }
-  enter(checking, importTable(checking, kind), kind, node.name, symbol)
-}
-
-export function importTable(checking: Checking, kind: Syntax.ImportKind): Map<string, ImportSymbol> {
-  return kind === "tool" ? checking.tools : kind === "resource" ? checking.resources : checking.prompts
+  enter(checking, checking.imports(kind), kind, node.name, symbol)
 }

@@ -2,9 +2,8 @@ import type * as Syntax from "../syntax/tree.ts"
 import { blockOf } from "./block-of.ts"
 import type { Checking } from "./checking.ts"
 import { positiveInteger } from "./constants.ts"
-import { importTable } from "./declare.ts"
 import { fieldNamed } from "./field-named.ts"
-import { unknownReference } from "./infer-steps.ts"
+import { nameOf, unknownReference } from "./infer-steps.ts"
 import { knownList } from "./known-list.ts"
 import { refuseAsset } from "./misplaced-asset.ts"
 import { mustFit } from "./must-fit.ts"
@@ -47,7 +46,7 @@ export function resolveImport(
   kind: Syntax.ImportKind,
   path: string,
 ): ImportSymbol | undefined {
-  const table = importTable(checking, kind)
+  const table = checking.imports(kind)
   const [step, extra] = chain.steps
   if (chain.base.kind !== "name") return undefined
   if (chain.base.text !== kind || step?.kind !== "field") {
@@ -69,12 +68,6 @@ export function resolveImport(
     return undefined
   }
   return symbol
-}
-
-/** The name in a step, where an unknown reference begins. */
-export function nameOf(checking: Checking, step: Syntax.ChainStep): Syntax.Name {
-  if (step.kind !== "index") return step.name
-  return { kind: "name", text: checking.textOf(step), quoted: false, start: step.start, end: step.end }
 }
 
 /** Values of a `bindings { }` block; the names that are bound. Secrets may go to tools and resources, not to prompts. */

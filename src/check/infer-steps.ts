@@ -40,6 +40,12 @@ export function unknownReference(
   checking.report("unknown-reference", path, span, `Unknown reference: ${checking.quote(chain)}`, hint)
 }
 
+/** The name in a step, where an unknown reference begins. */
+export function nameOf(checking: Checking, step: Syntax.ChainStep): Syntax.Name {
+  if (step.kind !== "index") return step.name
+  return { kind: "name", text: checking.textOf(step), quoted: false, start: step.start, end: step.end }
+}
+
 class Steps {
   readonly #checking: Checking
   readonly #chain: Syntax.Chain

@@ -37,7 +37,7 @@ function mend(checking: Checking, node: Syntax.Expression, found: Type, expected
   if (nullable(found, types) && found.kind !== "null" && isAssignable(withoutNull(found, types), expected, types)) {
     return "It may be null: give a default with `??`."
   }
-  if (expected.kind !== "string" || found.kind === "null") return undefined
+  if (withoutNull(expected, types).kind !== "string" || found.kind === "null") return undefined
   if (node.kind === "number" || node.kind === "word") return `Write it in quotes: \`"${checking.quote(node)}"\`.`
   return `Write it into text: \`"{{ ${checking.quote(node)} }}"\`.`
 }

@@ -2,6 +2,7 @@ import type * as Syntax from "../syntax/tree.ts"
 import type { Checking } from "./checking.ts"
 import { fieldNamed } from "./field-named.ts"
 import { unknownReference } from "./infer-steps.ts"
+import { isBuiltInType } from "./resolve-types.ts"
 import type { Scope } from "./scope.ts"
 import type { Type } from "./types.ts"
 
@@ -164,7 +165,7 @@ function unknownRoot(checking: Checking, chain: Syntax.Chain, base: Syntax.Name,
     const name = step?.kind === "field" ? step.name.text : "name"
     return report(`A ${text} is no value: write \`${verb} ${text}.${name}\`.`)
   }
-  if (text === "schema") return report("A schema is a type, and no value.")
+  if (text === "schema" || isBuiltInType(text)) return report("Here stands a value, and this is a type.")
   if (text === "model") return report("A model is no value: an agent names it in its `model`.")
   const root = [
     ["input", checking.input !== undefined && fieldNamed(checking.input, text) !== undefined] as const,

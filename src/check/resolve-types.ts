@@ -20,6 +20,10 @@ const builtIn: Readonly<Record<string, Type>> = {
   object: { kind: "object" },
 }
 
+export function isBuiltInType(name: string): boolean {
+  return Object.hasOwn(builtIn, name)
+}
+
 /** How other languages spell our types. */
 const foreign: Readonly<Record<string, string>> = {
   str: "string",
@@ -149,7 +153,12 @@ function resolvePath(checking: Checking, node: Syntax.TypeNode & { kind: "type-p
     names.map((one) => (typeof one === "string" ? one : one.text)).join(".")
   const written = cutText(show(segments), 160)
   if (root?.text !== "schema") {
-    const hint = root !== undefined && checking.schemas.has(root.text) ? `Did you mean schema.${written}?` : undefined
+    const isValue = root !== undefined && ["input", "agent", "dynamic", "secrets"].includes(root.text)
+    const hint = isValue
+      ? "Here stands a type, and this is a value."
+      : root !== undefined && checking.schemas.has(root.text)
+        ? `Did you mean schema.${written}?`
+        : "A named type is written `schema.name`."
     unknownType(checking, path, node, written, hint)
     return errorType
   }

@@ -32,7 +32,9 @@ export function checkHardcodedSecret(
 function looksLikeCredential(text: string): boolean {
   const trimmed = text.trim()
   if (scheme.test(trimmed)) return true
-  return trimmed.split(/\s+/).some((word) => (word.length >= 8 && knownPrefix.test(word)) || isRandomToken(word))
+  return trimmed.split(/\s+/).some((word) => {
+    return /^sk-./.test(word) || (word.length >= 8 && knownPrefix.test(word)) || isRandomToken(word)
+  })
 }
 
 /** Names of things, more often than keys. */

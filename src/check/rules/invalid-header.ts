@@ -1,16 +1,17 @@
 import type * as Syntax from "../../syntax/tree.ts"
 import type { Checking } from "../checking.ts"
 import { literalsIn } from "../literals-in.ts"
+import { refuseKey } from "../repeated-name.ts"
 
 /** Headers that frame the message: whoever sets them could smuggle a second request. */
 const framing = new Set(["host", "content-length", "transfer-encoding", "connection"])
 
-export function isFramingHeader(name: string): boolean {
+function isFramingHeader(name: string): boolean {
   return framing.has(name.toLowerCase())
 }
 
 /** A header value that would end the header. What is only known at run time is checked again there. */
-export function breaksHeader(value: string): boolean {
+function breaksHeader(value: string): boolean {
   return /[\r\n\0]/.test(value)
 }
 
@@ -21,6 +22,7 @@ export function checkHeaders(checking: Checking, fields: readonly Syntax.ValueFi
     const name = field.name.text
     const fieldPath = `${path}.${name}`
     const lower = name.toLowerCase()
+    if (refuseKey(checking, field.name, fieldPath)) continue
     if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name)) {
       const hint = "A header's name is made of letters, digits and `-`."
       checking.report("invalid-header", fieldPath, field.name, `\`${name}\` cannot be the name of a header`, hint)

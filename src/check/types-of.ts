@@ -1,0 +1,21 @@
+import type * as Syntax from "../syntax/tree.ts"
+import type { Checking } from "./checking.ts"
+import { resolveFields, resolveType } from "./resolve-types.ts"
+import type { RecordType } from "./types.ts"
+
+/** The type that a property such as `output { … }` declares; `output: string` and its like are an old spelling. */
+export function typesOf(
+  checking: Checking,
+  property: Syntax.Property | undefined,
+  path: string,
+): RecordType | undefined {
+  if (property?.value.kind === "types") return resolveFields(checking, property.value.block.items, path)
+  if (property?.value.kind !== "type" || property.value.type.kind === "missing-type") return undefined
+  const { type } = property.value
+  const name = property.name.text
+  resolveType(checking, type, path)
+  const message = `\`${name}: type\` is now written \`${name} { field: type }\``
+  const hint = `Write \`${name} { value: ${checking.quote(type)} }\`.`
+  checking.report("obsolete-syntax", path, property.name, message, hint)
+  return undefined
+}
