@@ -6,8 +6,8 @@ import type { DataKey, Vault } from "../../run/vault-port.ts"
 import { OpenedRows } from "./opened-rows.ts"
 import { failureOf } from "./sqlite-error.ts"
 
-/** Keys of the runs that were in use last; unwrapping one costs more than a read. */
-const keptKeys = 5_000
+/** Keys of runs that were made or read last; unwrapping one costs more than a read. */
+const keptKeys = 10_000
 
 /** A run's number in the database, and its key. */
 export interface RunHead {
@@ -38,22 +38,25 @@ export class LogReader {
 
   head(run_id: string): RunHead | undefined {
     const known = this.#heads.get(run_id)
-    if (known !== undefined) return this.remember(run_id, known)
+    if (known !== undefined) return known
     const row = this.#get("SELECT num, key FROM runs WHERE run_id = ?", run_id)
     if (row === undefined) return undefined
     const key = this.#vault.openKey(aboutRun(run_id), row["key"] as Uint8Array)
     return this.remember(run_id, { num: row["num"] as number, key })
   }
 
-  /** As the one that was used last. */
   remember(run_id: string, head: RunHead): RunHead {
-    this.#heads.delete(run_id)
-    this.#heads.set(run_id, head)
-    if (this.#heads.size > keptKeys) {
+    if (this.#heads.size >= keptKeys) {
       const [oldest] = this.#heads.keys()
       if (oldest !== undefined) this.#heads.delete(oldest)
     }
+    this.#heads.set(run_id, head)
     return head
+  }
+
+  /** Of a run that has ended: it may be read again, but need not. */
+  forget(run_id: string): void {
+    this.#heads.delete(run_id)
   }
 
   lookup(run_id: string): RunLookup {

@@ -140,7 +140,10 @@ class SqliteStore implements RunStore {
       finished_at,
       blobs: [body, kept],
     })
-    if (over || result === "lease lost") this.#own.delete(run_id)
+    if (over || result === "lease lost") {
+      this.#own.delete(run_id)
+      this.#reader.forget(run_id)
+    }
     if (result === "lease lost") throw new LeaseLost(run_id)
     if (result !== "stored") throw notNext(run_id, first.id, result.stored_last)
     // Followers get what was stored, not what the caller has in hand and might change.
