@@ -46,19 +46,16 @@ function completeValues(program: Program, setting: Setting, rootOnly: boolean): 
   for (const [name, { type }] of setting.agent?.variables ?? []) {
     found.push({ label: name, kind: "variable", insert: name, detail: detailOf(type) })
   }
-  const roots: ("input" | "secrets" | "agent" | "dynamic")[] = []
-  if (program.input !== undefined) roots.push("input")
-  if (setting.values === "run") {
-    if (program.agents.size > 0) roots.push("agent")
-    if (program.dynamics.size > 0 || (setting.agent?.locals.size ?? 0) > 0) roots.push("dynamic")
-  }
-  if (setting.secrets && program.secrets !== undefined) roots.push("secrets")
-  for (const root of roots) {
+  const allowed: ("input" | "secrets" | "agent" | "dynamic")[] = ["input"]
+  if (setting.values === "run") allowed.push("agent", "dynamic")
+  if (setting.secrets) allowed.push("secrets")
+  const under = allowed.map((root) => ({ root, names: namesUnder(program, root, setting, true) }))
+  for (const { root, names } of under) {
     const doc = lookUp(rootTexts, root)
-    found.push({ label: root, kind: "root", insert: root, ...(doc === undefined ? {} : { doc }) })
+    if (names.length > 0) found.push({ label: root, kind: "root", insert: root, ...(doc === undefined ? {} : { doc }) })
   }
   if (rootOnly) return found
-  for (const root of roots) found.push(...namesUnder(program, root, setting, true))
+  for (const { names } of under) found.push(...names)
   if (setting.values === "run") {
     found.push(keyword("match", undefined, "match ${1:value} {\n    ${2}\n}"))
     if (program.tools.size > 0) found.push(keyword("call", undefined, "call tool.${1}"))

@@ -112,8 +112,12 @@ function describeImport(
 ): Description {
   const { importKind } = node
   const symbol = importsOf(program, importKind).get(node.name.text)
-  const remote = symbol === undefined ? "…" : showName(symbol.remote)
-  const lines = [`${importKind} ${node.name.text} from mcp.${symbol?.server?.text ?? "…"}.${importKind}.${remote}`]
+  const { text } = program.tree
+  const source =
+    node.kind === "import"
+      ? text.slice(node.source.start, node.source.end)
+      : `mcp.${symbol?.server?.text ?? "…"}.${importKind}.${text.slice(node.remote.start, node.remote.end)}`
+  const lines = [`${importKind} ${node.name.text} from ${source}`]
   if (symbol?.input !== undefined) lines.push(`input ${body(symbol.input.fields)}`)
   if (symbol?.output !== undefined) lines.push(`output ${showType(symbol.output, lineWidth * 3)}`)
   return withDoc(doc, lines.join("\n"), symbol?.output === undefined ? importKind : detailOf(symbol.output))

@@ -382,7 +382,7 @@ class NameWalk {
         this.#expression(node.right, setting)
         break
       case "match":
-        this.#keyword(node.keyword)
+        this.#emit(node.keyword, "match", { kind: "keyword", match: node })
         this.#expression(node.value, { ...setting, assets: false, expects: "value" })
         for (const branch of node.body.items) this.#branch(node, branch, setting)
         break

@@ -13,6 +13,7 @@ import {
   typeTexts,
 } from "./explanations.ts"
 import type { NameUse } from "./name-use.ts"
+import { pathTo } from "./symbols.ts"
 import type { Target } from "./targets.ts"
 import { targetsOf } from "./targets.ts"
 import { useAt } from "./use-at.ts"
@@ -65,22 +66,20 @@ function whatIs(program: Program, target: Target): string | undefined {
   }
 }
 
-function fieldPlace(program: Program, { start }: Span): string | undefined {
-  const around = program.tree.declarations.find((one) => one.start <= start && start < one.end)
-  switch (around?.kind) {
+function fieldPlace(program: Program, span: Span): string | undefined {
+  const path = pathTo(program, span)
+  switch (path.join(".")) {
+    case "":
+    case "dynamic":
+      return undefined
     case "input":
       return "A value of the request."
     case "secrets":
       return "A secret of the request."
     case "output":
       return "A part of the workflow's result."
-    case "schema":
-    case "agent":
-      return `A field of \`${around.kind}.${around.name.text}\`.`
-    case "import":
-      return `A field of \`${around.importKind}.${around.name.text}\`.`
     default:
-      return undefined
+      return `A field of \`${path.join(".")}\`.`
   }
 }
 

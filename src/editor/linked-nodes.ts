@@ -2,9 +2,17 @@ import type { Program } from "../check/program.ts"
 import { fieldNamed } from "../check/field-named.ts"
 import { caseRecord, resolve } from "../check/relations.ts"
 import type { Field, RecordType, Type, VariantType } from "../check/types.ts"
+import type { Span } from "../source/span.ts"
+import type * as Syntax from "../syntax/tree.ts"
 import type { NameUse } from "./name-use.ts"
 import type { Target } from "./targets.ts"
 import { nodeOfField } from "./targets.ts"
+
+export interface Linked {
+  readonly nodes: ReadonlySet<object>
+  /** The texts between quotes that name one of the cases: the tags of objects. */
+  readonly strings: readonly Span[]
+}
 
 /**
  * The nodes that have to be called the same as the targets: fields that one name stands for (of the members of a union),
@@ -14,9 +22,9 @@ export function linkedNodes(
   program: Program,
   targets: readonly Target[],
   uses: readonly { readonly use: NameUse; readonly targets: readonly Target[] }[],
-): ReadonlySet<object> {
+): Linked {
   const nodes = new Set<object>(targets.map(({ node }) => node))
-  if (!targets.some(({ kind }) => kind === "field" || kind === "case" || kind === "tag")) return nodes
+  if (!targets.some(({ kind }) => kind === "field" || kind === "case" || kind === "tag")) return { nodes, strings: [] }
   const links = new Links(program)
   for (const [from, to] of program.fittedTypes) links.fit(from, to)
   for (const { use, targets: named } of uses) {
@@ -25,15 +33,19 @@ export function linkedNodes(
   }
   // Grows while it is walked.
   for (const node of nodes) for (const other of links.of(node)) nodes.add(other)
-  return nodes
+  return { nodes, strings: [...nodes].flatMap((node) => links.stringsOf(node)) }
 }
 
 /** Types further inside than this are not compared; nobody writes such. */
 const deepest = 50
 
+type FieldNode = NonNullable<ReturnType<typeof nodeOfField>>
+
 class Links {
   readonly #program: Program
   readonly #links = new Map<object, Set<object>>()
+  /** Where objects name a case, by where that is written. */
+  readonly #strings = new Map<object, Set<Syntax.StringNode>>()
   readonly #compared = new Map<Type, Set<Type>>()
 
   constructor(program: Program) {
@@ -42,6 +54,10 @@ class Links {
 
   of(node: object): Iterable<object> {
     return this.#links.get(node) ?? []
+  }
+
+  stringsOf(node: object): Span[] {
+    return [...(this.#strings.get(node) ?? [])].map(({ start, end }) => ({ start: start + 1, end: end - 1 }))
   }
 
   add(a: object, b: object): void {
@@ -106,6 +122,8 @@ class Links {
       const node = nodeOfField(this.#program, field)
       const otherNode = nodeOfField(this.#program, other)
       if (node !== undefined && otherNode !== undefined) this.add(node, otherNode)
+      this.#nameCase(node, other, otherNode)
+      this.#nameCase(otherNode, field, node)
       this.fit(field.type, other.type, depth + 1)
     }
   }
@@ -131,5 +149,20 @@ class Links {
     const tag = fieldNamed(from, to.tag)
     const record = tag?.type.kind === "literal" ? caseRecord(to, tag.type.value) : undefined
     if (record !== undefined) this.#records(from, record, depth)
+  }
+
+  /** The tag of an object that is written out names the case by a string. */
+  #nameCase(written: FieldNode | undefined, tag: Field, tagNode: FieldNode | undefined): void {
+    if (written?.kind !== "value-field" || tagNode?.kind !== "variant" || tag.type.kind !== "literal") return
+    const { value } = tag.type
+    const node = tagNode.body.items.find((one) => one.name.text === value)
+    if (node !== undefined) this.#addString(node, written.value)
+  }
+
+  #addString(node: object, value: Syntax.Expression): void {
+    if (value.kind !== "string" || value.block) return
+    const known = this.#strings.get(node)
+    if (known === undefined) this.#strings.set(node, new Set([value]))
+    else known.add(value)
   }
 }

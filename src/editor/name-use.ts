@@ -51,8 +51,8 @@ export type NameUse = Span & {
 } & NameRole
 
 export type NameRole =
-  /** A word of the grammar: `agent`, `from`, `match`, `maybe`, `true`. */
-  | { readonly kind: "keyword" }
+  /** A word of the grammar: `agent`, `from`, `match` (with what it begins), `maybe`, `true`. */
+  | { readonly kind: "keyword"; readonly match?: Syntax.MatchNode }
   | {
       readonly kind: "declaration"
       readonly declares: DeclarationKind

@@ -16,15 +16,16 @@ export interface Reference extends Span {
 export function references(program: Program, offset: number): readonly Reference[] {
   const use = useAt(program, offset)
   if (use === undefined) return []
-  const found = occurrencesOf(program, targetsOf(program, use))
-  return found.map(({ use: { start, end }, declares }) => ({ start, end, declares })).sort((a, b) => a.start - b.start)
+  return occurrencesOf(program, targetsOf(program, use))
+    .map(({ start, end, declares }) => ({ start, end, declares }))
+    .sort((a, b) => a.start - b.start)
 }
 
 /** A name that stands for one of the targets, or for what has to be called the same. */
-export interface Occurrence {
-  readonly use: NameUse
+export interface Occurrence extends Reference {
+  /** Undefined for a text between quotes that names a case. */
+  readonly use: NameUse | undefined
   readonly target: Target
-  readonly declares: boolean
 }
 
 export function occurrencesOf(program: Program, targets: readonly Target[]): readonly Occurrence[] {
@@ -35,11 +36,13 @@ export function occurrencesOf(program: Program, targets: readonly Target[]): rea
     const named = targetsOf(program, use)
     if (named.length > 0) uses.push({ use, targets: named })
   })
-  const wanted: ReadonlySet<object> = linkedNodes(program, targets, uses)
+  const { nodes, strings } = linkedNodes(program, targets, uses)
   const found: Occurrence[] = []
   for (const { use, targets: named } of uses) {
-    const target = named.find(({ node }) => wanted.has(node))
-    if (target !== undefined) found.push({ use, target, declares: target.name.start === use.start })
+    const target = named.find(({ node }) => nodes.has(node))
+    if (target === undefined) continue
+    found.push({ start: use.start, end: use.end, use, target, declares: target.name.start === use.start })
   }
+  for (const { start, end } of strings) found.push({ start, end, use: undefined, target: first, declares: false })
   return found
 }

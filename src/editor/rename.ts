@@ -2,10 +2,12 @@ import { isIdentifier } from "../base/identifier.ts"
 import { check } from "../check/check.ts"
 import type { Program } from "../check/program.ts"
 import type { Diagnostic } from "../source/diagnostic.ts"
+import { isError } from "../source/diagnostic.ts"
 import type { Span } from "../source/span.ts"
 import { parse } from "../syntax/parser.ts"
 import type { Edit } from "./edit.ts"
 import { applyEdits, offsetAfter, startsAfter } from "./edit.ts"
+import { lookUp, rootTexts } from "./explanations.ts"
 import type { NameUse } from "./name-use.ts"
 import type { Occurrence } from "./references.ts"
 import { occurrencesOf } from "./references.ts"
@@ -70,7 +72,7 @@ function renamableAt(program: Program, offset: number): Found | Refusal {
   if (target === undefined) return { problem: notRenamable(use) }
   if (target.kind === "block") return { problem: `\`${use.text}\` is a word of the language.` }
   const occurrences = occurrencesOf(program, [target])
-  if (occurrences.some((one) => one.use.kind === "field" && one.use.remote)) {
+  if (occurrences.some(({ use: one }) => one?.kind === "field" && one.remote)) {
     return { problem: `\`${use.text}\` is what the tool itself calls it: only its server can rename it.` }
   }
   return { use, occurrences }
@@ -90,25 +92,30 @@ function notRenamable(use: NameUse): string {
     case "argument":
     case "foreign-key":
       return `\`${use.text}\` belongs to the server: only it can rename it.`
+    case "root":
+    case "type-segment":
+      if (lookUp(rootTexts, use.text) !== undefined) return `\`${use.text}\` is a word of the language.`
+      break
     default:
-      return `Nothing is known by the name \`${use.text}\`.`
+      break
   }
+  return `Nothing is known by the name \`${use.text}\`.`
 }
 
-function renamed({ use, target }: Occurrence, newName: string): Edit {
-  if (use.kind === "declaration" && "naming" in use.node && use.node.naming === "remote") {
-    return { span: { start: use.end, end: use.end }, text: ` as ${newName}` }
+function renamed({ start, end, use, target }: Occurrence, newName: string): Edit {
+  if (use?.kind === "declaration" && "naming" in use.node && use.node.naming === "remote") {
+    return { span: { start: end, end }, text: ` as ${newName}` }
   }
   // The field and the variable of a pattern part when one of them gets another name.
-  if (use.kind === "pattern-field" && use.field.variable === use.field.field) {
+  if (use?.kind === "pattern-field" && use.field.variable === use.field.field) {
     return target.kind === "variable"
-      ? { span: { start: use.end, end: use.end }, text: `: ${newName}` }
-      : { span: { start: use.start, end: use.start }, text: `${newName}: ` }
+      ? { span: { start: end, end }, text: `: ${newName}` }
+      : { span: { start, end: start }, text: `${newName}: ` }
   }
-  return { span: { start: use.start, end: use.end }, text: newName }
+  return { span: { start, end }, text: newName }
 }
 
-/** What is wrong with the workflow after the edits that was not before; undefined if it means the same. */
+/** The error that the workflow would have after the edits and has not before; undefined if it means the same. */
 function changedMeaning(
   program: Program,
   edits: readonly Edit[],
@@ -118,8 +125,9 @@ function changedMeaning(
   const after = parse(applyEdits(program.tree.text, edits))
   const checked = check(after.tree)
   const known = new Set(diagnosticsOf(program).map(({ code, span }) => `${code} ${offsetAfter(edits, span.start)}`))
-  for (const { code, span, message } of [...after.diagnostics, ...checked.diagnostics]) {
-    if (!known.has(`${code} ${span.start}`)) return `With the name \`${newName}\`: ${message}.`
+  for (const found of [...after.diagnostics, ...checked.diagnostics]) {
+    const { code, span, message } = found
+    if (isError(found) && !known.has(`${code} ${span.start}`)) return `With the name \`${newName}\`: ${message}.`
   }
   const places = startsAfter(edits).map((start, index) => start + (edits[index]?.text.indexOf(newName) ?? 0))
   return sameNames(checked.program, places, occurrences[0]?.target.kind)
@@ -137,6 +145,6 @@ function sameNames(program: Program, places: readonly number[], kind: Target["ki
   const [first] = places
   const use = first === undefined ? undefined : useAt(program, first)
   const targets = use === undefined ? [] : targetsOf(program, use).filter((target) => target.kind === kind)
-  const starts = new Set(occurrencesOf(program, targets).map((occurrence) => occurrence.use.start))
+  const starts = new Set(occurrencesOf(program, targets).map(({ start }) => start))
   return starts.size === places.length && places.every((place) => starts.has(place))
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { compile } from "../../src/compile.ts"
+import { codeActions } from "../../src/editor/code-actions.ts"
 import { complete } from "../../src/editor/complete.ts"
 import type { Completion } from "../../src/editor/completion.ts"
 import { definition } from "../../src/editor/definition.ts"
@@ -10,7 +11,10 @@ import { hover } from "../../src/editor/hover.ts"
 import { references } from "../../src/editor/references.ts"
 import { prepareRename, rename } from "../../src/editor/rename.ts"
 import { semanticTokens } from "../../src/editor/semantic-tokens.ts"
+import type { DocumentSymbol } from "../../src/editor/symbols.ts"
+import { symbols } from "../../src/editor/symbols.ts"
 import type { Program } from "../../src/check/program.ts"
+import type { Diagnostic } from "../../src/source/diagnostic.ts"
 import { LineMap } from "../../src/source/line-map.ts"
 import type { Span } from "../../src/source/span.ts"
 import { renderRange } from "./render-diagnostics.ts"
@@ -19,7 +23,7 @@ const cursor = "‸"
 
 /**
  * The first line says what is asked: `// complete`, `// hover`, `// definition`, `// references`, `// rename new_name`,
- * `// folding`, `// tokens`. A `‸` marks the cursor, and is not part of the source; of several, each is asked about.
+ * `// symbols`, `// folding`, `// tokens`, `// actions`. A `‸` marks the cursor, and is not part of the source; of several, each is asked about.
  */
 export function render(source: string): string {
   const [, question = "", argument = ""] = /^\/\/ (\w+) ?(.*)/.exec(source) ?? []
@@ -28,9 +32,9 @@ export function render(source: string): string {
   const offsets: number[] = []
   let at = 0
   for (const part of [first, ...rest].slice(0, -1)) offsets.push((at += part.length))
-  const { program } = compile(text)
-  const asked = new Asked(program)
-  const whole = question === "folding" || question === "tokens"
+  const { program, diagnostics } = compile(text)
+  const asked = new Asked(program, diagnostics)
+  const whole = ["symbols", "folding", "tokens", "actions"].includes(question)
   assert.ok(whole || offsets.length > 0, `the case has a ${cursor}`)
   if (whole) return asked.answer(question, argument, 0)
   return offsets.map((offset) => asked.answer(question, argument, offset)).join("\n\n")
@@ -38,10 +42,12 @@ export function render(source: string): string {
 
 class Asked {
   readonly #program: Program
+  readonly #diagnostics: readonly Diagnostic[]
   readonly #lines: LineMap
 
-  constructor(program: Program) {
+  constructor(program: Program, diagnostics: readonly Diagnostic[]) {
     this.#program = program
+    this.#diagnostics = diagnostics
     this.#lines = new LineMap(program.tree.text)
   }
 
@@ -81,6 +87,20 @@ class Asked {
           ? `${head}\nrefused: ${renamed.problem}`
           : `${head}\n${this.#changed(renamed.edits)}`
       }
+      case "symbols":
+        return symbols(program)
+          .flatMap((symbol) => this.#symbol(symbol, ""))
+          .join("\n")
+      case "actions":
+        return codeActions(program, this.#diagnostics, { start: 0, end: program.tree.text.length })
+          .map(({ diagnostic, title, preferred, edits }) => {
+            const head = `${this.#range(diagnostic.span)} ${diagnostic.code}: ${title}${preferred ? " (preferred)" : ""}`
+            return [
+              head,
+              ...edits.map(({ span, text }) => `  ${this.#place(span)} becomes ${JSON.stringify(text)}`),
+            ].join("\n")
+          })
+          .join("\n")
       case "folding":
         return folding(program)
           .map((fold) => `${fold.kind} ${this.#range(fold)}`)
@@ -92,6 +112,12 @@ class Asked {
       default:
         throw new Error(`What does "${question}" ask?`)
     }
+  }
+
+  #symbol({ name, kind, detail, span, selection, children }: DocumentSymbol, indent: string): string[] {
+    const head = [`${indent}${kind} ${name}`, ...(detail === undefined ? [] : [detail])].join(" | ")
+    const own = `${head} | ${this.#range(span)} named at ${this.#range(selection)}`
+    return [own, ...children.flatMap((child) => this.#symbol(child, `${indent}  `))]
   }
 
   #completion({ label, kind, detail, doc, insert, snippet, edits, filter }: Completion): string {

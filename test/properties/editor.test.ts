@@ -6,6 +6,7 @@ import fc from "fast-check"
 
 import { compile } from "../../src/compile.ts"
 import type { Program } from "../../src/check/program.ts"
+import { codeActions } from "../../src/editor/code-actions.ts"
 import { complete } from "../../src/editor/complete.ts"
 import { definition } from "../../src/editor/definition.ts"
 import { eachName } from "../../src/editor/each-name.ts"
@@ -16,6 +17,9 @@ import { hover } from "../../src/editor/hover.ts"
 import { references } from "../../src/editor/references.ts"
 import { prepareRename, rename } from "../../src/editor/rename.ts"
 import { semanticTokens } from "../../src/editor/semantic-tokens.ts"
+import type { DocumentSymbol } from "../../src/editor/symbols.ts"
+import { symbols } from "../../src/editor/symbols.ts"
+import type { Diagnostic } from "../../src/source/diagnostic.ts"
 import { isError } from "../../src/source/diagnostic.ts"
 import type { Span } from "../../src/source/span.ts"
 import { readCase } from "../cases/case-file.ts"
@@ -77,8 +81,8 @@ describe("at any place of any source, every question has an answer", () => {
     fc.assert(
       fc.property(fc.constantFrom(...sources), damage, offsets, (source, damages, at) => {
         const text = damaged(source, damages)
-        const { program } = compile(text)
-        askAboutAll(program)
+        const { program, diagnostics } = compile(text)
+        askAboutAll(program, diagnostics)
         for (const offset of at) askAbout(program, offset % (text.length + 1))
       }),
       { ...parameters, numRuns: runs * 4 },
@@ -89,8 +93,8 @@ describe("at any place of any source, every question has an answer", () => {
     fc.assert(
       fc.property(wireSource("comments"), damage, offsets, (source, damages, at) => {
         const text = damaged(source, damages)
-        const { program } = compile(text)
-        askAboutAll(program)
+        const { program, diagnostics } = compile(text)
+        askAboutAll(program, diagnostics)
         for (const offset of at) askAbout(program, offset % (text.length + 1))
       }),
       parameters,
@@ -99,8 +103,8 @@ describe("at any place of any source, every question has an answer", () => {
 
   test("also beyond its ends", () => {
     for (const text of ["", "a", 'agent a { instruction: "{{ ', "\uFEFF"]) {
-      const { program } = compile(text)
-      askAboutAll(program)
+      const { program, diagnostics } = compile(text)
+      askAboutAll(program, diagnostics)
       for (const offset of [-1, 0, text.length, text.length + 5, Number.MAX_SAFE_INTEGER]) askAbout(program, offset)
     }
   })
@@ -144,7 +148,7 @@ function askAbout(program: Program, offset: number): void {
   }
 }
 
-function askAboutAll(program: Program): void {
+function askAboutAll(program: Program, diagnostics: readonly Diagnostic[]): void {
   const { text } = program.tree
   let last = 0
   for (const token of semanticTokens(program)) {
@@ -153,6 +157,18 @@ function askAboutAll(program: Program): void {
     last = token.end
   }
   for (const fold of folding(program)) assertSpan(fold, text)
+  const assertInside = (outer: Span, inner: readonly DocumentSymbol[]): void => {
+    for (const { name, span, selection, children } of inner) {
+      assert.ok(name !== "" && outer.start <= span.start && span.end <= outer.end, "each symbol in the one around it")
+      assert.ok(span.start <= selection.start && selection.end <= span.end, "the name in its symbol")
+      assertInside(span, children)
+    }
+  }
+  assertInside({ start: 0, end: text.length }, symbols(program))
+  for (const { edits, title } of codeActions(program, diagnostics, { start: 0, end: text.length })) {
+    assert.ok(title !== "" && edits.length > 0)
+    assertEdits(edits, text)
+  }
 }
 
 function assertSpan({ start, end }: Span, text: string): void {
@@ -167,6 +183,29 @@ function assertEdits(edits: readonly Edit[], text: string): void {
     last = span.end
   }
 }
+
+test("every code action mends what it is for, and breaks no syntax", () => {
+  const mended = new Map<string, number>()
+  for (const source of sources) {
+    const { program, diagnostics } = compile(source)
+    const broken = diagnostics.filter(({ code }) => code === "syntax-error").length
+    for (const { diagnostic, edits, title } of codeActions(program, diagnostics, { start: 0, end: source.length })) {
+      const { code, span, message } = diagnostic
+      const after = compile(applyEdits(source, edits)).diagnostics
+      const what = `${code} "${message}": ${title}\n${applyEdits(source, edits)}`
+      assert.ok(after.filter((one) => one.code === "syntax-error").length <= broken, `new syntax error: ${what}`)
+      const before = diagnostics.filter((one) => one.code === code && one.message === message).length
+      const left = after.filter((one) => one.code === code && one.message === message).length
+      assert.ok(left < before, `${code} is still there at ${span.start}: ${what}`)
+      mended.set(code, (mended.get(code) ?? 0) + 1)
+    }
+  }
+  const codes = ["unknown-reference", "unknown-type", "unknown-property", "unknown-case", "nullable-access"]
+  codes.push("array-access", "variant-access", "nullable-interpolation", "obsolete-syntax", "missing-property")
+  codes.push("non-exhaustive-match", "missing-output", "unsupported-asset", "unused-declaration", "unreachable-branch")
+  codes.push("hardcoded-secret", "type-mismatch", "invalid-value", "syntax-error")
+  for (const code of codes) assert.ok((mended.get(code) ?? 0) > 0, `nothing mends ${code}`)
+})
 
 describe("renaming", () => {
   const valid = sources.filter((source) => !compile(source).diagnostics.some(isError))

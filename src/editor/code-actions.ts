@@ -1,0 +1,45 @@
+import type { Program } from "../check/program.ts"
+import type { DiagnosticCode } from "../source/codes.ts"
+import type { Diagnostic } from "../source/diagnostic.ts"
+import type { Span } from "../source/span.ts"
+import { fixAccess, fixNullableText } from "./fixes/access.ts"
+import type { Fix } from "./fixes/fix.ts"
+import { addAssetKind, addBranches, addOutput, addProperty } from "./fixes/add.ts"
+import { fixObsolete } from "./fixes/obsolete.ts"
+import { removeBranch, removeDeclaration } from "./fixes/remove.ts"
+import { moveToSecrets } from "./fixes/secrets.ts"
+import { fixSpelling } from "./fixes/spelling.ts"
+
+/** A change that an editor offers for a diagnostic. */
+export interface CodeAction extends Fix {
+  readonly diagnostic: Diagnostic
+}
+
+type Fixer = (program: Program, diagnostic: Diagnostic) => readonly Fix[]
+
+/** Who can mend what; "Did you mean …?" is understood for every code. */
+const fixers: Readonly<Partial<Record<DiagnosticCode, Fixer>>> = {
+  "nullable-access": fixAccess,
+  "array-access": fixAccess,
+  "variant-access": fixAccess,
+  "nullable-interpolation": fixNullableText,
+  "obsolete-syntax": fixObsolete,
+  "missing-property": addProperty,
+  "non-exhaustive-match": addBranches,
+  "missing-output": addOutput,
+  "unsupported-asset": addAssetKind,
+  "unused-declaration": removeDeclaration,
+  "unreachable-branch": removeBranch,
+  "hardcoded-secret": moveToSecrets,
+}
+
+/** What can be done about the diagnostics that touch the span, the likeliest first. */
+export function codeActions(program: Program, diagnostics: readonly Diagnostic[], span: Span): readonly CodeAction[] {
+  return diagnostics
+    .filter((one) => one.span.start <= span.end && span.start <= one.span.end)
+    .flatMap((diagnostic) => fixesOf(program, diagnostic).map((fix) => ({ ...fix, diagnostic })))
+}
+
+function fixesOf(program: Program, diagnostic: Diagnostic): readonly Fix[] {
+  return [...fixSpelling(program, diagnostic), ...(fixers[diagnostic.code]?.(program, diagnostic) ?? [])]
+}

@@ -1,0 +1,63 @@
+import { asWritten } from "../../check/known-list.ts"
+import type { Program } from "../../check/program.ts"
+import type { Diagnostic } from "../../source/diagnostic.ts"
+import { plainType } from "../targets.ts"
+import { useAt } from "../use-at.ts"
+import type { Fix } from "./fix.ts"
+import { insertAt, replaceWith } from "./fix.ts"
+
+/** A field that is read through null, from an array or from a variant. */
+export function fixAccess(program: Program, { code, span, hint = "" }: Diagnostic): readonly Fix[] {
+  const { text } = program.tree
+  const use = useAt(program, span.start)
+  if (code === "nullable-access" && text[span.start] === "[") {
+    return [{ title: "Write `?.[`", edits: [insertAt(span.start, "?.")], preferred: true }]
+  }
+  if (use?.kind !== "step" || use.start !== span.start) {
+    // The list of a loop.
+    if (!hint.endsWith("?? []`.")) return []
+    return [{ title: "Loop over nothing when it is null", edits: [insertAt(span.end, " ?? []")], preferred: true }]
+  }
+  const { step } = use
+  const dot = { start: step.start, end: step.start + 1 }
+  switch (code) {
+    case "nullable-access":
+      return [{ title: "Write `?.`", edits: [replaceWith(dot, "?.")], preferred: true }]
+    case "array-access": {
+      if (step.kind !== "field" || hint.includes("[0]?.*.")) return []
+      const all = {
+        title: `Take \`${use.text}\` of every element`,
+        edits: [replaceWith(step, `.*.${nameText(program, use)}`)],
+      }
+      const one = {
+        title: `Take \`${use.text}\` of the first`,
+        edits: [replaceWith(step, `[0]?.${nameText(program, use)}`)],
+      }
+      return [
+        { ...all, preferred: true },
+        { ...one, preferred: false },
+      ]
+    }
+    case "variant-access": {
+      const variant = plainType(program, program.receivers.get(step))
+      if (variant?.kind !== "variant" || step.kind !== "field") return []
+      const having = variant.cases.filter(({ fields }) => fields.some(({ name }) => name === use.text))
+      return having.map(({ name }) => ({
+        title: `Take \`${use.text}\` of the case \`${asWritten(name)}\``,
+        edits: [replaceWith(step, `#${asWritten(name)}.${nameText(program, use)}`)],
+        preferred: having.length === 1,
+      }))
+    }
+    default:
+      return []
+  }
+}
+
+function nameText(program: Program, { start, end }: { readonly start: number; readonly end: number }): string {
+  return program.tree.text.slice(start, end)
+}
+
+export function fixNullableText(_program: Program, { span, hint = "" }: Diagnostic): readonly Fix[] {
+  if (!hint.startsWith("Give a default")) return []
+  return [{ title: "Give a default", edits: [insertAt(span.end, ' ?? ""')], preferred: true }]
+}

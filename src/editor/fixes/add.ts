@@ -1,0 +1,112 @@
+import { asWritten } from "../../check/known-list.ts"
+import type { Program } from "../../check/program.ts"
+import type { Diagnostic } from "../../source/diagnostic.ts"
+import type * as Syntax from "../../syntax/tree.ts"
+import type { Edit } from "../edit.ts"
+import { plainType } from "../targets.ts"
+import { useAt } from "../use-at.ts"
+import type { Fix } from "./fix.ts"
+import { indentAt, insertAt } from "./fix.ts"
+
+const step = "    "
+
+/** A property that a declaration lacks. */
+export function addProperty(program: Program, { span, path }: Diagnostic): readonly Fix[] {
+  const use = useAt(program, span.start)
+  const name = path.slice(path.lastIndexOf(".") + 1)
+  if (use?.kind !== "declaration" || !("body" in use.node) || use.node.body === undefined) return []
+  const { body } = use.node
+  if (use.node.kind === "schema" || use.node.kind === "batch-item") return []
+  const value = propertyCode(program, name)
+  if (value === undefined) return []
+  return [{ title: `Add \`${name}\``, edits: [atStart(program.tree.text, body, value)], preferred: true }]
+}
+
+function propertyCode(program: Program, name: string): string | undefined {
+  const [model = "name"] = program.models.keys()
+  switch (name) {
+    case "model":
+      return `model: model.${model}`
+    case "output":
+      return `output {\n${step}answer: string\n}`
+    case "instruction":
+    case "id":
+      return `${name}: ""`
+    case "endpoint":
+      return 'endpoint: "https://"'
+    default:
+      return undefined
+  }
+}
+
+/** Puts an item on the first line of a block. */
+function atStart(text: string, block: Syntax.Block<unknown>, code: string): Edit {
+  const indent = indentAt(text, block.open.start)
+  const lines = code.split("\n").map((line) => `\n${indent}${step}${line}`)
+  const rest = text.slice(block.open.end, block.close?.start ?? block.end)
+  const inLine = !/^[^\S\n\r]*(?:\/\/[^\n\r]*)?[\n\r]/.test(rest)
+  return insertAt(block.open.end, `${lines.join("")}${inLine ? `\n${indent}${rest.trim() === "" ? "" : step}` : ""}`)
+}
+
+/** The cases that a match leaves out, or one branch for all of them. */
+export function addBranches(program: Program, { span }: Diagnostic): readonly Fix[] {
+  const use = useAt(program, span.start)
+  if (use?.kind !== "keyword" || use.match === undefined) return []
+  const { match } = use
+  const variant = plainType(program, program.expressionTypes.get(match.value))
+  if (variant?.kind !== "variant") return []
+  const taken = new Set(match.body.items.map((branch) => branch.case?.text))
+  const missing = variant.cases.filter(({ name }) => !taken.has(name))
+  const rest: Fix = {
+    title: "Add `_`",
+    edits: [atEnd(program.tree.text, match.body, ["_ null"])],
+    preferred: missing.length === 0,
+  }
+  if (missing.length === 0) return [rest]
+  const lines = missing.map(({ name, fields: [first] }) => {
+    return first === undefined ? asWritten(name) : `${asWritten(name)}.${asWritten(first.name)}`
+  })
+  const title = missing.length === 1 ? "Add the missing case" : "Add the missing cases"
+  return [{ title, edits: [atEnd(program.tree.text, match.body, lines)], preferred: true }, rest]
+}
+
+/** Puts items after the last one of a block. */
+function atEnd(text: string, block: Syntax.Block<Syntax.MatchBranch>, items: readonly string[]): Edit {
+  const last = block.items.at(-1)
+  const inside = text.slice(block.open.end, block.close?.start ?? block.end)
+  if (!/[\n\r]/.test(inside)) {
+    const at = last?.end ?? block.open.end
+    return insertAt(at, ` ${items.join(" ")}`)
+  }
+  const indent = last === undefined ? `${indentAt(text, block.open.start)}${step}` : indentAt(text, last.start)
+  return insertAt(last?.end ?? block.open.end, items.map((item) => `\n${indent}${item}`).join(""))
+}
+
+/** A result for a workflow that has none: the output of its last agent. */
+export function addOutput(program: Program): readonly Fix[] {
+  const { text } = program.tree
+  const name = [...program.agents.keys()].at(-1)
+  const value =
+    name === undefined ? [...program.dynamics.keys()].map((one) => `dynamic.${one}`).at(-1) : `agent.${name}`
+  if (value === undefined) return []
+  const gap = text.endsWith("\n") ? "\n" : "\n\n"
+  const code = `${gap}output {\n${step}result: ${value}\n}\n`
+  return [{ title: "Add an `output` block", edits: [insertAt(text.length, code)], preferred: true }]
+}
+
+/** `Add "image" to the `assets` of `model fast`.` */
+export function addAssetKind(program: Program, { hint = "" }: Diagnostic): readonly Fix[] {
+  const [, kind, name] = /^Add "(\w+)" to the `assets` of `model (\w+)`\.$/.exec(hint) ?? []
+  const model = name === undefined ? undefined : program.models.get(name)
+  if (kind === undefined || model === undefined) return []
+  const title = `Add "${kind}" to \`model ${model.name.text}\``
+  const property = model.body.items.find((item) => item.name.text === "assets")
+  if (property === undefined) {
+    return [{ title, edits: [atStart(program.tree.text, model.body, `assets: ["${kind}"]`)], preferred: true }]
+  }
+  const list = property.value.kind === "expression" ? property.value.expression : undefined
+  if (list?.kind !== "array") return []
+  const last = list.items.at(-1)
+  const edit = last === undefined ? insertAt(list.start + 1, `"${kind}"`) : insertAt(last.end, `, "${kind}"`)
+  return [{ title, edits: [edit], preferred: true }]
+}

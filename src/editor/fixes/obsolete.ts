@@ -1,0 +1,30 @@
+import type { Program } from "../../check/program.ts"
+import type { Diagnostic } from "../../source/diagnostic.ts"
+import type * as Syntax from "../../syntax/tree.ts"
+import { useAt } from "../use-at.ts"
+import type { Fix } from "./fix.ts"
+import { insertAt, replaceWith } from "./fix.ts"
+import { withoutItem } from "./remove.ts"
+
+/** Old spellings, written as they are now. */
+export function fixObsolete(program: Program, { span, hint = "" }: Diagnostic): readonly Fix[] {
+  const use = useAt(program, span.start)
+  const { declaration } = use ?? {}
+  if (declaration?.kind === "provider" && (use?.kind === "declaration" || use?.text === "driver")) {
+    return [providerKind(program, declaration)]
+  }
+  const [, now] = /^Write `([^`…]+)`\.$/.exec(hint) ?? []
+  if (use?.kind !== "property" || now === undefined) return []
+  // `prompt:` is now `instruction:`; other properties are written anew as a whole.
+  const isName = now.endsWith(":")
+  const edit = isName ? replaceWith(span, now.slice(0, -1)) : replaceWith(use.property, now)
+  return [{ title: `Write \`${now}\``, edits: [edit], preferred: true }]
+}
+
+/** `provider x { driver: … }` is now `provider x from openai { }`. */
+function providerKind(program: Program, declaration: Syntax.ProviderDeclaration): Fix {
+  const driver = declaration.body.items.find(({ name }) => name.text === "driver")
+  const edits = declaration.providerKind === undefined ? [insertAt(declaration.name.end, " from openai")] : []
+  if (driver !== undefined) edits.push(withoutItem(program.tree.text, driver))
+  return { title: "Write `from openai`", edits, preferred: true }
+}

@@ -1,0 +1,48 @@
+import type { Program } from "../../check/program.ts"
+import type { Diagnostic } from "../../source/diagnostic.ts"
+import type { Span } from "../../source/span.ts"
+import type { Edit } from "../edit.ts"
+import { tokenIndexAt } from "../token-at.ts"
+import { useAt } from "../use-at.ts"
+import type { Fix } from "./fix.ts"
+import { replaceWith } from "./fix.ts"
+
+/** Removes a declaration or import that nothing refers to, with its doc comment. */
+export function removeDeclaration(program: Program, { span, path }: Diagnostic): readonly Fix[] {
+  const use = useAt(program, span.start)
+  if (use?.kind !== "declaration" || !("keyword" in use.node)) return []
+  const { node } = use
+  const { tree } = program
+  const docs = tree.tokens[tokenIndexAt(tree, node.start)]?.comments.filter(({ style }) => style === "doc") ?? []
+  const start = docs[0]?.start ?? node.start
+  return [{ title: `Remove \`${path}\``, edits: [withoutItem(tree.text, { start, end: node.end })], preferred: false }]
+}
+
+/** Removes a default that is never used, or a branch that is never taken. */
+export function removeBranch(program: Program, { span }: Diagnostic): readonly Fix[] {
+  const { tree } = program
+  const before = tree.tokens[tokenIndexAt(tree, span.start) - 1]
+  if (before?.kind === "??") {
+    const start = tree.tokens[tokenIndexAt(tree, before.start) - 1]?.end ?? before.start
+    return [{ title: "Remove the default", edits: [replaceWith({ start, end: span.end }, "")], preferred: true }]
+  }
+  const use = useAt(program, span.start)
+  const isBranch = use?.kind === "branch" || (use?.kind === "keyword" && use.text === "_")
+  return isBranch ? [{ title: "Remove the branch", edits: [withoutItem(tree.text, span)], preferred: true }] : []
+}
+
+/** Takes an item out, with its line and the blank line after it where it has lines to itself. */
+export function withoutItem(text: string, span: Span): Edit {
+  let { start, end } = span
+  if (text[end] === ",") end++
+  while (start > 0 && (text[start - 1] === " " || text[start - 1] === "\t")) start--
+  const ownsStart = start === 0 || text[start - 1] === "\n" || text[start - 1] === "\r"
+  const rest = /^[ \t]*(?:\r\n|\r|\n|$)/.exec(text.slice(end))
+  if (!ownsStart || rest === null) return replaceWith({ start: span.start, end }, "")
+  end += rest[0].length
+  const blank = /^[ \t]*(?:\r\n|\r|\n)/.exec(text.slice(end))
+  const afterBlank =
+    start === 0 || /(?:\r\n|\r|\n)[ \t]*(?:\r\n|\r|\n)$/.test(text.slice(Math.max(0, start - 80), start))
+  if (blank !== null && afterBlank) end += blank[0].length
+  return replaceWith({ start, end }, "")
+}

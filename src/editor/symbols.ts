@@ -1,0 +1,167 @@
+import { asWritten } from "../check/known-list.ts"
+import type { Program } from "../check/program.ts"
+import { showType } from "../check/show-type.ts"
+import type { Span } from "../source/span.ts"
+import type * as Syntax from "../syntax/tree.ts"
+import { fieldAt } from "./targets.ts"
+
+export type SymbolKind =
+  | "input"
+  | "secrets"
+  | "schema"
+  | "provider"
+  | "model"
+  | "server"
+  | Syntax.ImportKind
+  | "imports"
+  | "dynamic"
+  | "value"
+  | "agent"
+  | "output"
+  | "field"
+  | "case"
+
+/** An entry of the outline. */
+export interface DocumentSymbol {
+  readonly name: string
+  readonly kind: SymbolKind
+  readonly detail?: string
+  /** All of it. */
+  readonly span: Span
+  /** Its name. */
+  readonly selection: Span
+  readonly children: readonly DocumentSymbol[]
+}
+
+/** The outline of the workflow, in source order. */
+export function symbols(program: Program): readonly DocumentSymbol[] {
+  return program.tree.declarations.map((declaration) => declarationSymbol(program, declaration))
+}
+
+/** The names of the symbols around the one at the offset, from its declaration on: `agent`, `review`, `findings`. */
+export function pathTo(program: Program, { start, end }: Span): readonly string[] {
+  const declaration = program.tree.declarations.find((one) => one.start <= start && end <= one.end)
+  if (declaration === undefined) return []
+  let symbol: DocumentSymbol | undefined = declarationSymbol(program, declaration)
+  const path = symbol.name === symbol.kind ? [symbol.name] : [symbol.kind, symbol.name]
+  for (;;) {
+    symbol = symbol.children.find(({ span }) => span.start <= start && end <= span.end)
+    if (symbol === undefined || (symbol.span.start === start && symbol.span.end === end)) return path
+    path.push(asWritten(symbol.name))
+  }
+}
+
+function declarationSymbol(program: Program, declaration: Syntax.Declaration): DocumentSymbol {
+  const entry = (
+    kind: SymbolKind,
+    name: Span,
+    text: string,
+    children: readonly DocumentSymbol[],
+    detail?: string,
+  ): DocumentSymbol => symbolOf(declaration, kind, name, text, children, detail)
+  switch (declaration.kind) {
+    case "input":
+    case "secrets":
+      return entry(declaration.kind, declaration.keyword, declaration.kind, typeFields(program, declaration.body.items))
+    case "schema":
+      return entry("schema", declaration.name, declaration.name.text, schemaParts(program, declaration))
+    case "provider":
+      return entry("provider", declaration.name, declaration.name.text, [], declaration.providerKind?.text)
+    case "model":
+      return entry("model", declaration.name, declaration.name.text, [], declaration.provider?.text)
+    case "mcp":
+      return entry("server", declaration.name, declaration.name.text, [])
+    case "import": {
+      const source = program.tree.text.slice(declaration.source.start, declaration.source.end)
+      return entry(declaration.importKind, declaration.name, declaration.name.text, [], source)
+    }
+    case "batch": {
+      const { source } = declaration
+      const items = declaration.body.items.filter((item) => item.kind === "batch-item")
+      const children = items.map((item) => symbolOf(item, item.importKind, item.name, item.name.text, []))
+      return entry("imports", source, program.tree.text.slice(source.start, source.end), children)
+    }
+    case "dynamic":
+      return entry("dynamic", declaration.keyword, "dynamic", valueFields(program, declaration.body.items, "value"))
+    case "agent":
+      return entry(
+        "agent",
+        declaration.name,
+        declaration.name.text,
+        agentParts(program, declaration),
+        loopOf(program, declaration),
+      )
+    case "output":
+      return entry("output", declaration.keyword, "output", valueFields(program, declaration.body.items, "field"))
+  }
+}
+
+function symbolOf(
+  { start, end }: Span,
+  kind: SymbolKind,
+  name: Span,
+  text: string,
+  children: readonly DocumentSymbol[],
+  detail?: string,
+): DocumentSymbol {
+  const base = { name: text === "" ? '""' : text, kind, span: { start, end } }
+  const rest = { selection: { start: name.start, end: name.end }, children }
+  return detail === undefined ? { ...base, ...rest } : { ...base, detail, ...rest }
+}
+
+const detailWidth = 60
+
+function loopOf(program: Program, { loop }: Syntax.AgentDeclaration): string | undefined {
+  return loop && program.tree.text.slice(loop.start, loop.end).replace(/\s+/g, " ")
+}
+
+function agentParts(program: Program, { body }: Syntax.AgentDeclaration): DocumentSymbol[] {
+  return body.items.flatMap(({ name, value }): readonly DocumentSymbol[] => {
+    if (name.text === "output" && value.kind === "types") return typeFields(program, value.block.items)
+    if (name.text === "dynamic" && value.kind === "values") return valueFields(program, value.block.items, "value")
+    return []
+  })
+}
+
+function schemaParts(program: Program, { body }: Syntax.SchemaDeclaration): DocumentSymbol[] {
+  return body.items.flatMap((item) => (item.kind === "variant" ? cases(program, item) : typeFields(program, [item])))
+}
+
+function cases(program: Program, variant: Syntax.VariantType): DocumentSymbol[] {
+  return variant.body.items.map((one) => {
+    return symbolOf(one, "case", one.name, one.name.text, typeFields(program, one.body.items))
+  })
+}
+
+function typeFields(program: Program, fields: readonly Syntax.TypeField[]): DocumentSymbol[] {
+  return fields.map((field) => {
+    const type = fieldAt(program, field)?.type
+    const detail = type && showType(type, detailWidth)
+    return symbolOf(field, "field", field.name, field.name.text, partsOf(program, field.type), detail)
+  })
+}
+
+/** The fields inside of a field's type, through arrays and `maybe`. */
+function partsOf(program: Program, type: Syntax.TypeNode): DocumentSymbol[] {
+  switch (type.kind) {
+    case "object-type":
+      return typeFields(program, type.body.items)
+    case "variant":
+      return cases(program, type)
+    case "array-type":
+      return partsOf(program, type.element)
+    case "maybe":
+    case "group-type":
+      return partsOf(program, type.type)
+    default:
+      return []
+  }
+}
+
+function valueFields(program: Program, fields: readonly Syntax.ValueField[], kind: SymbolKind): DocumentSymbol[] {
+  return fields.map((field) => {
+    const type = program.expressionTypes.get(field.value)
+    const detail = type && showType(type, detailWidth)
+    return symbolOf(field, kind, field.name, field.name.text, [], detail)
+  })
+}
