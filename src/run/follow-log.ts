@@ -10,7 +10,7 @@ export interface LogPage {
 
 /** A log that grows, as `RunStore.follow` needs to see it. */
 export interface GrowingLog {
-  page(after: number): LogPage
+  page(after: number): LogPage | Promise<LogPage>
   /** From now on each append rings the bell. The result stops that. */
   watch(bell: Bell): () => void
 }
@@ -25,7 +25,7 @@ export async function* followLog(log: GrowingLog, after: number, signal: AbortSi
   try {
     let last = after
     while (!signal.aborted) {
-      const { events, over } = log.page(last)
+      const { events, over } = await log.page(last)
       for (const event of events) {
         yield event
         if (signal.aborted || isTerminal(event.type)) return

@@ -15,10 +15,10 @@ import {
   type RunStore,
 } from "../../run/ports.ts"
 import type { Vault } from "../../run/vault-port.ts"
+import { Watch } from "../../run/watch.ts"
 import { CommitQueue } from "./commit-queue.ts"
 import { aboutCache, aboutRun, LogReader, sealEvents, type RunHead } from "./log-reader.ts"
 import { openForReading } from "./open-database.ts"
-import { Watch } from "./watches.ts"
 
 /** What one of thousands of followers has in hand at a time, and what one reader is given at once. */
 const followedPage = { events: 50, bytes: 32 * 1024 }
