@@ -1,0 +1,279 @@
+import { JetStreamApiError, jetstream, jetstreamManager } from "@nats-io/jetstream"
+import type { JetStreamClient, JetStreamManager } from "@nats-io/jetstream"
+import { connect, credsAuthenticator } from "@nats-io/transport-node"
+import type { ConnectionOptions, Msg, NatsConnection } from "@nats-io/transport-node"
+import { setMaxListeners } from "node:events"
+import { StoreFailure } from "../../run/ports.ts"
+import type { BrokerAddress, BrokerProofs } from "./address.ts"
+import type { Names, StreamName } from "./names.ts"
+
+/** How long one attempt may take, and how long attempts go on while the broker is out of reach or elects a leader. */
+const attemptMs = 2_000
+export const holdMs = { read: 10_000, write: 20_000, parting: 1_500 } as const
+
+const wrongLastSequence = new Set([10_071, 10_164])
+/** The broker understood and refuses; asking again changes nothing until somebody makes room. */
+const refusals = new Set([10_023, 10_047, 10_054, 10_077, 10_122])
+
+export interface Stored {
+  readonly subject: string
+  readonly seq: number
+  readonly data: Uint8Array
+}
+
+/** What `/metrics` and `/readyz` can know of a broker. */
+export interface BrokerHealth {
+  readonly connected: boolean
+  readonly reconnects: number
+  /** Attempts that had to be made again. */
+  readonly retries: number
+}
+
+/** The connection, and the few things that we ask of JetStream, each tried until it is done or its time is up. */
+export class Broker {
+  readonly names: Names
+  readonly #connection: NatsConnection
+  readonly #stream: JetStreamClient
+  readonly manager: JetStreamManager
+  readonly #reconnected = new Set<() => void>()
+  readonly #closing = new AbortController()
+  #connected = true
+  #reconnects = 0
+  #retries = 0
+  #troubledAt = Number.NEGATIVE_INFINITY
+
+  private constructor(names: Names, connection: NatsConnection, manager: JetStreamManager) {
+    this.names = names
+    this.#connection = connection
+    this.#stream = jetstream(connection, { timeout: attemptMs })
+    this.manager = manager
+    setMaxListeners(0, this.#closing.signal)
+    void this.#watchStatus()
+  }
+
+  /** Rejects with a `StoreFailure` whose sentence names the addresses, never what is before their `@`. */
+  static async connect(address: BrokerAddress, proofs: BrokerProofs, names: Names): Promise<Broker> {
+    const options: ConnectionOptions = {
+      servers: [...address.servers],
+      name: "wireworks",
+      timeout: 5_000,
+      maxReconnectAttempts: -1,
+      reconnectTimeWait: 200,
+      reconnectJitter: 100,
+      pingInterval: 2_000,
+      maxPingOut: 2,
+      ignoreAuthErrorAbort: true,
+      ...(address.user === null ? {} : { user: address.user, pass: address.password ?? "" }),
+      ...(address.token === null ? {} : { token: address.token }),
+      ...(proofs.creds === null ? {} : { authenticator: credsAuthenticator(proofs.creds) }),
+      ...tlsOptions(address, proofs),
+    }
+    const where = address.servers.join(", ")
+    let connection: NatsConnection
+    try {
+      connection = await connect(options)
+    } catch (error) {
+      throw new StoreFailure(`The broker at ${where} cannot be reached: ${sentenceOf(error)}`, error)
+    }
+    try {
+      const manager = await jetstreamManager(connection, { timeout: attemptMs, checkAPI: false })
+      return new Broker(names, connection, manager)
+    } catch (error) {
+      await connection.close()
+      throw new StoreFailure(`The broker at ${where} has no JetStream for this user: ${sentenceOf(error)}`, error)
+    }
+  }
+
+  get clustered(): boolean {
+    return this.#connection.info?.cluster !== undefined
+  }
+
+  /** Most bytes of one message, headers included. */
+  get maxPayload(): number {
+    return this.#connection.info?.max_payload ?? 1_048_576
+  }
+
+  get health(): BrokerHealth {
+    return { connected: this.#connected, reconnects: this.#reconnects, retries: this.#retries }
+  }
+
+  /** How long all has gone well. */
+  get calmMs(): number {
+    return this.#connected ? performance.now() - this.#troubledAt : 0
+  }
+
+  onReconnect(listener: () => void): void {
+    this.#reconnected.add(listener)
+  }
+
+  /** Stores what replaces whatever is there. */
+  async put(subject: string, data: Uint8Array, hold: number = holdMs.write): Promise<number> {
+    const ack = await this.#held(hold, () => this.#stream.publish(subject, data, { timeout: attemptMs }))
+    return ack.seq
+  }
+
+  /**
+   * Stores where nothing is: the sequence, or null when something is there already, be it from an earlier attempt of the same
+   * call. This is the one comparison that every release of the broker makes when it applies a message, in order and on all
+   * nodes; an expected sequence other than 0 is compared by the leader alone, before the message has its place.
+   */
+  async putOnce(subject: string, data: Uint8Array, hold: number = holdMs.write): Promise<number | null> {
+    const expect = { lastSubjectSequence: 0 }
+    return this.#held(hold, async () => {
+      try {
+        return (await this.#stream.publish(subject, data, { timeout: attemptMs, expect })).seq
+      } catch (error) {
+        if (error instanceof JetStreamApiError && wrongLastSequence.has(error.code)) return null
+        throw error
+      }
+    })
+  }
+
+  /**
+   * The message on a subject. `near`: as the nearest node has it, which may be a moment behind. `sure`: what the nearest node
+   * lacks is asked of the leader.
+   */
+  async get(stream: StreamName, subject: string, how: "near" | "sure"): Promise<Stored | null> {
+    const name = this.names.stream(stream)
+    const query = { last_by_subj: subject }
+    const near = await this.#held(holdMs.read, () => this.manager.direct.getMessage(name, query))
+    if (near !== null) return { subject: near.subject, seq: near.seq, data: near.data }
+    return how === "near" ? null : this.getFromLeader(stream, subject)
+  }
+
+  async getFromLeader(stream: StreamName, subject: string): Promise<Stored | null> {
+    const name = this.names.stream(stream)
+    const sure = await this.#held(holdMs.read, () => this.manager.streams.getMessage(name, { last_by_subj: subject }))
+    return sure === null ? null : { subject: sure.subject, seq: sure.seq, data: sure.data }
+  }
+
+  /** The first message at or after a sequence. */
+  async next(stream: StreamName, seq: number): Promise<Stored | null> {
+    const query = { seq, next_by_subj: `${this.names.prefix}.${stream}.>` }
+    const name = this.names.stream(stream)
+    const found = await this.#held(holdMs.read, () => this.manager.direct.getMessage(name, query))
+    return found === null ? null : { subject: found.subject, seq: found.seq, data: found.data }
+  }
+
+  /** Subjects that hold a message, as the leader knows them. */
+  async list(stream: StreamName, filter: string): Promise<string[]> {
+    const name = this.names.stream(stream)
+    const { state } = await this.#held(holdMs.read, () => this.manager.streams.info(name, { subjects_filter: filter }))
+    return Object.keys(state.subjects ?? {})
+  }
+
+  async purge(stream: StreamName, filter: string, hold: number = holdMs.write): Promise<void> {
+    await this.#held(hold, () => this.manager.streams.purge(this.names.stream(stream), { filter }))
+  }
+
+  /** Overwrites a message on the disk; false when it was gone already. */
+  async erase(stream: StreamName, seq: number): Promise<boolean> {
+    return this.#held(holdMs.write, async () => {
+      try {
+        return await this.manager.streams.deleteMessage(this.names.stream(stream), seq, true)
+      } catch (error) {
+        if (error instanceof JetStreamApiError && error.status < 500) return false
+        throw error
+      }
+    })
+  }
+
+  listen(subject: string, listener: (message: Msg) => void): () => void {
+    const callback = (error: Error | null, message: Msg): void => {
+      if (error === null) listener(message)
+    }
+    const subscription = this.#connection.subscribe(subject, { callback })
+    return () => {
+      if (!this.#connection.isClosed()) subscription.unsubscribe()
+    }
+  }
+
+  /** Resolves when the nearest node knows what we listen to. */
+  async flush(): Promise<void> {
+    await this.#held(holdMs.read, () => this.#connection.flush())
+  }
+
+  /** Ends what is being tried again, too. */
+  async close(): Promise<void> {
+    this.#closing.abort()
+    await this.#connection.close()
+  }
+
+  async #watchStatus(): Promise<void> {
+    for await (const { type } of this.#connection.status()) {
+      if (type === "disconnect") {
+        this.#connected = false
+        this.#troubled()
+      } else if (type === "reconnect") {
+        this.#connected = true
+        this.#reconnects++
+        this.#troubled()
+        for (const listener of this.#reconnected) listener()
+      }
+    }
+  }
+
+  #troubled(): void {
+    this.#troubledAt = performance.now()
+  }
+
+  async #held<T>(hold: number, attempt: () => Promise<T>): Promise<T> {
+    const deadline = performance.now() + hold
+    for (let pause = 25; ; pause = Math.min(pause * 2, 400)) {
+      if (this.#closing.signal.aborted) throw new StoreFailure("The store is closed")
+      try {
+        return await this.#unlessClosed(attempt())
+      } catch (error) {
+        if (error instanceof StoreFailure) throw error
+        if (this.#closing.signal.aborted) throw new StoreFailure("The store is closed", error)
+        if (error instanceof JetStreamApiError && refusals.has(error.code)) {
+          throw new StoreFailure(`The broker takes no more: ${error.message}. Give it more room.`, error)
+        }
+        this.#troubled()
+        if (performance.now() + pause > deadline) {
+          throw new StoreFailure(`The broker does not answer: ${sentenceOf(error)}`, error)
+        }
+        this.#retries++
+      }
+      await this.#pause(pause)
+    }
+  }
+
+  /** What was asked of a connection that is then closed may never be answered. */
+  #unlessClosed<T>(attempt: Promise<T>): Promise<T> {
+    const { signal } = this.#closing
+    return new Promise((resolve, reject) => {
+      const stop = (): void => reject(new StoreFailure("The store is closed"))
+      signal.addEventListener("abort", stop, { once: true })
+      attempt.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop))
+    })
+  }
+
+  #pause(ms: number): Promise<void> {
+    const { signal } = this.#closing
+    return new Promise((resolve) => {
+      const over = (): void => {
+        clearTimeout(timer)
+        signal.removeEventListener("abort", over)
+        resolve()
+      }
+      const timer = setTimeout(over, ms)
+      signal.addEventListener("abort", over, { once: true })
+    })
+  }
+}
+
+function tlsOptions(address: BrokerAddress, { ca, cert, key }: BrokerProofs): ConnectionOptions {
+  if (!address.tls && ca === null && cert === null) return {}
+  return {
+    tls: {
+      ...(ca === null ? {} : { ca }),
+      ...(cert === null ? {} : { cert }),
+      ...(key === null ? {} : { key }),
+    },
+  }
+}
+
+function sentenceOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,69 @@
+import type { Broker } from "./broker.ts"
+import { packFrame } from "./frame.ts"
+import { isRunId, lastToken } from "./names.ts"
+
+/** An announcement may get lost on its way: how often to look whether one has. */
+const lookMs = 3_000
+
+/** Cancel requests: stored, then announced by the broker to every process. */
+export class Cancels {
+  readonly #broker: Broker
+  readonly #listeners = new Map<string, Set<() => void>>()
+  readonly #stop: () => void
+  readonly #looking: NodeJS.Timeout
+
+  constructor(broker: Broker) {
+    this.#broker = broker
+    this.#stop = broker.listen(broker.names.said, ({ subject }) => this.#announce(lastToken(subject)))
+    this.#looking = setInterval(() => this.#look(), lookMs).unref()
+    broker.onReconnect(() => this.#look())
+  }
+
+  async request(run_id: string): Promise<void> {
+    await this.#broker.put(this.#broker.names.cancel(run_id), packFrame({}, []))
+    this.#announce(run_id)
+  }
+
+  async isRequested(run_id: string): Promise<boolean> {
+    return (await this.#broker.get("keys", this.#broker.names.cancel(run_id), "sure")) !== null
+  }
+
+  on(run_id: string, listener: () => void): () => void {
+    if (!isRunId(run_id)) return () => {}
+    const listeners = this.#listeners.get(run_id) ?? new Set()
+    const stop = (): void => {
+      listeners.delete(heard)
+      if (listeners.size === 0 && this.#listeners.get(run_id) === listeners) this.#listeners.delete(run_id)
+    }
+    const heard = (): void => {
+      if (!listeners.has(heard)) return
+      stop()
+      listener()
+    }
+    this.#listeners.set(run_id, listeners.add(heard))
+    this.#lookAt(run_id)
+    return stop
+  }
+
+  close(): void {
+    clearInterval(this.#looking)
+    this.#stop()
+    this.#listeners.clear()
+  }
+
+  #announce(run_id: string): void {
+    for (const heard of this.#listeners.get(run_id) ?? []) queueMicrotask(heard)
+  }
+
+  #look(): void {
+    for (const run_id of this.#listeners.keys()) this.#lookAt(run_id)
+  }
+
+  #lookAt(run_id: string): void {
+    this.isRequested(run_id).then(
+      (requested) => requested && this.#announce(run_id),
+      // The next look will find it.
+      () => undefined,
+    )
+  }
+}

@@ -1,0 +1,57 @@
+import { StoreFailure } from "../../run/ports.ts"
+
+// What every message of ours looks like: a version, a JSON line of plain facts (numbers, ids, times: nothing that a
+// workflow or a caller wrote but the caller's name), then sealed parts, each with its length before it.
+
+const version = 1
+
+export interface Frame<Facts> {
+  readonly facts: Facts
+  readonly parts: readonly Uint8Array[]
+}
+
+export function packFrame(facts: object, parts: readonly Uint8Array[]): Uint8Array {
+  const line = Buffer.from(JSON.stringify(facts), "utf8")
+  const total = 5 + line.length + parts.reduce((sum, part) => sum + 4 + part.length, 0)
+  const frame = Buffer.allocUnsafe(total)
+  frame[0] = version
+  let at = frame.writeUInt32BE(line.length, 1)
+  at += line.copy(frame, at)
+  for (const part of parts) {
+    at = frame.writeUInt32BE(part.length, at)
+    frame.set(part, at)
+    at += part.length
+  }
+  return frame
+}
+
+export function unpackFrame<Facts>(subject: string, data: Uint8Array): Frame<Facts> {
+  const frame = Buffer.from(data.buffer, data.byteOffset, data.byteLength)
+  if (frame.length < 5 || frame[0] !== version) throw damaged(subject)
+  const bodyAt = 5 + frame.readUInt32BE(1)
+  if (bodyAt > frame.length) throw damaged(subject)
+  const parts: Uint8Array[] = []
+  for (let at = bodyAt; at < frame.length;) {
+    const start = at + 4
+    const end = start > frame.length ? Infinity : start + frame.readUInt32BE(at)
+    if (end > frame.length) throw damaged(subject)
+    parts.push(frame.subarray(start, end))
+    at = end
+  }
+  try {
+    return { facts: JSON.parse(frame.toString("utf8", 5, bodyAt)) as Facts, parts }
+  } catch {
+    throw damaged(subject)
+  }
+}
+
+/** What is too long for one message, in pieces that are not. */
+export function cutPart(part: Uint8Array, bytes: number): Uint8Array[] {
+  const pieces: Uint8Array[] = []
+  for (let at = 0; at < part.length; at += bytes) pieces.push(part.subarray(at, at + bytes))
+  return pieces
+}
+
+function damaged(subject: string): StoreFailure {
+  return new StoreFailure(`The message on ${subject} is damaged, or was not written by Wireworks`)
+}

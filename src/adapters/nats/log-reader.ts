@@ -1,0 +1,229 @@
+import type { LogEvent } from "../../run/events.ts"
+import { StoreFailure } from "../../run/ports.ts"
+import type { DataKey, Vault } from "../../run/vault-port.ts"
+import type { Broker, Stored } from "./broker.ts"
+import { unpackFrame } from "./frame.ts"
+import { isRunId } from "./names.ts"
+import { aboutRun, endOf, openEvents, type HeadFacts, type Slot, type SlotFacts } from "./slot.ts"
+
+const keptRuns = 5_000
+/** Of a run's slots we remember some, to find others from there. */
+const keptMarks = 64
+const window = 16
+
+export interface PageLimits {
+  readonly events: number
+  readonly bytes: number
+}
+
+/** What never changes in a run. */
+export interface RunHead {
+  readonly facts: HeadFacts
+  readonly key: DataKey
+  readonly request: Uint8Array
+}
+
+interface Mark {
+  readonly slot: number
+  /** The last event's id, that slot included. */
+  readonly last: number
+}
+
+interface Known {
+  head: RunHead | null
+  /** By slot, ascending. */
+  marks: Mark[]
+}
+
+/** Finds slots by number. A slot that was found stays as it is; one that was not may come. */
+export class LogReader {
+  readonly #broker: Broker
+  readonly #vault: Vault
+  readonly #known = new Map<string, Known>()
+
+  constructor(broker: Broker, vault: Vault) {
+    this.#broker = broker
+    this.#vault = vault
+  }
+
+  /** Null for a run that never was, or is gone. */
+  async head(run_id: string): Promise<RunHead | null> {
+    if (!isRunId(run_id)) return null
+    const known = this.#known.get(run_id)?.head
+    if (known !== undefined && known !== null) return known
+    const found = await this.slot(run_id, 0, "sure", 2)
+    if (found === null || found.facts.kind !== "head") return null
+    const [wrapped, request] = found.parts
+    if (wrapped === undefined || request === undefined) throw new StoreFailure(`Run ${run_id} has a damaged head`)
+    return this.remember(run_id, {
+      facts: found.facts,
+      key: this.#vault.openKey(aboutRun(run_id), wrapped),
+      request,
+    })
+  }
+
+  remember(run_id: string, head: RunHead): RunHead {
+    this.#knownOf(run_id).head = head
+    return head
+  }
+
+  forget(run_id: string): void {
+    this.#known.delete(run_id)
+  }
+
+  /** One slot, with so many of its parts at least. */
+  async slot(run_id: string, slot: number, how: "near" | "sure", parts = 0): Promise<Slot | null> {
+    const stored = await this.#broker.get("log", this.#broker.names.slot(run_id, slot), how)
+    return stored === null ? null : this.#whole(run_id, slot, stored, parts)
+  }
+
+  async slotFromLeader(run_id: string, slot: number, parts = 0): Promise<Slot | null> {
+    const stored = await this.#broker.getFromLeader("log", this.#broker.names.slot(run_id, slot))
+    return stored === null ? null : this.#whole(run_id, slot, stored, parts)
+  }
+
+  /** What a message says, unless some of it is stored apart. */
+  readSlot(run_id: string, slot: number, subject: string, data: Uint8Array): Slot | null {
+    const { facts, parts } = unpackFrame<SlotFacts>(subject, data)
+    if (facts.cut !== undefined) return null
+    this.noteMark(run_id, { slot, last: facts.last })
+    return { slot, facts, parts }
+  }
+
+  async #whole(run_id: string, slot: number, { subject, data }: Stored, wanted: number): Promise<Slot> {
+    const { facts, parts } = unpackFrame<SlotFacts>(subject, data)
+    this.noteMark(run_id, { slot, last: facts.last })
+    if (facts.cut === undefined) return { slot, facts, parts }
+    let piece = 0
+    const joined = facts.cut.map((pieces, index) => {
+      if (pieces === 0) return Promise.resolve(parts[index] ?? new Uint8Array(0))
+      const subjects = Array.from({ length: pieces }, () =>
+        this.#broker.names.piece(run_id, slot, facts.nonce, piece++),
+      )
+      return index < wanted ? this.#join(subjects) : Promise.resolve(new Uint8Array(0))
+    })
+    return { slot, facts, parts: await Promise.all(joined) }
+  }
+
+  async #join(subjects: readonly string[]): Promise<Uint8Array> {
+    const pieces = await Promise.all(subjects.map((subject) => this.#broker.get("log", subject, "sure")))
+    return Buffer.concat(
+      pieces.map((piece, index) => {
+        if (piece === null) throw new StoreFailure(`A piece of a log is missing: ${subjects[index]}`)
+        return piece.data
+      }),
+    )
+  }
+
+  /** The last slot, as the leader knows it; null for a run that never was, or is gone. */
+  async tail(run_id: string): Promise<Slot | null> {
+    if (!isRunId(run_id)) return null
+    const hint = this.#known.get(run_id)?.marks.at(-1)?.slot ?? (await this.#doneSlot(run_id))
+    let tail = await this.slot(run_id, hint, "sure")
+    if (tail === null && hint > 0) {
+      this.forget(run_id)
+      tail = await this.slot(run_id, 0, "sure")
+    }
+    if (tail === null || tail.facts.kind === "void") return null
+    for (;;) {
+      if (endOf(tail.facts) !== null) return tail
+      const next = await this.slotFromLeader(run_id, tail.slot + 1)
+      if (next === null) return tail
+      tail = await this.#lastNear(run_id, next)
+    }
+  }
+
+  /** The last slot that the nearest node has, from one that is there. */
+  async #lastNear(run_id: string, from: Slot): Promise<Slot> {
+    let low = from
+    let high = Number.POSITIVE_INFINITY
+    for (let step = 1; high === Number.POSITIVE_INFINITY; step *= 2) {
+      const found = await this.slot(run_id, low.slot + step, "near")
+      if (found === null) high = low.slot + step
+      else low = found
+    }
+    while (high - low.slot > 1) {
+      const middle = Math.floor((low.slot + high) / 2)
+      const found = await this.slot(run_id, middle, "near")
+      if (found === null) high = middle
+      else low = found
+    }
+    return low
+  }
+
+  /** Where the list of ended runs says that the log ends. */
+  async #doneSlot(run_id: string): Promise<number> {
+    const done = await this.#broker.get("done", this.#broker.names.done(run_id), "near")
+    return done === null ? 0 : unpackFrame<{ slot: number }>(done.subject, done.data).facts.slot
+  }
+
+  /** Events with an id over `after`. Empty: there are no more now. */
+  async page(run_id: string, after: number, limits: PageLimits, kept: boolean): Promise<LogEvent[]> {
+    const head = await this.head(run_id)
+    if (head === null) return []
+    const found: LogEvent[] = []
+    const parts = kept ? 2 : 1
+    let bytes = 0
+    let slot = await this.#seek(run_id, after)
+    for (let many = 2; ; many = Math.min(many * 2, window)) {
+      const expected = (this.#known.get(run_id)?.marks.at(-1)?.slot ?? 0) + 2 - slot
+      const slots = await Promise.all(
+        Array.from({ length: Math.min(window, Math.max(expected, many)) }, (_, index) =>
+          this.slot(run_id, slot + index, "near", parts),
+        ),
+      )
+      for (const near of slots) {
+        // What the nearest node lacks, in the order of the log, the leader may have.
+        const one = near ?? (await this.slotFromLeader(run_id, slot, parts))
+        slot++
+        if (one === null) return found
+        if (one.facts.kind !== "events") continue
+        for (const event of openEvents(head.key, one, kept)) {
+          if (event.id > after && found.length < limits.events) found.push(event)
+        }
+        bytes += one.parts.reduce((sum, part) => sum + part.length, 0)
+        if (found.length >= limits.events || (bytes >= limits.bytes && found.length > 0)) return found
+        if (one.facts.end !== null) return found
+      }
+    }
+  }
+
+  /** A slot from which on the events after `after` are found soon. */
+  async #seek(run_id: string, after: number): Promise<number> {
+    let low: Mark = { slot: 0, last: 0 }
+    for (const mark of this.#known.get(run_id)?.marks ?? []) {
+      if (mark.last > after) break
+      low = mark
+    }
+    if (after - low.last < window) return low.slot + 1
+    let high = Number.POSITIVE_INFINITY
+    for (let step = window; high - low.slot > window;) {
+      const probe = high === Number.POSITIVE_INFINITY ? low.slot + step : Math.floor((low.slot + high) / 2)
+      const found = await this.slot(run_id, probe, "near")
+      if (found === null || found.facts.last > after) high = probe
+      else low = { slot: probe, last: found.facts.last }
+      step *= 2
+    }
+    return low.slot + 1
+  }
+
+  noteMark(run_id: string, mark: Mark): void {
+    const { marks } = this.#knownOf(run_id)
+    const newest = marks.at(-1)
+    if (newest !== undefined && mark.slot <= newest.slot) return
+    marks.push(mark)
+    // Every second one goes: the older, the sparser.
+    if (marks.length > keptMarks) this.#knownOf(run_id).marks = marks.filter((_, index) => index % 2 === 0)
+  }
+
+  #knownOf(run_id: string): Known {
+    const known = this.#known.get(run_id) ?? { head: null, marks: [] }
+    this.#known.delete(run_id)
+    this.#known.set(run_id, known)
+    if (this.#known.size > keptRuns) {
+      const [oldest] = this.#known.keys()
+      if (oldest !== undefined) this.#known.delete(oldest)
+    }
+    return known
+  }
+}

@@ -1,0 +1,70 @@
+// Streams and subjects. `wire` below is the prefix, so that several services can share a broker.
+//
+//   wire.log.RUN.SLOT               one append, claim or release; slot 0 is the run's head with its request
+//   wire.log.RUN.SLOT.NONCE.N       a piece of what is too large for its slot's message
+//   wire.open.CREATED_AT.RUN        a run that has not ended, with its secrets
+//   wire.done.RUN                   an ended run, in the order of their ends
+//   wire.gone.RUN                   a tombstone
+//   wire.keys.once.DIGEST           an idempotency key
+//   wire.keys.cancel.RUN            a cancel request
+//   wire.keys.mark                  the mark of the master key
+//   wire.cache.SLOT.ENTRY           a cached answer
+//   wire.alive.SESSION              the leases that one process holds
+//   wire.live.RUN.SLOT              core subject: what has just been stored as wire.log.RUN.SLOT
+//   wire.said.cancel.RUN            core subject: the same for cancel requests
+
+export type StreamName = "log" | "open" | "done" | "gone" | "keys" | "cache" | "alive"
+
+export interface Names {
+  readonly prefix: string
+  stream(name: StreamName): string
+  slot(run_id: string, slot: number): string
+  piece(run_id: string, slot: number, nonce: string, piece: number): string
+  open(created_at: number, run_id: string): string
+  done(run_id: string): string
+  gone(run_id: string): string
+  once(digest: string): string
+  cancel(run_id: string): string
+  readonly mark: string
+  cache(slot: string, entry: string): string
+  alive(session: string): string
+  live(run_id: string): string
+  readonly said: string
+}
+
+export function namesOf(prefix: string): Names {
+  return {
+    prefix,
+    stream: (name) => `${prefix.toUpperCase()}_${name.toUpperCase()}`,
+    slot: (run_id, slot) => `${prefix}.log.${run_id}.${slot}`,
+    piece: (run_id, slot, nonce, piece) => `${prefix}.log.${run_id}.${slot}.${nonce}.${piece}`,
+    open: (created_at, run_id) => `${prefix}.open.${String(created_at).padStart(15, "0")}.${run_id}`,
+    done: (run_id) => `${prefix}.done.${run_id}`,
+    gone: (run_id) => `${prefix}.gone.${run_id}`,
+    once: (digest) => `${prefix}.keys.once.${digest}`,
+    cancel: (run_id) => `${prefix}.keys.cancel.${run_id}`,
+    mark: `${prefix}.keys.mark`,
+    cache: (slot, entry) => `${prefix}.cache.${slot}.${entry}`,
+    alive: (session) => `${prefix}.alive.${session}`,
+    live: (run_id) => `${prefix}.live.${run_id}.*`,
+    said: `${prefix}.said.cancel.*`,
+  }
+}
+
+export function isPrefix(text: string): boolean {
+  return /^[A-Za-z0-9_-]{1,32}$/.test(text)
+}
+
+/** Whether a run can have this id at all: what comes in a request may hold dots and wildcards. */
+export function isRunId(text: string): boolean {
+  return /^[A-Za-z0-9_-]{1,128}$/.test(text)
+}
+
+/** The last part of a subject. */
+export function lastToken(subject: string): string {
+  return subject.slice(subject.lastIndexOf(".") + 1)
+}
+
+export function tokenOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString("base64url")
+}

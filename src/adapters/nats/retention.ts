@@ -1,0 +1,114 @@
+import type { Clock } from "../../run/ports.ts"
+import type { Broker, Stored } from "./broker.ts"
+import { packFrame, unpackFrame } from "./frame.ts"
+import { lastToken } from "./names.ts"
+
+/** What is known of an ended run without its log. */
+export interface DoneFacts {
+  readonly finished_at: number
+  readonly caller: string
+  /** The last slot. */
+  readonly slot: number
+  readonly once: string | null
+}
+
+interface Tombstone {
+  readonly caller: string
+  readonly until: number
+}
+
+/** Ends are stored in the order in which they came; the clocks of the processes may differ by so much. */
+const clockDifferenceMs = 10 * 60_000
+const batchSize = 25
+/** Up to so many slots are purged one by one: a purge by pattern looks at every message of the stream. */
+const fewSlots = 64
+
+export class Retention {
+  readonly #broker: Broker
+  readonly #clock: Clock
+  readonly #tombstoneMs: number
+
+  constructor(broker: Broker, clock: Clock, tombstone_ms: number) {
+    this.#broker = broker
+    this.#clock = clock
+    this.#tombstoneMs = tombstone_ms
+  }
+
+  async ended(run_id: string, facts: DoneFacts): Promise<void> {
+    await this.#broker.put(this.#broker.names.done(run_id), packFrame(facts, []))
+  }
+
+  /** Whose run it was that retention deleted; null for one that never was, or so long ago that nobody remembers. */
+  async callerOf(run_id: string): Promise<string | null> {
+    const message = await this.#broker.get("gone", this.#broker.names.gone(run_id), "sure")
+    if (message === null) return null
+    const { caller, until } = unpackFrame<Tombstone>(message.subject, message.data).facts
+    return until > this.#clock.now() ? caller : null
+  }
+
+  async sweep(ended_before: number): Promise<number> {
+    let swept = 0
+    let seq = 1
+    for (;;) {
+      const due: (Stored & { readonly facts: DoneFacts })[] = []
+      let more = true
+      while (more && due.length < batchSize) {
+        const message = await this.#broker.next("done", seq)
+        if (message === null) {
+          more = false
+          break
+        }
+        seq = message.seq + 1
+        const { facts } = unpackFrame<DoneFacts>(message.subject, message.data)
+        if (facts.finished_at < ended_before) due.push({ ...message, facts })
+        else more = facts.finished_at < ended_before + clockDifferenceMs
+      }
+      const deleted = await Promise.all(due.map((message) => this.#delete(message)))
+      swept += deleted.filter(Boolean).length
+      if (!more) return swept
+    }
+  }
+
+  /** In this order: whoever dies on the way leaves something for the next sweep to find. False: another process was faster. */
+  async #delete({ subject, seq, facts }: Stored & { readonly facts: DoneFacts }): Promise<boolean> {
+    const { names } = this.#broker
+    const run_id = lastToken(subject)
+    const tombstone: Tombstone = { caller: facts.caller, until: this.#clock.now() + this.#tombstoneMs }
+    await this.#broker.put(names.gone(run_id), packFrame(tombstone, []))
+    await Promise.all([
+      facts.once === null ? null : this.#deleteKey(facts.once, run_id),
+      this.#broker.purge("keys", names.cancel(run_id)),
+      this.#deleteLog(run_id, facts.slot),
+    ])
+    return this.#broker.erase("done", seq)
+  }
+
+  async #deleteKey(once: string, run_id: string): Promise<void> {
+    const message = await this.#broker.get("keys", this.#broker.names.once(once), "sure")
+    if (message === null) return
+    const { facts } = unpackFrame<{ run_id: string }>(message.subject, message.data)
+    if (facts.run_id === run_id) await this.#broker.erase("keys", message.seq)
+  }
+
+  async #deleteLog(run_id: string, last: number): Promise<void> {
+    const { names } = this.#broker
+    const slots = Array.from({ length: last + 1 }, (_, slot) => slot)
+    if (slots.length > fewSlots || (await this.#isCut(run_id, slots))) {
+      await this.#broker.purge("log", `${names.prefix}.log.${run_id}.>`)
+      return
+    }
+    // The head goes last: as long as it is there, the run is.
+    await Promise.all(slots.slice(1).map((slot) => this.#broker.purge("log", names.slot(run_id, slot))))
+    await this.#broker.purge("log", names.slot(run_id, 0))
+  }
+
+  /** Whether some of it is stored in pieces. */
+  async #isCut(run_id: string, slots: readonly number[]): Promise<boolean> {
+    const { names } = this.#broker
+    const found = await Promise.all(slots.map((slot) => this.#broker.get("log", names.slot(run_id, slot), "near")))
+    return found.some(
+      (message) =>
+        message === null || unpackFrame<{ cut?: number[] }>(message.subject, message.data).facts.cut !== undefined,
+    )
+  }
+}

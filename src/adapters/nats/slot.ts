@@ -1,0 +1,100 @@
+import type { JsonValue } from "../../base/json-value.ts"
+import { isTerminal, type LogEvent } from "../../run/events.ts"
+import type { DataKey } from "../../run/vault-port.ts"
+
+// A run's log is a row of slots, numbered 0, 1, 2 … without gaps, each written once and never again. Whoever fills a slot
+// first has it: that is the whole of the fence. A claim fills a slot like an append does, so that the owner before it, who
+// still wants that slot for its next append, is refused from then on.
+
+/** In each slot, so that the last one alone tells how the run stands. */
+interface Standing {
+  /** Tells our own attempts from others'. */
+  readonly nonce: string
+  readonly fence: number
+  /** The process that may fill the next slot, and until when it need not say again that it lives. */
+  readonly session: string
+  readonly until: number
+  /** The last event's id, this slot included. */
+  readonly last: number
+  /** In how many pieces each part is stored; a part with 0 is here. */
+  readonly cut?: readonly number[]
+}
+
+export interface HeadFacts extends Standing {
+  readonly kind: "head"
+  readonly caller: string
+  readonly created_at: number
+  readonly resumable: boolean
+  readonly once: string | null
+}
+
+export interface EventsFacts extends Standing {
+  readonly kind: "events"
+  /** When the run ended, if it ends here. */
+  readonly end: number | null
+}
+
+export type SlotFacts =
+  | HeadFacts
+  | EventsFacts
+  | (Standing & { readonly kind: "claim" | "release" })
+  /** In slot 0: this run was never made, and never will be. */
+  | (Standing & { readonly kind: "void" })
+
+export interface Slot {
+  readonly slot: number
+  readonly facts: SlotFacts
+  readonly parts: readonly Uint8Array[]
+}
+
+export function endOf(facts: SlotFacts): number | null {
+  return facts.kind === "events" ? facts.end : null
+}
+
+export interface SealedEvents {
+  /** JSON of what everyone may see. */
+  readonly text: string
+  /** That, and, where there is any, what only a continuation needs. */
+  readonly parts: readonly Uint8Array[]
+}
+
+export function sealEvents(key: DataKey, slot: number, events: readonly LogEvent[]): SealedEvents {
+  const kept = events.flatMap((event) => (event.kept === undefined ? [] : [[event.id, event.kept] as const]))
+  const shown = kept.length === 0 ? events : events.map(({ id, type, at, data }) => ({ id, type, at, data }))
+  const text = JSON.stringify(shown)
+  const body = key.seal(`events in slot ${slot}`, text)
+  if (kept.length === 0) return { text, parts: [body] }
+  return { text, parts: [body, key.seal(`kept in slot ${slot}`, JSON.stringify(kept))] }
+}
+
+export function openEvents(key: DataKey, { slot, parts }: Slot, withKept: boolean): LogEvent[] {
+  const [body, kept] = parts
+  if (body === undefined) return []
+  const events = JSON.parse(key.open(`events in slot ${slot}`, body)) as LogEvent[]
+  if (!withKept || kept === undefined) return events
+  const more = new Map(JSON.parse(key.open(`kept in slot ${slot}`, kept)) as [number, JsonValue][])
+  return events.map((event) => {
+    const value = more.get(event.id)
+    return value === undefined ? event : { ...event, kept: value }
+  })
+}
+
+/** When the run ends with these events; null when it does not. */
+export function endWith(events: readonly LogEvent[]): number | null {
+  const last = events.at(-1)
+  return last !== undefined && isTerminal(last.type) ? Date.parse(last.at) : null
+}
+
+// What sealed things are about: changing these makes what is stored unreadable.
+
+export function aboutRun(run_id: string): string {
+  return `run ${run_id}`
+}
+
+export function aboutSecrets(run_id: string): string {
+  return `secrets of run ${run_id}`
+}
+
+export function aboutCache(subject: string): string {
+  return `cache ${subject}`
+}

@@ -1,0 +1,193 @@
+import { JetStreamApiError } from "@nats-io/jetstream"
+import type { JetStreamManager, StreamConfig } from "@nats-io/jetstream"
+import { StoreFailure } from "../../run/ports.ts"
+import type { Names, StreamName } from "./names.ts"
+
+export interface StreamSizes {
+  /** Copies of every message; null: as many as there are nodes, at most 3. */
+  readonly replicas: number | null
+  /** Most bytes of runs, and of cached answers; 0 is no limit. */
+  readonly max_bytes: number
+  readonly cache_bytes: number
+  readonly cache_age_ms: number
+  readonly tombstone_ms: number
+}
+
+/** What is known of the broker's nodes. */
+export interface Nodes {
+  readonly clustered: boolean
+  /** How many the address names. */
+  readonly named: number
+}
+
+type Wanted = Partial<StreamConfig> & { readonly name: string }
+
+const nanos = (ms: number): number => ms * 1_000_000
+const noLimit = -1
+/** What a process that died leaves of its leases. */
+const aliveMs = 10 * 60_000
+const nameInUse = 10_058
+const patienceMs = 15_000
+
+function wantedStreams(names: Names, sizes: StreamSizes, replicas: number): Wanted[] {
+  const { prefix } = names
+  const usual = {
+    retention: "limits",
+    storage: "file",
+    num_replicas: replicas,
+    allow_direct: true,
+    max_age: 0,
+    max_bytes: noLimit,
+  } as const
+  // Full is an error for whoever writes runs, never a silent loss of old ones.
+  const keep = { discard: "new" } as const
+  const newest = { discard: "old", max_msgs_per_subject: 1 } as const
+  const make = (name: StreamName, more: Partial<StreamConfig>): Wanted => ({
+    name: names.stream(name),
+    subjects: [`${prefix}.${name}.>`],
+    ...usual,
+    ...more,
+  })
+  return [
+    make("log", {
+      ...keep,
+      max_bytes: sizes.max_bytes === 0 ? noLimit : sizes.max_bytes,
+      republish: { src: `${prefix}.log.*.*`, dest: `${prefix}.live.{{wildcard(1)}}.{{wildcard(2)}}` },
+    }),
+    make("open", keep),
+    make("done", newest),
+    make("gone", { ...newest, max_age: nanos(sizes.tombstone_ms) }),
+    make("keys", {
+      ...newest,
+      republish: { src: `${prefix}.keys.cancel.*`, dest: `${prefix}.said.cancel.{{wildcard(1)}}` },
+    }),
+    make("cache", {
+      ...newest,
+      max_age: nanos(sizes.cache_age_ms),
+      max_bytes: sizes.cache_bytes === 0 ? noLimit : sizes.cache_bytes,
+    }),
+    make("alive", { ...newest, max_age: nanos(aliveMs) }),
+  ]
+}
+
+/**
+ * Makes the streams that are not there. Those that are there stay as they are: where that would break a promise it is a
+ * `StoreFailure`, where it is a matter of size it is a sentence for the operator.
+ */
+export async function ensureStreams(
+  manager: JetStreamManager,
+  names: Names,
+  sizes: StreamSizes,
+  nodes: Nodes,
+): Promise<readonly string[]> {
+  let replicas = sizes.replicas ?? (nodes.clustered ? 3 : 1)
+  // A cluster that was named with fewer nodes may have no more; one that was named with three is waited for.
+  const least = sizes.replicas ?? Math.min(replicas, nodes.named)
+  const remarks: string[] = []
+  for (const wanted of wantedStreams(names, sizes, replicas)) {
+    const existing = await patiently(() => infoOf(manager, wanted.name))
+    if (existing === null) {
+      const made = await makeStream(manager, wanted, replicas, least)
+      if (made > 0) {
+        replicas = made
+        continue
+      }
+    }
+    const found = existing ?? (await infoOf(manager, wanted.name))
+    if (found === null) throw new StoreFailure(`The stream ${wanted.name} was deleted while the service started`)
+    const { broken, different } = compare(wanted, found)
+    if (broken.length > 0) {
+      throw new StoreFailure(
+        `The stream ${wanted.name} exists and is not as Wireworks needs it (${broken.join("; ")}). Nothing was changed: ` +
+          `correct it with "nats stream edit", or set WIRE_NATS_PREFIX to a prefix of its own.`,
+      )
+    }
+    for (const difference of different) {
+      remarks.push(
+        `The stream ${wanted.name} exists with ${difference}. It stays as it is; change it with "nats stream edit".`,
+      )
+    }
+  }
+  return remarks
+}
+
+/** With how many copies it was made; 0 when another process was faster, maybe with other settings. */
+async function makeStream(manager: JetStreamManager, wanted: Wanted, most: number, least: number): Promise<number> {
+  for (let copies = most; ; copies--) {
+    try {
+      await patiently(() => manager.streams.add({ ...wanted, num_replicas: copies }))
+      return copies
+    } catch (error) {
+      if (error instanceof JetStreamApiError && error.code === nameInUse) return 0
+      if (!isTooFewNodes(error) || copies <= least) throw whyNotMade({ ...wanted, num_replicas: copies }, error)
+    }
+  }
+}
+
+/** A broker that has just started has no leader yet, or not all of its nodes. */
+async function patiently<T>(work: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + patienceMs
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      const later = isTooFewNodes(error) || !(error instanceof JetStreamApiError) || error.status >= 500
+      const final = error instanceof JetStreamApiError && error.code === nameInUse
+      if (!later || final || performance.now() > deadline) throw error
+    }
+    await new Promise((resolve) => setTimeout(resolve, 250))
+  }
+}
+
+function isTooFewNodes(error: unknown): boolean {
+  return error instanceof JetStreamApiError && /peers|non-clustered/.test(error.message)
+}
+
+async function infoOf(manager: JetStreamManager, name: string): Promise<Partial<StreamConfig> | null> {
+  try {
+    return (await manager.streams.info(name)).config
+  } catch (error) {
+    if (error instanceof JetStreamApiError && error.status === 404) return null
+    throw error
+  }
+}
+
+export function compare(
+  wanted: Partial<StreamConfig>,
+  found: Partial<StreamConfig>,
+): { readonly broken: string[]; readonly different: string[] } {
+  const say = (value: unknown): string => (value === undefined ? "unset" : JSON.stringify(value))
+  const unlike = (fields: readonly (keyof StreamConfig)[]): string[] =>
+    fields.flatMap((field) => {
+      const [is, should] = [normal(field, found[field]), normal(field, wanted[field])]
+      return say(is) === say(should) ? [] : [`${field} is ${say(is)}, the settings say ${say(should)}`]
+    })
+  return {
+    broken: unlike(["subjects", "retention", "discard", "max_msgs_per_subject", "allow_direct", "republish"]),
+    different: unlike(["num_replicas", "storage", "max_age", "max_bytes"]),
+  }
+}
+
+/** Servers differ in how they say that there is none. */
+function normal(field: keyof StreamConfig, value: unknown): unknown {
+  if (field === "max_msgs_per_subject" || field === "max_bytes") {
+    return typeof value === "number" && value > 0 ? value : noLimit
+  }
+  if (field === "republish" && typeof value === "object" && value !== null) {
+    const { src, dest } = value as { src?: string; dest?: string }
+    return { src, dest }
+  }
+  return field === "max_age" ? (value ?? 0) : value
+}
+
+function whyNotMade({ name, num_replicas }: Wanted, error: unknown): StoreFailure {
+  return new StoreFailure(
+    `The stream ${name} cannot be made with ${num_replicas} ${num_replicas === 1 ? "copy" : "copies"} (${reason(error)}). ` +
+      "JetStream must be enabled with room for it, and the user must be allowed to make streams.",
+    error,
+  )
+}
+
+function reason(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,32 @@
+import { after, before } from "node:test"
+import { ManualClock } from "../support/manual-clock.ts"
+import { startNats, type NatsCluster } from "../support/nats-server.ts"
+import { natsStores } from "../support/nats-store.ts"
+import { runStoreContract } from "../contract/run-store.ts"
+
+// The contract of every store, on a real broker. Each test has streams of its own.
+
+let broker: NatsCluster
+
+before(async () => {
+  broker = await startNats(1)
+})
+
+after(() => broker.close())
+
+runStoreContract("nats", async () => {
+  const clock = new ManualClock()
+  const store = await natsStores(broker.url, clock)()
+  return { store, other: store, clock, close: () => store.close() }
+})
+
+// Two stores on one broker share nothing but it, as two machines do.
+runStoreContract("nats, seen by another process", async () => {
+  const clock = new ManualClock()
+  const open = natsStores(broker.url, clock)
+  const [store, other] = [await open(), await open()]
+  const close = async () => {
+    await Promise.all([store.close(), other.close()])
+  }
+  return { store, other, clock, close }
+})

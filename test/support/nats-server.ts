@@ -1,0 +1,108 @@
+import { spawn, type ChildProcess } from "node:child_process"
+import { once } from "node:events"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { connect, createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+// Real brokers on loopback, each with a folder of its own.
+
+export interface NatsNode {
+  readonly name: string
+  readonly port: number
+  readonly pid: number | undefined
+  /** Starts it, or starts it again with what it has stored; resolves when it takes connections. */
+  start(): Promise<void>
+  kill(signal?: NodeJS.Signals): Promise<void>
+}
+
+export interface NatsCluster {
+  readonly nodes: readonly NatsNode[]
+  readonly url: string
+  close(): Promise<void>
+}
+
+async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer())
+  const ports: number[] = []
+  for (const server of servers) {
+    server.listen(0, "127.0.0.1")
+    await once(server, "listening")
+    const address = server.address()
+    if (address !== null && typeof address === "object") ports.push(address.port)
+  }
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+  return ports
+}
+
+/** One node is a broker by itself; three are a cluster. */
+export async function startNats(count: 1 | 3, config = ""): Promise<NatsCluster> {
+  const folder = mkdtempSync(join(tmpdir(), "wireworks-nats-"))
+  const ports = await freePorts(count * 2)
+  const routes = ports.slice(count).map((port) => `nats://127.0.0.1:${port}`)
+  const nodes = Array.from({ length: count }, (_, index) => {
+    const name = `node-${index + 1}`
+    const cluster =
+      count === 1
+        ? ""
+        : `cluster { name: test, listen: "127.0.0.1:${ports[count + index]}", routes: [${routes.map((route) => `"${route}"`).join(", ")}] }`
+    const file = join(folder, `${name}.conf`)
+    const store = `jetstream { store_dir: "${join(folder, name)}" }`
+    writeFileSync(
+      file,
+      `server_name: ${name}\nlisten: "127.0.0.1:${ports[index]}"\n${store}\n${cluster}\n${config.replaceAll("$FOLDER", folder)}\n`,
+    )
+    return node(name, ports[index] ?? 0, file)
+  })
+  await Promise.all(nodes.map((one) => one.start()))
+  return {
+    nodes,
+    url: `nats://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(",")}`,
+    async close() {
+      await Promise.all(nodes.map((one) => one.kill()))
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function node(name: string, port: number, file: string): NatsNode {
+  let child: ChildProcess | null = null
+  let output = ""
+  return {
+    name,
+    port,
+    get pid() {
+      return child?.pid
+    },
+    async start() {
+      const started = spawn("nats-server", ["-c", file], { stdio: ["ignore", "ignore", "pipe"] })
+      child = started
+      started.stderr.setEncoding("utf8").on("data", (text: string) => (output = (output + text).slice(-4_000)))
+      const deadline = performance.now() + 20_000
+      while (!(await accepts(port))) {
+        if (started.exitCode !== null || performance.now() > deadline)
+          throw new Error(`${name} does not start:\n${output}`)
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+    },
+    async kill(signal = "SIGKILL") {
+      const running = child
+      child = null
+      if (running === null || running.exitCode !== null || running.signalCode !== null) return
+      const gone = once(running, "exit")
+      running.kill(signal)
+      await gone
+    },
+  }
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1")
+    const say = (outcome: boolean) => () => {
+      socket.destroy()
+      resolve(outcome)
+    }
+    socket.once("connect", say(true)).once("error", say(false))
+  })
+}

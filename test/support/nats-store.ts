@@ -1,0 +1,34 @@
+import { randomBytes } from "node:crypto"
+import { readAddress } from "../../src/adapters/nats/address.ts"
+import { openNatsStore, type ClusterStore, type NatsStoreOptions } from "../../src/adapters/nats/nats-store.ts"
+import { createVault } from "../../src/adapters/vault/vault.ts"
+import type { Clock } from "../../src/run/ports.ts"
+
+export const usualSizes = {
+  replicas: null,
+  max_bytes: 0,
+  cache_bytes: 0,
+  cache_age_ms: 3_600_000,
+  tombstone_ms: 30 * 24 * 3_600_000,
+} as const
+
+export const noProofs = { creds: null, ca: null, cert: null, key: null } as const
+
+/** Stores that share a broker and a key, and nothing else. */
+export function natsStores(url: string, clock: Clock): (more?: Partial<NatsStoreOptions>) => Promise<ClusterStore> {
+  const read = readAddress(url)
+  if (!read.ok) throw new Error(`${url} ${read.must}`)
+  const prefix = `t${randomBytes(6).toString("hex")}`
+  const vault = createVault(randomBytes(32))
+  return (more = {}) =>
+    openNatsStore({
+      address: read.address,
+      proofs: noProofs,
+      prefix,
+      sizes: usualSizes,
+      vault,
+      clock,
+      remark: () => undefined,
+      ...more,
+    })
+}
