@@ -1,6 +1,6 @@
 import { effect } from "@preact/signals"
 import { render } from "preact"
-import { edited } from "./graph/graph-model.ts"
+import { graphOf } from "./graph/graph-model.ts"
 import { loadHistory } from "./history/history-store.ts"
 import { findRunAgain } from "./run/follow-run.ts"
 import { requestRun } from "./run/request-run.ts"
@@ -41,8 +41,8 @@ keepDraft()
 effect(() => {
   const { text } = compilation.value
   const run = shownRun.peek()
-  if (run !== null && run.request.source !== text) edited.value = true
+  if (run !== null && run.request.source !== text && graphOf.peek() === "run") graphOf.value = "edited"
 })
 effect(() => {
-  if (shownRun.value !== null) edited.value = false
+  if (shownRun.value !== null) graphOf.value = "run"
 })

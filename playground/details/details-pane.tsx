@@ -4,7 +4,7 @@ import { showType } from "../../src/check/show-type.ts"
 import type { Usage } from "../../src/run/events.ts"
 import type { NodeState, Span } from "../../src/run/reduce.ts"
 import { nodeSpan } from "../editor/node-span.ts"
-import { nodeStatus } from "../graph/node-status.ts"
+import { figuresOf, nodeStatus } from "../graph/node-status.ts"
 import { Fault } from "../output/fault.tsx"
 import type { RunView } from "../run/run-view.ts"
 import { textKey } from "../run/run-view.ts"
@@ -43,6 +43,7 @@ interface ChosenProps {
 }
 
 function Chosen({ run, node, at }: ChosenProps) {
+  watchShown()
   const state = run?.state.nodes.find(({ id }) => id === node)
   const spanAt = run === null ? undefined : (at ?? mainSpan(run, node))
   const span = spanAt === undefined ? undefined : run?.state.spans[spanAt]
@@ -120,11 +121,12 @@ function Declared({ node }: { readonly node: string }) {
 }
 
 function NodeDetails({ run, node }: { readonly run: RunView; readonly node: NodeState }) {
+  watchShown()
   const status = nodeStatus(node, run.isOver ? 0 : runClock.value)
   return (
     <>
       <p>
-        <StateMark state={status.state} text={status.word} /> <span class="note">{status.figures}</span>
+        <StateMark state={status.state} text={status.word} /> <span class="note">{figuresOf(status)}</span>
       </p>
       {node.error === null ? null : <Fault error={node.error} />}
       {node.kind === "output" && run.state.status === "completed" ? (
@@ -142,6 +144,7 @@ interface SpanDetailsProps {
 }
 
 function SpanDetails({ run, span, at, node }: SpanDetailsProps) {
+  watchShown()
   const state = spanState(span)
   const live = span.end === null
   const time = (span.end ?? Math.max(runClock.value, span.start)) - span.start
@@ -217,6 +220,7 @@ function Value({ title, value }: { readonly title: string; readonly value: JsonV
 }
 
 function Facts({ span, node }: { readonly span: Span; readonly node: NodeState | undefined }) {
+  watchShown()
   const usage = span.usage ?? (span.kind === "loop" ? node?.usage : undefined)
   const isStep = span.kind === "agent" || span.kind === "loop"
   const facts: [string, string][] = []
@@ -254,6 +258,7 @@ function usageFacts(usage: Usage): [string, string][] {
 
 /** The tool calls and retries below a step, each a way to its own details. */
 function Calls({ run, at }: { readonly run: RunView; readonly at: number }) {
+  watchShown()
   const { spans } = run.state
   const calls: number[] = []
   for (let position = at + 1; position < spans.length && calls.length < 100; position++) {
@@ -294,6 +299,7 @@ function Iterations({
   readonly at: number
   readonly node: NodeState | undefined
 }) {
+  watchShown()
   const loop = node?.loop
   if (loop === undefined || loop === null) return null
   const failed = run.state.spans.findIndex((span) => span.parent === at && span.state === "failed")
@@ -322,6 +328,7 @@ function Iterations({
 
 /** From one iteration to those before and after it. */
 function Neighbours({ run, span, at }: { readonly run: RunView; readonly span: Span; readonly at: number }) {
+  watchShown()
   const find = (iteration: number): number =>
     run.state.spans.findIndex(
       (other) => other.parent === span.parent && other.iteration === iteration && other.kind === "iteration",

@@ -23,6 +23,7 @@ import type { EditorPort } from "../state/editor-port.ts"
 import type { Compilation } from "../state/source.ts"
 import { toMark } from "./diagnostics.ts"
 import { editorTheme } from "./editor-theme.ts"
+import { hangingIndent } from "./hanging-indent.ts"
 import { wireHighlighting } from "./highlight.ts"
 
 export interface EditorEvents {
@@ -108,7 +109,7 @@ export function createEditor(host: HTMLElement, text: string, events: EditorEven
         highlightActiveLineGutter(),
         highlightSelectionMatches(),
         search({ top: true }),
-        EditorView.lineWrapping,
+        hangingIndent(),
         tooltips({ position: "fixed" }),
         selectedLines,
         keymap.of([

@@ -103,7 +103,7 @@ function nameAs(
   if (depth === 0) {
     const begins = before === undefined || token.afterBreak || before.kind === "}"
     if (begins && declarations.has(word)) return "keyword"
-    if (!begins && headWords.has(word)) return "keyword"
+    if (headWords.has(word) && !token.afterBreak) return "keyword"
   }
   if (after?.kind === "." && roots.has(word)) return "root"
   if (after?.kind === "name" && actions.has(word)) return "keyword"

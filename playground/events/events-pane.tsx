@@ -23,6 +23,7 @@ export function EventsPane() {
 }
 
 function EventList({ run }: { readonly run: RunView }) {
+  watchShown()
   const [chosen, setChosen] = useState<number | undefined>(undefined)
   const words = filterWords(filter.value)
   const events = words.length === 0 ? run.events : run.events.filter((event) => matches(event, words))

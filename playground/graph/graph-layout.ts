@@ -30,7 +30,7 @@ export interface Placed {
   readonly height: number
 }
 
-export const nodeWidth = 200
+export const nodeWidth = 208
 export const nodeHeight = 56
 
 /** Places the nodes from left to right, each after what it waits for. */
@@ -48,9 +48,11 @@ export function placeGraph(nodes: readonly GraphNode[]): Placed {
     const { x, y } = graph.node(node.id) as { x: number; y: number }
     return { ...node, x: x - nodeWidth / 2, y: y - nodeHeight / 2 }
   })
+  const places = new Map(placed.map((node) => [node.id, node]))
   const edges = graph.edges().map(({ v, w }): PlacedEdge => {
+    const [from, to] = [places.get(v), places.get(w)]
     const { points } = graph.edge(v, w) as { points: readonly Point[] }
-    return { from: v, to: w, path: curve(points) }
+    return { from: v, to: w, path: from === undefined || to === undefined ? "" : curve(from, to, points) }
   })
   const { width = 0, height = 0 } = graph.graph() as { width?: number; height?: number }
   return { nodes: placed, edges, width: Math.max(0, width), height: Math.max(0, height) }
@@ -61,20 +63,20 @@ interface Point {
   readonly y: number
 }
 
-/** A smooth line through the points: from middle to middle, each point drawing it towards itself. */
-function curve(points: readonly Point[]): string {
-  const [first, ...rest] = points
-  const last = rest.at(-1)
-  if (first === undefined || last === undefined) return ""
-  const at = ({ x, y }: Point): string => `${round(x)} ${round(y)}`
-  let path = `M${at(first)}`
-  for (let index = 0; index < rest.length - 1; index++) {
-    const [here, next] = [rest[index], rest[index + 1]]
-    if (here === undefined || next === undefined) break
-    const end = index === rest.length - 2 ? next : { x: (here.x + next.x) / 2, y: (here.y + next.y) / 2 }
-    path += `Q${at(here)} ${at(end)}`
+/** A smooth line from the right side of one node to the left side of another, by way of the places kept free for it. */
+function curve(from: Point, to: Point, points: readonly Point[]): string {
+  const start = { x: from.x + nodeWidth, y: from.y + nodeHeight / 2 }
+  const end = { x: to.x, y: to.y + nodeHeight / 2 }
+  // The first, middle and last point of an edge to the next column add nothing to a curve between the two sides.
+  const between = points.length > 3 ? points.slice(1, -1).filter(({ x }) => x > start.x && x < end.x) : []
+  let path = `M${round(start.x)} ${round(start.y)}`
+  let last = start
+  for (const next of [...between, end]) {
+    const middle = round((last.x + next.x) / 2)
+    path += `C${middle} ${round(last.y)} ${middle} ${round(next.y)} ${round(next.x)} ${round(next.y)}`
+    last = next
   }
-  return rest.length === 1 ? `${path}L${at(last)}` : path
+  return path
 }
 
 function round(value: number): number {

@@ -11,14 +11,16 @@ import { placeGraph } from "./graph-layout.ts"
  */
 const graphNodes = computed((): readonly GraphNode[] => {
   const run = shownRun.value
-  if (run !== null && run.request.source !== lastGood.value.text && runNodes.value.length > 0 && !edited.value) {
-    return runNodes.value
-  }
+  const isRuns = run !== null && graphOf.value === "run" && run.request.source !== lastGood.value.text
+  if (isRuns && runNodes.value.length > 0) return runNodes.value
   return planNodes(lastGood.value.plan)
 })
 
-/** The author has typed since the run was chosen. */
-export const edited = signal(false)
+/**
+ * What the graph is of: the shown run; the author's text, edited since that run, with its states where they still apply;
+ * or another workflow altogether.
+ */
+export const graphOf = signal<"run" | "edited" | "other">("other")
 
 const runNodes = computed((): readonly GraphNode[] => {
   const nodes = watchShown()?.state.nodes ?? []

@@ -5,9 +5,9 @@ import { select, selection } from "../state/selection.ts"
 import { Icon, iconPath } from "../ui/icon.tsx"
 import type { Placed, PlacedEdge, PlacedNode } from "./graph-layout.ts"
 import { nodeHeight, nodeWidth } from "./graph-layout.ts"
-import { isOutdated, placedGraph } from "./graph-model.ts"
+import { graphOf, isOutdated, placedGraph } from "./graph-model.ts"
 import type { NodeStatus } from "./node-status.ts"
-import { nodeStatus } from "./node-status.ts"
+import { figuresOf, nodeStatus } from "./node-status.ts"
 
 interface View {
   readonly x: number
@@ -187,10 +187,14 @@ function distance(a: { x: number; y: number }, b: { x: number; y: number }): num
 
 function Drawing({ placed, view }: { readonly placed: Placed; readonly view: View }) {
   const run = watchShown()
-  const states = new Map(run?.state.nodes.map((node) => [node.id, node]))
+  const states = new Map(graphOf.value === "other" ? [] : run?.state.nodes.map((node) => [node.id, node]))
   const live = run !== null && !run.isOver
   // Times move while something runs, ten times a second and not with every frame.
   const now = live ? Math.floor(runClock.value / 100) * 100 : 0
+  const statusOf = (id: string): NodeStatus | undefined => {
+    const state = states.get(id)
+    return state === undefined ? undefined : nodeStatus(state, now)
+  }
   return (
     <svg class="drawing" width="100%" height="100%" aria-hidden="false" role="group" aria-label="Steps">
       <defs>
@@ -200,10 +204,15 @@ function Drawing({ placed, view }: { readonly placed: Placed; readonly view: Vie
       </defs>
       <g transform={`translate(${view.x} ${view.y}) scale(${view.zoom})`}>
         {placed.edges.map((edge) => (
-          <EdgeView key={`${edge.from} ${edge.to}`} edge={edge} from={states.get(edge.from)} to={states.get(edge.to)} />
+          <EdgeView
+            key={`${edge.from} ${edge.to}`}
+            edge={edge}
+            from={states.get(edge.from)?.state}
+            to={states.get(edge.to)?.state}
+          />
         ))}
         {placed.nodes.map((node) => (
-          <NodeView key={node.id} node={node} state={states.get(node.id)} now={now} />
+          <NodeView key={node.id} node={node} status={statusOf(node.id)} />
         ))}
       </g>
     </svg>
@@ -212,24 +221,22 @@ function Drawing({ placed, view }: { readonly placed: Placed; readonly view: Vie
 
 interface EdgeViewProps {
   readonly edge: PlacedEdge
-  readonly from: NodeState | undefined
-  readonly to: NodeState | undefined
+  readonly from: NodeState["state"] | undefined
+  readonly to: NodeState["state"] | undefined
 }
 
 function EdgeView({ edge, from, to }: EdgeViewProps) {
-  const flows = from?.state === "completed" && to?.state === "running"
-  const done = from?.state === "completed"
+  const flows = from === "completed" && to === "running"
+  const done = from === "completed"
   return <path class={`edge${flows ? " flows" : ""}${done ? " done" : ""}`} d={edge.path} marker-end="url(#arrow)" />
 }
 
 interface NodeViewProps {
   readonly node: PlacedNode
-  readonly state: NodeState | undefined
-  readonly now: number
+  readonly status: NodeStatus | undefined
 }
 
-function NodeView({ node, state, now }: NodeViewProps) {
-  const status = state === undefined ? undefined : nodeStatus(state, now)
+function NodeView({ node, status }: NodeViewProps) {
   const isSelected = selection.value?.node === node.id
   const toggle = (): void => select({ node: node.id })
   return (
@@ -257,7 +264,7 @@ function NodeView({ node, state, now }: NodeViewProps) {
         d={iconPath(node.loop === undefined ? node.kind : "loop")}
       />
       <text class="node-name" x="32" y="21">
-        {cut(node.name, 20)}
+        {cut(node.name, status === undefined ? 22 : 16)}
       </text>
       {status === undefined ? (
         <text class="node-note" x="12" y="43">
@@ -268,6 +275,9 @@ function NodeView({ node, state, now }: NodeViewProps) {
           <path class="icon state-icon" transform="translate(12 33) scale(0.8)" d={iconPath(status.state)} />
           <text class="node-state" x="28" y="43">
             {status.word}
+          </text>
+          <text class="node-figures" x={nodeWidth - 8} y="21">
+            {status.time}
           </text>
           <text class="node-figures" x={nodeWidth - 8} y="43">
             {status.figures}
@@ -289,7 +299,7 @@ function noteOf(node: PlacedNode): string {
 
 function labelOf(node: PlacedNode, status: NodeStatus | undefined): string {
   const what = node.kind === "output" ? "output" : `${node.kind} ${node.name}`
-  return status === undefined ? `${what}, ${noteOf(node)}` : `${what}, ${status.word}, ${status.figures}`
+  return status === undefined ? `${what}, ${noteOf(node)}` : `${what}, ${status.word}, ${figuresOf(status)}`
 }
 
 function cut(text: string, most: number): string {

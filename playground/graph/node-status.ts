@@ -7,7 +7,9 @@ export interface NodeStatus {
   readonly state: StateName
   /** The state's word, and how far a loop is. */
   readonly word: string
-  /** Time, tokens, attempts. */
+  /** How long it has taken. */
+  readonly time: string
+  /** Tokens and retries. */
   readonly figures: string
   /** Of a loop, from 0 to 1. */
   readonly progress: number | undefined
@@ -21,14 +23,11 @@ export function nodeStatus(node: NodeState, now: number): NodeStatus {
     node.duration_ms ?? (node.state === "running" && node.started_at !== null ? now - node.started_at : undefined)
   const tokens = tokensOf(node.usage)
   const tries = node.attempts - (loop === null ? 1 : loop.started)
-  const figures = [
-    time === undefined || node.kind === "output" ? "" : showDuration(time),
-    tokens === 0 ? "" : `${showNumber(tokens)} tok`,
-    tries > 0 ? counted(tries, "retry", "retries") : "",
-  ]
+  const figures = [tokens === 0 ? "" : `${showNumber(tokens)} tok`, tries > 0 ? counted(tries, "retry", "retries") : ""]
   return {
     state,
     word: loop === null ? words[state] : `${words[state]} ${showNumber(loop.completed)}/${showNumber(loop.total)}`,
+    time: time === undefined || node.kind === "output" ? "" : showDuration(time),
     figures: figures.filter((figure) => figure !== "").join(" · "),
     progress: loop === null ? undefined : loop.total === 0 ? 1 : loop.completed / loop.total,
   }
@@ -52,4 +51,9 @@ function stateOf(node: NodeState): StateName {
 
 function isRetrying({ attempts, loop }: NodeState): boolean {
   return loop === null && attempts > 1
+}
+
+/** Time, tokens and retries in one line. */
+export function figuresOf({ time, figures }: NodeStatus): string {
+  return [time, figures].filter((figure) => figure !== "").join(" · ")
 }

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact"
 import type { JsonValue } from "../../src/base/json-value.ts"
 import type { NodeState } from "../../src/run/reduce.ts"
-import { nodeStatus } from "../graph/node-status.ts"
+import { figuresOf, nodeStatus } from "../graph/node-status.ts"
 import type { RunView } from "../run/run-view.ts"
 import { statusOf, tokensOf } from "../run/status.ts"
 import { Dialog } from "../ui/dialog.tsx"
@@ -61,10 +61,11 @@ function Ended({ run }: { readonly run: RunView }) {
 
 function Step({ node }: { readonly node: NodeState | undefined }) {
   if (node === undefined) return <span class="note">not there</span>
-  const { state, word, figures } = nodeStatus(node, 0)
+  const status = nodeStatus(node, 0)
+  const { state, word } = status
   return (
     <>
-      <StateMark state={state} text={word} /> <span class="note">{figures}</span>
+      <StateMark state={state} text={word} /> <span class="note">{figuresOf(status)}</span>
     </>
   )
 }

@@ -3,7 +3,7 @@ import { openWorkflow } from "../state/open-workflow.ts"
 import { compareRuns } from "./comparison.ts"
 import type { KeptRun } from "./history-store.ts"
 import { clearHistory, keptRuns, openKept } from "./history-store.ts"
-import { edited } from "../graph/graph-model.ts"
+import { graphOf } from "../graph/graph-model.ts"
 import type { RunRequest } from "../run/run-view.ts"
 import { toOptionTexts } from "../state/options.ts"
 import { resultTab } from "../state/layout.ts"
@@ -54,6 +54,7 @@ export function HistoryPane() {
                 <span class="visually-hidden">Compare</span>
               </th>
               <th scope="col">Run</th>
+              <th scope="col">When</th>
               <th scope="col">State</th>
               <th scope="col" class="figure">
                 Time
@@ -97,8 +98,8 @@ function HistoryRow({ run, isTicked }: { readonly run: KeptRun; readonly isTicke
         <button type="button" class="button link" onClick={() => void look(run)}>
           {title}
         </button>
-        <span class="note">{showMoment(run.asked_at)}</span>
       </td>
+      <td class="note">{showMoment(run.asked_at)}</td>
       <td>
         <StateMark state={run.status} />
       </td>
@@ -135,7 +136,7 @@ async function look(kept: KeptRun): Promise<void> {
     notify("The events of this run are not kept any more.", "wrong")
     return
   }
-  edited.value = false
+  graphOf.value = "run"
   selection.value = null
   shownRun.value = run
   resultTab.value = "timeline"

@@ -1,10 +1,11 @@
 import type { JsonObject } from "../../src/base/json-value.ts"
-import { edited } from "../graph/graph-model.ts"
+import { graphOf } from "../graph/graph-model.ts"
 import { editor } from "./editor-port.ts"
 import { setInput } from "./input.ts"
 import { paneTab } from "./layout.ts"
 import type { OptionTexts } from "./options.ts"
 import { optionTexts, usualOptions } from "./options.ts"
+import { liveRun, shownRun } from "./runs.ts"
 import { forgetSecrets } from "./secrets.ts"
 import { selection } from "./selection.ts"
 import type { Origin } from "./source.ts"
@@ -36,6 +37,7 @@ export function openWorkflow({ name, source, input, options, origin: from = "own
   setInput(input)
   optionTexts.value = { ...usualOptions, ...options }
   selection.value = null
-  edited.value = true
+  graphOf.value = "other"
+  if (liveRun.value === null) shownRun.value = null
   paneTab.value = "editor"
 }

@@ -10,7 +10,7 @@ export function scaleFor(elapsed: number, roomy: boolean): Scale {
   const step = roundStep(wanted / 4)
   const total = roomy ? Math.ceil((wanted * 1.05) / step) * step : wanted
   const marks: number[] = []
-  for (let at = 0; at <= total * 0.999; at += step) marks.push(at)
+  for (let at = 0; at <= total * 0.92; at += step) marks.push(at)
   return { total, marks }
 }
 

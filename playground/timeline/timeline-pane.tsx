@@ -31,6 +31,7 @@ export function TimelinePane() {
 }
 
 function Waterfall({ run }: { readonly run: RunView }) {
+  watchShown()
   const [, redraw] = useState(0)
   const model = useMemo(() => new Rows(run.state), [run])
   const revealed = useRef<{ key: string; reveal: { at: number } | undefined }>({ key: "", reveal: undefined })

@@ -33,7 +33,7 @@ interface BranchProps {
 function Branch({ name, value, open }: BranchProps) {
   const [isOpen, setOpen] = useState(open > 0)
   const [shown, setShown] = useState(page)
-  if (typeof value !== "object" || value === null) {
+  if (typeof value !== "object" || value === null || Object.keys(value).length === 0) {
     return (
       <li>
         <span class="leaf">
@@ -78,8 +78,10 @@ function Key({ name }: { readonly name: string | undefined }) {
   return name === undefined ? null : <span class="key">{name}: </span>
 }
 
-function Leaf({ value }: { readonly value: string | number | boolean | null }) {
+function Leaf({ value }: { readonly value: JsonValue }) {
   const [whole, setWhole] = useState(false)
+  if (typeof value === "object" && value !== null)
+    return <span class="summary">{Array.isArray(value) ? "[ ]" : "{ }"}</span>
   if (typeof value !== "string") return <span class={value === null ? "null" : typeof value}>{String(value)}</span>
   const cut = !whole && value.length > longest
   return (
