@@ -1,16 +1,389 @@
 import assert from "node:assert/strict"
+import { readFileSync } from "node:fs"
 import { describe, test } from "node:test"
+import {
+  clipboard,
+  editor,
+  node,
+  openExample,
+  refusal,
+  run,
+  runToEnd,
+  slowChain,
+  status,
+  tab,
+  write,
+  written,
+} from "./actions.ts"
 import { openPlayground } from "./open-playground.ts"
 
 const playground = await openPlayground()
 
-describe("the playground, from writing to running", () => {
-  test("a first visit runs with one press of Run", async () => {
+describe("a first visit", () => {
+  test("runs with one press of Run: the graph, the timeline and the output come to life", async () => {
     const { page, close } = await playground.visit()
-    await page.getByRole("button", { name: "Run", exact: false }).click()
-    await page.locator(".status", { hasText: /completed in/ }).waitFor()
-    await page.getByRole("tab", { name: "Output" }).click()
+    assert.match(await written(page), /^input \{/m)
+    assert.equal(await page.getByRole("textbox", { name: "name" }).inputValue(), "Ada")
+    assert.match(await runToEnd(page), /completed in [\d.]+ m?s · [\d,]+ tokens/)
+    assert.match((await node(page, "agent.greeter").getAttribute("aria-label")) ?? "", /done/)
+    await page.getByRole("treeitem", { name: /^agent\.greeter/ }).waitFor()
+    await tab(page, "Output")
     assert.match(await page.getByRole("list", { name: "Output" }).innerText(), /greeting: Hello, Ada\./)
+    await close()
+  })
+
+  test("runs with Ctrl+Enter from the editor, and from a field", async () => {
+    const { page, close } = await playground.visit()
+    await editor(page).click()
+    await page.keyboard.press("Control+Enter")
+    await status(page, /completed in/)
+    await page.getByRole("textbox", { name: "name" }).fill("Grace")
+    await page.keyboard.press("Control+Enter")
+    await tab(page, "Output")
+    await page.getByText("Hello, Grace.").waitFor()
+    await close()
+  })
+})
+
+describe("the form of the input", () => {
+  const source = `input {
+    title: string
+    count: integer
+    share: number
+    draft: boolean
+    level: enum { low, high }
+    tags: [string]
+    author: { name: string, mail: maybe string }
+    advice: variant kind {
+        rewrite {
+            patch: string
+        }
+
+        question {
+            text: string
+            urgent: boolean
+        }
+    }
+    anything: object
+    either: string | integer
+}
+
+output {
+    all: input
+}
+`
+  test("has a control for every kind of type, and sends what they say", async () => {
+    const { page, close } = await playground.visit()
+    await write(page, source)
+    await page.getByRole("textbox", { name: "title string" }).fill("Owls")
+    await page.getByRole("textbox", { name: "count integer" }).fill("3")
+    await page.getByRole("textbox", { name: "share number" }).fill("0.25")
+    await page.getByRole("switch", { name: "draft" }).check()
+    await page.getByRole("combobox", { name: "level" }).selectOption("high")
+    const tags = page.getByRole("group", { name: /^tags/ })
+    await tags.getByRole("button", { name: "Add an entry" }).click()
+    await tags.getByRole("button", { name: "Add an entry" }).click()
+    await tags.getByRole("textbox").nth(0).fill("b")
+    await tags.getByRole("textbox").nth(1).fill("a")
+    await tags.getByRole("button", { name: "Move entry 2 up" }).click()
+    const author = page.getByRole("group", { name: /^author/ })
+    await author.getByRole("textbox", { name: "name string" }).fill("Ada")
+    await author.getByRole("combobox").selectOption({ label: "string" })
+    await author.getByRole("textbox").nth(1).fill("ada@example.org")
+    await page.getByRole("combobox", { name: /^kind/ }).selectOption("question")
+    await page.getByRole("textbox", { name: "text string" }).fill("Why?")
+    await page.getByRole("switch", { name: "urgent" }).check()
+    await page.getByRole("textbox", { name: "anything object" }).fill('{"x": [1]}')
+    await page.getByRole("combobox", { name: "Kind of input.either" }).selectOption({ label: "integer" })
+    await page.getByRole("group", { name: "input.either" }).getByRole("textbox").fill("7")
+    await runToEnd(page)
+    await tab(page, "Output")
+    await page.getByRole("button", { name: "Copy", exact: true }).click()
+    assert.deepEqual(JSON.parse(await clipboard(page)), {
+      all: {
+        title: "Owls",
+        count: 3,
+        share: 0.25,
+        draft: true,
+        level: "high",
+        tags: ["a", "b"],
+        author: { name: "Ada", mail: "ada@example.org" },
+        advice: { kind: "question", text: "Why?", urgent: true },
+        anything: { x: [1] },
+        either: 7,
+      },
+    })
+    await close()
+  })
+
+  test("what does not fit is told at its field, and nothing is sent", async () => {
+    const { page, requests, close } = await playground.visit()
+    await write(page, "input {\n    count: integer\n}\n\noutput {\n    count: input.count\n}\n")
+    const field = page.getByRole("textbox", { name: "count integer" })
+    await field.fill("3.5")
+    await page
+      .locator(".form-field", { hasText: "count" })
+      .getByText(/expected.* integer/i)
+      .waitFor()
+    await run(page)
+    await refusal(page)
+    assert.ok(await field.evaluate((element) => element === document.activeElement))
+    assert.equal(await field.getAttribute("aria-invalid"), "true")
+    assert.deepEqual(
+      requests.filter((request) => request.url().endsWith("/execute")),
+      [],
+    )
+    await field.fill("3")
+    await runToEnd(page)
+    await close()
+  })
+
+  test("is the same as JSON", async () => {
+    const { page, close } = await playground.visit()
+    await page.getByRole("button", { name: "JSON" }).click()
+    const text = page.getByRole("textbox", { name: "Input as JSON" })
+    assert.deepEqual(JSON.parse(await text.inputValue()), { name: "Ada" })
+    await text.fill('{ "nam": "Bo" }')
+    await page
+      .getByText(/nam.*(not|unknown|no such|expected)/i)
+      .first()
+      .waitFor()
+    await text.fill('{ "name": ')
+    await page.getByText("This is not JSON yet").waitFor()
+    await text.fill('{ "name": "Bo" }')
+    await page.getByRole("button", { name: "Form", exact: true }).click()
+    assert.equal(await page.getByRole("textbox", { name: "name" }).inputValue(), "Bo")
+    await close()
+  })
+})
+
+describe("graph, timeline and details", () => {
+  test("the graph follows the text, and keeps the last one that was whole", async () => {
+    const { page, close } = await playground.visit()
+    await write(page, slowChain(2))
+    await node(page, "agent.step2").waitFor()
+    assert.equal(await node(page, "agent.greeter").count(), 0)
+    await editor(page).press("ControlOrMeta+End")
+    await page.keyboard.type("agent ")
+    await page.getByText("as of the last text without errors").waitFor()
+    assert.equal(await node(page, "agent.step2").count(), 1)
+    await close()
+  })
+
+  test("each node shows its state while it runs; a click selects it everywhere", async () => {
+    const { page, close } = await playground.visit()
+    await write(page, slowChain(2))
+    await run(page)
+    await page.locator('[data-node="agent.step1"][aria-label*="running"]').waitFor()
+    assert.match((await node(page, "agent.step2").getAttribute("aria-label")) ?? "", /waiting/)
+    await page.locator('[data-node="agent.step2"][aria-label*="running"]').waitFor()
+    assert.match((await node(page, "agent.step1").getAttribute("aria-label")) ?? "", /done, [\d.]+ s · \d+ tok/)
+    // The timeline is drawn while it runs, not when it is over.
+    await page.getByRole("treeitem", { name: /^agent\.step2, / }).waitFor()
+    await status(page, /completed in/)
+
+    await node(page, "agent.step2").click()
+    const details = page.getByRole("region", { name: "Details" })
+    await details.getByRole("heading", { name: "agent.step2" }).waitFor()
+    await details.getByRole("heading", { name: "Instruction, as rendered" }).waitFor()
+    assert.match(await details.locator("pre").first().innerText(), /^Say it in a word\. \S+/)
+    assert.match(await details.getByRole("list", { name: "Output" }).innerText(), /text: /)
+    assert.match(await details.innerText(), /Tokens in\s+\d+/)
+    assert.equal(await page.locator(".cm-selected-node").first().innerText(), "agent step2 {")
+    const row = page.getByRole("treeitem", { name: /^agent\.step2/ })
+    assert.equal(await row.getAttribute("aria-selected"), "true")
+
+    await page.getByRole("treeitem", { name: /^agent\.step1/ }).click()
+    await details.getByRole("heading", { name: "agent.step1" }).waitFor()
+    assert.equal(await node(page, "agent.step1").getAttribute("aria-pressed"), "true")
+    assert.equal(await page.locator(".cm-selected-node").first().innerText(), "agent step1 {")
+    await close()
+  })
+
+  test("pan, zoom and fit", async () => {
+    const { page, close } = await playground.visit()
+    const first = await node(page, "agent.greeter").boundingBox()
+    await page.getByRole("button", { name: "Zoom in" }).click()
+    const larger = await node(page, "agent.greeter").boundingBox()
+    assert.ok(first !== null && larger !== null && larger.width > first.width * 1.2)
+    const view = await page.locator(".graph-view").boundingBox()
+    assert.ok(view !== null)
+    await page.mouse.move(view.x + 40, view.y + 40)
+    await page.mouse.down()
+    await page.mouse.move(view.x + 90, view.y + 80, { steps: 3 })
+    await page.mouse.up()
+    const moved = await node(page, "agent.greeter").boundingBox()
+    assert.ok(moved !== null && Math.abs(moved.x - larger.x - 50) < 2 && Math.abs(moved.y - larger.y - 40) < 2)
+    await page.getByRole("button", { name: "Fit the graph in" }).click()
+    assert.deepEqual(await node(page, "agent.greeter").boundingBox(), first)
+    await close()
+  })
+
+  test("a loop shows its iterations, retries and model calls; a thousand of them are rows like others", async () => {
+    const { page, close } = await playground.visit()
+    await openExample(page, "Loop")
+    await runToEnd(page)
+    assert.match((await node(page, "agent.review").getAttribute("aria-label")) ?? "", /done 4\/4.*retries/)
+    for (const name of [/^agent\.review\[3\]/, /^retry 2/, /^model call/]) {
+      await page.getByRole("treeitem", { name }).first().waitFor()
+    }
+    await page.getByRole("treeitem", { name: /^agent\.review\[1\]/ }).click()
+    const details = page.getByRole("region", { name: "Details" })
+    await details.getByRole("heading", { name: "agent.review[1]" }).waitFor()
+    assert.match(await details.innerText(), /Review the change to src\/retry\.ts/)
+    await details.getByRole("button", { name: "Next" }).click()
+    await details.getByRole("heading", { name: "agent.review[2]" }).waitFor()
+    await close()
+  })
+
+  test("a failed run shows its sentence, its place in the source and its next step", async () => {
+    const { page, close } = await playground.visit()
+    await write(page, slowChain(1).replace("demo-slow", "no-such-model"))
+    await runToEnd(page, /failed after/)
+    const fault = page.getByRole("region", { name: "Results" }).getByRole("group", { name: "Error" })
+    assert.match(await fault.innerText(), /no-such-model|404/)
+    assert.match(await fault.innerText(), /Check the provider/)
+    await fault.getByRole("button", { name: /^Go to line/ }).click()
+    assert.ok(await editor(page).evaluate((element) => element.matches(":focus")))
+    assert.match((await node(page, "agent.step1").getAttribute("aria-label")) ?? "", /failed/)
+    await close()
+  })
+})
+
+describe("output and events", () => {
+  test("the output as a tree and as raw JSON, copied and downloaded", async () => {
+    const { page, close } = await playground.visit()
+    await runToEnd(page)
+    await tab(page, "Output")
+    await page.getByRole("button", { name: "Raw" }).click()
+    const raw = await page.getByLabel("Output as JSON").innerText()
+    assert.deepEqual(JSON.parse(raw), { greeting: "Hello, Ada." })
+    await page.getByRole("button", { name: "Copy", exact: true }).click()
+    assert.deepEqual(JSON.parse(await clipboard(page)), JSON.parse(raw))
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Download" }).click(),
+    ])
+    assert.match(download.suggestedFilename(), /\.json$/)
+    assert.deepEqual(JSON.parse(readFileSync(await download.path(), "utf8")), JSON.parse(raw))
+    await close()
+  })
+
+  test("the events with their ids, filtered, opened and copied as text", async () => {
+    const { page, close } = await playground.visit()
+    await runToEnd(page)
+    await tab(page, "Events")
+    const rows = page.getByRole("option")
+    assert.equal(await rows.count(), 5)
+    assert.match(await rows.first().innerText(), /^1\s+\+0 ms\s+workflow_started/)
+    await page.getByRole("searchbox", { name: "Filter events" }).fill("agent_ greeter")
+    await page.getByText("2 of 5 events").waitFor()
+    await rows.filter({ hasText: "agent_completed" }).click()
+    assert.match(await page.getByRole("region", { name: "Event 4" }).innerText(), /greeting: Hello, Ada\./)
+    await page.getByRole("button", { name: "Copy", exact: true }).click()
+    assert.match(await clipboard(page), /^id: 3\nevent: agent_started\ndata: \{.*\}\n\nid: 4\nevent: agent_completed\n/)
+    await close()
+  })
+})
+
+describe("run control", () => {
+  test("a run is cancelled", async () => {
+    const { page, close } = await playground.visit()
+    await write(page, slowChain(3))
+    await run(page)
+    await page.locator('[data-node="agent.step1"][aria-label*="running"]').waitFor()
+    await page.getByRole("button", { name: "Cancel" }).click()
+    assert.match(await status(page, /cancelled after/), /cancelled after/)
+    assert.match((await node(page, "agent.step1").getAttribute("aria-label")) ?? "", /cancelled/)
+    await page.getByRole("button", { name: "Run", exact: true }).waitFor()
+    await close()
+  })
+
+  test("options are checked and sent: a cache key makes the second run answer from the cache", async () => {
+    const { page, close } = await playground.visit()
+    await tab(page, "Options")
+    await page.getByRole("textbox", { name: /^Time limit/ }).fill("soon")
+    await run(page)
+    await refusal(page)
+    await page.getByRole("textbox", { name: /^Time limit/ }).fill("30s")
+    await page.getByRole("textbox", { name: /^Cache key/ }).fill("browser-test")
+    await runToEnd(page)
+    await run(page)
+    await page.locator('[data-node="agent.greeter"][aria-label*="cached"]').waitFor()
+    await page.getByRole("button", { name: "Empty it" }).click()
+    await page.getByText("1 entry of this cache key dropped.").waitFor()
+    await close()
+  })
+
+  test("text appears as it is written, when asked for", async () => {
+    const { page, close } = await playground.visit()
+    await write(page, slowChain(1))
+    await tab(page, "Options")
+    await page.getByRole("switch", { name: /^Show text/ }).check()
+    await run(page)
+    await node(page, "agent.step1").click()
+    await page.getByRole("heading", { name: "Being written" }).waitFor()
+    await status(page, /completed in/)
+    await close()
+  })
+})
+
+describe("examples", () => {
+  const names = ["Hello", "Chain", "Fan-out and join", "Loop", "Variants and match", "Context and compaction", "Cache"]
+  test("every one of them runs against the demo model", async () => {
+    const { page, close } = await playground.visit()
+    await page.getByRole("button", { name: /^Examples/ }).click()
+    const items = await page.getByRole("menuitemradio").locator("span").allInnerTexts()
+    assert.deepEqual(items, names)
+    await page.keyboard.press("Escape")
+    await close()
+    // Side by side: most of them wait for the slow model.
+    await Promise.all(
+      names.map(async (name) => {
+        const visit = await playground.visit()
+        await openExample(visit.page, name)
+        await visit.page.getByText("No problems").waitFor()
+        await runToEnd(visit.page)
+        await visit.close()
+      }),
+    )
+  })
+})
+
+describe("history", () => {
+  test("earlier runs are looked at again after a reload, restored and compared", async () => {
+    const { page, close } = await playground.visit()
+    await runToEnd(page)
+    await page.getByRole("textbox", { name: "name" }).fill("Grace")
+    await run(page)
+    await page.locator(".tab", { hasText: /History\s*2/ }).waitFor()
+    await openExample(page, "Chain")
+    await page.reload()
+    await tab(page, "History")
+    const rows = page.getByRole("row").filter({ hasText: "greeter" })
+    await rows.nth(1).waitFor()
+    assert.equal(await rows.count(), 2)
+    await rows.nth(1).getByRole("button", { name: "greeter", exact: true }).click()
+    await page.getByRole("treeitem", { name: /^agent\.greeter/ }).waitFor()
+    await tab(page, "Output")
+    await page.getByText("Hello, Ada.").waitFor()
+
+    await tab(page, "History")
+    for (const row of await rows.all()) await row.getByRole("checkbox").check()
+    await page.getByRole("button", { name: "Compare the two" }).click()
+    const comparison = page.getByRole("dialog", { name: "Two runs side by side" })
+    const text = await comparison.innerText()
+    assert.match(text, /greeting\s+Hello, Ada\.\s+Hello, Grace\./)
+    assert.match(text, /name\s+Ada\s+Grace/)
+    assert.match(text, /Source\s+The same\./)
+    await page.keyboard.press("Escape")
+
+    await rows
+      .nth(0)
+      .getByRole("button", { name: /^Put the source/ })
+      .click()
+    assert.equal(await page.getByRole("textbox", { name: "name" }).inputValue(), "Grace")
+    assert.match(await written(page), /agent greeter/)
     await close()
   })
 })
