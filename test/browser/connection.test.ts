@@ -1,0 +1,85 @@
+import assert from "node:assert/strict"
+import { describe, test } from "node:test"
+import { node, run, runToEnd, slowChain, status, tab, write, written } from "./actions.ts"
+import { startCuttingProxy } from "./cutting-proxy.ts"
+import { openPlayground } from "./open-playground.ts"
+
+const playground = await openPlayground()
+const networkErrors = /Failed to load resource|net::ERR/
+
+describe("a run and its connection", () => {
+  test("a connection that drops in the middle is made again, and the timeline is complete", async () => {
+    const proxy = await startCuttingProxy(playground.address)
+    const { page, close } = await playground.visit({ address: proxy.address, expected: networkErrors })
+    await write(page, slowChain(2))
+    await run(page)
+    await page.locator('[data-node="agent.step1"][aria-label*="running"]').waitFor()
+    proxy.cut()
+    await status(page, /reconnecting/)
+    proxy.mend()
+    await status(page, /completed in/)
+    for (const name of [/^agent\.step1/, /^agent\.step2/]) await page.getByRole("treeitem", { name }).waitFor()
+    await tab(page, "Events")
+    const ids = await page.locator(".event-id").allInnerTexts()
+    assert.deepEqual(
+      ids,
+      ids.map((_, at) => String(at + 1)),
+    )
+    assert.match(await page.getByRole("option").last().innerText(), /workflow_completed/)
+    assert.equal(proxy.lines.filter((line) => line.startsWith("POST /execute")).length, 1)
+    assert.equal(proxy.lines.filter((line) => /^GET \S+\/events/.test(line)).length, 1)
+    await close()
+  })
+
+  test("a reload in the middle finds the run again, with the text and input that it runs with", async () => {
+    const { page, requests, close } = await playground.visit()
+    await write(page, slowChain(2))
+    await run(page)
+    await page.locator('[data-node="agent.step1"][aria-label*="running"]').waitFor()
+    await page.reload()
+    await page.locator('[data-node="agent.step2"][aria-label*="running"]').waitFor()
+    assert.match((await node(page, "agent.step1").getAttribute("aria-label")) ?? "", /done/)
+    await page.getByRole("button", { name: "Cancel" }).waitFor()
+    assert.match(await written(page), /agent step2/)
+    await status(page, /completed in/)
+    await tab(page, "Output")
+    await page.getByRole("list", { name: "Output" }).waitFor()
+    assert.equal(requests.filter((request) => request.method() === "POST").length, 1)
+    await close()
+  })
+
+  test("a service that does not answer is told in a sentence with what to do", async () => {
+    const proxy = await startCuttingProxy(playground.address)
+    const { page, close } = await playground.visit({ address: proxy.address, expected: networkErrors })
+    proxy.cut()
+    await run(page)
+    await status(page, /reconnecting, try 1/)
+    proxy.mend()
+    await status(page, /completed in/)
+    await close()
+  })
+})
+
+describe("a service that asks for an API key", () => {
+  test("the key is asked for, tried again when wrong, and not kept", async () => {
+    const locked = await openPlayground({ WIRE_API_KEYS: "ann:the-right-key" })
+    const { page, context, close } = await locked.visit({ expected: /401/ })
+    await run(page)
+    const dialog = page.getByRole("dialog", { name: "This service asks for an API key" })
+    await dialog.getByRole("textbox", { name: "API key" }).fill("wrong")
+    await dialog.getByRole("button", { name: "Use this key" }).click()
+    await dialog.getByText("The key was not accepted.").waitFor()
+    await dialog.getByRole("textbox", { name: "API key" }).fill("the-right-key")
+    await page.keyboard.press("Enter")
+    await status(page, /completed in/)
+    const kept = JSON.stringify(await context.storageState({ indexedDB: true }))
+    assert.doesNotMatch(kept, /the-right-key/)
+    // Gone with the page: a reload asks for it, to find the run again.
+    await page.reload()
+    await dialog.getByRole("textbox", { name: "API key" }).fill("the-right-key")
+    await page.keyboard.press("Enter")
+    await status(page, /completed in/)
+    await runToEnd(page)
+    await close()
+  })
+})

@@ -1,0 +1,219 @@
+import assert from "node:assert/strict"
+import { spawn } from "node:child_process"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { text } from "node:stream/consumers"
+import { describe, test } from "node:test"
+import type { Page } from "playwright-core"
+import { clipboard, editor, openExample, refusal, run, runToEnd, status, tab, write, written } from "./actions.ts"
+import { openPlayground } from "./open-playground.ts"
+
+const playground = await openPlayground()
+
+/** Its key goes to the demo model, which asks for none. */
+const secretive = `input {
+    name: string
+}
+
+secrets {
+    /// For the demo, any will do
+    api_key: string
+    note: maybe string
+}
+
+provider demo from openai {
+    endpoint: "demo"
+    api_key: secrets.api_key
+
+    headers {
+        "X-Note": "{{ secrets.note ?? "none" }}"
+    }
+}
+
+model small from demo {
+    id: "demo"
+}
+
+agent greeter {
+    model: model.small
+    instruction: "Greet {{ input.name }}, it's a \\\\ 'quoted' \\"day\\" for $HOME and \`ticks\`."
+
+    output {
+        greeting: string
+    }
+}
+
+output {
+    greeting: agent.greeter.greeting
+}
+`
+const secret = "sk-do-not-tell-0123456789"
+
+async function share(page: Page): Promise<string> {
+  await page.getByRole("button", { name: "Share" }).click()
+  const field = page.getByRole("textbox", { name: "Link to this workflow" })
+  await field.and(page.locator('[value^="http"]')).or(field).waitFor()
+  await page.getByRole("button", { name: "Copy link" }).click()
+  await page.getByText("Link copied.").waitFor()
+  return clipboard(page)
+}
+
+describe("sharing", () => {
+  test("a link holds source and input; what came by it asks before its first run", async () => {
+    const author = await playground.visit()
+    await write(author.page, secretive)
+    await author.page.getByRole("textbox", { name: "name string" }).fill("Grace")
+    const link = await share(author.page)
+    await author.close()
+
+    const reader = await playground.visit({ path: link.slice(playground.address.length) })
+    const { page } = reader
+    await page.getByText("This workflow came by a link.").waitFor()
+    assert.equal(page.url(), `${playground.address}/playground`)
+    assert.match(await written(page), /^input \{\n {4}name: string/)
+    await page.getByRole("textbox", { name: "name string" }).waitFor()
+    assert.equal(await page.getByRole("textbox", { name: "name string" }).inputValue(), "Grace")
+    await run(page)
+    assert.match(await refusal(page), /secrets\.api_key/)
+    await page.getByRole("textbox", { name: /^api_key/ }).fill(secret)
+    await run(page)
+    const dialog = page.getByRole("dialog", { name: "Run a workflow that came by a link?" })
+    assert.match(await dialog.innerText(), /the demo model of this service\s+secrets\.api_key\s+secrets\.note/)
+    await dialog.getByRole("button", { name: "Not now" }).click()
+    assert.equal(reader.requests.filter((request) => request.method() === "POST").length, 0)
+    // A reload does not make it one's own.
+    await page.reload()
+    await page.getByText("This workflow came by a link.").waitFor()
+    await tab(page, "Secrets")
+    await page.getByRole("textbox", { name: /^api_key/ }).fill(secret)
+    await run(page)
+    await dialog.getByRole("button", { name: "Run it" }).click()
+    await status(page, /completed in/)
+    // Asked once.
+    await runToEnd(page)
+    await reader.close()
+  })
+
+  test("a damaged link is told", async () => {
+    const { page, close } = await playground.visit({ path: "/playground#w1=abcdef" })
+    await page.getByText("This link is damaged").waitFor()
+    assert.match(await written(page), /agent greeter/)
+    await close()
+  })
+
+  test("curl, TypeScript and Python run as they were copied; no snippet holds a secret", async () => {
+    const { page, close } = await playground.visit()
+    await write(page, secretive)
+    await page.getByRole("textbox", { name: "name string" }).fill("Ada")
+    await tab(page, "Secrets")
+    await page.getByRole("textbox", { name: /^api_key/ }).fill(secret)
+    await page.getByRole("button", { name: "Share" }).click()
+    const copied: Record<string, string> = {}
+    for (const language of ["curl", "TypeScript", "Python", "PHP"]) {
+      await page.getByRole("tab", { name: language }).click()
+      await page.getByRole("button", { name: "Copy", exact: true }).click()
+      await page.getByText(`${language} copied.`).waitFor()
+      copied[language] = await clipboard(page)
+      assert.doesNotMatch(copied[language], /do-not-tell/)
+      assert.match(copied[language], /API_KEY/)
+    }
+    await close()
+    const folder = mkdtempSync(join(tmpdir(), "wireworks-snippets-"))
+    try {
+      const commands: [string, string, string][] = [
+        ["curl", "bash", "request.sh"],
+        ["TypeScript", process.execPath, "request.mts"],
+        ["Python", "python3", "request.py"],
+      ]
+      for (const [language, command, file] of commands) {
+        writeFileSync(join(folder, file), copied[language] ?? "")
+        const child = spawn(command, [join(folder, file)], {
+          env: { ...process.env, API_KEY: secret, NOTE: "x", NODE_NO_WARNINGS: "1" },
+          stdio: ["ignore", "pipe", "pipe"],
+        })
+        const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)])
+        assert.match(out, /"greeting":"?\s*"Hello, Ada/, `${language}: ${out}${err}`)
+      }
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+})
+
+describe("secrets", () => {
+  test("after a visit with secrets nothing but the run itself has seen them", async () => {
+    const { page, context, requests, close } = await playground.visit()
+    await write(page, secretive)
+    await page.getByRole("textbox", { name: "name string" }).fill("Ada")
+    await tab(page, "Secrets")
+    const field = page.getByRole("textbox", { name: /^api_key/ })
+    assert.equal(await field.getAttribute("type"), "password")
+    await field.fill(secret)
+    await page.getByRole("button", { name: "Show api_key" }).click()
+    assert.equal(await field.getAttribute("type"), "text")
+    await runToEnd(page)
+    await page.locator(".tab", { hasText: /History\s*1/ }).waitFor()
+
+    const link = await share(page)
+    await page.keyboard.press("Escape")
+    await tab(page, "Events")
+    await page.getByRole("button", { name: "Copy", exact: true }).click()
+    const copied = await clipboard(page)
+
+    const stored = JSON.stringify(await context.storageState({ indexedDB: true }))
+    const session = await page.evaluate(() => JSON.stringify({ ...sessionStorage }))
+    assert.match(stored, /agent greeter/)
+    assert.match(session, /agent greeter/)
+    const unpacked = await page.evaluate(async (address) => {
+      const packed = (address.split("#w1=")[1] ?? "").replaceAll("-", "+").replaceAll("_", "/")
+      const bytes = Uint8Array.from(atob(packed), (unit) => unit.charCodeAt(0))
+      return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).text()
+    }, link)
+    assert.match(unpacked, /agent greeter/)
+    const sent = requests
+      .filter((request) => !/\/(execute|validate)$/.test(new URL(request.url()).pathname))
+      .map((request) => `${request.url()} ${JSON.stringify(request.headers())} ${request.postData() ?? ""}`)
+    assert.ok(requests.some((request) => (request.postData() ?? "").includes(secret)))
+    const places = { stored, session, unpacked, copied, url: page.url(), cookies: "", sent: sent.join("\n") }
+    const encoded = Buffer.from(secret).toString("base64").slice(0, -4)
+    for (const [place, content] of Object.entries(places)) {
+      assert.ok(!content.includes(secret) && !content.includes(encoded), place)
+    }
+    await close()
+  })
+
+  test("a secret that was pasted into the source or the input is neither kept nor shared", async () => {
+    const { page, context, close } = await playground.visit()
+    await write(page, secretive)
+    await tab(page, "Secrets")
+    await page.getByRole("textbox", { name: /^api_key/ }).fill(secret)
+    await tab(page, "Input")
+    await page.getByRole("textbox", { name: "name string" }).fill(`Ada ${secret}`)
+    await page.getByRole("button", { name: "Share" }).click()
+    assert.match(await refusal(page), /secrets\.api_key stands in the source or the input/)
+    await runToEnd(page)
+    await page.locator(".tab", { hasText: /History\s*1/ }).waitFor()
+    await page.evaluate(() => dispatchEvent(new Event("pagehide")))
+    const stored = JSON.stringify(await context.storageState({ indexedDB: true }))
+    const session = await page.evaluate(() => JSON.stringify({ ...sessionStorage }))
+    assert.ok(!stored.includes(secret) && !session.includes(secret))
+    await close()
+  })
+
+  test("opening a link takes no secrets along", async () => {
+    const { page, close } = await playground.visit()
+    await write(page, secretive)
+    await tab(page, "Secrets")
+    await page.getByRole("textbox", { name: /^api_key/ }).fill(secret)
+    const link = await share(page)
+    await page.keyboard.press("Escape")
+    await openExample(page, "Hello")
+    await page.evaluate((address) => (location.hash = new URL(address).hash), link)
+    await page.getByText("This workflow came by a link.").waitFor()
+    await tab(page, "Secrets")
+    assert.equal(await page.getByRole("textbox", { name: /^api_key/ }).inputValue(), "")
+    assert.ok(await editor(page).isVisible())
+    await close()
+  })
+})
