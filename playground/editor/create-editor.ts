@@ -1,6 +1,6 @@
-import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete"
+import { closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete"
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands"
-import { bracketMatching, foldKeymap, indentUnit } from "@codemirror/language"
+import { bracketMatching, foldKeymap } from "@codemirror/language"
 import { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint"
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search"
 import type { ChangeSpec, Extension } from "@codemirror/state"
@@ -24,7 +24,9 @@ import type { Compilation } from "../state/source.ts"
 import { toMark } from "./diagnostics.ts"
 import { editorTheme } from "./editor-theme.ts"
 import { hangingIndent } from "./hanging-indent.ts"
-import { wireHighlighting } from "./highlight.ts"
+import { lexicalHighlighting } from "./highlight.ts"
+import { indentation } from "./indentation.ts"
+import { programKnowledge, setProgram } from "./program-field.ts"
 
 export interface EditorEvents {
   /** The text is another now; `read` gives it. */
@@ -36,8 +38,8 @@ export interface EditorEvents {
 }
 
 export interface Editor extends EditorPort {
-  /** Shows the problems of a compilation, if it is of the text that is here now. */
-  showProblems(compilation: Compilation): void
+  /** Shows what a compilation says, if it is of the text that is here now. */
+  show(compilation: Compilation): void
   /** Marks the lines of what is selected in the graph or timeline. */
   markSelected(span: Span | undefined): void
   destroy(): void
@@ -91,20 +93,20 @@ export function createEditor(host: HTMLElement, text: string, events: EditorEven
         ]),
         lineNumbers(),
         lintGutter(),
-        wireHighlighting(),
+        lexicalHighlighting(),
+        programKnowledge(),
+        indentation(),
         features,
         history(),
         drawSelection(),
         dropCursor(),
         EditorState.allowMultipleSelections.of(true),
         EditorState.tabSize.of(4),
-        indentUnit.of("    "),
         EditorState.languageData.of(() => [
           { commentTokens: { line: "//" }, closeBrackets: { brackets: ["(", "[", "{", '"', '"""'] } },
         ]),
         bracketMatching(),
         closeBrackets(),
-        autocompletion({ activateOnTyping: true, icons: false }),
         highlightActiveLine(),
         highlightActiveLineGutter(),
         highlightSelectionMatches(),
@@ -124,6 +126,9 @@ export function createEditor(host: HTMLElement, text: string, events: EditorEven
         ]),
         EditorView.contentAttributes.of({
           "aria-label": "Workflow source",
+          spellcheck: "false",
+          autocorrect: "off",
+          autocapitalize: "off",
           "aria-description": "Press Escape and then Tab to leave the editor.",
         }),
         EditorView.updateListener.of((update) => {
@@ -146,14 +151,14 @@ export function createEditor(host: HTMLElement, text: string, events: EditorEven
     },
     focus: () => view.focus(),
     format: () => void format(),
-    showProblems({ text: compiled, diagnostics }) {
-      if (compiled.length !== view.state.doc.length) return
-      view.dispatch(
-        setDiagnostics(
-          view.state,
-          diagnostics.map((found) => toMark(found, view.state.doc.length)),
-        ),
+    show({ text: compiled, diagnostics, program }) {
+      const { doc } = view.state
+      if (compiled.length !== doc.length || compiled !== doc.toString()) return
+      const marks = setDiagnostics(
+        view.state,
+        diagnostics.map((found) => toMark(found, doc.length)),
       )
+      view.dispatch(marks, { effects: setProgram.of(program) })
     },
     markSelected(span) {
       const { length } = view.state.doc

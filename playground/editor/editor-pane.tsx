@@ -4,6 +4,7 @@ import { nodeSpan } from "./node-span.ts"
 import { requestRun } from "../run/request-run.ts"
 import { setEditor } from "../state/editor-port.ts"
 import { notify } from "../state/notices.ts"
+import { renaming } from "../state/renaming.ts"
 import { selection } from "../state/selection.ts"
 import { compilation, compileNow, sourceChanged } from "../state/source.ts"
 import { createEditor } from "./create-editor.ts"
@@ -23,10 +24,14 @@ export function EditorPane() {
         formatted: () => void compileNow(),
         refused: (sentence) => notify(sentence, "wrong"),
       },
-      languageFeatures(),
+      languageFeatures({
+        program: () => compileNow().program,
+        say: (sentence) => notify(sentence, "wrong"),
+        askName: (name, rename) => (renaming.value = { name, rename }),
+      }),
     )
     setEditor(editor)
-    const stopProblems = effect(() => editor.showProblems(compilation.value))
+    const stopProblems = effect(() => editor.show(compilation.value))
     const stopSelection = effect(() => {
       const node = selection.value?.node
       editor.markSelected(node === undefined ? undefined : nodeSpan(compilation.peek().program, node))

@@ -40,6 +40,9 @@ export function editorTheme(): Extension {
     ".wire-type": { color: "var(--code-type)" },
     ".wire-root": { color: "var(--code-property)" },
     ".wire-property": { color: "var(--code-property)" },
+    ".wire-declared": { fontWeight: "600" },
+    ".wire-variable": { color: "var(--code-number)" },
+    ".wire-member": { color: "var(--code-type)" },
     ".wire-string": { color: "var(--code-string)" },
     ".wire-number": { color: "var(--code-number)" },
     ".wire-escape": { color: "var(--code-escape)" },
@@ -80,6 +83,7 @@ export function editorTheme(): Extension {
     ".cm-panels": { backgroundColor: "var(--ground)", color: "var(--ink)", borderColor: "var(--line)" },
     ".cm-panel.cm-search": { padding: "8px 32px 8px 8px", fontFamily: "var(--sans)", fontSize: "var(--text)" },
     ".cm-panel.cm-search label": { fontSize: "var(--small)" },
+    ".cm-textfield, .cm-button": { boxSizing: "border-box", margin: "2px 4px 2px 0" },
     ".cm-textfield": {
       minHeight: "28px",
       padding: "4px 8px",

@@ -1,6 +1,159 @@
+import type { Completion as Item, CompletionContext, CompletionResult } from "@codemirror/autocomplete"
+import { autocompletion, pickedCompletion, snippet } from "@codemirror/autocomplete"
 import type { Extension } from "@codemirror/state"
+import type { Command } from "@codemirror/view"
+import { EditorView, hoverTooltip, keymap } from "@codemirror/view"
+import type { Program } from "../../src/check/program.ts"
+import { complete } from "../../src/editor/complete.ts"
+import type { Completion } from "../../src/editor/completion.ts"
+import { definition } from "../../src/editor/definition.ts"
+import type { Edit } from "../../src/editor/edit.ts"
+import type { Hover } from "../../src/editor/hover.ts"
+import { hover } from "../../src/editor/hover.ts"
+import { prepareRename, rename } from "../../src/editor/rename.ts"
 
-/** Completion, hover, definition, rename and the like, from the functions of `src/editor`. */
-export function languageFeatures(): Extension {
-  return []
+export interface LanguageHost {
+  /** The program of the text as it is at this moment. */
+  program(): Program
+  /** A sentence for the author. */
+  say(sentence: string): void
+  askName(name: string, rename: (to: string) => string | undefined): void
+}
+
+/** Completion, hover, definition and rename, from the functions of `src/editor`. */
+export function languageFeatures(host: LanguageHost): Extension {
+  return [
+    autocompletion({ override: [(context) => completions(host, context)], icons: false, activateOnTyping: true }),
+    hoverTooltip((_view, position) => {
+      const found = hover(host.program(), position)
+      if (found === undefined) return null
+      return { pos: found.span.start, end: found.span.end, above: true, create: () => ({ dom: hoverBox(found) }) }
+    }),
+    keymap.of([
+      { key: "F12", run: goToDefinition(host), preventDefault: true },
+      { key: "F2", run: startRename(host), preventDefault: true },
+    ]),
+    EditorView.domEventHandlers({
+      mousedown(event, view) {
+        if (!(event.ctrlKey || event.metaKey) || event.button !== 0) return false
+        const position = view.posAtCoords({ x: event.clientX, y: event.clientY })
+        return position !== null && follow(host, view, position)
+      },
+    }),
+  ]
+}
+
+// ------------------------------------------------------------------------------------------------------ completion
+
+function completions(host: LanguageHost, context: CompletionContext): CompletionResult | null {
+  const typed = context.matchBefore(/[A-Za-z_][A-Za-z0-9_]*/)
+  const after = context.state.sliceDoc(Math.max(0, context.pos - 3), context.pos)
+  // After a letter, a dot or a hash; elsewhere only when asked for.
+  if (!context.explicit && typed === null && !/[.#]$|\{\{ ?$|: $/.test(after)) return null
+  const found = complete(host.program(), context.pos)
+  if (found === undefined || found.items.length === 0) return null
+  const most = found.items.length
+  return {
+    from: found.span.start,
+    to: Math.max(found.span.end, context.pos),
+    options: found.items.map((item, at) => toItem(item, most - at)),
+    validFor: /^[A-Za-z0-9_]*$/,
+  }
+}
+
+function toItem(item: Completion, boost: number): Item {
+  const { label, kind, detail, doc, filter } = item
+  return {
+    label: filter ?? label,
+    displayLabel: label,
+    type: kind,
+    ...(detail !== undefined && { detail }),
+    ...(doc !== undefined && { info: doc }),
+    // The likeliest come first: between -99 and 99, as the editor wants it.
+    boost: Math.min(99, boost - 50),
+    apply: (view, picked, from, to) => insert(view, picked, item, from, to),
+  }
+}
+
+/** The edits that go with it first, then the text itself, with its places to fill in. */
+function insert(view: EditorView, picked: Item, item: Completion, from: number, to: number): void {
+  const edits = toChanges(item.edits ?? [])
+  const changes = view.state.changes(edits)
+  if (edits.length > 0) view.dispatch({ changes })
+  const [start, end] = [changes.mapPos(from, 1), changes.mapPos(to, 1)]
+  if (item.snippet !== undefined) snippet(item.snippet)(view, picked, start, end)
+  else {
+    view.dispatch({
+      changes: { from: start, to: end, insert: item.insert },
+      selection: { anchor: start + item.insert.length },
+      annotations: pickedCompletion.of(picked),
+      userEvent: "input.complete",
+    })
+  }
+}
+
+function toChanges(edits: readonly Edit[]): { from: number; to: number; insert: string }[] {
+  return edits.map(({ span, text }) => ({ from: span.start, to: span.end, insert: text }))
+}
+
+// ----------------------------------------------------------------------------------------------------------- hover
+
+function hoverBox({ code, doc, text }: Hover): HTMLElement {
+  const box = document.createElement("div")
+  box.className = "wire-hover"
+  if (code !== undefined) box.append(withText("code", code))
+  if (doc !== undefined) box.append(withText("p", doc))
+  if (text !== undefined) box.append(withCode("p", text))
+  return box
+}
+
+function withText(tag: "code" | "p", text: string): HTMLElement {
+  const element = document.createElement(tag)
+  element.textContent = text
+  return element
+}
+
+/** Words of the language stand between backticks. */
+function withCode(tag: "p", text: string): HTMLElement {
+  const element = document.createElement(tag)
+  for (const [at, part] of text.split("`").entries()) element.append(at % 2 === 1 ? withText("code", part) : part)
+  return element
+}
+
+// ------------------------------------------------------------------------------------------- definition and rename
+
+function follow(host: LanguageHost, view: EditorView, position: number): boolean {
+  const [target] = definition(host.program(), position)?.targets ?? []
+  if (target === undefined) return false
+  const { start, end } = target.name
+  view.dispatch({
+    selection: { anchor: start, head: end },
+    effects: EditorView.scrollIntoView(start, { y: "center" }),
+  })
+  return true
+}
+
+function goToDefinition(host: LanguageHost): Command {
+  return (view) => {
+    if (!follow(host, view, view.state.selection.main.head)) host.say("There is nothing to go to here.")
+    return true
+  }
+}
+
+function startRename(host: LanguageHost): Command {
+  return (view) => {
+    const position = view.state.selection.main.head
+    const found = prepareRename(host.program(), position)
+    if ("problem" in found) {
+      host.say(found.problem)
+      return true
+    }
+    host.askName(found.name, (to) => {
+      const outcome = rename(host.program(), position, to)
+      if ("problem" in outcome) return outcome.problem
+      view.dispatch({ changes: toChanges(outcome.edits), userEvent: "input.rename" })
+      return undefined
+    })
+    return true
+  }
 }

@@ -1,12 +1,18 @@
+import cache from "../../examples/cache-friendly.wire"
+import cacheInput from "../../examples/cache-friendly.input.json" with { type: "json" }
+import chainInput from "../../examples/chain.input.json" with { type: "json" }
+import context from "../../examples/context.wire"
+import contextInput from "../../examples/context.input.json" with { type: "json" }
+import hello from "../../examples/hello.wire"
+import helloInput from "../../examples/hello.input.json" with { type: "json" }
+import loop from "../../examples/loop.wire"
+import loopInput from "../../examples/loop.input.json" with { type: "json" }
+import variants from "../../examples/variants.wire"
+import variantsInput from "../../examples/variants.input.json" with { type: "json" }
 import type { JsonObject } from "../../src/base/json-value.ts"
 import type { OptionTexts } from "../state/options.ts"
-import cache from "./cache.wire"
 import chain from "./chain.wire"
-import context from "./context.wire"
 import fanOut from "./fan-out.wire"
-import hello from "./hello.wire"
-import loop from "./loop.wire"
-import variants from "./variants.wire"
 
 export interface Example {
   readonly name: string
@@ -17,19 +23,17 @@ export interface Example {
   readonly options?: Partial<OptionTexts>
 }
 
-/** The gallery, in the order of learning; the first one is what a first visit shows. */
+/**
+ * The gallery, in the order of learning; the first one is what a first visit shows. Those of `examples/` where they fit;
+ * the chain and the fan-out are on a slower model here, so that one can watch them.
+ */
 export const examples: readonly [Example, ...Example[]] = [
-  {
-    name: "Hello",
-    about: "One agent, one answer.",
-    source: hello,
-    input: { name: "Ada" },
-  },
+  { name: "Hello", about: "One agent, one answer.", source: hello, input: helloInput },
   {
     name: "Chain",
     about: "Three agents, each working on what the one before it wrote.",
     source: chain,
-    input: { topic: "how owls find mice in the dark", audience: "beginners" },
+    input: chainInput,
   },
   {
     name: "Fan-out and join",
@@ -41,37 +45,27 @@ export const examples: readonly [Example, ...Example[]] = [
   },
   {
     name: "Loop",
-    about: "One agent per file, several at a time, on a model that fails now and then.",
+    about: "One step for every file, several at a time, on a model that fails now and then.",
     source: loop,
-    input: {
-      files: [
-        { path: "src/clock.ts", patch: "- return Date.now()\n+ return clock.now()" },
-        { path: "src/retry.ts", patch: "- const most = 3\n+ const most = settings.retries" },
-        { path: "src/store.ts", patch: "+ await store.flush()" },
-        { path: "test/retry.test.ts", patch: "+ assert.equal(tries, 3)" },
-      ],
-    },
+    input: loopInput,
   },
   {
     name: "Variants and match",
     about: "An answer of one of several kinds, and values chosen by its kind.",
     source: variants,
-    input: {
-      message: "Could somebody tell me when my order will arrive?",
-      channel: { kind: "chat", room: "orders", urgent: true },
-    },
+    input: variantsInput,
   },
   {
     name: "Context and compaction",
     about: "Agents that go on from another's messages, whole or summarised first.",
     source: context,
-    input: { question: "Why do cities hum at night?" },
+    input: contextInput,
   },
   {
     name: "Cache",
     about: "With a cache key, the second run answers at once.",
     source: cache,
-    input: { city: "Lisbon" },
+    input: cacheInput,
     options: { cache_key: "playground" },
   },
 ]

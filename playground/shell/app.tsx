@@ -1,4 +1,5 @@
 import { EditorPane } from "../editor/editor-pane.tsx"
+import { RenameDialog } from "../editor/rename-dialog.tsx"
 import { InputsPane } from "../form/inputs-pane.tsx"
 import { GraphPane } from "../graph/graph-pane.tsx"
 import { CompareDialog } from "../history/compare-dialog.tsx"
@@ -35,6 +36,7 @@ export function App() {
       <ConfirmDialog />
       <KeyDialog />
       <CompareDialog />
+      <RenameDialog />
     </>
   )
 }

@@ -46,7 +46,7 @@ export async function cursorAt(page: Page, text: string): Promise<void> {
   await editor(page).focus()
   await page.keyboard.press("ControlOrMeta+f")
   const search = page.getByRole("textbox", { name: "Find" })
-  await search.fill(text)
+  await search.pressSequentially(text)
   await page.keyboard.press("Enter")
   await page.keyboard.press("Escape")
   await page.keyboard.press("ArrowLeft")

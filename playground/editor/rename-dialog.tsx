@@ -1,0 +1,61 @@
+import { useEffect, useRef, useState } from "preact/hooks"
+import { editor } from "../state/editor-port.ts"
+import type { Renaming } from "../state/renaming.ts"
+import { renaming } from "../state/renaming.ts"
+import { Dialog } from "../ui/dialog.tsx"
+
+export function RenameDialog() {
+  const asked = renaming.value
+  return asked === null ? null : <RenameForm {...asked} />
+}
+
+function RenameForm({ name, rename }: Renaming) {
+  const [text, setText] = useState(name)
+  const [wrong, setWrong] = useState<string | undefined>(undefined)
+  const field = useRef<HTMLInputElement>(null)
+  useEffect(() => field.current?.select(), [])
+  const close = (): void => {
+    renaming.value = null
+    editor()?.focus()
+  }
+  const send = (event: Event): void => {
+    event.preventDefault()
+    const problem = rename(text.trim())
+    setWrong(problem)
+    if (problem === undefined) close()
+  }
+  return (
+    <Dialog title={`Rename ${name}`} onClose={close}>
+      <form onSubmit={send}>
+        <div class="dialog-body">
+          <label for="new-name">New name</label>
+          <input
+            id="new-name"
+            ref={field}
+            class="field mono"
+            autocomplete="off"
+            spellcheck={false}
+            aria-invalid={wrong !== undefined}
+            aria-describedby="new-name-note"
+            value={text}
+            onInput={(event) => {
+              setText(event.currentTarget.value)
+              setWrong(undefined)
+            }}
+          />
+          <p id="new-name-note" class={wrong === undefined ? "hint-text" : "wrong-text"}>
+            {wrong ?? "It is changed wherever it stands, and nothing else is."}
+          </p>
+        </div>
+        <footer>
+          <button type="button" class="button outlined" onClick={close}>
+            Leave it
+          </button>
+          <button type="submit" class="button primary">
+            Rename
+          </button>
+        </footer>
+      </form>
+    </Dialog>
+  )
+}

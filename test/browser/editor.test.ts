@@ -1,0 +1,181 @@
+import assert from "node:assert/strict"
+import { describe, test } from "node:test"
+import type { Page } from "playwright-core"
+import { cursorAt, editor, refusal, run, write, written } from "./actions.ts"
+import { openPlayground } from "./open-playground.ts"
+
+const playground = await openPlayground()
+
+const source = `input {
+    /// Who is greeted
+    name: string
+}
+
+provider demo from openai {
+    endpoint: "demo"
+}
+
+model small from demo {
+    id: "demo"
+}
+
+agent greeter {
+    model: model.small
+    instruction: "Greet {{ input.name }}."
+
+    output {
+        greeting: string
+        mood: maybe string
+    }
+}
+
+output {
+    greeting: agent.greeter.greeting
+}
+`
+
+/** The colour of the first piece of text that says this. */
+function colourOf(page: Page, text: string): Promise<string> {
+  const piece = editor(page).locator("span", { hasText: new RegExp(`^${text}$`) })
+  return piece.last().evaluate((element) => getComputedStyle(element).color)
+}
+
+describe("the editor", () => {
+  test("colours the language by its own lexer and checker", async () => {
+    const { page, close } = await playground.visit()
+    await write(page, source)
+    await editor(page).locator(".wire-keyword").first().waitFor()
+    const words = ["provider", "string", "/// Who is greeted", "model", '"demo"']
+    const colours = await Promise.all(words.map((word) => colourOf(page, word)))
+    assert.equal(new Set(colours).size, words.length, colours.join(", "))
+    await close()
+  })
+
+  test("tells what is wrong as one types, with a hint, and where", async () => {
+    const { page, close } = await playground.visit()
+    await write(page, source.replace("agent.greeter.greeting", "agent.greter.greeting"))
+    await page.getByRole("button", { name: "1 problem" }).click()
+    const problem = page.getByRole("region", { name: "Problems" }).getByRole("listitem")
+    assert.match(await problem.innerText(), /25:21\s+Unknown reference: agent\.greter\.greeting/)
+    assert.match(await problem.innerText(), /Did you mean agent\.greeter\.greeting\?/)
+    await editor(page).locator(".cm-lintRange-error").hover()
+    await page.getByText("Did you mean agent.greeter.greeting?").nth(1).waitFor()
+    // A press of Run says the same and goes there.
+    await run(page)
+    assert.match(await refusal(page), /1 error in the source\. Unknown reference/)
+    await problem.getByRole("button").click()
+    await page.keyboard.type("greeter")
+    await page.getByText("1 problem").waitFor()
+    await page.keyboard.type(".greeting")
+    await page.getByText("No problems").waitFor()
+    await close()
+  })
+
+  test("completes roots, fields and types with what is there", async () => {
+    const { page, close } = await playground.visit()
+    await write(page, source)
+    await cursorAt(page, "greeter.greeting")
+    await page.keyboard.press("Shift+End")
+    const options = page.getByRole("option")
+    const choose = async (typed: string, name: RegExp): Promise<void> => {
+      await page.keyboard.type(typed)
+      await options.filter({ hasText: name }).first().waitFor()
+      // The list takes keys only once it has stood for a moment, so that nobody picks by accident.
+      await page.waitForFunction(() => {
+        const host = document.querySelector(".editor")?.shadowRoot
+        return host?.querySelector("[aria-selected=true]") !== null
+      })
+      await options.filter({ hasText: name }).first().click()
+    }
+    await choose("gre", /^greeter/)
+    await page.keyboard.type(".")
+    await options.filter({ hasText: /^mood/ }).waitFor()
+    assert.match(await options.filter({ hasText: /^mood/ }).innerText(), /maybe string/)
+    await choose("gr", /^greeting/)
+    assert.equal((await written(page)).trim(), source.trim())
+    await close()
+  })
+
+  test("shows types and doc comments where one points", async () => {
+    const { page, close } = await playground.visit()
+    await write(page, source)
+    await editor(page).locator(".wire-root", { hasText: "input" }).first().waitFor()
+    const line = editor(page).locator(".cm-line", { hasText: "instruction:" })
+    const box = await line.evaluate((element) => {
+      const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT)
+      for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+        const at = node.nodeValue?.indexOf("name") ?? -1
+        if (at < 0) continue
+        const range = document.createRange()
+        range.setStart(node, at)
+        range.setEnd(node, at + 4)
+        const { x, y, width, height } = range.getBoundingClientRect()
+        return { x: x + width / 2, y: y + height / 2 }
+      }
+      throw new Error("not there")
+    })
+    await page.mouse.move(box.x, box.y)
+    await page.locator(".wire-hover", { hasText: "Who is greeted" }).waitFor()
+    assert.match(await page.locator(".wire-hover").innerText(), /name: string/)
+    await close()
+  })
+
+  test("goes to a definition, and renames everywhere", async () => {
+    const { page, close } = await playground.visit()
+    await write(page, source)
+    await cursorAt(page, "greeter.greeting")
+    await page.keyboard.press("F12")
+    await page.keyboard.press("F2")
+    const dialog = page.getByRole("dialog", { name: "Rename greeter" })
+    await dialog.getByRole("textbox", { name: "New name" }).fill("not a name")
+    await page.keyboard.press("Enter")
+    await dialog.getByText(/made of letters/).waitFor()
+    await dialog.getByRole("textbox", { name: "New name" }).fill("welcome")
+    await page.keyboard.press("Enter")
+    await dialog.waitFor({ state: "detached" })
+    assert.equal((await written(page)).trim(), source.replaceAll("greeter", "welcome").trim())
+    await page.keyboard.press("ControlOrMeta+z")
+    assert.equal((await written(page)).trim(), source.trim())
+    await close()
+  })
+
+  test("folds a block away and back", async () => {
+    const { page, close } = await playground.visit()
+    await write(page, source)
+    await editor(page).locator(".wire-keyword").first().waitFor()
+    await cursorAt(page, "greeter {")
+    await page.keyboard.press("Control+Shift+BracketLeft")
+    await page.locator(".cm-foldPlaceholder").waitFor()
+    assert.doesNotMatch(await written(page), /instruction/)
+    await page.keyboard.press("Control+Shift+BracketRight")
+    assert.match(await written(page), /instruction/)
+    await close()
+  })
+
+  test("formats with Ctrl+S, and says why it cannot", async () => {
+    const { page, close } = await playground.visit()
+    const squeezed = source.replace(
+      "    /// Who is greeted\n    name: string\n",
+      " /// Who is greeted\n name:   string\n\n\n",
+    )
+    await write(page, squeezed)
+    await page.keyboard.press("ControlOrMeta+s")
+    assert.equal((await written(page)).trim(), source.trim())
+    await write(page, "agent {")
+    await page.keyboard.press("ControlOrMeta+s")
+    assert.match(await refusal(page), /Not formatted: mend line 1 first/)
+    assert.equal(await written(page), "agent {")
+    await close()
+  })
+
+  test("indents what is typed, and lets go of the keyboard with Escape and Tab", async () => {
+    const { page, close } = await playground.visit()
+    await write(page, "")
+    await page.keyboard.type("input {\nname: string\n")
+    assert.equal(await written(page), "input {\n    name: string\n    \n}")
+    await page.keyboard.press("Escape")
+    await page.keyboard.press("Tab")
+    assert.ok(await editor(page).evaluate((element) => !element.matches(":focus")))
+    await close()
+  })
+})
