@@ -2,6 +2,7 @@ import { Command, CommanderError } from "commander"
 import about from "../../package.json" with { type: "json" }
 import { addCheck } from "./check.ts"
 import { addFmt } from "./fmt.ts"
+import { addLsp } from "./lsp.ts"
 import { addMcp } from "./mcp.ts"
 import { addRun } from "./run.ts"
 import { addServe } from "./serve.ts"
@@ -41,5 +42,6 @@ function commandLine(): Command {
   addRun(program)
   addServe(program)
   addMcp(program)
+  addLsp(program)
   return program
 }

@@ -1,0 +1,229 @@
+import type * as Lsp from "vscode-languageserver-protocol"
+import type { CodeAction } from "../editor/code-actions.ts"
+import type { Completion, CompletionKind, Completions } from "../editor/completion.ts"
+import type { Edit } from "../editor/edit.ts"
+import type { Fold } from "../editor/folding.ts"
+import type { Hover } from "../editor/hover.ts"
+import type { SemanticToken } from "../editor/semantic-tokens.ts"
+import { tokenModifiers, tokenTypes } from "../editor/semantic-tokens.ts"
+import type { DocumentSymbol, SymbolKind } from "../editor/symbols.ts"
+import type { Diagnostic } from "../source/diagnostic.ts"
+import type { Client } from "./client.ts"
+import type { TextDocument } from "./text-document.ts"
+
+// What the editor's functions give, in the shapes of the protocol.
+
+export function toDiagnostic(
+  document: TextDocument,
+  { code, severity, message, hint, span }: Diagnostic,
+): Lsp.Diagnostic {
+  const tags: Lsp.DiagnosticTag[] = code === "unused-declaration" || code === "unreachable-branch" ? [1] : []
+  return {
+    range: document.range(span),
+    severity: severity === "error" ? 1 : 2,
+    code,
+    source: "wire",
+    message: hint === undefined ? message : `${message}\n${hint}`,
+    ...(tags.length === 0 ? {} : { tags }),
+  }
+}
+
+export function toTextEdit(document: TextDocument, { span, text }: Edit): Lsp.TextEdit {
+  return { range: document.range(span), newText: text }
+}
+
+export function toWorkspaceEdit(document: TextDocument, edits: readonly Edit[], client: Client): Lsp.WorkspaceEdit {
+  const { uri, version } = document
+  const changed = edits.map((edit) => toTextEdit(document, edit))
+  if (!client.versionedEdits) return { changes: { [uri]: changed } }
+  return { documentChanges: [{ textDocument: { uri, version }, edits: changed }] }
+}
+
+// ------------------------------------------------------------------------------------------------------ completion
+
+const completionKinds: Readonly<Record<CompletionKind, Lsp.CompletionItemKind>> = {
+  keyword: 14,
+  property: 10,
+  field: 5,
+  type: 25,
+  schema: 22,
+  root: 9,
+  agent: 3,
+  value: 6,
+  variable: 6,
+  model: 7,
+  provider: 7,
+  server: 7,
+  tool: 3,
+  resource: 17,
+  prompt: 15,
+  case: 20,
+  constant: 21,
+}
+
+export function toCompletionList(
+  document: TextDocument,
+  found: Completions | undefined,
+  client: Client,
+): Lsp.CompletionList {
+  const items = found?.items.map((item, index) => toCompletionItem(document, item, found.span, index, client))
+  return { isIncomplete: false, items: items ?? [] }
+}
+
+function toCompletionItem(
+  document: TextDocument,
+  { label, kind, detail, doc, insert, snippet, edits, filter }: Completion,
+  span: Completions["span"],
+  index: number,
+  client: Client,
+): Lsp.CompletionItem {
+  const asSnippet = client.snippets ? snippet : undefined
+  return {
+    label,
+    kind: completionKinds[kind],
+    // Editors sort by this: the order of the list is the order of likelihood.
+    sortText: String(index).padStart(5, "0"),
+    insertTextFormat: asSnippet === undefined ? 1 : 2,
+    textEdit: { range: document.range(span), newText: asSnippet ?? insert },
+    ...(detail === undefined ? {} : { detail }),
+    ...(doc === undefined ? {} : { documentation: toMarkup(doc, client) }),
+    ...(filter === undefined ? {} : { filterText: filter }),
+    ...(edits === undefined ? {} : { additionalTextEdits: edits.map((edit) => toTextEdit(document, edit)) }),
+  }
+}
+
+// ----------------------------------------------------------------------------------------------------------- hover
+
+function toMarkup(text: string, client: Client): Lsp.MarkupContent {
+  return { kind: client.markdown ? "markdown" : "plaintext", value: text }
+}
+
+export function toHover(document: TextDocument, { span, code, doc, text }: Hover, client: Client): Lsp.Hover {
+  const shown = code === undefined ? undefined : client.markdown ? `\`\`\`wire\n${code}\n\`\`\`` : code
+  const value = [shown, doc, text].filter((part) => part !== undefined).join("\n\n")
+  return { contents: toMarkup(value, client), range: document.range(span) }
+}
+
+// --------------------------------------------------------------------------------------------------------- symbols
+
+const symbolKinds: Readonly<Record<SymbolKind, Lsp.SymbolKind>> = {
+  input: 11,
+  secrets: 20,
+  schema: 23,
+  provider: 5,
+  model: 5,
+  server: 5,
+  tool: 12,
+  resource: 1,
+  prompt: 15,
+  imports: 2,
+  dynamic: 3,
+  value: 13,
+  agent: 12,
+  output: 11,
+  field: 8,
+  case: 22,
+}
+
+export function toSymbol(document: TextDocument, symbol: DocumentSymbol): Lsp.DocumentSymbol {
+  const { name, kind, detail, span, selection, children } = symbol
+  return {
+    name,
+    kind: symbolKinds[kind],
+    range: document.range(span),
+    selectionRange: document.range(selection),
+    children: children.map((child) => toSymbol(document, child)),
+    ...(detail === undefined ? {} : { detail }),
+  }
+}
+
+/** For clients that know no trees: every symbol with the name of the one around it. */
+export function toFlatSymbols(
+  document: TextDocument,
+  symbols: readonly DocumentSymbol[],
+  container?: string,
+): Lsp.SymbolInformation[] {
+  return symbols.flatMap(({ name, kind, span, children }) => {
+    const location = { uri: document.uri, range: document.range(span) }
+    const own = { name, kind: symbolKinds[kind], location }
+    const around = container === undefined ? {} : { containerName: container }
+    return [{ ...own, ...around }, ...toFlatSymbols(document, children, name)]
+  })
+}
+
+// --------------------------------------------------------------------------------------------------------- folding
+
+export function toFoldingRanges(document: TextDocument, folds: readonly Fold[], client: Client): Lsp.FoldingRange[] {
+  return folds.flatMap((fold): Lsp.FoldingRange[] => {
+    const { start, end } = document.range(fold)
+    const kind = fold.kind === "comment" ? { kind: "comment" as const } : {}
+    if (!client.wholeLinesFold) {
+      return [
+        {
+          startLine: start.line,
+          startCharacter: start.character,
+          endLine: end.line,
+          endCharacter: end.character,
+          ...kind,
+        },
+      ]
+    }
+    // The line of the closing bracket stays in sight.
+    const endLine = fold.kind === "comment" ? end.line : end.line - 1
+    return endLine > start.line ? [{ startLine: start.line, endLine, ...kind }] : []
+  })
+}
+
+// ---------------------------------------------------------------------------------------------------------- tokens
+
+export const tokenLegend: Lsp.SemanticTokensLegend = {
+  tokenTypes: [...tokenTypes],
+  tokenModifiers: [...tokenModifiers],
+}
+
+/** Five numbers a token: lines and columns since the one before, length, kind, modifiers. */
+export function toSemanticTokens(
+  document: TextDocument,
+  tokens: readonly SemanticToken[],
+  client: Client,
+): Lsp.SemanticTokens {
+  const data: number[] = []
+  let line = 0
+  let character = 0
+  for (const token of tokens) {
+    const type = tokenTypes.indexOf(token.type)
+    let modifiers = 0
+    for (const modifier of token.modifiers) modifiers |= 1 << tokenModifiers.indexOf(modifier)
+    for (const { start, end } of client.tokensOverLines ? [token] : pieces(document.text, token)) {
+      const at = document.position(start)
+      const sameLine = at.line === line
+      data.push(at.line - line, sameLine ? at.character - character : at.character, document.length(start, end))
+      data.push(type, modifiers)
+      line = at.line
+      character = at.character
+    }
+  }
+  return { data }
+}
+
+/** The parts of a token that are on different lines, without the blanks that they begin with. */
+function pieces(text: string, token: SemanticToken): { readonly start: number; readonly end: number }[] {
+  const written = text.slice(token.start, token.end)
+  if (!/[\r\n]/.test(written)) return [token]
+  return [...written.matchAll(/[^\r\n \t][^\r\n]*/g)].map((match) => {
+    const start = token.start + match.index
+    return { start, end: start + match[0].length }
+  })
+}
+
+// --------------------------------------------------------------------------------------------------------- actions
+
+export function toCodeAction(document: TextDocument, action: CodeAction, client: Client): Lsp.CodeAction {
+  return {
+    title: action.title,
+    kind: "quickfix",
+    isPreferred: action.preferred,
+    diagnostics: [toDiagnostic(document, action.diagnostic)],
+    edit: toWorkspaceEdit(document, action.edits, client),
+  }
+}

@@ -1,0 +1,41 @@
+import { at } from "./protocol.ts"
+import type { PositionEncoding } from "./text-document.ts"
+
+/** What the client says that it can do, as far as it changes what it is sent. */
+export interface Client {
+  readonly encoding: PositionEncoding
+  /** It asks for diagnostics: then they are not pushed, or it would show them twice. */
+  readonly pullsDiagnostics: boolean
+  readonly snippets: boolean
+  readonly markdown: boolean
+  readonly wholeLinesFold: boolean
+  readonly tokensOverLines: boolean
+  readonly versionedEdits: boolean
+  readonly nestedSymbols: boolean
+  readonly literalActions: boolean
+}
+
+/** Reads the parameters of `initialize`; whatever is missing or odd counts as not there. */
+export function clientOf(params: unknown): Client {
+  const capabilities = at(params, "capabilities")
+  const document = (...path: readonly string[]): unknown => at(capabilities, "textDocument", ...path)
+  const formats = [document("hover", "contentFormat"), document("completion", "completionItem", "documentationFormat")]
+  return {
+    encoding: encodingOf(at(capabilities, "general", "positionEncodings")),
+    pullsDiagnostics: typeof document("diagnostic") === "object" && document("diagnostic") !== null,
+    snippets: document("completion", "completionItem", "snippetSupport") === true,
+    markdown: formats.some((list) => Array.isArray(list) && list.includes("markdown")),
+    wholeLinesFold: document("foldingRange", "lineFoldingOnly") === true,
+    tokensOverLines: document("semanticTokens", "multilineTokenSupport") === true,
+    versionedEdits: at(capabilities, "workspace", "workspaceEdit", "documentChanges") === true,
+    nestedSymbols: document("documentSymbol", "hierarchicalDocumentSymbolSupport") === true,
+    literalActions: typeof document("codeAction", "codeActionLiteralSupport") === "object",
+  }
+}
+
+/** The client lists what it likes best first; UTF-16 is what every client knows. */
+function encodingOf(offered: unknown): PositionEncoding {
+  if (!Array.isArray(offered)) return "utf-16"
+  const known = offered.find((one): one is PositionEncoding => one === "utf-16" || one === "utf-8" || one === "utf-32")
+  return known ?? "utf-16"
+}

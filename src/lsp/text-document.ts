@@ -1,0 +1,110 @@
+import type { Compiled } from "../compile.ts"
+import { compile } from "../compile.ts"
+import { LineMap } from "../source/line-map.ts"
+import type { Span } from "../source/span.ts"
+import type { Position, Range } from "./protocol.ts"
+
+/** What columns count: the units of UTF-16, the bytes of UTF-8, or code points. */
+export type PositionEncoding = "utf-16" | "utf-8" | "utf-32"
+
+let made = 0
+
+/** A document that is open in the editor: its text, and what the compiler makes of it, worked out when asked for. */
+export class TextDocument {
+  readonly uri: string
+  readonly text: string
+  readonly version: number
+  /** Another one for every text that a document ever had: versions may begin anew when it is opened again. */
+  readonly id = ++made
+  readonly #encoding: PositionEncoding
+  #lines: LineMap | undefined
+  #compiled: Compiled | undefined
+
+  constructor(uri: string, text: string, version: number, encoding: PositionEncoding) {
+    this.uri = uri
+    this.text = text
+    this.version = version
+    this.#encoding = encoding
+  }
+
+  get compiled(): Compiled {
+    return (this.#compiled ??= compile(this.text))
+  }
+
+  get lines(): LineMap {
+    return (this.#lines ??= new LineMap(this.text))
+  }
+
+  /** The document after a change: to a piece of it, or all of it. */
+  changed(range: Range | undefined, text: string, version: number): TextDocument {
+    if (range === undefined) return new TextDocument(this.uri, text, version, this.#encoding)
+    const { start, end } = this.span(range)
+    const replaced = this.text.slice(0, start) + text + this.text.slice(Math.max(start, end))
+    return new TextDocument(this.uri, replaced, version, this.#encoding)
+  }
+
+  span(range: Range): Span {
+    return { start: this.offset(range.start), end: this.offset(range.end) }
+  }
+
+  /** Beyond the end of a line is its end, beyond the last line the end of the text. */
+  offset({ line, character }: Position): number {
+    if (line >= this.lines.lineCount) return this.text.length
+    const start = this.lines.lineStart(line + 1)
+    const end = this.#lineEnd(line)
+    if (this.#encoding === "utf-16") return insideOf(this.text, Math.min(start + character, end))
+    let left = character
+    let at = start
+    while (at < end && left > 0) {
+      const point = this.text.codePointAt(at) ?? 0
+      left -= this.#encoding === "utf-8" ? utf8Length(point) : 1
+      // A position inside of a character is the one before it.
+      if (left < 0) break
+      at += point > 0xffff ? 2 : 1
+    }
+    return at
+  }
+
+  position(offset: number): Position {
+    const { line, column } = this.lines.position(offset)
+    if (this.#encoding === "utf-16") return { line: line - 1, character: column - 1 }
+    const start = this.lines.lineStart(line)
+    return { line: line - 1, character: this.length(start, start + column - 1) }
+  }
+
+  range({ start, end }: Span): Range {
+    return { start: this.position(start), end: this.position(end) }
+  }
+
+  /** How long a piece of a line is, in the units that the client counts. */
+  length(start: number, end: number): number {
+    if (this.#encoding === "utf-16") return end - start
+    let length = 0
+    for (const character of this.text.slice(start, end)) {
+      length += this.#encoding === "utf-8" ? utf8Length(character.codePointAt(0) ?? 0) : 1
+    }
+    return length
+  }
+
+  /** Where the text of a line (counted from 0) ends, without its line break. */
+  #lineEnd(line: number): number {
+    let end = line + 1 < this.lines.lineCount ? this.lines.lineStart(line + 2) : this.text.length
+    if (line + 1 >= this.lines.lineCount) return end
+    if (this.text[end - 1] === "\n") end--
+    if (this.text[end - 1] === "\r") end--
+    return end
+  }
+}
+
+/** Never between the two halves of a character. */
+function insideOf(text: string, offset: number): number {
+  const isLow = /[\uDC00-\uDFFF]/.test(text[offset] ?? "")
+  const isHigh = /[\uD800-\uDBFF]/.test(text[offset - 1] ?? "")
+  return isLow && isHigh ? offset - 1 : offset
+}
+
+function utf8Length(point: number): number {
+  if (point < 0x80) return 1
+  if (point < 0x800) return 2
+  return point < 0x10000 ? 3 : 4
+}
