@@ -162,7 +162,7 @@ describe("secrets", () => {
     const copied = await clipboard(page)
 
     const stored = JSON.stringify(await context.storageState({ indexedDB: true }))
-    const session = await page.evaluate(() => JSON.stringify({ ...sessionStorage }))
+    const session = await page.evaluate(() => JSON.stringify(Object.entries(sessionStorage)))
     assert.match(stored, /agent greeter/)
     assert.match(session, /agent greeter/)
     const unpacked = await page.evaluate(async (address) => {
@@ -196,7 +196,7 @@ describe("secrets", () => {
     await page.locator(".tab", { hasText: /History\s*1/ }).waitFor()
     await page.evaluate(() => dispatchEvent(new Event("pagehide")))
     const stored = JSON.stringify(await context.storageState({ indexedDB: true }))
-    const session = await page.evaluate(() => JSON.stringify({ ...sessionStorage }))
+    const session = await page.evaluate(() => JSON.stringify(Object.entries(sessionStorage)))
     assert.ok(!stored.includes(secret) && !session.includes(secret))
     await close()
   })
