@@ -16,7 +16,9 @@ import { observeStore } from "../adapters/telemetry/observe-store.ts"
 import type { Traces } from "../adapters/telemetry/traces.ts"
 import { startTraces } from "../adapters/telemetry/traces.ts"
 import type { JsonObject } from "../base/json-value.ts"
-import { loadMasterKey } from "../adapters/vault/master-key.ts"
+import type { BrokerHealth } from "../adapters/nats/broker.ts"
+import { withoutLogin } from "./without-login.ts"
+import { loadMasterKey, parseMasterKey } from "../adapters/vault/master-key.ts"
 import { createVault } from "../adapters/vault/vault.ts"
 import { compile } from "../compile.ts"
 import type { DemoServer } from "../demo/demo-server.ts"
@@ -52,6 +54,9 @@ export interface Timing {
 }
 
 const leaseMs = 10_000
+/** A dead replica's runs are looked for every half of it: all are taken over within one and a half. */
+const clusterLeaseMs = 3_000
+const tombstoneMs = 30 * 24 * 3_600_000
 /** A short retention is kept to more closely. */
 const sweepEvery = (retention: number): number => Math.min(60_000, Math.max(250, retention / 4))
 
@@ -66,20 +71,22 @@ export async function compose(settings: Settings, timing: Timing = {}): Promise<
   const log = createLog(settings.logLevel)
   const policy = egressPolicy(settings)
   const traces = await startTraces(process.env, about.version)
+  const opened = await openStore(settings, (sentence) => log.info({}, sentence))
   const metrics = createMetrics({
     active: () => runs.active,
     queued: () => runs.queued,
     streams: () => streams.size,
+    broker: opened.broker,
   })
   const observers = traces === null ? [metrics.observer] : [metrics.observer, traces.observer]
-  const store = observeStore(await openStore(settings), observers)
+  const store = observeStore(opened.store, observers)
   const demo = settings.demo ? await startDemoServer() : null
   const ports = joinPorts(policy, store, demo, traces, (error) => log.error({ err: error }, "unexpected error"))
   const plans = new PlanCache(compileForRun)
   const planOf = (source: string): CompiledForRun => plans.get(source)
   const runs = new Runs(ports, planOf, {
     owner: randomUUID(),
-    lease_ms: leaseMs,
+    lease_ms: opened.lease_ms,
     max_runs: settings.maxRuns,
     max_queued: settings.maxQueued,
     limits: { ...usualLimits, max_iterations: settings.maxIterations, cache_ttl_ms: settings.cacheTtl },
@@ -179,14 +186,60 @@ export function compileForRun(source: string): CompiledForRun {
   return plan === undefined ? { error: sourceError(source, diagnostics) } : { plan }
 }
 
-export async function openStore(settings: Settings): Promise<RunStore> {
+export interface OpenedStore {
+  readonly store: RunStore
+  readonly lease_ms: number
+  /** How the broker is, where there is one. */
+  readonly broker: (() => BrokerHealth) | null
+}
+
+/** `remark` takes a sentence on what is not as the settings say, and yet will do. */
+export async function openStore(settings: Settings, remark: (sentence: string) => void): Promise<OpenedStore> {
   const { store, dataDir, encryptionKey } = settings
-  if (store === "memory") return new MemoryStore(systemClock)
-  if (store !== "sqlite") throw new StartRefusal(`WIRE_STORE is "${store}": it must be sqlite or memory.`)
+  if (store === "memory") return { store: new MemoryStore(systemClock), lease_ms: leaseMs, broker: null }
+  if (/^(nats|tls):/.test(store)) return openCluster(settings, remark)
+  if (store !== "sqlite") {
+    throw new StartRefusal(`WIRE_STORE is "${withoutLogin(store)}": it must be sqlite, memory, or like nats://a:4222.`)
+  }
   const folder = resolve(dataDir)
   const path = join(folder, "wireworks.db")
   const masterKey = loadMasterKey({ configured: encryptionKey, file: join(folder, "wireworks.key"), database: path })
-  return openSqliteStore({ path, vault: createVault(masterKey), clock: systemClock })
+  const sqlite = await openSqliteStore({ path, vault: createVault(masterKey), clock: systemClock })
+  return { store: sqlite, lease_ms: leaseMs, broker: null }
+}
+
+async function openCluster(settings: Settings, remark: (sentence: string) => void): Promise<OpenedStore> {
+  const { readAddress, readProofs } = await import("../adapters/nats/address.ts")
+  const { openNatsStore } = await import("../adapters/nats/nats-store.ts")
+  const read = readAddress(settings.store)
+  if (!read.ok) throw new StartRefusal(`WIRE_STORE is "${withoutLogin(settings.store)}": it ${read.must}.`)
+  if (settings.encryptionKey === undefined) {
+    throw new StartRefusal(
+      "A cluster needs WIRE_ENCRYPTION_KEY, the same on every replica: 32 bytes, as `openssl rand -base64 32` makes them. " +
+        "Without it this replica could not read the others' runs, and takes none.",
+    )
+  }
+  const masterKey = parseMasterKey(settings.encryptionKey)
+  if (masterKey === null) throw new StartRefusal("WIRE_ENCRYPTION_KEY must be 32 bytes in Base64 or hex.")
+  const { natsCreds: creds, natsCa: ca, natsCert: cert, natsKey: key } = settings
+  const proofs = readProofs({ creds, ca, cert, key })
+  if (typeof proofs === "string") throw new StartRefusal(proofs)
+  const store = await openNatsStore({
+    address: read.address,
+    proofs,
+    prefix: settings.natsPrefix,
+    sizes: {
+      replicas: settings.natsReplicas ?? null,
+      max_bytes: settings.natsMaxBytes ?? 0,
+      cache_bytes: 0,
+      cache_age_ms: settings.cacheTtl,
+      tombstone_ms: tombstoneMs,
+    },
+    vault: createVault(masterKey),
+    clock: systemClock,
+    remark,
+  })
+  return { store, lease_ms: clusterLeaseMs, broker: () => store.health }
 }
 
 /** The ports of runs; `close` ends the connections behind them. */

@@ -5,6 +5,7 @@ import type { Service } from "./compose.ts"
 import type { Settings } from "./settings.ts"
 import { flagOf, readSettings, settingTable } from "./settings.ts"
 import { stopSignal } from "./stop-signal.ts"
+import { withoutLogin } from "./without-login.ts"
 
 /** How long a stop waits for what is under way. */
 const graceMs = 10_000
@@ -67,7 +68,7 @@ function banner(address: string, settings: Settings, egress: string): string {
   const keys = settings.apiKeys ?? []
   const names = new Set(keys.map(({ name }) => name))
   const rows: [string, string][] = [
-    ["store", settings.store === "sqlite" ? `SQLite in ${resolve(settings.dataDir)}` : showStore(settings.store)],
+    ["store", settings.store === "sqlite" ? `SQLite in ${resolve(settings.dataDir)}` : withoutLogin(settings.store)],
     [
       "callers",
       keys.length === 0
@@ -79,11 +80,6 @@ function banner(address: string, settings: Settings, egress: string): string {
   if (settings.playground) rows.unshift(["playground", `${address}/playground`])
   const lines = rows.map(([name, value]) => `  ${name.padEnd(12)}${value}`)
   return `Wireworks ${about.version} listens on ${address}\n${lines.join("\n")}\n`
-}
-
-/** Without what an address may carry before its `@`. */
-function showStore(store: string): string {
-  return store.replace(/\/\/[^/]*@/g, "//")
 }
 
 function whyNotListening(error: unknown, { host, port }: Settings): string {

@@ -48,6 +48,9 @@ const size = (written: string) => {
   return value === undefined ? { mustBe: "a size such as 512kb or 8mb" } : { value }
 }
 
+const prefix = (written: string) =>
+  /^[A-Za-z0-9_-]{1,32}$/.test(written) ? { value: written } : { mustBe: "up to 32 letters, digits, - and _" }
+
 const oneOf =
   <const Word extends string>(...words: Word[]) =>
   (written: string): { value: Word } | { mustBe: string } => {
@@ -81,7 +84,19 @@ function apiKeys(written: string): { value: ApiKey[] } | { mustBe: string } {
 export const settingTable = {
   host: setting("HOST", text, "127.0.0.1", "address to listen on"),
   port: setting("PORT", wholeNumber(0, 65_535), "13703", "port to listen on; 0 takes a free one"),
-  store: setting("STORE", text, "sqlite", "where runs are kept: sqlite, memory, or the address of a cluster"),
+  store: setting("STORE", text, "sqlite", "where runs are kept: sqlite, memory, or nats://host:4222 for a cluster"),
+  natsCreds: setting("NATS_CREDS", text, undefined, "creds file for the broker of a cluster"),
+  natsCa: setting("NATS_CA", text, undefined, "file of the authority that the broker's certificate is checked against"),
+  natsCert: setting("NATS_CERT", text, undefined, "file of our own certificate, where the broker asks for one"),
+  natsKey: setting("NATS_KEY", text, undefined, "file of that certificate's key"),
+  natsPrefix: setting("NATS_PREFIX", prefix, "wire", "what our subjects in the broker begin with"),
+  natsReplicas: setting(
+    "NATS_REPLICAS",
+    wholeNumber(1, 5),
+    undefined,
+    "copies of what is stored in the broker; else 3 in a cluster and 1 on one node",
+  ),
+  natsMaxBytes: setting("NATS_MAX_BYTES", size, undefined, "most that all runs together take up in the broker"),
   dataDir: setting("DATA_DIR", text, "./data", "folder of the database and its key"),
   encryptionKey: {
     ...setting("ENCRYPTION_KEY", text, undefined, "32 bytes in Base64 or hex; else a key file in the data folder"),

@@ -4,6 +4,11 @@ export interface HeldLease {
   readonly lease: Lease
   /** Aborts when the lease is lost, or is to be given back. */
   readonly leave: AbortSignal
+  /**
+   * To be awaited before something is done that the log cannot refuse, such as a model call: at once while the lease lasts by
+   * the clock; a process that stood still for longer asks the store first. Rejects once the lease is lost.
+   */
+  sure(): Promise<void>
 }
 
 interface Held extends HeldLease {
@@ -29,7 +34,8 @@ export class LeaseKeeper {
 
   hold(lease: Lease): HeldLease {
     const abort = new AbortController()
-    const held: Held = { lease, leave: abort.signal, abort, renewedAt: this.#clock.now() }
+    const sure = (): Promise<void> => this.#sure(held)
+    const held: Held = { lease, leave: abort.signal, sure, abort, renewedAt: this.#clock.now() }
     this.#held.set(lease.run_id, held)
     return held
   }
@@ -59,6 +65,11 @@ export class LeaseKeeper {
       }
       await Promise.all([...this.#held.values()].map((held) => this.#renew(held)))
     }
+  }
+
+  async #sure(held: Held): Promise<void> {
+    if (this.#clock.now() - held.renewedAt >= (this.#leaseMs * 2) / 3) await this.#renew(held)
+    held.leave.throwIfAborted()
   }
 
   async #renew(held: Held): Promise<void> {

@@ -5,7 +5,7 @@ import { isTerminal } from "./events.ts"
 import { failure, wireError } from "./failure.ts"
 import { LeaseKeeper } from "./lease-keeper.ts"
 import type { HeldLease } from "./lease-keeper.ts"
-import type { NewRun, RunRequest, RunRow, RunStatus } from "./ports.ts"
+import type { ModelClient, NewRun, RunRequest, RunRow, RunStatus } from "./ports.ts"
 import { RunFailure, StoreFailure } from "./ports.ts"
 import type { RunState } from "./reduce.ts"
 import { initialState, reduce } from "./reduce.ts"
@@ -58,7 +58,7 @@ export class Runs {
   readonly #deadlines: Deadlines
   /** By run id: those that run or wait here. */
   readonly #jobs = new Map<string, Job>()
-  readonly #queue = new Map<string, Job>()
+  readonly #queue = new Map<string, { readonly job: Job; readonly stopListening: () => void }>()
   readonly #active = new Set<Promise<void>>()
   readonly #stop = new AbortController()
   #claiming: Promise<void> | null = null
@@ -119,12 +119,13 @@ export class Runs {
   /** False when the run has ended or does not exist. */
   async cancel(run_id: string): Promise<boolean> {
     const requested = await this.#ports.store.requestCancel(run_id)
-    const waiting = this.#queue.get(run_id)
-    if (requested && waiting !== undefined) {
-      this.#queue.delete(run_id)
-      this.#start(waiting, () => this.#endJob(waiting, { why: "cancelled" }))
-    }
+    if (requested) this.#cancelWaiting(run_id)
     return requested
+  }
+
+  #cancelWaiting(run_id: string): void {
+    const waiting = this.#unqueue(run_id)
+    if (waiting !== undefined) this.#start(waiting, () => this.#endJob(waiting, { why: "cancelled" }))
   }
 
   /** The event that a run ends with; null when the signal aborts, or the run is left to another process, before that. */
@@ -159,12 +160,11 @@ export class Runs {
 
   /** No new runs from here on. Those that run get the grace time, then all are left to be resumed. */
   async drain(grace_ms: number): Promise<void> {
-    const { clock, store } = this.#ports
+    const { clock } = this.#ports
     this.#draining = true
     this.#stop.abort(new Error("The service is shutting down"))
     await this.#claiming
-    const waiting = [...this.#queue.values()]
-    this.#queue.clear()
+    await Promise.all([...this.#queue.keys()].map((run_id) => this.#giveBack(run_id)))
     const done = new AbortController()
     await Promise.race([
       Promise.all(this.#active).then(() => done.abort(new Error("All runs have ended"))),
@@ -172,12 +172,14 @@ export class Runs {
     ])
     this.#keeper.leaveAll()
     await Promise.all(this.#active)
-    for (const job of waiting) {
-      await store.release(job.held.lease)
-      this.#over(job, null)
-    }
     this.#deadlines.close()
     await this.#keeper.close()
+  }
+
+  /** One that waits here, at once: another process may have room for it. */
+  async #giveBack(run_id: string): Promise<void> {
+    const job = this.#unqueue(run_id)
+    if (job !== undefined) await this.#finish(job, async () => null)
   }
 
   #take(job: Omit<Job, "ended" | "end">): void {
@@ -185,7 +187,21 @@ export class Runs {
     const whole: Job = { ...job, ended: resolve, end: promise }
     this.#jobs.set(job.held.lease.run_id, whole)
     if (this.#active.size < this.#settings.max_runs) this.#start(whole, () => this.#runJob(whole))
-    else this.#queue.set(job.held.lease.run_id, whole)
+    else this.#enqueue(whole)
+  }
+
+  #enqueue(job: Job): void {
+    const { run_id } = job.held.lease
+    // A cancel may come by way of another process.
+    const stopListening = this.#ports.store.onCancel(run_id, () => this.#cancelWaiting(run_id))
+    this.#queue.set(run_id, { job, stopListening })
+  }
+
+  #unqueue(run_id: string): Job | undefined {
+    const waiting = this.#queue.get(run_id)
+    this.#queue.delete(run_id)
+    waiting?.stopListening()
+    return waiting?.job
   }
 
   #start(job: Job, work: () => Promise<LogEvent | null>): void {
@@ -198,8 +214,9 @@ export class Runs {
 
   #startNext(): void {
     if (this.#draining || this.#active.size >= this.#settings.max_runs) return
-    for (const [run_id, job] of this.#queue) {
-      this.#queue.delete(run_id)
+    for (const run_id of this.#queue.keys()) {
+      const job = this.#unqueue(run_id)
+      if (job === undefined) continue
       this.#start(job, () => this.#runJob(job))
       return
     }
@@ -237,7 +254,8 @@ export class Runs {
   #runJob({ plan, request, caller, held, resumed }: Job): Promise<LogEvent | null> {
     const { lease, leave } = held
     const deadlines = this.#deadlines
-    return run({ plan, request, caller, lease, leave, resumed, deadlines }, this.#ports, this.#settings.limits)
+    const ports = { ...this.#ports, model: whileHeld(this.#ports.model, held) }
+    return run({ plan, request, caller, lease, leave, resumed, deadlines }, ports, this.#settings.limits)
   }
 
   #endJob({ held }: Job, how: RunStop): Promise<LogEvent | null> {
@@ -303,6 +321,16 @@ export class Runs {
     const how: RunStop = "error" in compiled ? { why: "failed", error: compiled.error } : { why: "cancelled" }
     await endAtOnce(held.lease, how, this.#ports)
     this.#keeper.drop(held)
+  }
+}
+
+/** A process that stood still, and whose run another has taken over since, calls no model for it any more. */
+function whileHeld(model: ModelClient, held: HeldLease): ModelClient {
+  return {
+    async turn(request, watch) {
+      await held.sure()
+      return model.turn(request, watch)
+    },
   }
 }
 

@@ -32,6 +32,7 @@ import { ensureStreams, type StreamSizes } from "./streams.ts"
 const readBytes = 8 * 1024 * 1024
 /** How long a creator may take between its first message and its last. */
 const creationMs = 60_000
+const probeMs = 800
 /** How many runs are looked at side by side for a claim. */
 const claimedTogether = 8
 
@@ -489,7 +490,14 @@ class NatsStore implements ClusterStore {
   async probe(): Promise<void> {
     this.#checkOpen()
     if (!this.#broker.health.connected) throw new StoreFailure("The broker is out of reach")
-    await this.#leases.say()
+    const stored = this.#leases.say()
+    // Somebody waits for the answer: what is not stored by then counts as not stored.
+    stored.catch(() => undefined)
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new StoreFailure("The broker does not answer")), probeMs)
+    })
+    await Promise.race([stored, late]).finally(() => clearTimeout(timer))
   }
 
   close(): Promise<void> {

@@ -7,6 +7,8 @@ export interface LiveCounts {
   readonly active: () => number
   readonly queued: () => number
   readonly streams: () => number
+  /** The broker of a cluster; null where there is none. */
+  readonly broker: (() => { readonly connected: boolean; readonly reconnects: number; readonly retries: number }) | null
 }
 
 export interface Metrics {
@@ -65,6 +67,16 @@ export function createMetrics(counts: LiveCounts): Metrics {
   gauge("wireworks_runs_active", "Runs under way here", counts.active)
   gauge("wireworks_runs_queued", "Runs that wait for their turn here", counts.queued)
   gauge("wireworks_streams_open", "Open event streams", counts.streams)
+  const { broker } = counts
+  if (broker !== null) {
+    gauge("wireworks_broker_connected", "1 while the broker is connected", () => (broker().connected ? 1 : 0))
+    gauge(
+      "wireworks_broker_reconnects",
+      "Connections to the broker that replaced a lost one",
+      () => broker().reconnects,
+    )
+    gauge("wireworks_broker_retries", "Requests to the broker that had to be made again", () => broker().retries)
+  }
 
   const count = (usage: Usage): void => {
     tokens.inc({ kind: "input" }, usage.input_tokens)
