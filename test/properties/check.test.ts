@@ -12,6 +12,8 @@ import { isError } from "../../src/source/diagnostic.ts"
 import { lex } from "../../src/syntax/lexer.ts"
 import { parse } from "../../src/syntax/parser.ts"
 import { readCase } from "../cases/case-file.ts"
+import { checkPlanPlaces } from "../support/plan-invariants.ts"
+import { wireSource } from "./wire-source.ts"
 
 const root = dirname(dirname(import.meta.dirname))
 const read = (path: string): string => readCase(readFileSync(join(root, path), "utf8")).source
@@ -38,7 +40,7 @@ function compileAny(text: string): Compiled {
     assert.ok(span.start >= start, `not in source order: ${said}`)
     start = span.start
     assert.ok(message.length > 0 && message.length < 5_000 && (hint ?? "").length < 5_000, `too long: ${said}`)
-    assert.doesNotMatch(`${path}${message}${hint ?? ""}`, /undefined|\[object|NaN|function/, said)
+    assert.doesNotMatch(`${path}${message}${hint ?? ""}`, /undefined|\[object [A-Z]|NaN|=> \{/, said)
   }
   assert.equal(plan === undefined, diagnostics.some(isError))
   if (plan !== undefined) checkPlan(plan)
@@ -48,6 +50,7 @@ function compileAny(text: string): Compiled {
 function checkPlan(plan: Plan): void {
   const json = JSON.stringify(plan)
   assert.equal(JSON.stringify(JSON.parse(json)), json, "a plan survives JSON")
+  checkPlanPlaces(plan)
   const done = new Set<string>()
   for (const { id, depends_on } of plan.nodes) {
     for (const other of depends_on) assert.ok(done.has(other), `${id} stands before ${other}`)
@@ -143,6 +146,15 @@ test("any piece of text is compiled", () => {
       compileAny(text)
     }),
     { numRuns: 1_000 },
+  )
+})
+
+test("random sources that cover the grammar are compiled", () => {
+  fc.assert(
+    fc.property(wireSource("breaks"), (text) => {
+      compileAny(text)
+    }),
+    { numRuns: 500 },
   )
 })
 

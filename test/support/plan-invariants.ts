@@ -1,0 +1,113 @@
+import assert from "node:assert/strict"
+import type { Entry, Expression } from "../../src/plan/expression.ts"
+import type { AgentNode, Plan } from "../../src/plan/plan-shape.ts"
+
+/** What a place lets an expression refer to. */
+interface Place {
+  readonly name: string
+  readonly secrets: boolean
+  /** Values of the run, and calls; else `input` and `secrets` alone. */
+  readonly run: boolean
+  /** The expression may be an asset, or a text with assets in it. */
+  readonly assets: "value" | "text" | "none"
+}
+
+const connection = (name: string): Place => ({ name, secrets: true, run: false, assets: "none" })
+const inRun = (name: string): Place => ({ name, secrets: false, run: true, assets: "none" })
+
+/** Fails if anything in the plan refers to what it must not: no secret reaches a model or a caller, no model a connection. */
+export function checkPlanPlaces(plan: Plan): void {
+  for (const [name, { endpoint, api_key, headers }] of Object.entries(plan.providers)) {
+    for (const expression of [endpoint, api_key]) {
+      if (expression !== null) checkExpression(expression, connection(`provider.${name}`))
+    }
+    checkEntries(headers, connection(`provider.${name}.headers`))
+  }
+  for (const [name, { endpoint, headers }] of Object.entries(plan.servers)) {
+    checkExpression(endpoint, connection(`mcp.${name}`))
+    checkEntries(headers, connection(`mcp.${name}.headers`))
+  }
+  for (const [name, { id }] of Object.entries(plan.models)) {
+    checkExpression(id, { ...connection(`model.${name}`), secrets: false })
+  }
+  for (const table of [plan.tools, plan.resources]) {
+    for (const [name, { bindings }] of Object.entries(table)) checkEntries(bindings, connection(`import ${name}`))
+  }
+  for (const [name, { bindings }] of Object.entries(plan.prompts)) {
+    checkEntries(bindings, { ...connection(`prompt.${name}`), secrets: false })
+  }
+  for (const node of plan.nodes) {
+    if (node.kind === "dynamic") checkExpression(node.value, { ...inRun(node.id), assets: "value" })
+    else if (node.kind === "output") checkEntries(node.fields, inRun("output"))
+    else checkAgent(node)
+  }
+}
+
+function checkAgent(node: AgentNode): void {
+  const place = inRun(node.id)
+  if (node.loop !== null) checkExpression(node.loop.items, place)
+  checkEntries(node.locals, { ...place, assets: "value" })
+  for (const { name, content, media_type } of node.files) {
+    for (const expression of [name, content, media_type]) if (expression !== null) checkExpression(expression, place)
+  }
+  for (const { kind, bindings } of node.uses) checkEntries(bindings, { ...place, secrets: kind !== "prompt" })
+  const summary = node.context?.compact?.instruction ?? null
+  if (summary !== null) checkExpression(summary, place)
+  checkExpression(node.instruction, { ...place, assets: "text" })
+}
+
+function checkEntries(entries: readonly Entry[], place: Place): void {
+  for (const { value } of entries) checkExpression(value, place)
+}
+
+function checkExpression(expression: Expression, place: Place): void {
+  const inner: Place = { ...place, assets: "none" }
+  switch (expression.op) {
+    case "literal":
+      return
+    case "text":
+      for (const part of expression.parts) {
+        if (typeof part !== "string")
+          checkExpression(part, place.assets === "text" ? { ...place, assets: "value" } : inner)
+      }
+      return
+    case "array":
+      for (const item of expression.items) checkExpression(item, inner)
+      return
+    case "object":
+      return checkEntries(expression.entries, inner)
+    case "reference": {
+      const { kind } = expression.root
+      if (kind === "secrets") assert.ok(place.secrets, `${expression.text} is exposed in ${place.name}`)
+      else if (kind !== "input" && kind !== "matched") assert.ok(place.run, `${expression.text} decides ${place.name}`)
+      return
+    }
+    case "chain":
+      return checkExpression(expression.base, inner)
+    case "default": {
+      const either: Place = place.assets === "value" ? place : inner
+      checkExpression(expression.left, either)
+      return checkExpression(expression.right, either)
+    }
+    case "match": {
+      checkExpression(expression.value, inner)
+      const either: Place = place.assets === "value" ? place : inner
+      for (const branch of expression.branches) checkExpression(branch.value, either)
+      return
+    }
+    case "call":
+      assert.ok(place.run, `a call decides ${place.name}`)
+      checkEntries(expression.input, { ...inner, secrets: false })
+      return checkEntries(expression.bindings, { ...inner, secrets: true })
+    case "read":
+    case "render":
+      assert.ok(place.run, `a ${expression.op} decides ${place.name}`)
+      return checkEntries(expression.bindings, { ...inner, secrets: expression.op === "read" })
+    case "asset": {
+      assert.equal(place.assets, "value", `an asset goes nowhere in ${place.name}`)
+      for (const part of [expression.value, expression.media_type, expression.title]) {
+        if (part !== null) checkExpression(part, inner)
+      }
+    }
+  }
+}
