@@ -70,7 +70,9 @@ export class StartRefusal extends Error {}
 export async function compose(settings: Settings, timing: Timing = {}): Promise<Service> {
   const log = createLog(settings.logLevel)
   const policy = egressPolicy(settings)
-  const traces = await startTraces(process.env, about.version)
+  const traces = await startTraces(process.env, about.version, (message) => {
+    log.error({ trouble: message.slice(0, 500) }, "traces are not delivered")
+  })
   const opened = await openStore(settings, (sentence) => log.info({}, sentence))
   const metrics = createMetrics({
     active: () => runs.active,

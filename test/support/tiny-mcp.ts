@@ -6,6 +6,7 @@ import { startServer } from "./http-server.ts"
 export interface TinyCall {
   readonly tool: string
   readonly values: JsonObject
+  readonly meta: JsonObject
   readonly headers: IncomingHttpHeaders
   readonly response: ServerResponse
   /** The id of the JSON-RPC request, for an answer by hand. */
@@ -41,7 +42,8 @@ export async function tinyMcp(
       case "tools/call": {
         const name = params?.["name"] as string
         const values = (params?.["arguments"] ?? {}) as JsonObject
-        const made = tools[name]?.({ tool: name, values, headers: request.headers, response, id: id ?? null })
+        const meta = (params?.["_meta"] ?? {}) as JsonObject
+        const made = tools[name]?.({ tool: name, values, meta, headers: request.headers, response, id: id ?? null })
         return made === undefined ? undefined : result(made)
       }
       default:

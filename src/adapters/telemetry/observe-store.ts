@@ -1,10 +1,13 @@
 import type { JsonValue } from "../../base/json-value.ts"
 import type { LogEvent } from "../../run/events.ts"
 import type { CreateOutcome, Lease, NewRun, RunLookup, RunRequest, RunStore } from "../../run/ports.ts"
+import { LeaseLost } from "../../run/ports.ts"
 
 /** Hears what has been stored, after it has been. Must not throw. */
 export interface RunObserver {
   appended(run_id: string, events: readonly LogEvent[]): void
+  /** The run goes on elsewhere, or later. */
+  left?(run_id: string): void
 }
 
 /** The same store; what is appended through it is told to the observers. */
@@ -22,7 +25,12 @@ class ObservedStore implements RunStore {
   }
 
   async append(lease: Lease, events: readonly LogEvent[]): Promise<void> {
-    await this.#store.append(lease, events)
+    try {
+      await this.#store.append(lease, events)
+    } catch (error) {
+      if (error instanceof LeaseLost) this.#left(lease.run_id)
+      throw error
+    }
     for (const observer of this.#observers) observer.appended(lease.run_id, events)
   }
 
@@ -55,6 +63,7 @@ class ObservedStore implements RunStore {
   }
 
   release(lease: Lease): Promise<void> {
+    this.#left(lease.run_id)
     return this.#store.release(lease)
   }
 
@@ -88,5 +97,9 @@ class ObservedStore implements RunStore {
 
   close(): Promise<void> {
     return this.#store.close()
+  }
+
+  #left(run_id: string): void {
+    for (const observer of this.#observers) observer.left?.(run_id)
   }
 }

@@ -1,5 +1,5 @@
 import type { Attributes, Context, Span, Tracer } from "@opentelemetry/api"
-import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api"
+import { diag, DiagLogLevel, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api"
 import type { LogEvent, ModelCallRecord, WireError } from "../../run/events.ts"
 import type { RunObserver } from "./observe-store.ts"
 
@@ -11,10 +11,14 @@ export interface Traces {
   close(): Promise<void>
 }
 
+/** How long what is left may take to be sent at the end. */
+const longestFarewell = 3000
+
 /** Traces over OTLP, set up by the usual `OTEL_*` variables; null where no endpoint is set. */
 export async function startTraces(
   environment: Readonly<Record<string, string | undefined>>,
   version: string,
+  trouble: (message: string) => void,
 ): Promise<Traces | null> {
   const endpoint = environment["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"] ?? environment["OTEL_EXPORTER_OTLP_ENDPOINT"]
   if (endpoint === undefined || endpoint === "" || environment["OTEL_SDK_DISABLED"] === "true") return null
@@ -22,6 +26,8 @@ export async function startTraces(
   const { OTLPTraceExporter } = await import("@opentelemetry/exporter-trace-otlp-http")
   const { defaultResource, resourceFromAttributes, detectResources, envDetector } =
     await import("@opentelemetry/resources")
+  const silent = (): void => undefined
+  diag.setLogger({ verbose: silent, debug: silent, info: silent, warn: trouble, error: trouble }, DiagLogLevel.WARN)
   const resource = defaultResource()
     .merge(resourceFromAttributes({ "service.name": "wireworks", "service.version": version }))
     .merge(detectResources({ detectors: [envDetector] }))
@@ -33,7 +39,13 @@ export async function startTraces(
   return {
     observer: tracer,
     traceparent: (run_id) => tracer.traceparent(run_id),
-    close: () => provider.shutdown(),
+    async close() {
+      const late = Promise.withResolvers<void>()
+      const timer = setTimeout(() => late.resolve(), longestFarewell)
+      // A receiver that is not there keeps no process from ending.
+      await Promise.race([provider.shutdown().catch((error: unknown) => trouble(String(error))), late.promise])
+      clearTimeout(timer)
+    },
   }
 }
 
@@ -55,6 +67,12 @@ export class RunTracer implements RunObserver {
 
   appended(run_id: string, events: readonly LogEvent[]): void {
     for (const event of events) this.#event(run_id, event)
+  }
+
+  /** Whoever takes it up begins a trace of its own. */
+  left(run_id: string): void {
+    const run = this.#runs.get(run_id)
+    if (run !== undefined) this.#end(run_id, run, Date.now(), "left", null)
   }
 
   traceparent(run_id: string): string | null {
@@ -179,6 +197,11 @@ export class RunTracer implements RunObserver {
       },
       context,
     )
+    // A call that gave no answer has no format that held.
+    if (call.format === undefined) {
+      span.setAttribute("error.type", "_OTHER")
+      span.setStatus({ code: SpanStatusCode.ERROR })
+    }
     span.end(startTime + call.duration_ms)
   }
 

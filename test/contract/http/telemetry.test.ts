@@ -1,0 +1,234 @@
+import assert from "node:assert/strict"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { after, describe, it } from "node:test"
+import { startWire } from "../../cli/run-wire.ts"
+import { apiError, calls, fakeBackend, json, says } from "../../support/fake-backend.ts"
+import { startServer } from "../../support/http-server.ts"
+import { tinyMcp } from "../../support/tiny-mcp.ts"
+import { within } from "../../support/within.ts"
+import { allEvents } from "./read-stream.ts"
+import type { TestService } from "./start-service.ts"
+import { ada, hello, oneAgent, slow, startService, untilMetric } from "./start-service.ts"
+
+interface OtlpSpan {
+  readonly name: string
+  readonly traceId: string
+  readonly spanId: string
+  readonly parentSpanId?: string
+  readonly kind: number
+  readonly startTimeUnixNano: string
+  readonly endTimeUnixNano: string
+  readonly attributes: readonly { readonly key: string; readonly value: Record<string, unknown> }[]
+  readonly status: { readonly code?: number }
+  readonly events?: readonly { readonly name: string }[]
+}
+
+interface OtlpBody {
+  readonly resourceSpans: readonly {
+    readonly resource: { readonly attributes: OtlpSpan["attributes"] }
+    readonly scopeSpans: readonly { readonly spans: readonly OtlpSpan[] }[]
+  }[]
+}
+
+function attributesOf({ attributes }: Pick<OtlpSpan, "attributes">): Record<string, unknown> {
+  return Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]))
+}
+
+const folder = mkdtempSync(join(tmpdir(), "wire-telemetry-"))
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+describe("traces", () => {
+  it("go to an OTLP receiver, with the names of the GenAI conventions and without payloads", async (t) => {
+    const bodies: OtlpBody[] = []
+    const receiver = await startServer(({ body, url }, response) => {
+      assert.equal(url, "/v1/traces")
+      bodies.push(JSON.parse(body) as OtlpBody)
+      response.writeHead(200, { "content-type": "application/json" })
+      response.end("{}")
+    })
+    t.after(() => receiver.close())
+    const { backend } = await fakeBackend(t, ({ body }, n) => {
+      if (JSON.stringify(body["input"]).includes("PAYLOAD-FAIL")) return apiError(401, "PAYLOAD-ERROR")
+      if (n === 1) return apiError(500, "busy")
+      return n === 2 ? calls("look", { q: "PAYLOAD-ARGUMENT" }) : says('{"message":"PAYLOAD-ANSWER"}')
+    })
+    let traceparent = ""
+    const server = await tinyMcp({
+      look: ({ meta }) => {
+        traceparent = String(meta["traceparent"])
+        return { content: [{ type: "text", text: "PAYLOAD-RESULT" }] }
+      },
+    })
+    t.after(() => server.close())
+
+    const service = await startWire(["serve"], {
+      WIRE_PORT: "0",
+      WIRE_DATA_DIR: folder,
+      WIRE_LOG_LEVEL: "error",
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.origin,
+      OTEL_SERVICE_NAME: "my-wires",
+      OTEL_BSP_SCHEDULE_DELAY: "100",
+    })
+    const source = `mcp s { endpoint: "${server.url}" } tool look from mcp.s.tool.look
+      ${oneAgent(backend.endpoint)
+        .replace("max_retries: 0", "max_retries: 2 retry_base_delay_ms: 1")
+        .replace("output { message: string }", "uses: [tool.look]\n output { message: string }")}`
+    const execute = (workflow_source: string, name: string): Promise<Response> =>
+      fetch(`${service.address}/execute`, {
+        method: "POST",
+        headers: { "content-type": "application/json", accept: "text/event-stream" },
+        body: JSON.stringify({ workflow_source, input: { name } }),
+      })
+    const good = await execute(source, "PAYLOAD-INPUT")
+    const events = await allEvents(good)
+    assert.equal(events.at(-1)?.type, "workflow_completed")
+    const bad = await allEvents(await execute(oneAgent(backend.endpoint), "PAYLOAD-FAIL"))
+    assert.equal(bad.at(-1)?.type, "workflow_failed")
+    const left = await execute(slow, "PAYLOAD-LEFT")
+    service.child.kill("SIGTERM")
+    await left.text().catch(() => {})
+    assert.equal((await service.ended).code, 0)
+
+    const all = bodies.flatMap(({ resourceSpans }) => resourceSpans)
+    const resource = attributesOf(all[0]?.resource ?? { attributes: [] })
+    assert.equal(resource["service.name"], "my-wires")
+    const spans = all.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans))
+    const run_id = good.headers.get("x-service-run-id")
+    const root = spans.find((span) => attributesOf(span)["wireworks.run_id"] === run_id)
+    assert.ok(root !== undefined)
+    assert.equal(root.name, "workflow")
+    assert.equal(attributesOf(root)["gen_ai.operation.name"], "invoke_workflow")
+    assert.equal(attributesOf(root)["wireworks.status"], "completed")
+    const mine = spans.filter(({ traceId }) => traceId === root.traceId)
+    assert.deepEqual(mine.map(({ name }) => name).toSorted(), [
+      "chat test-model",
+      "chat test-model",
+      "chat test-model",
+      "execute_tool look",
+      "invoke_agent reply",
+      "workflow",
+    ])
+    const step = mine.find(({ name }) => name === "invoke_agent reply")
+    assert.ok(step !== undefined)
+    assert.equal(step.parentSpanId, root.spanId)
+    const about = attributesOf(step)
+    assert.deepEqual(
+      [about["gen_ai.operation.name"], about["gen_ai.agent.name"], about["gen_ai.request.model"]],
+      ["invoke_agent", "reply", "test-model"],
+    )
+    assert.equal(Number(about["gen_ai.usage.input_tokens"]), 20)
+    const chats = mine.filter(({ name }) => name === "chat test-model")
+    for (const chat of chats) {
+      assert.equal(chat.parentSpanId, step.spanId)
+      assert.equal(attributesOf(chat)["gen_ai.operation.name"], "chat")
+      assert.equal(attributesOf(chat)["gen_ai.provider.name"], "openai")
+      assert.ok(BigInt(chat.endTimeUnixNano) >= BigInt(chat.startTimeUnixNano))
+      assert.ok(BigInt(chat.startTimeUnixNano) >= BigInt(root.startTimeUnixNano))
+      assert.ok(BigInt(chat.endTimeUnixNano) <= BigInt(root.endTimeUnixNano))
+    }
+    assert.deepEqual(chats.map((chat) => attributesOf(chat)["error.type"]).toSorted(), ["_OTHER", undefined, undefined])
+    const tool = mine.find(({ name }) => name === "execute_tool look")
+    assert.ok(tool !== undefined)
+    assert.equal(attributesOf(tool)["gen_ai.tool.name"], "look")
+    assert.equal(traceparent, `00-${root.traceId}-${root.spanId}-01`)
+
+    const failed = spans.find((span) => attributesOf(span)["wireworks.status"] === "failed")
+    assert.equal(failed?.status.code, 2)
+    assert.equal(attributesOf(failed ?? { attributes: [] })["error.type"], "provider_error")
+    // A span of a run that its process gave back ends with the process.
+    const ends = spans.filter(({ name }) => name === "workflow").map((span) => attributesOf(span)["wireworks.status"])
+    assert.equal(ends.length, 3)
+    assert.doesNotMatch(JSON.stringify(bodies), /PAYLOAD/)
+  })
+
+  it("keep no run from going, and no process from ending, where nobody receives them", async () => {
+    const service = await startWire(["serve"], {
+      WIRE_PORT: "0",
+      WIRE_STORE: "memory",
+      WIRE_LOG_LEVEL: "error",
+      OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9",
+      OTEL_BSP_SCHEDULE_DELAY: "50",
+      OTEL_EXPORTER_OTLP_TIMEOUT: "500",
+    })
+    const response = await fetch(`${service.address}/execute`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ workflow_source: hello, input: ada }),
+    })
+    assert.equal(response.status, 200)
+    service.child.kill("SIGTERM")
+    assert.deepEqual(await within(15_000, "the end", service.ended), { code: 0, signal: null })
+    assert.match(service.output(), /"msg":"traces are not delivered"/)
+    assert.doesNotMatch(service.output(), /bug in wire/)
+  })
+})
+
+describe("metrics", async () => {
+  const service: TestService = await startService()
+  const read = async (): Promise<Map<string, number>> => {
+    const text = await (await service.get("/metrics")).text()
+    return new Map(
+      [...text.matchAll(/^(wireworks_[^ ]+) (\S+)$/gm)].map(([, name = "", value]) => [name, Number(value)] as const),
+    )
+  }
+  const grown = (before: Map<string, number>, now: Map<string, number>, name: string): number =>
+    (now.get(name) ?? 0) - (before.get(name) ?? 0)
+
+  it("are text that Prometheus takes", async () => {
+    const response = await service.get("/metrics")
+    assert.match(response.headers.get("content-type") ?? "", /^text\/plain; version=0\.0\.4/)
+    const text = await response.text()
+    for (const line of text.split("\n")) assert.match(line, /^(?:#.*|[a-z_][a-z\d_]*(?:\{[^}]*\})? [-\d.e+]+|)$/i)
+    assert.match(text, /^nodejs_eventloop_lag_p99_seconds /m)
+  })
+
+  it("count runs, agents, tokens, calls, retries, tools and the cache", async (t) => {
+    const server = await tinyMcp({ look: () => ({ content: [{ type: "text", text: "seen" }] }) })
+    t.after(() => server.close())
+    const { backend } = await fakeBackend(t, (_request, n) => {
+      if (n === 1) return json({ error: { message: "busy" } }, 503)
+      return n === 2 ? calls("look", {}) : says('{"message":"x"}')
+    })
+    const before = await read()
+    const source = `mcp s { endpoint: "${server.url}" } tool look from mcp.s.tool.look
+      ${oneAgent(backend.endpoint)
+        .replace("max_retries: 0", "max_retries: 2 retry_base_delay_ms: 1")
+        .replace("output { message: string }", "uses: [tool.look]\n output { message: string }")}`
+    const body = { workflow_source: source, input: ada, options: { cache_key: "metrics" } }
+    assert.equal((await service.post("/execute", body)).status, 200)
+    assert.equal((await service.post("/execute", body)).status, 200)
+    const failing = oneAgent("http://127.0.0.1:9")
+    assert.equal((await service.post("/execute", { workflow_source: failing, input: ada })).status, 502)
+    const stopped = await service.post(
+      "/execute",
+      { workflow_source: slow, input: ada },
+      { accept: "text/event-stream" },
+    )
+    await untilMetric(service, "wireworks_runs_active", 1)
+    await untilMetric(service, "wireworks_streams_open", 1)
+    await service.post(`/execute/${stopped.headers.get("x-service-run-id")}/cancel`, "")
+    await stopped.text()
+    await untilMetric(service, "wireworks_runs_active", 0)
+    await untilMetric(service, "wireworks_streams_open", 0)
+    const now = await read()
+    const counts: [string, number][] = [
+      ['wireworks_runs_total{status="completed"}', 2],
+      ['wireworks_runs_total{status="failed"}', 1],
+      ['wireworks_runs_total{status="cancelled"}', 1],
+      ['wireworks_run_duration_seconds_count{status="completed"}', 2],
+      ['wireworks_agents_total{outcome="completed"}', 1],
+      ['wireworks_agents_total{outcome="cached"}', 1],
+      ['wireworks_agents_total{outcome="failed"}', 1],
+      ["wireworks_agent_retries_total", 1],
+      ['wireworks_tokens_total{kind="input"}', 20],
+      ['wireworks_tokens_total{kind="output"}', 10],
+      ['wireworks_tokens_total{kind="cached"}', 8],
+      ['wireworks_tokens_total{kind="reasoning"}', 4],
+      ["wireworks_model_call_duration_seconds_count", 4],
+      ['wireworks_tool_calls_total{outcome="completed"}', 1],
+    ]
+    for (const [name, count] of counts) assert.deepEqual([name, grown(before, now, name)], [name, count])
+  })
+})
