@@ -57,7 +57,7 @@ describe("traces", () => {
     let traceparent = ""
     const server = await tinyMcp({
       look: ({ meta }) => {
-        traceparent = String(meta["traceparent"])
+        traceparent = meta["traceparent"] as string
         return { content: [{ type: "text", text: "PAYLOAD-RESULT" }] }
       },
     })
@@ -128,7 +128,11 @@ describe("traces", () => {
       assert.ok(BigInt(chat.startTimeUnixNano) >= BigInt(root.startTimeUnixNano))
       assert.ok(BigInt(chat.endTimeUnixNano) <= BigInt(root.endTimeUnixNano))
     }
-    assert.deepEqual(chats.map((chat) => attributesOf(chat)["error.type"]).toSorted(), ["_OTHER", undefined, undefined])
+    assert.deepEqual(chats.map((chat) => String(attributesOf(chat)["error.type"])).toSorted(), [
+      "_OTHER",
+      "undefined",
+      "undefined",
+    ])
     const tool = mine.find(({ name }) => name === "execute_tool look")
     assert.ok(tool !== undefined)
     assert.equal(attributesOf(tool)["gen_ai.tool.name"], "look")
