@@ -16,6 +16,7 @@ export const layers: Readonly<Record<string, number>> = {
   demo: 6,
   client: 7,
   server: 7,
+  mcp: 7,
   lsp: 7,
   cli: 8,
 }

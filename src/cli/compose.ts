@@ -135,25 +135,26 @@ export async function compose(settings: Settings, timing: Timing = {}): Promise<
 }
 
 /**
- * What runs one workflow without a service; the demo model is started where the workflow may call it. Throws a `StoreFailure`
+ * What runs workflows without a service; the demo model is started where one of them may call it. Throws a `StoreFailure`
  * with a sentence.
  */
 export async function composeRuns(
   settings: Settings,
-  plan: Plan,
+  plans: readonly Plan[],
   bug: (error: unknown) => void,
+  maxRuns = 1,
 ): Promise<{ readonly runs: Runs; readonly store: RunStore; readonly close: () => Promise<void> }> {
   const policy = egressPolicy(settings)
   const store = new MemoryStore(systemClock)
-  const mayDemo = Object.values(plan.providers).some(
-    ({ endpoint }) => endpoint !== null && (endpoint.op !== "literal" || endpoint.value === "demo"),
-  )
+  const mayDemo = plans
+    .flatMap(({ providers }) => Object.values(providers))
+    .some(({ endpoint }) => endpoint !== null && (endpoint.op !== "literal" || endpoint.value === "demo"))
   const demo = mayDemo ? await startDemoServer() : null
   const ports = joinPorts(policy, store, demo, null, bug)
-  const runs = new Runs(ports, () => ({ plan }), {
+  const runs = new Runs(ports, compileForRun, {
     owner: randomUUID(),
     lease_ms: leaseMs,
-    max_runs: 1,
+    max_runs: maxRuns,
     max_queued: 0,
     limits: { ...usualLimits, max_iterations: settings.maxIterations, timeout_ms: Number.MAX_SAFE_INTEGER },
   })

@@ -136,7 +136,7 @@ async function execute(
   const { composeRuns } = await import("./compose.ts")
   let parts: Awaited<ReturnType<typeof composeRuns>>
   try {
-    parts = await composeRuns(settings, plan, reportBug)
+    parts = await composeRuns(settings, [plan], reportBug)
   } catch (error) {
     if (!(error instanceof StoreFailure)) throw error
     complain(error.message)

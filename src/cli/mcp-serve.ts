@@ -1,0 +1,299 @@
+import about from "../../package.json" with { type: "json" }
+import type { IncomingMessage, Server, ServerResponse } from "node:http"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import type { Command } from "commander"
+import { parseDuration } from "../base/parse-duration.ts"
+import { compile } from "../compile.ts"
+import type { WorkflowRunner } from "../mcp/workflow-server.ts"
+import type { WorkflowTool } from "../mcp/workflow-tool.ts"
+import { toolName } from "../mcp/workflow-tool.ts"
+import type { Plan } from "../plan/plan-shape.ts"
+import { fitRequest } from "../run/fit-request.ts"
+import { StoreFailure } from "../run/ports.ts"
+import { checkBrowser } from "../server/browser-rules.ts"
+import { Callers } from "../server/callers.ts"
+import { HttpError } from "../server/http-error.ts"
+import { count } from "./count.ts"
+import { diagnosisOf } from "./diagnose.ts"
+import { readSource } from "./read-source.ts"
+import { readValues, WrongValue } from "./run-values.ts"
+import type { Settings } from "./settings.ts"
+import { readSettings } from "./settings.ts"
+import { showIssue, showProblem } from "./show-issue.ts"
+import { stopSignal } from "./stop-signal.ts"
+import { paletteFor } from "./terminal.ts"
+import { visibleText } from "./visible-text.ts"
+
+interface ServeFlags {
+  readonly http?: true
+  readonly host?: string
+  readonly port?: string
+  readonly secretsFile?: string
+  readonly secret?: readonly string[]
+  readonly timeout?: string
+}
+
+const several = (value: string, before: readonly string[] = []): string[] => [...before, value]
+const usualPort = "13704"
+
+export function addMcpServe(mcp: Command): void {
+  mcp
+    .command("serve")
+    .summary("offer workflows as MCP tools")
+    .description(
+      "Offers each workflow as a tool of an MCP server: over standard input and output, as desktop clients start it, or over\n" +
+        "streamable HTTP. The input block is the tool's input, the output block its output, the comment at the top of the\n" +
+        "file its description. Secrets come from here, never from the client.",
+    )
+    .argument("<file...>", "the workflows; each is a tool named like its file")
+    .option("--http", "serve over HTTP instead of standard input and output")
+    .option("--host <address>", "with --http: address to listen on (WIRE_HOST, else 127.0.0.1)")
+    .option("--port <n>", `with --http: port to listen on, 0 for a free one (else ${usualPort})`)
+    .option("--secrets-file <file>", "secrets as a JSON file")
+    .option("--secret <name=env:VARIABLE>", "one secret from a variable, or name=file:PATH; may be repeated", several)
+    .option("--timeout <duration>", "most time for one run, such as 90s or 1h (else 10m)")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  wire mcp serve review.wire --secret api_key=env:OPENAI_API_KEY
+  wire mcp serve flows/*.wire --http --port 8080
+
+For a client that starts its servers itself:
+  { "mcpServers": { "reviews": { "command": "wire", "args": ["mcp", "serve", "/path/to/review.wire"] } } }
+
+Over HTTP, WIRE_API_KEYS asks for keys, and WIRE_ALLOWED_HOSTS and WIRE_ALLOWED_ORIGINS hold as for wire serve.
+
+Exit code: 0 after a stop, 1 when a workflow is wrong or it cannot start, 2 for a wrong command line.`,
+    )
+    .action(async (files: string[], flags: ServeFlags, command: Command) => {
+      process.exitCode = await serve(files, flags, command)
+    })
+}
+
+async function serve(files: readonly string[], flags: ServeFlags, command: Command): Promise<number> {
+  if (flags.http !== true && (flags.host !== undefined || flags.port !== undefined)) {
+    command.error("error: --host and --port need --http")
+  }
+  const timeout_ms = flags.timeout === undefined ? null : parseDuration(flags.timeout)
+  if (timeout_ms === undefined || timeout_ms === 0) {
+    command.error(`error: --timeout must be a duration such as 90s, 15m or 1h`)
+  }
+  const own = { port: flags.port ?? usualPort, ...(flags.host === undefined ? {} : { host: flags.host }) }
+  const { settings, wrong } = readSettings(process.env, own)
+  if (settings === null) {
+    for (const sentence of wrong) complain(sentence)
+    return 2
+  }
+  const compiled = compileAll(files)
+  if (compiled === null) return 1
+  let tools: WorkflowTool[]
+  try {
+    tools = await withSecrets(compiled, flags)
+  } catch (error) {
+    if (!(error instanceof WrongValue)) throw error
+    complain(visibleText(error.message))
+    return 2
+  }
+  // Loaded now: `wire help` and wrong command lines do not need it.
+  const { composeRuns } = await import("./compose.ts")
+  let parts: Awaited<ReturnType<typeof composeRuns>>
+  try {
+    const plans = tools.map(({ plan }) => plan)
+    parts = await composeRuns(settings, plans, reportBug, settings.maxRuns)
+  } catch (error) {
+    if (!(error instanceof StoreFailure)) throw error
+    complain(error.message)
+    return 1
+  }
+  try {
+    const runner = runnerOf(parts, timeout_ms ?? 600_000)
+    return await (flags.http === true ? serveHttp(tools, runner, settings) : serveStdio(tools, runner))
+  } finally {
+    await parts.close()
+  }
+}
+
+interface Compiled {
+  readonly name: string
+  readonly file: string
+  readonly source: string
+  readonly plan: Plan
+}
+
+/** Null when something is wrong, and has been told. */
+function compileAll(files: readonly string[]): Compiled[] | null {
+  const palette = paletteFor(process.stderr)
+  const compiled: Compiled[] = []
+  let fine = true
+  for (const file of files) {
+    const source = readSource(file)
+    if (source.text === null) {
+      complain(showProblem(file, source.problem, palette))
+      fine = false
+      continue
+    }
+    const { plan, diagnostics } = compile(source.text)
+    if (plan === undefined) {
+      const { text } = source
+      const { lines, issues } = diagnosisOf(text, diagnostics)
+      const errors = issues.filter(({ severity }) => severity === "error")
+      for (const issue of errors) complain(`${showIssue(file, text, lines, issue, palette)}\n`)
+      fine = false
+      continue
+    }
+    const name = toolName(file)
+    const other = compiled.find((one) => one.name === name)
+    if (other !== undefined) {
+      complain(visibleText(`${file} and ${other.file} would both be the tool ${name}: rename one of them.`))
+      fine = false
+    }
+    compiled.push({ name, file, source: source.text, plan })
+  }
+  return fine ? compiled : null
+}
+
+/** Each workflow gets the secrets that it declares. */
+async function withSecrets(compiled: readonly Compiled[], flags: ServeFlags): Promise<WorkflowTool[]> {
+  const declared = new Set(compiled.flatMap(({ plan }) => plan.secrets.fields.map(({ name }) => name)))
+  const nameOf = (assignment: string): string => assignment.split("=", 1)[0] ?? ""
+  for (const assignment of flags.secret ?? []) {
+    if (!declared.has(nameOf(assignment))) {
+      throw new WrongValue(`--secret ${nameOf(assignment)}: no workflow has a secret of that name.`)
+    }
+  }
+  const tools: WorkflowTool[] = []
+  for (const { name, file, source, plan } of compiled) {
+    const wanted = plan.secrets.fields.map((field) => field.name)
+    const { secrets } = await readValues(
+      plan,
+      {
+        ...(flags.secretsFile === undefined ? {} : { secretsFile: flags.secretsFile }),
+        secret: (flags.secret ?? []).filter((assignment) => wanted.includes(nameOf(assignment))),
+      },
+      process.env,
+      () => Promise.resolve(""),
+    )
+    const own = Object.fromEntries(Object.entries(secrets).filter(([key]) => wanted.includes(key)))
+    const missing = fitRequest(plan, {}, own)?.issues.filter(({ path }) => path.startsWith("secrets"))
+    if (missing !== undefined && missing.length > 0) {
+      const list = missing.map(({ message }) => message).join("; ")
+      throw new WrongValue(`${file}: ${list}. Give it with --secret or --secrets-file.`)
+    }
+    tools.push({ name, source, plan, secrets: own })
+  }
+  return tools
+}
+
+function runnerOf(
+  { runs, store }: Awaited<ReturnType<typeof import("./compose.ts").composeRuns>>,
+  timeout_ms: number,
+): WorkflowRunner {
+  const options = { cache_key: null, use_cache: false, max_concurrency: null, timeout_ms, deltas: false }
+  return {
+    async start({ source, plan, secrets }, input) {
+      const request = { source, input, secrets, options }
+      const admission = await runs.admit(plan, { caller: "", request, idempotency: null, resumable: false })
+      if (admission.outcome === "refused") return admission.error
+      const { run_id } = admission
+      return {
+        events: followed(),
+        cancel: async () => void (await runs.cancel(run_id)),
+      }
+      async function* followed() {
+        yield* store.follow(run_id, 0, new AbortController().signal)
+        // Nobody asks for it again; others may still be at the end of theirs.
+        await store.sweep(Date.now() - 60_000)
+      }
+    },
+  }
+}
+
+async function serveStdio(tools: readonly WorkflowTool[], runner: WorkflowRunner): Promise<number> {
+  const { workflowServer } = await import("../mcp/workflow-server.ts")
+  const stdio = await import("@modelcontextprotocol/server/stdio")
+  const stop = stopSignal()
+  const transport = new stdio.StdioServerTransport()
+  const ended = new Promise<void>((resolve) => process.stdin.once("end", resolve))
+  const handle = stdio.serveStdio(workflowServer(tools, runner, about.version), { transport })
+  complain(`Serving ${count(tools.length, "workflow")} as MCP tools on standard input and output.`)
+  await Promise.race([stop.asked, ended])
+  stop.ignore()
+  await handle.close()
+  return 0
+}
+
+async function serveHttp(tools: readonly WorkflowTool[], runner: WorkflowRunner, settings: Settings): Promise<number> {
+  const { workflowServer } = await import("../mcp/workflow-server.ts")
+  const { answerWith } = await import("../mcp/node-handler.ts")
+  const { createMcpHandler } = await import("@modelcontextprotocol/server")
+  const handler = createMcpHandler(workflowServer(tools, runner, about.version), {
+    maxRequestBodySize: settings.maxBody,
+  })
+  const callers = new Callers(settings.apiKeys ?? [])
+  const http = createServer((request, response) => {
+    const refusal = refusalOf(request, callers, settings)
+    if (refusal !== null) return void refuse(response, refusal)
+    answerWith(handler, request, response, settings.maxBody).catch((error: unknown) => {
+      reportBug(error)
+      response.destroy()
+    })
+  })
+  const stop = stopSignal()
+  try {
+    const port = await listen(http, settings)
+    const host = settings.host.includes(":") ? `[${settings.host}]` : settings.host
+    complain(`Serving ${count(tools.length, "workflow")} as MCP tools; it listens on http://${host}:${port}/mcp`)
+    if (!callers.required) {
+      complain("It is open to everyone who can reach it: set WIRE_API_KEYS to ask for keys.")
+    }
+    await stop.asked
+    return 0
+  } catch (error) {
+    complain(
+      `Cannot listen on ${settings.host}:${settings.port}: ${error instanceof Error ? error.message : String(error)}`,
+    )
+    return 1
+  } finally {
+    stop.ignore()
+    await handler.close()
+    http.closeAllConnections()
+    http.close()
+  }
+}
+
+function listen(http: Server, { host, port }: Settings): Promise<number> {
+  return new Promise((resolve, reject) => {
+    http.once("error", reject)
+    http.listen(port, host, () => resolve((http.address() as AddressInfo).port))
+  })
+}
+
+/** Who may not call, or not so. */
+function refusalOf(request: IncomingMessage, callers: Callers, settings: Settings): HttpError | null {
+  try {
+    if (callers.required) callers.name(request.headers.authorization)
+    else {
+      const { allowedHosts, allowedOrigins } = settings
+      checkBrowser(request.headers, { allowedHosts, allowedOrigins }, false)
+    }
+    return null
+  } catch (error) {
+    if (error instanceof HttpError) return error
+    throw error
+  }
+}
+
+function refuse(response: ServerResponse, refusal: HttpError): void {
+  response.writeHead(refusal.status, { "content-type": "application/json", ...refusal.headers })
+  response.end(JSON.stringify({ jsonrpc: "2.0", id: null, error: { code: -32_000, message: refusal.message } }))
+}
+
+function complain(lines: string): void {
+  process.stderr.write(`${lines}\n`)
+}
+
+function reportBug(error: unknown): void {
+  complain(`A bug of ours:\n${error instanceof Error ? error.stack : String(error)}`)
+}

@@ -1,0 +1,70 @@
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { Buffer } from "node:buffer"
+import type { McpHttpHandler } from "@modelcontextprotocol/server"
+
+/** Has a handler of web requests answer one of Node's. The request counts as gone when its connection is. */
+export async function answerWith(
+  handler: McpHttpHandler,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  maxBody: number,
+): Promise<void> {
+  const gone = new AbortController()
+  outgoing.on("close", () => gone.abort())
+  const body = await readBody(incoming, maxBody)
+  if (body === null) {
+    outgoing.writeHead(413, { connection: "close" }).end()
+    return
+  }
+  const answer = await handler.fetch(toRequest(incoming, body, gone.signal))
+  if (outgoing.destroyed) return
+  outgoing.writeHead(answer.status, Object.fromEntries(answer.headers))
+  outgoing.flushHeaders()
+  if (answer.body === null) {
+    outgoing.end()
+    return
+  }
+  try {
+    for await (const chunk of answer.body) {
+      if (!outgoing.write(chunk)) await drained(outgoing, gone.signal)
+      if (gone.signal.aborted) break
+    }
+  } finally {
+    outgoing.end()
+  }
+}
+
+async function readBody(incoming: IncomingMessage, maxBody: number): Promise<Buffer | null> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of incoming as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    if (bytes > maxBody) return null
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+function toRequest(incoming: IncomingMessage, body: Buffer, signal: AbortSignal): Request {
+  const headers = new Headers()
+  for (let at = 0; at + 1 < incoming.rawHeaders.length; at += 2) {
+    headers.append(incoming.rawHeaders[at] ?? "", incoming.rawHeaders[at + 1] ?? "")
+  }
+  const method = incoming.method ?? "GET"
+  // Of the address only the path counts; the host is whatever the caller calls us.
+  const url = new URL(incoming.url ?? "/", "http://localhost")
+  const hasBody = method !== "GET" && method !== "HEAD"
+  return new Request(url, { method, headers, signal, ...(hasBody ? { body: new Uint8Array(body) } : {}) })
+}
+
+function drained(outgoing: ServerResponse, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      outgoing.off("drain", done)
+      signal.removeEventListener("abort", done)
+      resolve()
+    }
+    outgoing.once("drain", done)
+    signal.addEventListener("abort", done, { once: true })
+  })
+}

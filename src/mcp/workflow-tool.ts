@@ -1,0 +1,45 @@
+import { cutText } from "../base/cut-text.ts"
+import type { JsonObject } from "../base/json-value.ts"
+import { toJsonSchema } from "../check/json-schema.ts"
+import type { Plan } from "../plan/plan-shape.ts"
+
+/** A workflow as a tool that others call. */
+export interface WorkflowTool {
+  readonly name: string
+  readonly source: string
+  readonly plan: Plan
+  /** The operator's, never the caller's. */
+  readonly secrets: JsonObject
+}
+
+export interface ToolListing {
+  readonly name: string
+  readonly description: string
+  readonly inputSchema: JsonObject & { readonly type: "object" }
+  readonly outputSchema: JsonObject & { readonly type: "object" }
+}
+
+/** The input block is the tool's input, the output block its output, the comment at the top its description. */
+export function listing({ name, source, plan }: WorkflowTool): ToolListing {
+  return {
+    name,
+    description: openingComment(source) ?? `Runs the workflow ${name}.`,
+    inputSchema: { ...toJsonSchema(plan.input, plan.types), type: "object" },
+    outputSchema: { ...toJsonSchema(plan.output, plan.types), type: "object" },
+  }
+}
+
+/** A name that a tool may have, from that of a file. */
+export function toolName(file: string): string {
+  const [base = ""] = /[^/\\]*$/.exec(file) ?? []
+  const plain = base.replace(/\.wire$/i, "").replaceAll(/[^A-Za-z0-9_-]+/g, "_")
+  return plain === "" ? "workflow" : plain.slice(0, 64)
+}
+
+function openingComment(source: string): string | null {
+  const [block] = /^\uFEFF?\s*(?:\/\/(?!\/)[^\n]*(?:\n[ \t]*|$))+/.exec(source) ?? []
+  if (block === undefined) return null
+  const lines = block.split("\n").map((line) => line.replace(/^[\uFEFF\s]*\/\/ ?/, "").trimEnd())
+  const text = lines.join("\n").trim()
+  return text === "" ? null : cutText(text, 2000)
+}
