@@ -1,7 +1,5 @@
 import about from "../../package.json" with { type: "json" }
-import type { IncomingMessage, Server, ServerResponse } from "node:http"
-import { createServer } from "node:http"
-import type { AddressInfo } from "node:net"
+import type { McpServerFactory } from "@modelcontextprotocol/server"
 import type { Command } from "commander"
 import { parseDuration } from "../base/parse-duration.ts"
 import { compile } from "../compile.ts"
@@ -10,12 +8,13 @@ import type { WorkflowTool } from "../mcp/workflow-tool.ts"
 import { toolName } from "../mcp/workflow-tool.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import { fitRequest } from "../run/fit-request.ts"
+import type { RunStore } from "../run/ports.ts"
 import { StoreFailure } from "../run/ports.ts"
-import { checkBrowser } from "../server/browser-rules.ts"
-import { Callers } from "../server/callers.ts"
-import { HttpError } from "../server/http-error.ts"
+import type { Runs } from "../run/runs.ts"
 import { count } from "./count.ts"
+import { errorCode } from "./file-errors.ts"
 import { diagnosisOf } from "./diagnose.ts"
+import { listenForMcp } from "./mcp-http.ts"
 import { readSource } from "./read-source.ts"
 import { readValues, WrongValue } from "./run-values.ts"
 import type { Settings } from "./settings.ts"
@@ -108,8 +107,11 @@ async function serve(files: readonly string[], flags: ServeFlags, command: Comma
     return 1
   }
   try {
-    const runner = runnerOf(parts, timeout_ms ?? 600_000)
-    return await (flags.http === true ? serveHttp(tools, runner, settings) : serveStdio(tools, runner))
+    const runner = runnerOf(parts.runs, parts.store, timeout_ms ?? 600_000)
+    const { workflowServer } = await import("../mcp/workflow-server.ts")
+    const factory = workflowServer(tools, runner, about.version)
+    const what = `${count(tools.length, "workflow")} as MCP tools`
+    return await (flags.http === true ? serveHttp(factory, what, settings) : serveStdio(factory, what))
   } finally {
     await parts.close()
   }
@@ -186,10 +188,7 @@ async function withSecrets(compiled: readonly Compiled[], flags: ServeFlags): Pr
   return tools
 }
 
-function runnerOf(
-  { runs, store }: Awaited<ReturnType<typeof import("./compose.ts").composeRuns>>,
-  timeout_ms: number,
-): WorkflowRunner {
+function runnerOf(runs: Runs, store: RunStore, timeout_ms: number): WorkflowRunner {
   const options = { cache_key: null, use_cache: false, max_concurrency: null, timeout_ms, deltas: false }
   return {
     async start({ source, plan, secrets }, input) {
@@ -210,84 +209,35 @@ function runnerOf(
   }
 }
 
-async function serveStdio(tools: readonly WorkflowTool[], runner: WorkflowRunner): Promise<number> {
-  const { workflowServer } = await import("../mcp/workflow-server.ts")
+async function serveStdio(factory: McpServerFactory, what: string): Promise<number> {
   const stdio = await import("@modelcontextprotocol/server/stdio")
   const stop = stopSignal()
   const transport = new stdio.StdioServerTransport()
   const ended = new Promise<void>((resolve) => process.stdin.once("end", resolve))
-  const handle = stdio.serveStdio(workflowServer(tools, runner, about.version), { transport })
-  complain(`Serving ${count(tools.length, "workflow")} as MCP tools on standard input and output.`)
+  const handle = stdio.serveStdio(factory, { transport })
+  complain(`Serving ${what} on standard input and output.`)
   await Promise.race([stop.asked, ended])
   stop.ignore()
   await handle.close()
   return 0
 }
 
-async function serveHttp(tools: readonly WorkflowTool[], runner: WorkflowRunner, settings: Settings): Promise<number> {
-  const { workflowServer } = await import("../mcp/workflow-server.ts")
-  const { answerWith } = await import("../mcp/node-handler.ts")
-  const { createMcpHandler } = await import("@modelcontextprotocol/server")
-  const handler = createMcpHandler(workflowServer(tools, runner, about.version), {
-    maxRequestBodySize: settings.maxBody,
-  })
-  const callers = new Callers(settings.apiKeys ?? [])
-  const http = createServer((request, response) => {
-    const refusal = refusalOf(request, callers, settings)
-    if (refusal !== null) return void refuse(response, refusal)
-    answerWith(handler, request, response, settings.maxBody).catch((error: unknown) => {
-      reportBug(error)
-      response.destroy()
-    })
-  })
+async function serveHttp(factory: McpServerFactory, what: string, settings: Settings): Promise<number> {
   const stop = stopSignal()
   try {
-    const port = await listen(http, settings)
-    const host = settings.host.includes(":") ? `[${settings.host}]` : settings.host
-    complain(`Serving ${count(tools.length, "workflow")} as MCP tools; it listens on http://${host}:${port}/mcp`)
-    if (!callers.required) {
-      complain("It is open to everyone who can reach it: set WIRE_API_KEYS to ask for keys.")
-    }
+    const service = await listenForMcp(factory, settings, reportBug)
+    complain(`Serving ${what}; it listens on ${service.address}`)
+    if (!service.keyed) complain("It is open to everyone who can reach it: set WIRE_API_KEYS to ask for keys.")
     await stop.asked
+    await service.close()
     return 0
   } catch (error) {
-    complain(
-      `Cannot listen on ${settings.host}:${settings.port}: ${error instanceof Error ? error.message : String(error)}`,
-    )
+    if (errorCode(error) === String(error)) throw error
+    complain(`Cannot listen on ${settings.host}:${settings.port} (${errorCode(error)}).`)
     return 1
   } finally {
     stop.ignore()
-    await handler.close()
-    http.closeAllConnections()
-    http.close()
   }
-}
-
-function listen(http: Server, { host, port }: Settings): Promise<number> {
-  return new Promise((resolve, reject) => {
-    http.once("error", reject)
-    http.listen(port, host, () => resolve((http.address() as AddressInfo).port))
-  })
-}
-
-/** Who may not call, or not so. */
-function refusalOf(request: IncomingMessage, callers: Callers, settings: Settings): HttpError | null {
-  try {
-    if (callers.required) callers.name(request.headers.authorization)
-    else {
-      const { allowedHosts, allowedOrigins } = settings
-      checkBrowser(request.headers, { allowedHosts, allowedOrigins }, false)
-    }
-    return null
-  } catch (error) {
-    if (error instanceof HttpError) return error
-    throw error
-  }
-}
-
-function refuse(response: ServerResponse, refusal: HttpError): void {
-  response.writeHead(refusal.status, { "content-type": "application/json", ...refusal.headers })
-  response.end(JSON.stringify({ jsonrpc: "2.0", id: null, error: { code: -32_000, message: refusal.message } }))
 }
 
 function complain(lines: string): void {

@@ -95,7 +95,7 @@ async function tell(context: ServerContext, progress: number, state: RunState, e
 }
 
 function completed(result: JsonValue): CallToolResult {
-  return { content: [{ type: "text", text: JSON.stringify(result) }], structuredContent: result as JsonObject }
+  return { content: [{ type: "text", text: JSON.stringify(result) }], structuredContent: result }
 }
 
 /** Whoever called is told what is wrong: a model may mend its arguments. */

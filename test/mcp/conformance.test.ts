@@ -5,14 +5,18 @@ import { createRequire } from "node:module"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { text } from "node:stream/consumers"
-import { after, before, describe, test } from "node:test"
+import { after, describe, test } from "node:test"
 import { fileURLToPath } from "node:url"
+import { folderWith, startWire } from "../cli/run-wire.ts"
 import { within } from "../support/within.ts"
 
 const manifest = createRequire(import.meta.url).resolve("@modelcontextprotocol/conformance/package.json")
 const suite = join(dirname(manifest), "dist", "index.js")
 const expected = fileURLToPath(new URL("conformance-expected-failures.yml", import.meta.url))
 const client = fileURLToPath(new URL("conformance-client.ts", import.meta.url))
+
+const results = mkdtempSync(join(tmpdir(), "wireworks-conformance-"))
+after(() => rmSync(results, { recursive: true, force: true }))
 
 /** What each revision asks of clients; those of it that begin with `auth/` ask for OAuth, which this client does not do. */
 const revisions = {
@@ -36,7 +40,12 @@ const revisions = {
 }
 
 async function runSuite(args: readonly string[]): Promise<{ readonly code: number | null; readonly said: string }> {
-  const child = spawn(process.execPath, ["--no-deprecation", suite, ...args], { stdio: ["ignore", "pipe", "pipe"] })
+  // Twenty processes load the same modules.
+  const env = { ...process.env, NODE_COMPILE_CACHE: join(results, "compiled") }
+  const child = spawn(process.execPath, ["--no-deprecation", suite, ...args], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env,
+  })
   const ended = new Promise<number | null>((resolve) => child.once("close", resolve))
   const all = Promise.all([ended, text(child.stdout), text(child.stderr)])
   try {
@@ -48,12 +57,6 @@ async function runSuite(args: readonly string[]): Promise<{ readonly code: numbe
 }
 
 describe("the protocol's conformance suite for clients", { concurrency: 2 }, () => {
-  let results = ""
-  before(() => {
-    results = mkdtempSync(join(tmpdir(), "wireworks-conformance-"))
-  })
-  after(() => rmSync(results, { recursive: true, force: true }))
-
   for (const [revision, scenarios] of Object.entries(revisions)) {
     test(`${revision}: no scenario of the suite is left out`, async () => {
       const { said } = await runSuite(["list", "--client", "--requirements", revision])
@@ -87,3 +90,33 @@ describe("the protocol's conformance suite for clients", { concurrency: 2 }, () 
     for (const entry of entries) assert.ok(all.includes(entry), entry)
   })
 })
+
+describe(
+  "the protocol's conformance suite for servers, as far as it needs no tools of its own",
+  { concurrency: 2 },
+  () => {
+    const scenarios = {
+      "2026-07-28": ["tools-list", "http-header-validation", "dns-rebinding-protection"],
+      "2025-11-25": ["server-initialize", "ping", "tools-list", "dns-rebinding-protection"],
+    }
+    const folder = folderWith({ "plain.wire": "input { a: integer }\noutput { b: input.a }\n" })
+    const starting = startWire(["mcp", "serve", join(folder, "plain.wire"), "--http", "--port", "0"])
+    after(async () => {
+      const service = await starting
+      service.child.kill("SIGTERM")
+      await service.ended
+    })
+
+    for (const [revision, names] of Object.entries(scenarios)) {
+      for (const scenario of names) {
+        test(`${revision}: ${scenario}`, async () => {
+          const { address } = await starting
+          const options = { url: address, scenario, "spec-version": revision, "output-dir": results }
+          const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value])
+          const { code, said } = await runSuite(["server", ...args])
+          assert.equal(code, 0, said)
+        })
+      }
+    }
+  },
+)
