@@ -215,7 +215,7 @@ async function openCluster(settings: Settings, remark: (sentence: string) => voi
   const { readAddress, readProofs } = await import("../adapters/nats/address.ts")
   const { openNatsStore } = await import("../adapters/nats/nats-store.ts")
   const read = readAddress(settings.store)
-  if (!read.ok) throw new StartRefusal(`WIRE_STORE is "${withoutLogin(settings.store)}": it ${read.must}.`)
+  if (!read.ok) throw new StartRefusal(`WIRE_STORE is "${withoutLogin(settings.store)}": it must ${read.must}.`)
   if (settings.encryptionKey === undefined) {
     throw new StartRefusal(
       "A cluster needs WIRE_ENCRYPTION_KEY, the same on every replica: 32 bytes, as `openssl rand -base64 32` makes them. " +

@@ -80,6 +80,7 @@ function node(name: string, port: number, file: string): NatsNode {
       started.stderr.setEncoding("utf8").on("data", (text: string) => (output = (output + text).slice(-4_000)))
       const deadline = performance.now() + 20_000
       while (!(await accepts(port))) {
+        if (started.exitCode !== null && !started.stderr.closed) await once(started.stderr, "close")
         if (started.exitCode !== null || performance.now() > deadline)
           throw new Error(`${name} does not start:\n${output}`)
         await new Promise((resolve) => setTimeout(resolve, 20))

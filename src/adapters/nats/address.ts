@@ -16,7 +16,7 @@ export type AddressRead =
   | { readonly ok: false; readonly must: string }
 
 const defaultPort = "4222"
-const usage = "must be like nats://a:4222,b:4222, with user:password@ or token@ before the first host, or tls://…"
+const usage = "be like nats://a:4222,b:4222, with user:password@ or token@ before the first host, or tls://…"
 
 /** `nats://user:password@a:4222,b:4222`; each host may repeat the scheme; what is before the `@` may be percent-encoded. */
 export function readAddress(written: string): AddressRead {

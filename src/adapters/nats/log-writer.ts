@@ -21,6 +21,7 @@ export interface WriterEvents {
   ended(run_id: string, slot: number, facts: EventsFacts): Promise<void>
   /** Until when the lease holds, as others see it. */
   until(run_id: string): number
+  now(): number
 }
 
 interface Pending {
@@ -85,7 +86,7 @@ export class LogWriter {
   #working: Promise<void> | null = null
   #lost = false
   #ending = false
-  /** By the store's clock; when the broker last showed that the lease is ours. */
+  /** When it was asked what the broker last answered with "the lease is yours". */
   confirmedAt: number
 
   constructor(
@@ -95,7 +96,6 @@ export class LogWriter {
     session: string,
     events: WriterEvents,
     position: Position | null,
-    now: number,
   ) {
     this.#broker = broker
     this.#reader = reader
@@ -103,15 +103,16 @@ export class LogWriter {
     this.#session = session
     this.#events = events
     this.#position = position
-    this.confirmedAt = now
+    this.confirmedAt = events.now()
   }
 
   get lost(): boolean {
     return this.#lost
   }
 
-  get busy(): boolean {
-    return this.#working !== null
+  /** Resolves when nothing is under way. */
+  async idle(): Promise<void> {
+    while (this.#working !== null) await this.#working
   }
 
   get position(): Position | null {
@@ -184,6 +185,7 @@ export class LogWriter {
     const { run_id, fence } = this.#lease
     const events = batch.length === 1 ? (batch[0]?.events ?? []) : batch.flatMap((pending) => pending.events)
     const slot = before + 1
+    const askedAt = this.#events.now()
     const { text, parts } = sealEvents(key, slot, events)
     const end = endWith(events)
     const facts = {
@@ -197,6 +199,7 @@ export class LogWriter {
     const stored = await fillSlot(this.#broker, this.#reader, run_id, slot, facts, parts)
     if (stored === null || stored.kind !== "events") throw new LeaseLost(run_id)
     this.#position = { slot, last: stored.last, key }
+    this.confirmedAt = askedAt
     // Followers get what was stored, not what the caller has in hand and might change.
     this.#events.stored(run_id, slot, stored, JSON.parse(text) as LogEvent[], text.length)
     if (end !== null) {

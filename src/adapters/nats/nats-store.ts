@@ -292,14 +292,13 @@ class NatsStore implements ClusterStore {
       this.#leases.session,
       {
         until: (run_id) => this.#leases.until(run_id),
+        now: () => this.#clock.now(),
         stored: (run_id, slot, facts, stored, bytes) => {
-          writer.confirmedAt = this.#clock.now()
           this.#live.stored(run_id, slot, stored, bytes, facts.end !== null)
         },
         ended: (run_id, slot, facts) => this.#ended(run_id, slot, facts),
       },
       position,
-      this.#clock.now(),
     )
     this.#writers.set(keyOf(lease), writer)
     return writer
@@ -406,9 +405,11 @@ class NatsStore implements ClusterStore {
   async #isHeld(lease: Lease, lease_ms: number): Promise<boolean> {
     const { run_id, fence } = lease
     const writer = this.#writers.get(keyOf(lease))
+    // What it is about to append will tell.
+    await writer?.idle()
     if (writer?.lost === true) return false
-    // Its own next append will tell, or has just told.
-    if (writer !== undefined && (writer.busy || this.#clock.now() - writer.confirmedAt < lease_ms / 2)) return true
+    const now = this.#clock.now()
+    if (writer !== undefined && now - writer.confirmedAt < lease_ms / 2) return true
     const position = writer?.position ?? null
     if (writer === undefined || position === null) {
       const tail = await this.#reader.tail(run_id)
@@ -416,7 +417,7 @@ class NatsStore implements ClusterStore {
     }
     const next: Slot | null = await this.#reader.slot(run_id, position.slot + 1, "near")
     if (next === null || next.facts.fence === fence) {
-      writer.confirmedAt = this.#clock.now()
+      writer.confirmedAt = now
       return true
     }
     writer.lose()

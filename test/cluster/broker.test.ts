@@ -1,0 +1,278 @@
+import assert from "node:assert/strict"
+import { randomBytes } from "node:crypto"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { execFileSync } from "node:child_process"
+import { connect, nkeys } from "@nats-io/transport-node"
+import { jetstreamManager } from "@nats-io/jetstream"
+import { after, before, describe, test } from "node:test"
+import { systemClock } from "../../src/adapters/system/system-clock.ts"
+import { createVault } from "../../src/adapters/vault/vault.ts"
+import { StoreFailure } from "../../src/run/ports.ts"
+import { runWire } from "../cli/run-wire.ts"
+import { created, ended, happened, ids } from "../contract/run-store/material.ts"
+import { startNats, type NatsCluster } from "../support/nats-server.ts"
+import { natsStores, noProofs, usualSizes } from "../support/nats-store.ts"
+
+// Who may connect, what is made in the broker, and what the store says when something there is not as it should be.
+
+async function works(url: string, proofs: Partial<typeof noProofs | Record<string, unknown>> = {}): Promise<void> {
+  const store = await natsStores(url, systemClock)({ proofs: { ...noProofs, ...proofs } })
+  try {
+    const lease = await created(store)
+    await store.append(lease, [happened(1), ended(2)])
+    assert.deepEqual(await ids(store, lease.run_id), [1, 2])
+  } finally {
+    await store.close()
+  }
+}
+
+const host = (broker: NatsCluster) => broker.url.slice("nats://".length)
+const refused = (pattern: RegExp) => (error: unknown) => error instanceof StoreFailure && pattern.test(error.message)
+
+describe("who may connect", () => {
+  test("a user with a password", async () => {
+    const broker = await startNats(1, 'authorization { user: ann, password: "p@ss,word" }')
+    try {
+      await works(`nats://ann:p%40ss%2Cword@${host(broker)}`)
+      await assert.rejects(works(`nats://ann:wrong@${host(broker)}`), refused(/cannot be reached: .*[Aa]uthorization/))
+      await assert.rejects(works(broker.url), refused(/cannot be reached/))
+    } finally {
+      await broker.close()
+    }
+  })
+
+  test("a token", async () => {
+    const broker = await startNats(1, 'authorization { token: "t0ken" }')
+    try {
+      await works(`nats://t0ken@${host(broker)}`)
+      await assert.rejects(works(`nats://wrong@${host(broker)}`), refused(/cannot be reached/))
+    } finally {
+      await broker.close()
+    }
+  })
+
+  test("over TLS, with a certificate of our own", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "wireworks-tls-"))
+    const openssl = (...args: string[]) => execFileSync("openssl", args, { cwd: folder, stdio: "ignore" })
+    openssl(
+      "req",
+      "-x509",
+      "-newkey",
+      "ec",
+      "-pkeyopt",
+      "ec_paramgen_curve:P-256",
+      "-nodes",
+      "-days",
+      "2",
+      "-keyout",
+      "ca.key",
+      "-out",
+      "ca.pem",
+      "-subj",
+      "/CN=test authority",
+    )
+    writeFileSync(join(folder, "names"), "subjectAltName=IP:127.0.0.1,DNS:localhost")
+    for (const name of ["server", "client"]) {
+      openssl(
+        "req",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:P-256",
+        "-nodes",
+        "-keyout",
+        `${name}.key`,
+        "-out",
+        `${name}.csr`,
+        "-subj",
+        `/CN=${name}`,
+      )
+      openssl(
+        "x509",
+        "-req",
+        "-in",
+        `${name}.csr`,
+        "-CA",
+        "ca.pem",
+        "-CAkey",
+        "ca.key",
+        "-CAcreateserial",
+        "-days",
+        "2",
+        "-extfile",
+        "names",
+        "-out",
+        `${name}.pem`,
+      )
+    }
+    const file = (name: string) => readFileSync(join(folder, name), "utf8")
+    const files = ["cert_file", "key_file", "ca_file"].map(
+      (key, index) => `${key}: "${join(folder, ["server.pem", "server.key", "ca.pem"][index] ?? "")}"`,
+    )
+    const broker = await startNats(1, `tls { ${files.join(", ")}, verify: true }`)
+    try {
+      const url = `tls://${host(broker)}`
+      await works(url, { ca: file("ca.pem"), cert: file("client.pem"), key: file("client.key") })
+      await assert.rejects(works(url, { ca: file("ca.pem") }), refused(/cannot be reached/))
+      await assert.rejects(works(url), refused(/cannot be reached/))
+    } finally {
+      await broker.close()
+      rmSync(folder, { recursive: true })
+    }
+  })
+
+  test("a creds file", async () => {
+    const [operator, account, user] = [nkeys.createOperator(), nkeys.createAccount(), nkeys.createUser()]
+    const system = nkeys.createAccount()
+    const sign = (signer: typeof operator, subject: typeof operator, nats: object) => {
+      const claims = { jti: "x", iat: 1, iss: signer.getPublicKey(), name: "test", sub: subject.getPublicKey(), nats }
+      const text = [{ typ: "JWT", alg: "ed25519-nkey" }, claims]
+        .map((part) => Buffer.from(JSON.stringify(part)).toString("base64url"))
+        .join(".")
+      return `${text}.${Buffer.from(signer.sign(Buffer.from(text))).toString("base64url")}`
+    }
+    const [all, room] = [
+      { subs: -1, data: -1, payload: -1 },
+      { mem_storage: -1, disk_storage: -1, streams: -1, consumer: -1 },
+    ]
+    const noRoom = { mem_storage: 0, disk_storage: 0, streams: 0, consumer: 0 }
+    const limits = { ...all, ...room, conn: -1, leaf: -1, imports: -1, exports: -1, wildcards: true }
+    const accountToken = sign(operator, account, { type: "account", version: 2, limits })
+    const broker = await startNats(
+      1,
+      `operator: "${sign(operator, operator, { type: "operator", version: 2 })}"
+resolver: MEMORY
+system_account: ${system.getPublicKey()}
+resolver_preload: {
+  ${account.getPublicKey()}: "${accountToken}"
+  ${system.getPublicKey()}: "${sign(operator, system, { type: "account", version: 2, limits: { ...limits, ...noRoom } })}"
+}`,
+    )
+    try {
+      const token = sign(account, user, { type: "user", version: 2, ...all })
+      const seed = Buffer.from(user.getSeed()).toString()
+      const creds = `-----BEGIN NATS USER JWT-----\n${token}\n------END NATS USER JWT------\n\n-----BEGIN USER NKEY SEED-----\n${seed}\n------END USER NKEY SEED------\n`
+      await works(broker.url, { creds: Buffer.from(creds) })
+      await assert.rejects(works(broker.url), refused(/cannot be reached/))
+    } finally {
+      await broker.close()
+    }
+  })
+
+  test("nobody is there, or it has no JetStream", async () => {
+    await assert.rejects(works("nats://127.0.0.1:1"), refused(/The broker at 127.0.0.1:1 cannot be reached/))
+  })
+})
+
+describe("what is in the broker", () => {
+  let broker: NatsCluster
+
+  before(async () => {
+    broker = await startNats(1)
+  })
+  after(() => broker.close())
+
+  test("another key is refused, and says so", async () => {
+    const open = natsStores(broker.url, systemClock)
+    await (await open()).close()
+    await assert.rejects(open({ vault: createVault(randomBytes(32)) }), refused(/WIRE_ENCRYPTION_KEY is not the key/))
+    await (await open()).close()
+  })
+
+  test("streams that differ in size stay as they are, with a sentence; those that differ in kind are refused", async () => {
+    const prefix = `d${randomBytes(4).toString("hex")}`
+    const open = natsStores(broker.url, systemClock)
+    await (await open({ prefix })).close()
+    const remarks: string[] = []
+    const sizes = { ...usualSizes, max_bytes: 1_000_000_000, cache_age_ms: 7_200_000 }
+    await (await open({ prefix, sizes, remark: (sentence) => remarks.push(sentence) })).close()
+    assert.equal(remarks.length, 2)
+    assert.match(remarks.join("\n"), /_LOG exists with max_bytes is -1, the settings say 1000000000/)
+    assert.match(remarks.join("\n"), /_CACHE exists with max_age is 3600000000000, the settings say 7200000000000/)
+
+    const connection = await connect({ servers: broker.url.slice("nats://".length) })
+    const manager = await jetstreamManager(connection)
+    const name = `${prefix.toUpperCase()}_LOG`
+    assert.equal((await manager.streams.info(name)).config.max_bytes, -1)
+    await manager.streams.update(name, { discard: "old" })
+    await assert.rejects(open({ prefix }), refused(/_LOG exists and is not as Wireworks needs it \(discard is "old"/))
+    assert.equal((await manager.streams.info(name)).config.discard, "old")
+    await connection.close()
+  })
+
+  test("a full broker refuses new events with a sentence, and loses none", async () => {
+    const open = natsStores(broker.url, systemClock)
+    const store = await open({ sizes: { ...usualSizes, max_bytes: 200_000 } })
+    const lease = await created(store)
+    let stored = 0
+    const fill = async () => {
+      for (;;) {
+        await store.append(lease, [happened(stored + 1, "x".repeat(20_000))])
+        stored++
+      }
+    }
+    await assert.rejects(fill(), refused(/takes no more/))
+    assert.ok(stored >= 5)
+    assert.deepEqual((await ids(store, lease.run_id)).length, stored)
+    await store.close()
+  })
+
+  test("nothing of a run can be read in the broker, and its secrets are gone when it has ended", async () => {
+    const prefix = `e${randomBytes(4).toString("hex")}`
+    const store = await natsStores(broker.url, systemClock)({ prefix })
+    const lease = await created(store)
+    await store.append(lease, [happened(1, "a-readable-word", { history: "a-kept-word" })])
+    await store.cachePut("ann", "k", "h", "a-cached-word", 60_000)
+    const dump = async () => {
+      const connection = await connect({ servers: broker.url.slice("nats://".length) })
+      const manager = await jetstreamManager(connection)
+      let text = ""
+      for (const stream of ["LOG", "OPEN", "DONE", "KEYS", "CACHE", "ALIVE"]) {
+        const { state } = await manager.streams.info(`${prefix.toUpperCase()}_${stream}`)
+        for (let seq = state.first_seq; seq <= state.last_seq; seq++) {
+          const message = await manager.streams
+            .getMessage(`${prefix.toUpperCase()}_${stream}`, { seq })
+            .catch(() => null)
+          if (message !== null) text += `${message.subject} ${Buffer.from(message.data).toString("latin1")}\n`
+        }
+      }
+      await connection.close()
+      return text
+    }
+    const during = await dump()
+    for (const word of ["s3cret-token", "a-readable-word", "a-kept-word", "a-cached-word", "owls", "agent a {}"]) {
+      assert.ok(!during.includes(word), word)
+    }
+    assert.match(during, /\.open\.\d+\./)
+    await store.append(lease, [ended(2)])
+    assert.doesNotMatch(await dump(), /\.open\.\d+\./)
+    await store.close()
+  })
+})
+
+describe("wire serve on a broker", () => {
+  const serve = (store: string, env: Record<string, string> = {}) =>
+    runWire(["serve", "--port", "0"], { env: { WIRE_STORE: store, ...env } })
+  const key = { WIRE_ENCRYPTION_KEY: "11".repeat(32) }
+
+  test("says what is wrong with its settings, and repeats no password", async () => {
+    const outcomes = [
+      [await serve("nats://a"), /A cluster needs WIRE_ENCRYPTION_KEY/],
+      [await serve("nats://a", { WIRE_ENCRYPTION_KEY: "short" }), /WIRE_ENCRYPTION_KEY must be 32 bytes/],
+      [await serve("nats://ann:s3cret@a:b", key), /WIRE_STORE is "nats:\/\/a:b": it must name hosts/],
+      [
+        await serve("redis://ann:s3cret@a", key),
+        /WIRE_STORE is "redis:\/\/a": it must be sqlite, memory, or like nats/,
+      ],
+      [await serve("nats://ann:s3cret@127.0.0.1:1", key), /The broker at 127.0.0.1:1 cannot be reached/],
+      [await serve("nats://a", { ...key, WIRE_NATS_CREDS: "/nowhere" }), /WIRE_NATS_CREDS is "\/nowhere"/],
+    ] as const
+    for (const [{ code, err }, sentence] of outcomes) {
+      assert.equal(code, 1)
+      assert.match(err, sentence)
+      assert.doesNotMatch(err, /s3cret/)
+    }
+  })
+})

@@ -1,0 +1,224 @@
+import assert from "node:assert/strict"
+import { once } from "node:events"
+import type { ServerResponse } from "node:http"
+import { after, before, test } from "node:test"
+import { followRun, replica, replicaEnvironment, type Replica, type SeenEvent } from "../support/cluster.ts"
+import { startServer, type TestServer } from "../support/http-server.ts"
+import { startNats, type NatsCluster } from "../support/nats-server.ts"
+import { startProxy, type TcpProxy } from "../support/tcp-proxy.ts"
+import { within } from "../support/within.ts"
+
+// Two replicas on one broker: what one starts the other can follow, cancel and take over. The first reaches the broker through
+// a proxy that can be cut.
+
+const source = `
+input { endpoint: string  name: string }
+secrets { key: string }
+provider p from openai { endpoint: input.endpoint  api_key: secrets.key }
+model m from p { id: "m" }
+agent one { model: model.m  instruction: "one of {{ input.name }}."  output { message: string } }
+agent two { model: model.m  instruction: "two of {{ input.name }}. {{ agent.one.message }}"  output { message: string } }
+output { message: agent.two.message }
+`
+
+interface Asked {
+  readonly agent: string
+  readonly name: string
+  readonly response: ServerResponse
+}
+
+let model: TestServer
+let broker: NatsCluster
+let proxy: TcpProxy
+let first: Replica
+let second: Replica
+const asked: Asked[] = []
+let heard: (() => void)[] = []
+
+before(async () => {
+  model = await startServer((request, response) => {
+    const [, agent = "", name = ""] = /(one|two) of (\w+)\./.exec(request.body) ?? []
+    asked.push({ agent, name, response })
+    for (const wake of heard.splice(0)) wake()
+    if (!name.startsWith("held")) answer(response)
+  })
+  broker = await startNats(1)
+  proxy = await startProxy(broker.nodes[0]?.port ?? 0)
+  const env = replicaEnvironment(broker.url)
+  first = replica("first", { ...env, WIRE_STORE: `nats://127.0.0.1:${proxy.port}` })
+  second = replica("second", env)
+  await Promise.all([first.start(), second.start()])
+})
+
+after(async () => {
+  for (const one of [first, second]) one.signal("SIGKILL")
+  await Promise.all([first.ended(), second.ended()])
+  await proxy.close()
+  await broker.close()
+  await model.close()
+})
+
+function answer(response: ServerResponse): void {
+  const content = [{ type: "output_text", text: '{"message":"done"}' }]
+  const body = {
+    output: [{ type: "message", role: "assistant", content }],
+    usage: { input_tokens: 1, output_tokens: 1 },
+  }
+  response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body))
+}
+
+/** Resolves to the model's nth question about an agent of a run. */
+async function question(name: string, agent: string, nth = 1): Promise<Asked> {
+  const look = () => asked.filter((one) => one.name === name && one.agent === agent)[nth - 1]
+  const found = async () => {
+    for (;;) {
+      const one = look()
+      if (one !== undefined) return one
+      await new Promise<void>((resolve) => heard.push(resolve))
+    }
+  }
+  return within(20_000, `question ${nth} for ${agent} of ${name}`, found())
+}
+
+const body = (name: string) => ({
+  workflow_source: source,
+  input: { endpoint: `${model.origin}/v1`, name },
+  secrets: { key: "sk-replicas-0123456789" },
+})
+
+function start(at: Replica, name: string, follow: Replica = at) {
+  let calls = 0
+  // The first call starts the run, the others follow it elsewhere.
+  return followRun(body(name), name, () => (calls++ === 0 ? at.address : follow.address), AbortSignal.timeout(60_000))
+}
+
+async function runId(at: Replica, name: string): Promise<string> {
+  const headers = { accept: "text/event-stream", "content-type": "application/json", "idempotency-key": name }
+  const stop = new AbortController()
+  const response = await fetch(`${at.address}/execute`, {
+    method: "POST",
+    headers,
+    body: JSON.stringify(body(name)),
+    signal: stop.signal,
+  })
+  const run_id = response.headers.get("x-service-run-id") ?? ""
+  stop.abort()
+  return run_id
+}
+
+const types = (events: readonly SeenEvent[]) => events.map(({ type }) => type)
+
+test("a cancel at another replica closes the model's connection within 250 ms", { timeout: 60_000 }, async () => {
+  const following = start(first, "heldCancel")
+  const { response } = await question("heldCancel", "one")
+  const closed = once(response, "close")
+  const run_id = await runId(second, "heldCancel")
+  const at = performance.now()
+  const cancelled = await fetch(`${second.address}/execute/${run_id}/cancel`, { method: "POST" })
+  assert.equal(cancelled.status, 202)
+  await within(5_000, "the end of the call", closed)
+  const ms = performance.now() - at
+  assert.ok(ms < 250, `it took ${ms.toFixed(0)} ms`)
+  assert.equal((await following).events.at(-1)?.type, "workflow_cancelled")
+})
+
+test("idempotency, records and the cache work from any replica", { timeout: 60_000 }, async () => {
+  const { run_id, events } = await start(first, "plain")
+  assert.equal(events.at(-1)?.type, "workflow_completed")
+  assert.equal(await runId(second, "plain"), run_id)
+  const record = (await (await fetch(`${second.address}/execute/${run_id}`)).json()) as Record<string, unknown>
+  assert.equal(record["status"], "completed")
+  assert.equal(record["last_event_id"], events.length)
+  const other = { ...body("plain"), input: { ...body("plain").input, name: "another" } }
+  const headers = { "content-type": "application/json", "idempotency-key": "plain" }
+  const conflict = await fetch(`${second.address}/execute`, { method: "POST", headers, body: JSON.stringify(other) })
+  assert.equal(conflict.status, 409)
+})
+
+test("a dead replica's runs are taken over within 5 seconds", { timeout: 90_000 }, async () => {
+  const following = start(first, "heldDead", second)
+  answer((await question("heldDead", "one")).response)
+  await question("heldDead", "two")
+  const at = performance.now()
+  first.signal("SIGKILL")
+  const again = await question("heldDead", "two", 2)
+  const ms = performance.now() - at
+  assert.ok(ms < 5_000, `it took ${ms.toFixed(0)} ms`)
+  answer(again.response)
+  const { events } = await following
+  assert.equal(events.at(-1)?.type, "workflow_completed")
+  assert.equal(asked.filter(({ name, agent }) => name === "heldDead" && agent === "one").length, 1)
+  await first.ended()
+  await first.start()
+})
+
+test("a replica that stood still longer than its lease is fenced off", { timeout: 90_000 }, async () => {
+  const following = start(first, "heldStill", second)
+  const { response } = await question("heldStill", "one")
+  first.signal("SIGSTOP")
+  const again = await question("heldStill", "one", 2)
+  answer(again.response)
+  answer((await question("heldStill", "two")).response)
+  // It wakes to the answer that it was waiting for.
+  answer(response)
+  first.signal("SIGCONT")
+  const { events } = await following
+  assert.deepEqual(types(events).slice(-2), ["agent_completed", "workflow_completed"])
+  const ready = await within(20_000, "readiness", (async () => (await fetch(`${first.address}/readyz`)).status)())
+  assert.equal(ready, 200)
+  assert.equal(asked.filter(({ name, agent }) => name === "heldStill" && agent === "two").length, 1)
+})
+
+test(
+  "a replica cut off from the broker stops writing, is taken over, and does no harm on return",
+  { timeout: 120_000 },
+  async () => {
+    const following = start(first, "heldCut", second)
+    const { response } = await question("heldCut", "one")
+    proxy.cut()
+    const again = await question("heldCut", "one", 2)
+    // Now both have an answer: one can write it.
+    answer(response)
+    const notReady = async () => {
+      while ((await fetch(`${first.address}/readyz`)).status !== 503)
+        await new Promise((resolve) => setTimeout(resolve, 100))
+      const metrics = await (await fetch(`${first.address}/metrics`)).text()
+      return /^wireworks_broker_connected (\d)$/m.exec(metrics)?.[1]
+    }
+    await within(20_000, "the news that the broker is gone", notReady())
+    answer(again.response)
+    answer((await question("heldCut", "two")).response)
+    const { events, run_id } = await following
+    assert.equal(events.at(-1)?.type, "workflow_completed")
+    assert.equal(types(events).filter((type) => type === "agent_completed").length, 2)
+    proxy.mend()
+    const ready = async () => {
+      while ((await fetch(`${first.address}/readyz`)).status !== 200)
+        await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+    await within(20_000, "readiness", ready())
+    const log = await fetch(`${first.address}/execute/${run_id}`)
+    assert.equal(((await log.json()) as Record<string, unknown>)["last_event_id"], events.length)
+    assert.equal(asked.filter(({ name, agent }) => name === "heldCut" && agent === "two").length, 1)
+    assert.equal((await start(first, "after")).events.at(-1)?.type, "workflow_completed")
+  },
+)
+
+test("a broker that is gone for a while holds runs, and both go on by themselves", { timeout: 120_000 }, async () => {
+  const following = start(first, "heldBroker")
+  const { response } = await question("heldBroker", "one")
+  const [node] = broker.nodes
+  await node?.kill()
+  const notReady = async () => {
+    while ((await fetch(`${first.address}/readyz`)).status !== 503)
+      await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  await within(20_000, "the news that the broker is gone", notReady())
+  answer(response)
+  await node?.start()
+  answer((await question("heldBroker", "two")).response)
+  const { events } = await following
+  assert.equal(events.at(-1)?.type, "workflow_completed")
+  // It was held, not taken over: the answer that came meanwhile counts.
+  assert.equal(asked.filter(({ name, agent }) => name === "heldBroker" && agent === "one").length, 1)
+})
