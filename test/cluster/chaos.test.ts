@@ -68,7 +68,6 @@ const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(
 test(`${runs} runs while replicas and brokers die`, { timeout: 170_000 }, async (t) => {
   const seed = Number(process.env["CHAOS_SEED"] ?? randomInt(2 ** 31))
   t.diagnostic(`seed ${seed}`)
-  const random = chance(seed)
   const { replicas, broker } = cluster
   const pick = () => {
     const there = replicas.filter(({ address }) => address !== "")
@@ -77,38 +76,44 @@ test(`${runs} runs while replicas and brokers die`, { timeout: 170_000 }, async 
   const giveUp = AbortSignal.timeout(150_000)
   let stopped = false
   const deeds: string[] = []
-  const troubles = async () => {
-    const started = performance.now()
-    while (performance.now() - started < chaosMs && !stopped) {
+  const started = performance.now()
+  const going = () => performance.now() - started < chaosMs && !stopped
+  const replicaTroubles = async (random: () => number) => {
+    while (going()) {
       const victim = replicas[Math.floor(random() * replicas.length)]
-      const node = broker.nodes[Math.floor(random() * broker.nodes.length)]
       const deed = random()
-      if (victim === undefined || node === undefined) continue
-      if (deed < 0.4) {
+      if (victim === undefined) continue
+      if (deed < 0.5) {
         deeds.push(`kill ${victim.name}`)
         victim.signal("SIGKILL")
         await victim.ended()
         await victim.start()
-      } else if (deed < 0.65) {
+      } else if (deed < 0.85) {
         deeds.push(`stop ${victim.name}`)
         victim.signal("SIGSTOP")
-        await wait(4_500 + random() * 1_500)
+        await wait(4_000 + random() * 1_500)
         victim.signal("SIGCONT")
-      } else if (deed < 0.75) {
+      } else {
         deeds.push(`restart ${victim.name}`)
         victim.signal("SIGTERM")
         assert.equal(await victim.ended(), 0, victim.errors)
         await victim.start()
-      } else {
-        deeds.push(`kill ${node.name}`)
-        await node.kill()
-        await wait(500 + random() * 2_500)
-        await node.start()
       }
       await wait(200 + random() * 1_000)
     }
   }
-  const chaos = troubles()
+  const brokerTroubles = async (random: () => number) => {
+    while (going()) {
+      await wait(2_000 + random() * 4_000)
+      const node = broker.nodes[Math.floor(random() * broker.nodes.length)]
+      if (node === undefined) continue
+      deeds.push(`kill ${node.name}`)
+      await node.kill()
+      await wait(500 + random() * 2_500)
+      await node.start()
+    }
+  }
+  const chaos = Promise.all([replicaTroubles(chance(seed)), brokerTroubles(chance(seed + 1))])
   const body = (n: number) => ({
     workflow_source: source,
     input: { endpoint: `${model.origin}/v1`, n },

@@ -33,7 +33,7 @@ let proxy: TcpProxy
 let first: Replica
 let second: Replica
 const asked: Asked[] = []
-let heard: (() => void)[] = []
+const heard: (() => void)[] = []
 
 before(async () => {
   model = await startServer((request, response) => {
