@@ -59,11 +59,11 @@ const toolCall = (more: JsonObject): JsonObject =>
   answerOf([{ type: "function_call", id: "fc", call_id: "c1", name: "probe", arguments: "{}", ...more }])
 
 const streamed =
-  (events: readonly JsonObject[], tail: string | "cut" = ""): Behaviour =>
+  (events: readonly JsonObject[], tail: string | null = ""): Behaviour =>
   (reply) => {
     reply.writeHead(200, { "content-type": "text/event-stream" })
-    for (const event of events) reply.write(`event: ${String(event["type"])}\ndata: ${JSON.stringify(event)}\n\n`)
-    if (tail === "cut") setImmediate(() => reply.destroy())
+    for (const event of events) reply.write(`event: ${event["type"] as string}\ndata: ${JSON.stringify(event)}\n\n`)
+    if (tail === null) setImmediate(() => reply.destroy())
     else reply.end(tail)
   }
 
@@ -105,7 +105,7 @@ const backendWays: Record<string, Behaviour> = {
     { type: "error", message: echo, code: secrets.key.value, param: echo },
     { type: "response.failed", response: { status: "failed", error: { code: secrets.key.value, message: echo } } },
   ]),
-  "a stream that breaks": streamed(streamOf(answer, 9).slice(0, 6), "cut"),
+  "a stream that breaks": streamed(streamOf(answer, 9).slice(0, 6), null),
   "a stream of nonsense": streamed([], `event: ${headerEcho}\ndata: {"type": "${secrets.key.value}\n\n`),
   incomplete: send(200, says(echo, { status: "incomplete", incomplete_details: { reason: secrets.key.value } })),
   "an error with status 200": send(200, { ...error(echo, { code: secrets.key.value }), status: "failed" }),
@@ -249,7 +249,7 @@ describe("canaries", async () => {
   })
   tools = await tinyMcp({
     probe: (call) => {
-      const way = String(call.values["way"] ?? "a result that repeats them")
+      const way = (call.values["way"] ?? "") as string
       return (toolWays[way] ?? toolWays["a result that repeats them"])?.(call)
     },
   })
