@@ -3,19 +3,18 @@
 
 /** A workflow of about so many lines: the same kinds of declarations over and over, under new names. */
 export function workflowOf(lines: number): string {
-  const parts = [head]
-  let count = lineCount(head)
-  const end = lineCount(tail(1))
-  for (let index = 1; count + end < lines; index++) {
-    // Short files get one declaration more; long ones whole sets of them.
+  const parts = [head, agent(1)]
+  if (lines > 100) parts.push(server)
+  parts.push(tail)
+  let count = lineCount(parts.join("\n"))
+  for (let index = 2; count < lines; index++) {
     for (const part of [schema(index), agent(index), tool(index), loop(index), values(index)]) {
-      if (count + end >= lines) break
       parts.push(part)
       count += lineCount(part) + 1
+      if (count >= lines) break
     }
   }
-  parts.push(tail(1))
-  return `${parts.join("\n")}`
+  return parts.join("\n")
 }
 
 /** A GraphQL document of at least so many bytes: types, then operations on them. */
@@ -43,23 +42,16 @@ input {
     reviewer: maybe string
 }
 
-secrets {
-    api_key: string
-    tracker_token: string
-}
-
-provider llm from openai {
-    endpoint: "https://api.openai.com/v1"
-    api_key: secrets.api_key
-}
+provider llm from openai { endpoint: "https://api.example.com/v1" }
 
 model fast from llm {
     id: "gpt-4.1-mini"
+    inference { temperature: 0.2, max_tokens: 4_000 }
+}
+`
 
-    inference {
-        temperature: 0.2
-        max_tokens: 4_000
-    }
+const server = `secrets {
+    tracker_token: string
 }
 
 mcp tracker {
@@ -152,9 +144,9 @@ const values = (index: number) => `dynamic {
 }
 `
 
-const tail = (index: number) => `output {
+const tail = `output {
     title: input.title
-    summary: agent.summary_${index}.summary
+    summary: agent.summary_1.summary
 }
 `
 

@@ -7,6 +7,7 @@ import type { TokenReader } from "./token-reader.ts"
  */
 export function docBefore(reader: TokenReader): string | undefined {
   const { token, previous } = reader
+  if (token.comments.length === 0 && previous.kind !== ",") return undefined
   let doc = docOf(reader.text, token.comments)
   if (previous.kind === "," && previous.comments.length > 0 && previous !== token) {
     const before = docOf(reader.text, previous.comments)

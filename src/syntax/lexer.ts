@@ -185,7 +185,7 @@ class Lexer {
         this.#lineBreak()
         return
       case QUOTE:
-        this.#string(start, text.startsWith('"""', start))
+        this.#string(start, isTripleQuote(text, start))
         return
       case OPEN_BRACE: {
         const around = this.#open.at(-1)
@@ -408,7 +408,7 @@ class Lexer {
         return
       } else if (unit === QUOTE) {
         if (!block) return this.#push(last, start, at + 1, unclosed)
-        if (text.startsWith('"""', at)) return this.#push(last, start, at + 3, unclosed)
+        if (isTripleQuote(text, at)) return this.#push(last, start, at + 3, unclosed)
         at++
       } else if (unit === BACKSLASH) {
         at = this.#escape(at, block)
@@ -514,8 +514,13 @@ class Lexer {
     let end = start + 2
     while (end < text.length && !isLineBreak(text.charCodeAt(end))) end++
     const doc = text.charCodeAt(start + 2) === SLASH && text.charCodeAt(start + 3) !== SLASH
-    ;(this.#comments ??= []).push({ style: doc ? "doc" : "line", start, end })
+    this.#addComment({ style: doc ? "doc" : "line", start, end })
     this.#at = end
+  }
+
+  #addComment(comment: Comment): void {
+    if (this.#comments === undefined) this.#comments = [comment]
+    else this.#comments.push(comment)
   }
 
   #blockComment(): void {
@@ -525,7 +530,7 @@ class Lexer {
     this.#unclosedComment = close < 0
     if (close < 0) this.#report(start, start + 2, unclosedComment, "Write `//` before each line of a comment.")
     else this.#report(start, end, "Comments between `/*` and `*/` do not exist here", "Write `//` before each line.")
-    ;(this.#comments ??= []).push({ style: "block", start, end })
+    this.#addComment({ style: "block", start, end })
     this.#at = end
   }
 
@@ -581,6 +586,11 @@ function isHighSurrogate(unit: number): boolean {
 
 function isDigit(unit: number): boolean {
   return unit >= 48 && unit <= 57
+}
+
+/** Whether there are three quotes at one. */
+function isTripleQuote(text: string, at: number): boolean {
+  return at + 2 < text.length && text.charCodeAt(at + 1) === QUOTE && text.charCodeAt(at + 2) === QUOTE
 }
 
 /** Whether a string may end with this character, or needs a closer look there. */

@@ -67,7 +67,7 @@ export function dedentBlock(raws: readonly string[]): string[] {
   const last = pieces.length - 1
   const first = pieces[0] ?? ""
   const text = blanksFrom(first, 0)
-  const startsLine = first.charCodeAt(text) === LF
+  const startsLine = text < first.length && first.charCodeAt(text) === LF
   if (startsLine) pieces[0] = first.slice(text + 1)
   pieces[last] = withoutLastLine(pieces[last] ?? "", startsLine && last === 0)
 
@@ -82,8 +82,12 @@ const SPACE = 32
 
 /** Where the blanks end that begin at `at`. */
 function blanksFrom(text: string, at: number): number {
-  for (let unit = text.charCodeAt(at); unit === SPACE || unit === TAB; unit = text.charCodeAt(at)) at++
+  while (at < text.length && isBlank(text.charCodeAt(at))) at++
   return at
+}
+
+function isBlank(unit: number): boolean {
+  return unit === SPACE || unit === TAB
 }
 
 /** Drops the last line break if nothing but blanks follows it. It may be gone already: as the first one. */
@@ -101,10 +105,10 @@ function commonIndentation(pieces: readonly string[], startsLine: boolean): stri
     for (; at >= 0; at = nextLine(piece, at)) {
       const text = blanksFrom(piece, at)
       // A line that an interpolation follows is not blank, however little stands before it.
-      const isBlank = text === piece.length ? index === pieces.length - 1 : piece.charCodeAt(text) === LF
-      if (isBlank) continue
+      const isEmpty = text === piece.length ? index === pieces.length - 1 : piece.charCodeAt(text) === LF
+      if (isEmpty) continue
       if (common === undefined) common = piece.slice(at, text)
-      else common = common.slice(0, sharedLength(common, piece, at))
+      else if (!piece.startsWith(common, at)) common = common.slice(0, sharedLength(common, piece, at))
       if (common === "") return ""
     }
   }
@@ -119,8 +123,9 @@ function nextLine(piece: string, at: number): number {
 
 /** How much of the indentation the line at `at` has. */
 function sharedLength(indentation: string, piece: string, at: number): number {
+  if (piece.startsWith(indentation, at)) return indentation.length
   let length = 0
-  while (length < indentation.length && indentation.charCodeAt(length) === piece.charCodeAt(at + length)) length++
+  while (at + length < piece.length && indentation[length] === piece[at + length]) length++
   return length
 }
 

@@ -75,18 +75,16 @@ function missing(reader: TokenReader): Expression {
 
 /** Operand = (literal | name | array | object | "(" expression ")" | match | call | asset) step* */
 function parseOperand(reader: TokenReader): Expression {
-  const base = parseBase(reader)
-  if (base.kind === "missing-expression") return base
+  const { token } = reader
+  const base = token.kind === "name" ? parseKeyword(reader, token) : parseBase(reader, token)
+  if (base === undefined) return parseReference(reader)
+  if (base.kind === "missing-expression" || !startsStep(reader.token)) return base
   const steps = parseSteps(reader)
-  if (base.kind !== "name" && steps.length === 0) return base
   return { kind: "chain", base, steps, start: base.start, end: reader.previous.end }
 }
 
-function parseBase(reader: TokenReader): Name | Expression {
-  const first = reader.token
+function parseBase(reader: TokenReader, first: Token): Expression {
   switch (first.kind) {
-    case "name":
-      return parseWord(reader, first)
     case "number":
       return numberNode(reader, reader.take())
     case "string":
@@ -115,7 +113,8 @@ function parseBase(reader: TokenReader): Name | Expression {
   return missing(reader)
 }
 
-function parseWord(reader: TokenReader, token: Token): Name | Expression {
+/** What begins with a word that is no reference; undefined for one that is. */
+function parseKeyword(reader: TokenReader, token: Token): Expression | undefined {
   // Most words are none of these: what they begin with tells it without looking at the rest.
   switch (reader.text.charCodeAt(token.start)) {
     case 97:
@@ -141,7 +140,7 @@ function parseWord(reader: TokenReader, token: Token): Name | Expression {
       if (reader.isWord("true")) return { kind: "word", value: true, ...spanOf(reader.take()) }
       break
   }
-  return parseWordKey(reader)
+  return undefined
 }
 
 function spanOf({ start, end }: Token): Span {
@@ -177,6 +176,10 @@ function parseSteps(reader: TokenReader): readonly ChainStep[] {
     reader.report(tooMany, `More than ${maxNesting} steps follow each other`, "Split it, with a `dynamic` value.")
   }
   return steps
+}
+
+function startsStep({ kind }: Token): boolean {
+  return kind === "." || kind === "?." || kind === "[" || kind === "#"
 }
 
 function parseStep(reader: TokenReader): ChainStep | undefined {
