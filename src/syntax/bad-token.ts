@@ -2,8 +2,8 @@ import { cutText } from "../base/cut-text.ts"
 
 /** What is wrong with a `bad` token, by what is written there; undefined where the lexer has told it already. */
 export function explainBad(written: string): { message: string; hint?: string } | undefined {
+  if (isNonTextAt(written, 0)) return undefined
   const point = written.codePointAt(0) ?? 0
-  if (isNonText(point)) return undefined
   const shown = cutText(written, 40)
   if (/^['`\u2018-\u201F]/.test(written)) {
     const quotes = written.length > 1 ? `\`${written[0]}\`` : "that"
@@ -13,15 +13,26 @@ export function explainBad(written: string): { message: string; hint?: string } 
   if (isInvisible(point)) {
     return { message: `Unexpected invisible character ${codePoint(point)}`, hint: "Remove it, or write a plain space." }
   }
-  const what = written.length === (point > 0xffff ? 2 : 1) ? "character" : "characters"
+  const what = written.length === widthAt(written, 0) ? "character" : "characters"
   const hint = hintFor(written)
   const message = `Unexpected ${what} \`${shown}\``
   return hint === undefined ? { message } : { message, hint }
 }
 
 /** NULs and halves of surrogate pairs are no text: the lexer reports them wherever they stand, strings included. */
-export function isNonText(point: number): boolean {
-  return point === 0 || (point >= 0xd800 && point <= 0xdfff)
+export function isNonTextAt(text: string, at: number): boolean {
+  const unit = text.charCodeAt(at)
+  return unit === 0 || (unit >= 0xd800 && unit <= 0xdfff && widthAt(text, at) === 1)
+}
+
+/**
+ * UTF-16 units of the character at a place. Not by `codePointAt`: compiled by V8 13, it reads beyond the end of a text that
+ * is a slice of another one.
+ */
+export function widthAt(text: string, at: number): 1 | 2 {
+  if (at + 1 >= text.length) return 1
+  const [unit, next] = [text.charCodeAt(at), text.charCodeAt(at + 1)]
+  return unit >= 0xd800 && unit <= 0xdbff && next >= 0xdc00 && next <= 0xdfff ? 2 : 1
 }
 
 function isInvisible(point: number): boolean {

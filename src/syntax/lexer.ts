@@ -1,6 +1,6 @@
 import type { Diagnostic } from "../source/diagnostic.ts"
 import { diagnostic } from "../source/diagnostic.ts"
-import { isNonText } from "./bad-token.ts"
+import { isNonTextAt, widthAt } from "./bad-token.ts"
 import { escapeLength } from "./string-value.ts"
 import { beforeForeignBrackets, hasLineBreak, unclosedBlockString } from "./unclosed-string.ts"
 import type { Comment, Token, TokenKind } from "./token.ts"
@@ -540,14 +540,9 @@ class Lexer {
     const start = this.#at
     foreignString.lastIndex = start
     if (foreignString.test(text)) return this.#push("bad", start, foreignString.lastIndex)
-    const first = text.codePointAt(start) ?? 0
-    const nonText = isNonText(first)
-    let at = start + (first > 0xffff ? 2 : 1)
-    while (at < text.length && isBad(text, at)) {
-      const point = text.codePointAt(at) ?? 0
-      if (isNonText(point) !== nonText) break
-      at += point > 0xffff ? 2 : 1
-    }
+    const nonText = isNonTextAt(text, start)
+    let at = start + widthAt(text, start)
+    while (at < text.length && isBad(text, at) && isNonTextAt(text, at) === nonText) at += widthAt(text, at)
     this.#push("bad", start, at)
   }
 

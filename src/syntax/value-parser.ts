@@ -80,7 +80,7 @@ function parseOperand(reader: TokenReader): Expression {
   if (base === undefined) return parseReference(reader)
   if (base.kind === "missing-expression" || !startsStep(reader.token)) return base
   const steps = parseSteps(reader)
-  return { kind: "chain", base, steps, start: base.start, end: reader.previous.end }
+  return steps.length === 0 ? base : { kind: "chain", base, steps, start: base.start, end: reader.previous.end }
 }
 
 function parseBase(reader: TokenReader, first: Token): Expression {
