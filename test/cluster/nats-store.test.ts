@@ -8,8 +8,9 @@ import { runStoreContract } from "../contract/run-store.ts"
 
 let broker: NatsCluster
 
+// `NATS_NODES=3` runs it on a cluster, which takes some minutes: seven replicated streams for each test.
 before(async () => {
-  broker = await startNats(1)
+  broker = await startNats(process.env["NATS_NODES"] === "3" ? 3 : 1)
 })
 
 after(() => broker.close())

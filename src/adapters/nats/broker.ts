@@ -168,12 +168,15 @@ export class Broker {
 
   /** Overwrites a message on the disk; false when it was gone already. */
   async erase(stream: StreamName, seq: number): Promise<boolean> {
+    const name = this.names.stream(stream)
     return this.#held(holdMs.write, async () => {
       try {
-        return await this.manager.streams.deleteMessage(this.names.stream(stream), seq, true)
+        return await this.manager.streams.deleteMessage(name, seq, true)
       } catch (error) {
-        if (error instanceof JetStreamApiError && error.status < 500) return false
-        throw error
+        if (!(error instanceof JetStreamApiError)) throw error
+        // A cluster says of what is gone that its deletion failed, which may mean anything.
+        if (error.status >= 500 && (await this.manager.streams.getMessage(name, { seq })) !== null) throw error
+        return false
       }
     })
   }

@@ -363,7 +363,8 @@ class NatsStore implements ClusterStore {
       const head = await this.#reader.head(run_id)
       if (head === null) return null
       if (tail.facts.kind === "events" && tail.facts.end !== null) {
-        await this.#close(run_id, tail.slot, tail.facts, head.facts)
+        // Whoever ended it is about to tidy up, or died before it could.
+        if (tail.facts.end <= now - lease_ms) await this.#close(run_id, tail.slot, tail.facts, head.facts)
         return null
       }
       const { fence, last } = tail.facts
