@@ -125,6 +125,7 @@ export function createEditor(host: HTMLElement, text: string, events: EditorEven
           indentWithTab,
         ]),
         EditorView.contentAttributes.of({
+          tabindex: "0",
           "aria-label": "Workflow source",
           spellcheck: "false",
           autocorrect: "off",

@@ -7,7 +7,7 @@ import type { Placed, PlacedEdge, PlacedNode } from "./graph-layout.ts"
 import { nodeHeight, nodeWidth } from "./graph-layout.ts"
 import { graphOf, isOutdated, placedGraph } from "./graph-model.ts"
 import type { NodeStatus } from "./node-status.ts"
-import { figuresOf, nodeStatus } from "./node-status.ts"
+import { nodeStatus } from "./node-status.ts"
 
 interface View {
   readonly x: number
@@ -244,9 +244,10 @@ function NodeView({ node, status }: NodeViewProps) {
       class={`node kind-${node.kind} is-${status?.state ?? "waiting"}${status === undefined ? " planned" : ""}`}
       transform={`translate(${node.x} ${node.y})`}
       role="button"
-      tabIndex={0}
+      // In SVG the attribute is written so; as `tabIndex` the browser would not know it.
+      tabindex={0}
       aria-pressed={isSelected}
-      aria-label={labelOf(node, status)}
+      aria-description={node.kind === "output" ? "the workflow's output" : node.kind}
       data-node={node.id}
       onClick={toggle}
       onKeyDown={(event) => {
@@ -263,8 +264,9 @@ function NodeView({ node, status }: NodeViewProps) {
         transform="translate(12 10) scale(0.875)"
         d={iconPath(node.loop === undefined ? node.kind : "loop")}
       />
+      {/* The blanks at the ends keep the words apart where they are read out as one name. */}
       <text class="node-name" x="32" y="21">
-        {cut(node.name, status === undefined ? 22 : 16)}
+        {`${cut(node.name, status === undefined ? 22 : 16)} `}
       </text>
       {status === undefined ? (
         <text class="node-note" x="12" y="43">
@@ -274,10 +276,10 @@ function NodeView({ node, status }: NodeViewProps) {
         <>
           <path class="icon state-icon" transform="translate(12 33) scale(0.8)" d={iconPath(status.state)} />
           <text class="node-state" x="28" y="43">
-            {status.word}
+            {`${status.word} `}
           </text>
           <text class="node-figures" x={nodeWidth - 8} y="21">
-            {status.time}
+            {`${status.time} `}
           </text>
           <text class="node-figures" x={nodeWidth - 8} y="43">
             {status.figures}
@@ -295,11 +297,6 @@ function noteOf(node: PlacedNode): string {
   if (node.loop !== undefined) return `for ${node.loop}`
   if (node.kind === "agent") return node.model === undefined ? "agent" : `agent · model.${node.model}`
   return node.kind === "output" ? "the result" : "dynamic value"
-}
-
-function labelOf(node: PlacedNode, status: NodeStatus | undefined): string {
-  const what = node.kind === "output" ? "output" : `${node.kind} ${node.name}`
-  return status === undefined ? `${what}, ${noteOf(node)}` : `${what}, ${status.word}, ${figuresOf(status)}`
 }
 
 function cut(text: string, most: number): string {

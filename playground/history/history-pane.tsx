@@ -109,7 +109,7 @@ function HistoryRow({ run, isTicked }: { readonly run: KeptRun; readonly isTicke
         <button
           type="button"
           class="button"
-          aria-label={`Put the source and input of ${title} into the editor`}
+          aria-label={`Restore the source and input of ${title}`}
           onClick={() => restore(run.request, title)}
         >
           Restore

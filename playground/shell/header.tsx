@@ -7,12 +7,14 @@ import type { Theme } from "../state/layout.ts"
 import { narrow, theme } from "../state/layout.ts"
 import { openWorkflow, workflowName } from "../state/open-workflow.ts"
 import { runClock, watchLive, watchShown } from "../state/runs.ts"
+import { compilation } from "../state/source.ts"
 import { Icon } from "../ui/icon.tsx"
 import { Menu } from "../ui/menu.tsx"
 import { showDuration } from "../ui/show.ts"
 import { StateMark } from "../ui/state-mark.tsx"
 
 export function Header() {
+  const name = shownName()
   return (
     <header class="top-bar">
       <h1 class="wordmark">
@@ -21,7 +23,7 @@ export function Header() {
         <span class="visually-hidden"> playground</span>
       </h1>
       <Menu
-        label={`Examples: ${workflowName.value}`}
+        label={`Examples: ${name}`}
         items={examples.map((example) => ({
           label: example.name,
           detail: example.about,
@@ -29,7 +31,7 @@ export function Header() {
           onSelect: () => openWorkflow(example),
         }))}
       >
-        {workflowName.value}
+        {name}
       </Menu>
       {narrow.value ? null : <Status />}
       <div class="top-tools">
@@ -42,6 +44,13 @@ export function Header() {
       </div>
     </header>
   )
+}
+
+/** The name of what was opened, and whether it is still that. */
+function shownName(): string {
+  const name = workflowName.value
+  const example = examples.find((one) => one.name === name)
+  return example === undefined || example.source === compilation.value.text ? name : `${name}, edited`
 }
 
 /** The wire of the wordmark. */

@@ -121,7 +121,7 @@ export function spanLabel(span: Span): string {
     case "compaction":
       return `compacting agent.${span.name}`
     case "dynamic":
-      return `dynamic.${span.name}`
+      return `dynamic.${span.name}${index}`
     case "resource":
       return `resource.${span.name}`
     case "prompt":

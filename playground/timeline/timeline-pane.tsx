@@ -8,6 +8,7 @@ import { select, selection } from "../state/selection.ts"
 import type { IconName } from "../ui/icon.tsx"
 import { Icon } from "../ui/icon.tsx"
 import { showDuration, showNumber } from "../ui/show.ts"
+import { stateWords } from "../ui/state-mark.tsx"
 import { VirtualList } from "../ui/virtual-list.tsx"
 import type { Row } from "./rows.ts"
 import { nodeOfSpan, Rows, spanLabel, spanOfNode } from "./rows.ts"
@@ -168,7 +169,6 @@ function Bar({ row, span, started, now, scale, isSelected, onSelect, onToggle }:
   const figures = [
     showDuration(time),
     tokens === 0 || span.kind === "model_call" ? "" : `${showNumber(tokens)} tok`,
-    span.kind === "retry" ? (span.reason ?? "") : "",
     state === "cached" || state === "failed" || state === "cancelled" ? state : "",
   ]
   const told = figures.filter((figure) => figure !== "").join(" · ")
@@ -180,7 +180,6 @@ function Bar({ row, span, started, now, scale, isSelected, onSelect, onToggle }:
       aria-level={row.level}
       aria-selected={isSelected}
       {...(row.isParent ? { "aria-expanded": row.isOpen } : {})}
-      aria-label={`${label}, ${told}`}
       onClick={onSelect}
       onDblClick={row.isParent ? onToggle : undefined}
     >
@@ -199,7 +198,8 @@ function Bar({ row, span, started, now, scale, isSelected, onSelect, onToggle }:
           <span class="twist" />
         )}
         <Icon name={kindIcons[span.kind]} />
-        <span class="bar-name">{label}</span>
+        <span class="bar-name">{`${label} `}</span>
+        <span class="visually-hidden">{`${stateWords[state]} `}</span>
       </span>
       <span class="bar-track">
         <span class="bar" style={{ left: `min(${clamp(from)}%, 100% - 2px)`, width: `max(2px, ${clamp(share)}%)` }} />

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact"
-import { useEffect, useRef, useState } from "preact/hooks"
+import { useLayoutEffect, useRef, useState } from "preact/hooks"
 import { Icon } from "./icon.tsx"
 
 export interface MenuItem {
@@ -26,7 +26,8 @@ export function Menu({ label, children, items, align = "start" }: MenuProps) {
     box.current?.querySelector("button")?.focus()
   }
 
-  useEffect(() => {
+  // Before the next key is handled.
+  useLayoutEffect(() => {
     if (!isOpen) return undefined
     const [first] = entries()
     const checked = box.current?.querySelector<HTMLElement>("[aria-checked=true]")

@@ -60,6 +60,11 @@ export function node(page: Page, id: string): Locator {
   return page.locator(`[data-node="${id}"]`)
 }
 
+/** What a node says, once it says this. */
+export async function nodeSays(page: Page, id: string, text: RegExp): Promise<void> {
+  await page.locator(`[data-node="${id}"]`, { hasText: text }).waitFor()
+}
+
 export async function clipboard(page: Page): Promise<string> {
   return page.evaluate(() => navigator.clipboard.readText())
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { describe, test } from "node:test"
-import { node, run, runToEnd, slowChain, status, tab, write, written } from "./actions.ts"
+import { run, runToEnd, slowChain, status, tab, write, written, nodeSays } from "./actions.ts"
 import { startCuttingProxy } from "./cutting-proxy.ts"
 import { openPlayground } from "./open-playground.ts"
 
@@ -13,7 +13,7 @@ describe("a run and its connection", () => {
     const { page, close } = await playground.visit({ address: proxy.address, expected: networkErrors })
     await write(page, slowChain(2))
     await run(page)
-    await page.locator('[data-node="agent.step1"][aria-label*="running"]').waitFor()
+    await nodeSays(page, "agent.step1", /running/)
     proxy.cut()
     await status(page, /reconnecting/)
     proxy.mend()
@@ -35,10 +35,10 @@ describe("a run and its connection", () => {
     const { page, requests, close } = await playground.visit()
     await write(page, slowChain(2))
     await run(page)
-    await page.locator('[data-node="agent.step1"][aria-label*="running"]').waitFor()
+    await nodeSays(page, "agent.step1", /running/)
     await page.reload()
-    await page.locator('[data-node="agent.step2"][aria-label*="running"]').waitFor()
-    assert.match((await node(page, "agent.step1").getAttribute("aria-label")) ?? "", /done/)
+    await nodeSays(page, "agent.step2", /running/)
+    await nodeSays(page, "agent.step1", /done/)
     await page.getByRole("button", { name: "Cancel" }).waitFor()
     assert.match(await written(page), /agent step2/)
     await status(page, /completed in/)

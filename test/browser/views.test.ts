@@ -1,0 +1,239 @@
+import assert from "node:assert/strict"
+import { createRequire } from "node:module"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { describe, test } from "node:test"
+import type { AxeResults } from "axe-core"
+import type { Page } from "playwright-core"
+import { editor, node, openExample, run, runToEnd, slowChain, status, tab, write, nodeSays } from "./actions.ts"
+import { openPlayground, screenshots } from "./open-playground.ts"
+
+const playground = await openPlayground()
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
+
+/** Everything that axe finds wrong with the page as it is, one line each. */
+async function violations(page: Page, rules?: readonly string[]): Promise<string[]> {
+  // The debugger's own world: the page's policy does not concern it.
+  if ((await page.evaluate("typeof axe")) !== "object") await page.evaluate(axe)
+  const options = { resultTypes: ["violations"], ...(rules !== undefined && { runOnly: rules }) }
+  const { violations: found } = (await page.evaluate(`axe.run(document, ${JSON.stringify(options)})`)) as AxeResults
+  return found.flatMap(({ id, help, nodes }) => nodes.map(({ target }) => `${id}: ${help} at ${target.join(" ")}`))
+}
+
+/** Looks at the view as it is, in both themes: a picture of each, and what axe says, which `told` has in the end. */
+function lookAt(page: Page, told: string[], prefix = ""): (view: string) => Promise<void> {
+  const picture = (view: string, theme: string): Promise<unknown> =>
+    page.screenshot({ path: join(screenshots, `${prefix}${view}-${theme}.png`), animations: "disabled" })
+  return async (view) => {
+    await page.mouse.move(0, 0)
+    await picture(view, "light")
+    for (const violation of await violations(page)) told.push(`${view}: ${violation}`)
+    // The same elements in other colours.
+    await page.emulateMedia({ colorScheme: "dark" })
+    await picture(view, "dark")
+    for (const violation of await violations(page, ["color-contrast"])) told.push(`${view}, dark: ${violation}`)
+    await page.emulateMedia({ colorScheme: "light" })
+  }
+}
+
+const wrongSource = slowChain(1).replace("model.slow", "model.slwo")
+
+/** A walk past every view; `look` is called at each. */
+async function walk(page: Page, see: (view: string) => Promise<void>): Promise<void> {
+  await see("first-visit")
+  await page.getByRole("button", { name: /^Examples/ }).click()
+  await see("examples")
+  await page.keyboard.press("Escape")
+  await runToEnd(page)
+  await openExample(page, "Loop")
+  await run(page)
+  await nodeSays(page, "agent.review", /running/)
+  await page.screenshot({ path: join(screenshots, "running.png") })
+  await status(page, /completed in/)
+  await node(page, "agent.review").click()
+  await see("timeline")
+  await page.getByRole("treeitem", { name: /^agent\.review\[0\]/ }).click()
+  await see("details")
+  await tab(page, "Output")
+  await see("output")
+  await page.getByRole("button", { name: "Raw" }).click()
+  await see("output-raw")
+  await tab(page, "Events")
+  await page.getByRole("option").nth(3).click()
+  await see("events")
+  await tab(page, "History")
+  for (const box of await page.getByRole("checkbox", { name: /^Compare/ }).all()) await box.check()
+  await see("history")
+  await page.getByRole("button", { name: "Compare the two" }).click()
+  await page.getByRole("dialog").waitFor()
+  await see("compare")
+  await page.keyboard.press("Escape")
+  await page.getByRole("button", { name: "Share" }).click()
+  await page.getByRole("dialog").waitFor()
+  await see("share")
+  await page.keyboard.press("Escape")
+  await openExample(page, "Variants")
+  await page.getByRole("button", { name: "JSON" }).click()
+  await see("input-json")
+  await page.getByRole("button", { name: "Form", exact: true }).click()
+  await see("input-form")
+  await write(page, `secrets {\n    api_key: string\n}\n\n${wrongSource}`)
+  await tab(page, "Secrets")
+  await page.getByRole("button", { name: /problems?$/ }).click()
+  await see("problems-and-secrets")
+  await tab(page, "Options")
+  await see("options")
+  await write(page, slowChain(1).replace("demo-slow", "no-such-model"))
+  await tab(page, "Timeline")
+  await runToEnd(page, /failed after/)
+  await node(page, "agent.step1").click()
+  await see("failed")
+  await write(page, "")
+  await see("empty")
+}
+
+describe("every view", () => {
+  test("without a complaint, in both themes", async () => {
+    const { page, close } = await playground.visit({ colorScheme: "light", reducedMotion: "reduce" })
+    const told: string[] = []
+    await walk(page, lookAt(page, told))
+    await close()
+    assert.deepEqual(told, [])
+  })
+
+  test("the theme is the system's, or the one that was chosen, and that is remembered", async () => {
+    const { page, close } = await playground.visit({ colorScheme: "dark" })
+    const ground = (): Promise<string> => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
+    const dark = await ground()
+    await page.getByRole("button", { name: "Theme" }).click()
+    await page.getByRole("menuitemradio", { name: "Light" }).click()
+    const light = await ground()
+    assert.notEqual(light, dark)
+    await page.reload()
+    await editor(page).waitFor()
+    assert.equal(await ground(), light)
+    await close()
+  })
+})
+
+describe("smaller screens", () => {
+  test("under 1100 px the panes become tabs", async () => {
+    const { page, close } = await playground.visit({ viewport: { width: 820, height: 1000 }, reducedMotion: "reduce" })
+    const told: string[] = []
+    const look = lookAt(page, told, "tablet-")
+    await page.getByRole("tab", { name: "Graph" }).click()
+    await node(page, "agent.greeter").waitFor()
+    assert.ok(!(await editor(page).isVisible()))
+    await look("graph")
+    await page.getByRole("tab", { name: "Editor" }).click()
+    await runToEnd(page)
+    // A run turns to its results.
+    await page.getByRole("treeitem", { name: /^agent\.greeter/ }).click()
+    await look("results")
+    await close()
+    assert.deepEqual(told, [])
+  })
+
+  test("at 360 px there is one column, with Run in the thumb's reach and nothing beyond the edge", async () => {
+    const { page, close } = await playground.visit({
+      viewport: { width: 360, height: 740 },
+      reducedMotion: "reduce",
+      hasTouch: true,
+    })
+    const told: string[] = []
+    const look = lookAt(page, told, "phone-")
+    const isWithin = async (view: string): Promise<void> => {
+      const width = await page.evaluate(() => document.documentElement.scrollWidth)
+      assert.ok(width <= 360, `${view} is ${width} wide`)
+      await look(view)
+    }
+    await isWithin("editor")
+    const box = await page.getByRole("button", { name: "Run", exact: true }).boundingBox()
+    assert.ok(box !== null && box.y > 660 && box.height >= 44, JSON.stringify(box))
+    await page.getByRole("tab", { name: "Input" }).first().tap()
+    await isWithin("input")
+    await page.getByRole("tab", { name: "Graph" }).tap()
+    await isWithin("graph")
+    await page.getByRole("button", { name: "Run", exact: true }).tap()
+    await status(page, /completed in/)
+    await page.getByRole("tab", { name: "Results" }).tap()
+    await page.getByRole("treeitem", { name: /^agent\.greeter/ }).tap()
+    await isWithin("results")
+    for (const name of ["Output", "Events", "History"]) {
+      await page.getByRole("tab", { name: new RegExp(`^${name}`) }).tap()
+      await isWithin(name.toLowerCase())
+    }
+    await page.getByRole("button", { name: "Share" }).tap()
+    await page.getByRole("dialog").waitFor()
+    await isWithin("share")
+    await close()
+    assert.deepEqual(told, [])
+  })
+})
+
+describe("by keyboard alone", () => {
+  test("every divider moves, and stays where it was put", async () => {
+    const { page, close } = await playground.visit()
+    const dividers = page.getByRole("separator")
+    assert.equal(await dividers.count(), 4)
+    const names = ["Width of the editor", "Height of the editor", "Height of the graph", "Width of the results"]
+    for (const name of names) {
+      const divider = page.getByRole("separator", { name })
+      const before = Number(await divider.getAttribute("aria-valuenow"))
+      await divider.focus()
+      await page.keyboard.press(name.startsWith("Width") ? "ArrowRight" : "ArrowDown")
+      assert.equal(Number(await divider.getAttribute("aria-valuenow")), before + 2, name)
+    }
+    const columns = page.getByRole("separator", { name: "Width of the editor" })
+    const box = await columns.boundingBox()
+    assert.ok(box !== null)
+    await page.mouse.move(box.x, box.y + 200)
+    await page.mouse.down()
+    await page.mouse.move(720, box.y + 200, { steps: 3 })
+    await page.mouse.up()
+    await page.reload()
+    assert.equal(await columns.getAttribute("aria-valuenow"), "50")
+    await columns.press("Enter")
+    assert.equal(await columns.getAttribute("aria-valuenow"), "45")
+    await close()
+  })
+
+  test("from the first tab stop to a selected step, announced on the way", async () => {
+    const { page, close } = await playground.visit()
+    const focused = (): Promise<string> =>
+      page.evaluate(() => {
+        const element = document.activeElement
+        return element?.getAttribute("aria-label") ?? element?.textContent ?? ""
+      })
+    const tabTo = async (name: RegExp): Promise<void> => {
+      for (let presses = 0; presses < 60; presses++) {
+        await page.keyboard.press("Tab")
+        if (name.test(await focused())) return
+      }
+      assert.fail(`Tab never came to ${name.source}`)
+    }
+    await tabTo(/^Examples/)
+    await page.keyboard.press("Enter")
+    await page.keyboard.press("ArrowDown")
+    await page.keyboard.press("ArrowUp")
+    await page.keyboard.press("Escape")
+    assert.match(await focused(), /^Examples/)
+    await tabTo(/^Run/)
+    await page.keyboard.press("Enter")
+    await page.locator("[aria-live]", { hasText: /Run completed in/ }).waitFor({ state: "attached" })
+    // Into the editor and out of it again.
+    await page.keyboard.press("Tab")
+    await page.keyboard.press("Escape")
+    await tabTo(/^greeter done/)
+    await page.keyboard.press("Enter")
+    await page.getByRole("heading", { name: "agent.greeter" }).waitFor()
+    await tabTo(/^Timeline/)
+    await page.keyboard.press("ArrowRight")
+    await page.getByRole("tab", { name: "Output", selected: true }).waitFor()
+    await page.keyboard.press("ArrowLeft")
+    await page.keyboard.press("Tab")
+    await page.keyboard.press("ArrowDown")
+    await page.getByRole("treeitem", { name: /^model call/, selected: true }).waitFor()
+    await close()
+  })
+})
