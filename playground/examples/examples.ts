@@ -13,6 +13,7 @@ import type { JsonObject } from "../../src/base/json-value.ts"
 import type { OptionTexts } from "../state/options.ts"
 import chain from "./chain.wire"
 import fanOut from "./fan-out.wire"
+import mcpTools from "./mcp-tools.wire"
 
 export interface Example {
   readonly name: string
@@ -25,7 +26,7 @@ export interface Example {
 
 /**
  * The gallery, in the order of learning; the first one is what a first visit shows. Those of `examples/` where they fit;
- * the chain and the fan-out are on a slower model here, so that one can watch them.
+ * the chain and the fan-out are on a slower model here, so that one can watch them, and the tools are those of the demo.
  */
 export const examples: readonly [Example, ...Example[]] = [
   { name: "Hello", about: "One agent, one answer.", source: hello, input: helloInput },
@@ -60,6 +61,12 @@ export const examples: readonly [Example, ...Example[]] = [
     about: "Agents that go on from another's messages, whole or summarised first.",
     source: context,
     input: contextInput,
+  },
+  {
+    name: "MCP tools",
+    about: "Tools, resources and prompts of an MCP server, called by the workflow and by an agent.",
+    source: mcpTools,
+    input: { reader: "Ada", topic: "the owl at night" },
   },
   {
     name: "Cache",

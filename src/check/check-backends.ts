@@ -36,7 +36,7 @@ function checkProvider(checking: Checking, declaration: Syntax.ProviderDeclarati
   const endpoint = expressionOf(checking, properties.get("endpoint"), path)
   if (endpoint !== undefined) {
     expectType(checking, endpoint, stringType, requestScope(`${path}.endpoint`, "an `endpoint`"))
-    checkEndpoint(checking, endpoint, `${path}.endpoint`, "demo")
+    checkEndpoint(checking, endpoint, `${path}.endpoint`, "demo model")
   }
   const key = expressionOf(checking, properties.get("api_key"), path)
   if (key !== undefined) {
@@ -81,7 +81,7 @@ function checkServer(checking: Checking, declaration: Syntax.McpDeclaration): vo
   const endpoint = expressionOf(checking, properties.get("endpoint"), path)
   if (endpoint !== undefined) {
     expectType(checking, endpoint, stringType, requestScope(`${path}.endpoint`, "an `endpoint`"))
-    checkEndpoint(checking, endpoint, `${path}.endpoint`)
+    checkEndpoint(checking, endpoint, `${path}.endpoint`, "demo server")
   }
   checkHeadersProperty(checking, properties.get("headers"), `${path}.headers`)
 }

@@ -147,7 +147,7 @@ export async function composeRuns(
   const policy = egressPolicy(settings)
   const store = new MemoryStore(systemClock)
   const mayDemo = plans
-    .flatMap(({ providers }) => Object.values(providers))
+    .flatMap(({ providers, servers }) => [...Object.values(providers), ...Object.values(servers)])
     .some(({ endpoint }) => endpoint !== null && (endpoint.op !== "literal" || endpoint.value === "demo"))
   const demo = mayDemo ? await startDemoServer() : null
   const ports = joinPorts(policy, store, demo, null, bug)
@@ -268,7 +268,12 @@ export function joinPorts(
       const traceparent = traces?.traceparent(run_id) ?? null
       return traceparent === null ? {} : { traceparent }
     }
-    return new McpHost({ egress, version: about.version, meta })
+    return new McpHost({
+      egress,
+      demo: demo === null ? null : { endpoint: demo.library, egress: demoEgress },
+      version: about.version,
+      meta,
+    })
   })
   return {
     store,

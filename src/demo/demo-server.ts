@@ -1,6 +1,7 @@
 import { createServer } from "node:http"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
+import type { McpHttpHandler } from "@modelcontextprotocol/server"
 import type { DemoOptions, DemoReply } from "./handle-demo.ts"
 import { answerDemo, createDemoModel, errorReply } from "./handle-demo.ts"
 
@@ -8,20 +9,24 @@ export interface DemoServer {
   readonly port: number
   /** `http://127.0.0.1:PORT/demo/v1`, what a provider's `endpoint` takes. */
   readonly endpoint: string
+  /** `http://127.0.0.1:PORT/demo/mcp`, what that of an MCP server takes. */
+  readonly library: string
   close(): Promise<void>
 }
 
 const largestBody = 64 * 1024 * 1024
 
-/** The demo model on a server of its own, on the loopback address and an ephemeral port unless another is named. */
+/** The demo model and its library on a server of their own, on the loopback address and an ephemeral port unless another is named. */
 export async function startDemoServer(options: DemoOptions & { readonly port?: number } = {}): Promise<DemoServer> {
   const model = createDemoModel(options)
+  let library: Promise<McpHttpHandler> | undefined
   const server = createServer((request, response) => {
     answerOne(request, response).catch(() => response.destroy())
   })
 
   async function answerOne(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const refusal = refusalOf(request)
+    const path = (request.url ?? "").split("?")[0]
+    const refusal = path === "/demo/mcp" ? null : refusalOf(request)
     if (refusal !== null) return send(response, refusal)
     const chunks: Buffer[] = []
     let bytes = 0
@@ -30,7 +35,12 @@ export async function startDemoServer(options: DemoOptions & { readonly port?: n
       if (bytes > largestBody) return send(response, errorReply(apiError(413, "The body is too large.")))
       chunks.push(chunk)
     }
-    await answerDemo(model, Buffer.concat(chunks).toString("utf8"), response)
+    const body = Buffer.concat(chunks).toString("utf8")
+    if (path !== "/demo/mcp") return answerDemo(model, body, response)
+    // The protocol's own SDK takes its time to load: only where somebody calls.
+    library ??= import("./demo-library.ts").then(({ createDemoLibrary }) => createDemoLibrary())
+    const { fetch } = await library
+    return answerByFetch(fetch, request, body, response)
   }
 
   await new Promise<void>((resolve, reject) => {
@@ -41,12 +51,38 @@ export async function startDemoServer(options: DemoOptions & { readonly port?: n
   return {
     port,
     endpoint: `http://127.0.0.1:${port}/demo/v1`,
-    close: () =>
-      new Promise((resolve) => {
+    library: `http://127.0.0.1:${port}/demo/mcp`,
+    async close() {
+      await (await library)?.close()
+      await new Promise<void>((resolve) => {
         server.close(() => resolve())
         server.closeAllConnections()
-      }),
+      })
+    },
   }
+}
+
+/** Answers a request of `node:http` with what a handler in the shape of `fetch` makes of it. */
+async function answerByFetch(
+  handle: (request: Request) => Promise<Response>,
+  request: IncomingMessage,
+  body: string,
+  response: ServerResponse,
+): Promise<void> {
+  const gone = new AbortController()
+  response.on("close", () => gone.abort())
+  const { method = "GET", headers, url = "/" } = request
+  const answer = await handle(
+    new Request(`http://${headers.host ?? "localhost"}${url}`, {
+      method,
+      headers: Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]),
+      signal: gone.signal,
+      ...(method === "POST" && { body }),
+    }),
+  )
+  response.writeHead(answer.status, Object.fromEntries(answer.headers))
+  for await (const chunk of answer.body ?? []) response.write(chunk)
+  response.end()
 }
 
 function refusalOf(request: IncomingMessage): DemoReply | null {

@@ -187,10 +187,16 @@ function stringItems(program: Program, offset: number): Completion[] {
     case "verbosity":
       return place === "inference" ? completeConstants("level", false) : []
     case "endpoint":
-      return place === "provider" ? [{ label: "demo", kind: "constant", insert: "demo", doc: demoText }] : []
+      return demoItems(place)
     default:
       return []
   }
 }
 
-const demoText = "This service's own demo model, for trying things out."
+function demoItems(place: string): Completion[] {
+  if (place !== "provider" && place !== "mcp") return []
+  const what = place === "provider" ? "demo model" : "demo server, a small library"
+  return [
+    { label: "demo", kind: "constant", insert: "demo", doc: `This service's own ${what}, for trying things out.` },
+  ]
+}

@@ -330,7 +330,16 @@ describe("run control", () => {
 })
 
 describe("examples", () => {
-  const names = ["Hello", "Chain", "Fan-out and join", "Loop", "Variants and match", "Context and compaction", "Cache"]
+  const names = [
+    "Hello",
+    "Chain",
+    "Fan-out and join",
+    "Loop",
+    "Variants and match",
+    "Context and compaction",
+    "MCP tools",
+    "Cache",
+  ]
   test("every one of them runs against the demo model", async () => {
     const { page, close } = await playground.visit()
     await page.getByRole("button", { name: /^Examples/ }).click()

@@ -3,7 +3,7 @@ import { cutText } from "../../base/cut-text.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { Egress } from "../../run/egress-port.ts"
 import type { ErrorIssue } from "../../run/events.ts"
-import { wireError } from "../../run/failure.ts"
+import { failure, wireError } from "../../run/failure.ts"
 import type {
   HostedTool,
   HostRequest,
@@ -29,6 +29,8 @@ import { ServerConnection } from "./server-connection.ts"
 
 export interface McpHostOptions {
   readonly egress: Egress
+  /** What `endpoint: "demo"` means, and a door that leads there and nowhere else; null where it is switched off. */
+  readonly demo?: { readonly endpoint: string; readonly egress: Egress } | null
   /** Of this service, for servers that ask who calls. */
   readonly version: string
   readonly limits?: Partial<McpLimits>
@@ -76,8 +78,9 @@ export class McpHost implements ToolHost {
     await Promise.all(this.#farewells)
   }
 
-  #connection(server: ToolServer, run_id: string): OpenServer {
-    const { egress, version, limits, meta = () => ({}) } = this.#options
+  #connection(wanted: ToolServer, run_id: string): OpenServer {
+    const { version, limits, meta = () => ({}) } = this.#options
+    const { server, egress } = this.#whither(wanted)
     const stale = new Set<string>()
     const known = this.#known.of(server)
     const connection = new ServerConnection(server, {
@@ -93,6 +96,14 @@ export class McpHost implements ToolHost {
       },
     })
     return { connection, stale, definitions: new Map(), refreshing: null }
+  }
+
+  /** The server that is meant, and the door that leads to it. */
+  #whither(server: ToolServer): { readonly server: ToolServer; readonly egress: Egress } {
+    const { egress, demo = null } = this.#options
+    if (server.endpoint !== "demo") return { server, egress }
+    if (demo === null) throw failure("tool_error", `mcp.${server.name}`, "The demo is switched off (WIRE_DEMO).")
+    return { server: { ...server, endpoint: demo.endpoint }, egress: demo.egress }
   }
 
   #sayFarewell(farewell: Promise<void>): void {

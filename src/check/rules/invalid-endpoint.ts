@@ -1,20 +1,19 @@
 import type * as Syntax from "../../syntax/tree.ts"
 import type { Checking } from "../checking.ts"
 
-/** An endpoint that is written out, or at least begins so. `other` is a word that is as good as an address. */
-export function checkEndpoint(checking: Checking, node: Syntax.Expression, path: string, other?: string): void {
-  if (node.kind === "group") return checkEndpoint(checking, node.expression, path, other)
+/** An endpoint that is written out, or at least begins so. `demo` is what the word "demo" stands for in its place. */
+export function checkEndpoint(checking: Checking, node: Syntax.Expression, path: string, demo: string): void {
+  if (node.kind === "group") return checkEndpoint(checking, node.expression, path, demo)
   if (node.kind === "default") {
-    checkEndpoint(checking, node.left, path, other)
-    checkEndpoint(checking, node.right, path, other)
+    checkEndpoint(checking, node.left, path, demo)
+    checkEndpoint(checking, node.right, path, demo)
   }
   if (node.kind !== "string") return
   const [text = ""] = node.texts
   const whole = node.interpolations.length === 0
-  if (whole ? text !== other && !isHttpUrl(text) : text !== "" && !/^https?:\/\//i.test(text)) {
+  if (whole ? text !== "demo" && !isHttpUrl(text) : text !== "" && !/^https?:\/\//i.test(text)) {
     const message = "An endpoint is an address that begins with `http://` or `https://`"
-    const example = "Write one such as `https://host.example/path`"
-    const hint = other === undefined ? `${example}.` : `${example}, or \`"${other}"\`, this service's own demo model.`
+    const hint = `Write one such as \`https://host.example/path\`, or \`"demo"\`, this service's own ${demo}.`
     checking.report("invalid-value", path, node, message, hint)
   } else if (holdsPassword(text)) {
     const hint = "Declare it in `secrets { }` and send it in `headers { }`."

@@ -1,0 +1,34 @@
+import assert from "node:assert/strict"
+import { join } from "node:path"
+import { test } from "node:test"
+import { McpHost } from "../../src/adapters/mcp/mcp-host.ts"
+import { createEgress } from "../../src/adapters/egress/egress.ts"
+import { RunFailure } from "../../src/run/ports.ts"
+import { folderWith, runWire } from "../cli/run-wire.ts"
+
+const example = join(import.meta.dirname, "..", "..", "playground", "examples", "mcp-tools.wire")
+
+test('`endpoint: "demo"` of an MCP server is a library with tools, resources and prompts', async () => {
+  const folder = folderWith({ "input.json": '{ "reader": "Ada", "topic": "The owl" }' })
+  // Under a policy that lets nothing of this machine be called: it is reached nevertheless.
+  const { code, out, err } = await runWire(["run", example, "--input", join(folder, "input.json")], {
+    env: { WIRE_EGRESS: "public" },
+  })
+  assert.equal(code, 0, err)
+  const { found, title } = JSON.parse(out) as { found: { title: string; year: number }[]; title: string }
+  assert.equal(found[0]?.title, "The Owl Papers")
+  assert.equal(typeof title, "string")
+})
+
+test("where the demo is switched off, a sentence says so", async (t) => {
+  const egress = createEgress({ policy: { kind: "private" } })
+  t.after(() => egress.close())
+  const host = new McpHost({ egress, demo: null, version: "1.0.0" })
+  const library = { name: "library", endpoint: "demo", headers: {} }
+  const hours = { name: "hours", server: "library", remote: "opening-hours", bindings: {} }
+  const request = { run_id: "run-1", types: {}, servers: [library], tools: [], resources: [hours], prompts: [] }
+  await assert.rejects(
+    host.open(request, { signal: new AbortController().signal, connected: () => {} }),
+    (error) => error instanceof RunFailure && /switched off \(WIRE_DEMO\)/.test(error.message),
+  )
+})
