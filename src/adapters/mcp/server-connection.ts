@@ -11,10 +11,13 @@ import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { Egress } from "../../run/egress-port.ts"
 import { failure } from "../../run/failure.ts"
 import type { ToolServer } from "../../run/ports.ts"
-import { CallTimeout, statusOf } from "./explain-failure.ts"
+import { statusOf } from "./explain-failure.ts"
 import { HttpTransport, publishedKey } from "./http-transport.ts"
 import type { KnownServer } from "./known-servers.ts"
 import { listOf, rememberList, rememberWay, wayTo } from "./known-servers.ts"
+import { realReason } from "./real-reason.ts"
+import type { Times } from "./timed.ts"
+import { never, timed } from "./timed.ts"
 
 /** Milliseconds, or bytes. */
 export interface McpLimits {
@@ -53,9 +56,6 @@ export type ListMethod = keyof typeof listKeys
 
 const mostPages = 100
 const mostItems = 20_000
-
-/** The SDK's own timer never has to fire: those here do. */
-const never = 2 ** 31 - 1
 
 interface Live {
   readonly client: Client
@@ -180,7 +180,7 @@ export class ServerConnection {
     }
   }
 
-  #callTimes(): { readonly silence_ms: number; readonly total_ms: number } {
+  #callTimes(): Times {
     const { silence_ms, call_ms } = this.#options.limits
     return { silence_ms, total_ms: call_ms }
   }
@@ -218,17 +218,17 @@ export class ServerConnection {
    */
   async #use<T>(
     signal: AbortSignal,
-    times: { readonly silence_ms: number; readonly total_ms: number },
+    times: Times,
     work: (live: Live, options: RequestOptions) => Promise<T>,
   ): Promise<T> {
     for (let again = false; ; again = true) {
       const live = await this.#ready(signal)
       try {
-        const result = await timed(live, signal, times, work)
+        const result = await timed(live.transport, signal, times, (options) => work(live, options))
         live.assumed = false
         return result
       } catch (error) {
-        const why = realReason(error, live)
+        const why = realReason(error, live.client, live.transport)
         if (signal.aborted || again || !this.#isForgotten(live, why)) throw why
         if (live.assumed) this.#options.known.way = null
         if (this.#live === live) this.#live = null
@@ -317,7 +317,10 @@ export class ServerConnection {
       signal.removeEventListener("abort", onAbort)
     }
     const discover = client.getDiscoverResult()
-    rememberWay(known, kind, discover === undefined ? { kind: "legacy" } : { kind: "modern", discover })
+    // What is taken for granted keeps its term: a server that is asked all the time may be upgraded too.
+    if (wayTo(known) === null) {
+      rememberWay(known, kind, discover === undefined ? { kind: "legacy" } : { kind: "modern", discover })
+    }
     this.#listen(client)
     return { client, transport, assumed: prior?.kind === "modern" }
   }
@@ -338,27 +341,6 @@ export class ServerConnection {
   }
 }
 
-/** What the SDK's error stands for. */
-function realReason(error: unknown, { client, transport }: Live): unknown {
-  if (error instanceof ProtocolError) return transport.failureBehind(error.code, error.data) ?? error
-  // In the newest era errors of the protocol come with a status of their own; the SDK reads those of one only.
-  if (client.getProtocolEra() !== "modern" || !(error instanceof SdkHttpError)) return error
-  const { status, data } = error
-  if (status === undefined || status < 400 || status >= 500 || status === 401 || status === 403) return error
-  return protocolErrorIn(data["text"]) ?? error
-}
-
-function protocolErrorIn(body: unknown): ProtocolError | undefined {
-  if (typeof body !== "string") return undefined
-  try {
-    const { error } = JSON.parse(body) as { error?: { code?: unknown; message?: unknown; data?: unknown } }
-    if (typeof error?.code !== "number" || typeof error.message !== "string") return undefined
-    return ProtocolError.fromError(error.code, error.message, error.data)
-  } catch {
-    return undefined
-  }
-}
-
 /** How a server is approached: a step is tried when the one before it failed with such a status. */
 const legacyStatuses = [400, 404, 405]
 const ladder: readonly (readonly [HttpTransport["kind"], PriorDiscovery | null, readonly number[]])[] = [
@@ -370,32 +352,6 @@ const ladder: readonly (readonly [HttpTransport["kind"], PriorDiscovery | null, 
 
 const methodNotFound = -32_601
 const unsupportedVersion = -32_022
-
-async function timed<T>(
-  live: Live,
-  signal: AbortSignal,
-  times: { readonly silence_ms: number; readonly total_ms: number },
-  work: (live: Live, options: RequestOptions) => Promise<T>,
-): Promise<T> {
-  const stop = new AbortController()
-  const onAbort = (): void => stop.abort(signal.reason)
-  signal.addEventListener("abort", onAbort, { once: true })
-  const end = (ms: number) => (): void => stop.abort(new CallTimeout(`did not answer within ${ms} ms`))
-  const silence = setTimeout(end(times.silence_ms), times.silence_ms)
-  const total = setTimeout(end(times.total_ms), times.total_ms)
-  try {
-    return await work(live, { signal: stop.signal, timeout: never, onprogress: () => void silence.refresh() })
-  } catch (error) {
-    if (!stop.signal.aborted) throw error
-    // When the caller hears of it, nothing of the call is open any more.
-    await live.transport.settled()
-    throw stop.signal.reason
-  } finally {
-    clearTimeout(silence)
-    clearTimeout(total)
-    signal.removeEventListener("abort", onAbort)
-  }
-}
 
 /** One tool that is published badly must not hide the others. */
 const anyObject: StandardSchemaV1<unknown, { readonly [key: string]: JsonValue | undefined }> = {

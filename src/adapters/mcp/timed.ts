@@ -1,0 +1,40 @@
+import type { RequestOptions } from "@modelcontextprotocol/client"
+import { CallTimeout } from "./explain-failure.ts"
+import type { HttpTransport } from "./http-transport.ts"
+
+export interface Times {
+  /** For an answer, or the next news of its progress. */
+  readonly silence_ms: number
+  /** For an answer, whatever progress is told. */
+  readonly total_ms: number
+}
+
+/** The SDK's own timer never has to fire: those here do. */
+export const never = 2 ** 31 - 1
+
+/** Makes a request within its times. Rejects with the signal's reason, or a `CallTimeout`, when it was cut short. */
+export async function timed<T>(
+  transport: HttpTransport,
+  signal: AbortSignal,
+  times: Times,
+  work: (options: RequestOptions) => Promise<T>,
+): Promise<T> {
+  const stop = new AbortController()
+  const onAbort = (): void => stop.abort(signal.reason)
+  signal.addEventListener("abort", onAbort, { once: true })
+  const end = (ms: number) => (): void => stop.abort(new CallTimeout(`did not answer within ${ms} ms`))
+  const silence = setTimeout(end(times.silence_ms), times.silence_ms)
+  const total = setTimeout(end(times.total_ms), times.total_ms)
+  try {
+    return await work({ signal: stop.signal, timeout: never, onprogress: () => void silence.refresh() })
+  } catch (error) {
+    if (!stop.signal.aborted) throw error
+    // When the caller hears of it, nothing of the call is open any more.
+    await transport.settled()
+    throw stop.signal.reason
+  } finally {
+    clearTimeout(silence)
+    clearTimeout(total)
+    signal.removeEventListener("abort", onAbort)
+  }
+}
