@@ -1,5 +1,6 @@
 import * as schemas from "../api/schemas.ts"
 import type { JsonObject } from "../base/json-value.ts"
+import { sourceTypes } from "./read-body.ts"
 
 const json = (schema: JsonObject): JsonObject => ({ "application/json": { schema } })
 const named = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` })
@@ -8,9 +9,10 @@ const answer = (description: string, content?: JsonObject): JsonObject =>
 const failures = (...statuses: number[]): JsonObject =>
   Object.fromEntries(statuses.map((status) => [String(status), answer("See `error.kind`.", json(named("Error")))]))
 
+const text: JsonObject = { schema: { type: "string" } }
 const source = (schema: JsonObject): JsonObject => ({
   required: true,
-  content: { "application/json": { schema }, "text/plain": { schema: { type: "string" } } },
+  content: { "application/json": { schema }, ...Object.fromEntries(sourceTypes.map((type) => [type, text])) },
 })
 const body = (schema: JsonObject): JsonObject => ({ required: true, content: json(schema) })
 const runId: JsonObject = { name: "run_id", in: "path", required: true, schema: { type: "string" } }

@@ -6,6 +6,8 @@ declare module "fastify" {
   interface FastifyContextConfig {
     /** `source`: plain text will do; `none`: there need not be one. */
     body?: "source" | "none"
+    /** Whose shape errors have besides ours. */
+    errors?: "openai"
   }
 }
 
@@ -13,6 +15,9 @@ declare module "fastify" {
 const maxDepth = 512
 
 const utf8 = new TextDecoder("utf-8", { fatal: true })
+
+/** What `curl --data-binary @x.wire` calls a file is the second: it says so unless it is told otherwise. */
+export const sourceTypes = ["text/plain", "application/x-www-form-urlencoded"] as const
 
 /** JSON as UTF-8 to the letter, without keys that could poison a prototype; plain text where a route takes source. */
 export function readBodies(app: FastifyInstance): void {
@@ -36,16 +41,25 @@ export function readBodies(app: FastifyInstance): void {
       done(error as Error)
     }
   })
-  app.addContentTypeParser("text/plain", { parseAs: "buffer" }, (request, body, done) => {
+  app.addContentTypeParser([...sourceTypes], { parseAs: "buffer" }, (request, body, done) => {
     try {
       if (request.routeOptions.config.body !== "source") {
         throw refuse("unsupported_media_type", "The body must be application/json")
       }
-      done(null, decode(body as Buffer, "The body"))
+      const text = decode(body as Buffer, "The body")
+      // No workflow begins with a brace: this is JSON, sent by a `curl -d` that was not told so.
+      if (!isPlain(request.headers["content-type"]) && /^\s*\{/.test(text)) {
+        throw refuse("unsupported_media_type", "The body must be application/json")
+      }
+      done(null, text)
     } catch (error) {
       done(error as Error)
     }
   })
+}
+
+function isPlain(contentType: string | undefined): boolean {
+  return contentType?.trimStart().toLowerCase().startsWith(sourceTypes[0]) === true
 }
 
 export function decode(bytes: Uint8Array, what: string): string {

@@ -10,11 +10,13 @@ import { isError, toIssue } from "../../source/diagnostic.ts"
 import { LineMap } from "../../source/line-map.ts"
 import { formatText } from "../../syntax/format.ts"
 import { HttpError } from "../http-error.ts"
+import { sourceTypes } from "../read-body.ts"
 import { readSource } from "../read-source.ts"
 import { sourceError } from "../source-error.ts"
 
+const plain = { schema: { type: "string" } }
 const plainOrJson = (schema: object) => ({
-  content: { "application/json": { schema }, "text/plain": { schema: { type: "string" } } },
+  content: { "application/json": { schema }, ...Object.fromEntries(sourceTypes.map((type) => [type, plain])) },
 })
 
 /** `POST /validate` and `POST /format`: what can be said of a source without running it. */
