@@ -21,11 +21,36 @@ export function sendError(
   headers: Readonly<Record<string, string>> = {},
 ): FastifyReply {
   const waits = error.kind === "overloaded" || error.kind === "rate_limited" ? { "retry-after": "1" } : {}
+  if (error.kind === "payload_too_large") lingerAfter(reply)
   return reply
     .code(errorStatus[error.kind])
     .headers({ ...waits, ...headers })
     .type("application/json; charset=utf-8")
-    .send(JSON.stringify({ error }))
+    .send(JSON.stringify({ error: reply.request.routeOptions.config.errors === "openai" ? likeOpenAi(error) : error }))
+}
+
+/** What is refused before the demo model sees it has OpenAI's fields beside ours: its callers read those. */
+function likeOpenAi(error: WireError): WireError & { readonly type: string; param: null; code: string } {
+  const { status } = new HttpError(error)
+  const type = status >= 500 ? "server_error" : "invalid_request_error"
+  return { ...error, type, param: null, code: error.kind }
+}
+
+/** How long a client may go on sending a body that was refused. */
+const lingerMs = 2_000
+
+/**
+ * Fastify closes the connection over a body that it did not read whole. Closed while the client still writes, it is reset,
+ * and the client never sees why: left open for a while, Node reads the rest and forgets it.
+ */
+function lingerAfter(reply: FastifyReply): void {
+  const { raw } = reply.request
+  if (raw.complete) return
+  void reply.removeHeader("connection")
+  const end = setTimeout(() => raw.socket.destroy(), lingerMs)
+  const stop = (): void => clearTimeout(end)
+  raw.once("end", stop)
+  raw.once("close", stop)
 }
 
 function asHttpError(error: unknown): HttpError | undefined {

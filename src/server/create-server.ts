@@ -196,7 +196,7 @@ async function storeStatus(store: RunStore): Promise<"ready" | "store unreachabl
 }
 
 function demoRoute(app: FastifyInstance, demo: DemoModel): void {
-  app.post("/demo/v1/responses", async (request, reply) => {
+  app.post("/demo/v1/responses", { config: { errors: "openai" } }, async (request, reply) => {
     reply.hijack()
     await answerDemo(demo, request.body, reply.raw)
     return reply

@@ -155,6 +155,14 @@ describe("limits", async () => {
     assert.deepEqual([source.status, source.kind], [413, "payload_too_large"])
   })
 
+  it("let a client that writes a large body see why it is refused", async () => {
+    const service = await startService({ MAX_BODY: "1mb" })
+    const body = "x".repeat(20_000_000)
+    for (let round = 0; round < 10; round++) {
+      assert.equal((await errorOf(await service.post("/validate", body))).status, 413)
+    }
+  })
+
   it("answer 503 with Retry-After at capacity", async () => {
     const service = await startService({ MAX_RUNS: "1", MAX_QUEUED: "1" })
     const slowly = {

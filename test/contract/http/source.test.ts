@@ -82,6 +82,16 @@ describe("POST /validate", async () => {
     assert.equal(((await response.json()) as Validation).valid, true)
   })
 
+  it("takes what `curl --data-binary @x.wire` sends", async () => {
+    const curl = { "content-type": "application/x-www-form-urlencoded" }
+    const response = await service.post("/validate", hello, curl)
+    assert.equal(((await response.json()) as Validation).valid, true)
+    const formatted = await service.post("/format", 'output { a: "1%20+1" }', curl)
+    assert.match(await formatted.text(), /1%20\+1/)
+    assert.equal((await service.post("/execute", hello, curl)).status, 415)
+    assert.equal((await service.post("/validate", { workflow_source: hello }, curl)).status, 415)
+  })
+
   it("refuses what it cannot read", async () => {
     const bytes = Buffer.from([0x6f, 0xff, 0xfe])
     const rows: [unknown, Record<string, string>][] = [
@@ -196,6 +206,25 @@ describe("the other routes", async () => {
       assert.equal(response.headers.get("allow"), allow)
     }
     assert.equal((await errorOf(await service.get("/nowhere"))).kind, "not_found")
+  })
+
+  it("speaks of errors in OpenAI's shape where it is the demo model", async () => {
+    const keyed = await startService({ API_KEYS: "a:0123456789abcdef" })
+    const text = { "content-type": "text/plain" }
+    const answers = [
+      [await service.post("/demo/v1/responses", "{"), 400],
+      [await service.post("/demo/v1/responses", "x", text), 415],
+      [await service.post("/demo/v1/responses", { model: "other", input: "x" }), 404],
+      [await keyed.post("/demo/v1/responses", { model: "demo", input: "x" }), 401],
+    ] as const
+    for (const [answer, status] of answers) {
+      const { error } = (await answer.json()) as { error: Record<string, unknown> }
+      assert.equal(answer.status, status)
+      assert.equal(typeof error["message"], "string")
+      assert.equal(error["type"], "invalid_request_error")
+      assert.equal(typeof error["code"], "string")
+      assert.ok("param" in error)
+    }
   })
 
   it("can be without the demo model and the playground", async () => {
