@@ -112,7 +112,7 @@ export class Runs {
 
   /** Takes up runs that nobody works on: now, and again and again, for a process that shares its store may die. */
   async recover(): Promise<void> {
-    await this.#claim("The process restarted")
+    await this.#tryToClaim("The process restarted")
     this.#claiming ??= this.#claimForEver()
   }
 

@@ -7,12 +7,16 @@ import type { LogReader, RunHead } from "./log-reader.ts"
 import { lastToken } from "./names.ts"
 import { endOf, openEvents, type Slot } from "./slot.ts"
 
-/** What a follower has in memory at a time. */
-const followedPage = { events: 200, bytes: 128 * 1024 }
 /** Core messages may get lost on their way: how often to look at a run of which nothing is heard. */
 const quietMs = 1_000
-/** Pages of a followed run that are kept for whoever reads the same. */
-const keptPages = 6
+/** Slots of a followed run that are kept for whoever reads the same. */
+const keptSlots = 24
+const keptEnds = 4_000
+
+interface OpenedSlot {
+  readonly last: number
+  readonly events: readonly LogEvent[]
+}
 
 /** The runs that are followed in this process: one subscription a run, however many follow it. */
 export class LiveLogs {
@@ -85,7 +89,10 @@ class LiveLog {
   readonly #run_id: string
   readonly #watch = new Watch(0)
   readonly #stop: () => void
-  readonly #pages = new Map<number, Promise<readonly LogEvent[]>>()
+  /** Slots that somebody read a moment ago. */
+  readonly #slots = new Map<number, Promise<OpenedSlot | null>>()
+  /** Which slot ends with which event. */
+  readonly #ends = new Map<number, number>()
   #ready: Promise<void> | null = null
   #head: RunHead | null = null
   /** The slot that comes next; 0 until it is known where the log stands. */
@@ -128,21 +135,56 @@ class LiveLog {
     return { events, over: events.length === 0 || this.#closed }
   }
 
-  /** Followers that come together read together: what is in a log stays as it is. */
-  #storedPage(after: number): Promise<readonly LogEvent[]> {
-    const known = this.#pages.get(after)
-    if (known !== undefined) return known
-    const page = this.#reader.page(this.#run_id, after, followedPage, false).catch((error: unknown) => {
-      this.#pages.delete(after)
+  /** The rest of the slot that the next event is in. Followers share what is read, and hold no more than one slot each. */
+  async #storedPage(after: number): Promise<readonly LogEvent[]> {
+    try {
+      for (let slot = await this.#seek(after); slot < this.#next; slot++) {
+        const opened = await this.#opened(slot)
+        if (opened === null) return []
+        if (opened.last > after) return opened.events.filter(({ id }) => id > after)
+      }
+      return []
+    } catch (error) {
       if (this.#closed) return []
       throw error
-    })
-    this.#pages.set(after, page)
-    if (this.#pages.size > keptPages) {
-      const [oldest] = this.#pages.keys()
-      if (oldest !== undefined) this.#pages.delete(oldest)
     }
-    return page
+  }
+
+  /** The slot after the last one whose events are all known to the follower. */
+  async #seek(after: number): Promise<number> {
+    const known = this.#ends.get(after)
+    if (known !== undefined) return known + 1
+    let [low, high] = [this.#reader.slotBefore(this.#run_id, after), this.#next]
+    while (high - low > 1) {
+      // Mostly somebody comes from the start, or reads on.
+      const probe = Math.min(low + Math.max(1, after), Math.floor((low + high) / 2))
+      const opened = await this.#opened(probe)
+      if (opened === null || opened.last > after) high = probe
+      else low = probe
+    }
+    return low + 1
+  }
+
+  #opened(slot: number): Promise<OpenedSlot | null> {
+    const known = this.#slots.get(slot)
+    if (known !== undefined) return known
+    const opened = this.#open(slot)
+    this.#slots.set(slot, opened)
+    opened.catch(() => this.#slots.delete(slot))
+    if (this.#slots.size > keptSlots) {
+      const [oldest] = this.#slots.keys()
+      if (oldest !== undefined) this.#slots.delete(oldest)
+    }
+    return opened
+  }
+
+  async #open(slot: number): Promise<OpenedSlot | null> {
+    const found = await this.#reader.slot(this.#run_id, slot, "sure", 1)
+    if (found === null || this.#head === null) return null
+    const events = found.facts.kind === "events" ? openEvents(this.#head.key, found, false) : []
+    this.#ends.set(found.facts.last, slot)
+    if (this.#ends.size > keptEnds) this.#ends.clear()
+    return { last: found.facts.last, events }
   }
 
   async #start(): Promise<void> {
@@ -199,6 +241,7 @@ class LiveLog {
 
   /** Reads what we may have missed. Failures are for the next look. */
   look(): void {
+    this.#slots.clear()
     if (this.#next === 0 || this.#over || this.#closed) return
     this.heardAt = performance.now()
     this.#fill().catch(() => undefined)

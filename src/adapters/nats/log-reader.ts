@@ -190,11 +190,7 @@ export class LogReader {
 
   /** A slot from which on the events after `after` are found soon. */
   async #seek(run_id: string, after: number): Promise<number> {
-    let low: Mark = { slot: 0, last: 0 }
-    for (const mark of this.#known.get(run_id)?.marks ?? []) {
-      if (mark.last > after) break
-      low = mark
-    }
+    let low = this.#markBefore(run_id, after)
     if (after - low.last < window) return low.slot + 1
     let high = Number.POSITIVE_INFINITY
     for (let step = window; high - low.slot > window;) {
@@ -205,6 +201,20 @@ export class LogReader {
       step *= 2
     }
     return low.slot + 1
+  }
+
+  /** The highest slot that is known to end with that event, or before it. */
+  slotBefore(run_id: string, after: number): number {
+    return this.#markBefore(run_id, after).slot
+  }
+
+  #markBefore(run_id: string, after: number): Mark {
+    let low: Mark = { slot: 0, last: 0 }
+    for (const mark of this.#known.get(run_id)?.marks ?? []) {
+      if (mark.last > after) break
+      low = mark
+    }
+    return low
   }
 
   noteMark(run_id: string, mark: Mark): void {
