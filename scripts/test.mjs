@@ -14,7 +14,7 @@ const tools = [
 ]
 
 /** In this order, as far as they exist; checks of types, lint, format and layers are in test/static-checks.test.ts. */
-const folders = ["test", "scripts", "src", "playground"]
+const folders = ["test", "scripts", "src", "playground", "editors"]
 
 /** More files with failures than this are no matter of chance. */
 const mostRetried = 5

@@ -89,8 +89,9 @@ function standsAlone(text: string, { start }: Span): boolean {
 }
 
 function hasLineBreak(text: string, start: number, end: number): boolean {
-  const at = text.indexOf("\n", start)
-  if (at >= 0 && at < end) return true
-  const cr = text.indexOf("\r", start)
-  return cr >= 0 && cr < end
+  for (let at = start; at < end; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit === 10 || unit === 13) return true
+  }
+  return false
 }

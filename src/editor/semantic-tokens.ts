@@ -37,12 +37,13 @@ export interface SemanticToken extends Span {
 /** What each word, literal and comment is, for colours; in source order, none over another. */
 export function semanticTokens(program: Program): readonly SemanticToken[] {
   const { tree } = program
-  const names = new Map<number, SemanticToken>()
+  const names: SemanticToken[] = []
   eachName(program, (use) => {
-    const token = nameToken(program, use)
-    if (token !== undefined) names.set(use.start, token)
+    if (use.end > use.start) names.push(nameToken(program, use))
   })
+  names.sort((a, b) => a.start - b.start)
   const found: SemanticToken[] = []
+  let next = 0
   // Names with dashes and dots are several tokens: those that the name covers are passed over.
   let covered = 0
   for (const token of tree.tokens) {
@@ -50,8 +51,9 @@ export function semanticTokens(program: Program): readonly SemanticToken[] {
       found.push({ start, end, type: "comment", modifiers: style === "doc" ? documentation : none })
     }
     if (token.start < covered) continue
-    const name = names.get(token.start)
-    if (name !== undefined && name.end > name.start) {
+    while ((names[next]?.start ?? Infinity) < token.start) next++
+    const name = names[next]
+    if (name?.start === token.start) {
       found.push(name)
       covered = name.end
     } else {
@@ -68,24 +70,21 @@ const documentation: readonly TokenModifier[] = ["documentation"]
 
 function lexicalTokens(text: string, token: Token, found: SemanticToken[]): void {
   const { kind, start, end } = token
-  const push = (type: TokenType, from: number, to: number): void => {
-    if (to > from) found.push({ start: from, end: to, type, modifiers: none })
-  }
   switch (kind) {
     case "number":
-      push("number", start, end)
+      add(found, "number", start, end)
       break
     case "string":
-      push("string", start, end)
+      add(found, "string", start, end)
       break
     case "head":
     case "middle":
     case "tail": {
       const from = kind !== "head" && text.startsWith("}}", start) ? start + 2 : start
       const to = kind !== "tail" && text.startsWith("{{", end - 2) ? end - 2 : end
-      push("operator", start, from)
-      push("string", from, to)
-      push("operator", to, end)
+      add(found, "operator", start, from)
+      add(found, "string", from, to)
+      add(found, "operator", to, end)
       break
     }
     case "??":
@@ -95,14 +94,18 @@ function lexicalTokens(text: string, token: Token, found: SemanticToken[]): void
     case "***":
     case "#":
     case "|":
-      push("operator", start, end)
+      add(found, "operator", start, end)
       break
     default:
       break
   }
 }
 
-function nameToken(program: Program, use: NameUse): SemanticToken | undefined {
+function add(found: SemanticToken[], type: TokenType, start: number, end: number): void {
+  if (end > start) found.push({ start, end, type, modifiers: none })
+}
+
+function nameToken(program: Program, use: NameUse): SemanticToken {
   const token = (type: TokenType, modifiers: readonly TokenModifier[] = none): SemanticToken => {
     return { start: use.start, end: use.end, type, modifiers }
   }

@@ -47,6 +47,12 @@ export class Connection {
     this.#send({ jsonrpc: "2.0", method, params })
   }
 
+  /** Nothing more comes: what has come is worked off at once. */
+  finish(): void {
+    for (let task = this.#tasks.shift(); task !== undefined; task = this.#tasks.shift()) this.#work(task)
+    this.close()
+  }
+
   /** Nothing that arrives from now on is answered. */
   close(): void {
     this.#closed = true

@@ -60,9 +60,9 @@ export class LanguageServer implements Handler {
     this.#connection.receive(chunk)
   }
 
-  /** The client is gone. */
+  /** The client sends nothing more. */
   end(): void {
-    this.#connection.close()
+    this.#connection.finish()
     this.#options.exit(this.#isShutDown)
   }
 
@@ -92,7 +92,8 @@ export class LanguageServer implements Handler {
 
   notification(method: string, params: unknown): void {
     if (method === "exit") {
-      this.end()
+      this.#connection.close()
+      this.#options.exit(this.#isShutDown)
       return
     }
     if (this.#client === undefined || this.#isShutDown) return

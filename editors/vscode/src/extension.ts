@@ -1,0 +1,59 @@
+import { existsSync } from "node:fs"
+import type { ExtensionContext } from "vscode"
+import { commands, window, workspace } from "vscode"
+import type { ServerOptions } from "vscode-languageclient/node"
+import { LanguageClient, TransportKind } from "vscode-languageclient/node"
+import type { ServerCommand } from "./server-commands.ts"
+import { serverCommands } from "./server-commands.ts"
+
+let client: LanguageClient | undefined
+
+export async function activate(context: ExtensionContext): Promise<void> {
+  // One start after the other: whoever asks while one is under way waits for it.
+  let starting = Promise.resolve()
+  const restart = (): Promise<void> => (starting = starting.then(() => start(context)))
+  context.subscriptions.push(
+    commands.registerCommand("wire.restartServer", restart),
+    workspace.onDidGrantWorkspaceTrust(() => void restart()),
+    workspace.onDidChangeConfiguration((event) => {
+      if (event.affectsConfiguration("wire.server.command")) void restart()
+    }),
+  )
+  await restart()
+}
+
+export async function deactivate(): Promise<void> {
+  await client?.dispose()
+}
+
+/** Starts the first server that starts. */
+async function start(context: ExtensionContext): Promise<void> {
+  await client?.dispose()
+  client = undefined
+  const ways = serverCommands({
+    configured: workspace.getConfiguration("wire").get<string[]>("server.command") ?? [],
+    trusted: workspace.isTrusted,
+    folders: (workspace.workspaceFolders ?? []).filter(({ uri }) => uri.scheme === "file").map(({ uri }) => uri.fsPath),
+    bundled: context.asAbsolutePath("server.mjs"),
+    platform: process.platform,
+    exists: existsSync,
+  })
+  for (const way of ways) {
+    const tried = new LanguageClient("wire", "Wire", serverOptions(way), { documentSelector: [{ language: "wire" }] })
+    try {
+      await tried.start()
+      client = tried
+      return
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      const name = way.kind === "program" ? way.command : "the extension's own server"
+      void window.showWarningMessage(`The language server of Wire did not start (${name}): ${reason}`)
+    }
+  }
+}
+
+function serverOptions(way: ServerCommand): ServerOptions {
+  if (way.kind === "script") return { module: way.path, transport: TransportKind.stdio }
+  const { command, args, shell } = way
+  return { command, args: [...args], transport: TransportKind.stdio, options: { shell } }
+}

@@ -1,0 +1,20 @@
+import { LanguageServer } from "./language-server.ts"
+
+/** Serves the editor at standard input and output until it is done, or gone. The exit code. */
+export async function serveStdio(version: string): Promise<number> {
+  const code = await new Promise<number>((resolve) => {
+    const server = new LanguageServer({
+      version,
+      write: (bytes) => void process.stdout.write(bytes),
+      log: (line) => void process.stderr.write(`${line}\n`),
+      exit: (clean) => resolve(clean ? 0 : 1),
+    })
+    process.stdout.on("error", () => server.end())
+    process.stdin.on("data", (chunk: Buffer) => server.receive(chunk))
+    process.stdin.on("end", () => server.end())
+    process.stdin.on("error", () => server.end())
+  })
+  // Nothing else may keep the process alive.
+  process.stdin.destroy()
+  return code
+}
