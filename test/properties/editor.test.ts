@@ -34,15 +34,12 @@ const parameters = {
   ...(path === undefined ? {} : { path }),
 }
 
-/** The sources of the cases of these stages: every construct of the language, right and wrong. */
-function sourcesOf(...stages: readonly string[]): string[] {
-  return stages.flatMap((stage) => {
-    const folder = join(import.meta.dirname, "../cases", stage)
-    return readdirSync(folder).map((file) => readCase(readFileSync(join(folder, file), "utf8")).source)
-  })
-}
-
-const sources = sourcesOf("check", "parse")
+/** The examples, and the sources of the cases: every construct of the language, right and wrong. */
+const sources = ["../../examples", "../cases/check", "../cases/parse", "../cases/plan"].flatMap((path) => {
+  const folder = join(import.meta.dirname, path)
+  const files = readdirSync(folder).filter((file) => file.endsWith(".wire"))
+  return files.map((file) => readCase(readFileSync(join(folder, file), "utf8")).source)
+})
 
 describe("at any place of any source, every question has an answer", () => {
   const pieces = [
