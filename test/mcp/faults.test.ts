@@ -1,7 +1,9 @@
 import assert from "node:assert/strict"
 import type { ServerResponse } from "node:http"
 import { afterEach, describe, test } from "node:test"
+import { MemoryStore } from "../../src/adapters/memory/memory-store.ts"
 import type { McpHostOptions } from "../../src/adapters/mcp/mcp-host.ts"
+import { systemClock } from "../../src/adapters/system/system-clock.ts"
 import { startEverything } from "../support/everything-server.ts"
 import type { TestServer } from "../support/http-server.ts"
 import { startServer } from "../support/http-server.ts"
@@ -555,6 +557,29 @@ describe("servers of the older era", () => {
     assert.deepEqual(seen.deleted, ["session-2"])
   })
 
+  test("calls side by side that find their session forgotten share the new one", async () => {
+    const sessions: string[] = []
+    const { url, seen } = await startLegacy(
+      ({ id, headers }, response) => {
+        sessions.push(String(headers["mcp-session-id"]))
+        sendJson(response, { jsonrpc: "2.0", id, result: { content: [{ type: "text", text: "ok" }] } })
+      },
+      (session, method) => session === "session-1" && method === "tools/call",
+    )
+    const here = hosting()
+    const names = ["a", "b", "c", "d", "e"]
+    const outcome = await here.run(
+      `mcp s { endpoint: "${url}" }
+      tool t from mcp.s.tool.t
+      dynamic { ${names.map((name) => `${name}: call tool.t`).join(", ")} }
+      output { ${names.map((name) => `${name}: dynamic.${name}`).join(", ")} }`,
+    )
+    await here.close()
+    assert.deepEqual(resultOf(outcome), { a: "ok", b: "ok", c: "ok", d: "ok", e: "ok" })
+    assert.deepEqual(new Set(sessions), new Set(["session-2"]))
+    assert.equal(seen.session, 2)
+  })
+
   test("a call that is given up is cancelled by name, and its stream closed", async () => {
     const { url, seen, server } = await startLegacy((_, response) => {
       stream(response).write(": wait\n\n")
@@ -604,6 +629,30 @@ describe("servers of the older era", () => {
   })
 
   for (const transport of ["streamableHttp", "sse"] as const) {
+    test(`a server that dies in the middle of a call, over ${transport}: the call fails soon`, async () => {
+      const server = await startEverything(transport)
+      cleanUp.push(() => server.stop())
+      const here = hosting()
+      cleanUp.push(() => here.close())
+      const store = new MemoryStore(systemClock)
+      const running = here.run(
+        `mcp s { endpoint: "${server.url}" }
+        tool slow from mcp.s.tool.trigger-long-running-operation
+        dynamic { d: call tool.slow { input { duration: 60, steps: 120 } } }
+        output { d: dynamic.d }`,
+        { store, run_id: `dies-${transport}` },
+      )
+      for await (const { type } of store.follow(`dies-${transport}`, 0, new AbortController().signal)) {
+        if (type === "tool_call_started") break
+      }
+      const killed = performance.now()
+      await server.stop()
+      const error = errorOf(await within(15_000, "the end of the run", running))
+      assert.equal(error.kind, "tool_error")
+      assert.match(error.message, /^mcp\.s\b/)
+      assert.ok(performance.now() - killed < 10_000)
+    })
+
     test(`a server that dies between two calls, over ${transport}: gone for good, and come back`, async () => {
       const first = await startEverything(transport)
       cleanUp.push(() => first.stop())

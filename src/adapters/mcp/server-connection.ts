@@ -70,6 +70,8 @@ export class ServerConnection {
   readonly #options: ConnectionOptions
   #live: Live | null = null
   #opening: Promise<Live> | null = null
+  /** Connections that their servers have forgotten. */
+  readonly #retired = new Set<Live>()
 
   constructor(server: ToolServer, options: ConnectionOptions) {
     this.server = server
@@ -155,6 +157,7 @@ export class ServerConnection {
   async close(): Promise<{ readonly farewell: Promise<void> }> {
     const live = this.#live
     this.#live = null
+    for (const { client } of this.#retired) await client.close()
     if (live === null) return { farewell: Promise.resolve() }
     const { sessionId } = live.transport
     const protocol = live.client.getNegotiatedProtocolVersion() ?? ""
@@ -170,7 +173,7 @@ export class ServerConnection {
         endpoint,
         {
           method: "DELETE",
-          headers: { ...headers, "mcp-session-id": sessionId, "mcp-protocol-version": protocol },
+          headers: { ...ownHeaders(headers), "mcp-session-id": sessionId, "mcp-protocol-version": protocol },
         },
         { first_byte_ms: 2000, total_ms: 2000, max_bytes: 64 * 1024 },
       )
@@ -231,8 +234,9 @@ export class ServerConnection {
         const why = realReason(error, live.client, live.transport)
         if (signal.aborted || again || !this.#isForgotten(live, why)) throw why
         if (live.assumed) this.#options.known.way = null
+        // Others may still wait there for the same news: it is closed at the end.
+        this.#retired.add(live)
         if (this.#live === live) this.#live = null
-        await live.client.close()
       }
     }
   }
