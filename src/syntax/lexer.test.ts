@@ -46,6 +46,11 @@ describe("what is no text", () => {
     ])
   })
 
+  test("ends with the text, also when that is a slice of a longer one and the code is compiled", () => {
+    const slice = `${"a ".repeat(40)}😀`.slice(0, 81)
+    for (let time = 0; time < 5_000; time++) assert.equal(lex(slice).tokens.at(-2)?.end, 81)
+  })
+
   test("is a token of its own", () => {
     assert.deepEqual(kinds("é\0é\uD800😀"), ["bad", "bad", "bad", "bad", "bad", "end"])
   })
