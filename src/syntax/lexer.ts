@@ -528,8 +528,8 @@ class Lexer {
     const close = this.#text.indexOf("*/", start + 2)
     const end = close < 0 ? this.#text.length : close + 2
     this.#unclosedComment = close < 0
-    if (close < 0) this.#report(start, start + 2, unclosedComment, "Write `//` before each line of a comment.")
-    else this.#report(start, end, "Comments between `/*` and `*/` do not exist here", "Write `//` before each line.")
+    if (close >= 0) this.#report(start, end, foreignComment, "Write `//` before each line.")
+    else this.#report(start, start + 2, `${foreignComment}, and this one is not closed`, "Write `//` before each line.")
     this.#addComment({ style: "block", start, end })
     this.#at = end
   }
@@ -560,7 +560,7 @@ class Lexer {
 /** `'…'`, `` `…` `` or `“…”` within a line. */
 const foreignString = /'[^'\r\n]*'|`[^`\r\n]*`|[\u201C\u201D\u201E][^\u201C\u201D"\r\n]*[\u201C\u201D]/y
 
-const unclosedComment = "Comments between `/*` and `*/` do not exist here, and this one is not closed"
+const foreignComment = "Comments are written with `//`, not with `/* */`"
 
 function endOfUnicodeEscape(text: string, at: number): number {
   while (isNamePart(text.charCodeAt(at))) at++

@@ -63,7 +63,8 @@ function parseDeclaration(reader: TokenReader): Declaration | undefined {
   reader.take()
   const declaration = parseBody(start, word)
   if (declaration === undefined && !start.hasBlock) skipToDeclaration(reader)
-  reader.region(keyword.start, start.path)
+  const isOpen = declaration?.body !== undefined && declaration.body.close === undefined
+  reader.region({ start: keyword.start, end: isOpen ? reader.token.start : reader.previous.end }, start.path)
   reader.separator()
   return declaration
 }

@@ -80,15 +80,11 @@ describe("reporting", () => {
 
   test("with the path of the declaration around it", () => {
     const reader = readerOf("a b c d")
-    reader.take()
     reader.report({ start: 4, end: 5 }, "Between")
     reader.report({ start: 0, end: 1 }, "First")
-    reader.region(0, "agent.a")
+    reader.region({ start: 0, end: 1 }, "agent.a")
     reader.report({ start: 6, end: 7 }, "Last")
-    reader.take()
-    reader.take()
-    reader.take()
-    reader.region(6, "output")
+    reader.region({ start: 6, end: 7 }, "output")
     assert.deepEqual(
       reader.diagnostics().map(({ path, message }) => [path, message]),
       [

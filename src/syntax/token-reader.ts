@@ -223,8 +223,8 @@ export class TokenReader {
     return `\`${cutText(this.textOf(token), 40)}\``
   }
 
-  region(start: number, path: string): void {
-    this.#regions.push({ start, end: this.#index === 0 ? start : this.previous.end, path })
+  region({ start, end }: Span, path: string): void {
+    this.#regions.push({ start, end, path })
   }
 
   /** All diagnostics in source order, each with the path of the declaration that it lies in. */
