@@ -1,3 +1,4 @@
+import { parseMasterKey } from "../adapters/vault/master-key.ts"
 import { didYouMean } from "../base/did-you-mean.ts"
 import { parseDuration } from "../base/parse-duration.ts"
 import { parseSize } from "../base/parse-size.ts"
@@ -32,6 +33,25 @@ const list = (value: string) => ({
     .map((item) => item.trim())
     .filter((item) => item !== ""),
 })
+
+const listOf = (item: RegExp, mustBe: string) => (written: string) => {
+  const { value } = list(written)
+  return value.every((entry) => item.test(entry)) ? { value } : { mustBe }
+}
+
+const hostNames = listOf(
+  /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/,
+  "names such as wire.example.com, with commas between them",
+)
+
+/** As browsers send them: a page's scheme, host and port, without a path. */
+const origins = listOf(
+  /^(?:\*|[a-z][a-z0-9+.-]*:\/\/[^\s/?#A-Z]+)$/,
+  "origins such as https://app.example.com, without a path, with commas between them",
+)
+
+const encryptionKey = (written: string) =>
+  parseMasterKey(written) === null ? { mustBe: "32 bytes in Base64 or hex" } : { value: written }
 
 const wholeNumber = (least: number, most: number) => (written: string) => {
   const value = /^\d{1,15}$/.test(written) ? Number(written) : Number.NaN
@@ -99,7 +119,12 @@ export const settingTable = {
   natsMaxBytes: setting("NATS_MAX_BYTES", size, undefined, "most that all runs together take up in the broker"),
   dataDir: setting("DATA_DIR", text, "./data", "folder of the database and its key"),
   encryptionKey: {
-    ...setting("ENCRYPTION_KEY", text, undefined, "32 bytes in Base64 or hex; else a key file in the data folder"),
+    ...setting(
+      "ENCRYPTION_KEY",
+      encryptionKey,
+      undefined,
+      "32 bytes in Base64 or hex; else a key file in the data folder",
+    ),
     secret: true,
   },
   apiKeys: {
@@ -107,8 +132,8 @@ export const settingTable = {
     secret: true,
   },
   egress: setting("EGRESS", text, undefined, "where workflows may call: private, public, or hosts with commas"),
-  allowedHosts: setting("ALLOWED_HOSTS", list, "", "names that browsers may reach the service under, with commas"),
-  allowedOrigins: setting("ALLOWED_ORIGINS", list, "", "other sites whose pages may call the service, with commas"),
+  allowedHosts: setting("ALLOWED_HOSTS", hostNames, "", "names that browsers may reach the service under, with commas"),
+  allowedOrigins: setting("ALLOWED_ORIGINS", origins, "", "other sites whose pages may call the service, with commas"),
   maxIterations: setting("MAX_ITERATIONS", wholeNumber(1, 1_000_000_000), "10000", "most items of one loop"),
   cacheTtl: setting("CACHE_TTL", duration, "1h", "how long cached answers live"),
   retention: setting("RETENTION", duration, "24h", "how long ended runs are kept"),

@@ -42,6 +42,7 @@ for (const text of [
   "https://example.com",
   "example.com/path",
   "a b",
+  "everything!",
   "*",
   "*.10.0.0.1",
   "example.com:0",

@@ -69,7 +69,7 @@ function parseHostRule(entry: string): HostRule | null {
   const url = URL.parse(`http://${bare ? `[${rest}]` : match?.[1]}/`)
   if (url === null) return null
   const host = bareHost(url)
-  if (below && isIP(host) !== 0) return null
+  if (isIP(host) === 0 ? !/^[a-z0-9._-]+$/.test(host) : below) return null
   const port = match?.[2] === undefined ? null : Number(match[2])
   if (port !== null && (port < 1 || port > 65_535)) return null
   return { host, below, port }
