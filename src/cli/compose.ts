@@ -55,7 +55,7 @@ export interface Timing {
 
 const leaseMs = 10_000
 /** A dead replica's runs are looked for every half of it: all are taken over within one and a half. */
-const clusterLeaseMs = 3_000
+const clusterLeaseMs = 2_500
 const tombstoneMs = 30 * 24 * 3_600_000
 /** A short retention is kept to more closely. */
 const sweepEvery = (retention: number): number => Math.min(60_000, Math.max(250, retention / 4))
