@@ -199,6 +199,9 @@ export interface OpenedStore {
 /** `remark` takes a sentence on what is not as the settings say, and yet will do. */
 export async function openStore(settings: Settings, remark: (sentence: string) => void): Promise<OpenedStore> {
   const { store, dataDir, encryptionKey } = settings
+  if (encryptionKey !== undefined && parseMasterKey(encryptionKey) === null) {
+    throw new StartRefusal("WIRE_ENCRYPTION_KEY must be 32 bytes in Base64 or hex.")
+  }
   if (store === "memory") return { store: new MemoryStore(systemClock), lease_ms: leaseMs, broker: null }
   if (/^(nats|tls):/.test(store)) return openCluster(settings, remark)
   if (store !== "sqlite") {

@@ -1,4 +1,3 @@
-import { parseMasterKey } from "../adapters/vault/master-key.ts"
 import { didYouMean } from "../base/did-you-mean.ts"
 import { parseDuration } from "../base/parse-duration.ts"
 import { parseSize } from "../base/parse-size.ts"
@@ -49,9 +48,6 @@ const origins = listOf(
   /^(?:\*|[a-z][a-z0-9+.-]*:\/\/[^\s/?#A-Z]+)$/,
   "origins such as https://app.example.com, without a path, with commas between them",
 )
-
-const encryptionKey = (written: string) =>
-  parseMasterKey(written) === null ? { mustBe: "32 bytes in Base64 or hex" } : { value: written }
 
 const wholeNumber = (least: number, most: number) => (written: string) => {
   const value = /^\d{1,15}$/.test(written) ? Number(written) : Number.NaN

@@ -37,6 +37,16 @@ describe("wire serve", () => {
     ])
   })
 
+  test("a wrong encryption key stops the start whatever the store", async () => {
+    for (const store of ["memory", "sqlite"]) {
+      const { code, err } = await runWire(["serve", "--port", "0", "--store", store], {
+        env: { WIRE_ENCRYPTION_KEY: "short" },
+      })
+      assert.equal(code, 1)
+      assert.equal(err, "WIRE_ENCRYPTION_KEY must be 32 bytes in Base64 or hex.\n")
+    }
+  })
+
   test("a port that is taken", async () => {
     const other = createServer().listen(0, "127.0.0.1")
     await new Promise((resolve) => other.once("listening", resolve))
