@@ -115,12 +115,7 @@ export const settingTable = {
   natsMaxBytes: setting("NATS_MAX_BYTES", size, undefined, "most that all runs together take up in the broker"),
   dataDir: setting("DATA_DIR", text, "./data", "folder of the database and its key"),
   encryptionKey: {
-    ...setting(
-      "ENCRYPTION_KEY",
-      encryptionKey,
-      undefined,
-      "32 bytes in Base64 or hex; else a key file in the data folder",
-    ),
+    ...setting("ENCRYPTION_KEY", text, undefined, "32 bytes in Base64 or hex; else a key file in the data folder"),
     secret: true,
   },
   apiKeys: {
