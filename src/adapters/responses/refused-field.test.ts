@@ -58,6 +58,9 @@ const cases: readonly (readonly [string, { readonly param?: string; readonly cod
   ["Unsupported parameter: 'text.format'", { param: "text.format" }, { about: "format", schema: false }],
   ["response_format is not supported", {}, { about: "format", schema: false }],
   ["This model does not support structured outputs.", {}, { about: "format", schema: false }],
+  ['json: unknown field "text"', {}, { about: "format", schema: false }],
+  ["Unrecognized request argument supplied: text", {}, { about: "format", schema: false }],
+  ["Invalid value: 'text'. Supported values are: 'input_text'.", {}, null],
   [
     "Invalid schema for response_format 'reply': ...",
     { param: "text.format.schema", code: "invalid_json_schema" },

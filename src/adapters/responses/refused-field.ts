@@ -72,7 +72,8 @@ export function refusedField(error: UpstreamError, sent: Sent): Refusal | null {
   }
   if (error.status === 404) return null
   if (sent.tools && /^tools\b.*\bstrict$/.test(param ?? "")) return { about: "tool_strict" }
-  const format = sent.format && (param?.startsWith("text.format") === true || param === "text" || names(...formatNames))
+  const holder = param === "text" || (names("text") && isUnknown(error))
+  const format = sent.format && (param?.startsWith("text.format") === true || holder || names(...formatNames))
   if (format && sent.tools && /\b(?:tools?|functions?)\b/i.test(message)) return { about: "both" }
   // The longest name first: `reasoning.effort` before `reasoning`.
   const options = [...sent.options].filter((name) => name !== "text").sort((a, b) => b.length - a.length)
@@ -109,7 +110,7 @@ function isNamed(name: string, param: string | null, message: string): boolean {
   const literal = name.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&")
   if (new RegExp(`['"\`]${literal}['"\`]`, "i").test(message)) return true
   if (name.length < 4 || common.has(name)) {
-    const word = "(?:parameter|field|argument|property|option|key|unknown|unsupported|unexpected)"
+    const word = "(?:parameter|field|argument|property|option|key|supplied|unknown|unsupported|unexpected)"
     const beside = `\\b${word}s?:?\\s+${literal}\\b|\\b${literal}\\s+${word}\\b|^${literal}\\s*(?::|is\\b|not\\b)`
     return new RegExp(beside, "i").test(message)
   }
