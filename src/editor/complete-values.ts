@@ -83,7 +83,7 @@ export function namesUnder(program: Program, root: Root, setting: Setting, quali
       return fields.map((field) => fieldItem(field, qualified ? `${root}.` : ""))
     }
     case "agent": {
-      const waiting = dependents(program, setting.node)
+      const waiting = dependents(program.dependencies, setting.node)
       return [...program.agents]
         .filter(([name]) => !waiting.has(`agent.${name}`))
         .map(([name, { declaration: node }]) => {
@@ -91,10 +91,14 @@ export function namesUnder(program: Program, root: Root, setting: Setting, quali
         })
     }
     case "dynamic": {
-      const waiting = dependents(program, setting.node)
-      const locals = [...(setting.agent?.locals ?? [])].map(([name, { field: node }]) => {
-        return item(name, "value", { kind: "declaration", declares: "local", node, name: node.name })
-      })
+      const waiting = dependents(program.dependencies, setting.node)
+      const edges = program.localDependencies.get(setting.agent?.declaration.name.text ?? "")
+      const waitingHere = dependents(edges ?? new Map(), setting.local)
+      const locals = [...(setting.agent?.locals ?? [])]
+        .filter(([name]) => !waitingHere.has(name))
+        .map(([name, { field: node }]) => {
+          return item(name, "value", { kind: "declaration", declares: "local", node, name: node.name })
+        })
       const others = [...program.dynamics]
         .filter(([name]) => !waiting.has(`dynamic.${name}`) && setting.agent?.locals.has(name) !== true)
         .map(([name, { field: node }]) => {
@@ -116,11 +120,11 @@ export function namesUnder(program: Program, root: Root, setting: Setting, quali
 }
 
 /** The node and all that wait for it: to refer to one of them would close a circle. */
-function dependents(program: Program, node: string | undefined): ReadonlySet<string> {
+function dependents(edges: Program["dependencies"], node: string | undefined): ReadonlySet<string> {
   const found = new Set<string>()
   if (node === undefined) return found
   const waiting = new Map<string, string[]>()
-  for (const [from, targets] of program.dependencies) {
+  for (const [from, targets] of edges) {
     for (const to of targets) {
       const known = waiting.get(to)
       if (known === undefined) waiting.set(to, [from])

@@ -1,3 +1,4 @@
+import { isIdentifier } from "../base/identifier.ts"
 import type { Program } from "../check/program.ts"
 import type { Completion, Completions } from "./completion.ts"
 import { completeBranch, completeRoots, completeStep, fieldItems } from "./complete-values.ts"
@@ -158,7 +159,7 @@ function strayItems(program: Program, { before, atLineStart }: CompletionSite & 
     case "agent":
       return [keyword("for", undefined, "for ${1:item} in ${2:input}")]
     case "for":
-      return fourth === "agent" ? [keyword("in")] : []
+      return fourth === "agent" && isIdentifier(last) ? [keyword("in")] : []
     default:
       return []
   }

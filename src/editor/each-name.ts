@@ -28,6 +28,7 @@ export function eachNameIn(program: Program, declaration: Syntax.Declaration, vi
 const inRequest: Setting = {
   agent: undefined,
   node: undefined,
+  local: undefined,
   values: "request",
   secrets: true,
   assets: false,
@@ -274,7 +275,7 @@ class NameWalk {
       if (name === "dynamic" && place === "agent") {
         const id = `${setting.node ?? ""}.dynamic.${field.name.text}`
         this.#declared("local", field.name, field, id)
-        this.#expression(field.value, valueSetting(setting.node, setting.agent))
+        this.#expression(field.value, { ...valueSetting(setting.node, setting.agent), local: field.name.text })
       } else if (name === "headers" || name === "extra") {
         this.#name(field.name, { kind: "foreign-key", node: field, of: name })
         this.#expression(field.value, setting)
@@ -451,11 +452,11 @@ function importOf(chain: Syntax.Chain): ArgumentBlock["import"] {
 }
 
 function valueSetting(node: string | undefined, agent: AgentSymbol | undefined): Setting {
-  return { agent, node, values: "run", secrets: false, assets: true, expects: "value" }
+  return { agent, node, local: undefined, values: "run", secrets: false, assets: true, expects: "value" }
 }
 
 function agentSetting(node: string, agent: AgentSymbol | undefined): Setting {
-  return { agent, node, values: "run", secrets: false, assets: false, expects: "value" }
+  return { agent, node, local: undefined, values: "run", secrets: false, assets: false, expects: "value" }
 }
 
 /** Inside the `{{ }}` of a string. */

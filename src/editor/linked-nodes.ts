@@ -1,12 +1,12 @@
 import type { Program } from "../check/program.ts"
 import { fieldNamed } from "../check/field-named.ts"
 import { caseRecord, resolve } from "../check/relations.ts"
-import type { Field, RecordType, Type, VariantType } from "../check/types.ts"
+import type { Field, RecordType, Type, UnionType, VariantType } from "../check/types.ts"
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { NameUse } from "./name-use.ts"
 import type { Target } from "./targets.ts"
-import { nodeOfField } from "./targets.ts"
+import { caseNamed, nodeOfField } from "./targets.ts"
 
 export interface Linked {
   readonly nodes: ReadonlySet<object>
@@ -46,6 +46,7 @@ class Links {
   readonly #links = new Map<object, Set<object>>()
   /** Where objects name a case, by where that is written. */
   readonly #strings = new Map<object, Set<Syntax.StringNode>>()
+  readonly #membersByFields = new Map<UnionType, ReadonlyMap<string, readonly Type[]>>()
   readonly #compared = new Map<Type, Set<Type>>()
 
   constructor(program: Program) {
@@ -78,12 +79,32 @@ class Links {
     const to = resolve(b, this.#program.types)
     if (from === to || depth > deepest || this.#isCompared(from, to)) return
     if (from.kind === "union") for (const member of from.members) this.fit(member, to, depth + 1)
-    else if (to.kind === "union") for (const member of to.members) this.fit(from, member, depth + 1)
+    else if (to.kind === "union") for (const member of this.#candidates(from, to)) this.fit(from, member, depth + 1)
     else if (from.kind === "array" && to.kind === "array") this.fit(from.element, to.element, depth + 1)
     else if (from.kind === "tuple" || to.kind === "tuple") this.#elements(from, to, depth)
     else if (from.kind === "record" && to.kind === "record") this.#records(from, to, depth)
     else if (from.kind === "variant" && to.kind === "variant") this.#variants(from, to, depth)
     else if (from.kind === "record" && to.kind === "variant") this.#recordInVariant(from, to, depth)
+  }
+
+  /** The members of a union that a type can fit: of records only those that have the same fields. */
+  #candidates(from: Type, to: UnionType): readonly Type[] {
+    if (from.kind !== "record") return to.members
+    const byFields = this.#membersByFields.get(to) ?? this.#groupMembers(to)
+    return [...(byFields.get(fieldNames(from)) ?? []), ...(byFields.get("") ?? [])]
+  }
+
+  #groupMembers(union: UnionType): ReadonlyMap<string, readonly Type[]> {
+    const groups = new Map<string, Type[]>()
+    for (const member of union.members) {
+      const resolved = resolve(member, this.#program.types)
+      const names = resolved.kind === "record" ? fieldNames(resolved) : ""
+      const known = groups.get(names)
+      if (known === undefined) groups.set(names, [member])
+      else known.push(member)
+    }
+    this.#membersByFields.set(union, groups)
+    return groups
   }
 
   #isCompared(from: Type, to: Type): boolean {
@@ -138,8 +159,8 @@ class Links {
       const other = caseRecord(to, name)
       if (record === undefined || other === undefined) continue
       this.#records(record, other, depth)
-      const one = node?.body.items.find((item) => item.name.text === name)
-      const two = otherNode?.body.items.find((item) => item.name.text === name)
+      const one = node && caseNamed(node, name)
+      const two = otherNode && caseNamed(otherNode, name)
       if (one !== undefined && two !== undefined) this.add(one, two)
     }
   }
@@ -154,8 +175,7 @@ class Links {
   /** The tag of an object that is written out names the case by a string. */
   #nameCase(written: FieldNode | undefined, tag: Field, tagNode: FieldNode | undefined): void {
     if (written?.kind !== "value-field" || tagNode?.kind !== "variant" || tag.type.kind !== "literal") return
-    const { value } = tag.type
-    const node = tagNode.body.items.find((one) => one.name.text === value)
+    const node = caseNamed(tagNode, tag.type.value)
     if (node !== undefined) this.#addString(node, written.value)
   }
 
@@ -165,4 +185,9 @@ class Links {
     if (known === undefined) this.#strings.set(node, new Set([value]))
     else known.add(value)
   }
+}
+
+/** The names of a record's fields, in whatever order they are written. Never empty. */
+function fieldNames({ fields }: RecordType): string {
+  return JSON.stringify(fields.map(({ name }) => name).toSorted())
 }

@@ -9,6 +9,8 @@ export interface Setting {
   readonly agent: AgentSymbol | undefined
   /** The node of the plan that it belongs to: `agent.writer`, `dynamic.related`, `output`. */
   readonly node: string | undefined
+  /** The agent's own value that it is a part of. */
+  readonly local: string | undefined
   /** As for the checker: all values and calls, what the request holds, or nothing but constants. */
   readonly values: "run" | "request" | "constants"
   readonly secrets: boolean

@@ -187,8 +187,20 @@ export function nodeOfField(
 function caseTargets(program: Program, type: Type | undefined, name: string): Target[] {
   const variant = plainType(program, type)
   const node = variant?.kind === "variant" ? program.variantNodes.get(variant) : undefined
-  const found = node?.body.items.find((one) => one.name.text === name)
+  const found = node && caseNamed(node, name)
   return found === undefined ? [] : [{ kind: "case", node: found, name: found.name }]
+}
+
+const casesOfVariants = new WeakMap<Syntax.VariantType, ReadonlyMap<string, Syntax.VariantCase>>()
+
+/** Where a case is written; of two with one name the first. */
+export function caseNamed(node: Syntax.VariantType, name: string): Syntax.VariantCase | undefined {
+  let cases = casesOfVariants.get(node)
+  if (cases === undefined) {
+    cases = new Map(node.body.items.toReversed().map((one) => [one.name.text, one]))
+    casesOfVariants.set(node, cases)
+  }
+  return cases.get(name)
 }
 
 interface Facts {
