@@ -7,14 +7,14 @@ export function workflowOf(lines: number): string {
   if (lines > 100) parts.push(server)
   parts.push(tail)
   let count = lineCount(parts.join("\n"))
-  for (let index = 2; count < lines; index++) {
+  for (let index = 2; ; index++) {
     for (const part of [schema(index), agent(index), tool(index), loop(index), values(index)]) {
+      const more = lineCount(part) + 1
+      if (count + more / 2 > lines) return parts.join("\n")
       parts.push(part)
-      count += lineCount(part) + 1
-      if (count >= lines) break
+      count += more
     }
   }
-  return parts.join("\n")
 }
 
 /** A GraphQL document of at least so many bytes: types, then operations on them. */
