@@ -38,7 +38,7 @@ class OpenCalls {
 
   /** The news of a closed connection takes its way, too. */
   none(): Promise<void> {
-    return this.#open === 0 ? Promise.resolve() : within(1000, "the end of all calls", this.#none.promise)
+    return this.#open === 0 ? Promise.resolve() : within(5000, "the end of all calls", this.#none.promise)
   }
 
   get count(): number {
@@ -73,7 +73,7 @@ for (const [name, variables] of Object.entries(stores)) {
     }
 
     /** Cancels, and checks all that a cancel promises: the answer, the calls, the events, the record. */
-    async function cancel(run: Started, open: OpenCalls, ms = 100): Promise<void> {
+    async function cancel(run: Started, open: OpenCalls, ms = 500): Promise<void> {
       const before = open.count
       const asked = performance.now()
       const response = await service.post(`/execute/${run.run_id}/cancel`, "")
@@ -83,7 +83,7 @@ for (const [name, variables] of Object.entries(stores)) {
       await open.none()
       assert.equal(open.closedAt.length, before)
       for (const at of open.closedAt) assert.ok(at - asked < ms, `a call was closed after ${at - asked} ms`)
-      assert.ok(performance.now() - asked < 1000, "the run took its time to end")
+      assert.ok(performance.now() - asked < 5000, "the run took its time to end")
       await run.over()
       const again = await service.post(`/execute/${run.run_id}/cancel`, "")
       assert.deepEqual([again.status, await again.json()], [200, { run_id: run.run_id, status: "cancelled" }])

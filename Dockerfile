@@ -1,0 +1,29 @@
+# The service on its own: Node, the bundle, and the few packages that it needs at run time.
+
+FROM node:24-bookworm-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+COPY playground/package.json playground/
+RUN npm ci
+COPY . .
+RUN npm run build
+
+# Without scripts: the image brings its own Node, so the pinned one is not downloaded.
+FROM node:24-bookworm-slim AS packages
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+COPY playground/package.json playground/
+RUN npm ci --omit=dev --workspaces=false --ignore-scripts
+
+FROM node:24-bookworm-slim
+ENV NODE_ENV=production WIRE_HOST=0.0.0.0 WIRE_PORT=13703 WIRE_DATA_DIR=/data
+WORKDIR /app
+COPY --from=packages /app/package.json ./
+COPY --from=packages /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist
+RUN mkdir -p /data && chown node:node /data
+USER node
+VOLUME /data
+EXPOSE 13703
+HEALTHCHECK --interval=10s --timeout=3s --start-period=5s CMD node -e "fetch('http://127.0.0.1:' + process.env.WIRE_PORT + '/healthz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"
+CMD ["node", "dist/wire.js", "serve"]

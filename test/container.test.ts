@@ -1,0 +1,115 @@
+import assert from "node:assert/strict"
+import { execFileSync, spawn } from "node:child_process"
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { after, test } from "node:test"
+
+const root = join(import.meta.dirname, "..")
+
+interface Stage {
+  readonly name: string
+  readonly folder: string
+  readonly environment: Record<string, string>
+  command: string[]
+  health: string
+}
+
+/** Takes the steps of the Dockerfile outside of a container: each stage's root is a folder, and `chown` is left out. */
+function buildStages(context: string, work: string): Stage {
+  const text = readFileSync(join(root, "Dockerfile"), "utf8")
+  const stages: Stage[] = []
+  const inside = (stage: Stage, path: string): string =>
+    join(stage.folder, path.startsWith("/") ? path : join("app", path))
+  for (const line of text.split("\n")) {
+    const [word = "", ...rest] = line.split(" ")
+    const words = rest.filter((part) => part !== "")
+    const stage = stages.at(-1)
+    if (word === "FROM") {
+      assert.match(words[0] ?? "", /^node:24/)
+      const folder = join(work, `stage-${stages.length}`)
+      mkdirSync(join(folder, "app"), { recursive: true })
+      stages.push({ name: words[2] ?? "", folder, environment: {}, command: [], health: "" })
+    } else if (stage === undefined) {
+      continue
+    } else if (word === "COPY") {
+      const [from] = words
+      const other =
+        from?.startsWith("--from=") === true ? stages.find(({ name }) => `--from=${name}` === from) : undefined
+      const paths = from?.startsWith("--from=") === true ? words.slice(1) : words
+      const target = inside(stage, paths.at(-1) ?? "")
+      for (const path of paths.slice(0, -1)) {
+        const source = other === undefined ? join(context, path) : inside(other, path)
+        const isFolder = path === "." || !/\.\w+$|\.npmrc$/.test(path)
+        const to = isFolder ? target : join(target, path.split("/").at(-1) ?? "")
+        mkdirSync(dirname(to), { recursive: true })
+        cpSync(source, to, { recursive: true })
+      }
+    } else if (word === "RUN") {
+      const script = rest
+        .join(" ")
+        .replaceAll("/data", join(stage.folder, "data"))
+        .replace(/ && chown .*$/, "")
+      execFileSync("sh", ["-c", script], { cwd: join(stage.folder, "app"), stdio: "pipe" })
+    } else if (word === "ENV") {
+      for (const pair of words) {
+        const [name = "", value = ""] = pair.split("=")
+        stage.environment[name] = value
+      }
+    } else if (word === "CMD") {
+      stage.command = JSON.parse(rest.join(" ")) as string[]
+    } else if (word === "HEALTHCHECK") {
+      stage.health = line.slice(line.indexOf("CMD ") + 4)
+    }
+  }
+  const last = stages.at(-1)
+  assert.ok(last !== undefined)
+  return last
+}
+
+test("the Dockerfile's steps make a service that starts and is healthy", { timeout: 600_000 }, async () => {
+  const work = mkdtempSync(join(tmpdir(), "wireworks-image-"))
+  after(() => rmSync(work, { recursive: true, force: true }))
+  const context = join(work, "context")
+  const ignored = new Set(readFileSync(join(root, ".dockerignore"), "utf8").split("\n"))
+  const files = execFileSync("git", ["ls-files"], { cwd: root, encoding: "utf8" }).trim().split("\n")
+  for (const file of files) {
+    if (ignored.has(file.split("/")[0] ?? "") || !existsSync(join(root, file))) continue
+    mkdirSync(dirname(join(context, file)), { recursive: true })
+    cpSync(join(root, file), join(context, file))
+  }
+  const image = buildStages(context, work)
+  assert.equal(existsSync(join(image.folder, "app", "node_modules", "typescript")), false)
+  const data = join(image.folder, "data")
+  chmodSync(data, 0o700)
+  const port = String(20_000 + (process.pid % 20_000))
+  const environment = {
+    PATH: process.env["PATH"] ?? "",
+    ...image.environment,
+    WIRE_PORT: port,
+    WIRE_DATA_DIR: data,
+    WIRE_HOST: "127.0.0.1",
+  }
+  const [, ...args] = image.command
+  const service = spawn(process.execPath, args, {
+    cwd: join(image.folder, "app"),
+    env: environment,
+    stdio: ["ignore", "pipe", "pipe"],
+  })
+  after(() => service.kill("SIGKILL"))
+  let printed = ""
+  service.stderr.on("data", (chunk: Buffer) => (printed += chunk.toString()))
+  await new Promise<void>((resolve, reject) => {
+    service.stdout.on("data", (chunk: Buffer) => {
+      printed += chunk.toString()
+      if (printed.includes("listens on")) resolve()
+    })
+    service.once("exit", (code) => reject(new Error(`It ended with ${code}: ${printed}`)))
+  })
+  const check = image.health.replace(/^node /, `"${process.execPath}" `)
+  execFileSync("sh", ["-c", check], { env: environment, stdio: "pipe" })
+  assert.equal((await fetch(`http://127.0.0.1:${port}/playground`)).status, 200)
+  const ended = new Promise((resolve) => service.once("exit", resolve))
+  service.kill("SIGTERM")
+  assert.equal(await ended, 0)
+})
