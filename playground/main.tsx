@@ -21,6 +21,7 @@ const root = document.getElementById("app")
 if (root === null) throw new Error("The page has no #app")
 root.replaceChildren()
 render(<App />, root)
+performance.mark("wireworks-ready")
 
 // Everywhere, not in the editor alone.
 addEventListener("keydown", (event) => {

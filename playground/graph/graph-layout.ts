@@ -49,7 +49,7 @@ export function placeGraph(nodes: readonly GraphNode[]): Placed {
     return { ...node, x: x - nodeWidth / 2, y: y - nodeHeight / 2 }
   })
   const places = new Map(placed.map((node) => [node.id, node]))
-  const edges = graph.edges().map(({ v, w }): PlacedEdge => {
+  const edges = graph.edges().map(({ v, w }: { v: string; w: string }): PlacedEdge => {
     const [from, to] = [places.get(v), places.get(w)]
     const { points } = graph.edge(v, w) as { points: readonly Point[] }
     return { from: v, to: w, path: from === undefined || to === undefined ? "" : curve(from, to, points) }

@@ -1,13 +1,13 @@
-import { signal } from "@preact/signals"
+import { batch, signal } from "@preact/signals"
 import type { RunView } from "../run/run-view.ts"
 
 /** The run that graph, timeline, output and events show: the live one, or one of the history. */
 export const shownRun = signal<RunView | null>(null)
 /** The run that this page follows; null when none is under way. */
 export const liveRun = signal<RunView | null>(null)
-/** Counts what has changed in any run: at most one step a frame, however many events came. */
+/** Counts what has changed in any run: one step at a time, however many events came. */
 export const runVersion = signal(0)
-/** The service's time for what grows while a run goes on; moves with every frame. */
+/** The service's time for what grows while a run goes on. */
 export const runClock = signal(0)
 
 /** The shown run, for a reader that has to be told when anything about it changes. */
@@ -20,35 +20,43 @@ export function watchLive(): RunView | null {
   return runVersion.value < 0 ? null : liveRun.value
 }
 
-let scheduled = false
+/** Thirty steps a second: enough for the eye, and half the work of sixty. */
+const step = matchMedia("(prefers-reduced-motion: reduce)").matches ? 500 : 32
+let changed = false
+let ticking = false
+let lastStep = 0
 
 /** Tells that a run has changed. */
 export function touchRuns(): void {
-  if (scheduled) return
-  scheduled = true
-  const flush = (): void => {
-    scheduled = false
-    runVersion.value++
-  }
-  // A page in the background gets no frames, and must come to know the end nevertheless.
-  if (document.hidden) setTimeout(flush, 100)
-  else requestAnimationFrame(flush)
+  changed = true
+  startClock()
 }
 
-let ticking = false
-
-/** Moves the clock until no run is live. */
+/** Moves version and clock together, so that what reads both is drawn once; stops when no run is live. */
 export function startClock(): void {
   if (ticking) return
   ticking = true
-  const calm = matchMedia("(prefers-reduced-motion: reduce)").matches
-  const tick = (): void => {
-    const run = liveRun.value
-    runClock.value = (shownRun.value ?? run)?.now() ?? 0
-    ticking = run !== null
-    if (!ticking) return
-    if (calm) setTimeout(tick, 500)
-    else requestAnimationFrame(tick)
+  next()
+}
+
+function next(): void {
+  // A page in the background gets no frames, and must come to know the end nevertheless.
+  if (document.hidden) setTimeout(() => tick(performance.now()), 200)
+  else requestAnimationFrame(tick)
+}
+
+function tick(time: number): void {
+  const isLive = liveRun.peek() !== null
+  if (isLive && time - lastStep < step) {
+    next()
+    return
   }
-  tick()
+  lastStep = time
+  batch(() => {
+    if (changed) runVersion.value++
+    changed = false
+    runClock.value = shownRun.peek()?.now() ?? 0
+  })
+  ticking = isLive
+  if (isLive) next()
 }

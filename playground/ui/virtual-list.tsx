@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact"
-import { useLayoutEffect, useRef, useState } from "preact/hooks"
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks"
 
 interface VirtualListProps {
   readonly count: number
@@ -18,6 +18,7 @@ interface VirtualListProps {
 }
 
 const beyond = 8
+const followEvery = 200
 
 /** A list of any length of which only the visible rows exist. */
 export function VirtualList(props: VirtualListProps) {
@@ -36,10 +37,17 @@ export function VirtualList(props: VirtualListProps) {
     return () => watch.disconnect()
   }, [])
 
-  useLayoutEffect(() => {
-    const element = box.current
-    if (element !== null && follow === true && atEnd.current) element.scrollTop = element.scrollHeight
+  // To scroll is to lay out the page at once, which costs more than to draw the rows: a few times a second will do.
+  const pending = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
+  useEffect(() => {
+    if (follow !== true || !atEnd.current || pending.current !== undefined) return
+    pending.current = setTimeout(() => {
+      pending.current = undefined
+      const element = box.current
+      if (element !== null && atEnd.current) element.scrollTop = element.scrollHeight
+    }, followEvery)
   }, [count, follow])
+  useEffect(() => () => clearTimeout(pending.current), [])
 
   useLayoutEffect(() => {
     const element = box.current

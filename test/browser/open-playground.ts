@@ -1,11 +1,11 @@
 import assert from "node:assert/strict"
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { after } from "node:test"
 import type { Browser, BrowserContext, BrowserContextOptions, Page, Request } from "playwright-core"
-import { chromium } from "playwright-core"
 import { build } from "../../scripts/build.mjs"
 import { startService } from "../cli/run-wire.ts"
+import { launchBrowser } from "./launch.ts"
 
 const root = dirname(dirname(import.meta.dirname))
 
@@ -51,18 +51,7 @@ export async function openPlayground(env: Readonly<Record<string, string>> = {})
     WIRE_LOG_LEVEL: "error",
     ...env,
   })
-  const browser = await chromium.launch({
-    executablePath: executable(),
-    args: [
-      "--no-sandbox",
-      "--disable-gpu",
-      "--disable-quic",
-      "--no-first-run",
-      "--disable-background-networking",
-      "--disable-component-update",
-      "--disable-sync",
-    ],
-  })
+  const browser = await launchBrowser()
   after(async () => {
     await browser.close()
     service.child.kill("SIGTERM")
@@ -70,14 +59,6 @@ export async function openPlayground(env: Readonly<Record<string, string>> = {})
   })
   const { address } = service
   return { address, browser, visit: (options = {}) => visit(browser, options.address ?? address, options) }
-}
-
-function executable(): string {
-  const found = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) =>
-    existsSync(path),
-  )
-  assert.ok(found !== undefined, "Chromium is not installed")
-  return found
 }
 
 async function visit(browser: Browser, address: string, options: VisitOptions): Promise<Visit> {

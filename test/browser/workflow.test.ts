@@ -20,6 +20,32 @@ import { openPlayground } from "./open-playground.ts"
 
 const playground = await openPlayground()
 
+const thousand = `input {
+    items: [integer]
+}
+
+provider demo from openai {
+    endpoint: "demo"
+}
+
+model small from demo {
+    id: "demo"
+}
+
+agent step for item in input.items {
+    model: model.small
+    instruction: "Say something about the number {{ item }}."
+
+    output {
+        text: string
+    }
+}
+
+output {
+    texts: agent.step.*.text
+}
+`
+
 describe("a first visit", () => {
   test("runs with one press of Run: the graph, the timeline and the output come to life", async () => {
     const { page, close } = await playground.visit()
@@ -220,7 +246,25 @@ describe("graph, timeline and details", () => {
     await close()
   })
 
-  test("a loop shows its iterations, retries and model calls; a thousand of them are rows like others", async () => {
+  test("a thousand iterations are rows like others, of which only those in view exist", async () => {
+    const { page, close } = await playground.visit()
+    await write(page, thousand)
+    await page.getByRole("button", { name: "JSON" }).click()
+    const items = JSON.stringify({ items: Array.from({ length: 1_000 }, (_, at) => at) })
+    await page.getByRole("textbox", { name: "Input as JSON" }).fill(items)
+    await run(page)
+    await page.locator(".status", { hasText: /completed in/ }).waitFor({ timeout: 60_000 })
+    await nodeSays(page, "agent.step", /done 1,000\/1,000/)
+    await page.getByText("1,001 rows").waitFor()
+    assert.ok((await page.getByRole("treeitem").count()) < 80)
+    await page.getByRole("tree", { name: "Timeline" }).press("End")
+    await page.getByRole("treeitem", { name: /^agent\.step\[999\]/, selected: true }).waitFor()
+    await page.keyboard.press("Home")
+    await page.getByRole("treeitem", { name: /^agent\.step done/, selected: true }).waitFor()
+    await close()
+  })
+
+  test("a loop shows its iterations, retries and model calls", async () => {
     const { page, close } = await playground.visit()
     await openExample(page, "Loop")
     await runToEnd(page)
@@ -231,7 +275,7 @@ describe("graph, timeline and details", () => {
     await page.getByRole("treeitem", { name: /^agent\.review\[1\]/ }).click()
     const details = page.getByRole("region", { name: "Details" })
     await details.getByRole("heading", { name: "agent.review[1]" }).waitFor()
-    assert.match(await details.innerText(), /Review the change to src\/retry\.ts/)
+    assert.match(await details.innerText(), /Review the file src\/retry\.ts/)
     await details.getByRole("button", { name: "Next" }).click()
     await details.getByRole("heading", { name: "agent.review[2]" }).waitFor()
     await close()
@@ -347,16 +391,18 @@ describe("examples", () => {
     assert.deepEqual(items, names)
     await page.keyboard.press("Escape")
     await close()
-    // Side by side: most of them wait for the slow model.
-    await Promise.all(
-      names.map(async (name) => {
-        const visit = await playground.visit()
+    // Two at a time: some of them wait for the slow model.
+    const left = [...names]
+    const walk = async (): Promise<void> => {
+      const visit = await playground.visit()
+      for (let name = left.shift(); name !== undefined; name = left.shift()) {
         await openExample(visit.page, name)
         await visit.page.getByText("No problems").waitFor()
         await runToEnd(visit.page)
-        await visit.close()
-      }),
-    )
+      }
+      await visit.close()
+    }
+    await Promise.all([walk(), walk()])
   })
 })
 

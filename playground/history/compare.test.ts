@@ -1,0 +1,38 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import fc from "fast-check"
+import { differences, lineChanges } from "./compare.ts"
+
+test("differences by path, with what is missing on a side", () => {
+  assert.deepEqual(differences({ a: 1, b: [1, 2], c: { d: "x" } }, { a: 1, b: [1, 3, 4], c: { d: "x", e: null } }), [
+    { path: "b[1]", left: 2, right: 3 },
+    { path: "b[2]", left: undefined, right: 4 },
+    { path: "c.e", left: undefined, right: null },
+  ])
+  assert.deepEqual(differences({ a: 1 }, { a: 1 }), [])
+  assert.deepEqual(differences({ a: {} }, { a: [] }), [{ path: "a", left: {}, right: [] }])
+  assert.deepEqual(differences(null, { a: 1 }), [{ path: "the whole", left: null, right: { a: 1 } }])
+})
+
+test("lines that only one side has", () => {
+  assert.deepEqual(lineChanges("a\nb\nc", "a\nx\nc\nd"), [
+    { side: "left", line: 2, text: "b" },
+    { side: "right", line: 2, text: "x" },
+    { side: "right", line: 4, text: "d" },
+  ])
+  assert.deepEqual(lineChanges("a", "a"), [])
+})
+
+test("taking out what is only left, and putting in what is only right, makes one text of the other", () => {
+  const text = fc.array(fc.constantFrom("a", "b", "c", ""), { maxLength: 8 }).map((lines) => lines.join("\n"))
+  fc.assert(
+    fc.property(text, text, (left, right) => {
+      const changes = lineChanges(left, right)
+      const gone = new Set(changes.filter(({ side }) => side === "left").map(({ line }) => line))
+      const kept = left.split("\n").filter((_, at) => !gone.has(at + 1))
+      for (const { line, text: added } of changes.filter(({ side }) => side === "right"))
+        kept.splice(line - 1, 0, added)
+      assert.deepEqual(kept, right.split("\n"))
+    }),
+  )
+})

@@ -1,0 +1,81 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import type { JsonObject } from "../../src/base/json-value.ts"
+import { compile } from "../../src/compile.ts"
+import { destinationsOf } from "./destinations.ts"
+
+/** `host <- secrets` of every destination. */
+function destinations(source: string, input: JsonObject = {}): string[] {
+  const { plan, diagnostics } = compile(source)
+  assert.ok(plan !== undefined, JSON.stringify(diagnostics))
+  return destinationsOf(plan, input).map(({ host, secrets }) => `${host} <- ${secrets.join(", ")}`)
+}
+
+const agent = (model = "m", more = ""): string =>
+  `agent a { model: model.${model} instruction: "x" ${more} output { t: string } } output { t: agent.a.t }`
+
+const secrets = "secrets { key: string\n token: string\n place: string }\n"
+
+test("providers with their keys and headers", () => {
+  assert.deepEqual(
+    destinations(`${secrets}
+      provider p from openai { endpoint: "https://api.example.com:8443/v1" api_key: secrets.key
+        headers { X-Token: "t {{ secrets.token }}" } }
+      model m from p { id: "x" }
+      ${agent()}`),
+    ["api.example.com:8443 <- key, token"],
+  )
+})
+
+test("OpenAI's own where no endpoint is written; the demo by its name", () => {
+  const source = (endpoint: string): string =>
+    `${secrets} provider p from openai { ${endpoint} api_key: secrets.key } model m from p { id: "x" } ${agent()}`
+  assert.deepEqual(destinations(source("")), ["api.openai.com <- key"])
+  assert.deepEqual(destinations(source('endpoint: "demo"')), ["the demo model of this service <- key"])
+})
+
+test("a provider that nothing calls receives nothing; a model of a compaction is a call", () => {
+  const source = (context: string): string => `${secrets}
+    provider p from openai { endpoint: "https://one.example/v1" }
+    provider q from openai { endpoint: "https://two.example/v1" api_key: secrets.key }
+    model m from p { id: "x" }
+    model n from q { id: "x" }
+    agent first { model: model.m instruction: "x" output { t: string } }
+    ${agent("m", context)}`
+  assert.deepEqual(destinations(source("")), ["one.example <- "])
+  assert.deepEqual(destinations(source("context: compact agent.first { model: model.n }")), [
+    "one.example <- ",
+    "two.example <- key",
+  ])
+})
+
+test("an address from the input is told as it is; one from a secret by the secret's name", () => {
+  const source = (endpoint: string): string => `input { host: string\n alt: maybe string } ${secrets}
+    provider p from openai { endpoint: ${endpoint} api_key: secrets.key } model m from p { id: "x" } ${agent()}`
+  const at = (endpoint: string): string[] => destinations(source(endpoint), { host: "in.example", alt: null })
+  assert.deepEqual(at('"https://{{ input.host }}/v1"'), ["in.example <- key"])
+  assert.deepEqual(at("input.host"), ["in.example <- key"])
+  assert.deepEqual(at('input.alt ?? "https://other.example/v1"'), ["other.example <- key"])
+  assert.deepEqual(at("secrets.place"), ["the address in secrets.place <- key, place"])
+  assert.deepEqual(at('"https://known.example/{{ secrets.place }}"'), ["known.example <- key, place"])
+  assert.deepEqual(at('"https://{{ secrets.place }}.example/v1"'), ["a host that a secret decides <- key, place"])
+  // What stands before the @ is no host.
+  assert.deepEqual(at('"https://api.example@evil.example/v1"'), ["evil.example <- key"])
+})
+
+test("MCP servers with headers, and the bindings of imports, uses and calls", () => {
+  const source = (use: string, call: string): string => `${secrets}
+    provider p from openai { endpoint: "demo" }
+    model m from p { id: "x" }
+    mcp s { endpoint: "https://mcp.example/mcp" headers { Authorization: "Bearer {{ secrets.token }}" } }
+    mcp unused { endpoint: "https://nobody.example/mcp" headers { X: secrets.place } }
+    tool t from mcp.s.tool.t
+    dynamic { d: ${call} }
+    ${agent("m", use)}`
+  const plain = destinations(source("uses: [tool.t]", '"x"'))
+  assert.deepEqual(plain, ["the demo model of this service <- ", "mcp.example <- token"])
+  const bound = destinations(source("uses: [tool.t { bindings { k: secrets.key } }]", '"x"'))
+  assert.deepEqual(bound[1], "mcp.example <- key, token")
+  const called = destinations(source("uses: [tool.t]", "call tool.t { bindings { k: secrets.place } }"))
+  assert.deepEqual(called[1], "mcp.example <- place, token")
+})

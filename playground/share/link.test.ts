@@ -1,0 +1,34 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { deflateRawSync } from "node:zlib"
+import { fromFragment, isLink, toFragment } from "./link.ts"
+
+test("what goes into a link comes out of it", async () => {
+  const shared = { source: `agent "ünïcode" 😀\n${"x".repeat(5_000)}`, input: { a: [1, null, "two"], b: { c: true } } }
+  const fragment = await toFragment(shared)
+  assert.match(fragment, /^#w1=[A-Za-z0-9_-]+$/)
+  assert.ok(isLink(fragment))
+  assert.ok(fragment.length < 400)
+  assert.deepEqual(await fromFragment(fragment), shared)
+})
+
+test("a damaged link is a sentence", async () => {
+  const fragment = await toFragment({ source: "output { }", input: {} })
+  const packed = (value: unknown): string => `#w1=${deflateRawSync(JSON.stringify(value)).toString("base64url")}`
+  const damaged = [
+    "#w1=",
+    "#w1=%%%",
+    fragment.slice(0, -6),
+    packed(null),
+    packed({ source: 3, input: {} }),
+    packed({ source: "x", input: [] }),
+    packed("x"),
+  ]
+  for (const one of damaged) assert.match(JSON.stringify(await fromFragment(one)), /damaged/, one)
+  assert.ok(!isLink("#somewhere"))
+})
+
+test("a link that would unpack to very much is refused", async () => {
+  const bomb = deflateRawSync(JSON.stringify({ source: "x".repeat(20_000_000), input: {} })).toString("base64url")
+  assert.match(JSON.stringify(await fromFragment(`#w1=${bomb}`)), /damaged/)
+})

@@ -1,0 +1,22 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { checkOptions, toOptionTexts, usualOptions } from "./options.ts"
+
+test("only what differs from the defaults is sent", () => {
+  assert.deepEqual(checkOptions(usualOptions), { value: {}, wrong: {} })
+  const texts = { cache_key: "k", use_cache: false, max_concurrency: "5", timeout: "30s", deltas: true }
+  const { value, wrong } = checkOptions(texts)
+  assert.deepEqual(wrong, {})
+  assert.deepEqual(value, { cache_key: "k", use_cache: false, max_concurrency: 5, timeout_ms: 30_000, deltas: true })
+  assert.deepEqual(checkOptions(toOptionTexts(value)).value, value)
+})
+
+test("what the service would refuse is told before it is sent", () => {
+  for (const most of ["0", "1001", "1.5", "-1", "x"]) {
+    assert.ok(checkOptions({ ...usualOptions, max_concurrency: most }).wrong.max_concurrency, most)
+  }
+  for (const timeout of ["soon", "0s", "2d", "30"]) {
+    assert.ok(checkOptions({ ...usualOptions, timeout }).wrong.timeout, timeout)
+  }
+  assert.ok(checkOptions({ ...usualOptions, cache_key: "k".repeat(1025) }).wrong.cache_key)
+})

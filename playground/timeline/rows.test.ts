@@ -1,0 +1,86 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import type { SeenEvent } from "../../src/run/reduce.ts"
+import { initialState, reduce } from "../../src/run/reduce.ts"
+import { nodeOfSpan, Rows, spanLabel, spanOfNode } from "./rows.ts"
+import { scaleFor } from "./scale.ts"
+
+const usage = { input_tokens: 1, output_tokens: 1, cached_tokens: 0, reasoning_tokens: 0 }
+const at = (ms: number): string => new Date(1_000_000 + ms).toISOString()
+
+/** A run of one loop with so many iterations, each with one model call. */
+function looped(iterations: number) {
+  const state = initialState()
+  let id = 0
+  const take = (event: Omit<SeenEvent, "id">): void => void reduce(state, { id: ++id, ...event } as SeenEvent)
+  take({ type: "workflow_started", data: {} })
+  const nodes = [{ id: "agent.step", kind: "agent" as const, name: "step", depends_on: [] }]
+  take({ type: "workflow_planned", data: { nodes, at: at(0) } })
+  take({ type: "agent_loop_started", data: { agent: "step", iterations, at: at(1) } })
+  for (let iteration = 0; iteration < iterations; iteration++) {
+    const about = { agent: "step", iteration }
+    take({ type: "agent_started", data: { ...about, model: "m", tools: [], instruction: "x", at: at(2 + iteration) } })
+    const calls = [{ turn: 1, attempt: 1, started_at: at(2 + iteration), duration_ms: 5 }]
+    const done = { ...about, output: {}, cached: false, duration_ms: 5, usage, calls }
+    take({ type: "agent_completed", data: { ...done, at: at(10 + iteration) } })
+  }
+  return state
+}
+
+test("a parent comes before its children, and says how deep they are", () => {
+  const state = looped(2)
+  const rows = new Rows(state).list()
+  assert.deepEqual(
+    rows.map((row) => [spanLabel(state.spans[row.at] ?? assert.fail()), row.level]),
+    [
+      ["agent.step", 1],
+      ["agent.step[0]", 2],
+      ["model call", 3],
+      ["agent.step[1]", 2],
+      ["model call", 3],
+    ],
+  )
+})
+
+test("of many iterations each is closed, until it is opened", () => {
+  const state = looped(50)
+  const rows = new Rows(state)
+  assert.equal(rows.list().length, 51)
+  const first = rows.list()[1]
+  assert.ok(first?.isParent === true && !first.isOpen)
+  rows.toggle(first.at)
+  assert.equal(rows.list().length, 52)
+  rows.toggle(first.at)
+  assert.equal(rows.list().length, 51)
+})
+
+test("a span that lies in something closed is uncovered", () => {
+  const state = looped(50)
+  const rows = new Rows(state)
+  const call = state.spans.findIndex((span) => span.kind === "model_call" && span.iteration === 30)
+  assert.ok(!rows.list().some((row) => row.at === call))
+  rows.uncover(call)
+  assert.ok(rows.list().some((row) => row.at === call))
+  assert.equal(nodeOfSpan(state, call), "agent.step")
+  assert.equal(spanOfNode(state, "agent.step"), 0)
+  assert.equal(spanOfNode(state, "output"), undefined)
+})
+
+test("rows grow with the run without looking at old spans again", () => {
+  const state = looped(3_000)
+  const rows = new Rows(state)
+  rows.list()
+  const started = performance.now()
+  for (let frame = 0; frame < 20; frame++) rows.list()
+  assert.ok(performance.now() - started < 1_000)
+})
+
+test("an axis has a few round marks, and room to grow while it is live", () => {
+  assert.deepEqual(scaleFor(4_000, false), { total: 4_000, marks: [0, 1_000, 2_000, 3_000] })
+  const live = scaleFor(4_000, true)
+  assert.ok(live.total > 4_000 && live.total <= 5_000)
+  for (const elapsed of [0, 1, 7, 99, 1_234, 59_999, 86_400_000]) {
+    const { total, marks } = scaleFor(elapsed, true)
+    assert.ok(total >= elapsed && marks.length >= 1 && marks.length <= 6, `${elapsed}: ${marks.join()}`)
+  }
+})

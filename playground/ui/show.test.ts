@@ -1,0 +1,24 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { counted, showBytes, showDuration } from "./show.ts"
+
+test("durations", () => {
+  const known: [number, string][] = [
+    [0, "0 ms"],
+    [811.6, "812 ms"],
+    [1_000, "1.00 s"],
+    [2_439, "2.43 s"],
+    [59_999, "59.9 s"],
+    [185_000, "3 min 5 s"],
+    [3_700_000, "1 h 1 min"],
+    [-3, "0 ms"],
+  ]
+  for (const [ms, text] of known) assert.equal(showDuration(ms), text)
+})
+
+test("counts and sizes", () => {
+  assert.equal(counted(1, "retry", "retries"), "1 retry")
+  assert.equal(counted(1_204, "token"), "1,204 tokens")
+  assert.equal(showBytes(999), "999 B")
+  assert.equal(showBytes(2_048), "2.0 kB")
+})

@@ -1,0 +1,22 @@
+import { existsSync } from "node:fs"
+import type { Browser } from "playwright-core"
+import { chromium } from "playwright-core"
+
+/** The system's Chromium, without anything that would talk to the world. */
+export function launchBrowser(): Promise<Browser> {
+  const places = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"]
+  const executablePath = places.find((path) => existsSync(path))
+  if (executablePath === undefined) throw new Error("Chromium is not installed")
+  return chromium.launch({
+    executablePath,
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
+  })
+}
