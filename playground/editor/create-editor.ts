@@ -21,7 +21,7 @@ import type { Span } from "../../src/source/span.ts"
 import { formatText } from "../../src/syntax/format.ts"
 import type { EditorPort } from "../state/editor-port.ts"
 import type { Compilation } from "../state/source.ts"
-import { toMark } from "./diagnostics.ts"
+import { toMarks } from "./diagnostics.ts"
 import { editorTheme } from "./editor-theme.ts"
 import { hangingIndent } from "./hanging-indent.ts"
 import { lexicalHighlighting } from "./highlight.ts"
@@ -155,10 +155,7 @@ export function createEditor(host: HTMLElement, text: string, events: EditorEven
     show({ text: compiled, diagnostics, program }) {
       const { doc } = view.state
       if (compiled.length !== doc.length || compiled !== doc.toString()) return
-      const marks = setDiagnostics(
-        view.state,
-        diagnostics.map((found) => toMark(found, doc.length)),
-      )
+      const marks = setDiagnostics(view.state, toMarks(program, diagnostics))
       view.dispatch(marks, { effects: setProgram.of(program) })
     },
     markSelected(span) {

@@ -1,11 +1,38 @@
-import type { Diagnostic as Mark } from "@codemirror/lint"
+import type { Action, Diagnostic as Mark } from "@codemirror/lint"
+import type { Program } from "../../src/check/program.ts"
+import { codeActions } from "../../src/editor/code-actions.ts"
 import type { Diagnostic } from "../../src/source/diagnostic.ts"
 
-/** A diagnostic as the editor draws it: underlined where it is, told in full when pointed at. */
-export function toMark(found: Diagnostic, length: number): Mark {
-  const from = Math.min(found.span.start, length)
-  const to = Math.min(Math.max(found.span.end, from), length)
-  return { from, to, severity: found.severity, message: found.message, renderMessage: () => tell(found) }
+/** Of more problems than this, the mends are not worked out for each. */
+const mostWithActions = 40
+
+/** Diagnostics as the editor draws them: underlined where they are, told in full with their mends when pointed at. */
+export function toMarks(program: Program, diagnostics: readonly Diagnostic[]): Mark[] {
+  const { length } = program.tree.text
+  return diagnostics.map((found, at) => {
+    const from = Math.min(found.span.start, length)
+    const to = Math.min(Math.max(found.span.end, from), length)
+    return {
+      from,
+      to,
+      severity: found.severity,
+      message: found.message,
+      renderMessage: () => tell(found),
+      actions: at < mostWithActions ? actionsFor(program, found) : [],
+    }
+  })
+}
+
+function actionsFor(program: Program, found: Diagnostic): Action[] {
+  return codeActions(program, [found], found.span).map(({ title, edits }) => ({
+    name: title,
+    apply(view) {
+      // The problem is of the text as it is: a newer text has a newer problem.
+      if (view.state.doc.toString() !== program.tree.text) return
+      const changes = edits.map(({ span, text }) => ({ from: span.start, to: span.end, insert: text }))
+      view.dispatch({ changes, userEvent: "input.fix" })
+    },
+  }))
 }
 
 function tell({ message, hint, code }: Diagnostic): HTMLElement {

@@ -71,6 +71,16 @@ describe("the editor", () => {
     await close()
   })
 
+  test("mends what it can, at the press of a button", async () => {
+    const { page, close } = await playground.visit()
+    await write(page, source.replace("agent.greeter.greeting", "agent.greter.greeting"))
+    await editor(page).locator(".cm-lintRange-error").hover()
+    await page.getByRole("button", { name: /agent\.greeter/ }).click()
+    await page.getByText("No problems").waitFor()
+    assert.equal((await written(page)).trim(), source.trim())
+    await close()
+  })
+
   test("completes roots, fields and types with what is there", async () => {
     const { page, close } = await playground.visit()
     await write(page, source)
