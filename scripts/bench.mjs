@@ -1,4 +1,5 @@
-// `npm run bench [-- NAME]`: runs bench/*.bench.ts one after the other, or those whose path contains NAME.
+// `npm run bench [-- NAME [ARGUMENT…]]`: runs bench/*.bench.ts one after the other, or those whose path contains NAME, each
+// with the arguments (`npm run bench -- serve --quick`).
 
 import { existsSync, readdirSync } from "node:fs"
 import { join } from "node:path"
@@ -10,13 +11,13 @@ await main(async () => {
   const all = existsSync(folder)
     ? readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((f) => f.endsWith(".bench.ts"))
     : []
-  const [name] = process.argv.slice(2)
+  const [name, ...rest] = process.argv.slice(2)
   const chosen = all.filter((file) => name === undefined || file.includes(name)).toSorted()
   if (chosen.length === 0)
     throw new SetupError(`No benchmark in bench/ ${name === undefined ? "yet" : `like ${name}`}.`)
   for (const file of chosen) {
     console.log(`\n${file}`)
-    const { code } = await run(pinnedNode, [join(folder, file)], { shell: false })
+    const { code } = await run(pinnedNode, [join(folder, file), ...rest], { shell: false })
     if (code !== 0) return code
   }
   return 0

@@ -1,0 +1,366 @@
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
+import { request } from "node:http"
+import type { Socket } from "node:net"
+import { connect } from "node:net"
+import { dirname, join } from "node:path"
+import { build } from "../scripts/build.mjs"
+import { startServer } from "../test/support/http-server.ts"
+import type { JobName } from "./serve/jobs.ts"
+import { executeBody, plainBody, source, topic, key } from "./serve/jobs.ts"
+import type { LoadOptions, LoadResult } from "./serve/load.ts"
+import { BenchProcess, pinned, residentBytes, runBeside } from "./serve/process.ts"
+
+// The service under load, against two others in the same run that make the same calls of the same backend, which thinks for
+// 20 ms: the floor (bare `node:http` and undici) and what one would write instead (Fastify and the official SDK). Servers have
+// a core of their own; the load comes from autocannon. `--quick` is a smoke test: its figures mean little.
+
+const quick = process.argv.includes("--quick")
+const root = dirname(import.meta.dirname)
+mkdirSync(join(root, ".cache"), { recursive: true })
+const folder = mkdtempSync(join(root, ".cache", "bench-serve-"))
+const node = process.execPath
+const file = (name: string): string => join(import.meta.dirname, "serve", name)
+
+const goals = {
+  cpu: { memory: 1.5, sqlite: 1.8 },
+  perSecond: 1800,
+  added_ms: 1.5,
+  delta_ms: 1,
+  stream_bytes: 30_000,
+  ready_ms: 400,
+  idle_bytes: 100_000_000,
+}
+const missed: string[] = []
+
+function goal(what: string, value: number, most: number, unit: string): string {
+  const met = value <= most
+  if (!met) missed.push(`${what}: ${value.toFixed(2)} ${unit}, at most ${most} wanted`)
+  return met ? "✓" : `✗ (goal ${most})`
+}
+
+// ----------------------------------------------------------------------------------------------------------- servers
+
+type ServerName = "floor" | "hand-written" | "memory" | "sqlite"
+const names: readonly ServerName[] = ["floor", "hand-written", "memory", "sqlite"]
+
+const entry = join(folder, "dist", "wire.js")
+
+function serviceSettings(store: "memory" | "sqlite", data: string): Record<string, string> {
+  return {
+    WIRE_PORT: "0",
+    WIRE_STORE: store,
+    WIRE_DATA_DIR: join(folder, data),
+    WIRE_RATE_LIMIT: "0",
+    WIRE_MAX_RUNS: "1000",
+    WIRE_MAX_QUEUED: "10000",
+    // Else the heap grows by every run of the benchmark, as it does in a day of production.
+    WIRE_RETENTION: "10s",
+  }
+}
+
+function startService(store: "memory" | "sqlite", data = store as string): Promise<BenchProcess> {
+  return BenchProcess.start("server", [node, entry, "serve"], serviceSettings(store, data))
+}
+
+async function startAll(endpoint: string): Promise<Record<ServerName, BenchProcess>> {
+  return {
+    floor: await BenchProcess.start("server", [node, file("floor.ts"), endpoint]),
+    "hand-written": await BenchProcess.start("server", [node, file("handwritten.ts"), endpoint]),
+    memory: await startService("memory"),
+    sqlite: await startService("sqlite"),
+  }
+}
+
+// -------------------------------------------------------------------------------------------------------------- load
+
+interface Measure extends LoadResult {
+  /** Milliseconds of CPU of the server, for each request. */
+  readonly cpu: number
+}
+
+function loadOf(name: ServerName, server: BenchProcess, job: JobName, mode: Mode, endpoint: string): LoadOptions {
+  const own = name === "memory" || name === "sqlite"
+  return {
+    url: `${server.address}/${own ? "execute" : job}`,
+    body: own ? executeBody(job, endpoint) : plainBody(),
+    headers: { "content-type": "application/json", ...(mode === "SSE" && { accept: "text/event-stream" }) },
+    connections: 1,
+    amount: 1,
+  }
+}
+
+type Mode = "JSON" | "SSE"
+
+async function measure(server: BenchProcess, options: LoadOptions): Promise<Measure> {
+  const before = server.cpuSeconds()
+  const printed = await runBeside([node, file("load.ts"), JSON.stringify(options)])
+  const result = JSON.parse(printed) as LoadResult
+  if (result.failed > 0) throw new Error(`${result.failed} of ${result.requests} requests failed at ${options.url}`)
+  return { ...result, cpu: ((server.cpuSeconds() - before) * 1000) / result.requests }
+}
+
+const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
+const least = (values: readonly number[]): number => Math.min(...values)
+
+function amountOf(job: JobName, connections: number): number {
+  const full = connections === 1 ? 100 : connections === 50 ? 3000 : 8000
+  const wanted = job === "one" ? full : full / 5
+  return quick ? Math.max(connections, wanted / 10) : wanted
+}
+
+async function compare(servers: Record<ServerName, BenchProcess>, endpoint: string, direct: number): Promise<void> {
+  const rounds = quick ? 1 : 3
+  for (const job of ["one", "fan"] as const) {
+    for (const mode of ["JSON", "SSE"] as const) {
+      for (const connections of quick ? [1, 50] : [1, 50, 500]) {
+        const rows = new Map<ServerName, Measure[]>(names.map((name) => [name, []]))
+        const amount = amountOf(job, connections)
+        for (let round = 0; round < rounds; round++) {
+          // Another one first each time: whatever else goes on on the machine meets all of them.
+          for (let n = 0; n < names.length; n++) {
+            const name = names[(n + round) % names.length] ?? "floor"
+            const options = { ...loadOf(name, servers[name], job, mode, endpoint), connections, amount }
+            rows.get(name)?.push(await measure(servers[name], options))
+          }
+        }
+        show(job, mode, connections, rows, job === "one" ? direct : direct * 3)
+      }
+    }
+  }
+}
+
+function show(job: JobName, mode: Mode, connections: number, rows: Map<ServerName, Measure[]>, direct: number): void {
+  const title = `${job === "one" ? "one agent" : "1 → 8 → 1"}, ${mode}, concurrency ${connections}`
+  process.stdout.write(`\n${title}\n`)
+  const cpuOf = (name: ServerName): number => least((rows.get(name) ?? []).map(({ cpu }) => cpu))
+  for (const [name, measures] of rows) {
+    const cpu = cpuOf(name)
+    const ratio = cpu / cpuOf("floor")
+    const p50 = median(measures.map((one) => one.p50))
+    const own = name === "memory" || name === "sqlite"
+    const marks: string[] = []
+    // At concurrency 1 most of the CPU time is the price of waking up.
+    if (own && connections > 1)
+      marks.push(goal(`CPU of ${title}, ${name}, times the floor`, ratio, goals.cpu[name], "x"))
+    if (own && connections === 1 && job === "one") {
+      marks.push(goal(`added latency of ${title}, ${name}`, p50 - direct, goals.added_ms, "ms"))
+    }
+    const line = [
+      name.padEnd(13),
+      `${cpu.toFixed(3)} ms CPU`.padStart(13),
+      `${ratio.toFixed(2)}x`.padStart(6),
+      `${(1000 / cpu).toFixed(0)}/s per core`.padStart(15),
+      `${Math.max(...measures.map((one) => one.perSecond)).toFixed(0)}/s`.padStart(8),
+      `p50 ${p50.toFixed(1)}`.padStart(10),
+      `p99 ${median(measures.map((one) => one.p99)).toFixed(0)} ms`.padStart(11),
+      marks.join(" "),
+    ]
+    process.stdout.write(`  ${line.join("  ")}\n`)
+    if (name === "sqlite" && job === "one" && mode === "JSON" && connections === 500 && 1000 / cpu < goals.perSecond) {
+      missed.push(
+        `${title}, sqlite: ${(1000 / cpu).toFixed(0)} runs a second and core, at least ${goals.perSecond} wanted`,
+      )
+    }
+  }
+}
+
+// ------------------------------------------------------------------------------------------------------------ deltas
+
+/** From the moment in which a backend writes a piece of its answer to that in which a client has it, in milliseconds. */
+async function deltaLatency(store: "memory" | "sqlite"): Promise<number[]> {
+  let wroteAt = 0
+  const backend = await startServer((_request, response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" })
+    const delta = (text: string): string =>
+      `data: ${JSON.stringify({ type: "response.output_text.delta", output_index: 0, content_index: 0, delta: text })}\n\n`
+    setTimeout(() => {
+      wroteAt = performance.now()
+      response.write(delta('{"summary":"'))
+      setTimeout(() => {
+        const text = '{"summary":"x","score":1}'
+        const item = { type: "message", role: "assistant", content: [{ type: "output_text", text }] }
+        const done = { type: "response.completed", response: { status: "completed", output: [item] } }
+        response.end(`${delta('x","score":1}')}data: ${JSON.stringify(done)}\n\n`)
+      }, 5)
+    }, 20)
+  })
+  const service = await startService(store, `deltas-${store}`)
+  const times: number[] = []
+  const body = JSON.stringify({
+    workflow_source: source("one", `${backend.origin}/v1`),
+    input: { topic },
+    secrets: { key },
+    options: { deltas: true },
+  })
+  for (let n = 0; n < (quick ? 20 : 200); n++) {
+    await new Promise<void>((resolve, reject) => {
+      const headers = { "content-type": "application/json", accept: "text/event-stream" }
+      const call = request(`${service.address}/execute`, { method: "POST", headers }, (response) => {
+        let seen = false
+        response.on("data", (chunk: Buffer) => {
+          if (seen || !chunk.includes("event: agent_delta")) return
+          seen = true
+          times.push(performance.now() - wroteAt)
+        })
+        response.on("end", resolve)
+      })
+      call.on("error", reject)
+      call.end(body)
+    })
+  }
+  await service.stop()
+  await backend.close()
+  return times.slice(times.length >> 2)
+}
+
+async function showDeltas(): Promise<void> {
+  process.stdout.write("\nfirst piece of a streamed answer, from the backend's write to the client\n")
+  for (const store of ["memory", "sqlite"] as const) {
+    const times = await deltaLatency(store)
+    const p50 = median(times)
+    const p99 = times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? 0
+    const mark = goal(`first delta, ${store}`, p50, goals.delta_ms, "ms")
+    process.stdout.write(`  ${store.padEnd(13)}  p50 ${p50.toFixed(2)} ms  p99 ${p99.toFixed(2)} ms  ${mark}\n`)
+  }
+}
+
+// ----------------------------------------------------------------------------------------------------------- streams
+
+async function showStreams(): Promise<void> {
+  const wanted = quick ? 500 : 5000
+  const runs = quick ? 10 : 100
+  const backend = await startServer(() => undefined)
+  for (const store of ["memory", "sqlite"] as const) {
+    const service = await startService(store, `streams-${store}`)
+    const port = Number(new URL(service.address).port)
+    const sockets: Socket[] = []
+    const open = (text: string): Promise<Socket> =>
+      new Promise((resolve, reject) => {
+        const socket = connect({ port, host: "127.0.0.1" })
+        socket.once("error", reject)
+        socket.once("data", () => resolve(socket))
+        socket.write(text)
+        sockets.push(socket)
+      })
+    const body = JSON.stringify({
+      workflow_source: source("one", `${backend.origin}/v1`),
+      input: { topic },
+      secrets: { key },
+    })
+    const ids: string[] = []
+    for (let n = 0; n < runs; n++) {
+      const response = await fetch(`${service.address}/execute`, {
+        method: "POST",
+        headers: { "content-type": "application/json", accept: "text/event-stream" },
+        body,
+      })
+      ids.push(response.headers.get("x-service-run-id") ?? "")
+      await response.body?.cancel()
+    }
+    const follow = (n: number): Promise<Socket> =>
+      open(`GET /execute/${ids[n % runs]}/events HTTP/1.1\r\nHost: x\r\n\r\n`)
+    const before = service.memory()
+    for (let n = 0; n < wanted; n += 100) await Promise.all(Array.from({ length: 100 }, (_, m) => follow(n + m)))
+    const each = (service.memory() - before) / wanted
+    const mark = goal(`memory of an open stream, ${store}`, each, goals.stream_bytes, "bytes")
+    process.stdout.write(`  ${store.padEnd(13)}  ${(each / 1000).toFixed(1)} kB each  ${mark}\n`)
+    for (const socket of sockets) socket.destroy()
+    service.child.kill("SIGKILL")
+    await once(service.child, "exit")
+  }
+  await backend.close()
+}
+
+// ------------------------------------------------------------------------------------------------------------- start
+
+/** Milliseconds from spawn to the first 200 of `/readyz`, and bytes of memory a second after it. */
+async function startUp(store: "memory" | "sqlite", n: number): Promise<{ ready: number; idle: number }> {
+  const port = 20_000 + (process.pid % 20_000)
+  const env = { ...process.env, ...serviceSettings(store, `start-${store}-${n}`), WIRE_PORT: String(port) }
+  const began = performance.now()
+  const child = spawn(node, [entry, "serve"], { stdio: "ignore", env })
+  for (;;) {
+    const ready = await new Promise<boolean>((resolve) => {
+      const call = request(`http://127.0.0.1:${port}/readyz`, { agent: false }, (response) => {
+        response.resume()
+        resolve(response.statusCode === 200)
+      })
+      call.on("error", () => resolve(false))
+      call.end()
+    })
+    if (ready) break
+    if (performance.now() - began > 20_000) throw new Error("The service did not become ready")
+    await new Promise((resolve) => setTimeout(resolve, 2))
+  }
+  const ready = performance.now() - began
+  await new Promise((resolve) => setTimeout(resolve, 1000))
+  const idle = residentBytes(child.pid)
+  child.kill("SIGTERM")
+  await once(child, "exit")
+  return { ready, idle }
+}
+
+async function showStart(): Promise<void> {
+  for (const store of ["memory", "sqlite"] as const) {
+    const starts: { ready: number; idle: number }[] = []
+    for (let n = 0; n < (quick ? 2 : 7); n++) starts.push(await startUp(store, n))
+    const ready = median(starts.map((one) => one.ready))
+    const idle = median(starts.map((one) => one.idle))
+    const marks = [
+      goal(`spawn to ready, ${store}`, ready, goals.ready_ms, "ms"),
+      goal(`idle memory, ${store}`, idle, goals.idle_bytes, "bytes"),
+    ]
+    const figures = `ready after ${ready.toFixed(0)} ms ${marks[0]}, ${(idle / 1e6).toFixed(0)} MB idle ${marks[1]}`
+    process.stdout.write(`  ${store.padEnd(13)}  ${figures}\n`)
+  }
+}
+
+// -------------------------------------------------------------------------------------------------------------- main
+
+/** What a client gets when it calls the backend itself. */
+async function directLatency(endpoint: string): Promise<number> {
+  const options = { url: `${endpoint}/responses`, body: "{}", headers: {}, connections: 1, amount: quick ? 20 : 100 }
+  const printed = await runBeside([node, file("load.ts"), JSON.stringify(options)])
+  return (JSON.parse(printed) as LoadResult).p50
+}
+
+try {
+  await build(join(folder, "dist"))
+  const only = process.argv.slice(2).filter((name) => !name.startsWith("--"))
+  const wants = (name: string): boolean => only.length === 0 || only.includes(name)
+  if (!pinned) process.stdout.write("Without cores of their own (taskset): servers and load disturb each other.\n")
+  if (wants("start")) {
+    process.stdout.write("start\n")
+    await showStart()
+  }
+  if (wants("streams")) {
+    process.stdout.write(`\n${quick ? 500 : 5000} open streams\n`)
+    await showStreams()
+  }
+  if (wants("deltas")) await showDeltas()
+  if (wants("load")) {
+    const backend = await BenchProcess.start("load", [node, file("backend.ts")])
+    const endpoint = `${backend.address}/v1`
+    const servers = await startAll(endpoint)
+    try {
+      const direct = await directLatency(endpoint)
+      process.stdout.write(`\nthe backend itself: p50 ${direct.toFixed(2)} ms\n`)
+      // Warm: compiled by the JIT, connections open.
+      for (const job of ["one", "fan"] as const) {
+        for (const name of names) {
+          const options = { ...loadOf(name, servers[name], job, "JSON", endpoint), connections: 50 }
+          await measure(servers[name], { ...options, amount: quick ? 100 : 1000 })
+        }
+      }
+      await compare(servers, endpoint, direct)
+    } finally {
+      for (const server of Object.values(servers)) await server.stop()
+      await backend.stop()
+    }
+  }
+  process.stdout.write(missed.length === 0 ? "\nEvery goal is met.\n" : `\nMissed:\n  ${missed.join("\n  ")}\n`)
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}

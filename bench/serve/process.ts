@@ -1,0 +1,83 @@
+import type { ChildProcess } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
+import { once } from "node:events"
+import { readdirSync, readFileSync } from "node:fs"
+import { availableParallelism } from "node:os"
+import { text } from "node:stream/consumers"
+
+/** Servers under test have one core, everything else (load, backend, this process) the others. */
+export const pinned = availableParallelism() > 1 && spawnSync("taskset", ["--version"]).status === 0
+
+export type Core = "server" | "load"
+
+function command(core: Core, args: readonly string[]): [string, string[]] {
+  const [first = "", ...rest] = args
+  if (!pinned) return [first, rest]
+  return ["taskset", ["-c", core === "server" ? "0" : `1-${availableParallelism() - 1}`, ...args]]
+}
+
+export class BenchProcess {
+  readonly child: ChildProcess
+  readonly address: string
+
+  private constructor(child: ChildProcess, address: string) {
+    this.child = child
+    this.address = address
+  }
+
+  /** Starts a server, and waits for the address that it prints. */
+  static async start(
+    core: Core,
+    args: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<BenchProcess> {
+    const [file, rest] = command(core, args)
+    const child = spawn(file, rest, { stdio: ["ignore", "pipe", "ignore"], env: { ...process.env, ...env } })
+    let output = ""
+    const address = await new Promise<string>((resolve, reject) => {
+      child.stdout?.on("data", (chunk: Buffer) => {
+        output += chunk.toString()
+        const found = /http:\/\/127\.0\.0\.1:\d+/.exec(output)?.[0]
+        if (found !== undefined) resolve(found)
+      })
+      child.once("exit", (code) => reject(new Error(`${args.join(" ")} ended with ${code}`)))
+    })
+    return new BenchProcess(child, address)
+  }
+
+  /** Seconds on a CPU so far, all threads together. */
+  cpuSeconds(): number {
+    const folder = `/proc/${this.child.pid}/task`
+    let nanoseconds = 0
+    for (const thread of readdirSync(folder)) {
+      nanoseconds += Number(readFileSync(`${folder}/${thread}/schedstat`, "utf8").split(" ")[0])
+    }
+    return nanoseconds / 1e9
+  }
+
+  /** Bytes of memory that are its own. */
+  memory(): number {
+    return residentBytes(this.child.pid)
+  }
+
+  async stop(): Promise<void> {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return
+    const ended = once(this.child, "exit")
+    this.child.kill("SIGTERM")
+    await ended
+  }
+}
+
+export function residentBytes(pid: number | undefined): number {
+  const status = readFileSync(`/proc/${pid}/status`, "utf8")
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024
+}
+
+/** Runs a program to its end beside the servers, and gives what it printed. */
+export async function runBeside(args: readonly string[]): Promise<string> {
+  const [file, rest] = command("load", args)
+  const child = spawn(file, rest, { stdio: ["ignore", "pipe", "inherit"] })
+  const [printed, [code]] = await Promise.all([text(child.stdout), once(child, "exit")])
+  if (code !== 0) throw new Error(`${args[1]} ended with ${String(code)}`)
+  return printed
+}
