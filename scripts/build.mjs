@@ -6,7 +6,7 @@ import { chmod } from "node:fs/promises"
 import { basename, dirname, join, relative, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import { bundlePlayground } from "./build-playground.mjs"
-import { main, root } from "./setup.mjs"
+import { main, root, run } from "./setup.mjs"
 
 const watched = [
   "src",
@@ -15,6 +15,7 @@ const watched = [
   "scripts/build.mjs",
   "scripts/build-playground.mjs",
   "package-lock.json",
+  "tsconfig.client.json",
 ]
 
 /** Bundles to `outdir`. Files are replaced one by one, the entry last, so that no moment has an entry without its parts. */
@@ -55,7 +56,27 @@ export async function build(outdir = join(root, "dist")) {
   }
   removeOthers(outdir, files, /\.js(\.map)?(\.new)?$/)
   removeOthers(join(outdir, "playground"), page, /./)
+  await writeDeclarations(join(outdir, "types"))
   writeFileSync(join(outdir, ".stamp"), stamp)
+}
+
+/**
+ * The types of `wireworks/client`. The compiler leaves the sources' endings in their imports.
+ * @param {string} outdir
+ */
+async function writeDeclarations(outdir) {
+  rmSync(outdir, { recursive: true, force: true })
+  const { code } = await run(
+    join(root, "node_modules", ".bin", "tsc"),
+    ["-p", "tsconfig.client.json", "--outDir", outdir],
+    {
+      cwd: root,
+    },
+  )
+  if (code !== 0) throw new Error("The declarations of the client could not be written.")
+  for (const file of filesUnder(outdir)) {
+    writeFileSync(file, readFileSync(file, "utf8").replaceAll(/(from ")(\.[^"]*)\.ts"/g, '$1$2.js"'))
+  }
 }
 
 /**
