@@ -99,7 +99,7 @@ export function isStale() {
 }
 
 /** A hash over names, sizes and times of all that goes into the build: a changed, new or deleted file changes it. */
-function sourceStamp() {
+export function sourceStamp() {
   const hash = createHash("sha256")
   for (const top of watched) {
     const path = join(root, top)

@@ -27,12 +27,15 @@ export function editor(page: Page): Locator {
   return page.getByRole("textbox", { name: "Workflow source" })
 }
 
-/** Pastes a text over the one that is there. */
+/** Pastes a text over the one that is there. Not by the clipboard, which visits that go on side by side share. */
 export async function write(page: Page, source: string): Promise<void> {
   await editor(page).focus()
   await page.keyboard.press("ControlOrMeta+a")
-  await page.evaluate((text) => navigator.clipboard.writeText(text), source)
-  await page.keyboard.press("ControlOrMeta+v")
+  await editor(page).evaluate((element, text) => {
+    const clipboardData = new DataTransfer()
+    clipboardData.setData("text/plain", text)
+    element.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }))
+  }, source)
 }
 
 /** The text in the editor; whole as long as it fits into the view. */
@@ -103,4 +106,18 @@ export async function refusal(page: Page): Promise<string> {
   const notice = page.locator(".notice", { hasText: /^Not / })
   await notice.waitFor()
   return notice.innerText()
+}
+
+/** Points at something until it tells this: a tooltip waits for the mouse to rest, and the page may move under it. */
+export async function pointAt(target: Locator, tooltip: Locator): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    await target.hover()
+    try {
+      await tooltip.waitFor({ timeout: 2_000 })
+      return
+    } catch (error) {
+      if (tries === 5) throw error
+      await target.page().mouse.move(0, 0)
+    }
+  }
 }

@@ -7,7 +7,7 @@ import { openPlayground } from "./open-playground.ts"
 const playground = await openPlayground()
 const networkErrors = /Failed to load resource|net::ERR/
 
-describe("a run and its connection", () => {
+describe("a run and its connection", { concurrency: 3 }, () => {
   test("a connection that drops in the middle is made again, and the timeline is complete", async () => {
     const proxy = await startCuttingProxy(playground.address)
     const { page, close } = await playground.visit({ address: proxy.address, expected: networkErrors })

@@ -15,7 +15,12 @@ const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 async function violations(page: Page, rules?: readonly string[]): Promise<string[]> {
   // The debugger's own world: the page's policy does not concern it.
   if ((await page.evaluate("typeof axe")) !== "object") await page.evaluate(axe)
-  const options = { resultTypes: ["violations"], ...(rules !== undefined && { runOnly: rules }) }
+  const options = {
+    resultTypes: ["violations"],
+    preload: false,
+    iframes: false,
+    ...(rules !== undefined && { runOnly: rules }),
+  }
   const { violations: found } = (await page.evaluate(`axe.run(document, ${JSON.stringify(options)})`)) as AxeResults
   return found.flatMap(({ id, help, nodes }) => nodes.map(({ target }) => `${id}: ${help} at ${target.join(" ")}`))
 }

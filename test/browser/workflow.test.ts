@@ -20,6 +20,9 @@ import { openPlayground } from "./open-playground.ts"
 
 const playground = await openPlayground()
 
+/** Visits of which each has its own storage, and none looks at the clipboard, go on side by side: most of them wait. */
+const together = { concurrency: 2 }
+
 const thousand = `input {
     items: [integer]
 }
@@ -46,7 +49,7 @@ output {
 }
 `
 
-describe("a first visit", () => {
+describe("a first visit", together, () => {
   test("runs with one press of Run: the graph, the timeline and the output come to life", async () => {
     const { page, close } = await playground.visit()
     assert.match(await written(page), /^input \{/m)
@@ -184,7 +187,7 @@ output {
   })
 })
 
-describe("graph, timeline and details", () => {
+describe("graph, timeline and details", together, () => {
   test("the graph follows the text, and keeps the last one that was whole", async () => {
     const { page, close } = await playground.visit()
     await write(page, slowChain(2))
@@ -331,7 +334,7 @@ describe("output and events", () => {
   })
 })
 
-describe("run control", () => {
+describe("run control", together, () => {
   test("a run is cancelled", async () => {
     const { page, close } = await playground.visit()
     await write(page, slowChain(3))
