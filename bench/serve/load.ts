@@ -1,4 +1,5 @@
 import autocannon from "autocannon"
+import { cpuSeconds } from "./process.ts"
 
 // One load, as a process of its own: `load.ts '{ … }'` prints what came of it as JSON.
 
@@ -8,6 +9,8 @@ export interface LoadOptions {
   readonly headers: Readonly<Record<string, string>>
   readonly connections: number
   readonly amount: number
+  /** The server's process. */
+  readonly pid: number
 }
 
 export interface LoadResult {
@@ -17,18 +20,29 @@ export interface LoadResult {
   /** Milliseconds. */
   readonly p50: number
   readonly p99: number
+  /** Milliseconds of the server's CPU for each request, in pieces of the load. */
+  readonly cpu: readonly number[]
 }
 
 const [text = "{}"] = process.argv.slice(2)
 const options = JSON.parse(text) as LoadOptions
 const times: number[] = []
+const cpu: number[] = []
+const pieces = 20
+const piece = Math.max(1, Math.floor(options.amount / pieces))
+let cpuBefore = cpuSeconds(options.pid)
 const began = performance.now()
-const load = autocannon({ ...options, method: "POST", timeout: 60 })
+const { url, body, headers, connections, amount } = options
+const load = autocannon({ url, body, headers, connections, amount, method: "POST", timeout: 60 })
 // Its own histogram counts whole milliseconds.
 let ended = began
 load.on("response", (_client, _status, _bytes, ms) => {
   times.push(ms)
   ended = performance.now()
+  if (times.length % piece > 0) return
+  const now = cpuSeconds(options.pid)
+  cpu.push(((now - cpuBefore) * 1000) / piece)
+  cpuBefore = now
 })
 const { errors, non2xx, requests } = await load
 times.sort((a, b) => a - b)
@@ -39,5 +53,6 @@ const found: LoadResult = {
   perSecond: requests.total / ((ended - began) / 1000),
   p50: at(0.5),
   p99: at(0.99),
+  cpu,
 }
 process.stdout.write(`${JSON.stringify(found)}\n`)

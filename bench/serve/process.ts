@@ -45,14 +45,8 @@ export class BenchProcess {
     return new BenchProcess(child, address)
   }
 
-  /** Seconds on a CPU so far, all threads together. */
-  cpuSeconds(): number {
-    const folder = `/proc/${this.child.pid}/task`
-    let nanoseconds = 0
-    for (const thread of readdirSync(folder)) {
-      nanoseconds += Number(readFileSync(`${folder}/${thread}/schedstat`, "utf8").split(" ")[0])
-    }
-    return nanoseconds / 1e9
+  get pid(): number {
+    return this.child.pid ?? 0
   }
 
   /** Bytes of memory that are its own. */
@@ -66,6 +60,16 @@ export class BenchProcess {
     this.child.kill("SIGTERM")
     await ended
   }
+}
+
+/** Seconds that a process was on a CPU so far, all its threads together. */
+export function cpuSeconds(pid: number): number {
+  const folder = `/proc/${pid}/task`
+  let nanoseconds = 0
+  for (const thread of readdirSync(folder)) {
+    nanoseconds += Number(readFileSync(`${folder}/${thread}/schedstat`, "utf8").split(" ")[0])
+  }
+  return nanoseconds / 1e9
 }
 
 export function residentBytes(pid: number | undefined): number {

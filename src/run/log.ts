@@ -1,3 +1,4 @@
+import { isoTime } from "../base/iso-time.ts"
 import type { JsonValue } from "../base/json-value.ts"
 import type { EventData, EventType, LogEvent } from "./events.ts"
 import { bytesOver } from "./json-bytes.ts"
@@ -34,7 +35,6 @@ export class RunLog {
   #writing = false
   #failed: { readonly error: unknown } | null = null
   #waiting: { readonly id: number; readonly resolve: () => void; readonly reject: (error: unknown) => void }[] = []
-  #stamp = { ms: -1, text: "" }
 
   constructor(store: RunStore, lease: Lease, clock: Clock, lastId: number, onFailure: (error: unknown) => void) {
     this.#store = store
@@ -50,7 +50,7 @@ export class RunLog {
   }
 
   add<T extends EventType>(type: T, data: EventData[T], kept?: Kept<T>): LogEvent {
-    const at = this.#now()
+    const at = isoTime(this.#clock.now())
     const stamped = type === "workflow_started" ? data : { ...data, at }
     const base = { id: ++this.#lastId, type, at, data: stamped }
     const event = (kept === undefined ? base : { ...base, kept }) as LogEvent
@@ -120,12 +120,6 @@ export class RunLog {
       ready++
     }
     if (ready > 0) this.#waiting.splice(0, ready)
-  }
-
-  #now(): string {
-    const ms = this.#clock.now()
-    if (ms !== this.#stamp.ms) this.#stamp = { ms, text: new Date(ms).toISOString() }
-    return this.#stamp.text
   }
 }
 

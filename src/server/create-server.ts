@@ -14,7 +14,6 @@ import { EventStreams } from "./event-stream.ts"
 import { refuse } from "./http-error.ts"
 import { openApi } from "./openapi.ts"
 import type { Parts, ServerLog } from "./parts.ts"
-import { setCaller } from "./parts.ts"
 import type { Page } from "./page.ts"
 import { encodePage } from "./page.ts"
 import { RateLimit } from "./rate-limit.ts"
@@ -132,6 +131,7 @@ function guard(app: FastifyInstance, options: ServerOptions): void {
   const callers = new Callers(options.keys)
   const limit = new RateLimit(options.rateLimit)
   const { browsers } = options
+  app.decorateRequest("caller", null)
   app.addHook("onRequest", (request, reply, done) => {
     try {
       const path = pathOf(request)
@@ -150,12 +150,12 @@ function guard(app: FastifyInstance, options: ServerOptions): void {
         return
       }
       if (open.has(path) || page) {
-        setCaller(request, "")
+        request.caller = ""
         done()
         return
       }
       const caller = callers.name(request.headers.authorization)
-      setCaller(request, caller)
+      request.caller = caller
       limit.take(callers.required ? caller : request.ip, performance.now())
       done()
     } catch (error) {

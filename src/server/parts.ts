@@ -21,15 +21,14 @@ export interface ServerLog {
   error(about: Readonly<Record<string, unknown>>, message: string): void
 }
 
-const callers = new WeakMap<FastifyRequest, string>()
-
-/** Remembers, after authentication, whose request it is. */
-export function setCaller(request: FastifyRequest, caller: string): void {
-  callers.set(request, caller)
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Whose it is, once that is known. */
+    caller: string | null
+  }
 }
 
-export function callerOf(request: FastifyRequest): string {
-  const caller = callers.get(request)
-  if (caller === undefined) throw new Error("A route ran before its caller was known")
+export function callerOf({ caller }: FastifyRequest): string {
+  if (caller === null) throw new Error("A route ran before its caller was known")
   return caller
 }

@@ -1,11 +1,14 @@
 import { hash } from "node:crypto"
 import type { Clock } from "../../run/ports.ts"
+import { isLocalEndpoint } from "./is-local-endpoint.ts"
 import type { Rung } from "./output-format.ts"
 
 /** What was learned about one model at one backend from its answers. Nothing of it is needed for a right result. */
 export interface Lessons {
   /** Names backend and model without telling them: marks what only they understand. */
   readonly origin: string
+  /** On this machine or in this network. */
+  readonly local: boolean
   /** Loosest rung that had to be taken, so far as it held. */
   rung: Rung | null
   /** Fields that it does not take: `seed`, or with a value that it does not take: `temperature=3`. */
@@ -56,6 +59,7 @@ export class BackendMemory {
 function blank(key: string): Lessons {
   return {
     origin: hash("sha256", key).slice(0, 16),
+    local: isLocalEndpoint(key.slice(0, key.indexOf("\n"))),
     rung: null,
     dropped: new Set(),
     apart: false,

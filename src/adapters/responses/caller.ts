@@ -1,3 +1,4 @@
+import { isoTime } from "../../base/iso-time.ts"
 import type { Egress, EgressLimits } from "../../run/egress-port.ts"
 import { EgressFailure } from "../../run/egress-port.ts"
 import type { ErrorIssue, ErrorKind, ModelCallRecord, Usage } from "../../run/events.ts"
@@ -94,7 +95,7 @@ export class Caller {
       this.calls.push({
         turn: request.turn,
         attempt,
-        started_at: new Date(started).toISOString(),
+        started_at: isoTime(started),
         duration_ms: Math.max(0, clock.now() - started),
         ...(answer === null || answer.usage === null ? {} : { usage: answer.usage }),
         ...(answer === null ? {} : { format: built.format }),

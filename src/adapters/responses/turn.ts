@@ -26,7 +26,6 @@ import { Caller } from "./caller.ts"
 import type { Fit } from "./fit-output.ts"
 import { fitOutput } from "./fit-output.ts"
 import { hidesReasoning, holdsReasoning, systemItem, toHistory, toWire, userItem } from "./history.ts"
-import { isLocalEndpoint } from "./is-local-endpoint.ts"
 import type { ContractForm, Rung } from "./output-format.ts"
 import {
   contractForm,
@@ -96,7 +95,7 @@ export class Turn {
     this.#lessons = lessons
     this.#options = wireOptions(request.inference)
     this.#origin = lessons.origin
-    this.#apart = lessons.apart || (!target.demo && isLocalEndpoint(target.url))
+    this.#apart = lessons.apart || (!target.demo && lessons.local)
     this.#owed = request.contract === null ? null : this.#owe(request.contract)
     this.#caller = new Caller({
       request,

@@ -78,18 +78,32 @@ export function createMetrics(counts: LiveCounts): Metrics {
     gauge("wireworks_broker_retries", "Requests to the broker that had to be made again", () => broker().retries)
   }
 
+  // Labels are looked up once: that costs more than the counting.
+  const tokensOf = {
+    input: tokens.labels("input"),
+    output: tokens.labels("output"),
+    cached: tokens.labels("cached"),
+    reasoning: tokens.labels("reasoning"),
+  }
   const count = (usage: Usage): void => {
-    tokens.inc({ kind: "input" }, usage.input_tokens)
-    tokens.inc({ kind: "output" }, usage.output_tokens)
-    tokens.inc({ kind: "cached" }, usage.cached_tokens)
-    tokens.inc({ kind: "reasoning" }, usage.reasoning_tokens)
+    tokensOf.input.inc(usage.input_tokens)
+    tokensOf.output.inc(usage.output_tokens)
+    if (usage.cached_tokens > 0) tokensOf.cached.inc(usage.cached_tokens)
+    if (usage.reasoning_tokens > 0) tokensOf.reasoning.inc(usage.reasoning_tokens)
+  }
+  const agentsOf = {
+    completed: agents.labels("completed"),
+    cached: agents.labels("cached"),
+    failed: agents.labels("failed"),
   }
   const time = (records: readonly ModelCallRecord[]): void => {
     for (const record of records) calls.observe(record.duration_ms / 1000)
   }
-  const ended = (status: string, duration_ms: number): void => {
-    runs.inc({ status })
-    runTime.observe({ status }, duration_ms / 1000)
+  const of = (status: string) => ({ runs: runs.labels(status), time: runTime.labels(status) })
+  const ends = { completed: of("completed"), failed: of("failed"), cancelled: of("cancelled") }
+  const ended = (status: keyof typeof ends, duration_ms: number): void => {
+    ends[status].runs.inc()
+    ends[status].time.observe(duration_ms / 1000)
   }
 
   return {
@@ -98,12 +112,12 @@ export function createMetrics(counts: LiveCounts): Metrics {
         for (const event of events) {
           switch (event.type) {
             case "agent_completed":
-              agents.inc({ outcome: event.data.cached ? "cached" : "completed" })
+              agentsOf[event.data.cached ? "cached" : "completed"].inc()
               if (!event.data.cached) count(event.data.usage)
               time(event.data.calls)
               break
             case "agent_failed":
-              agents.inc({ outcome: "failed" })
+              agentsOf.failed.inc()
               time(event.data.calls)
               break
             case "agent_retried":
