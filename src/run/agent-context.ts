@@ -13,6 +13,7 @@ import type { HistoryItem, ModelWatch } from "./ports.ts"
 import { mergedInference } from "./prepare.ts"
 import type { AgentPast } from "./resume.ts"
 import type { Running } from "./running.ts"
+import { callOut } from "./running.ts"
 import { addUsage } from "./usage.ts"
 
 const usualInstruction =
@@ -88,7 +89,7 @@ async function summary(
 ): Promise<string> {
   const { clock, model } = running.ports
   const startedAt = clock.now()
-  const turn = await running.permits.use(() =>
+  const turn = await callOut(running, () =>
     model.turn(
       {
         path: caller.path,

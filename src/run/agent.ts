@@ -32,7 +32,7 @@ import { RunFailure } from "./ports.ts"
 import type { AgentPast } from "./resume.ts"
 import { placeKey } from "./resume.ts"
 import type { Running } from "./running.ts"
-import { outerScope } from "./running.ts"
+import { callOut, outerScope } from "./running.ts"
 import { serverFacts } from "./tool-servers.ts"
 import { addUsage, noUsage, usageOf } from "./usage.ts"
 import { renderPrompt, workflowEffects } from "./workflow-effects.ts"
@@ -274,7 +274,7 @@ class AgentStep {
     const settings = running.prepared.calls.get(node)
     if (settings === undefined) throw new Error(`${node.id} is not a part of the plan`)
     this.#turn = turn
-    const answer = await running.permits.use(() =>
+    const answer = await callOut(running, () =>
       running.ports.model.turn(
         {
           path: this.#caller.path,

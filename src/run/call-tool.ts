@@ -11,6 +11,7 @@ import type { HostedTool, HostSession, ToolAnswer } from "./ports.ts"
 import { RunFailure } from "./ports.ts"
 import type { CallOutcome, CallPast } from "./resume.ts"
 import type { Running } from "./running.ts"
+import { callOut } from "./running.ts"
 import { partsText, partsValue } from "./tool-parts.ts"
 
 /** One call of a tool, whoever makes it. */
@@ -66,7 +67,7 @@ export async function callTool(running: Running, call: ToolCall): Promise<CallOu
   let answer: ToolAnswer
   try {
     const make = (): Promise<ToolAnswer> => host.call(tool, call.values, callId, running.signal)
-    answer = await running.permits.use(() => (idempotent ? onceMore(make, running.signal) : make()))
+    answer = await callOut(running, () => (idempotent ? onceMore(make, running.signal) : make()))
   } catch (error) {
     if (running.signal.aborted || !(error instanceof RunFailure)) throw error
     const clean = atCaller(running.redactor.redact(error.error), path)

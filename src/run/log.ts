@@ -17,6 +17,17 @@ export function shown(value: JsonValue): JsonValue {
   return bytes === null ? value : { truncated: true, bytes }
 }
 
+/** What a model, a server or a reader elsewhere has done for the run: done again, it would cost again. */
+const recordsWork: ReadonlySet<EventType> = new Set<EventType>([
+  "agent_completed",
+  "agent_failed",
+  "context_compacted",
+  "tool_call_completed",
+  "tool_call_failed",
+  "resource_read",
+  "prompt_rendered",
+])
+
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
 /**
@@ -30,6 +41,8 @@ export class RunLog {
   readonly #onFailure: (error: unknown) => void
   #lastId: number
   #storedId: number
+  /** The last event that records work. */
+  #workId = 0
   #pending: LogEvent[] = []
   #deltas = new Map<string, { event: Mutable<LogEvent>; attempt: number }>()
   #writing = false
@@ -54,6 +67,7 @@ export class RunLog {
     const stamped = type === "workflow_started" ? data : { ...data, at }
     const base = { id: ++this.#lastId, type, at, data: stamped }
     const event = (kept === undefined ? base : { ...base, kept }) as LogEvent
+    if (recordsWork.has(type)) this.#workId = event.id
     this.#push(event)
     return event
   }
@@ -72,14 +86,23 @@ export class RunLog {
 
   /** Resolves when everything added so far is durable. */
   stored(): Promise<void> {
-    if (this.#failed !== null) return Promise.reject(asError(this.#failed.error))
-    if (this.#storedId === this.#lastId) return Promise.resolve()
-    return new Promise((resolve, reject) => this.#waiting.push({ id: this.#lastId, resolve, reject }))
+    return this.#storedTo(this.#lastId)
+  }
+
+  /** Resolves when all work that was recorded so far is durable; null when it is already. */
+  workStored(): Promise<void> | null {
+    return this.#storedId >= this.#workId ? null : this.#storedTo(this.#workId)
   }
 
   /** A promise to wait for before more is added, or null when there is room. */
   room(): Promise<void> | null {
     return this.#lastId - this.#storedId > roomy ? this.stored() : null
+  }
+
+  #storedTo(id: number): Promise<void> {
+    if (this.#failed !== null) return Promise.reject(asError(this.#failed.error))
+    if (this.#storedId >= id) return Promise.resolve()
+    return new Promise((resolve, reject) => this.#waiting.push({ id, resolve, reject }))
   }
 
   #push(event: LogEvent): void {
@@ -113,13 +136,10 @@ export class RunLog {
   }
 
   #wake(): void {
-    let ready = 0
-    for (const { id, resolve } of this.#waiting) {
-      if (id > this.#storedId) break
-      resolve()
-      ready++
-    }
-    if (ready > 0) this.#waiting.splice(0, ready)
+    if (this.#waiting.length === 0) return
+    const waiting = this.#waiting
+    this.#waiting = waiting.filter(({ id }) => id > this.#storedId)
+    for (const { id, resolve } of waiting) if (id <= this.#storedId) resolve()
   }
 }
 

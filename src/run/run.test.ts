@@ -431,3 +431,27 @@ test("a store that fails ends the work with its failure, and the calls with it",
   await assert.rejects(within(2000, "the failure", attempt), StoreFailure)
   assert.equal(model.open, 0)
 })
+
+test("no model is asked on the strength of an answer that is not in the log yet", async () => {
+  const stored = new Set<string>()
+  class Slow extends MemoryStore {
+    override async append(...[lease, events]: Parameters<MemoryStore["append"]>): Promise<void> {
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      for (const { type, data } of events) if (type === "agent_completed") stored.add(data.agent)
+      return super.append(lease, events)
+    }
+  }
+  const storedWhenAsked: Record<string, readonly string[]> = {}
+  const model = new ScriptedModel((request) => {
+    storedWhenAsked[request.path] = [...stored]
+    return answers({ message: "x" }, request)
+  })
+  const graph = plan([
+    agent("a"),
+    agent("b", { instruction: text(ref("agent.a.message")) }),
+    agent("c", { instruction: text(ref("agent.b.message")) }),
+    output({ all: ref("agent.c.message") }),
+  ])
+  await runPlan(graph, { model, store: new Slow(systemClock) })
+  assert.deepEqual(storedWhenAsked, { "agent.a": [], "agent.b": ["a"], "agent.c": ["a", "b"] })
+})

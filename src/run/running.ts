@@ -103,6 +103,21 @@ export function outerScope(running: Running, path: string): Scope {
   }
 }
 
+/**
+ * Makes a call that leaves this process, when there is room for it. Nothing is asked on the strength of work that the log
+ * could still lose: whoever sees the question may rely on it that what led to it is never done again.
+ */
+export function callOut<T>(running: Running, call: () => Promise<T>): Promise<T> {
+  return running.permits.use(async () => {
+    const stored = running.log.workStored()
+    if (stored !== null) {
+      await stored
+      running.signal.throwIfAborted()
+    }
+    return call()
+  })
+}
+
 /** Runs on beside the run, whose end waits for it. */
 export function runAside(running: Running, work: Promise<void>): void {
   const tracked = work.catch((error: unknown) => running.fail(error)).finally(() => running.aside.delete(tracked))

@@ -16,6 +16,7 @@ import { RunFailure } from "./ports.ts"
 import { placeKey } from "./resume.ts"
 import { resourceValue } from "./resource-value.ts"
 import type { Running } from "./running.ts"
+import { callOut } from "./running.ts"
 
 /** What the expressions of one place (a dynamic value, an agent) make happen, each once in the life of the run. */
 export function workflowEffects(running: Running, path: string, about: ToolCall["about"]): Effects {
@@ -140,9 +141,9 @@ export async function readResource(
 
 /** Reading and rendering change nothing, so a transport failure is met with one more try. */
 async function fromServer<T>(running: Running, path: string, ask: () => Promise<T>): Promise<T> {
-  const { permits, redactor, signal } = running
+  const { redactor, signal } = running
   try {
-    const answer = await permits.use(async () => {
+    const answer = await callOut(running, async () => {
       try {
         return await ask()
       } catch (error) {
