@@ -18,6 +18,8 @@ let folder = ""
 let backend: TestServer
 /** Calls by their instruction. */
 let calls = new Map<string, number>()
+/** Their instructions in the order in which they came. */
+let asked: string[] = []
 /** Decides when a call is answered. */
 let answerWhen: (instruction: string) => Promise<void>
 let called: () => void = () => {}
@@ -26,6 +28,7 @@ before(async () => {
   backend = await startServer((request, response) => {
     const instruction = instructionOf(JSON.parse(request.body) as JsonObject)
     calls.set(instruction, (calls.get(instruction) ?? 0) + 1)
+    asked.push(instruction)
     called()
     void answerWhen(instruction).then(() => {
       response.writeHead(200, { "content-type": "application/json" })
@@ -39,6 +42,7 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "wire-server-"))
   after(() => rmSync(folder, { recursive: true, force: true }))
   calls = new Map()
+  asked = []
 })
 
 function instructionOf(body: JsonObject): string {
@@ -81,17 +85,25 @@ function checkWhole(events: readonly SeenEvent[], what: string): void {
   assert.equal(events.filter(isEnd).length, 1, what)
 }
 
-/** Agents whose end stands in the log before the last resumption: each was called for once, in all its lives. */
-function doneBefore(events: readonly SeenEvent[]): string[] {
-  const resumed = events.findLastIndex(({ type }) => type === "run_resumed")
+/** What the agents were asked whose end a client has seen. */
+function answeredOf(events: readonly SeenEvent[]): string[] {
   const started = new Map<string, string>()
-  const done: string[] = []
-  for (const { type, data } of events.slice(0, resumed)) {
+  const answered: string[] = []
+  for (const { type, data } of events) {
     const step = `${String(data["agent"])}#${String(data["iteration"])}`
     if (type === "agent_started") started.set(step, String(data["instruction"]))
-    if (type === "agent_completed") done.push(started.get(step) ?? "")
+    if (type === "agent_completed") answered.push(started.get(step) ?? "")
   }
-  return done
+  return answered
+}
+
+/** Once an agent's answer has led to another question, it is not asked for again, whenever the process died. */
+function checkOrder(n: string): void {
+  const first = (what: string): number => asked.findIndex((one) => one.startsWith(`${n} ${what}`))
+  const last = (what: string): number => asked.findLastIndex((one) => one.startsWith(`${n} ${what}`))
+  assert.ok(last("one") < first("two"), `one of ${n}`)
+  assert.ok(last("two") < first("three"), `two of ${n}`)
+  assert.ok(last("each") < first("three"), `each of ${n}`)
 }
 
 describe("kill -9 of the service with 50 runs under way", () => {
@@ -99,11 +111,9 @@ describe("kill -9 of the service with 50 runs under way", () => {
     const runs = 50
     // Slowly enough that every kill finds runs in all their states.
     const all = Promise.withResolvers<void>()
-    let answered = 0
     answerWhen = async () => {
       await all.promise
-      await new Promise((resolve) => setTimeout(resolve, 30 + Math.random() * 120))
-      answered++
+      await new Promise((resolve) => setTimeout(resolve, 50 + Math.random() * 800))
     }
     let service = await startWire(["serve"], settings(0))
     const port = portOf(service.address)
@@ -111,12 +121,15 @@ describe("kill -9 of the service with 50 runs under way", () => {
     const body = (n: number) => ({ workflow_source: source(), input: { n: `run ${n}` } })
     const started = await Promise.all(readers.map((reader, n) => reader.start(body(n))))
 
+    const answered = (): string[] => readers.flatMap(({ events }) => answeredOf(events))
     all.resolve()
     let resumed = 0
+    const deaths: { readonly calls: number; readonly answered: readonly string[] }[] = []
     for (const share of [0.2, 0.5, 0.8]) {
-      await until(async () => (answered >= runs * callsOfRun * share ? true : null))
+      await until(async () => (answered().length >= runs * callsOfRun * share ? true : null))
       service.child.kill("SIGKILL")
       assert.deepEqual(await service.ended, { code: null, signal: "SIGKILL" })
+      deaths.push({ calls: asked.length, answered: answered() })
       service = await startWire(["serve"], settings(port))
     }
     await Promise.all(started.map(({ end }) => end))
@@ -127,8 +140,12 @@ describe("kill -9 of the service with 50 runs under way", () => {
       assert.equal(events.at(-1)?.type, "workflow_completed", what)
       assert.ok(connections > 1, what)
       assert.deepEqual(await allEvents(await fetch(`${service.address}/execute/${run_id}/events`)), events, what)
-      for (const instruction of doneBefore(events)) assert.equal(calls.get(instruction), 1, instruction)
+      checkOrder(what)
       resumed += events.filter(({ type }) => type === "run_resumed").length
+    }
+    for (const death of deaths) {
+      const again = new Set(asked.slice(death.calls))
+      for (const instruction of death.answered) assert.equal(again.has(instruction), false, instruction)
     }
     assert.ok(resumed > runs / 2, `${resumed} resumptions`)
     assert.equal(calls.size, runs * callsOfRun)
