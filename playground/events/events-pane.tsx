@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals"
-import { useState } from "preact/hooks"
+import { useMemo, useState } from "preact/hooks"
 import type { JsonValue } from "../../src/base/json-value.ts"
 import type { StreamEvent } from "../../src/client/client.ts"
 import type { RunView } from "../run/run-view.ts"
@@ -29,6 +29,8 @@ function EventList({ run }: { readonly run: RunView }) {
   const events = words.length === 0 ? run.events : run.events.filter((event) => matches(event, words))
   const current = events.find(({ id }) => id === chosen)
   const position = current === undefined ? -1 : events.indexOf(current)
+  // Once for each choice: who scrolls away from it stays away.
+  const reveal = useMemo(() => (position < 0 ? undefined : { at: position }), [chosen])
   const key = (event: KeyboardEvent): void => {
     const to: Record<string, number> = {
       ArrowDown: Math.min(events.length - 1, position + 1),
@@ -82,7 +84,7 @@ function EventList({ run }: { readonly run: RunView }) {
           count={events.length}
           rowHeight={24}
           follow={!run.isOver && chosen === undefined}
-          reveal={position < 0 ? undefined : { at: position }}
+          reveal={reveal}
           active={current === undefined ? undefined : `event-${current.id}`}
           onKeyDown={key}
           row={(at) => {

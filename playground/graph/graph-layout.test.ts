@@ -1,27 +1,46 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import type { GraphNode } from "./graph-layout.ts"
+import type { GraphNode, Placed } from "./graph-layout.ts"
 import { nodeHeight, nodeWidth, placeGraph } from "./graph-layout.ts"
 
 const node = (id: string, ...depends_on: string[]): GraphNode => ({ id, kind: "agent", name: id, depends_on })
 
-test("what waits stands to the right of what it waits for, and nothing overlaps", () => {
-  const nodes = [node("a"), node("b"), node("c", "a", "b"), node("d", "c"), node("e", "a", "d")]
-  const { nodes: placed, edges, width, height } = placeGraph(nodes)
+/** What waits stands to the right of what it waits for, nothing overlaps, and everything lies within. */
+function assertReadable(nodes: readonly GraphNode[], { nodes: placed, width, height }: Placed): void {
   const at = new Map(placed.map((one) => [one.id, one]))
   for (const { id, depends_on } of nodes) {
     for (const from of depends_on)
       assert.ok((at.get(from)?.x ?? 0) + nodeWidth <= (at.get(id)?.x ?? 0), `${from} ${id}`)
   }
-  for (const one of placed) {
-    assert.ok(one.x >= 0 && one.y >= 0 && one.x + nodeWidth <= width && one.y + nodeHeight <= height)
+  const taken = new Map<string, string>()
+  for (const { id, x, y } of placed) {
+    assert.ok(x >= 0 && y >= 0 && x + nodeWidth <= width && y + nodeHeight <= height, id)
     for (const other of placed) {
-      const apart = Math.abs(one.x - other.x) >= nodeWidth || Math.abs(one.y - other.y) >= nodeHeight
-      assert.ok(one === other || apart, `${one.id} ${other.id}`)
+      const apart = Math.abs(x - other.x) >= nodeWidth || Math.abs(y - other.y) >= nodeHeight
+      assert.ok(other.id === id || apart, `${id} ${other.id}`)
     }
+    assert.ok(!taken.has(`${x} ${y}`))
+    taken.set(`${x} ${y}`, id)
   }
-  assert.equal(edges.length, 5)
-  for (const { path } of edges) assert.match(path, /^M[\d. -]+(C[\d. -]+)+$/)
+}
+
+test("a small graph", () => {
+  const nodes = [node("a"), node("b"), node("c", "a", "b"), node("d", "c"), node("e", "a", "d")]
+  const placed = placeGraph(nodes)
+  assertReadable(nodes, placed)
+  assert.equal(placed.edges.length, 5)
+  for (const { path } of placed.edges) assert.match(path, /^M[\d. -]+(C[\d. -]+)+$/)
+})
+
+test("a graph whose nodes are woven together is placed at once, however large", () => {
+  const nodes = Array.from({ length: 600 }, (_, at) =>
+    node(`n${at}`, ...(at === 0 ? [] : [`n${Math.floor(at / 2)}`, ...(at > 3 ? [`n${at - 2}`] : [])])),
+  )
+  const before = process.cpuUsage()
+  const placed = placeGraph(nodes)
+  const { user, system } = process.cpuUsage(before)
+  assert.ok(user + system < 500_000, `${user + system} µs`)
+  assertReadable(nodes, placed)
 })
 
 test("nothing, and a reference to what is not there", () => {

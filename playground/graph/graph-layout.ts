@@ -1,4 +1,5 @@
 import { Graph, layout } from "@dagrejs/dagre"
+import { columnsOf, simpleLayout } from "./simple-layout.ts"
 
 /** A node of the drawing, before it has a place. */
 export interface GraphNode {
@@ -32,11 +33,26 @@ export interface Placed {
 
 export const nodeWidth = 208
 export const nodeHeight = 56
+const gapX = 56
+const gapY = 24
+const margin = 16
+
+/** Up to this many nodes, and columns that edges cross, dagre answers while one types. */
+const mostForDagre = 200
 
 /** Places the nodes from left to right, each after what it waits for. */
 export function placeGraph(nodes: readonly GraphNode[]): Placed {
+  const columns = columnsOf(nodes)
+  let weight = nodes.length
+  for (const { id, depends_on } of nodes) {
+    for (const from of depends_on) weight += (columns.get(id) ?? 0) - (columns.get(from) ?? 0)
+  }
+  return weight <= mostForDagre ? placeByDagre(nodes) : placeSimply(nodes)
+}
+
+function placeByDagre(nodes: readonly GraphNode[]): Placed {
   const graph = new Graph()
-  graph.setGraph({ rankdir: "LR", nodesep: 24, ranksep: 56, marginx: 16, marginy: 16 })
+  graph.setGraph({ rankdir: "LR", nodesep: gapY, ranksep: gapX, marginx: margin, marginy: margin })
   graph.setDefaultEdgeLabel(() => ({}))
   const known = new Set(nodes.map(({ id }) => id))
   for (const { id } of nodes) graph.setNode(id, { width: nodeWidth, height: nodeHeight })
@@ -45,22 +61,41 @@ export function placeGraph(nodes: readonly GraphNode[]): Placed {
   }
   layout(graph)
   const placed = nodes.map((node): PlacedNode => {
-    const { x, y } = graph.node(node.id) as { x: number; y: number }
+    const { x, y } = graph.node(node.id) as Point
     return { ...node, x: x - nodeWidth / 2, y: y - nodeHeight / 2 }
   })
-  const places = new Map(placed.map((node) => [node.id, node]))
-  const edges = graph.edges().map(({ v, w }: { v: string; w: string }): PlacedEdge => {
-    const [from, to] = [places.get(v), places.get(w)]
-    const { points } = graph.edge(v, w) as { points: readonly Point[] }
-    return { from: v, to: w, path: from === undefined || to === undefined ? "" : curve(from, to, points) }
-  })
+  const edges = connect(placed, (from, to) => (graph.edge(from, to) as { points: readonly Point[] }).points)
   const { width = 0, height = 0 } = graph.graph() as { width?: number; height?: number }
   return { nodes: placed, edges, width: Math.max(0, width), height: Math.max(0, height) }
+}
+
+function placeSimply(nodes: readonly GraphNode[]): Placed {
+  const cells = simpleLayout(nodes)
+  let [width, height] = [0, 0]
+  const placed = nodes.map((node): PlacedNode => {
+    const { column, row } = cells.get(node.id) ?? { column: 0, row: 0 }
+    const [x, y] = [margin + column * (nodeWidth + gapX), margin + row * (nodeHeight + gapY)]
+    width = Math.max(width, x + nodeWidth + margin)
+    height = Math.max(height, y + nodeHeight + margin)
+    return { ...node, x, y }
+  })
+  return { nodes: placed, edges: connect(placed, () => []), width, height }
 }
 
 interface Point {
   readonly x: number
   readonly y: number
+}
+
+/** An edge for every reference between two nodes that are there; `points` are the places kept free for it. */
+function connect(placed: readonly PlacedNode[], points: (from: string, to: string) => readonly Point[]): PlacedEdge[] {
+  const places = new Map(placed.map((node) => [node.id, node]))
+  return placed.flatMap((to) =>
+    to.depends_on.flatMap((id) => {
+      const from = places.get(id)
+      return from === undefined ? [] : [{ from: id, to: to.id, path: curve(from, to, points(id, to.id)) }]
+    }),
+  )
 }
 
 /** A smooth line from the right side of one node to the left side of another, by way of the places kept free for it. */

@@ -25,6 +25,10 @@ export function beginRun(request: RunRequest, secrets: JsonObject): void {
         run.run_id = run_id
         remember(run)
         touchRuns()
+        if (!run.cancelling) return
+        // A cancel that was asked for before the run had an id.
+        run.cancelling = false
+        void cancelRun(run)
       },
       onReconnect: (attempt) => reconnecting(run, attempt),
     },
@@ -73,11 +77,6 @@ function show(run: RunView): void {
 async function consume(run: RunView, stream: AsyncIterable<StreamEvent>, again: () => void): Promise<void> {
   try {
     for await (const event of stream) {
-      // A cancel that was asked for before the run had an id.
-      if (run.cancelling && run.state.last_event_id === 0 && run.run_id !== undefined) {
-        run.cancelling = false
-        void cancelRun(run)
-      }
       if (run.connection !== "open") {
         run.connection = "open"
         announce("Connected again.")
@@ -88,7 +87,9 @@ async function consume(run: RunView, stream: AsyncIterable<StreamEvent>, again: 
     if (!run.isOver) throw new Error("The stream ended before the run")
   } catch (error) {
     if (asksForKey(error, again)) {
+      // Until there is a key, a run that exists is one that the page has lost sight of.
       if (run.run_id === undefined) shownRun.value = null
+      else run.connection = "lost"
     } else if (error instanceof WireworksError || run.run_id === undefined) {
       run.refused = toWireError(error)
     } else {

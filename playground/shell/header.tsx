@@ -31,7 +31,7 @@ export function Header() {
           onSelect: () => openWorkflow(example),
         }))}
       >
-        {name}
+        <span class="menu-name">{name}</span>
       </Menu>
       {narrow.value ? null : <Status />}
       <div class="top-tools">

@@ -1,7 +1,9 @@
 import { notify } from "../state/notices.ts"
+import { withoutSecrets } from "../state/secrets.ts"
 
-/** Puts a text on the clipboard and says so. */
-export async function copyText(text: string, what: string): Promise<void> {
+/** Puts a text on the clipboard, without the values of secrets, and says so. */
+export async function copyText(given: string, what: string): Promise<void> {
+  const text = withoutSecrets(given)
   try {
     await navigator.clipboard.writeText(text)
     notify(`${what} copied.`)
@@ -24,8 +26,8 @@ function copyBySelection(text: string): boolean {
   return done
 }
 
-export function downloadText(text: string, name: string, type: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type }))
+export function downloadText(given: string, name: string, type: string): void {
+  const url = URL.createObjectURL(new Blob([withoutSecrets(given)], { type }))
   const link = document.createElement("a")
   link.href = url
   link.download = name
