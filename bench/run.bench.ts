@@ -11,6 +11,7 @@ import type { JsonObject } from "../src/base/json-value.ts"
 import { compile } from "../src/compile.ts"
 import type { Plan } from "../src/plan/plan-shape.ts"
 import { Deadlines } from "../src/run/deadlines.ts"
+import { RedactStream } from "../src/run/redact-stream.ts"
 import type { LogEvent } from "../src/run/events.ts"
 import type { Lease, ModelClient, ModelTurn, NewRun, RunStore, ToolHost } from "../src/run/ports.ts"
 import { run } from "../src/run/run.ts"
@@ -75,7 +76,7 @@ const watch = {
   retried: () => Promise.resolve(),
   delta: () => undefined,
   redact: <T>(value: T) => value,
-  longest_secret: 0,
+  redactStream: () => new RedactStream(null),
 }
 
 function planOf(source: string): Plan {

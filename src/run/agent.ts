@@ -393,7 +393,7 @@ class AgentStep {
       },
       delta: (attempt, text) => log.addDelta({ ...about, attempt, text }),
       redact: (value) => redactor.redact(value),
-      longest_secret: redactor.longest,
+      redactStream: () => redactor.stream(),
     }
   }
 }

@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { RecordType, Type, TypeTable } from "../check/types.ts"
 import type { Inference, ResponseFormat } from "../plan/plan-shape.ts"
 import type { ErrorIssue, LogEvent, ModelCallRecord, Usage, WireError } from "./events.ts"
+import type { RedactStream } from "./redact-stream.ts"
 
 // Time, chance, network and storage enter `run/` only through this file.
 
@@ -77,11 +78,8 @@ export interface ModelWatch {
   delta(attempt: number, text: string): void
   /** Replaces secrets in whatever came from outside, before anyone else sees it. */
   redact<T extends JsonValue>(value: T): T
-  /**
-   * Characters of the longest text that `redact` would replace, encoded forms included; 0 when there is none. A stream of
-   * deltas is held back by so much, that a secret in two pieces is seen whole.
-   */
-  readonly longest_secret: number
+  /** The same for a text that comes in pieces. */
+  redactStream(): RedactStream
 }
 
 export interface ModelToolCall {

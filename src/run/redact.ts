@@ -1,5 +1,8 @@
 import { Buffer } from "node:buffer"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
+import { beginsEncoded, beginsLiteral } from "./open-secret.ts"
+import type { SecretSearch } from "./redact-stream.ts"
+import { RedactStream } from "./redact-stream.ts"
 
 /**
  * Replaces secrets in whatever enters a run. It is called once, at the door: before validation, log, cache or another
@@ -8,14 +11,14 @@ import type { JsonObject, JsonValue } from "../base/json-value.ts"
 export interface Redactor {
   /** Any value that is JSON at heart. */
   readonly redact: <T>(value: T) => T
-  /** Characters of the longest text that would be replaced, encoded forms included; 0 when there is none. */
-  readonly longest: number
+  /** For a text that comes in pieces. */
+  readonly stream: () => RedactStream
 }
 
 /** Shorter ones are replaced only where a whole string equals them: they would turn up in innocent text. */
 const shortest = 8
 
-const nothing: Redactor = { redact: (value) => value, longest: 0 }
+const nothing: Redactor = { redact: (value) => value, stream: () => new RedactStream(null) }
 
 export function redactor(secrets: JsonObject): Redactor {
   const found: Secret[] = []
@@ -33,7 +36,7 @@ export function redactor(secrets: JsonObject): Redactor {
   const search = long.length === 0 ? null : new Search(long)
   return {
     redact: <T>(value: T) => walk(value as JsonValue, whole, numbers, search) as T,
-    longest: search?.longest ?? 0,
+    stream: () => new RedactStream(search),
   }
 }
 
@@ -100,8 +103,7 @@ function walk(
 }
 
 /** Finds long secrets in a text: plain, inside JSON text, Base64 at any alignment in both alphabets, URL-encoded. */
-class Search {
-  readonly longest: number
+class Search implements SecretSearch {
   readonly #secrets: readonly Secret[]
   /** Cheap to look for; almost every text holds none of them. */
   readonly #signs: readonly string[]
@@ -109,18 +111,16 @@ class Search {
   // Patterns are made when a text first calls for them: most runs never meet one.
   #encoded: readonly RegExp[] | null = null
   #all: RegExp | null = null
+  #forms: readonly SecretForms[] | null = null
 
   constructor(secrets: readonly Secret[]) {
     const signs = new Set<string>()
-    let longest = 0
     for (const { text } of secrets) {
       const inJson = JSON.stringify(text).slice(1, -1)
       signs.add(text)
       signs.add(inJson)
       for (const { middle } of base64Forms(text)) signs.add(middle)
-      longest = Math.max(longest, Buffer.byteLength(text, "utf8") * 3, inJson.length)
     }
-    this.longest = longest
     this.#secrets = secrets
     this.#signs = [...signs]
     this.#spaced = secrets.some(({ text }) => text.includes(" "))
@@ -135,12 +135,46 @@ class Search {
     })
   }
 
+  openFrom(text: string): number {
+    this.#forms ??= this.#secrets.map(formsOf)
+    let from = text.length
+    for (const forms of this.#forms) {
+      for (let at = Math.max(0, text.length - forms.reach); at < from; at++) if (isOpen(text, at, forms)) from = at
+    }
+    return from
+  }
+
   #suspects(text: string): boolean {
     for (const sign of this.#signs) if (text.includes(sign)) return true
     if (!text.includes("%") && !(this.#spaced && text.includes("+"))) return false
     this.#encoded ??= this.#secrets.map((secret) => new RegExp(percentPattern(secret.text)))
     return this.#encoded.some((pattern) => pattern.test(text))
   }
+}
+
+/** A secret as one looks for its beginning. */
+interface SecretForms {
+  readonly characters: readonly string[]
+  readonly inJson: string
+  readonly base64: readonly Base64Form[]
+  /** No form that is looked for is longer. */
+  readonly reach: number
+}
+
+function formsOf({ text }: Secret): SecretForms {
+  const inJson = JSON.stringify(text).slice(1, -1)
+  // A byte is `%xx`, encoded again `%25xx`, and once more `%2525xx`.
+  const reach = Math.max(Buffer.byteLength(text, "utf8") * 7, inJson.length)
+  return { characters: [...text], inJson, base64: base64Forms(text), reach }
+}
+
+const unmixed = { before: false, after: false }
+
+function isOpen(text: string, at: number, { characters, inJson, base64 }: SecretForms): boolean {
+  if (beginsEncoded(text, at, characters) || beginsLiteral(text, at, inJson, unmixed)) return true
+  return base64.some(({ before, middle, after }) =>
+    beginsLiteral(text, at, middle, { before: before !== "", after: after !== "" }),
+  )
 }
 
 /** A group that captures the secret in any of its forms. */

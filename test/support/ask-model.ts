@@ -7,6 +7,8 @@ import type { JsonValue } from "../../src/base/json-value.ts"
 import type { RecordType } from "../../src/check/types.ts"
 import type { Clock, ModelClient, ModelRequest, ModelTurn, ModelWatch } from "../../src/run/ports.ts"
 import { RunFailure } from "../../src/run/ports.ts"
+import { RedactStream } from "../../src/run/redact-stream.ts"
+import { redactor } from "../../src/run/redact.ts"
 
 export interface Retry {
   readonly attempt: number
@@ -86,7 +88,7 @@ export function askModel(
           },
           delta: (attempt, text) => deltas.push({ attempt, text }),
           redact: <T extends JsonValue>(value: T): T => value,
-          longest_secret: 0,
+          redactStream: () => new RedactStream(null),
           ...watch,
         },
       ),
@@ -110,15 +112,8 @@ const message: RecordType = {
   ],
 }
 
-/** Redaction of one secret, as the engine does it: plain wherever it stands. */
-export function redacting(secret: string, name = "key"): Pick<ModelWatch, "redact" | "longest_secret"> {
-  const walk = (value: JsonValue): JsonValue => {
-    if (typeof value === "string") return value.replaceAll(secret, `[secret:${name}]`)
-    if (Array.isArray(value)) return value.map(walk)
-    if (typeof value === "object" && value !== null) {
-      return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, walk(inner)]))
-    }
-    return value
-  }
-  return { redact: <T extends JsonValue>(value: T): T => walk(value) as T, longest_secret: secret.length }
+/** Redaction of one secret, as the engine does it. */
+export function redacting(secret: string, name = "key"): Pick<ModelWatch, "redact" | "redactStream"> {
+  const { redact, stream } = redactor({ [name]: secret })
+  return { redact, redactStream: stream }
 }

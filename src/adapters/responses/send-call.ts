@@ -5,7 +5,6 @@ import type { ModelWatch } from "../../run/ports.ts"
 import type { Answer } from "./read-answer.ts"
 import { readAnswer } from "./read-answer.ts"
 import { StreamReader } from "./read-stream.ts"
-import { RedactStream } from "./redact-stream.ts"
 import { readRetryAfter } from "./retry-delay.ts"
 import { brokenAnswer, readUpstreamError, UpstreamFailure } from "./upstream-failure.ts"
 
@@ -80,7 +79,7 @@ function readEventText(text: string, call: Call, watch: ModelWatch, retry_after_
 }
 
 function startReader(call: Call, watch: ModelWatch): { reader: StreamReader; flush: () => void } {
-  const redacted = new RedactStream(watch)
+  const redacted = watch.redactStream()
   const show = (text: string): void => {
     if (call.stream && text !== "") watch.delta(call.attempt, text)
   }

@@ -149,7 +149,7 @@ export class Turn {
   #output(answer: Answer, found: JsonObject, owed: Owed): ModelTurn {
     if (owed.fallen_to !== null) this.#lessons.rung = looser(this.#lessons.rung, owed.fallen_to)
     // The text was searched for secrets as it came; escapes in it may have hidden one.
-    const output = this.#watch.longest_secret === 0 ? found : this.#watch.redact(found)
+    const output = this.#watch.redact(found)
     const kept = JSON.stringify(output)
     return { kind: "output", output, ...this.#result({ ...answer, tool_calls: [] }, kept) }
   }
@@ -164,11 +164,10 @@ export class Turn {
 
   /** Arguments are JSON within a string: escapes may hide a secret from the search of the string. */
   #redactJson(text: string): string {
-    if (this.#watch.longest_secret === 0) return text
     try {
       const value = JSON.parse(text) as JsonValue
-      const redacted = JSON.stringify(this.#watch.redact(value))
-      return redacted === JSON.stringify(value) ? text : redacted
+      const redacted = this.#watch.redact(value)
+      return redacted === value ? text : JSON.stringify(redacted)
     } catch {
       return text
     }
