@@ -29,7 +29,8 @@ export function declareAgents(checking: Checking): void {
     const output = typesOf(checking, property, `agent.${name}.output`)
     if (checking.agentDeclarations.get(name) !== declaration) continue
     const record: RecordType = output ?? { kind: "record", fields: [] }
-    const one: Type = output ?? { kind: "error" }
+    // Whether it is one output or an array of them, a broken loop leaves open.
+    const one: Type = output === undefined || declaration.brokenLoop ? { kind: "error" } : output
     checking.agents.set(name, {
       declaration,
       output: record,
@@ -56,7 +57,7 @@ function checkAgent(checking: Checking, declaration: Syntax.AgentDeclaration): v
   const variables = loopVariables(checking, declaration, base)
   const locals = new Map<string, DynamicSymbol>()
   const localFields = declareLocals(checking, declaration, path)
-  const agent: AgentScope = { name, variables, localFields, locals }
+  const agent: AgentScope = { name, variables, hasBrokenLoop: declaration.brokenLoop, localFields, locals }
   const scope: Scope = { ...base, agent }
   if (symbol?.declaration === declaration) checking.agents.set(name, { ...symbol, variables, locals })
 

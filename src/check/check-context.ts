@@ -1,3 +1,4 @@
+import { isCutOff } from "../syntax/cut-off.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { checkModelReference } from "./check-model-reference.ts"
 import type { Checking } from "./checking.ts"
@@ -18,8 +19,9 @@ export function checkContext(checking: Checking, property: Syntax.Property | und
   const { reference, compact, block, obsolete } = property.value
   const written = checking.quote(reference)
   if (obsolete) {
-    const message = `\`context(${written})\` is now written \`context: ${written}\``
-    checking.report("obsolete-syntax", path, property.name, message, `Write \`context: ${written}\`.`)
+    const meant = `${compact === undefined ? "" : "compact "}${written === "" ? "agent.name" : written}`
+    const message = `\`context(${meant})\` is now written \`context: ${meant}\``
+    checking.report("obsolete-syntax", path, property.name, message, `Write \`context: ${meant}\`.`)
   }
   checkAgentReference(checking, reference, path, scope)
   if (block === undefined) return
@@ -38,7 +40,7 @@ export function checkContext(checking: Checking, property: Syntax.Property | und
 
 function checkAgentReference(checking: Checking, chain: Syntax.Chain, path: string, scope: Scope): void {
   const [step, extra] = chain.steps
-  if (chain.base.kind !== "name") return
+  if (chain.base.kind !== "name" || (step === undefined && isCutOff(chain))) return
   if (chain.base.text !== "agent" || step?.kind !== "field" || extra !== undefined) {
     const name = step?.kind === "field" ? step.name.text : chain.base.text
     const message = `Expected an agent, found \`${checking.quote(chain)}\``

@@ -73,6 +73,7 @@ function fieldType(
     case "record": {
       const found = fieldNamed(resolved, field.text)
       if (found !== undefined) return found.type
+      if (checking.incomplete.has(resolved)) return errorType
       const hint = knownList(checking, field.text, resolved.fields, "Its fields are")
       const message = `Unknown reference: ${field.text}, which no element of \`${checking.quote(items)}\` has`
       checking.report("unknown-reference", path, field, message, hint)

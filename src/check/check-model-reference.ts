@@ -1,3 +1,4 @@
+import { isCutOff } from "../syntax/cut-off.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { checkInference } from "./check-inference.ts"
 import type { Checking } from "./checking.ts"
@@ -27,6 +28,7 @@ export function checkModelReference(
 
 function resolveModel(checking: Checking, chain: Syntax.Chain, path: string): Syntax.ModelDeclaration | undefined {
   const [step, extra] = chain.steps
+  if (step === undefined && isCutOff(chain)) return undefined
   if (chain.base.kind !== "name" || chain.base.text !== "model" || step?.kind !== "field") {
     const bare = chain.base.kind === "name" && chain.steps.length === 0 ? chain.base.text : undefined
     const meant = bare !== undefined && checking.models.has(bare) ? bare : example(checking)

@@ -8,7 +8,7 @@ import { declare } from "./declare.ts"
 import { inferFields } from "./infer.ts"
 import { inferDynamics } from "./infer-dynamics.ts"
 import type { Program } from "./program.ts"
-import { resolveFields, resolveSchemas } from "./resolve-types.ts"
+import { resolveRecord, resolveSchemas } from "./resolve-types.ts"
 import { checkDependencyCycles } from "./rules/dependency-cycle.ts"
 import { checkInfiniteTypes } from "./rules/infinite-type.ts"
 import { checkMissingOutput } from "./rules/missing-output.ts"
@@ -30,8 +30,8 @@ export function check(tree: Syntax.Tree): Checked {
   declare(checking)
   resolveSchemas(checking)
   checkInfiniteTypes(checking)
-  if (inputs.length > 0) checking.input = resolveFields(checking, itemsOf(inputs), "input")
-  if (secretsBlocks.length > 0) checking.secrets = resolveFields(checking, itemsOf(secretsBlocks), "secrets")
+  if (inputs.length > 0) checking.input = resolveRecord(checking, bodiesOf(inputs), "input")
+  if (secretsBlocks.length > 0) checking.secrets = resolveRecord(checking, bodiesOf(secretsBlocks), "secrets")
   declareAgents(checking)
   checkBackends(checking)
   checkImports(checking)
@@ -47,13 +47,18 @@ export function check(tree: Syntax.Tree): Checked {
   return { program: programOf(checking), diagnostics: inSourceOrder(checking.diagnostics) }
 }
 
-function itemsOf<Item>(blocks: readonly { readonly body: Syntax.Block<Item> }[]): Item[] {
-  return blocks.flatMap((block) => block.body.items)
+function bodiesOf<Body>(declarations: readonly { readonly body: Body }[]): Body[] {
+  return declarations.map(({ body }) => body)
 }
 
 function checkOutput(checking: Checking): void {
   if (checking.outputs.length === 0) return
-  const fields = inferFields(checking, itemsOf(checking.outputs), runScope("output", "the output"))
+  const fields: Field[] = []
+  for (const { body } of checking.outputs) {
+    const taken = new Set(fields.map(({ name }) => name))
+    const inferred = inferFields(checking, body.items, runScope("output", "the output"))
+    fields.push(...inferred.filter(({ name }) => !taken.has(name)))
+  }
   const output: RecordType = { kind: "record", fields }
   // A result that is too large to be written out keeps the names of its fields.
   const bare = fields.map(({ name }): Field => ({ name, type: { kind: "any" } }))

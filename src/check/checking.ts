@@ -18,6 +18,8 @@ export interface Edge {
 export class Checking {
   readonly tree: Syntax.Tree
   readonly diagnostics: Diagnostic[] = []
+  /** Kinds of declarations of which one has no name that could be read: none of that kind is known to be missing. */
+  readonly nameless: Set<string>
 
   /** Names that may still be compared with a misspelt one: a file with thousands of mistakes gets its first hints. */
   #comparisons = 100_000
@@ -30,7 +32,13 @@ export class Checking {
   copiedParts = 0
   /** Pairs of words that follow each other in the text, as those at the head of a declaration do. */
   #written: ReadonlySet<string> | undefined
+  /** Names that seem to be declared in what the parser skipped. */
+  #skippedNames: ReadonlySet<string> | undefined
+  /** Where syntax errors begin. */
+  #errorStarts: ReadonlySet<number> | undefined
 
+  /** Objects with fields whose names could not be read: nobody knows which they lack. */
+  readonly incomplete = new Set<RecordType>()
   readonly types: Record<string, NamedType> = Object.create(null) as Record<string, NamedType>
   /** One of each at most, else it is reported and all count as one. */
   readonly inputs: Syntax.InputDeclaration[] = []
@@ -69,10 +77,20 @@ export class Checking {
 
   constructor(tree: Syntax.Tree) {
     this.tree = tree
+    this.nameless = new Set(tree.nameless)
   }
 
   report(code: DiagnosticCode, path: string, span: Span, message: string, hint?: string, severity?: Severity): void {
+    if (followsFromSyntax.has(code) && this.#isSyntaxError(span)) return
     this.diagnostics.push(diagnostic(code, path, span, message, hint, severity))
+  }
+
+  /** Whether the parser has told already that something is wrong there. */
+  #isSyntaxError({ start }: Span): boolean {
+    const { errors } = this.tree
+    if (errors.length === 0) return false
+    this.#errorStarts ??= new Set(errors.map((error) => error.start))
+    return this.#errorStarts.has(start)
   }
 
   textOf(span: Span): string {
@@ -82,23 +100,44 @@ export class Checking {
   /** Whether a syntax error may have swallowed something that is written in the text: whoever misses it is not to blame. */
   isSwallowed(word: string, name: string): boolean {
     if (this.tree.errors.length === 0) return false
+    if (this.nameless.has(word) || this.isSkipped(name)) return true
     this.#written ??= wordsInRow(this.tree)
     return this.#written.has(`${word} ${name}`)
   }
 
-  /** The same for a property of a block. */
+  /** Whether a name seems to be declared in what the parser skipped after a syntax error. */
+  isSkipped(name: string): boolean {
+    if (this.tree.skipped.length === 0) return false
+    this.#skippedNames ??= namesDeclaredIn(this.tree)
+    return this.#skippedNames.has(name)
+  }
+
+  /** Whether the parser skipped something in a block: items of it may be missing. */
+  isBroken(block: Span): boolean {
+    return this.#skippedFrom(block.start, block.end).length > 0
+  }
+
+  /** Whether there is a field in a block whose name could not be read: `: string`, `@: string`. */
+  hasNameless(block: Span): boolean {
+    return this.#skippedFrom(block.start, block.end).some((text) => nameless.test(text))
+  }
+
+  /** The same for a property of a block: it may stand there and not be read, or behind a brace that closed the block early. */
   isSwallowedIn(block: Span, name: string): boolean {
-    const { errors } = this.tree
-    let low = 0
-    let high = errors.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if ((errors[middle]?.start ?? 0) < block.start) low = middle + 1
-      else high = middle
-    }
-    const first = errors[low]
+    const { declarations, errors } = this.tree
+    const error = errors[firstFrom(errors, block.start)]
+    if (error === undefined) return false
+    const isWritten = new RegExp(`\\b${name}\\b`)
     // Where the block is not closed, the error is at its end or beyond.
-    return first !== undefined && first.start <= block.end && new RegExp(`\\b${name}\\b`).test(this.textOf(block))
+    if (error.start <= block.end && isWritten.test(this.textOf(block))) return true
+    const next = declarations[firstFrom(declarations, block.end)]?.start ?? this.tree.text.length
+    return this.hasNameless(block) || this.#skippedFrom(block.start, next).some((text) => isWritten.test(text))
+  }
+
+  /** What was skipped between two places. */
+  #skippedFrom(start: number, end: number): string[] {
+    const { skipped } = this.tree
+    return skipped.slice(firstFrom(skipped, start), firstFrom(skipped, end)).map((span) => this.textOf(span))
   }
 
   /** What the author wrote, for a message: on one line, and cut where it would not read inside a sentence. */
@@ -153,6 +192,47 @@ function addEdge(edges: Map<string, Map<string, Edge>>, from: string, to: string
   if (targets === undefined) edges.set(from, (targets = new Map()))
   if (!targets.has(to)) targets.set(to, edge)
 }
+
+/** The beginning of a field or property without its name. */
+const nameless = /^[^A-Za-z_"]*[:{]/
+
+/** What is not worth a second message where the parser has reported already. */
+const followsFromSyntax: ReadonlySet<DiagnosticCode> = new Set<DiagnosticCode>([
+  "duplicate-field",
+  "type-mismatch",
+  "unknown-property",
+  "unknown-reference",
+  "unknown-type",
+])
+
+/** Index of the first span (of those in source order) that does not start before an offset. */
+function firstFrom(spans: readonly Span[], offset: number): number {
+  let low = 0
+  let high = spans.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((spans[middle]?.start ?? 0) < offset) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** Names in the skipped text with what follows the name of a field, property, case or declaration. */
+function namesDeclaredIn({ text, tokens, skipped }: Syntax.Tree): Set<string> {
+  const names = new Set<string>()
+  for (const { start, end } of skipped) {
+    for (let index = firstFrom(tokens, start); index < tokens.length; index++) {
+      const [token, next] = [tokens[index], tokens[index + 1]]
+      if (token === undefined || next === undefined || token.start >= end) break
+      if (token.kind === "name" && mayFollowName.test(text.slice(next.start, next.end))) {
+        names.add(text.slice(token.start, token.end))
+      }
+    }
+  }
+  return names
+}
+
+const mayFollowName = /^(?:[:{]|from|for)$/
 
 function wordsInRow({ text, tokens }: Syntax.Tree): Set<string> {
   const rows = new Set<string>()

@@ -62,6 +62,7 @@ function enter<T>(checking: Checking, table: Map<string, T>, kind: string, name:
 
 function declareDynamic(checking: Checking, declaration: Syntax.DynamicDeclaration): void {
   const here = new Set<string>()
+  if (checking.hasNameless(declaration.body)) checking.nameless.add("dynamic")
   for (const field of declaration.body.items) {
     const name = field.name.text
     if (!isRepeated(checking, here, field.name, `dynamic.${name}`)) {

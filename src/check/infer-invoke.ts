@@ -1,3 +1,4 @@
+import { isCutOff } from "../syntax/cut-off.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { blockOf } from "./block-of.ts"
 import type { Checking } from "./checking.ts"
@@ -48,7 +49,7 @@ export function resolveImport(
 ): ImportSymbol | undefined {
   const table = checking.imports(kind)
   const [step, extra] = chain.steps
-  if (chain.base.kind !== "name") return undefined
+  if (chain.base.kind !== "name" || (step === undefined && isCutOff(chain))) return undefined
   if (chain.base.text !== kind || step?.kind !== "field") {
     const [example] = table.keys()
     const meant = table.has(chain.base.text) ? chain.base.text : (example ?? "name")

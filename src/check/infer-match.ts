@@ -87,6 +87,7 @@ function checkExhaustive(
       unreachable(checking, branch, path, `The case \`${asWritten(name)}\` is taken by a branch before this one`)
     }
   }
+  if ((missing.size > 0 || needsRest) && checking.isBroken(node.body)) return
   if (missing.size > 0) {
     const names = listed(
       [...missing].map((name) => ({ name })),

@@ -119,6 +119,7 @@ class Steps {
       case "record": {
         const field = fieldNamed(resolved, step.name.text)
         if (field !== undefined) return field.type
+        if (this.#checking.incomplete.has(resolved)) return errorType
         return this.#unknown(step, () => namesOf(resolved.fields))
       }
       case "object":
@@ -165,7 +166,8 @@ class Steps {
     if (known.length === found.length) return union(known)
     if (known.length > 0) return this.#unknown(step, none, `Not every member of ${showType(type)} has this field.`)
     const fields = members.flatMap((member) => (member.kind === "record" ? member.fields : []))
-    return this.#unknown(step, () => new Set(namesOf(fields)))
+    const otherwise = fields.length > 0 ? undefined : `${this.#subject(step)} is ${showType(type)} and has no fields.`
+    return this.#unknown(step, () => new Set(namesOf(fields)), otherwise)
   }
 
   #arrayAccess(type: ArrayType | TupleType, step: FieldStep): Type {
@@ -256,6 +258,7 @@ export function untypedHint(type: Type): string | undefined {
 }
 
 export function unknownCase(checking: Checking, variant: VariantType, name: Syntax.Name, path: string): void {
+  if (checking.isSkipped(name.text)) return
   const near = checking.suggest(name.text, namesOf(variant.cases))
   const known = `Its cases are ${listed(variant.cases, asWritten)}.`
   const hint = near === undefined ? known : `Did you mean \`${asWritten(near)}\`? ${known}`

@@ -1,3 +1,4 @@
+import { isCutOff } from "../syntax/cut-off.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Checking } from "./checking.ts"
 import { inferAsset } from "./infer-asset.ts"
@@ -120,15 +121,20 @@ function inferChain(checking: Checking, chain: Syntax.Chain, scope: Scope): Type
   const matched = checking.matched.get(chain)
   if (matched !== undefined) {
     checking.roots.set(chain, { kind: "matched" })
-    return inferSteps(checking, chain, matched, 0, scope.path)
+    return inferRest(checking, chain, matched, 0, scope)
   }
   if (chain.base.kind === "name") {
     const root = inferRoot(checking, chain, chain.base, scope)
     if (root === undefined) return errorType
-    return inferSteps(checking, chain, root.type, root.steps, scope.path)
+    return inferRest(checking, chain, root.type, root.steps, scope)
   }
   const inner: Scope = { ...scope, assets: "none" }
-  return inferSteps(checking, chain, infer(checking, chain.base, inner), 0, scope.path)
+  return inferRest(checking, chain, infer(checking, chain.base, inner), 0, scope)
+}
+
+function inferRest(checking: Checking, chain: Syntax.Chain, type: Type, index: number, scope: Scope): Type {
+  const rest = inferSteps(checking, chain, type, index, scope.path)
+  return isCutOff(chain) ? errorType : rest
 }
 
 function inferDefault(checking: Checking, node: Syntax.Expression & { kind: "default" }, scope: Scope): Type {

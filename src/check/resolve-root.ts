@@ -1,3 +1,4 @@
+import { isCutOff } from "../syntax/cut-off.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Checking } from "./checking.ts"
 import { fieldNamed } from "./field-named.ts"
@@ -49,7 +50,10 @@ function requestRoot(
 ): InferredRoot | undefined {
   const type = kind === "input" ? checking.input : checking.secrets
   if (type === undefined) {
-    if (checking.isSwallowed(kind, "{")) return undefined
+    const [field] = chain.steps
+    if (checking.isSwallowed(kind, "{") || (field?.kind === "field" && checking.isSkipped(field.name.text))) {
+      return undefined
+    }
     const hint = `The workflow has no \`${kind}\` block: add \`${kind} { … }\`.`
     checking.report("unknown-reference", scope.path, chain, `Unknown reference: ${checking.quote(chain)}`, hint)
     return undefined
@@ -148,6 +152,7 @@ function secondSegment(
 ): Syntax.Name | undefined {
   const [step] = chain.steps
   if (step?.kind === "field" && !step.optional) return step.name
+  if (step === undefined && isCutOff(chain)) return undefined
   const [example] = known
   const hint = `Write \`${base.text}.${example ?? "name"}\`.`
   checking.report("unknown-reference", scope.path, chain, `Unknown reference: ${checking.quote(chain)}`, hint)
@@ -155,6 +160,8 @@ function secondSegment(
 }
 
 function unknownRoot(checking: Checking, chain: Syntax.Chain, base: Syntax.Name, scope: Scope): void {
+  // It may be a variable of the loop that could not be read.
+  if (scope.agent?.hasBrokenLoop === true) return
   const written = checking.quote(chain)
   const { text } = base
   const report = (hint: string) =>

@@ -68,27 +68,39 @@ function resolveSchema(checking: Checking, declaration: Syntax.SchemaDeclaration
     checking.report("syntax-error", path, span, "A schema holds either fields or one variant", hint)
   }
   if (isVariant) return resolveVariant(checking, only, path)
-  return resolveFields(
-    checking,
-    declaration.body.items.filter((item) => item.kind === "type-field"),
-    path,
-  )
+  return resolveRecord(checking, [declaration.body], path)
 }
 
-/** A block of fields as a closed object type. */
-export function resolveFields(checking: Checking, fields: readonly Syntax.TypeField[], path: string): RecordType {
+/** A block of fields as a closed object type; of several blocks that should be one, the first field of a name counts. */
+export function resolveRecord(
+  checking: Checking,
+  blocks: readonly Syntax.Block<Syntax.TypeField | Syntax.VariantType>[],
+  path: string,
+): RecordType {
+  const fields: Field[] = []
+  for (const block of blocks) {
+    const written = block.items.filter((item) => item.kind === "type-field")
+    const taken = new Set(fields.map(({ name }) => name))
+    fields.push(...resolveFields(checking, written, path).filter(({ name }) => !taken.has(name)))
+  }
+  const record: RecordType = { kind: "record", fields }
+  if (blocks.some((block) => checking.hasNameless(block))) checking.incomplete.add(record)
+  return record
+}
+
+function resolveFields(checking: Checking, fields: readonly Syntax.TypeField[], path: string): Field[] {
   const seen = new Set<string>()
   const resolved: Field[] = []
   for (const field of fields) {
     const name = field.name.text
     const fieldPath = `${path}.${name}`
-    if (refuseKey(checking, field.name, fieldPath) || isRepeated(checking, seen, field.name, fieldPath)) continue
     const type = checking.schemaFields.get(field) ?? resolveType(checking, field.type, fieldPath)
+    if (refuseKey(checking, field.name, fieldPath) || isRepeated(checking, seen, field.name, fieldPath)) continue
     const entry: Field = field.doc === undefined ? { name, type } : { name, type, doc: field.doc }
     checking.fieldNodes.set(entry, field)
     resolved.push(entry)
   }
-  return { kind: "record", fields: resolved }
+  return resolved
 }
 
 export function resolveType(checking: Checking, node: Syntax.TypeNode, path: string): Type {
@@ -108,7 +120,7 @@ export function resolveType(checking: Checking, node: Syntax.TypeNode, path: str
     case "group-type":
       return resolveType(checking, node.type, path)
     case "object-type":
-      return resolveFields(checking, node.body.items, path)
+      return resolveRecord(checking, [node.body], path)
     case "maybe":
       return maybe(resolveType(checking, node.type, path))
     case "union-type":
@@ -248,15 +260,15 @@ function resolveVariant(checking: Checking, node: Syntax.VariantType, path: stri
   for (const one of node.body.items) {
     const name = one.name.text
     const casePath = `${path}.${name}`
-    if (isRepeated(checking, seen, one.name, casePath)) continue
-    const fields = one.body.items.filter((field) => {
+    const written = one.body.items.filter((field) => {
       if (field.name.text !== node.tag.text) return true
       const message = `The tag \`${field.name.text}\` is in every case by itself`
       checking.report("duplicate-field", `${casePath}.${field.name.text}`, field.name, message, "Remove the field.")
       return false
     })
-    const resolved = resolveFields(checking, fields, casePath).fields
-    cases.push(one.doc === undefined ? { name, fields: resolved } : { name, fields: resolved, doc: one.doc })
+    const fields = resolveFields(checking, written, casePath)
+    if (isRepeated(checking, seen, one.name, casePath)) continue
+    cases.push(one.doc === undefined ? { name, fields } : { name, fields, doc: one.doc })
   }
   if (cases.length === 0) {
     emptyType(checking, node, path, "A variant needs at least one case")

@@ -25,6 +25,8 @@ export interface Scope {
 export interface AgentScope {
   readonly name: string
   readonly variables: ReadonlyMap<string, LoopVariable>
+  /** There are variables that nobody knows. */
+  readonly hasBrokenLoop: boolean
   readonly localFields: ReadonlyMap<string, Syntax.ValueField>
   readonly locals: Map<string, DynamicSymbol>
 }

@@ -1,6 +1,6 @@
 import type * as Syntax from "../syntax/tree.ts"
 import type { Checking } from "./checking.ts"
-import { resolveFields, resolveType } from "./resolve-types.ts"
+import { resolveRecord, resolveType } from "./resolve-types.ts"
 import type { RecordType } from "./types.ts"
 
 /** The type that a property such as `output { … }` declares; `output: string` and its like are an old spelling. */
@@ -9,7 +9,7 @@ export function typesOf(
   property: Syntax.Property | undefined,
   path: string,
 ): RecordType | undefined {
-  if (property?.value.kind === "types") return resolveFields(checking, property.value.block.items, path)
+  if (property?.value.kind === "types") return resolveRecord(checking, [property.value.block], path)
   if (property?.value.kind !== "type" || property.value.type.kind === "missing-type") return undefined
   const { type } = property.value
   const name = property.name.text

@@ -1,4 +1,4 @@
-import type { TokenReader } from "./token-reader.ts"
+import type { Leaves, TokenReader } from "./token-reader.ts"
 
 /** The words that begin a declaration. */
 export const declarationWords = [
@@ -37,6 +37,16 @@ export function leavesBlock(reader: TokenReader, itemsIndented: boolean): boolea
 /** The same in a block of bare names, which can look like the head of a declaration by chance. */
 export function leavesNames(reader: TokenReader): boolean {
   return reader.column(reader.token) === 1 && leavesBlock(reader, true) && reader.lacksBrace
+}
+
+/** In an enum, a name with a type belongs to the block around it. */
+export function leavesEnum(reader: TokenReader): Leaves {
+  return leavesNames(reader) || (reader.peek().kind === ":" && reader.lacksBrace ? "this-block" : false)
+}
+
+/** In a case, a name with a block and no colon is the next case. */
+export function leavesCase(reader: TokenReader, itemsIndented: boolean): Leaves {
+  return leavesBlock(reader, itemsIndented) || (reader.peek().kind === "{" && reader.lacksBrace ? "this-block" : false)
 }
 
 /** Whether the reader, after something that could not be read, is at the start of a line that can be a declaration. */

@@ -2,7 +2,7 @@ import type { Diagnostic } from "../source/diagnostic.ts"
 import { diagnostic } from "../source/diagnostic.ts"
 import { isNonTextAt, widthAt } from "./bad-token.ts"
 import { escapeLength } from "./string-value.ts"
-import { beforeForeignBrackets, hasLineBreak, unclosedBlockString } from "./unclosed-string.ts"
+import { beforeForeignBrackets, endOverLines, hasLineBreak, unclosedBlockString } from "./unclosed-string.ts"
 import type { Comment, Token, TokenKind } from "./token.ts"
 
 export interface Lexed {
@@ -435,19 +435,18 @@ class Lexer {
     last: "string" | "tail",
   ): void {
     const isInner = !block && this.#lineBound >= 0
-    const end = block || isInner ? lineEnd : beforeForeignBrackets(this.#text, from, lineEnd)
+    const beyond = block || isInner ? undefined : endOverLines(this.#text, lineEnd)
+    const end = block || isInner ? lineEnd : (beyond ?? beforeForeignBrackets(this.#text, from, lineEnd))
     this.#push(last, start, end, true)
     // A string around this one ends here too: the `{{` that it sits in is what is wrong, and told then.
     if (isInner) return
     if (end >= this.#text.length && this.#open.length > 0) return
-    if (block) this.#report(opening, opening + 3, "This block string is not closed", 'Add `"""` where it ends.')
-    else
-      this.#report(
-        opening,
-        opening + 1,
-        "This string is not closed before the end of the line",
-        'Add `"` where it ends.',
-      )
+    if (block) {
+      this.#report(opening, opening + 3, "This block string is not closed", 'Add `"""` where it ends.')
+      return
+    }
+    const hint = beyond === undefined ? 'Add `"` where it ends.' : 'Write `"""` around a text of several lines.'
+    this.#report(opening, opening + 1, "This string is not closed before the end of the line", hint)
   }
 
   /** Returns where the text goes on after an escape. */

@@ -41,17 +41,19 @@ export interface Parsed {
 export function parse(text: string): Parsed {
   const reader = new TokenReader(text, lex(text))
   const declarations: Declaration[] = []
+  const nameless = new Set<string>()
   while (!reader.is("end")) {
-    const declaration = parseDeclaration(reader)
+    const declaration = parseDeclaration(reader, nameless)
     if (declaration !== undefined) declarations.push(declaration)
   }
   const diagnostics = reader.diagnostics()
   const errors = diagnostics.map(({ span }) => span)
-  return { tree: { text, tokens: reader.tokens, declarations, errors }, diagnostics }
+  const { tokens, skipped } = reader
+  return { tree: { text, tokens, declarations, errors, skipped, nameless }, diagnostics }
 }
 
 /** File = declaration*, with commas between them if the author likes */
-function parseDeclaration(reader: TokenReader): Declaration | undefined {
+function parseDeclaration(reader: TokenReader, nameless: Set<string>): Declaration | undefined {
   reader.endLeaving()
   const keyword = reader.token
   const word = declarationWord(reader) ?? misspeltWord(reader)
@@ -62,6 +64,7 @@ function parseDeclaration(reader: TokenReader): Declaration | undefined {
   const start: Start = { reader, keyword, doc: docBefore(reader), path: word, hasBlock: false }
   reader.take()
   const declaration = parseBody(start, word)
+  if (declaration === undefined && start.path === word) nameless.add(word)
   if (declaration === undefined && !start.hasBlock) skipToDeclaration(reader)
   const isOpen = declaration?.body !== undefined && declaration.body.close === undefined
   reader.region({ start: keyword.start, end: isOpen ? reader.token.start : reader.previous.end }, start.path)
@@ -176,7 +179,7 @@ function skipToBrace(reader: TokenReader): void {
 function parseName(start: Start): Name | undefined {
   const { reader } = start
   let name: Name
-  if (reader.is("name") && !isBeyondName(reader)) {
+  if (reader.is("name") && !isBeyondName(reader) && !isHeadWithoutName(start)) {
     name = parseWordKey(reader)
   } else {
     const isQuoted = reader.isPlainString(reader.token) && !reader.token.afterBreak
@@ -196,6 +199,27 @@ function isBeyondName(reader: TokenReader): boolean {
   if (next.kind === ":") return true
   const mayFollowName = next.kind === "{" || reader.isWord("from", next) || reader.isWord("for", next)
   return !mayFollowName && declarationWord(reader) !== undefined
+}
+
+/** `model from llm {`, `agent for x in list {`: the name is left out. With another `from` or `for` this one is the name. */
+function isHeadWithoutName({ reader, path }: Start): boolean {
+  const next = reader.peek()
+  if (path === "agent") return reader.isWord("for") && !reader.isWord("for", next) && startsPattern(reader, 1)
+  const hasOrigin = path === "provider" || path === "model"
+  return hasOrigin && reader.isWord("from") && next.kind === "name" && !reader.isWord("from", next)
+}
+
+/** Whether a pattern and `in` are `ahead`. */
+function startsPattern(reader: TokenReader, ahead: number): boolean {
+  const isFields = reader.peek(ahead).kind === "{"
+  if (!isFields) return reader.peek(ahead).kind === "name" && reader.isWord("in", reader.peek(ahead + 1))
+  do ahead++
+  while (isPatternPart(reader.peek(ahead)))
+  return reader.peek(ahead).kind === "}" && reader.isWord("in", reader.peek(ahead + 1))
+}
+
+function isPatternPart({ kind }: Token): boolean {
+  return kind === "name" || kind === "string" || kind === ":" || kind === ","
 }
 
 /** ("provider" | "model") name "from" name properties */
@@ -239,8 +263,9 @@ function parseFromWord(reader: TokenReader, what: string): boolean {
   if (reader.acceptWord("from") !== undefined) return true
   reader.expected(what)
   if (!reader.is("name") || reader.token.afterBreak) return false
-  // `model fast form llm`: the word is a slip. `model fast llm`: it is left out.
+  // `model fast form llm`: the word is a slip, `model fast fast from llm` one too many. `model fast llm`: it is left out.
   if (reader.peek().kind === "name" && !reader.peek().afterBreak) reader.take()
+  reader.acceptWord("from")
   return true
 }
 
@@ -411,8 +436,19 @@ function leavesBatch(reader: TokenReader, itemsIndented: boolean): boolean {
 
 function parseBatchMember(reader: TokenReader): BatchItem | Property | undefined {
   const importKind = importKinds.find((kind) => reader.isWord(kind))
-  if (importKind === undefined || reader.peek().kind === ":") return parseProperty(reader, batchForms)
-  return parseBatchItem(reader, importKind)
+  if (importKind !== undefined && reader.peek().kind !== ":") return parseBatchItem(reader, importKind)
+  const isProperty = reader.atKey || reader.isWord("bindings") || reader.isWord("max_calls")
+  return isProperty || !reader.is("name") ? parseProperty(reader, batchForms) : parseKindless(reader)
+}
+
+/** `find` instead of `tool find`: told, and left as a property without a value. */
+function parseKindless(reader: TokenReader): Property {
+  const { start } = reader.token
+  const doc = docBefore(reader)
+  reader.unexpected("`tool`, `resource` or `prompt`", "Every item begins with its kind: `tool remote-name`.")
+  const name = parseWordKey(reader)
+  if (!reader.token.afterBreak) reader.skipToNextItem()
+  return { kind: "property", name, colon: undefined, value: { kind: "missing" }, doc, start, end: name.end }
 }
 
 /** BatchItem = kind remote ("as" name)? properties? */
@@ -442,15 +478,26 @@ function parseBatchItem(reader: TokenReader, importKind: ImportKind): BatchItem 
 function parseAgent(start: Start): Declaration | undefined {
   const { reader, keyword, doc } = start
   const name = parseName(start)
-  const loop = reader.isWord("for") ? parseLoop(reader) : undefined
+  const head = `\`${start.path.replace(".", " ")}\``
+  if (!reader.isWord("for") && !startsPattern(reader, 0) && !reader.is("{")) {
+    reader.expected(`\`{\` after ${head}`)
+    while (!reader.isWord("for") && !reader.is("{") && !reader.is("end") && !reader.token.afterBreak) {
+      reader.skipBalanced()
+    }
+  }
+  const isLooped = reader.isWord("for") || startsPattern(reader, 0)
+  const loop = isLooped ? parseLoop(reader, head) : undefined
   const after = loop === undefined ? undefined : "the loop's list"
   const body = parseBlock(start, (reader) => parseProperties(reader, "agent"), after)
-  return name && body && { kind: "agent", keyword, doc, name, loop, body, start: keyword.start, end: body.end }
+  if (name === undefined || body === undefined) return undefined
+  const brokenLoop = isLooped && loop === undefined
+  return { kind: "agent", keyword, doc, name, loop, brokenLoop, body, start: keyword.start, end: body.end }
 }
 
 /** Loop = "for" pattern "in" expression. A broken one ends at the agent's body, so that what is in it is still read. */
-function parseLoop(reader: TokenReader): Loop | undefined {
-  const first = reader.take()
+function parseLoop(reader: TokenReader, head: string): Loop | undefined {
+  const first = reader.token
+  if (reader.acceptWord("for") === undefined) reader.expected(`\`for\` after ${head}`)
   const pattern = parsePattern(reader)
   if (pattern === undefined) {
     skipToBrace(reader)
@@ -458,12 +505,13 @@ function parseLoop(reader: TokenReader): Loop | undefined {
   }
   if (reader.acceptWord("in") === undefined) {
     reader.expected("`in` after the loop's variable")
-    if (!reader.is("name") || reader.token.afterBreak || reader.peek().kind !== "name") {
+    const next = reader.peek().kind
+    if (!reader.is("name") || reader.token.afterBreak || (next !== "name" && next !== ".")) {
       skipToBrace(reader)
       return undefined
     }
-    // `for x of list`: the word is a slip.
-    reader.take()
+    // `for x of input.list`: the word is a slip. `for x input.list`: it is left out.
+    if (next === "name") reader.take()
   }
   const items = parseExpression(reader)
   return { pattern, items, start: first.start, end: reader.endFrom(first) }

@@ -12,6 +12,9 @@ import type { Block, Name } from "./tree.ts"
 /** Deeper than this and a construct is refused, so that no source can exhaust the stack of any later stage. */
 export const maxNesting = 100
 
+/** Whether what follows is outside of a block: of all blocks around it too, or only of this one. */
+export type Leaves = boolean | "this-block"
+
 /** A declaration's place in the text, so that syntax errors within it can be told by its path. */
 interface Region extends Span {
   readonly path: string
@@ -26,6 +29,7 @@ export class TokenReader {
   readonly tokens: readonly Token[]
   readonly #diagnostics: Diagnostic[]
   readonly #regions: Region[] = []
+  readonly #skipped: { start: number; end: number }[] = []
   readonly #end: Token
   #token: Token
   #index = 0
@@ -291,8 +295,24 @@ export class TokenReader {
     return result
   }
 
-  /** Takes one token, or all from an opening bracket or string head to its end. */
+  /** What was skipped, in source order. */
+  get skipped(): readonly Span[] {
+    return this.#skipped
+  }
+
+  /** Skips one token, or all from an opening bracket or string head to its end. */
   skipBalanced(): void {
+    const first = this.#token
+    const before = this.previous.end
+    this.#takeBalanced()
+    if (this.#token === first) return
+    const { end } = this.previous
+    const last = this.#skipped.at(-1)
+    if (last?.end === before) last.end = end
+    else this.#skipped.push({ start: first.start, end })
+  }
+
+  #takeBalanced(): void {
     const open: ("}" | "]" | ")" | "tail")[] = []
     do {
       const token = this.#token
@@ -342,9 +362,13 @@ export class TokenReader {
 
   /** Whether the reader is at a name and what may follow it as that of a field or property. */
   get atKey(): boolean {
-    const { kind } = this.#token
+    return this.#isKey(0)
+  }
+
+  #isKey(ahead: number): boolean {
+    const { kind } = this.peek(ahead)
     if (kind !== "name" && kind !== "string") return false
-    const next = this.peek().kind
+    const next = this.peek(ahead + 1).kind
     return next === ":" || next === "{"
   }
 
@@ -352,23 +376,40 @@ export class TokenReader {
     return this.#token.kind === "{" || this.#assumesBrace
   }
 
-  /**
-   * After a report that a brace is missing: lets the next block begin without it, if its fields seem to follow on the
-   * next line and a brace without a partner seems to close it.
-   */
+  /** Whether the file has more closing than opening braces: only then may a block be thought to begin without its own. */
+  get lacksOpenBrace(): boolean {
+    return this.#openBraces() < 0
+  }
+
+  /** Whether a block seems to begin here without its brace: its fields follow on the next line, and a brace is left over. */
+  get mayAssumeBrace(): boolean {
+    if (!this.lacksOpenBrace) return false
+    const ahead = this.#restOfLine()
+    return this.peek(ahead).afterBreak && this.#isKey(ahead)
+  }
+
+  /** After a report that a brace is missing: skips what stands in its place, and lets the next block begin without it. */
   assumeBrace(): boolean {
-    this.#assumesBrace = this.#token.afterBreak && this.atKey && this.#openBraces() < 0
+    this.#assumesBrace = this.mayAssumeBrace
+    if (this.#assumesBrace) while (!this.#token.afterBreak) this.skipBalanced()
     return this.#assumesBrace
+  }
+
+  /** How many tokens that mean nothing by themselves are left in this line. */
+  #restOfLine(): number {
+    let ahead = 0
+    while (!this.peek(ahead).afterBreak && meaningless.has(this.peek(ahead).kind)) ahead++
+    return ahead
   }
 
   /**
    * Block = "{" (item ","?)* "}". `parseItem` returns undefined when nothing there can begin an item; it must then have
-   * taken nothing, or have reported. `startsOutside` tells whether the reader is at something that belongs outside of
-   * this block.
+   * taken nothing, or have reported. `startsOutside` tells whether the reader, at the start of a line, is at
+   * something that belongs outside of this block.
    */
   block<Item>(
     parseItem: (reader: this) => Item | undefined,
-    startsOutside: (reader: this, itemsIndented: boolean) => boolean,
+    startsOutside: (reader: this, itemsIndented: boolean) => Leaves,
     what: string,
   ): Block<Item> | undefined {
     if (!this.startsBlock) return undefined
@@ -395,7 +436,7 @@ export class TokenReader {
     open: Token,
     items: Item[],
     parseItem: (reader: this) => Item | undefined,
-    startsOutside: (reader: this, itemsIndented: boolean) => boolean,
+    startsOutside: (reader: this, itemsIndented: boolean) => Leaves,
     what: string,
   ): Token | undefined {
     let itemsIndented = false
@@ -410,9 +451,10 @@ export class TokenReader {
         return undefined
       }
       if (token.afterBreak) {
-        if (startsOutside(this, itemsIndented)) {
+        const leaves = startsOutside(this, itemsIndented)
+        if (leaves !== false) {
           this.#reportUnclosed(open)
-          this.#leaving = true
+          this.#leaving = leaves === true
           return undefined
         }
         if (!itemsIndented) itemsIndented = this.column(token) > 1
@@ -523,5 +565,8 @@ const unexpectedHints: Partial<Record<TokenKind, string>> = {
 
 /** What goes on with the line before when it stands at the start of one. */
 const continues: ReadonlySet<TokenKind> = new Set([":", ";", ".", "?.", "??", "*", "**", "***", "|", "/", "]", ")"])
+
+/** What may stand by mistake where a brace should. */
+const meaningless: ReadonlySet<TokenKind> = new Set(["name", "number", "string", "bad", "(", "[", "-", "#", "|"])
 
 const closers: Partial<Record<TokenKind, "}" | "]" | ")" | "tail">> = { "{": "}", "[": "]", "(": ")", head: "tail" }

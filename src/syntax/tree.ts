@@ -8,6 +8,10 @@ export interface Tree {
   readonly declarations: readonly Declaration[]
   /** Places of the syntax errors, in source order: something of the text there may be missing from the tree. */
   readonly errors: readonly Span[]
+  /** Stretches of the text that were skipped after a syntax error, in source order: no node stands for them. */
+  readonly skipped: readonly Span[]
+  /** The words of declarations that were left out for want of a name. */
+  readonly nameless: ReadonlySet<string>
 }
 
 // Every node spans its first to its last token. What the parser could not read is left out or marked `missing`: a tree
@@ -137,6 +141,8 @@ export interface AgentDeclaration extends DeclarationBase {
   readonly kind: "agent"
   readonly name: Name
   readonly loop: Loop | undefined
+  /** There is a `for` that could not be read. */
+  readonly brokenLoop: boolean
   readonly body: Block<Property>
 }
 

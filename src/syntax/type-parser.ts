@@ -1,4 +1,5 @@
-import { leavesBlock, leavesNames, startsDeclaration } from "./declaration-start.ts"
+import { didYouMean } from "../base/did-you-mean.ts"
+import { leavesBlock, leavesCase, leavesEnum, startsDeclaration } from "./declaration-start.ts"
 import { docBefore } from "./doc-comment.ts"
 import type { Token } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
@@ -17,7 +18,8 @@ export function parseSchemaBody(reader: TokenReader): Block<TypeField | VariantT
 
 function parseSchemaItem(reader: TokenReader): TypeField | VariantType | undefined {
   const isVariant = startsVariant(reader) || (reader.isWord("variant") && reader.peek().kind === "{")
-  return isVariant ? parseVariant(reader) : parseTypeField(reader)
+  const isSlip = looksLikeVariant(reader) && isMisspelt(reader, "variant")
+  return isVariant || isSlip ? parseVariant(reader) : parseTypeField(reader)
 }
 
 function parseTypeField(reader: TokenReader): TypeField | undefined {
@@ -93,6 +95,7 @@ export function parseColon(reader: TokenReader, name: Name): Token | undefined |
   const colon = reader.accept(":")
   if (colon !== undefined) return colon
   const { token } = reader
+  if (reader.previous.unclosed) return "missing-value"
   if (token.kind === "bad" && !token.afterBreak) {
     // `a = 1`, `a?: string`
     reader.expected("`:`")
@@ -194,6 +197,7 @@ function parseTypeHere(reader: TokenReader): TypeNode {
     case "(":
       return parseTuple(reader, first)
     case "{": {
+      if (holdsNames(reader)) return parseWordlessEnum(reader)
       const body = parseTypeFields(reader)
       if (body !== undefined) return { kind: "object-type", body, start: body.start, end: body.end }
       break
@@ -239,11 +243,18 @@ function parseNamedType(reader: TokenReader, first: Token): TypeNode {
   const { start } = first
   const next = reader.peek()
   if (next.kind !== ".") {
-    if (reader.isWord("maybe")) return parseMaybe(reader)
-    if (reader.isWord("enum")) return parseEnum(reader)
-    if (reader.isWord("variant")) return parseVariantType(reader)
-    const name = parseWordKey(reader)
-    return { kind: "type-name", name, start, end: name.end }
+    switch (typeWord(reader)) {
+      case "maybe":
+        return parseMaybe(reader)
+      case "enum":
+        return parseEnum(reader)
+      case "variant":
+        return parseVariantType(reader)
+      case undefined: {
+        const name = parseWordKey(reader)
+        return { kind: "type-name", name, start, end: name.end }
+      }
+    }
   }
   const segments = [reader.identifier(reader.take())]
   while (reader.accept(".") !== undefined) {
@@ -252,6 +263,27 @@ function parseNamedType(reader: TokenReader, first: Token): TypeNode {
     segments.push(segment)
   }
   return { kind: "type-path", segments, start, end: reader.previous.end }
+}
+
+type TypeWord = "maybe" | "enum" | "variant"
+
+/** The word that begins a type; a misspelt one is told, where what follows shows what is meant. */
+function typeWord(reader: TokenReader): TypeWord | undefined {
+  if (reader.isWord("maybe")) return "maybe"
+  if (reader.isWord("enum")) return "enum"
+  if (reader.isWord("variant")) return "variant"
+  const [next, third] = [reader.peek(), reader.peek(2)]
+  if (next.afterBreak) return undefined
+  if (next.kind === "{") return isMisspelt(reader, "enum") ? "enum" : undefined
+  if (!startsType(next) || third.kind === ":") return undefined
+  const fitting = third.kind === "{" ? "variant" : "maybe"
+  return isMisspelt(reader, fitting) ? fitting : undefined
+}
+
+function isMisspelt(reader: TokenReader, word: TypeWord): boolean {
+  if (didYouMean(reader.textOf(reader.token), [word]) === undefined) return false
+  reader.unexpected("a type", `Did you mean \`${word}\`?`)
+  return true
 }
 
 /** Segment = identifier | string, after a `.` or `#`; reports when there is none. */
@@ -288,9 +320,23 @@ function startsType(token: Token): boolean {
 /** Enum = "enum" "{" (name ","?)* "}" */
 function parseEnum(reader: TokenReader): TypeNode {
   const keyword = reader.take()
-  const body = reader.block(parseEnumMember, leavesNames, "a name of the enum")
+  const body = reader.block(parseEnumMember, leavesEnum, "a name of the enum")
   if (body === undefined) return missingEnum(reader)
   return { kind: "enum", keyword, body, start: keyword.start, end: body.end }
+}
+
+/** Whether the block begins with two names that have no types: `{ low, high }`. */
+function holdsNames(reader: TokenReader): boolean {
+  const [first, comma, second, next] = [1, 2, 3, 4].map((ahead) => reader.peek(ahead).kind)
+  return first === "name" && comma === "," && second === "name" && (next === "," || next === "}")
+}
+
+function parseWordlessEnum(reader: TokenReader): TypeNode {
+  const first = reader.token
+  reader.report(first, "Expected a type, found names alone", "Write `enum { first, second }`.")
+  const body = reader.block(parseEnumMember, leavesEnum, "a name of the enum")
+  if (body === undefined) return missingType(reader)
+  return { kind: "enum", keyword: first, body, start: body.start, end: body.end }
 }
 
 function parseEnumMember(reader: TokenReader): Name | undefined {
@@ -312,18 +358,23 @@ function missingEnum(reader: TokenReader): TypeNode {
   reader.expected("`{` after `enum`", "Write `enum { first, second }`.")
   if (reader.is("[") || reader.is("(")) reader.skipBalanced()
   let ahead = 0
-  while (isNameOrComma(reader.peek(ahead)) && !reader.peek(ahead).afterBreak) ahead++
-  if (reader.peek(ahead).kind === "}" && reader.peek(ahead + 1).afterBreak) for (; ahead >= 0; ahead--) reader.take()
+  while (mayStandInEnum(reader.peek(ahead)) && !reader.peek(ahead).afterBreak) ahead++
+  const isClosed = reader.peek(ahead).kind === "}" && reader.lacksOpenBrace
+  for (; isClosed && ahead >= 0; ahead--) reader.take()
   return missingType(reader)
 }
 
-function isNameOrComma({ kind }: Token): boolean {
-  return kind === "name" || kind === "string" || kind === ","
+function mayStandInEnum({ kind }: Token): boolean {
+  return kind === "name" || kind === "string" || kind === "," || kind === "bad" || kind === "number"
 }
 
 /** In a schema `variant` may also be the name of a field. */
 function startsVariant(reader: TokenReader): boolean {
-  if (!reader.isWord("variant")) return false
+  return reader.isWord("variant") && looksLikeVariant(reader)
+}
+
+/** Whether a name and a brace follow the reader's token. */
+function looksLikeVariant(reader: TokenReader): boolean {
   const next = reader.peek()
   return (next.kind === "name" || reader.isPlainString(next)) && reader.peek(2).kind === "{"
 }
@@ -360,7 +411,7 @@ function parseCase(reader: TokenReader): VariantCase | undefined {
       reader.report(name, message, `Write \`${reader.show(name)} { }\` for a case without fields.`)
     reader.assumeBrace()
   }
-  const body = parseTypeFields(reader)
+  const body = reader.block(parseTypeField, leavesCase, "a field name")
   if (body === undefined) return undefined
   return { kind: "variant-case", name, body, doc, start: first.start, end: body.end }
 }

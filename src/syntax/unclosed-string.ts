@@ -53,6 +53,27 @@ export function beforeForeignBrackets(text: string, from: number, lineEnd: numbe
   return lineEnd
 }
 
+/** A text of more lines than this in plain quotes is not looked for. */
+const mostLines = 20
+
+/**
+ * Behind the quotes that end a string which goes on over the next lines, as it may in other languages; undefined where one
+ * of those lines looks like code, or goes on after the quotes.
+ */
+export function endOverLines(text: string, lineEnd: number): number | undefined {
+  let at = lineEnd
+  for (let line = 0; line < mostLines && at < text.length; line++) {
+    const from = afterBreak(text, at)
+    const to = endOfLine(text, from)
+    const written = text.slice(from, to)
+    if (/^\s*(?:[})\]]|\/\/|\w+[ \t]*[:{=]|\w+ \w+ (?:\{|from\b|for\b))/.test(written)) return undefined
+    const quote = written.indexOf('"')
+    if (quote >= 0) return /^[\s,})\]]*$/.test(written.slice(quote + 1)) ? from + quote + 1 : undefined
+    at = to
+  }
+  return undefined
+}
+
 const brackets = new Map([
   ["{", "}"],
   ["[", "]"],
@@ -77,10 +98,10 @@ function looksLikeOpening(text: string, quotes: number): boolean {
 function endOfUnclosed(text: string, start: number, limit: number): number {
   const margin = indentation(text, lineStart(text, start))
   let isFirst = true
-  let at = lineEnd(text, start)
+  let at = endOfLine(text, start)
   while (at < limit) {
     const from = afterBreak(text, at)
-    const to = lineEnd(text, from)
+    const to = endOfLine(text, from)
     const depth = indentation(text, from)
     if (from + depth < to) {
       if (depth <= margin) {
@@ -110,7 +131,7 @@ function endOfLineBefore(text: string, at: number): number {
   return text.startsWith("\r\n", start - 2) ? start - 2 : start - 1
 }
 
-function lineEnd(text: string, at: number): number {
+function endOfLine(text: string, at: number): number {
   while (at < text.length && !isLineBreak(text.charCodeAt(at))) at++
   return at
 }

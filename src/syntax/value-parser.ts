@@ -77,7 +77,7 @@ function missing(reader: TokenReader): Expression {
 function parseOperand(reader: TokenReader): Expression {
   const { token } = reader
   const base = token.kind === "name" ? parseKeyword(reader, token) : parseBase(reader, token)
-  if (base === undefined) return parseReference(reader)
+  if (base === undefined) return parseVerbless(reader, parseReference(reader))
   if (base.kind === "missing-expression" || !startsStep(reader.token)) return base
   const steps = parseSteps(reader)
   return steps.length === 0 ? base : { kind: "chain", base, steps, start: base.start, end: reader.previous.end }
@@ -387,6 +387,32 @@ function parseInvoke(reader: TokenReader, kind: InvokeNode["kind"]): InvokeNode 
   return { kind, keyword, target, block, start: keyword.start, end: reader.endFrom(keyword) }
 }
 
+/** `tool.find { … }` without its `call`: told, and read as one. Without a block the checker tells it. */
+function parseVerbless(reader: TokenReader, target: Chain): Expression {
+  const { base } = target
+  const verb = base.kind === "name" && target.steps.length === 1 ? verbs[base.text] : undefined
+  if (verb === undefined || !startsInvokeBlock(reader)) return target
+  const written = reader.textOf(target)
+  reader.report(target, `\`${written}\` is no value by itself`, `Write \`${verb} ${written} { … }\`.`)
+  const block = parseProperties(reader, verb)
+  const keyword = { ...reader.previous, start: target.start, end: target.start }
+  return { kind: verb, keyword, target, block, start: target.start, end: reader.endFrom(target) }
+}
+
+/** Whether the block that follows is that of a call; the block of an agent may follow the list of its loop. */
+function startsInvokeBlock(reader: TokenReader): boolean {
+  if (!reader.is("{") || reader.token.afterBreak) return false
+  const [name, next] = [reader.peek(), reader.peek(2)]
+  const isKnown = ["input", "bindings", "max_calls"].some((word) => reader.isWord(word, name))
+  return isKnown && (next.kind === ":" || next.kind === "{")
+}
+
+const verbs: Readonly<Partial<Record<string, InvokeNode["kind"]>>> = Object.assign(Object.create(null), {
+  tool: "call",
+  resource: "read",
+  prompt: "render",
+})
+
 /** Asset = "asset" expression block? */
 function parseAsset(reader: TokenReader): AssetNode {
   const keyword = reader.take()
@@ -513,9 +539,9 @@ function parsePropertyValue(
 /** `output` and, on the next line, its fields: reports the brace that is missing. */
 function lacksBlock(reader: TokenReader, form: PropertyForm, name: Name): boolean {
   const isBlock = form === "types" || form === "values" || form === "headers" || form === "inference" || form === "file"
-  if (!isBlock || !reader.assumeBrace()) return false
+  if (!isBlock || !reader.mayAssumeBrace) return false
   reader.expected(`\`{\` after \`${reader.show(name)}\``)
-  return true
+  return reader.assumeBrace()
 }
 
 /** The value is a block; what stands in it depends on the property. */
@@ -568,7 +594,7 @@ function parseUses(reader: TokenReader): PropertyValue {
 }
 
 /** Context = "compact"? reference block? */
-function parseContext(reader: TokenReader): PropertyValue {
+function parseContext(reader: TokenReader): PropertyValue & { readonly kind: "context" } {
   const compact = reader.isWord("compact") && reader.peek().kind === "name" ? reader.take() : undefined
   const reference = parseReference(reader)
   const block = parseProperties(reader, "compact")
@@ -578,13 +604,13 @@ function parseContext(reader: TokenReader): PropertyValue {
 /** The old `context(agent.x)`. */
 function obsoleteContext(reader: TokenReader, name: Name, doc: string | undefined): Property {
   const open = reader.take()
-  const reference = parseReference(reader)
+  const { compact, reference, block } = parseContext(reader)
   closeBracket(reader, open, ")", "`)`")
   return {
     kind: "property",
     name,
     colon: undefined,
-    value: { kind: "context", reference, compact: undefined, block: undefined, obsolete: true },
+    value: { kind: "context", reference, compact, block, obsolete: true },
     doc,
     start: name.start,
     end: reader.endFrom(name),

@@ -11,39 +11,51 @@ export function checkDependencyCycles(checking: Checking): void {
 
 type Edges = ReadonlyMap<string, ReadonlyMap<string, Edge>>
 
+/** Circles that share members with others are looked for again and again: this often at most. */
+const mostRounds = 8
+
+/** Tells one circle of each knot, takes its first reference away, and looks for what is left of the knot. */
 function report(checking: Checking, edges: Edges, show: (name: string) => string): void {
-  const next = (node: string): Iterable<string> => edges.get(node)?.keys() ?? []
-  for (const component of strongComponents(edges.keys(), next)) {
-    const first = earliest(component, edges)
-    const members = new Set(component)
-    const cycle = shortestCycle(first, (node) => [...next(node)].filter((other) => members.has(other)))
-    const edge = edges.get(first)?.get(cycle[1] ?? "")
-    if (edge === undefined) continue
-    const spelled = spellCircle(cycle.map(show))
-    const message =
-      cycle.length === 2 ? `${show(first)} waits for itself: ${spelled}` : `These wait for each other: ${spelled}`
-    checking.report(
-      "dependency-cycle",
-      edge.path,
-      edge.span,
-      message,
-      cycle.length === 2 ? "Remove this reference." : "Remove one of these references.",
-    )
+  const broken = new Map<string, Set<string>>()
+  const next = (node: string): string[] => {
+    const targets = [...(edges.get(node)?.keys() ?? [])]
+    const without = broken.get(node)
+    return without === undefined ? targets : targets.filter((target) => !without.has(target))
+  }
+  let knots = strongComponents(edges.keys(), next)
+  for (let round = 0; round < mostRounds && knots.length > 0; round++) {
+    const left: string[] = []
+    for (const knot of knots) {
+      const members = new Set(knot)
+      const inside = (node: string) => next(node).filter((target) => members.has(target))
+      const first = earliest(knot, inside, edges)
+      const cycle = shortestCycle(first, inside)
+      const [, second] = cycle
+      const edge = second === undefined ? undefined : edges.get(first)?.get(second)
+      if (second === undefined || edge === undefined) continue
+      tell(checking, edge, cycle.map(show))
+      broken.set(first, (broken.get(first) ?? new Set()).add(second))
+      for (const node of knot) left.push(node)
+    }
+    knots = strongComponents(left, next)
   }
 }
 
+function tell(checking: Checking, edge: Edge, cycle: readonly string[]): void {
+  const isItself = cycle.length === 2
+  const spelled = spellCircle(cycle)
+  const message = isItself ? `${cycle[0]} waits for itself: ${spelled}` : `These wait for each other: ${spelled}`
+  const hint = isItself ? "Remove this reference." : "Remove one of these references."
+  checking.report("dependency-cycle", edge.path, edge.span, message, hint)
+}
+
 /** The member whose reference to another comes first in the file. */
-function earliest(component: readonly string[], edges: Edges): string {
-  const members = new Set(component)
-  const start = (node: string): number => {
-    let least = Infinity
-    for (const [other, { span }] of edges.get(node) ?? []) if (members.has(other)) least = Math.min(least, span.start)
-    return least
-  }
-  const [first = ""] = component
-  let best = first
-  let bestStart = start(first)
-  for (const node of component) {
+function earliest(knot: readonly string[], inside: (node: string) => readonly string[], edges: Edges): string {
+  const start = (node: string): number =>
+    inside(node).reduce((least, target) => Math.min(least, edges.get(node)?.get(target)?.span.start ?? least), Infinity)
+  let [best = ""] = knot
+  let bestStart = start(best)
+  for (const node of knot) {
     const at = start(node)
     if (at < bestStart) {
       best = node

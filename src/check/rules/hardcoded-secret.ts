@@ -43,7 +43,8 @@ const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 /** Long, of the letters that tokens are made of, and as mixed as only chance mixes them. */
 function isRandomToken(word: string): boolean {
   if (uuid.test(word)) return false
-  if (word.length < 24 || !/^[A-Za-z0-9_\-+/=.~]+$/.test(word)) return false
+  // Without any punctuation it need not be as long.
+  if (word.length < (/^[A-Za-z0-9]+$/.test(word) ? 20 : 24) || !/^[A-Za-z0-9_\-+/=.~]+$/.test(word)) return false
   const digits = word.replace(/\D/g, "").length
   const letters = word.replace(/[^A-Za-z]/g, "").length
   if (digits < 3 || letters < 3) return false
