@@ -97,8 +97,8 @@ async function measure(options: LoadOptions): Promise<LoadResult> {
 }
 
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
-/** Of pieces of a load. Others who use the machine can only add to them, so that the cheaper ones tell more. */
-const lowerQuartile = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 2] ?? 0
+/** Others who use the machine can only add to a cost: the least tells the most. */
+const least = (values: readonly number[]): number => Math.min(...values)
 
 function amountOf(job: JobName, connections: number): number {
   const full = connections === 1 ? 100 : connections === 50 ? 3000 : 8000
@@ -136,7 +136,7 @@ function show(
 ): void {
   const title = `${job === "one" ? "one agent" : "1 → 8 → 1"}, ${mode}, concurrency ${connections}`
   process.stdout.write(`\n${title}\n`)
-  const cpuOf = (name: ServerName): number => lowerQuartile((rows.get(name) ?? []).flatMap(({ cpu }) => cpu))
+  const cpuOf = (name: ServerName): number => least((rows.get(name) ?? []).map(({ cpu }) => cpu))
   for (const [name, measures] of rows) {
     const cpu = cpuOf(name)
     const ratio = cpu / cpuOf("floor")

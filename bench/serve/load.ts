@@ -20,17 +20,14 @@ export interface LoadResult {
   /** Milliseconds. */
   readonly p50: number
   readonly p99: number
-  /** Milliseconds of the server's CPU for each request, in pieces of the load. */
-  readonly cpu: readonly number[]
+  /** Milliseconds of the server's CPU for each request. */
+  readonly cpu: number
 }
 
 const [text = "{}"] = process.argv.slice(2)
 const options = JSON.parse(text) as LoadOptions
 const times: number[] = []
-const cpu: number[] = []
-const pieces = 20
-const piece = Math.max(1, Math.floor(options.amount / pieces))
-let cpuBefore = cpuSeconds(options.pid)
+const cpuBefore = cpuSeconds(options.pid)
 const began = performance.now()
 const { url, body, headers, connections, amount } = options
 const load = autocannon({ url, body, headers, connections, amount, method: "POST", timeout: 60 })
@@ -39,12 +36,9 @@ let ended = began
 load.on("response", (_client, _status, _bytes, ms) => {
   times.push(ms)
   ended = performance.now()
-  if (times.length % piece > 0) return
-  const now = cpuSeconds(options.pid)
-  cpu.push(((now - cpuBefore) * 1000) / piece)
-  cpuBefore = now
 })
 const { errors, non2xx, requests } = await load
+const cpuAfter = cpuSeconds(options.pid)
 times.sort((a, b) => a - b)
 const at = (share: number): number => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0
 const found: LoadResult = {
@@ -53,6 +47,6 @@ const found: LoadResult = {
   perSecond: requests.total / ((ended - began) / 1000),
   p50: at(0.5),
   p99: at(0.99),
-  cpu,
+  cpu: ((cpuAfter - cpuBefore) * 1000) / requests.total,
 }
 process.stdout.write(`${JSON.stringify(found)}\n`)

@@ -165,7 +165,7 @@ function formsOf({ text }: Secret): SecretForms {
   const inJson = JSON.stringify(text).slice(1, -1)
   // A byte is `%xx`, encoded again `%25xx`, and once more `%2525xx`.
   const reach = Math.max(Buffer.byteLength(text, "utf8") * 7, inJson.length)
-  return { characters: [...text], inJson, base64: base64Forms(text), reach }
+  return { characters: Array.from(text), inJson, base64: base64Forms(text), reach }
 }
 
 const unmixed = { before: false, after: false }
