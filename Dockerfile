@@ -1,4 +1,4 @@
-# The service on its own: Node, the bundle, and the few packages that it needs at run time.
+# The service on its own: Node, and the bundle with all that it needs.
 
 FROM node:24-bookworm-slim AS build
 WORKDIR /app
@@ -8,18 +8,10 @@ RUN npm ci
 COPY . .
 RUN npm run build
 
-# Without scripts: the image brings its own Node, so the pinned one is not downloaded.
-FROM node:24-bookworm-slim AS packages
-WORKDIR /app
-COPY package.json package-lock.json .npmrc ./
-COPY playground/package.json playground/
-RUN npm ci --omit=dev --workspaces=false --ignore-scripts
-
 FROM node:24-bookworm-slim
 ENV NODE_ENV=production WIRE_HOST=0.0.0.0 WIRE_PORT=13703 WIRE_DATA_DIR=/data
 WORKDIR /app
-COPY --from=packages /app/package.json ./
-COPY --from=packages /app/node_modules ./node_modules
+COPY --from=build /app/package.json ./
 COPY --from=build /app/dist ./dist
 RUN mkdir -p /data && chown node:node /data
 USER node

@@ -18,42 +18,58 @@ const watched = [
   "tsconfig.client.json",
 ]
 
+/**
+ * Dependencies go into the bundle too: finding and reading hundreds of their files would take longer than all the rest of a
+ * start.
+ * @satisfies {import("esbuild").BuildOptions}
+ */
+const common = /** @type {const} */ ({
+  absWorkingDir: root,
+  bundle: true,
+  format: "esm",
+  sourcemap: "linked",
+  write: false,
+  logLevel: "warning",
+})
+
 /** Bundles to `outdir`. Files are replaced one by one, the entry last, so that no moment has an entry without its parts. */
 export async function build(outdir = join(root, "dist")) {
   const stamp = sourceStamp()
   const { build: bundle, stop } = await import("esbuild")
-  const { outputFiles } = await bundle({
-    absWorkingDir: root,
-    // The command, the client that users import, and the thread that the SQLite store starts by its file name.
-    entryPoints: {
-      wire: "src/cli/wire.ts",
-      client: "src/client/client.ts",
-      "writer-thread": "src/adapters/sqlite/writer-thread.ts",
-    },
+  const { outputFiles: command } = await bundle({
+    ...common,
+    // The command, and the thread that the SQLite store starts by its file name.
+    entryPoints: { wire: "src/cli/wire.ts", "writer-thread": "src/adapters/sqlite/writer-thread.ts" },
     outdir,
-    bundle: true,
-    // Dependencies are installed beside the package; some of them (worker threads) do not survive bundling.
-    packages: "external",
     splitting: true,
-    format: "esm",
     platform: "node",
     target: "node24",
-    sourcemap: "linked",
-    write: false,
-    logLevel: "warning",
+    // Dependencies that are CommonJS ask for Node's own modules in their way.
+    banner: {
+      js: 'import { createRequire as toRequire } from "node:module"; const require = toRequire(import.meta.url);',
+    },
+  })
+  const { outputFiles: client } = await bundle({
+    ...common,
+    // What users import, in browsers too.
+    entryPoints: { client: "src/client/client.ts" },
+    outdir,
+    platform: "neutral",
+    target: "es2022",
   })
   const page = await bundlePlayground(bundle, join(outdir, "playground"))
   // Else its helper process would live as long as the service.
   await stop()
   mkdirSync(outdir, { recursive: true })
   const entry = join(outdir, "wire.js")
-  const files = [...outputFiles, ...page].toSorted((a, b) => Number(a.path === entry) - Number(b.path === entry))
+  const files = [...command, ...client, ...page].toSorted((a, b) => Number(a.path === entry) - Number(b.path === entry))
   for (const { path, contents } of files) {
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(`${path}.new`, contents)
     if (path === entry) await chmod(`${path}.new`, 0o755)
     renameSync(`${path}.new`, path)
   }
+  rmSync(join(outdir, ".compiled"), { recursive: true, force: true })
   removeOthers(outdir, files, /\.js(\.map)?(\.new)?$/)
   removeOthers(join(outdir, "playground"), page, /./)
   await writeDeclarations(join(outdir, "types"))

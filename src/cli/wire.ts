@@ -1,5 +1,8 @@
 #!/usr/bin/env node
 
+import { enableCompileCache } from "node:module"
+import { join } from "node:path"
+
 // The command: refuses an old Node with a sentence before anything is loaded that it would choke on.
 
 const needed = 24
@@ -9,6 +12,8 @@ if (major < needed) {
   process.stderr.write(`wire needs Node ${needed} or newer, and this is ${process.version}.\n`)
   process.exitCode = 2
 } else {
+  // The bundle's compiled code is kept beside it, where that can be written: the next start need not compile it again.
+  if (import.meta.url.endsWith(".js")) enableCompileCache(join(import.meta.dirname, ".compiled"))
   const { runCommandLine } = await import("./command-line.ts")
   await runCommandLine()
 }
