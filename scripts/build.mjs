@@ -30,6 +30,9 @@ const common = /** @type {const} */ ({
   sourcemap: "linked",
   write: false,
   logLevel: "warning",
+  // Names stay: stack traces are for people.
+  minifyWhitespace: true,
+  minifySyntax: true,
 })
 
 /** Bundles to `outdir`. Files are replaced one by one, the entry last, so that no moment has an entry without its parts. */

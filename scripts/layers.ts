@@ -36,8 +36,8 @@ const browserFolders = new Set([
   "run/reduce.ts",
 ])
 
-/** The one file that joins ports to adapters. */
-const composer = "src/cli/compose.ts"
+/** The file that joins ports to adapters, and the part of it that opens the store. */
+const composers: readonly string[] = ["src/cli/compose.ts", "src/cli/open-store.ts"]
 
 export interface Violation {
   readonly file: string
@@ -103,8 +103,8 @@ function judge(edge: Edge, files: ReadonlyMap<string, string>): string | null {
   if (fromRoom === toRoom) return null
   const [fromLayer, toLayer] = [layers[folderOf(from)], layers[folderOf(to)]]
   if (fromLayer === undefined || toLayer === undefined) return null
-  if (folderOf(to) === "adapters" && from !== composer && folderOf(from) !== "adapters") {
-    return `imports ${to}: only ${composer} joins ports to adapters`
+  if (folderOf(to) === "adapters" && !composers.includes(from) && folderOf(from) !== "adapters") {
+    return `imports ${to}: only ${composers.join(" and ")} join ports to adapters`
   }
   if (toLayer > fromLayer) return `imports uphill: ${fromRoom} (${fromLayer}) → ${toRoom} (${toLayer})`
   if (toLayer === fromLayer) return `imports its equal: ${fromRoom} → ${toRoom} (both ${toLayer})`

@@ -1,14 +1,12 @@
 import about from "../../package.json" with { type: "json" }
 import { randomUUID } from "node:crypto"
 import { isIP } from "node:net"
-import { join, resolve } from "node:path"
 import { createEgress } from "../adapters/egress/egress.ts"
 import type { EgressPolicy } from "../adapters/egress/policy.ts"
 import { parseEgressPolicy } from "../adapters/egress/policy.ts"
 import type { ListedTool, ServerContents } from "../adapters/mcp/inspect-server.ts"
 import { MemoryStore } from "../adapters/memory/memory-store.ts"
 import { createResponsesClient } from "../adapters/responses/responses-client.ts"
-import { openSqliteStore } from "../adapters/sqlite/sqlite-store.ts"
 import { systemChance } from "../adapters/system/system-chance.ts"
 import { systemClock } from "../adapters/system/system-clock.ts"
 import { createMetrics } from "../adapters/telemetry/metrics.ts"
@@ -16,10 +14,6 @@ import { observeStore } from "../adapters/telemetry/observe-store.ts"
 import type { Traces } from "../adapters/telemetry/traces.ts"
 import { startTraces } from "../adapters/telemetry/traces.ts"
 import type { JsonObject } from "../base/json-value.ts"
-import type { BrokerHealth } from "../adapters/nats/broker.ts"
-import { withoutLogin } from "./without-login.ts"
-import { loadMasterKey, parseMasterKey } from "../adapters/vault/master-key.ts"
-import { createVault } from "../adapters/vault/vault.ts"
 import { compile } from "../compile.ts"
 import type { DemoServer } from "../demo/demo-server.ts"
 import { startDemoServer } from "../demo/demo-server.ts"
@@ -34,6 +28,8 @@ import { Runs } from "../run/runs.ts"
 import { createServer } from "../server/create-server.ts"
 import { sourceError } from "../server/source-error.ts"
 import { createLog } from "./log.ts"
+import type { OpenedStore } from "./open-store.ts"
+import { leaseMs, openStore, StartRefusal } from "./open-store.ts"
 import { playgroundFiles } from "./playground-files.ts"
 import type { Settings } from "./settings.ts"
 
@@ -53,27 +49,25 @@ export interface Timing {
   readonly requestTimeoutMs?: number
 }
 
-const leaseMs = 10_000
-/** A dead replica's runs are looked for every half of it: all are taken over within one and a half. */
-const clusterLeaseMs = 2_500
-const tombstoneMs = 30 * 24 * 3_600_000
 /** A short retention is kept to more closely. */
 const sweepEvery = (retention: number): number => Math.min(60_000, Math.max(250, retention / 4))
 
-/** A reason not to start, as a sentence for the operator. */
-export class StartRefusal extends Error {}
-
 /**
- * Joins ports to adapters as the settings say: the only file that knows both. Throws a `StartRefusal` or a `StoreFailure`,
+ * Joins ports to adapters as the settings say: with open-store.ts the only file that knows both. Throws a `StartRefusal` or a `StoreFailure`,
  * each with a sentence for the operator.
  */
-export async function compose(settings: Settings, timing: Timing = {}): Promise<Service> {
+export async function compose(
+  settings: Settings,
+  opening: Promise<OpenedStore> = openStore(settings),
+  timing: Timing = {},
+): Promise<Service> {
   const log = createLog(settings.logLevel)
   const policy = egressPolicy(settings)
   const traces = await startTraces(process.env, about.version, (message) => {
     log.error({ trouble: message.slice(0, 500) }, "traces are not delivered")
   })
-  const opened = await openStore(settings, (sentence) => log.info({}, sentence))
+  const opened = await opening
+  for (const sentence of opened.remarks) log.info({}, sentence)
   const metrics = createMetrics({
     active: () => runs.active,
     queued: () => runs.queued,
@@ -187,65 +181,6 @@ type CompiledForRun = { readonly plan: Plan } | { readonly error: WireError }
 export function compileForRun(source: string): CompiledForRun {
   const { plan, diagnostics } = compile(source)
   return plan === undefined ? { error: sourceError(source, diagnostics) } : { plan }
-}
-
-export interface OpenedStore {
-  readonly store: RunStore
-  readonly lease_ms: number
-  /** How the broker is, where there is one. */
-  readonly broker: (() => BrokerHealth) | null
-}
-
-/** `remark` takes a sentence on what is not as the settings say, and yet will do. */
-export async function openStore(settings: Settings, remark: (sentence: string) => void): Promise<OpenedStore> {
-  const { store, dataDir, encryptionKey } = settings
-  if (encryptionKey !== undefined && parseMasterKey(encryptionKey) === null) {
-    throw new StartRefusal("WIRE_ENCRYPTION_KEY must be 32 bytes in Base64 or hex.")
-  }
-  if (store === "memory") return { store: new MemoryStore(systemClock), lease_ms: leaseMs, broker: null }
-  if (/^(nats|tls):/.test(store)) return openCluster(settings, remark)
-  if (store !== "sqlite") {
-    throw new StartRefusal(`WIRE_STORE is "${withoutLogin(store)}": it must be sqlite, memory, or like nats://a:4222.`)
-  }
-  const folder = resolve(dataDir)
-  const path = join(folder, "wireworks.db")
-  const masterKey = loadMasterKey({ configured: encryptionKey, file: join(folder, "wireworks.key"), database: path })
-  const sqlite = await openSqliteStore({ path, vault: createVault(masterKey), clock: systemClock })
-  return { store: sqlite, lease_ms: leaseMs, broker: null }
-}
-
-async function openCluster(settings: Settings, remark: (sentence: string) => void): Promise<OpenedStore> {
-  const { readAddress, readProofs } = await import("../adapters/nats/address.ts")
-  const { openNatsStore } = await import("../adapters/nats/nats-store.ts")
-  const read = readAddress(settings.store)
-  if (!read.ok) throw new StartRefusal(`WIRE_STORE is "${withoutLogin(settings.store)}": it must ${read.must}.`)
-  if (settings.encryptionKey === undefined) {
-    throw new StartRefusal(
-      "A cluster needs WIRE_ENCRYPTION_KEY, the same on every replica: 32 bytes, as `openssl rand -base64 32` makes them. " +
-        "Without it this replica could not read the others' runs, and takes none.",
-    )
-  }
-  const masterKey = parseMasterKey(settings.encryptionKey)
-  if (masterKey === null) throw new StartRefusal("WIRE_ENCRYPTION_KEY must be 32 bytes in Base64 or hex.")
-  const { natsCreds: creds, natsCa: ca, natsCert: cert, natsKey: key } = settings
-  const proofs = readProofs({ creds, ca, cert, key })
-  if (typeof proofs === "string") throw new StartRefusal(proofs)
-  const store = await openNatsStore({
-    address: read.address,
-    proofs,
-    prefix: settings.natsPrefix,
-    sizes: {
-      replicas: settings.natsReplicas ?? null,
-      max_bytes: settings.natsMaxBytes ?? 0,
-      cache_bytes: 0,
-      cache_age_ms: settings.cacheTtl,
-      tombstone_ms: tombstoneMs,
-    },
-    vault: createVault(masterKey),
-    clock: systemClock,
-    remark,
-  })
-  return { store, lease_ms: clusterLeaseMs, broker: () => store.health }
 }
 
 /** The ports of runs; `close` ends the connections behind them. */

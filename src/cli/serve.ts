@@ -37,14 +37,22 @@ Exit code: 0 after a stop, 1 when it cannot start, 2 for a wrong setting.`,
 }
 
 async function serve(settings: Settings): Promise<number> {
-  const { compose, egressPolicy, StartRefusal } = await import("./compose.ts")
+  const { openStore, StartRefusal } = await import("./open-store.ts")
+  // The store's thread starts while the larger part of the service is still being read.
+  const opening = openStore(settings)
+  opening.catch(() => undefined)
+  const { compose, egressPolicy } = await import("./compose.ts")
   const { StoreFailure } = await import("../run/ports.ts")
   let service: Service
   try {
-    service = await compose(settings)
+    service = await compose(settings, opening)
   } catch (error) {
     if (!(error instanceof StartRefusal) && !(error instanceof StoreFailure)) throw error
     process.stderr.write(`${error.message}\n`)
+    await opening.then(
+      ({ store }) => store.close(),
+      () => undefined,
+    )
     return 1
   }
   const stop = stopSignal()

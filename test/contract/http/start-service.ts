@@ -23,7 +23,7 @@ export async function startService(
   )
   const { settings, wrong } = readSettings(environment, {})
   if (settings === null) throw new Error(wrong.join(" "))
-  const service = await compose(settings, timing)
+  const service = await compose(settings, undefined, timing)
   const url = await service.listen()
   let stopped: Promise<void> | undefined
   const stop = (): Promise<void> => (stopped ??= service.stop(0))

@@ -1,0 +1,80 @@
+import { join, resolve } from "node:path"
+import { MemoryStore } from "../adapters/memory/memory-store.ts"
+import type { BrokerHealth } from "../adapters/nats/broker.ts"
+import { openSqliteStore } from "../adapters/sqlite/sqlite-store.ts"
+import { systemClock } from "../adapters/system/system-clock.ts"
+import { loadMasterKey, parseMasterKey } from "../adapters/vault/master-key.ts"
+import { createVault } from "../adapters/vault/vault.ts"
+import type { RunStore } from "../run/ports.ts"
+import type { Settings } from "./settings.ts"
+import { withoutLogin } from "./without-login.ts"
+
+export const leaseMs = 10_000
+/** A dead replica's runs are looked for every half of it: all are taken over within one and a half. */
+const clusterLeaseMs = 2_500
+const tombstoneMs = 30 * 24 * 3_600_000
+
+/** A reason not to start, as a sentence for the operator. */
+export class StartRefusal extends Error {}
+
+export interface OpenedStore {
+  readonly store: RunStore
+  readonly lease_ms: number
+  /** How the broker is, where there is one. */
+  readonly broker: (() => BrokerHealth) | null
+  /** What is not as the settings say, and yet will do: sentences for the operator. */
+  readonly remarks: readonly string[]
+}
+
+/** Rejects with a `StartRefusal` or a `StoreFailure`. */
+export async function openStore(settings: Settings): Promise<OpenedStore> {
+  const { store, dataDir, encryptionKey } = settings
+  if (encryptionKey !== undefined && parseMasterKey(encryptionKey) === null) {
+    throw new StartRefusal("WIRE_ENCRYPTION_KEY must be 32 bytes in Base64 or hex.")
+  }
+  if (store === "memory") return { store: new MemoryStore(systemClock), lease_ms: leaseMs, broker: null, remarks: [] }
+  if (/^(nats|tls):/.test(store)) return openCluster(settings)
+  if (store !== "sqlite") {
+    throw new StartRefusal(`WIRE_STORE is "${withoutLogin(store)}": it must be sqlite, memory, or like nats://a:4222.`)
+  }
+  const folder = resolve(dataDir)
+  const path = join(folder, "wireworks.db")
+  const masterKey = loadMasterKey({ configured: encryptionKey, file: join(folder, "wireworks.key"), database: path })
+  const sqlite = await openSqliteStore({ path, vault: createVault(masterKey), clock: systemClock })
+  return { store: sqlite, lease_ms: leaseMs, broker: null, remarks: [] }
+}
+
+async function openCluster(settings: Settings): Promise<OpenedStore> {
+  const { readAddress, readProofs } = await import("../adapters/nats/address.ts")
+  const { openNatsStore } = await import("../adapters/nats/nats-store.ts")
+  const read = readAddress(settings.store)
+  if (!read.ok) throw new StartRefusal(`WIRE_STORE is "${withoutLogin(settings.store)}": it must ${read.must}.`)
+  if (settings.encryptionKey === undefined) {
+    throw new StartRefusal(
+      "A cluster needs WIRE_ENCRYPTION_KEY, the same on every replica: 32 bytes, as `openssl rand -base64 32` makes them. " +
+        "Without it this replica could not read the others' runs, and takes none.",
+    )
+  }
+  const masterKey = parseMasterKey(settings.encryptionKey)
+  if (masterKey === null) throw new StartRefusal("WIRE_ENCRYPTION_KEY must be 32 bytes in Base64 or hex.")
+  const { natsCreds: creds, natsCa: ca, natsCert: cert, natsKey: key } = settings
+  const proofs = readProofs({ creds, ca, cert, key })
+  if (typeof proofs === "string") throw new StartRefusal(proofs)
+  const remarks: string[] = []
+  const store = await openNatsStore({
+    address: read.address,
+    proofs,
+    prefix: settings.natsPrefix,
+    sizes: {
+      replicas: settings.natsReplicas ?? null,
+      max_bytes: settings.natsMaxBytes ?? 0,
+      cache_bytes: 0,
+      cache_age_ms: settings.cacheTtl,
+      tombstone_ms: tombstoneMs,
+    },
+    vault: createVault(masterKey),
+    clock: systemClock,
+    remark: (sentence) => remarks.push(sentence),
+  })
+  return { store, lease_ms: clusterLeaseMs, broker: () => store.health, remarks }
+}
