@@ -53,7 +53,7 @@ describe("layers", () => {
     }
     assert.deepEqual(violations(files), [
       "src/adapters/mcp/client.ts:1 imports its equal: adapters/mcp → adapters/egress (both 6)",
-      "src/demo/model.ts:1 imports src/adapters/egress/door.ts: only src/cli/compose.ts joins ports to adapters",
+      "src/demo/model.ts:1 imports src/adapters/egress/door.ts: only src/cli/compose.ts and src/cli/open-store.ts join ports to adapters",
       "src/editor/hover.ts:1 imports its equal: editor → run (both 5)",
     ])
   })
@@ -65,7 +65,8 @@ describe("layers", () => {
       "src/cli/serve.ts": `import "../adapters/memory/store.ts"\n`,
       "src/server/routes.ts": `import "../adapters/memory/store.ts"\n`,
     }
-    const message = "imports src/adapters/memory/store.ts: only src/cli/compose.ts joins ports to adapters"
+    const message =
+      "imports src/adapters/memory/store.ts: only src/cli/compose.ts and src/cli/open-store.ts join ports to adapters"
     assert.deepEqual(violations(files), [`src/cli/serve.ts:1 ${message}`, `src/server/routes.ts:1 ${message}`])
   })
 
