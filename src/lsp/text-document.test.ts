@@ -30,6 +30,14 @@ test("every offset between two characters has one position, in every encoding, a
   )
 })
 
+test("no place is beyond the end of a text that is a slice of a longer one, also when the code is compiled", () => {
+  const slice = `${"a ".repeat(40)}😀`.slice(0, 81)
+  for (let time = 0; time < 20_000; time++) {
+    const document = new TextDocument("a", slice, 1, "utf-32")
+    assert.equal(document.offset({ line: 0, character: 200 }), 81)
+  }
+})
+
 test("columns count what the client counts", () => {
   const text = "aä€😀b"
   const column = (encoding: "utf-16" | "utf-8" | "utf-32"): number => {

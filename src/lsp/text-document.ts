@@ -1,5 +1,6 @@
 import type { Compiled } from "../compile.ts"
 import { compile } from "../compile.ts"
+import { widthAt } from "../base/width-at.ts"
 import { LineMap } from "../source/line-map.ts"
 import type { Span } from "../source/span.ts"
 import type { Position, Range } from "./protocol.ts"
@@ -56,11 +57,10 @@ export class TextDocument {
     let left = character
     let at = start
     while (at < end && left > 0) {
-      const point = this.text.codePointAt(at) ?? 0
-      left -= this.#encoding === "utf-8" ? utf8Length(point) : 1
+      left -= this.#encoding === "utf-8" ? utf8LengthAt(this.text, at) : 1
       // A position inside of a character is the one before it.
       if (left < 0) break
-      at += point > 0xffff ? 2 : 1
+      at += widthAt(this.text, at)
     }
     return at
   }
@@ -80,8 +80,8 @@ export class TextDocument {
   length(start: number, end: number): number {
     if (this.#encoding === "utf-16") return end - start
     let length = 0
-    for (const character of this.text.slice(start, end)) {
-      length += this.#encoding === "utf-8" ? utf8Length(character.codePointAt(0) ?? 0) : 1
+    for (let at = start; at < end; at += widthAt(this.text, at)) {
+      length += this.#encoding === "utf-8" ? utf8LengthAt(this.text, at) : 1
     }
     return length
   }
@@ -103,8 +103,9 @@ function insideOf(text: string, offset: number): number {
   return isLow && isHigh ? offset - 1 : offset
 }
 
-function utf8Length(point: number): number {
-  if (point < 0x80) return 1
-  if (point < 0x800) return 2
-  return point < 0x10000 ? 3 : 4
+function utf8LengthAt(text: string, at: number): number {
+  if (widthAt(text, at) === 2) return 4
+  const unit = text.charCodeAt(at)
+  if (unit < 0x80) return 1
+  return unit < 0x800 ? 2 : 3
 }

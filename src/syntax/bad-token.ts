@@ -1,4 +1,5 @@
 import { cutText } from "../base/cut-text.ts"
+import { widthAt } from "../base/width-at.ts"
 
 /** What is wrong with a `bad` token, by what is written there; undefined where the lexer has told it already. */
 export function explainBad(written: string): { message: string; hint?: string } | undefined {
@@ -23,16 +24,6 @@ export function explainBad(written: string): { message: string; hint?: string } 
 export function isNonTextAt(text: string, at: number): boolean {
   const unit = text.charCodeAt(at)
   return unit === 0 || (unit >= 0xd800 && unit <= 0xdfff && widthAt(text, at) === 1)
-}
-
-/**
- * UTF-16 units of the character at a place. Not by `codePointAt`: compiled by V8 13, it reads beyond the end of a text that
- * is a slice of another one.
- */
-export function widthAt(text: string, at: number): 1 | 2 {
-  if (at + 1 >= text.length) return 1
-  const [unit, next] = [text.charCodeAt(at), text.charCodeAt(at + 1)]
-  return unit >= 0xd800 && unit <= 0xdbff && next >= 0xdc00 && next <= 0xdfff ? 2 : 1
 }
 
 function isInvisible(point: number): boolean {

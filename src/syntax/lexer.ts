@@ -1,6 +1,7 @@
+import { widthAt } from "../base/width-at.ts"
 import type { Diagnostic } from "../source/diagnostic.ts"
 import { diagnostic } from "../source/diagnostic.ts"
-import { isNonTextAt, widthAt } from "./bad-token.ts"
+import { isNonTextAt } from "./bad-token.ts"
 import { escapeLength } from "./string-value.ts"
 import { beforeForeignBrackets, endOverLines, hasLineBreak, unclosedBlockString } from "./unclosed-string.ts"
 import type { Comment, Token, TokenKind } from "./token.ts"
