@@ -223,6 +223,12 @@ export function problem(text: string, message: string, scope: Scope): RunFailure
   return failure("evaluation_error", scope.path, `Cannot evaluate ${text}${where}: ${message}`)
 }
 
+/** How the author wrote an expression; of a default, what comes first. */
+export function textOf(expression: Expression): string {
+  if (expression.op === "default") return textOf(expression.left)
+  return "text" in expression ? expression.text : "a literal"
+}
+
 function kindOf(value: JsonValue): string {
   if (value === null) return "null"
   if (Array.isArray(value)) return "array"

@@ -131,7 +131,8 @@ test("loop patterns: fields of the item, missing ones are an evaluation error", 
   assert.equal(errorOf(failed).kind, "evaluation_error")
   assert.match(errorOf(failed).message, /patch is not there/)
   const scalar = await runPlan(loop, { model: echo(), input: { items: { a: 1 } } })
-  assert.match(errorOf(scalar).message, /loops over an array, found an object with the field a/)
+  const message = "Cannot evaluate input.items: agent.each loops over an array, found an object with the field a"
+  assert.deepEqual(errorOf(scalar).issues, [{ path: "agent.each", message }])
 })
 
 test("an empty loop completes; one over the limit is refused before any call", async () => {

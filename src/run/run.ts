@@ -4,7 +4,7 @@ import type { AgentNode, DynamicNode, OutputNode, Plan } from "../plan/plan-shap
 import { runAgent } from "./agent.ts"
 import { resolveBackends } from "./backends.ts"
 import type { Deadlines } from "./deadlines.ts"
-import { describe, problem, setOwn } from "./evaluate.ts"
+import { describe, problem, setOwn, textOf } from "./evaluate.ts"
 import { evaluateEffects } from "./evaluate-effects.ts"
 import type { LogEvent, WireError } from "./events.ts"
 import { failure, wireError } from "./failure.ts"
@@ -196,11 +196,11 @@ class Run {
 
   async #runLoop(node: AgentNode, loop: NonNullable<AgentNode["loop"]>): Promise<void> {
     const { ports, log, past, agents, limits, maxConcurrency, signal } = this.#running
-    const scope = outerScope(this.#running, `${node.id}.for`)
+    const scope = outerScope(this.#running, node.id)
     const effects = workflowEffects(this.#running, node.id, { agent: node.name })
     const items = await evaluateEffects(loop.items, scope, effects)
     if (!Array.isArray(items)) {
-      throw failure("evaluation_error", scope.path, `agent.${node.name} loops over an array, found ${describe(items)}`)
+      throw problem(textOf(loop.items), `agent.${node.name} loops over an array, found ${describe(items)}`, scope)
     }
     if (items.length > limits.max_iterations) {
       throw failure(
@@ -243,7 +243,7 @@ class Run {
     const variables = new Map<string, JsonValue>()
     for (const { field, variable } of pattern.fields) {
       if (!isJsonObject(item) || !Object.hasOwn(item, field)) {
-        const scope = { ...outerScope(this.#running, `${node.id}.for`), iteration }
+        const scope = { ...outerScope(this.#running, node.id), iteration }
         throw problem(variable, `the item's field ${field} is not there, found ${describe(item)}`, scope)
       }
       variables.set(variable, item[field] ?? null)
