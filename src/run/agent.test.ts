@@ -428,7 +428,10 @@ test("wrong bindings fail the run before any model is called", async () => {
     const outcome = await runPlan(bad, { model, tools, input })
     assert.equal(errorOf(outcome).kind, "validation_error")
     assert.match(errorOf(outcome).message, message)
-    assert.equal(errorOf(outcome).issues[0]?.path, path)
+    assert.deepEqual(
+      errorOf(outcome).issues.map((issue) => issue.path),
+      [path],
+    )
   }
   assert.equal(model.requests.length, 0)
 })

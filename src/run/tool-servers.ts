@@ -106,6 +106,8 @@ function bindingIssues(running: Running, host: HostSession): ErrorIssue[] {
       if (names !== null && !names.includes(key)) {
         const known = names.length === 0 ? "it takes none" : `it takes ${names.join(", ")}`
         report(`${path}.bindings.${key}`, `${place.name} has no argument ${key}: ${known}`)
+        // The server's schema would refuse it once more.
+        bindings.delete(key)
       }
     }
     const given = place.given?.map(({ key }) => key) ?? parameters.given
