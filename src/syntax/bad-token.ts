@@ -1,6 +1,25 @@
 import { cutText } from "../base/cut-text.ts"
 import { widthAt } from "../base/width-at.ts"
 
+/** Where a run of characters ends that begin nothing, or a whole string in the quotes of other languages. */
+export function endOfBad(text: string, start: number): number {
+  foreignString.lastIndex = start
+  if (foreignString.test(text)) return foreignString.lastIndex
+  const more = isNonTextAt(text, start) ? nonText : bad
+  more.lastIndex = start + widthAt(text, start)
+  more.test(text)
+  return more.lastIndex
+}
+
+/** `'…'`, `` `…` `` or `“…”` within a line. */
+const foreignString = /'[^'\r\n]*'|`[^`\r\n]*`|[\u201C\u201D\u201E][^\u201C\u201D"\r\n]*[\u201C\u201D]/y
+
+/** NULs and halves of surrogate pairs. */
+const nonText = /[\0\p{Cs}]*/uy
+
+/** What no token begins with, but for foreign quotes: those may begin a string. */
+const bad = /(?:[!$%&+<=>@\\^~\x7f]|\?(?![.?])|[^\0-\x7f\u201C-\u201E\p{Cs}])*/uy
+
 /** What is wrong with a `bad` token, by what is written there; undefined where the lexer has told it already. */
 export function explainBad(written: string): { message: string; hint?: string } | undefined {
   if (isNonTextAt(written, 0)) return undefined

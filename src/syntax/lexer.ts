@@ -1,10 +1,11 @@
-import { widthAt } from "../base/width-at.ts"
 import type { Diagnostic } from "../source/diagnostic.ts"
 import { diagnostic } from "../source/diagnostic.ts"
-import { isNonTextAt } from "./bad-token.ts"
+import { endOfBad } from "./bad-token.ts"
+import { endOfNumber } from "./number-end.ts"
 import { escapeLength } from "./string-value.ts"
 import { beforeForeignBrackets, endOverLines, hasLineBreak, unclosedBlockString } from "./unclosed-string.ts"
 import type { Comment, Token, TokenKind } from "./token.ts"
+import { wrongEscape } from "./wrong-escape.ts"
 
 export interface Lexed {
   /** The last one is `end`. */
@@ -45,7 +46,6 @@ const DOT = 46
 const SLASH = 47
 const QUESTION = 63
 const BACKSLASH = 92
-const UNDERSCORE = 95
 const OPEN_BRACE = 123
 const CLOSE_BRACE = 125
 const BOM = 0xfeff
@@ -202,7 +202,7 @@ class Lexer {
         if (text.charCodeAt(start + 1) === STAR) return this.#blockComment()
         break
       case MINUS:
-        if (isDigit(text.charCodeAt(start + 1))) return this.#number()
+        if (isDigit(text.charCodeAt(start + 1))) return this.#push("number", start, endOfNumber(text, start))
         break
       case QUESTION:
         if (text.charCodeAt(start + 1) === DOT) return this.#push("?.", start, start + 2)
@@ -217,8 +217,8 @@ class Lexer {
     }
     const kind = unit < 128 ? singles[unit] : undefined
     if (kind !== undefined) this.#push(kind, start, start + 1)
-    else if (isDigit(unit)) this.#number()
-    else this.#badCharacters()
+    else if (isDigit(unit)) this.#push("number", start, endOfNumber(text, start))
+    else this.#push("bad", start, endOfBad(text, start))
   }
 
   #push(kind: TokenKind, start: number, end: number, unclosed = false): void {
@@ -454,58 +454,14 @@ class Lexer {
   #escape(at: number, block: boolean): number {
     const length = escapeLength(this.#text, at)
     if (length > 0) return at + length
-    const text = this.#text
-    const next = text.charCodeAt(at + 1)
-    if (Number.isNaN(next) || next === LF || next === CR) {
-      // A one-line string is not closed then, and that is told.
-      if (block) this.#report(at, at + 1, "A `\\` stands at the end of the line", "Write `\\\\` for a backslash.")
-      return at + 1
+    const wrong = wrongEscape(this.#text, at)
+    if (wrong !== undefined) {
+      this.#report(at, wrong.end, wrong.message, wrong.hint)
+      return wrong.end
     }
-    if (text[at + 1] === "u") {
-      const end = text[at + 2] === "{" ? endOfUnicodeEscape(text, at + 3) : at + 2
-      this.#report(
-        at,
-        end,
-        "Invalid Unicode escape",
-        "Write `\\u{…}` with the code point in hex, such as `\\u{1F600}`.",
-      )
-      return end
-    }
-    const width = isHighSurrogate(next) ? 2 : 1
-    this.#report(
-      at,
-      at + 1 + width,
-      `Unknown escape \`${text.slice(at, at + 1 + width)}\``,
-      'Known escapes: `\\\\` `\\"` `\\n` `\\r` `\\t` `\\{` `\\}` `\\u{…}`.',
-    )
-    return at + 1 + width
-  }
-
-  /** number = "-"? digits ("." digits)? (("e" | "E") ("+" | "-")? digits)? ; digits may have "_" between them */
-  #number(): void {
-    const text = this.#text
-    const start = this.#at
-    let at = this.#digits(text.charCodeAt(start) === MINUS ? start + 1 : start)
-    if (text.charCodeAt(at) === DOT && isDigit(text.charCodeAt(at + 1))) at = this.#digits(at + 1)
-    const exponent = text.charCodeAt(at) | 32
-    if (exponent === 101) {
-      const sign = text.charCodeAt(at + 1)
-      const digits = sign === 43 || sign === MINUS ? at + 2 : at + 1
-      if (isDigit(text.charCodeAt(digits))) at = this.#digits(digits)
-    }
-    // `2fa` may be part of a remote name; where a number is needed, the parser tells that it is none.
-    while (isNamePart(text.charCodeAt(at))) at++
-    this.#push("number", start, at)
-  }
-
-  /** A `_` counts only between digits; elsewhere it is left over, and the number is none. */
-  #digits(at: number): number {
-    const text = this.#text
-    for (;;) {
-      while (isDigit(text.charCodeAt(at))) at++
-      if (text.charCodeAt(at) === UNDERSCORE && isDigit(text.charCodeAt(at + 1))) at++
-      else return at
-    }
+    // A one-line string is not closed then, and that is told.
+    if (block) this.#report(at, at + 1, "A `\\` stands at the end of the line", "Write `\\\\` for a backslash.")
+    return at + 1
   }
 
   #lineComment(): void {
@@ -534,18 +490,6 @@ class Lexer {
     this.#at = end
   }
 
-  /** A run of characters that begin nothing, or a whole string in the quotes of other languages. */
-  #badCharacters(): void {
-    const text = this.#text
-    const start = this.#at
-    foreignString.lastIndex = start
-    if (foreignString.test(text)) return this.#push("bad", start, foreignString.lastIndex)
-    const nonText = isNonTextAt(text, start)
-    let at = start + widthAt(text, start)
-    while (at < text.length && isBad(text, at) && isNonTextAt(text, at) === nonText) at += widthAt(text, at)
-    this.#push("bad", start, at)
-  }
-
   /** NULs and lone surrogates are an error wherever they stand, strings and comments included. */
   #reportNonText(): void {
     const text = this.#text
@@ -557,27 +501,7 @@ class Lexer {
   }
 }
 
-/** `'…'`, `` `…` `` or `“…”` within a line. */
-const foreignString = /'[^'\r\n]*'|`[^`\r\n]*`|[\u201C\u201D\u201E][^\u201C\u201D"\r\n]*[\u201C\u201D]/y
-
 const foreignComment = "Comments are written with `//`, not with `/* */`"
-
-function endOfUnicodeEscape(text: string, at: number): number {
-  while (isNamePart(text.charCodeAt(at))) at++
-  return text[at] === "}" ? at + 1 : at
-}
-
-function isBad(text: string, at: number): boolean {
-  const unit = text.charCodeAt(at)
-  if (unit <= 32 || unit === QUOTE || unit === OPEN_BRACE || unit === CLOSE_BRACE || unit === STAR) return unit === 0
-  if (unit === 39 || unit === 96 || (unit >= 0x201c && unit <= 0x201e)) return false
-  if (unit === QUESTION) return text.charCodeAt(at + 1) !== DOT && text.charCodeAt(at + 1) !== QUESTION
-  return !isNamePart(unit) && (unit >= 128 || singles[unit] === undefined)
-}
-
-function isHighSurrogate(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdbff
-}
 
 function isDigit(unit: number): boolean {
   return unit >= 48 && unit <= 57

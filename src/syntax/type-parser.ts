@@ -272,11 +272,12 @@ function typeWord(reader: TokenReader): TypeWord | undefined {
   if (reader.isWord("maybe")) return "maybe"
   if (reader.isWord("enum")) return "enum"
   if (reader.isWord("variant")) return "variant"
-  const [next, third] = [reader.peek(), reader.peek(2)]
+  const next = reader.peek()
   if (next.afterBreak) return undefined
   if (next.kind === "{") return isMisspelt(reader, "enum") ? "enum" : undefined
-  if (!startsType(next) || third.kind === ":") return undefined
-  const fitting = third.kind === "{" ? "variant" : "maybe"
+  const third = reader.peek(2).kind
+  if (!startsType(next) || third === ":") return undefined
+  const fitting = third === "{" ? "variant" : "maybe"
   return isMisspelt(reader, fitting) ? fitting : undefined
 }
 

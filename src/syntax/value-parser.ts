@@ -389,9 +389,10 @@ function parseInvoke(reader: TokenReader, kind: InvokeNode["kind"]): InvokeNode 
 
 /** `tool.find { … }` without its `call`: told, and read as one. Without a block the checker tells it. */
 function parseVerbless(reader: TokenReader, target: Chain): Expression {
+  if (!reader.is("{") || !startsInvokeBlock(reader)) return target
   const { base } = target
   const verb = base.kind === "name" && target.steps.length === 1 ? verbs[base.text] : undefined
-  if (verb === undefined || !startsInvokeBlock(reader)) return target
+  if (verb === undefined) return target
   const written = reader.textOf(target)
   reader.report(target, `\`${written}\` is no value by itself`, `Write \`${verb} ${written} { … }\`.`)
   const block = parseProperties(reader, verb)
@@ -401,10 +402,9 @@ function parseVerbless(reader: TokenReader, target: Chain): Expression {
 
 /** Whether the block that follows is that of a call; the block of an agent may follow the list of its loop. */
 function startsInvokeBlock(reader: TokenReader): boolean {
-  if (!reader.is("{") || reader.token.afterBreak) return false
-  const [name, next] = [reader.peek(), reader.peek(2)]
+  const [name, next] = [reader.peek(), reader.peek(2).kind]
   const isKnown = ["input", "bindings", "max_calls"].some((word) => reader.isWord(word, name))
-  return isKnown && (next.kind === ":" || next.kind === "{")
+  return isKnown && (next === ":" || next === "{") && !reader.token.afterBreak
 }
 
 const verbs: Readonly<Partial<Record<string, InvokeNode["kind"]>>> = Object.assign(Object.create(null), {
