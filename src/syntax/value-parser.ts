@@ -1,18 +1,16 @@
 import type { Span } from "../source/span.ts"
+import { missing, parseReference, parseSteps, startsStep } from "./chain-parser.ts"
 import { leavesBlock, leavesNames, startsDeclaration } from "./declaration-start.ts"
 import { docBefore } from "./doc-comment.ts"
 import type { PropertyForm, PropertyForms, PropertyPlace } from "./property-forms.ts"
 import { formsOf } from "./property-forms.ts"
-import { blockTexts, unescape } from "./string-value.ts"
+import { parseString } from "./string-parser.ts"
 import type { Token } from "./token.ts"
-import { isBlockString } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
-import { maxNesting } from "./token-reader.ts"
 import type {
   AssetNode,
   Block,
   Chain,
-  ChainStep,
   Expression,
   InvokeNode,
   MatchBranch,
@@ -20,7 +18,6 @@ import type {
   Name,
   Property,
   PropertyValue,
-  StringNode,
   UseEntry,
   ValueField,
 } from "./tree.ts"
@@ -32,10 +29,8 @@ import {
   numberNode,
   parseColon,
   parseKey,
-  parseSegment,
   parseType,
   parseTypeFields,
-  parseWordKey,
   valueIsAbsent,
 } from "./type-parser.ts"
 
@@ -69,10 +64,6 @@ function defaultFrom(reader: TokenReader, left: Expression): Expression {
   return { kind: "default", left, right, start: left.start, end: right.end }
 }
 
-function missing(reader: TokenReader): Expression {
-  return { kind: "missing-expression", start: reader.previous.end, end: reader.previous.end }
-}
-
 /** Operand = (literal | name | array | object | "(" expression ")" | match | call | asset) step* */
 function parseOperand(reader: TokenReader): Expression {
   const { token } = reader
@@ -89,7 +80,7 @@ function parseBase(reader: TokenReader, first: Token): Expression {
       return numberNode(reader, reader.take())
     case "string":
     case "head":
-      return parseString(reader)
+      return parseString(reader, parseExpression)
     case "[":
       return parseArray(reader)
     case "{": {
@@ -158,87 +149,6 @@ function referenceFollows(reader: TokenReader): boolean {
   return reader.peek().kind === "name" && operandFollows(reader)
 }
 
-const noSteps: readonly ChainStep[] = []
-
-/** Step = "." key | "?." key | ("." | "?.") ("*" | "**" | "***") "." key | "?."? "[" number "]" | "#" key */
-function parseSteps(reader: TokenReader): readonly ChainStep[] {
-  const first = parseStep(reader)
-  if (first === undefined) return noSteps
-  const second = parseStep(reader)
-  if (second === undefined) return [first]
-  const steps = [first, second]
-  let tooMany: ChainStep | undefined
-  for (let step = parseStep(reader); step !== undefined; step = parseStep(reader)) {
-    if (steps.length < maxNesting) steps.push(step)
-    else tooMany ??= step
-  }
-  if (tooMany !== undefined) {
-    reader.report(tooMany, `More than ${maxNesting} steps follow each other`, "Split it, with a `dynamic` value.")
-  }
-  return steps
-}
-
-function startsStep({ kind }: Token): boolean {
-  return kind === "." || kind === "?." || kind === "[" || kind === "#"
-}
-
-function parseStep(reader: TokenReader): ChainStep | undefined {
-  const first = reader.token
-  const { start } = first
-  switch (first.kind) {
-    case ".":
-    case "?.": {
-      reader.take()
-      const optional = first.kind === "?."
-      if (optional && reader.is("[")) return parseIndex(reader, first, true)
-      if (reader.is("*") || reader.is("**") || reader.is("***")) return parsePluck(reader, first, optional)
-      const hint = reader.is("number") ? "An element is chosen by its number in brackets: `[0]`." : undefined
-      const name = parseSegment(reader, optional ? "a name after `?.`" : "a name after `.`", hint)
-      return name && { kind: "field", name, optional, start, end: name.end }
-    }
-    case "[":
-      return parseIndex(reader, first, false)
-    case "#": {
-      reader.take()
-      const name = parseSegment(reader, "the name of a case after `#`")
-      return name && { kind: "case", name, optional: false, start, end: name.end }
-    }
-    default:
-      return undefined
-  }
-}
-
-function parsePluck(reader: TokenReader, first: Token, optional: boolean): ChainStep | undefined {
-  const stars = reader.take()
-  const what = "a field name after `.*.`".replace("*", stars.kind)
-  if (reader.accept(".") === undefined) {
-    reader.expected(`\`.\` and ${what.replace(/\.`$/, "`")}`)
-    return undefined
-  }
-  const name = parseSegment(reader, what)
-  if (name === undefined) return undefined
-  const count = stars.kind === "*" ? 1 : stars.kind === "**" ? 2 : 3
-  return { kind: "pluck", stars: count, name, optional, start: first.start, end: name.end }
-}
-
-function parseIndex(reader: TokenReader, first: Token, optional: boolean): ChainStep {
-  const open = reader.take()
-  const number = reader.accept("number")
-  const index = number === undefined ? undefined : numberNode(reader, number)
-  if (index === undefined) {
-    const isName = reader.is("string") || reader.is("head")
-    reader.expected("the number of an element after `[`", isName ? "A field is read with `.` and its name." : undefined)
-    while (!reader.is("]") && !reader.token.afterBreak && !endsBracket(reader.token)) reader.skipBalanced()
-    reader.accept("]")
-  } else {
-    if (!Number.isInteger(index.value) || index.value < 0) {
-      reader.report(index, "An element is chosen by a whole number from 0")
-    }
-    closeBracket(reader, open, "]", "`]`")
-  }
-  return { kind: "index", index, optional, start: first.start, end: reader.endFrom(first) }
-}
-
 /** Array = "[" (expression ("," expression)* ","?)? "]" */
 function parseArray(reader: TokenReader): Expression {
   const first = reader.token
@@ -266,69 +176,6 @@ function closeList(reader: TokenReader, open: Token, what: string): Token | unde
     reader.skipBalanced()
   }
   return reader.accept("]")
-}
-
-/** String = string | head expression (middle expression)* tail */
-function parseString(reader: TokenReader): StringNode {
-  const first = reader.take()
-  const block = isBlockString(reader.text, first)
-  const quotes = block ? 3 : 1
-  const raws = [rawText(reader, first, quotes, first.kind === "head" ? 2 : first.unclosed ? 0 : quotes)]
-  const interpolations = first.kind === "head" ? parseInterpolations(reader, raws, quotes) : noInterpolations
-  const texts = block ? blockTexts(raws) : raws.map(unescape)
-  return { kind: "string", block, texts, interpolations, start: first.start, end: reader.previous.end }
-}
-
-const noInterpolations: readonly Expression[] = []
-
-/** From behind the `head` to the `tail`; adds what is written between. */
-function parseInterpolations(reader: TokenReader, raws: string[], quotes: number): readonly Expression[] {
-  const interpolations: Expression[] = []
-  for (;;) {
-    interpolations.push(parseInterpolation(reader))
-    const next = reader.take()
-    if (next.kind === "middle") raws.push(rawText(reader, next, 2, 2))
-    else {
-      raws.push(next.kind === "end" ? "" : rawText(reader, next, 2, next.unclosed ? 0 : quotes))
-      return interpolations
-    }
-  }
-}
-
-/** What is written in a token of a string, without what it begins and ends with. */
-function rawText(reader: TokenReader, token: Token, before: number, after: number): string {
-  const start = token.start + before
-  return reader.text.slice(start, Math.max(start, token.end - after))
-}
-
-/** Reads up to the `}}`, which is left for the string. */
-function parseInterpolation(reader: TokenReader): Expression {
-  if (reader.is("middle") || reader.is("tail")) {
-    if (!reader.token.unclosed) {
-      const open = reader.previous.end - 2
-      reader.report({ start: open, end: reader.token.start + 2 }, "Expected an expression between `{{` and `}}`")
-    }
-    return missing(reader)
-  }
-  const expression = parseExpression(reader)
-  if (!reader.is("middle") && !reader.is("tail")) {
-    if (!isUnclosed(reader)) reader.expected("`}}` after the expression")
-    while (!reader.is("middle") && !reader.is("tail") && !reader.is("end")) reader.skipBalanced()
-  }
-  reader.endLeaving()
-  return expression
-}
-
-/** Whether the interpolation around the reader was never closed, which the lexer has told already. */
-function isUnclosed(reader: TokenReader): boolean {
-  let depth = 0
-  for (let ahead = 0; ; ahead++) {
-    const token = reader.peek(ahead)
-    if (token.kind === "end") return true
-    if (token.kind === "head") depth++
-    else if (token.kind === "tail" && depth > 0) depth--
-    else if ((token.kind === "tail" || token.kind === "middle") && depth === 0) return token.unclosed
-  }
 }
 
 /** Match = "match" operand "{" branch* "}" */
@@ -419,18 +266,6 @@ function parseAsset(reader: TokenReader): AssetNode {
   const value = parseExpression(reader)
   const block = parseProperties(reader, "asset")
   return { kind: "asset", keyword, value, block, start: keyword.start, end: reader.endFrom(keyword) }
-}
-
-/** A name and its steps, where nothing else may stand. */
-export function parseReference(reader: TokenReader): Chain {
-  if (!reader.is("name")) {
-    reader.expected("a reference")
-    const nothing = missing(reader)
-    return { kind: "chain", base: nothing, steps: [], start: nothing.start, end: nothing.end }
-  }
-  const base = parseWordKey(reader)
-  const steps = parseSteps(reader)
-  return { kind: "chain", base, steps, start: base.start, end: reader.previous.end }
 }
 
 // ------------------------------------------------------------------------------------------------ blocks of values

@@ -1,0 +1,103 @@
+import type { Token } from "./token.ts"
+import type { TokenReader } from "./token-reader.ts"
+import { maxNesting } from "./token-reader.ts"
+import type { Chain, ChainStep, Expression } from "./tree.ts"
+import { closeBracket, endsBracket, numberNode, parseSegment, parseWordKey } from "./type-parser.ts"
+
+/** A name and its steps, where nothing else may stand. */
+export function parseReference(reader: TokenReader): Chain {
+  if (!reader.is("name")) {
+    reader.expected("a reference")
+    const nothing = missing(reader)
+    return { kind: "chain", base: nothing, steps: [], start: nothing.start, end: nothing.end }
+  }
+  const base = parseWordKey(reader)
+  const steps = parseSteps(reader)
+  return { kind: "chain", base, steps, start: base.start, end: reader.previous.end }
+}
+
+/** Stands for an expression that is not there, behind the last token. */
+export function missing(reader: TokenReader): Expression {
+  return { kind: "missing-expression", start: reader.previous.end, end: reader.previous.end }
+}
+
+const noSteps: readonly ChainStep[] = []
+
+/** Step = "." key | "?." key | ("." | "?.") ("*" | "**" | "***") "." key | "?."? "[" number "]" | "#" key */
+export function parseSteps(reader: TokenReader): readonly ChainStep[] {
+  const first = parseStep(reader)
+  if (first === undefined) return noSteps
+  const second = parseStep(reader)
+  if (second === undefined) return [first]
+  const steps = [first, second]
+  let tooMany: ChainStep | undefined
+  for (let step = parseStep(reader); step !== undefined; step = parseStep(reader)) {
+    if (steps.length < maxNesting) steps.push(step)
+    else tooMany ??= step
+  }
+  if (tooMany !== undefined) {
+    reader.report(tooMany, `More than ${maxNesting} steps follow each other`, "Split it, with a `dynamic` value.")
+  }
+  return steps
+}
+
+export function startsStep({ kind }: Token): boolean {
+  return kind === "." || kind === "?." || kind === "[" || kind === "#"
+}
+
+function parseStep(reader: TokenReader): ChainStep | undefined {
+  const first = reader.token
+  const { start } = first
+  switch (first.kind) {
+    case ".":
+    case "?.": {
+      reader.take()
+      const optional = first.kind === "?."
+      if (optional && reader.is("[")) return parseIndex(reader, first, true)
+      if (reader.is("*") || reader.is("**") || reader.is("***")) return parsePluck(reader, first, optional)
+      const hint = reader.is("number") ? "An element is chosen by its number in brackets: `[0]`." : undefined
+      const name = parseSegment(reader, optional ? "a name after `?.`" : "a name after `.`", hint)
+      return name && { kind: "field", name, optional, start, end: name.end }
+    }
+    case "[":
+      return parseIndex(reader, first, false)
+    case "#": {
+      reader.take()
+      const name = parseSegment(reader, "the name of a case after `#`")
+      return name && { kind: "case", name, optional: false, start, end: name.end }
+    }
+    default:
+      return undefined
+  }
+}
+
+function parsePluck(reader: TokenReader, first: Token, optional: boolean): ChainStep | undefined {
+  const stars = reader.take()
+  const what = "a field name after `.*.`".replace("*", stars.kind)
+  if (reader.accept(".") === undefined) {
+    reader.expected(`\`.\` and ${what.replace(/\.`$/, "`")}`)
+    return undefined
+  }
+  const name = parseSegment(reader, what)
+  if (name === undefined) return undefined
+  const count = stars.kind === "*" ? 1 : stars.kind === "**" ? 2 : 3
+  return { kind: "pluck", stars: count, name, optional, start: first.start, end: name.end }
+}
+
+function parseIndex(reader: TokenReader, first: Token, optional: boolean): ChainStep {
+  const open = reader.take()
+  const number = reader.accept("number")
+  const index = number === undefined ? undefined : numberNode(reader, number)
+  if (index === undefined) {
+    const isName = reader.is("string") || reader.is("head")
+    reader.expected("the number of an element after `[`", isName ? "A field is read with `.` and its name." : undefined)
+    while (!reader.is("]") && !reader.token.afterBreak && !endsBracket(reader.token)) reader.skipBalanced()
+    reader.accept("]")
+  } else {
+    if (!Number.isInteger(index.value) || index.value < 0) {
+      reader.report(index, "An element is chosen by a whole number from 0")
+    }
+    closeBracket(reader, open, "]", "`]`")
+  }
+  return { kind: "index", index, optional, start: first.start, end: reader.endFrom(first) }
+}

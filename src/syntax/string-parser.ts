@@ -1,0 +1,77 @@
+import { missing } from "./chain-parser.ts"
+import { blockTexts, unescape } from "./string-value.ts"
+import type { Token } from "./token.ts"
+import { isBlockString } from "./token.ts"
+import type { TokenReader } from "./token-reader.ts"
+import type { Expression, StringNode } from "./tree.ts"
+
+/** `parseExpression` of value-parser.ts, which needs this file. */
+type ParseExpression = (reader: TokenReader) => Expression
+
+/** String = string | head expression (middle expression)* tail */
+export function parseString(reader: TokenReader, parse: ParseExpression): StringNode {
+  const first = reader.take()
+  const block = isBlockString(reader.text, first)
+  const quotes = block ? 3 : 1
+  const raws = [rawText(reader, first, quotes, first.kind === "head" ? 2 : first.unclosed ? 0 : quotes)]
+  const interpolations = first.kind === "head" ? parseInterpolations(reader, raws, quotes, parse) : noInterpolations
+  const texts = block ? blockTexts(raws) : raws.map(unescape)
+  return { kind: "string", block, texts, interpolations, start: first.start, end: reader.previous.end }
+}
+
+const noInterpolations: readonly Expression[] = []
+
+/** From behind the `head` to the `tail`; adds what is written between. */
+function parseInterpolations(
+  reader: TokenReader,
+  raws: string[],
+  quotes: number,
+  parse: ParseExpression,
+): readonly Expression[] {
+  const interpolations: Expression[] = []
+  for (;;) {
+    interpolations.push(parseInterpolation(reader, parse))
+    const next = reader.take()
+    if (next.kind === "middle") raws.push(rawText(reader, next, 2, 2))
+    else {
+      raws.push(next.kind === "end" ? "" : rawText(reader, next, 2, next.unclosed ? 0 : quotes))
+      return interpolations
+    }
+  }
+}
+
+/** What is written in a token of a string, without what it begins and ends with. */
+function rawText(reader: TokenReader, token: Token, before: number, after: number): string {
+  const start = token.start + before
+  return reader.text.slice(start, Math.max(start, token.end - after))
+}
+
+/** Reads up to the `}}`, which is left for the string. */
+function parseInterpolation(reader: TokenReader, parse: ParseExpression): Expression {
+  if (reader.is("middle") || reader.is("tail")) {
+    if (!reader.token.unclosed) {
+      const open = reader.previous.end - 2
+      reader.report({ start: open, end: reader.token.start + 2 }, "Expected an expression between `{{` and `}}`")
+    }
+    return missing(reader)
+  }
+  const expression = parse(reader)
+  if (!reader.is("middle") && !reader.is("tail")) {
+    if (!isUnclosed(reader)) reader.expected("`}}` after the expression")
+    while (!reader.is("middle") && !reader.is("tail") && !reader.is("end")) reader.skipBalanced()
+  }
+  reader.endLeaving()
+  return expression
+}
+
+/** Whether the interpolation around the reader was never closed, which the lexer has told already. */
+function isUnclosed(reader: TokenReader): boolean {
+  let depth = 0
+  for (let ahead = 0; ; ahead++) {
+    const token = reader.peek(ahead)
+    if (token.kind === "end") return true
+    if (token.kind === "head") depth++
+    else if (token.kind === "tail" && depth > 0) depth--
+    else if ((token.kind === "tail" || token.kind === "middle") && depth === 0) return token.unclosed
+  }
+}
