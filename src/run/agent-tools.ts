@@ -117,15 +117,18 @@ export class AgentTools {
     return [...this.#offers.values()].filter((offer) => this.#left(offer)).map(({ definition }) => definition)
   }
 
-  /** A sentence for each tool that has been used up since it was last asked for. */
-  news(): string[] {
-    const sentences: string[] = []
-    for (const offer of this.#offers.values()) {
-      if (offer.withdrawn || this.#left(offer)) continue
-      offer.withdrawn = true
-      sentences.push(`The tool ${offer.definition.name} has been used up and is no longer available.`)
-    }
-    return sentences
+  /** Those that have been used up since they were last withdrawn. */
+  usedUp(): string[] {
+    return [...this.#offers.entries()].flatMap(([name, offer]) => (offer.withdrawn || this.#left(offer) ? [] : [name]))
+  }
+
+  /** A sentence for each. */
+  withdraw(names: readonly string[]): string[] {
+    return names.map((name) => {
+      const offer = this.#offers.get(name)
+      if (offer !== undefined) offer.withdrawn = true
+      return `The tool ${name} has been used up and is no longer available.`
+    })
   }
 
   /** The answer to one of a turn's calls: what the tool said, or why it was not asked. */

@@ -227,9 +227,10 @@ class AgentStep {
   async #converse(rendered: Rendered, history: HistoryItem[]): Promise<JsonObject> {
     const { max_steps } = this.#node
     for (let turn = 1; turn <= max_steps; turn++) {
-      const news = rendered.tools.news()
-      if (news.length > 0) history.push(userMessage([textPart(news.join("\n"))]))
       const known = this.#past?.turns.get(turn)
+      const withdrawn = known === undefined ? rendered.tools.usedUp() : (known.answer.withdrawn ?? [])
+      const news = rendered.tools.withdraw(withdrawn)
+      if (news.length > 0) history.push(userMessage([textPart(news.join("\n"))]))
       if (known !== undefined) {
         this.#account(known.answer)
         await this.#callTools(rendered.tools, turn, known.answer, history)
@@ -252,7 +253,7 @@ class AgentStep {
         }
         case "tool_calls":
           if (turn === max_steps) break
-          await this.#callTools(rendered.tools, turn, answer, history)
+          await this.#callTools(rendered.tools, turn, { ...answer, withdrawn }, history)
       }
     }
     const turns = max_steps === 1 ? "1 turn" : `${max_steps} turns`
@@ -274,6 +275,7 @@ class AgentStep {
     const settings = running.prepared.calls.get(node)
     if (settings === undefined) throw new Error(`${node.id} is not a part of the plan`)
     this.#turn = turn
+    const begun = this.#past?.begun.get(turn)
     const answer = await callOut(running, () =>
       running.ports.model.turn(
         {
@@ -286,7 +288,8 @@ class AgentStep {
           response_format: settings.response_format,
           inference: settings.inference,
           turn,
-          attempts_before: this.#past?.retries.get(turn) ?? 0,
+          attempts_before: begun?.attempts ?? 0,
+          progress: begun?.progress ?? null,
           deltas: running.options.deltas,
         },
         this.#watch,
@@ -304,13 +307,14 @@ class AgentStep {
   /** All calls of one turn, side by side; their answers in the order of the calls. */
   async #callTools(tools: AgentTools, turn: number, answer: KeptTurn, history: HistoryItem[]): Promise<void> {
     const past = this.#past?.turns.get(turn)
-    const { items, usage, calls, tool_calls } = answer
+    const { items, usage, calls, tool_calls, withdrawn = [] } = answer
+    const kept = { items, usage, calls, tool_calls, ...(withdrawn.length === 0 ? {} : { withdrawn }) }
     // Every start is in the log's next piece together with the turn, before the first call is made.
     const outputs = await Promise.all(
       tool_calls.map((call, index) =>
         tools.answer(
           call,
-          index === 0 ? { turn, index, answer: { items, usage, calls, tool_calls } } : { turn, index },
+          index === 0 ? { turn, index, answer: kept } : { turn, index },
           past?.calls.get(index) ?? null,
         ),
       ),
@@ -387,8 +391,8 @@ class AgentStep {
     const { about } = this.#caller
     return {
       signal,
-      retried: ({ attempt, reason, delay_ms }) => {
-        log.add("agent_retried", { ...about, attempt, reason, delay_ms }, { turn: this.#turn })
+      retried: ({ attempt, reason, delay_ms, progress }) => {
+        log.add("agent_retried", { ...about, attempt, reason, delay_ms }, { turn: this.#turn, progress })
         return log.stored()
       },
       delta: (attempt, text) => log.addDelta({ ...about, attempt, text }),

@@ -1,13 +1,13 @@
 import type { JsonValue } from "../base/json-value.ts"
 import type { EventType, ModelCallRecord, Usage } from "./events.ts"
-import type { HistoryItem, ModelToolCall, PromptMessage, ToolPart } from "./ports.ts"
+import type { HistoryItem, ModelToolCall, PromptMessage, ToolPart, TurnProgress } from "./ports.ts"
 
 /**
  * What a log keeps beside an event's public data, for a continuation alone. An effect's outcome is kept once, by the event
  * that tells of it; values that follow from outcomes are computed again.
  */
 interface KeptOf {
-  agent_retried: { readonly turn: number }
+  agent_retried: { readonly turn: number; readonly progress?: TurnProgress }
   agent_completed: {
     /** Where the event shows its size only. */
     readonly output?: JsonValue
@@ -46,6 +46,8 @@ export interface KeptTurn {
   readonly usage: Usage
   readonly calls: readonly ModelCallRecord[]
   readonly tool_calls: readonly ModelToolCall[]
+  /** Tools that the model was told before this turn to be used up. */
+  readonly withdrawn?: readonly string[]
 }
 
 /** A `call` of the workflow's own. */

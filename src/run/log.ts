@@ -22,6 +22,8 @@ const recordsWork: ReadonlySet<EventType> = new Set<EventType>([
   "agent_completed",
   "agent_failed",
   "context_compacted",
+  // With it goes the turn of the model that called.
+  "tool_call_started",
   "tool_call_completed",
   "tool_call_failed",
   "resource_read",

@@ -62,10 +62,29 @@ export interface ModelRequest {
   readonly inference: Inference
   /** Which turn of the agent this is, from 1; goes into the call records. */
   readonly turn: number
-  /** How many attempts and repairs the log already holds for this turn (a resumed run goes on counting). */
+  /** How many attempts of this turn the log knows of, and how far they came: a resumed run goes on from there. */
   readonly attempts_before: number
+  readonly progress: TurnProgress | null
   /** Stream upstream and report text as it comes. */
   readonly deltas: boolean
+}
+
+/** How far a turn has come: kept in the log with every retry, and given back where the turn is taken up again. */
+export interface TurnProgress {
+  /** Those made so far; none of their answers held. */
+  readonly calls: readonly ModelCallRecord[]
+  /** Failed calls in a row. */
+  readonly retries: number
+  /** Answers that were sent back to be mended. */
+  readonly repairs: number
+  /** Milliseconds since the epoch: the next call is not made before. */
+  readonly not_before: number
+  /** Said after the conversation: an answer that did not fit, and what is wrong with it. */
+  readonly added: readonly HistoryItem[]
+  /** The tools are done with. */
+  readonly closing: boolean
+  /** How the output is asked for by now, in the client's own word. */
+  readonly format: string | null
 }
 
 export interface ModelWatch {
@@ -74,7 +93,7 @@ export interface ModelWatch {
    * Awaited before the wait begins, so that the retry is in the log first. `attempt` is the one about to be made; it is
    * made because the one before it failed, was refused (`delay_ms` 0), or did not fit the contract (`delay_ms` 0).
    */
-  retried(retry: { attempt: number; reason: string; delay_ms: number }): Promise<void>
+  retried(retry: { attempt: number; reason: string; delay_ms: number; progress: TurnProgress }): Promise<void>
   delta(attempt: number, text: string): void
   /** Replaces secrets in whatever came from outside, before anyone else sees it. */
   redact<T extends JsonValue>(value: T): T

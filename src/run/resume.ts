@@ -2,7 +2,7 @@ import type { JsonValue } from "../base/json-value.ts"
 import type { EventType, LogEvent, Usage, WireError } from "./events.ts"
 import { isTerminal } from "./events.ts"
 import type { Kept, KeptTurn } from "./kept.ts"
-import type { HistoryItem, PromptMessage, RunStore, ToolPart } from "./ports.ts"
+import type { HistoryItem, PromptMessage, RunStore, ToolPart, TurnProgress } from "./ports.ts"
 import { addUsage, noUsage, usageOf } from "./usage.ts"
 
 /**
@@ -37,11 +37,17 @@ export interface Past {
 export interface AgentPast {
   startedAt: number | null
   completed: { readonly output: JsonValue; readonly history: readonly HistoryItem[] | null } | null
-  /** Retries and repairs by turn. */
-  retries: Map<number, number>
+  /** Turns that had come to no answer, by number. */
+  begun: Map<number, BegunTurn>
   summary: string | null
   /** By turn, from 1. */
   turns: Map<number, TurnPast>
+}
+
+export interface BegunTurn {
+  /** Attempts that somebody may have seen something of. */
+  attempts: number
+  progress: TurnProgress | null
 }
 
 export interface TurnPast {
@@ -120,9 +126,15 @@ export class PastReader {
         this.#agent(event.data).startedAt = Date.parse(event.at)
         break
       case "agent_retried": {
-        const { retries } = this.#agent(event.data)
-        const { turn } = kept<"agent_retried">(event) ?? { turn: 1 }
-        retries.set(turn, (retries.get(turn) ?? 0) + 1)
+        const { turn, progress = null } = kept<"agent_retried">(event) ?? { turn: 1 }
+        this.#agent(event.data).begun.set(turn, { attempts: event.data.attempt - 1, progress })
+        break
+      }
+      case "agent_delta": {
+        // Pieces of an answer that broke off: what the same question brings now is another attempt.
+        const { begun, turns } = this.#agent(event.data)
+        const turn = turns.size + 1
+        begun.set(turn, { progress: begun.get(turn)?.progress ?? null, attempts: event.data.attempt })
         break
       }
       case "agent_completed": {
@@ -131,7 +143,7 @@ export class PastReader {
         agent.completed = { output: more?.output ?? event.data.output, history: more?.history ?? null }
         // Nothing of how it came about is asked for again.
         agent.turns = new Map()
-        agent.retries = new Map()
+        agent.begun = new Map()
         agent.summary = null
         past.usage = addUsage(past.usage, event.data.usage)
         break
@@ -202,7 +214,7 @@ export class PastReader {
     const key = placeKey(about.agent, about.iteration)
     let agent = this.past.agents.get(key)
     if (agent === undefined) {
-      agent = { startedAt: null, completed: null, retries: new Map(), summary: null, turns: new Map() }
+      agent = { startedAt: null, completed: null, begun: new Map(), summary: null, turns: new Map() }
       this.past.agents.set(key, agent)
     }
     return agent

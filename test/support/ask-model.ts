@@ -5,7 +5,7 @@ import type { ResponsesOptions } from "../../src/adapters/responses/responses-cl
 import { createResponsesClient } from "../../src/adapters/responses/responses-client.ts"
 import type { JsonValue } from "../../src/base/json-value.ts"
 import type { RecordType } from "../../src/check/types.ts"
-import type { Clock, ModelClient, ModelRequest, ModelTurn, ModelWatch } from "../../src/run/ports.ts"
+import type { Clock, ModelClient, ModelRequest, ModelTurn, ModelWatch, TurnProgress } from "../../src/run/ports.ts"
 import { RunFailure } from "../../src/run/ports.ts"
 import { RedactStream } from "../../src/run/redact-stream.ts"
 import { redactor } from "../../src/run/redact.ts"
@@ -20,6 +20,8 @@ export interface Retry {
 export interface AskModel {
   readonly client: ModelClient
   readonly retries: Retry[]
+  /** How far the turn had come with each retry. */
+  readonly progresses: TurnProgress[]
   readonly deltas: { readonly attempt: number; readonly text: string }[]
   readonly slept: number[]
   ask(request: Partial<ModelRequest> & Pick<ModelRequest, "backend">, watch?: Partial<ModelWatch>): Promise<ModelTurn>
@@ -43,6 +45,7 @@ export function askModel(
   t.after(() => egress.close())
   const slept: number[] = []
   const retries: Retry[] = []
+  const progresses: TurnProgress[] = []
   const deltas: { attempt: number; text: string }[] = []
   const clock: Clock = {
     now: () => Date.now(),
@@ -63,6 +66,7 @@ export function askModel(
   const asked: AskModel = {
     client,
     retries,
+    progresses,
     deltas,
     slept,
     ask: (request, watch) =>
@@ -77,13 +81,15 @@ export function askModel(
           inference: {},
           turn: 1,
           attempts_before: 0,
+          progress: null,
           deltas: false,
           ...request,
         },
         {
           signal: never,
-          retried: (retry) => {
+          retried: ({ progress, ...retry }) => {
             retries.push(retry)
+            progresses.push(progress)
             return Promise.resolve()
           },
           delta: (attempt, text) => deltas.push({ attempt, text }),

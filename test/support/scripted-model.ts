@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../src/base/json-value.ts"
 import type { Usage } from "../../src/run/events.ts"
-import type { ModelClient, ModelRequest, ModelTurn, ModelWatch } from "../../src/run/ports.ts"
+import type { ModelClient, ModelRequest, ModelTurn, ModelWatch, TurnProgress } from "../../src/run/ports.ts"
 
 export const usage = (input_tokens: number, output_tokens: number): Usage => ({
   input_tokens,
@@ -8,6 +8,16 @@ export const usage = (input_tokens: number, output_tokens: number): Usage => ({
   cached_tokens: 0,
   reasoning_tokens: 0,
 })
+
+export const noProgress: TurnProgress = {
+  calls: [],
+  retries: 0,
+  repairs: 0,
+  not_before: 0,
+  added: [],
+  closing: false,
+  format: null,
+}
 
 type Script = (request: ModelRequest, watch: ModelWatch) => ModelTurn | Promise<ModelTurn>
 

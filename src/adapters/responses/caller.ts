@@ -3,12 +3,13 @@ import type { Egress, EgressLimits } from "../../run/egress-port.ts"
 import { EgressFailure } from "../../run/egress-port.ts"
 import type { ErrorIssue, ErrorKind, ModelCallRecord, Usage } from "../../run/events.ts"
 import { wireError } from "../../run/failure.ts"
-import type { Chance, Clock, ModelRequest, ModelWatch } from "../../run/ports.ts"
+import type { Chance, Clock, ModelRequest, ModelWatch, TurnProgress } from "../../run/ports.ts"
 import { RunFailure } from "../../run/ports.ts"
+import { usageOf } from "../../run/usage.ts"
 import type { Answer } from "./read-answer.ts"
 import type { Refusal, Sent } from "./refused-field.ts"
 import { refusedField } from "./refused-field.ts"
-import { retryDelay } from "./retry-delay.ts"
+import { longestWait, retryDelay } from "./retry-delay.ts"
 import { sendCall } from "./send-call.ts"
 import { UpstreamFailure } from "./upstream-failure.ts"
 
@@ -31,6 +32,8 @@ export interface CallerParts {
   readonly limits: EgressLimits
   readonly clock: Clock
   readonly chance: Chance
+  /** How far the turn has come, but for its calls. */
+  readonly standing: () => Pick<TurnProgress, "repairs" | "added" | "closing" | "format">
 }
 
 const defaultRetries = 3
@@ -38,16 +41,28 @@ const defaultBaseDelay_ms = 500
 
 /** Makes the calls of one turn: numbers and records them, repeats those that fail in passing. */
 export class Caller {
-  readonly calls: ModelCallRecord[] = []
-  usage: Usage = { input_tokens: 0, output_tokens: 0, cached_tokens: 0, reasoning_tokens: 0 }
+  readonly calls: ModelCallRecord[]
   readonly #parts: CallerParts
   #attempt: number
   #retries: number
 
   constructor(parts: CallerParts) {
+    const { attempts_before, progress } = parts.request
     this.#parts = parts
-    this.#attempt = parts.request.attempts_before
-    this.#retries = parts.request.attempts_before
+    this.calls = [...(progress?.calls ?? [])]
+    this.#attempt = attempts_before
+    this.#retries = progress?.retries ?? 0
+  }
+
+  get usage(): Usage {
+    return usageOf(this.calls)
+  }
+
+  /** The rest of a wait that was interrupted. */
+  async waitOn(): Promise<void> {
+    const { request, watch, clock } = this.#parts
+    const rest_ms = Math.min((request.progress?.not_before ?? 0) - clock.now(), longestWait)
+    if (rest_ms > 0) await clock.sleep(rest_ms, watch.signal)
   }
 
   /**
@@ -76,9 +91,8 @@ export class Caller {
 
   /** Announces the next attempt, which is made at once. */
   async again(reason: string): Promise<void> {
-    const { watch } = this.#parts
-    await watch.retried({ attempt: this.#attempt + 1, reason: watch.redact(reason), delay_ms: 0 })
-    watch.signal.throwIfAborted()
+    await this.#announce(reason, 0)
+    this.#parts.watch.signal.throwIfAborted()
   }
 
   fail(kind: ErrorKind, issues: readonly [ErrorIssue, ...ErrorIssue[]]): RunFailure {
@@ -91,24 +105,23 @@ export class Caller {
     const { request, watch, egress, url, headers, limits, clock } = this.#parts
     const attempt = ++this.#attempt
     const started = clock.now()
-    const record = (answer: Answer | null): void => {
+    const record = (usage: Usage | null, format: string | null): void => {
       this.calls.push({
         turn: request.turn,
         attempt,
         started_at: isoTime(started),
         duration_ms: Math.max(0, clock.now() - started),
-        ...(answer === null || answer.usage === null ? {} : { usage: answer.usage }),
-        ...(answer === null ? {} : { format: built.format }),
+        ...(usage === null ? {} : { usage }),
+        ...(format === null ? {} : { format }),
       })
     }
     try {
       const call = { url, headers, body: built.body, attempt, stream: built.sent.stream, limits }
       const answer = await sendCall(egress, call, watch, () => clock.now())
-      record(answer)
-      if (answer.usage !== null) this.usage = add(this.usage, answer.usage)
+      record(answer.usage, built.format)
       return answer
     } catch (error) {
-      record(null)
+      record(error instanceof UpstreamFailure ? error.usage : null, null)
       throw error
     }
   }
@@ -122,9 +135,24 @@ export class Caller {
     const retry_after_ms = failed instanceof UpstreamFailure ? failed.error.retry_after_ms : null
     const delay_ms = retryDelay(this.#retries, retry_base_delay_ms, retry_after_ms, chance.fraction())
     this.#retries++
-    await watch.retried({ attempt: this.#attempt + 1, reason: watch.redact(failed.message), delay_ms })
+    await this.#announce(failed.message, delay_ms)
     if (delay_ms > 0) await clock.sleep(delay_ms, watch.signal)
     watch.signal.throwIfAborted()
+  }
+
+  async #announce(reason: string, delay_ms: number): Promise<void> {
+    const { watch, clock, standing } = this.#parts
+    await watch.retried({
+      attempt: this.#attempt + 1,
+      reason: watch.redact(reason),
+      delay_ms,
+      progress: {
+        calls: [...this.calls],
+        retries: this.#retries,
+        not_before: clock.now() + delay_ms,
+        ...standing(),
+      },
+    })
   }
 
   #givenUp(failed: UpstreamFailure | EgressFailure): RunFailure {
@@ -147,14 +175,5 @@ export class Caller {
       path: issue.path === "" ? path : issue.path,
     }))
     return this.fail(error.error.kind, [first ?? { path, message: error.error.message }, ...others])
-  }
-}
-
-function add(a: Usage, b: Usage): Usage {
-  return {
-    input_tokens: a.input_tokens + b.input_tokens,
-    output_tokens: a.output_tokens + b.output_tokens,
-    cached_tokens: a.cached_tokens + b.cached_tokens,
-    reasoning_tokens: a.reasoning_tokens + b.reasoning_tokens,
   }
 }

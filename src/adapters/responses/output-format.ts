@@ -66,6 +66,11 @@ export function firstRung(asked: ResponseFormat, form: ContractForm, known: Rung
   }
 }
 
+/** A rung by its name; null for none, or one of another release. */
+export function rungNamed(name: string | null): Rung | null {
+  return ladder.find((rung) => rung === name) ?? null
+}
+
 /** The next looser rung that the author's choice leaves; null at the end. */
 export function nextRung(asked: ResponseFormat, rung: Rung): Rung | null {
   const next = ladder[ladder.indexOf(rung) + 1] ?? null

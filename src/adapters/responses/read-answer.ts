@@ -20,10 +20,11 @@ export function readAnswer(
   watch: Pick<ModelWatch, "redact">,
 ): Answer {
   const { error, status, output } = response
+  const usage = readUsage(response["usage"])
   const hasOutput = Array.isArray(output) && output.length > 0
   if (isGiven(error) && (!hasOutput || status === "failed"))
-    throw new UpstreamFailure(readInnerError(response, retry_after_ms, watch))
-  refuseUnfinished(response)
+    throw new UpstreamFailure(readInnerError(response, retry_after_ms, watch), undefined, usage)
+  refuseUnfinished(response, usage)
   const items = (Array.isArray(output) ? output : [])
     .filter((item) => isJsonObject(item))
     .map((item) => watch.redact(item))
@@ -31,12 +32,12 @@ export function readAnswer(
   const fallback = typeof response["output_text"] === "string" ? watch.redact(response["output_text"]) : ""
   const tool_calls = items.filter((item) => item["type"] === "function_call").map((item, at) => toolCall(item, at))
   if (text === "" && tool_calls.length === 0 && holdsRefusal(items)) {
-    throw brokenAnswer("The model refused to answer", false)
+    throw brokenAnswer("The model refused to answer", false, usage)
   }
-  return { text: text === "" ? fallback : text, tool_calls, items, usage: readUsage(response["usage"]) }
+  return { text: text === "" ? fallback : text, tool_calls, items, usage }
 }
 
-function refuseUnfinished(response: JsonObject): void {
+function refuseUnfinished(response: JsonObject, usage: Usage | null): void {
   switch (response["status"]) {
     case "incomplete": {
       const details = response["incomplete_details"]
@@ -44,14 +45,14 @@ function refuseUnfinished(response: JsonObject): void {
         isJsonObject(details) && typeof details["reason"] === "string" ? details["reason"] : "no reason given"
       const short = /^[\w .-]{1,60}$/.test(reason) ? reason : "no reason given"
       const hint = short === "max_output_tokens" ? ": a larger max_tokens may help" : ""
-      throw brokenAnswer(`The answer is incomplete (${short})${hint}`, false)
+      throw brokenAnswer(`The answer is incomplete (${short})${hint}`, false, usage)
     }
     case "failed":
-      throw brokenAnswer("The response failed without saying why", true)
+      throw brokenAnswer("The response failed without saying why", true, usage)
     case "cancelled":
     case "queued":
     case "in_progress":
-      throw brokenAnswer(`The response is ${response["status"]}, not completed`, true)
+      throw brokenAnswer(`The response is ${response["status"]}, not completed`, true, usage)
     default:
       return
   }

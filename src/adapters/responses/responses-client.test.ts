@@ -341,10 +341,41 @@ test("without Retry-After the waits double below a bound, with full jitter", asy
 
 test("attempts of an earlier life count", async (t) => {
   const fake = await fakeBackend(t, () => apiError(500, "x"))
-  const failure = await askModel(t).refuse({ backend: fake.backend, attempts_before: 2 })
+  const before = askModel(t)
+  await before.refuse({ backend: fake.backend })
+  const failure = await askModel(t).refuse({
+    backend: fake.backend,
+    attempts_before: 2,
+    progress: before.progresses[1] ?? null,
+  })
   assert.deepEqual(
     failure.calls.map(({ attempt }) => attempt),
-    [3, 4],
+    [1, 2, 3, 4],
+  )
+  assert.match(failure.error.message, /after 4 attempts/)
+})
+
+test("a turn is taken up where it was: the same question, after the rest of the wait, with the repairs that are left", async (t) => {
+  const fake = await fakeBackend(t, (_, n) => (n === 2 ? apiError(429, "x", {}, { "retry-after": "30" }) : says("{}")))
+  const before = askModel(t)
+  await before.refuse({ backend: fake.backend })
+  const [, waiting] = before.progresses
+  assert.ok(waiting !== undefined)
+  const question = fake.asked[2]
+
+  const again = askModel(t)
+  const failure = await again.refuse({ backend: fake.backend, attempts_before: 2, progress: waiting })
+  assert.deepEqual(fake.asked[4], question)
+  assert.equal(fake.asked.length, 4 + 2)
+  assert.ok(again.slept.length === 1 && (again.slept[0] ?? 0) > 25_000 && (again.slept[0] ?? 0) <= 30_000)
+  assert.deepEqual(
+    failure.calls.map(({ attempt, usage }) => [attempt, usage?.input_tokens]),
+    [
+      [1, 10],
+      [2, undefined],
+      [3, 10],
+      [4, 10],
+    ],
   )
 })
 
@@ -391,6 +422,15 @@ test("usage is the sum of all calls, and each call has its own", async (t) => {
   )
   assert.ok(
     turn.calls.every(({ started_at, duration_ms }) => !Number.isNaN(Date.parse(started_at)) && duration_ms >= 0),
+  )
+})
+
+test("what an answer that was no good has cost counts too", async (t) => {
+  const fake = await fakeBackend(t, () => says(good, { status: "incomplete" }))
+  const { calls } = await askModel(t).refuse({ backend: fake.backend })
+  assert.deepEqual(
+    calls.map(({ usage, format }) => [usage?.input_tokens, format]),
+    [[10, undefined]],
   )
 })
 

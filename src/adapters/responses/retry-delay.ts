@@ -1,5 +1,5 @@
 /** Waits are never longer, whatever a backend asks for. */
-const longestWait = 60_000
+export const longestWait = 60_000
 const longestBackoff = 30_000
 
 /**

@@ -33,6 +33,7 @@ import {
   formatName,
   looser,
   nextRung,
+  rungNamed,
   schemaInstruction,
   schemaInstructionWithTools,
 } from "./output-format.ts"
@@ -82,10 +83,10 @@ export class Turn {
   readonly #owed: Owed | null
   /** Tools first, without a format; then one closing call for the structured output, without tools. */
   #apart: boolean
-  #closing = false
-  #repairs = 0
+  #closing: boolean
+  #repairs: number
   /** Said after the conversation: an answer that did not fit, and what is wrong with it. */
-  #added: readonly HistoryItem[] = []
+  #added: readonly HistoryItem[]
   #inputText: { readonly reasoning: boolean; readonly text: string } | null = null
 
   constructor(parts: TurnParts) {
@@ -96,6 +97,9 @@ export class Turn {
     this.#options = wireOptions(request.inference)
     this.#origin = lessons.origin
     this.#apart = lessons.apart || (!target.demo && lessons.local)
+    this.#closing = request.progress?.closing ?? false
+    this.#repairs = request.progress?.repairs ?? 0
+    this.#added = request.progress?.added ?? []
     this.#owed = request.contract === null ? null : this.#owe(request.contract)
     this.#caller = new Caller({
       request,
@@ -106,10 +110,17 @@ export class Turn {
       limits: limitsOf(parts),
       clock,
       chance,
+      standing: () => ({
+        repairs: this.#repairs,
+        added: this.#added,
+        closing: this.#closing,
+        format: this.#owed?.rung ?? null,
+      }),
     })
   }
 
   async run(): Promise<ModelTurn> {
+    await this.#caller.waitOn()
     while (true) {
       const answer = await this.#caller.call(
         () => this.#build(),
@@ -291,8 +302,9 @@ export class Turn {
 
   #owe(contract: OutputContract): Owed {
     const form = contractForm(contract)
-    const rung = firstRung(this.#request.response_format, form, this.#lessons.rung, this.#origin)
-    return { contract, form, rung, fallen_to: null }
+    const first = firstRung(this.#request.response_format, form, this.#lessons.rung, this.#origin)
+    const rung = looser(first, rungNamed(this.#request.progress?.format ?? null))
+    return { contract, form, rung, fallen_to: rung === first ? null : rung }
   }
 
   /** To the next looser format, where the author leaves the choice. */

@@ -1,6 +1,7 @@
 import { cutText } from "../../base/cut-text.ts"
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import type { Usage } from "../../run/events.ts"
 import type { ModelWatch } from "../../run/ports.ts"
 
 /** What a backend said went wrong. */
@@ -20,19 +21,23 @@ export interface UpstreamError {
 /** One call of the backend that gave no answer. */
 export class UpstreamFailure extends Error {
   readonly error: UpstreamError
+  /** What it cost all the same. */
+  readonly usage: Usage | null
 
-  constructor(error: UpstreamError, message = describe(error)) {
+  constructor(error: UpstreamError, message = describe(error), usage: Usage | null = null) {
     super(message)
     this.name = "UpstreamFailure"
     this.error = error
+    this.usage = usage
   }
 }
 
 /** For a failure that is ours to word: a stream cut short, an answer of the wrong kind. */
-export function brokenAnswer(message: string, retryable: boolean): UpstreamFailure {
+export function brokenAnswer(message: string, retryable: boolean, usage: Usage | null = null): UpstreamFailure {
   return new UpstreamFailure(
     { status: 200, code: null, param: null, message, retryable, retry_after_ms: null },
     message,
+    usage,
   )
 }
 
