@@ -309,17 +309,25 @@ export interface NewRun {
   readonly request: RunRequest
   readonly created_at: number
   /** Unique with `caller`; `fingerprint` is that of the request without its secrets. */
-  readonly idempotency: { readonly key: string; readonly fingerprint: string } | null
+  readonly idempotency: Idempotency | null
   /** False for a JSON-mode run without a key: a restart cancels it instead of resuming it. */
   readonly resumable: boolean
 }
 
+export interface Idempotency {
+  readonly key: string
+  readonly fingerprint: string
+}
+
 export type CreateOutcome =
   /** Stored, and already claimed by its creator. */
-  | { readonly outcome: "created"; readonly lease: Lease }
-  | { readonly outcome: "exists"; readonly run_id: string }
-  /** The same key with another fingerprint. */
-  | { readonly outcome: "conflict"; readonly run_id: string }
+  { readonly outcome: "created"; readonly lease: Lease } | ExistingRun
+
+/** A conflict is the same key with another fingerprint. */
+export interface ExistingRun {
+  readonly outcome: "exists" | "conflict"
+  readonly run_id: string
+}
 
 export interface RunRow {
   readonly run_id: string
@@ -367,6 +375,8 @@ export type RunLookup =
 export interface RunStore {
   /** Idempotent by `run.idempotency`, among the runs of one caller that retention has left. */
   create(run: NewRun, owner: string, lease_ms: number): Promise<CreateOutcome>
+  /** What `create` would find under a key; null where it would make a run, which this does not. */
+  existing(caller: string, idempotency: Idempotency): Promise<ExistingRun | null>
   lookup(run_id: string): Promise<RunLookup>
   /** `secrets` is empty once the run has ended. Rejects with a `StoreFailure` for a run that does not exist. */
   request(run_id: string): Promise<RunRequest>

@@ -88,15 +88,19 @@ export class Runs {
   async admit(plan: Plan, request: NewRequest): Promise<Admission> {
     const { clock, chance, store } = this.#ports
     const { owner, lease_ms, max_runs, max_queued } = this.#settings
-    if (this.#draining) return { outcome: "refused", error: overloaded("The service is shutting down") }
-    if (this.#jobs.size + this.#admitting >= max_runs + max_queued) {
-      return { outcome: "refused", error: overloaded("The service is at capacity") }
+    const full = this.#jobs.size + this.#admitting >= max_runs + max_queued
+    if (this.#draining || full) {
+      // Whoever asks for a run that exists asks for no room.
+      const { caller, idempotency } = request
+      const existing = idempotency === null ? null : await store.existing(caller, idempotency)
+      const why = this.#draining ? "The service is shutting down" : "The service is at capacity"
+      return existing ?? { outcome: "refused", error: overloaded(why) }
     }
     this.#admitting++
     try {
       const run_id = chance.id()
       const created = await store.create({ ...request, run_id, created_at: clock.now() }, owner, lease_ms)
-      if (created.outcome !== "created") return { outcome: created.outcome, run_id: created.run_id }
+      if (created.outcome !== "created") return created
       this.#take({
         held: this.#keeper.hold(created.lease),
         plan,

@@ -173,6 +173,13 @@ describe("SIGTERM to the service with runs under way", () => {
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ workflow_source: source(), input: { n: "unkeyed" } }),
     })
+    const keyed = (): Promise<Response> =>
+      fetch(`${service.address}/execute`, {
+        method: "POST",
+        headers: { "content-type": "application/json", "idempotency-key": "done" },
+        body: JSON.stringify({ workflow_source: 'output { m: "done" }' }),
+      })
+    assert.equal((await keyed()).status, 200)
     const busy = Promise.withResolvers<void>()
     called = () => {
       if (calls.size >= 12) busy.resolve()
@@ -196,6 +203,10 @@ describe("SIGTERM to the service with runs under way", () => {
     })
     assert.deepEqual([refused.status, refused.headers.get("retry-after")], [503, "1"])
     assert.equal(((await refused.json()) as { error: { kind: string } }).error.kind, "overloaded")
+
+    // Who asks for a run that exists asks for nothing new.
+    const replayed = await keyed()
+    assert.deepEqual([replayed.status, replayed.headers.get("idempotency-replayed")], [200, "true"])
 
     // What ends within the grace time ends as ever.
     released.resolve()

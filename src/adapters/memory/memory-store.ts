@@ -8,6 +8,8 @@ import {
   StoreFailure,
   type Clock,
   type CreateOutcome,
+  type ExistingRun,
+  type Idempotency,
   type Lease,
   type NewRun,
   type RunLookup,
@@ -63,11 +65,8 @@ export class MemoryStore implements RunStore {
   async create(run: NewRun, owner: string, lease_ms: number): Promise<CreateOutcome> {
     this.#checkOpen()
     const slot = run.idempotency === null ? null : together(run.caller, run.idempotency.key)
-    const existing = slot === null ? undefined : this.#byKey.get(slot)
-    if (existing !== undefined) {
-      const same = this.#runs.get(existing)?.idempotency?.fingerprint === run.idempotency?.fingerprint
-      return { outcome: same ? "exists" : "conflict", run_id: existing }
-    }
+    const existing = run.idempotency === null ? null : this.#existing(run.caller, run.idempotency)
+    if (existing !== null) return existing
     if (this.#runs.has(run.run_id)) throw new StoreFailure(`There is a run ${run.run_id} already`)
     const stored: StoredRun = {
       caller: run.caller,
@@ -88,6 +87,18 @@ export class MemoryStore implements RunStore {
     this.#open.set(run.run_id, stored)
     if (slot !== null) this.#byKey.set(slot, run.run_id)
     return { outcome: "created", lease: { run_id: run.run_id, owner, fence: stored.fence } }
+  }
+
+  async existing(caller: string, idempotency: Idempotency): Promise<ExistingRun | null> {
+    this.#checkOpen()
+    return this.#existing(caller, idempotency)
+  }
+
+  #existing(caller: string, { key, fingerprint }: Idempotency): ExistingRun | null {
+    const run_id = this.#byKey.get(together(caller, key))
+    if (run_id === undefined) return null
+    const same = this.#runs.get(run_id)?.idempotency?.fingerprint === fingerprint
+    return { outcome: same ? "exists" : "conflict", run_id }
   }
 
   async lookup(run_id: string): Promise<RunLookup> {

@@ -8,6 +8,8 @@ import {
   StoreFailure,
   type Clock,
   type CreateOutcome,
+  type ExistingRun,
+  type Idempotency,
   type Lease,
   type NewRun,
   type RunLookup,
@@ -84,6 +86,16 @@ async function checkMark(broker: Broker, mark: Uint8Array): Promise<void> {
   }
 }
 
+/** What is stored under an idempotency key. */
+interface KeyFacts {
+  readonly run_id: string
+  readonly fingerprint: string
+}
+
+function asExisting(facts: KeyFacts, fingerprint: string): ExistingRun {
+  return { outcome: facts.fingerprint === fingerprint ? "exists" : "conflict", run_id: facts.run_id }
+}
+
 class NatsStore implements ClusterStore {
   readonly #broker: Broker
   readonly #vault: Vault
@@ -121,10 +133,9 @@ class NatsStore implements ClusterStore {
     this.#checkOpen()
     const { run_id, caller, idempotency } = run
     if (!isRunId(run_id)) throw new StoreFailure(`"${run_id}" cannot be a run's id`)
-    const once = idempotency && tokenOf(this.#vault.digest("idempotency", [caller, idempotency.key]))
-    if (idempotency !== null && once !== null) {
-      const digest = this.#vault.digest("fingerprint", [caller, idempotency.key, idempotency.fingerprint])
-      const taken = await this.#takeKey(once, run_id, tokenOf(digest))
+    const { once, fingerprint } = this.#tokens(caller, idempotency)
+    if (once !== null) {
+      const taken = await this.#takeKey(once, run_id, fingerprint)
       if (taken !== null) return taken
     }
     const { key, wrapped } = this.#vault.newKey(aboutRun(run_id))
@@ -158,20 +169,37 @@ class NatsStore implements ClusterStore {
     return { outcome: "created", lease }
   }
 
+  async existing(caller: string, idempotency: Idempotency): Promise<ExistingRun | null> {
+    this.#checkOpen()
+    const { once, fingerprint } = this.#tokens(caller, idempotency)
+    const found = once === null ? null : await this.#broker.get("keys", this.#broker.names.once(once), "sure")
+    if (found === null) return null
+    const { facts } = unpackFrame<KeyFacts>(found.subject, found.data)
+    const head = await this.#reader.slot(facts.run_id, 0, "sure")
+    return head?.facts.kind === "head" ? asExisting(facts, fingerprint) : null
+  }
+
+  /** Of the key, and of the request that it came with. */
+  #tokens(caller: string, given: Idempotency | null): { readonly once: string | null; readonly fingerprint: string } {
+    if (given === null) return { once: null, fingerprint: "" }
+    return {
+      once: tokenOf(this.#vault.digest("idempotency", [caller, given.key])),
+      fingerprint: tokenOf(this.#vault.digest("fingerprint", [caller, given.key, given.fingerprint])),
+    }
+  }
+
   /** Null: the key is ours. */
-  async #takeKey(once: string, run_id: string, fingerprint: string): Promise<CreateOutcome | null> {
+  async #takeKey(once: string, run_id: string, fingerprint: string): Promise<ExistingRun | null> {
     const subject = this.#broker.names.once(once)
     for (;;) {
       if ((await this.#broker.putOnce(subject, packFrame({ run_id, fingerprint }, []))) !== null) return null
       const found = await this.#broker.getFromLeader("keys", subject)
       // Retention took it between the two.
       if (found === null) continue
-      const { facts } = unpackFrame<{ run_id: string; fingerprint: string }>(subject, found.data)
+      const { facts } = unpackFrame<KeyFacts>(subject, found.data)
       // An attempt of our own whose answer was lost.
       if (facts.run_id === run_id) return null
-      if (await this.#isThere(facts.run_id)) {
-        return { outcome: facts.fingerprint === fingerprint ? "exists" : "conflict", run_id: facts.run_id }
-      }
+      if (await this.#isThere(facts.run_id)) return asExisting(facts, fingerprint)
       await this.#broker.erase("keys", found.seq)
     }
   }

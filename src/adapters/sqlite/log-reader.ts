@@ -1,7 +1,7 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { LogEvent } from "../../run/events.ts"
-import { StoreFailure, type RunLookup, type RunRequest } from "../../run/ports.ts"
+import { StoreFailure, type ExistingRun, type RunLookup, type RunRequest } from "../../run/ports.ts"
 import type { DataKey, Vault } from "../../run/vault-port.ts"
 import { OpenedRows } from "./opened-rows.ts"
 import { failureOf } from "./sqlite-error.ts"
@@ -57,6 +57,13 @@ export class LogReader {
   /** Of a run that has ended: it may be read again, but need not. */
   forget(run_id: string): void {
     this.#heads.delete(run_id)
+  }
+
+  existing(idempotency: Uint8Array, fingerprint: Uint8Array): ExistingRun | null {
+    const row = this.#get("SELECT run_id, fingerprint FROM runs WHERE idempotency = ?", idempotency)
+    if (row === undefined) return null
+    const same = Buffer.compare(row["fingerprint"] as Uint8Array, fingerprint) === 0
+    return { outcome: same ? "exists" : "conflict", run_id: row["run_id"] as string }
   }
 
   lookup(run_id: string): RunLookup {

@@ -8,6 +8,8 @@ import {
   StoreFailure,
   type Clock,
   type CreateOutcome,
+  type ExistingRun,
+  type Idempotency,
   type Lease,
   type NewRun,
   type RunLookup,
@@ -97,8 +99,7 @@ class SqliteStore implements RunStore {
       owner,
       lease_until: this.#clock.now() + lease_ms,
       blobs: [
-        idempotency && this.#vault.digest("idempotency", [caller, idempotency.key]),
-        idempotency && this.#vault.digest("fingerprint", [caller, idempotency.key, idempotency.fingerprint]),
+        ...(idempotency === null ? ([null, null] as const) : this.#digests(caller, idempotency)),
         wrapped,
         key.seal("request", JSON.stringify(request)),
         Object.keys(secrets).length === 0 ? null : key.seal("secrets", JSON.stringify(secrets)),
@@ -108,6 +109,19 @@ class SqliteStore implements RunStore {
     this.#reader.remember(run_id, { num: result.num, key })
     this.#own.add(run_id)
     return { outcome: "created", lease: { run_id, owner, fence: result.fence } }
+  }
+
+  async existing(caller: string, idempotency: Idempotency): Promise<ExistingRun | null> {
+    this.#checkOpen()
+    return this.#reader.existing(...this.#digests(caller, idempotency))
+  }
+
+  /** Of the key, and of the request that it came with. */
+  #digests(caller: string, { key, fingerprint }: Idempotency): readonly [Uint8Array, Uint8Array] {
+    return [
+      this.#vault.digest("idempotency", [caller, key]),
+      this.#vault.digest("fingerprint", [caller, key, fingerprint]),
+    ]
   }
 
   async lookup(run_id: string): Promise<RunLookup> {

@@ -1,6 +1,15 @@
 import type { JsonValue } from "../../base/json-value.ts"
 import type { LogEvent } from "../../run/events.ts"
-import type { CreateOutcome, Lease, NewRun, RunLookup, RunRequest, RunStore } from "../../run/ports.ts"
+import type {
+  CreateOutcome,
+  ExistingRun,
+  Idempotency,
+  Lease,
+  NewRun,
+  RunLookup,
+  RunRequest,
+  RunStore,
+} from "../../run/ports.ts"
 import { LeaseLost } from "../../run/ports.ts"
 
 /** Hears what has been stored, after it has been. Must not throw. */
@@ -36,6 +45,10 @@ class ObservedStore implements RunStore {
 
   create(run: NewRun, owner: string, lease_ms: number): Promise<CreateOutcome> {
     return this.#store.create(run, owner, lease_ms)
+  }
+
+  existing(caller: string, idempotency: Idempotency): Promise<ExistingRun | null> {
+    return this.#store.existing(caller, idempotency)
   }
 
   lookup(run_id: string): Promise<RunLookup> {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { request } from "node:http"
 import { describe, it } from "node:test"
 import { allEvents } from "./read-stream.ts"
-import { ada, errorOf, hello, startService } from "./start-service.ts"
+import { ada, errorOf, hello, slow, startService } from "./start-service.ts"
 
 const body = { workflow_source: hello, input: ada }
 
@@ -185,6 +185,30 @@ describe("limits", async () => {
     assert.equal(events.at(-1)?.type, "workflow_cancelled")
     await service.post(`/execute/${first.headers.get("x-service-run-id")}/cancel`, "")
     await first.body?.cancel()
+  })
+
+  it("do not refuse who asks for a run that exists", async () => {
+    const service = await startService({ MAX_RUNS: "1", MAX_QUEUED: "0" })
+    const done = { workflow_source: 'output { m: "x" }' }
+    const running = { workflow_source: slow, input: ada }
+    const keyed = (key: string, more: Record<string, string> = {}) => ({ "idempotency-key": key, ...more })
+    const sse = { accept: "text/event-stream" }
+    assert.equal((await service.post("/execute", done, keyed("done"))).status, 200)
+    const first = await service.post("/execute", running, keyed("running", sse))
+    const run_id = first.headers.get("x-service-run-id")
+    assert.equal((await service.post("/execute", done)).status, 503)
+    assert.equal((await service.post("/execute", done, keyed("other"))).status, 503)
+
+    const again = await service.post("/execute", done, keyed("done"))
+    assert.deepEqual([again.status, again.headers.get("idempotency-replayed")], [200, "true"])
+    assert.deepEqual(await again.json(), { m: "x" })
+    assert.equal((await errorOf(await service.post("/execute", running, keyed("done")))).kind, "conflict")
+    const followed = await service.post("/execute", running, keyed("running", sse))
+    assert.equal(followed.headers.get("x-service-run-id"), run_id)
+    const waited = service.post("/execute", running, keyed("running"))
+    const events = await allEvents(first)
+    assert.deepEqual(await allEvents(followed), events)
+    assert.deepEqual([(await waited).status, (await waited).headers.get("x-service-run-id")], [200, run_id])
   })
 
   it("answer 429 with Retry-After over the rate, by key", async () => {

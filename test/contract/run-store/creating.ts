@@ -49,6 +49,22 @@ export function creating(onBench: OnBench): void {
     assert.deepEqual(await store.lookup(second.run_id), { found: "nothing" })
   })
 
+  onBench("what a key belongs to can be asked without making a run", async ({ store, other }) => {
+    const idempotency = { key: "order-1", fingerprint: "f1" }
+    assert.equal(await other.existing("ada", idempotency), null)
+    const lease = await created(store, { caller: "ada", idempotency })
+    const { run_id } = lease
+    assert.deepEqual(await other.existing("ada", idempotency), { outcome: "exists", run_id })
+    assert.deepEqual(await store.existing("ada", { ...idempotency, fingerprint: "f2" }), {
+      outcome: "conflict",
+      run_id,
+    })
+    assert.equal(await store.existing("bob", idempotency), null)
+    assert.equal(await store.existing("ada", { ...idempotency, key: "order-2" }), null)
+    await store.append(lease, [happened(1), ended(2)])
+    assert.deepEqual(await other.existing("ada", idempotency), { outcome: "exists", run_id })
+  })
+
   onBench("keys are the caller's own, and no key is no key", async ({ store }) => {
     const idempotency = { key: "order-1", fingerprint: "f1" }
     const all = [

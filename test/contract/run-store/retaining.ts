@@ -94,6 +94,7 @@ export function retaining(onBench: OnBench): void {
     for (const refused of [
       store.probe(),
       store.create(aRun(), owner, leaseMs),
+      store.existing("", { key: "k", fingerprint: "f" }),
       store.lookup(lease.run_id),
       store.append(lease, [happened(1)]),
       store.read(lease.run_id, 0, 1),
