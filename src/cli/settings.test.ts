@@ -86,7 +86,7 @@ test("values", () => {
 
 test("every wrong value is named with what it must be", () => {
   const { settings, wrong } = readSettings(
-    { WIRE_PORT: "80x", WIRE_CACHE_TTL: "1 hour", WIRE_MAX_BODY: "big", WIRE_DEMO: "yes", WIRE_MAX_RUNS: "0" },
+    { WIRE_PORT: "80x", WIRE_CACHE_TTL: "1 hour", WIRE_MAX_BODY: "0", WIRE_DEMO: "yes", WIRE_MAX_RUNS: "0" },
     { logLevel: "loud" },
   )
   assert.equal(settings, null)
@@ -94,7 +94,7 @@ test("every wrong value is named with what it must be", () => {
     'WIRE_PORT is "80x": it must be a whole number from 0 to 65535.',
     'WIRE_CACHE_TTL is "1 hour": it must be a duration such as 500ms, 30s, 15m, 1h or 7d.',
     'WIRE_MAX_RUNS is "0": it must be a whole number from 1 to 1000000.',
-    'WIRE_MAX_BODY is "big": it must be a size such as 512kb or 8mb.',
+    'WIRE_MAX_BODY is "0": it must be a size such as 512kb or 8mb.',
     'WIRE_DEMO is "yes": it must be on or off.',
     '--log-level is "loud": it must be trace, debug, info, warn, error, fatal or silent.',
   ])
@@ -105,6 +105,16 @@ test("a wrong secret is not repeated", () => {
   assert.deepEqual(keys.wrong, ["WIRE_API_KEYS is wrong: it must be name:key, several with commas between them."])
   const three = readSettings({ WIRE_API_KEYS: "a:1,a:2,a:3" }, {})
   assert.deepEqual(three.wrong, ["WIRE_API_KEYS is wrong: it must be a list with at most two keys for a."])
+  const shared = readSettings({ WIRE_API_KEYS: "a:1,b:1" }, {})
+  assert.deepEqual(shared.wrong, ["WIRE_API_KEYS is wrong: it must be a list in which no key stands twice."])
+})
+
+test("keys that turn out to be none do not open the service", () => {
+  for (const written of [",", " ", " , "]) {
+    const { wrong } = readSettings({ WIRE_API_KEYS: written }, {})
+    assert.deepEqual(wrong, ["WIRE_API_KEYS is wrong: it must be name:key, several with commas between them."])
+  }
+  assert.deepEqual(readSettings({ WIRE_API_KEYS: "" }, {}).wrong, [])
 })
 
 test("a variable that is no setting is told, with what was meant", () => {

@@ -59,9 +59,9 @@ const duration = (written: string) => {
   return value === undefined ? { mustBe: "a duration such as 500ms, 30s, 15m, 1h or 7d" } : { value }
 }
 
-const size = (written: string) => {
-  const value = parseSize(written)
-  return value === undefined ? { mustBe: "a size such as 512kb or 8mb" } : { value }
+const size = (least: number) => (written: string) => {
+  const value = parseSize(written) ?? -1
+  return value < least ? { mustBe: "a size such as 512kb or 8mb" } : { value }
 }
 
 const prefix = (written: string) =>
@@ -92,9 +92,11 @@ function apiKeys(written: string): { value: ApiKey[] } | { mustBe: string } {
     if (name === undefined || key === undefined) return { mustBe: "name:key, several with commas between them" }
     if (keys.filter((other) => other.name === name).length === 2)
       return { mustBe: `a list with at most two keys for ${name}` }
+    if (keys.some((other) => other.key === key)) return { mustBe: "a list in which no key stands twice" }
     keys.push({ name, key })
   }
-  return { value: keys }
+  // Whoever sets it does not want an open service.
+  return keys.length === 0 ? { mustBe: "name:key, several with commas between them" } : { value: keys }
 }
 
 export const settingTable = {
@@ -112,7 +114,7 @@ export const settingTable = {
     undefined,
     "copies of what is stored in the broker; else 3 in a cluster and 1 on one node",
   ),
-  natsMaxBytes: setting("NATS_MAX_BYTES", size, undefined, "most that all runs together take up in the broker"),
+  natsMaxBytes: setting("NATS_MAX_BYTES", size(0), undefined, "most that all runs together take up in the broker"),
   dataDir: setting("DATA_DIR", text, "./data", "folder of the database and its key"),
   encryptionKey: {
     ...setting("ENCRYPTION_KEY", text, undefined, "32 bytes in Base64 or hex; else a key file in the data folder"),
@@ -130,7 +132,7 @@ export const settingTable = {
   retention: setting("RETENTION", duration, "24h", "how long ended runs are kept"),
   maxRuns: setting("MAX_RUNS", wholeNumber(1, 1_000_000), "100", "most runs at a time"),
   maxQueued: setting("MAX_QUEUED", wholeNumber(0, 1_000_000), "1000", "most runs that wait for their turn"),
-  maxBody: setting("MAX_BODY", size, "8mb", "largest request"),
+  maxBody: setting("MAX_BODY", size(1), "8mb", "largest request"),
   rateLimit: setting("RATE_LIMIT", wholeNumber(0, 1_000_000), "1000", "requests per second and caller; 0 is no limit"),
   playground: setting("PLAYGROUND", onOrOff, "on", "serve the playground: on or off"),
   demo: setting("DEMO", onOrOff, "on", "serve the demo model: on or off"),

@@ -21,6 +21,13 @@ export const sourceTypes = ["text/plain", "application/x-www-form-urlencoded"] a
 /** JSON as UTF-8 to the letter, without keys that could poison a prototype; plain text where a route takes source. */
 export function readBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
+  app.addHook("onRequest", (request, _reply, done) => {
+    // Where nothing comes, its type says nothing: `curl -d ""` calls it a form.
+    const { headers } = request
+    const nothing = (headers["content-length"] ?? "0") === "0" && headers["transfer-encoding"] === undefined
+    if (nothing) delete headers["content-type"]
+    done()
+  })
   app.addHook("preParsing", (request, _reply, _payload, done) => {
     const coding = request.headers["content-encoding"]
     const plain = coding === undefined || coding === "" || coding.toLowerCase() === "identity"
@@ -63,15 +70,15 @@ function isPlain(contentType: string | undefined): boolean {
 
 export function decode(bytes: Buffer, what: string): string {
   if (!isUtf8(bytes)) throw refuse("invalid_request", `${what} is not valid UTF-8`)
-  const text = bytes.toString("utf8")
-  return text.startsWith("\uFEFF") ? text.slice(1) : text
+  return bytes.toString("utf8")
 }
 
 function parseJson(body: Buffer): unknown {
   if (isDeeperThan(maxDepth, body)) {
     throw refuse("invalid_request", `The body has arrays and objects in each other deeper than ${maxDepth} levels`)
   }
-  const text = decode(body, "The body")
+  const decoded = decode(body, "The body")
+  const text = decoded.startsWith("\uFEFF") ? decoded.slice(1) : decoded
   if (text.trim() === "") throw refuse("invalid_request", "The body is empty: a JSON object is expected")
   let value: unknown
   try {

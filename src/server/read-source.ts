@@ -5,7 +5,7 @@ import { decode } from "./read-body.ts"
 /** Bytes of the largest source. */
 export const maxSourceBytes = 1024 * 1024
 
-/** The workflow's text, from whichever field (or plain body) holds it, without a byte-order mark. */
+/** The workflow's text to the letter, from whichever field (or plain body) holds it. */
 export function readSource(body: SourceBody | string): string {
   if (typeof body === "string") return checked(body, "")
   if (body.workflow_source_base64 !== undefined) {
@@ -15,8 +15,7 @@ export function readSource(body: SourceBody | string): string {
   return checked(body.workflow_source ?? "", "workflow_source")
 }
 
-function checked(source: string, path: string): string {
-  const text = source.startsWith("\uFEFF") ? source.slice(1) : source
+function checked(text: string, path: string): string {
   if (text.trim() === "") throw refuseAt("invalid_request", path, "The source is empty")
   if (Buffer.byteLength(text) > maxSourceBytes) {
     throw refuse("payload_too_large", `The source is larger than ${maxSourceBytes} bytes`, [

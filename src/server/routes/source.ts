@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from "fastify"
+import type { FastifyInstance } from "fastify"
 import { formatBody, noQuery, validateBody } from "../../api/schemas.ts"
 import type { FormatAnswer, FormatBody, ValidateAnswer, ValidateBody, ValidateIssue } from "../../api/shapes.ts"
 import { toJsonSchema } from "../../check/json-schema.ts"
@@ -10,6 +10,7 @@ import { isError, toIssue } from "../../source/diagnostic.ts"
 import { LineMap } from "../../source/line-map.ts"
 import { formatText } from "../../syntax/format.ts"
 import { HttpError } from "../http-error.ts"
+import { prefers } from "../prefers.ts"
 import { sourceTypes } from "../read-body.ts"
 import { readSource } from "../read-source.ts"
 import { sourceError } from "../source-error.ts"
@@ -34,7 +35,8 @@ export function sourceRoutes(app: FastifyInstance): void {
       const text = readSource(request.body as FormatBody | string)
       const outcome = formatText(text)
       if ("diagnostics" in outcome) throw new HttpError(sourceError(text, outcome.diagnostics))
-      if (wantsText(request)) return reply.type("text/plain; charset=utf-8").send(outcome.formatted)
+      const asText = prefers(request.headers.accept ?? "", "text/plain", "application/json")
+      if (asText) return reply.type("text/plain; charset=utf-8").send(outcome.formatted)
       return { formatted_workflow_source: outcome.formatted, changed: outcome.changed } satisfies FormatAnswer
     },
   )
@@ -75,9 +77,4 @@ function schemasOf(plan: Plan): ValidateAnswer["schemas"] {
     secrets: toJsonSchema(plan.secrets, plan.types),
     output: toJsonSchema(plan.output, plan.types),
   }
-}
-
-function wantsText(request: FastifyRequest): boolean {
-  const accept = request.headers.accept ?? ""
-  return /text\/plain/i.test(accept) && !/application\/json|\*\/\*/i.test(accept)
 }

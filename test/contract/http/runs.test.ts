@@ -63,11 +63,15 @@ describe("a run's record, events and cancellation", async () => {
     const run_id = started.headers.get("x-service-run-id") ?? ""
     const following = await service.get(`/execute/${run_id}/events?after=4`)
     const events = allEvents(following)
+    const beyond = await service.get(`/execute/${run_id}/events?after=${"9".repeat(30)}`)
+    assert.equal(beyond.status, 200)
+    const nothing = allEvents(beyond)
     answer.resolve()
     assert.deepEqual(
       (await events).map(({ id }) => id),
       [5],
     )
+    assert.deepEqual(await nothing, [])
     await started.body?.cancel()
   })
 
@@ -108,6 +112,19 @@ describe("a run's record, events and cancellation", async () => {
     assert.deepEqual([again.status, await again.json()], [200, { run_id, status: "cancelled" }])
     const record = (await (await service.get(`/execute/${run_id}`)).json()) as { status: string; output: unknown }
     assert.deepEqual([record.status, record.output], ["cancelled", null])
+  })
+
+  it("cancels without a body, of whatever type none is said to be", async () => {
+    const run_id = await finished()
+    const url = `${service.url}/execute/${run_id}/cancel`
+    for (const type of [undefined, "application/json", "application/x-www-form-urlencoded", "text/plain", "a/b"]) {
+      const headers = type === undefined ? {} : { "content-type": type }
+      assert.equal((await fetch(url, { method: "POST", headers })).status, 200, type)
+    }
+    for (const type of ["application/x-www-form-urlencoded", "text/plain", "a/b"]) {
+      const refused = await fetch(url, { method: "POST", headers: { "content-type": type }, body: "x" })
+      assert.equal(refused.status, 415, type)
+    }
   })
 
   it("tells a JSON-mode client that its run was cancelled", async (t) => {

@@ -137,6 +137,19 @@ describe("POST /format", async () => {
     assert.equal(await text.text(), formatted)
   })
 
+  it("says that a byte-order mark goes", async () => {
+    const formatted = "output {\n    a: 1\n}\n"
+    const marked = `\uFEFF${formatted}`
+    const answers = [
+      await service.post("/format", { workflow_source: marked }),
+      await service.post("/format", { workflow_source_base64: Buffer.from(marked).toString("base64") }),
+      await service.post("/format", marked, { "content-type": "text/plain" }),
+    ]
+    for (const answer of answers) {
+      assert.deepEqual(await answer.json(), { formatted_workflow_source: formatted, changed: true })
+    }
+  })
+
   it("refuses source with syntax errors, with its diagnostics", async () => {
     const error = await errorOf(await service.post("/format", { workflow_source: "output { a }" }))
     assert.deepEqual([error.status, error.kind, error.issues[0]?.path], [422, "validation_error", "output"])
