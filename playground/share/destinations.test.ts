@@ -79,3 +79,21 @@ test("MCP servers with headers, and the bindings of imports, uses and calls", ()
   const called = destinations(source("uses: [tool.t]", "call tool.t { bindings { k: secrets.place } }"))
   assert.deepEqual(called[1], "mcp.example <- place, token")
 })
+
+test("secrets that are passed on as a whole are all of them", () => {
+  const source = (binding: string): string => `${secrets}
+    mcp s { endpoint: "https://s.example/mcp" }
+    tool t from mcp.s.tool.t { bindings { all: ${binding} } }
+    output { t: call tool.t }`
+  assert.deepEqual(destinations(source("secrets")), ["s.example <- key, place, token"])
+  assert.deepEqual(destinations(source('{ in: [secrets, "x"] }')), ["s.example <- key, place, token"])
+  assert.deepEqual(destinations(source("(secrets).key")), ["s.example <- key"])
+})
+
+test("an address that a secret decides only where there is one, with what is called otherwise", () => {
+  const source = `secrets { place: maybe string\n key: string }
+    provider p from openai { endpoint: secrets.place ?? "https://other.example/v1" api_key: secrets.key }
+    model m from p { id: "x" }
+    ${agent()}`
+  assert.deepEqual(destinations(source), ["the address in secrets.place, else other.example <- key, place"])
+})

@@ -22,13 +22,13 @@ export function destinationsOf(plan: Plan, input: JsonObject): Destination[] {
     const known = found.get(host) ?? { callers: [], secrets: new Set<string>() }
     found.set(host, known)
     known.callers.push(caller)
-    for (const expression of expressions) if (expression !== null) addSecrets(expression, known.secrets)
+    for (const expression of expressions) if (expression !== null) addSecrets(expression, plan, known.secrets)
   }
   for (const name of usedProviders(plan)) {
     const provider = plan.providers[name]
     if (provider === undefined) continue
     const { endpoint, api_key, headers } = provider
-    const host = endpoint === null ? "api.openai.com" : hostOf(endpoint, input)
+    const host = endpoint === null ? "api.openai.com" : hostOf(endpoint, plan, input)
     add(host, `provider.${name}`, [endpoint, api_key, ...valuesOf(headers)])
   }
   for (const [name, { endpoint, headers }] of Object.entries(plan.servers)) {
@@ -38,7 +38,7 @@ export function destinationsOf(plan: Plan, input: JsonObject): Destination[] {
     if (imports.length === 0) continue
     const names = new Set(imports.map(([imported]) => imported))
     const bindings = [...imports.flatMap(([, one]) => one.bindings), ...bindingsOf(plan, names)]
-    add(hostOf(endpoint, input), `mcp.${name}`, [endpoint, ...valuesOf(headers), ...valuesOf(bindings)])
+    add(hostOf(endpoint, plan, input), `mcp.${name}`, [endpoint, ...valuesOf(headers), ...valuesOf(bindings)])
   }
   return [...found].map(([host, { callers, secrets }]) => ({ host, callers, secrets: [...secrets].sort() }))
 }
@@ -78,21 +78,35 @@ function visit(value: JsonValue, look: (part: JsonObject) => void): void {
   for (const item of Object.values(value)) visit(item, look)
 }
 
-function addSecrets(expression: Expression, names: Set<string>): void {
+/** Secrets by name where a field of them is read; all of them where they are passed on as a whole. */
+function addSecrets(expression: Expression, { secrets }: Plan, names: Set<string>): void {
+  const read = new Set<unknown>()
   visit(expression as unknown as JsonValue, (part) => {
-    const base = part["op"] === "chain" ? (part["base"] as JsonObject | undefined) : undefined
-    const root = base?.["root"] as JsonObject | undefined
-    const [step] = (part["steps"] as JsonObject[] | undefined) ?? []
-    if (root?.["kind"] === "secrets" && typeof step?.["name"] === "string") names.add(step["name"])
+    if (part["op"] === "chain") {
+      const [step] = (part["steps"] as JsonObject[] | undefined) ?? []
+      if (!isSecrets(part["base"]) || typeof step?.["name"] !== "string") return
+      read.add(part["base"])
+      names.add(step["name"])
+    } else if (isSecrets(part) && !read.has(part)) {
+      for (const { name } of secrets.fields) names.add(name)
+    }
   })
 }
 
-function hostOf(endpoint: Expression, input: JsonObject): string {
+function isSecrets(part: JsonValue | undefined): boolean {
+  const { op, root } = (part ?? {}) as JsonObject
+  return op === "reference" && (root as JsonObject)["kind"] === "secrets"
+}
+
+function hostOf(endpoint: Expression, plan: Plan, input: JsonObject): string {
+  if (endpoint.op === "default" && evaluate(endpoint.left, input)?.includes(hidden) === true) {
+    return `${hostOf(endpoint.left, plan, input)}, else ${hostOf(endpoint.right, plan, input)}`
+  }
   const address = evaluate(endpoint, input)
   if (address === "demo") return "the demo model of this service"
   if (address === undefined || address.startsWith(hidden)) {
     const names = new Set<string>()
-    addSecrets(endpoint, names)
+    addSecrets(endpoint, plan, names)
     return names.size === 0 ? "an address made at run time" : `the address in ${[...names].map(secretName).join(", ")}`
   }
   // A secret may be anything: where it stands before the first slash, it decides on the host.
