@@ -145,6 +145,7 @@ for (const [endpoint, url] of [
   ["", "/responses"],
   ["/openai/v1?api-version=preview", "/openai/v1/responses?api-version=preview"],
   ["/v1/responses", "/v1/responses"],
+  ["/v1#part", "/v1/responses"],
 ] as const) {
   test(`endpoint …${endpoint} is called at ${url}`, async (t) => {
     const fake = await fakeBackend(t, () => says(good))
@@ -152,6 +153,12 @@ for (const [endpoint, url] of [
     assert.equal(fake.server.received[0]?.url, url)
   })
 }
+
+test("an endpoint without a host is refused, instead of taking the path for one", async (t) => {
+  const fake = await fakeBackend(t, () => says(good))
+  const failure = await askModel(t).refuse({ backend: { ...fake.backend, endpoint: "http://" } })
+  assert.equal(failure.error.message, "The endpoint is not a URL.")
+})
 
 test("the workflow's headers go along and win; without a key there is no authorization", async (t) => {
   const fake = await fakeBackend(t, () => says(good))

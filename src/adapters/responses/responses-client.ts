@@ -46,10 +46,12 @@ export function createResponsesClient(options: ResponsesOptions): ModelClient {
   }
 }
 
-/** `{endpoint}/responses`, before a query string where there is one. */
+/** `{endpoint}/responses`, before a query string where there is one. What is no URL is left for egress to refuse. */
 function responsesUrl(endpoint: string): string {
-  const [base = "", ...query] = endpoint.split("?")
-  const path = base.replace(/\/+$/, "")
-  const whole = path.endsWith("/responses") ? path : `${path}/responses`
-  return query.length === 0 ? whole : `${whole}?${query.join("?")}`
+  const url = URL.parse(endpoint)
+  if (url === null) return endpoint
+  const path = url.pathname.replace(/\/+$/, "")
+  url.pathname = path.endsWith("/responses") ? path : `${path}/responses`
+  url.hash = ""
+  return url.href
 }
