@@ -198,11 +198,15 @@ const nameless = /^[^A-Za-z_"]*[:{]/
 
 /** What is not worth a second message where the parser has reported already. */
 const followsFromSyntax: ReadonlySet<DiagnosticCode> = new Set<DiagnosticCode>([
+  "array-access",
   "duplicate-field",
+  "not-iterable",
+  "nullable-access",
   "type-mismatch",
   "unknown-property",
   "unknown-reference",
   "unknown-type",
+  "variant-access",
 ])
 
 /** Index of the first span (of those in source order) that does not start before an offset. */

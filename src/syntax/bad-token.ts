@@ -56,6 +56,7 @@ function codePoint(point: number): string {
 function hintFor(written: string): string | undefined {
   if (/^[\p{L}\p{N}\p{M}]/u.test(written)) return "A name is made of the letters A to Z, digits and `_`."
   if (/^(?:[=<>]=|>)/.test(written)) return "There are no operators but `??`."
+  if (written.startsWith("<!")) return "A comment begins with `//`."
   switch (written[0]) {
     case "=":
       return written.startsWith("=>")

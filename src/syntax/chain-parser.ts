@@ -1,7 +1,7 @@
 import type { Token } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
 import { maxNesting } from "./token-reader.ts"
-import type { Chain, ChainStep, Expression } from "./tree.ts"
+import type { Chain, ChainStep, Expression, Name } from "./tree.ts"
 import { closeBracket, endsBracket, numberNode, parseSegment, parseWordKey } from "./type-parser.ts"
 
 /** A name and its steps, where nothing else may stand. */
@@ -57,6 +57,7 @@ function parseStep(reader: TokenReader): ChainStep | undefined {
       if (reader.is("*") || reader.is("**") || reader.is("***")) return parsePluck(reader, first, optional)
       const hint = reader.is("number") ? "An element is chosen by its number in brackets: `[0]`." : undefined
       const name = parseSegment(reader, optional ? "a name after `?.`" : "a name after `.`", hint)
+      if (name !== undefined && reader.is("(") && reader.isAdjacent) refuseCall(reader, name)
       return name && { kind: "field", name, optional, start, end: name.end }
     }
     case "[":
@@ -69,6 +70,12 @@ function parseStep(reader: TokenReader): ChainStep | undefined {
     default:
       return undefined
   }
+}
+
+/** `text.trim()` */
+function refuseCall(reader: TokenReader, { start }: Name): void {
+  reader.skipBalanced()
+  reader.report({ start, end: reader.previous.end }, "There are no functions", "Values are read as they are.")
 }
 
 function parsePluck(reader: TokenReader, first: Token, optional: boolean): ChainStep | undefined {

@@ -65,14 +65,21 @@ export function parseKey(reader: TokenReader): Name | undefined {
   return undefined
 }
 
-/** An identifier; one with `-` in it is told and taken as a whole. */
+/** An identifier; one with `-` or a foreign letter in it is told and taken as a whole. */
 export function parseWordKey(reader: TokenReader, hint = "Write it with `_`."): Name {
   const first = reader.take()
   const { token } = reader
-  if (token.start !== first.end || !isDash(reader, token)) return reader.identifier(first)
-  const name = joinedName(reader, first, isDashOrWord)
-  reader.report(name, `\`${reader.show(name)}\` is not a name`, hint)
+  if (token.start !== first.end) return reader.identifier(first)
+  const isForeign = isForeignLetters(reader, token)
+  if (!isForeign && !isDash(reader, token)) return reader.identifier(first)
+  const name = joinedName(reader, first, (token) => isDashOrWord(token) || isForeignLetters(reader, token))
+  const wrong = `\`${reader.show(name)}\` is not a name`
+  reader.report(name, wrong, isForeign ? "A name is made of the letters A to Z, digits and `_`." : hint)
   return name
+}
+
+function isForeignLetters(reader: TokenReader, token: Token): boolean {
+  return token.kind === "bad" && /^[\p{L}\p{N}\p{M}]+$/u.test(reader.textOf(token))
 }
 
 function isDash(reader: TokenReader, token: Token): boolean {
