@@ -1,3 +1,4 @@
+import type { Token } from "./token.ts"
 import type { Leaves, TokenReader } from "./token-reader.ts"
 
 /** The words that begin a declaration. */
@@ -95,4 +96,17 @@ export function startsNamed(reader: TokenReader): boolean {
     default:
       return false
   }
+}
+
+/** Whether the pattern of a loop and `in` are `ahead`. */
+export function startsPattern(reader: TokenReader, ahead: number): boolean {
+  const isFields = reader.peek(ahead).kind === "{"
+  if (!isFields) return reader.peek(ahead).kind === "name" && reader.isWord("in", reader.peek(ahead + 1))
+  do ahead++
+  while (isPatternPart(reader.peek(ahead)))
+  return reader.peek(ahead).kind === "}" && reader.isWord("in", reader.peek(ahead + 1))
+}
+
+function isPatternPart({ kind }: Token): boolean {
+  return kind === "name" || kind === "string" || kind === ":" || kind === ","
 }

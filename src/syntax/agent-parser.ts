@@ -1,0 +1,78 @@
+import { leavesNames, startsPattern } from "./declaration-start.ts"
+import type { Start } from "./head-parser.ts"
+import { parseBlock, parseName, skipToBrace } from "./head-parser.ts"
+import type { TokenReader } from "./token-reader.ts"
+import type { Declaration, Loop, Pattern, PatternField } from "./tree.ts"
+import { parseKey, parseWordKey } from "./type-parser.ts"
+import { parseExpression, parseProperties } from "./value-parser.ts"
+
+/** Agent = "agent" name ("for" pattern "in" expression)? properties */
+export function parseAgent(start: Start): Declaration | undefined {
+  const { reader, keyword, doc } = start
+  const name = parseName(start)
+  const head = `\`${start.path.replace(".", " ")}\``
+  if (!reader.isWord("for") && !startsPattern(reader, 0) && !reader.is("{")) {
+    reader.expected(`\`{\` after ${head}`)
+    while (!reader.isWord("for") && !reader.is("{") && !reader.is("end") && !reader.token.afterBreak) {
+      reader.skipBalanced()
+    }
+  }
+  const isLooped = reader.isWord("for") || startsPattern(reader, 0)
+  const loop = isLooped ? parseLoop(reader, head) : undefined
+  const after = loop === undefined ? undefined : "the loop's list"
+  const body = parseBlock(start, (reader) => parseProperties(reader, "agent"), after)
+  if (name === undefined || body === undefined) return undefined
+  const brokenLoop = isLooped && loop === undefined
+  return { kind: "agent", keyword, doc, name, loop, brokenLoop, body, start: keyword.start, end: body.end }
+}
+
+/** Loop = "for" pattern "in" expression. A broken one ends at the agent's body, so that what is in it is still read. */
+function parseLoop(reader: TokenReader, head: string): Loop | undefined {
+  const first = reader.token
+  if (reader.acceptWord("for") === undefined) reader.expected(`\`for\` after ${head}`)
+  const pattern = parsePattern(reader)
+  if (pattern === undefined) {
+    skipToBrace(reader)
+    return undefined
+  }
+  if (reader.acceptWord("in") === undefined) {
+    reader.expected("`in` after the loop's variable")
+    const next = reader.peek().kind
+    if (!reader.is("name") || reader.token.afterBreak || (next !== "name" && next !== ".")) {
+      skipToBrace(reader)
+      return undefined
+    }
+    // `for x of input.list`: the word is a slip. `for x input.list`: it is left out.
+    if (next === "name") reader.take()
+  }
+  const items = parseExpression(reader)
+  return { pattern, items, start: first.start, end: reader.endFrom(first) }
+}
+
+/** Pattern = name | "{" (name (":" name)? ","?)* "}" */
+function parsePattern(reader: TokenReader): Pattern | undefined {
+  if (reader.is("name")) {
+    const name = parseWordKey(reader)
+    return { kind: "item", name, start: name.start, end: name.end }
+  }
+  const body = reader.block(parsePatternField, leavesNames, "a field name")
+  if (body === undefined) {
+    reader.expected("a variable, or `{ field, field }`, after `for`")
+    return undefined
+  }
+  return { kind: "fields", body, start: body.start, end: body.end }
+}
+
+function parsePatternField(reader: TokenReader): PatternField | undefined {
+  const first = reader.token
+  const field = parseKey(reader)
+  if (field === undefined) return undefined
+  let variable = field
+  if (reader.accept(":") !== undefined) {
+    const token = reader.expect("name", "a variable after `:`")
+    if (token !== undefined) variable = reader.identifier(token)
+  } else if (field.quoted) {
+    reader.report(field, "A quoted field needs a variable", `Write \`${reader.textOf(field)}: name\`.`)
+  }
+  return { kind: "pattern-field", field, variable, start: first.start, end: reader.endFrom(first) }
+}

@@ -1,0 +1,83 @@
+import { declarationWord, startsPattern } from "./declaration-start.ts"
+import type { Token } from "./token.ts"
+import type { TokenReader } from "./token-reader.ts"
+import type { Name } from "./tree.ts"
+import { parseWordKey } from "./type-parser.ts"
+
+// What the heads of declarations share: their names, `from`, and the step to their blocks.
+
+export interface Start {
+  readonly reader: TokenReader
+  readonly keyword: Token
+  readonly doc: string | undefined
+  /** Grows as the declaration's name is read. */
+  path: string
+  /** Its block was read, so that what follows is the next declaration. */
+  hasBlock: boolean
+}
+
+export function parseName(start: Start): Name | undefined {
+  const { reader } = start
+  let name: Name
+  if (reader.is("name") && !isBeyondName(reader) && !isHeadWithoutName(start)) {
+    name = parseWordKey(reader)
+  } else {
+    const isQuoted = reader.isPlainString(reader.token) && !reader.token.afterBreak
+    const hint = isQuoted ? "A name is written without quotes." : undefined
+    reader.expected(`a name after \`${start.path}\``, hint)
+    if (!isQuoted) return undefined
+    name = reader.quotedName(reader.take())
+  }
+  start.path = `${start.path}.${name.text}`
+  return name
+}
+
+/** Whether the word on the next line is a property, or begins a declaration, instead of being the name. */
+function isBeyondName(reader: TokenReader): boolean {
+  if (!reader.token.afterBreak) return false
+  const next = reader.peek()
+  if (next.kind === ":") return true
+  const mayFollowName = next.kind === "{" || reader.isWord("from", next) || reader.isWord("for", next)
+  return !mayFollowName && declarationWord(reader) !== undefined
+}
+
+/** `model from llm {`, `agent for x in list {`: the name is left out. With another `from` or `for` this one is the name. */
+function isHeadWithoutName({ reader, path }: Start): boolean {
+  const next = reader.peek()
+  if (path === "agent") return reader.isWord("for") && !reader.isWord("for", next) && startsPattern(reader, 1)
+  const hasOrigin = path === "provider" || path === "model"
+  return hasOrigin && reader.isWord("from") && next.kind === "name" && !reader.isWord("from", next)
+}
+
+/**
+ * The block of a declaration, read also when its head is broken; what stands between the two, on the same line, is told
+ * and skipped.
+ */
+export function parseBlock<T>(
+  start: Start,
+  parse: (reader: TokenReader) => T | undefined,
+  after?: string,
+): T | undefined {
+  const { reader } = start
+  if (!reader.is("{")) {
+    reader.expected(`\`{\` after ${after ?? `\`${start.path.replace(".", " ")}\``}`)
+    skipToBrace(reader)
+  }
+  start.hasBlock = reader.is("{") || reader.assumeBrace()
+  return parse(reader)
+}
+
+export function skipToBrace(reader: TokenReader): void {
+  while (!reader.is("{") && !reader.is("end") && !reader.token.afterBreak) reader.skipBalanced()
+}
+
+/** "from", or what stands in its place: told, and passed over where that leads on. */
+export function parseFromWord(reader: TokenReader, what: string): boolean {
+  if (reader.acceptWord("from") !== undefined) return true
+  reader.expected(what)
+  if (!reader.is("name") || reader.token.afterBreak) return false
+  // `model fast form llm`: the word is a slip, `model fast fast from llm` one too many. `model fast llm`: it is left out.
+  if (reader.peek().kind === "name" && !reader.peek().afterBreak) reader.take()
+  reader.acceptWord("from")
+  return true
+}

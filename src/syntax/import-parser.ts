@@ -1,0 +1,216 @@
+import { isIdentifier } from "../base/identifier.ts"
+import { leavesBlock, leavesNames, startsNamed } from "./declaration-start.ts"
+import { docBefore } from "./doc-comment.ts"
+import type { Start } from "./head-parser.ts"
+import { parseBlock, parseFromWord, parseName } from "./head-parser.ts"
+import { formsOf } from "./property-forms.ts"
+import type { Token } from "./token.ts"
+import type { TokenReader } from "./token-reader.ts"
+import type { BatchDeclaration, BatchItem, Declaration, ImportKind, Name, Property, RemotePath } from "./tree.ts"
+import { joinedName, parseWordKey } from "./type-parser.ts"
+import { parseProperties, parseProperty } from "./value-parser.ts"
+
+/** Import = kind name "from" path properties? | kind "from" path ("as" name)? properties? */
+export function parseImport(start: Start, importKind: ImportKind): Declaration | undefined {
+  const { reader, keyword, doc } = start
+  const short = reader.isWord("from") && reader.isWord("mcp", reader.peek()) && reader.peek(2).kind === "."
+  const written = short ? undefined : parseName(start)
+  if (!short && written === undefined) return undefined
+  const head = written === undefined ? importKind : `${importKind} ${reader.show(written)}`
+  if (!parseFromWord(reader, `\`from mcp.server.${importKind}.remote_name\` after \`${head}\``)) {
+    start.hasBlock = parseProperties(reader, importKind) !== undefined
+    return undefined
+  }
+  const source = parseRemotePath(reader)
+  if (source === undefined) return undefined
+  if (written !== undefined && source.remote === undefined) {
+    const rest = source.kindWord === undefined ? `.${importKind}.remote_name` : ".remote_name"
+    reader.expected(`\`${rest}\` after \`${showPath(reader, source)}\``)
+  }
+  const named =
+    written === undefined ? parseImportedName(reader, source.remote) : { name: written, naming: "from" as const }
+  if (named === undefined) return undefined
+  const { name, naming } = named
+  if (written !== undefined && reader.isWord("as") && reader.peek().kind === "name") {
+    const span = { start: reader.take().start, end: reader.take().end }
+    reader.report(span, "The name stands before `from` already", "Leave one of the two names out.")
+  }
+  start.path = `${importKind}.${name.text}`
+  const body = parseProperties(reader, importKind)
+  const span = { start: keyword.start, end: reader.previous.end }
+  return { kind: "import", keyword, doc, importKind, name, naming, source, body, ...span }
+}
+
+/** RemotePath = "mcp" "." server ("." kind ("." remote)?)? */
+function parseRemotePath(reader: TokenReader): RemotePath | undefined {
+  const first = reader.acceptWord("mcp")
+  if (first === undefined) {
+    reader.expected("`mcp.` and a server's name after `from`")
+    return undefined
+  }
+  let server: Name | undefined
+  let kindWord: Name | undefined
+  let remote: Name | undefined
+  if (reader.accept(".") !== undefined && isNameHere(reader)) server = parseWordKey(reader)
+  if (server === undefined) {
+    reader.expected("`.` and a server's name after `mcp`")
+    return undefined
+  }
+  if (reader.accept(".") !== undefined) {
+    if (!isNameHere(reader)) {
+      reader.expected("`tool`, `resource` or `prompt` after the server's name")
+      return undefined
+    }
+    kindWord = reader.identifier(reader.take())
+    if (reader.accept(".") !== undefined) {
+      remote = parseRemoteName(reader)
+      if (remote === undefined) return undefined
+    }
+  }
+  return { server, kindWord, remote, start: first.start, end: reader.previous.end }
+}
+
+function showPath(reader: TokenReader, { server, kindWord, remote }: RemotePath): string {
+  const parts = [server, kindWord, remote].filter((part) => part !== undefined)
+  return ["mcp", ...parts.map((part) => reader.show(part))].join(".")
+}
+
+function isNameHere(reader: TokenReader): boolean {
+  return reader.is("name") && !isNextItem(reader)
+}
+
+/** Whether the reader's line is that of the next property, import or declaration instead of the rest of this one. */
+function isNextItem(reader: TokenReader): boolean {
+  const next = reader.peek()
+  if (!reader.token.afterBreak || reader.isWord("as", next)) return false
+  return next.kind === ":" || startsNamed(reader)
+}
+
+/** `tool` in a batch and, on the next line, `tool find`: the first one lacks its name. */
+function isNextBatchItem(reader: TokenReader): boolean {
+  const [next, third] = [reader.peek(), reader.peek(2)]
+  const isImport = importKinds.some((kind) => reader.isWord(kind)) && next.kind === "name" && !next.afterBreak
+  return isImport && reader.token.afterBreak && third.kind !== "{" && third.kind !== ":" && !reader.isWord("as", next)
+}
+
+/** RemoteName = string | letters, digits, "_", "-", "." and "/" with nothing between */
+function parseRemoteName(reader: TokenReader): Name | undefined {
+  const { token } = reader
+  const isNext = isNextItem(reader)
+  if (!isNext && reader.isPlainString(token)) return reader.quotedName(reader.take())
+  if (isNext || (token.kind !== "name" && token.kind !== "number")) {
+    reader.expected(
+      "the name on the server",
+      "Write it in quotes if it has other characters than letters, digits, `_`, `-`, `.` and `/`.",
+    )
+    return undefined
+  }
+  const name = joinedName(reader, reader.take(), isRemotePart)
+  if (!reader.isAdjacent || !isForeignToRemote(reader.token)) return name
+  reader.report(
+    { start: name.start, end: reader.token.end },
+    "A remote name with other characters than letters, digits, `_`, `-`, `.` and `/` is written in quotes",
+  )
+  while (reader.isAdjacent && !reader.is("end")) reader.skipBalanced()
+  return name
+}
+
+/** What touches a remote name and looks like more of it: `files:read`, `files:{id}`. */
+function isForeignToRemote({ kind }: Token): boolean {
+  return kind === ":" || kind === "bad" || kind === "*" || kind === "#" || kind === "(" || kind === "["
+}
+
+function isRemotePart({ kind }: Token): boolean {
+  return kind === "name" || kind === "number" || kind === "-" || kind === "." || kind === "/"
+}
+
+/** The name that an import gets here: what follows `as`, or the remote name itself. */
+function parseImportedName(
+  reader: TokenReader,
+  remote: Name | undefined,
+): { name: Name; naming: "as" | "remote" } | undefined {
+  if (reader.acceptWord("as") !== undefined) {
+    if (isNameHere(reader)) return { name: parseWordKey(reader), naming: "as" }
+    reader.expected("a name after `as`")
+    return undefined
+  }
+  if (remote === undefined) {
+    reader.expected("`.` and the name on the server")
+    return undefined
+  }
+  const text = remote.text.replaceAll("-", "_")
+  if (!isIdentifier(text)) {
+    reader.report(remote, `\`${reader.show(remote)}\` cannot be a name here`, "Add `as` and a name after it.")
+    return { name: { ...remote, text: text.replace(/\W/g, "_") }, naming: "remote" }
+  }
+  return { name: { kind: "name", text, quoted: false, start: remote.start, end: remote.end }, naming: "remote" }
+}
+
+/** Batch = "from" path "{" (item | property)* "}" */
+export function parseBatch(start: Start): BatchDeclaration | undefined {
+  const { reader, keyword, doc } = start
+  start.path = "mcp"
+  const source = parseRemotePath(reader)
+  if (source === undefined) return undefined
+  start.path = `mcp.${source.server?.text ?? ""}`
+  if (source.remote !== undefined) {
+    reader.report(source.remote, "What is imported is named inside the block", "Write `tool remote-name` there.")
+  }
+  const after = `\`from ${showPath(reader, source)}\``
+  const body = parseBlock(
+    start,
+    (reader) => reader.block(parseBatchMember, leavesBatch, "an import such as `tool name`"),
+    after,
+  )
+  return body && { kind: "batch", keyword, doc, source, body, start: keyword.start, end: body.end }
+}
+
+const batchForms = formsOf("batch")
+
+const importKinds = ["tool", "resource", "prompt"] as const
+
+/** Items of a batch look much like the imports that stand at the top; these end it only at the left margin. */
+function leavesBatch(reader: TokenReader, itemsIndented: boolean): boolean {
+  const isImport = importKinds.some((kind) => reader.isWord(kind))
+  return isImport ? leavesNames(reader) : leavesBlock(reader, itemsIndented)
+}
+
+function parseBatchMember(reader: TokenReader): BatchItem | Property | undefined {
+  const importKind = importKinds.find((kind) => reader.isWord(kind))
+  if (importKind !== undefined && reader.peek().kind !== ":") return parseBatchItem(reader, importKind)
+  const isProperty = reader.atKey || reader.isWord("bindings") || reader.isWord("max_calls")
+  return isProperty || !reader.is("name") ? parseProperty(reader, batchForms) : parseKindless(reader)
+}
+
+/** `find` instead of `tool find`: told, and left as a property without a value. */
+function parseKindless(reader: TokenReader): Property {
+  const { start } = reader.token
+  const doc = docBefore(reader)
+  reader.unexpected("`tool`, `resource` or `prompt`", "Every item begins with its kind: `tool remote-name`.")
+  const name = parseWordKey(reader)
+  if (!reader.token.afterBreak) reader.skipToNextItem()
+  return { kind: "property", name, colon: undefined, value: { kind: "missing" }, doc, start, end: name.end }
+}
+
+/** BatchItem = kind remote ("as" name)? properties? */
+function parseBatchItem(reader: TokenReader, importKind: ImportKind): BatchItem | undefined {
+  const doc = docBefore(reader)
+  const keyword = reader.take()
+  if (isNextBatchItem(reader)) {
+    reader.expected(`a name after \`${importKind}\``)
+    return undefined
+  }
+  const remote = parseRemoteName(reader)
+  if (remote === undefined) return undefined
+  if (reader.isWord("from") && reader.isWord("mcp", reader.peek())) {
+    const span = { start: reader.token.start, end: reader.peek().end }
+    reader.report(span, "The server is named at the top of this block", `Write \`${importKind} remote-name as name\`.`)
+    reader.skipToNextItem()
+    return undefined
+  }
+  const named = parseImportedName(reader, remote)
+  if (named === undefined) return undefined
+  const body = parseProperties(reader, importKind)
+  const span = { start: keyword.start, end: reader.previous.end }
+  return { kind: "batch-item", importKind, keyword, doc, remote, ...named, body, ...span }
+}
