@@ -1,4 +1,5 @@
 import { pino } from "pino"
+import { isoTime } from "../base/iso-time.ts"
 import type { ServerLog } from "../server/parts.ts"
 
 /** How long a line may wait for others to be written with. */
@@ -13,7 +14,7 @@ export function createLog(level: string): ServerLog {
     {
       level,
       base: null,
-      timestamp: pino.stdTimeFunctions.isoTime,
+      timestamp: () => `,"time":"${isoTime(Date.now())}"`,
       formatters: { level: (label) => ({ level: label }) },
       serializers: {
         err: (error: unknown) =>

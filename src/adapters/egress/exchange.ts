@@ -200,10 +200,12 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
+/** By their names in lower case, which is how they come; one that came more than once as a list. */
 function joinHeaders(headers: IncomingHttpHeaders): Record<string, string> {
-  const joined: Record<string, string> = Object.create(null) as Record<string, string>
-  for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined) joined[name.toLowerCase()] = Array.isArray(value) ? value.join(", ") : value
+  const joined: Record<string, string> = {}
+  for (const name in headers) {
+    const value = headers[name]
+    if (value !== undefined) joined[name] = typeof value === "string" ? value : value.join(", ")
   }
   return joined
 }

@@ -2,11 +2,14 @@ import { hash } from "node:crypto"
 import type { Clock } from "../../run/ports.ts"
 import { isLocalEndpoint } from "./is-local-endpoint.ts"
 import type { Rung } from "./output-format.ts"
+import { responsesUrl } from "./responses-url.ts"
 
 /** What was learned about one model at one backend from its answers. Nothing of it is needed for a right result. */
 export interface Lessons {
   /** Names backend and model without telling them: marks what only they understand. */
   readonly origin: string
+  /** Where its calls go. */
+  readonly url: string
   /** On this machine or in this network. */
   readonly local: boolean
   /** Loosest rung that had to be taken, so far as it held. */
@@ -44,11 +47,13 @@ export class BackendMemory {
     this.#clock = clock
   }
 
-  of(key: string): Lessons {
+  of(endpoint: string, model: string): Lessons {
+    const key = `${endpoint}\n${model}`
     const now = this.#clock.now()
     const known = this.#entries.get(key)
     this.#entries.delete(key)
-    const entry = known !== undefined && known.expires > now ? known : { lessons: blank(key), expires: now + lifetime }
+    const entry =
+      known !== undefined && known.expires > now ? known : { lessons: blank(endpoint, key), expires: now + lifetime }
     this.#entries.set(key, entry)
     const [oldest] = this.#entries.keys()
     if (this.#entries.size > most && oldest !== undefined) this.#entries.delete(oldest)
@@ -56,10 +61,11 @@ export class BackendMemory {
   }
 }
 
-function blank(key: string): Lessons {
+function blank(endpoint: string, key: string): Lessons {
   return {
     origin: hash("sha256", key).slice(0, 16),
-    local: isLocalEndpoint(key.slice(0, key.indexOf("\n"))),
+    url: responsesUrl(endpoint),
+    local: isLocalEndpoint(endpoint),
     rung: null,
     dropped: new Set(),
     apart: false,

@@ -6,8 +6,19 @@ import type { HistoryItem, ToolDefinition } from "../../run/ports.ts"
 /** What `extra` may not touch. `text.format` is kept apart in `text`. */
 const reserved = ["model", "input", "tools", "stream"]
 
-/** The optional part of a request: what the workflow sets, under the names of the wire. */
+const optionsOf = new WeakMap<Inference, JsonObject>()
+
+/** The optional part of a request: what the workflow sets, under the names of the wire. Made once for each agent of a plan. */
 export function wireOptions(inference: Inference): JsonObject {
+  let options = optionsOf.get(inference)
+  if (options === undefined) {
+    options = makeOptions(inference)
+    optionsOf.set(inference, options)
+  }
+  return options
+}
+
+function makeOptions(inference: Inference): JsonObject {
   const { temperature, top_p, max_tokens, reasoning_effort, verbosity, seed, stop, extra } = inference
   const options: JsonObject = { store: false }
   if (temperature !== undefined) options["temperature"] = temperature
@@ -85,22 +96,40 @@ export interface RequestParts {
 
 /** The body, put together from texts, so that what is large is turned into text once and not for every attempt. */
 export function requestBody(parts: RequestParts): string {
-  const { text, ...rest } = parts.options
-  const fields = [
-    `"model":${JSON.stringify(parts.model)}`,
-    `"input":[${parts.input.filter((one) => one !== "").join(",")}]`,
-  ]
-  const options = JSON.stringify(rest).slice(1, -1)
-  if (options !== "") fields.push(options)
-  if (parts.tools !== null) fields.push(`"tools":${parts.tools}`)
-  const texts = [
-    parts.format === null ? "" : `"format":${parts.format}`,
-    isJsonObject(text) ? JSON.stringify(text).slice(1, -1) : "",
-  ]
-  const written = texts.filter((one) => one !== "").join(",")
-  if (written !== "") fields.push(`"text":{${written}}`)
-  if (parts.stream) fields.push('"stream":true')
-  return `{${fields.join(",")}}`
+  const { outside, inText } = optionTexts(parts.options)
+  let input = ""
+  for (const one of parts.input) input = joined(input, one)
+  let body = `{"model":${JSON.stringify(parts.model)},"input":[${input}]`
+  if (outside !== "") body += `,${outside}`
+  if (parts.tools !== null) body += `,"tools":${parts.tools}`
+  const text = joined(parts.format === null ? "" : `"format":${parts.format}`, inText)
+  if (text !== "") body += `,"text":{${text}}`
+  if (parts.stream) body += ',"stream":true'
+  return `${body}}`
+}
+
+function joined(before: string, after: string): string {
+  if (before === "" || after === "") return before + after
+  return `${before},${after}`
+}
+
+interface OptionTexts {
+  /** JSON texts of the fields within `text`, and of all others, without the braces around them. */
+  readonly inText: string
+  readonly outside: string
+}
+
+const textsOf = new WeakMap<JsonObject, OptionTexts>()
+
+function optionTexts(options: JsonObject): OptionTexts {
+  let texts = textsOf.get(options)
+  if (texts === undefined) {
+    const { text, ...rest } = options
+    const inText = isJsonObject(text) ? JSON.stringify(text).slice(1, -1) : ""
+    texts = { inText, outside: JSON.stringify(rest).slice(1, -1) }
+    textsOf.set(options, texts)
+  }
+  return texts
 }
 
 /** JSON text of several items, without the brackets around them. */

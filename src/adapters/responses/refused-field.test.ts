@@ -4,7 +4,7 @@ import type { Refusal, Sent } from "./refused-field.ts"
 import { refusedField } from "./refused-field.ts"
 
 const sent: Sent = {
-  options: [
+  options: () => [
     "store",
     "temperature",
     "top_p",
@@ -97,7 +97,10 @@ test("only what was sent can be refused, and only by a 400 or 422", () => {
     retryable: false,
     retry_after_ms: null,
   }
-  assert.equal(refusedField(error, { options: [], format: false, tools: false, stream: false, reasoning: false }), null)
+  assert.equal(
+    refusedField(error, { options: () => [], format: false, tools: false, stream: false, reasoning: false }),
+    null,
+  )
   assert.equal(refusedField({ ...error, status: 401 }, sent), null)
   assert.equal(refusedField({ ...error, status: 500 }, sent), null)
   assert.notEqual(refusedField({ ...error, status: 422 }, sent), null)
@@ -114,6 +117,6 @@ test("a field of extra may have any name", () => {
       retryable: false,
       retry_after_ms: null,
     }
-    assert.deepEqual(refusedField(error, { ...sent, options }), option(name, true))
+    assert.deepEqual(refusedField(error, { ...sent, options: () => options }), option(name, true))
   }
 })

@@ -14,7 +14,7 @@ export type Refusal =
 
 export interface Sent {
   /** Names of the options in the request. */
-  readonly options: readonly string[]
+  readonly options: () => readonly string[]
   readonly format: boolean
   readonly tools: boolean
   readonly stream: boolean
@@ -76,7 +76,10 @@ export function refusedField(error: UpstreamError, sent: Sent): Refusal | null {
   const format = sent.format && (param?.startsWith("text.format") === true || holder || names(...formatNames))
   if (format && sent.tools && /\b(?:tools?|functions?)\b/i.test(message)) return { about: "both" }
   // The longest name first: `reasoning.effort` before `reasoning`.
-  const options = [...sent.options].filter((name) => name !== "text").sort((a, b) => b.length - a.length)
+  const options = sent
+    .options()
+    .filter((name) => name !== "text")
+    .sort((a, b) => b.length - a.length)
   const option = options.find((name) => names(...(aliases[name] ?? [name])))
   if (option !== undefined && !(format && param?.startsWith("text.format") === true)) {
     return { about: "option", name: option, unknown: isUnknown(error) }

@@ -12,9 +12,9 @@ export function requestHeaders(request: ModelRequest): Record<string, string> {
     accept: request.deltas ? "text/event-stream, application/json" : "application/json",
   }
   if (api_key !== null && api_key !== "") result["authorization"] = `Bearer ${api_key}`
-  for (const [name, value] of Object.entries(headers)) result[name.toLowerCase()] = value
-  for (const [name, value] of Object.entries(result)) {
-    if (/^[\w!#$%&'*+.^`|~-]+$/.test(name) && /^[\t\x20-\x7e\x80-\xff]*$/.test(value)) continue
+  for (const name in headers) result[name.toLowerCase()] = headers[name] ?? ""
+  for (const name in result) {
+    if ((isOurs(name) || isName.test(name)) && isValue.test(result[name] ?? "")) continue
     throw failure(
       "evaluation_error",
       request.path,
@@ -22,4 +22,11 @@ export function requestHeaders(request: ModelRequest): Record<string, string> {
     )
   }
   return result
+}
+
+const isName = /^[\w!#$%&'*+.^`|~-]+$/
+const isValue = /^[\t\x20-\x7e\x80-\xff]*$/
+
+function isOurs(name: string): boolean {
+  return name === "authorization" || name === "accept" || name === "content-type"
 }

@@ -1,7 +1,9 @@
 import type { Egress, EgressLimits } from "../../run/egress-port.ts"
 import { failure } from "../../run/failure.ts"
 import type { Backend, Chance, Clock, ModelClient } from "../../run/ports.ts"
+import type { Lessons } from "./backend-memory.ts"
 import { BackendMemory } from "./backend-memory.ts"
+import { responsesUrl } from "./responses-url.ts"
 import type { Target } from "./turn.ts"
 import { Turn } from "./turn.ts"
 
@@ -25,33 +27,21 @@ const defaultLimits: EgressLimits = {
 /** Models behind any OpenAI-compatible `/responses`. */
 export function createResponsesClient(options: ResponsesOptions): ModelClient {
   const memory = new BackendMemory(options.clock)
+  const demo = options.demo === null ? null : { ...options.demo, url: responsesUrl(options.demo.endpoint) }
   const limits = { ...defaultLimits, ...options.limits }
 
-  function targetOf(backend: Backend, path: string): Target {
-    if (backend.endpoint !== "demo") {
-      return { egress: options.egress, url: responsesUrl(backend.endpoint), demo: false }
-    }
-    if (options.demo === null) throw failure("provider_error", path, "The demo model is switched off (WIRE_DEMO).")
-    const { endpoint, egress } = options.demo
-    return { egress, url: responsesUrl(endpoint), demo: true }
+  function targetOf(backend: Backend, lessons: Lessons, path: string): Target {
+    if (backend.endpoint !== "demo") return { egress: options.egress, url: lessons.url, demo: false }
+    if (demo === null) throw failure("provider_error", path, "The demo model is switched off (WIRE_DEMO).")
+    return { egress: demo.egress, url: demo.url, demo: true }
   }
 
   return {
     async turn(request, watch) {
-      const target = targetOf(request.backend, request.path)
-      const lessons = memory.of(`${request.backend.endpoint}\n${request.model}`)
+      const lessons = memory.of(request.backend.endpoint, request.model)
+      const target = targetOf(request.backend, lessons, request.path)
       const turn = new Turn({ request, watch, target, lessons, limits, clock: options.clock, chance: options.chance })
       return turn.run()
     },
   }
-}
-
-/** `{endpoint}/responses`, before a query string where there is one. What is no URL is left for egress to refuse. */
-function responsesUrl(endpoint: string): string {
-  const url = URL.parse(endpoint)
-  if (url === null) return endpoint
-  const path = url.pathname.replace(/\/+$/, "")
-  url.pathname = path.endsWith("/responses") ? path : `${path}/responses`
-  url.hash = ""
-  return url.href
 }

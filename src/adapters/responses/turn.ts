@@ -249,7 +249,7 @@ export class Turn {
       tools: tools ? toolsText(this.#request.tools, !this.#lessons.no_tool_strict) : null,
       stream,
     })
-    const sent = { options: optionNames(options), format: format !== null, tools, stream, reasoning }
+    const sent = { options: () => optionNames(options), format: format !== null, tools, stream, reasoning }
     return { body, sent, format: this.#formatName() }
   }
 

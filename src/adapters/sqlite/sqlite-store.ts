@@ -61,6 +61,8 @@ class SqliteStore implements RunStore {
   readonly #settings: { readonly poll_ms: number; readonly tombstone_ms: number }
   /** Runs that this store has the lease of, as far as it knows. */
   readonly #own = new Set<string>()
+  /** Of those, the ones that were made here and that nobody has asked to stop by way of this store. */
+  readonly #fresh = new Set<string>()
   readonly #watches = new Map<string, Watch>()
   readonly #cancelListeners = new Map<string, Set<() => void>>()
   #poll: NodeJS.Timeout | null = null
@@ -108,6 +110,7 @@ class SqliteStore implements RunStore {
     if (result.outcome !== "created") return result
     this.#reader.remember(run_id, { num: result.num, key })
     this.#own.add(run_id)
+    this.#fresh.add(run_id)
     return { outcome: "created", lease: { run_id, owner, fence: result.fence } }
   }
 
@@ -156,6 +159,7 @@ class SqliteStore implements RunStore {
     })
     if (over || result === "lease lost") {
       this.#own.delete(run_id)
+      this.#fresh.delete(run_id)
       this.#reader.forget(run_id)
     }
     if (result === "lease lost") throw new LeaseLost(run_id)
@@ -235,17 +239,20 @@ class SqliteStore implements RunStore {
     const lease_until = this.#clock.now() + lease_ms
     const held = await this.#queue.send({ kind: "renew", run_id, fence, lease_until, blobs: [] })
     if (!held) this.#own.delete(run_id)
+    if (!held) this.#fresh.delete(run_id)
     return held
   }
 
   async release(lease: Lease): Promise<void> {
     this.#checkOpen()
     this.#own.delete(lease.run_id)
+    this.#fresh.delete(lease.run_id)
     await this.#queue.send({ kind: "release", run_id: lease.run_id, fence: lease.fence, blobs: [] })
   }
 
   async requestCancel(run_id: string): Promise<boolean> {
     this.#checkOpen()
+    this.#fresh.delete(run_id)
     const requested = await this.#queue.send({ kind: "cancel", run_id, blobs: [] })
     if (requested) this.#announceCancel(run_id)
     return requested
@@ -269,6 +276,11 @@ class SqliteStore implements RunStore {
   }
 
   #wasCancelled(run_id: string): boolean {
+    if (this.#fresh.has(run_id)) {
+      // Only another process can have asked for it by now, and the next look finds that.
+      this.#seenVersion = -1
+      return false
+    }
     try {
       return this.#reader.isCancelRequested(run_id)
     } catch {

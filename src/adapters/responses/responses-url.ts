@@ -1,0 +1,9 @@
+/** `{endpoint}/responses`, before a query string where there is one. What is no URL is left for egress to refuse. */
+export function responsesUrl(endpoint: string): string {
+  const url = URL.parse(endpoint)
+  if (url === null) return endpoint
+  const path = url.pathname.replace(/\/+$/, "")
+  url.pathname = path.endsWith("/responses") ? path : `${path}/responses`
+  url.hash = ""
+  return url.href
+}
