@@ -1,3 +1,4 @@
+import { accessSync, constants, mkdirSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { MemoryStore } from "../adapters/memory/memory-store.ts"
 import type { BrokerHealth } from "../adapters/nats/broker.ts"
@@ -37,11 +38,23 @@ export async function openStore(settings: Settings): Promise<OpenedStore> {
   if (store !== "sqlite") {
     throw new StartRefusal(`WIRE_STORE is "${withoutLogin(store)}": it must be sqlite, memory, or like nats://a:4222.`)
   }
-  const folder = resolve(dataDir)
+  const folder = makeDataDir(dataDir)
   const path = join(folder, "wireworks.db")
   const masterKey = loadMasterKey({ configured: encryptionKey, file: join(folder, "wireworks.key"), database: path })
   const sqlite = await openSqliteStore({ path, vault: createVault(masterKey), clock: systemClock })
   return { store: sqlite, lease_ms: leaseMs, broker: null, remarks: [] }
+}
+
+function makeDataDir(dataDir: string): string {
+  const folder = resolve(dataDir)
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new StartRefusal(`WIRE_DATA_DIR is "${dataDir}": it must be a folder that can be written to (${reason}).`)
+  }
+  return folder
 }
 
 async function openCluster(settings: Settings): Promise<OpenedStore> {

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
+import { join } from "node:path"
 import { describe, test } from "node:test"
-import { runWire, startWire } from "./run-wire.ts"
+import { folderWith, runWire, startWire } from "./run-wire.ts"
 
 describe("wire serve", () => {
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
@@ -45,6 +46,13 @@ describe("wire serve", () => {
       assert.equal(code, 1)
       assert.equal(err, "WIRE_ENCRYPTION_KEY must be 32 bytes in Base64 or hex.\n")
     }
+  })
+
+  test("a data folder that cannot be one is named", async () => {
+    const folder = folderWith({ file: "" })
+    const { code, err } = await runWire(["serve", "--port", "0", "--data-dir", join(folder, "file", "data")])
+    assert.equal(code, 1)
+    assert.match(err, /^WIRE_DATA_DIR is ".*data": it must be a folder that can be written to \(.*\)\.\n$/)
   })
 
   test("a port that is taken", async () => {
