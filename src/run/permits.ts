@@ -26,6 +26,7 @@ export class Permits {
     if (this.#open < this.#most) this.#open++
     else await this.#turn()
     try {
+      this.#signal.throwIfAborted()
       return await call()
     } finally {
       this.#release()
@@ -53,7 +54,8 @@ export class Permits {
         this.#queue = this.#queue.slice(this.#next)
         this.#next = 0
       }
-      next.resolve()
+      // After the promises of this turn: what came of the call that made room is in the log before the next one begins.
+      setImmediate(next.resolve)
       return
     }
     this.#open--

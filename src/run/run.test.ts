@@ -10,7 +10,9 @@ import { ManualClock } from "../../test/support/manual-clock.ts"
 import { dataOf, errorOf, resultOf, runPlan, typesOf } from "../../test/support/run-plan.ts"
 import { answers, hangs, lastText, noProgress, ScriptedModel } from "../../test/support/scripted-model.ts"
 import { within } from "../../test/support/within.ts"
+import type { Plan } from "../plan/plan-shape.ts"
 import { failure } from "./failure.ts"
+import type { RunOptions } from "./ports.ts"
 import { StoreFailure } from "./ports.ts"
 
 const echo = (): ScriptedModel => new ScriptedModel((request) => answers({ message: lastText(request) }, request))
@@ -433,7 +435,11 @@ test("a store that fails ends the work with its failure, and the calls with it",
   assert.equal(model.open, 0)
 })
 
-test("no model is asked on the strength of an answer that is not in the log yet", async () => {
+/** The agents whose end was stored when each model was asked. */
+async function storedWhenAsked(
+  graph: Plan,
+  options: Partial<RunOptions> = {},
+): Promise<Record<string, readonly string[]>> {
   const stored = new Set<string>()
   class Slow extends MemoryStore {
     override async append(...[lease, events]: Parameters<MemoryStore["append"]>): Promise<void> {
@@ -442,17 +448,30 @@ test("no model is asked on the strength of an answer that is not in the log yet"
       return super.append(lease, events)
     }
   }
-  const storedWhenAsked: Record<string, readonly string[]> = {}
+  const found: Record<string, readonly string[]> = {}
   const model = new ScriptedModel((request) => {
-    storedWhenAsked[request.path] = [...stored]
+    found[request.path] = [...stored]
     return answers({ message: "x" }, request)
   })
-  const graph = plan([
+  await runPlan(graph, { model, store: new Slow(systemClock), options })
+  return found
+}
+
+test("no model is asked on the strength of an answer that is not in the log yet", async () => {
+  const chain = plan([
     agent("a"),
     agent("b", { instruction: text(ref("agent.a.message")) }),
     agent("c", { instruction: text(ref("agent.b.message")) }),
     output({ all: ref("agent.c.message") }),
   ])
-  await runPlan(graph, { model, store: new Slow(systemClock) })
-  assert.deepEqual(storedWhenAsked, { "agent.a": [], "agent.b": ["a"], "agent.c": ["a", "b"] })
+  assert.deepEqual(await storedWhenAsked(chain), { "agent.a": [], "agent.b": ["a"], "agent.c": ["a", "b"] })
+})
+
+test("no model is asked in the room of an answer that is not in the log yet", async () => {
+  const beside = plan([agent("a"), agent("b"), agent("c")])
+  assert.deepEqual(await storedWhenAsked(beside, { max_concurrency: 1 }), {
+    "agent.a": [],
+    "agent.b": ["a"],
+    "agent.c": ["a", "b"],
+  })
 })
