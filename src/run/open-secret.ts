@@ -19,7 +19,8 @@ export function beginsEncoded(text: string, at: number, characters: readonly str
     }
     place += character.length
   }
-  return false
+  // All of its characters are there, unless the last one is cut off.
+  return place > text.length
 }
 
 /** Where one percent-encoded character that begins at `at` can end; past the text's end where it is cut off. */
@@ -33,14 +34,14 @@ function encodedEnds(text: string, at: number, character: string): number[] {
 }
 
 function byteEnds(text: string, at: number, hex: string): number[] {
-  if (at >= text.length) return [at]
+  if (at >= text.length) return [text.length + 1]
   if (text[at] !== "%") return []
   const ends: number[] = []
   for (let place = at + 1; ; place += 2) {
     const two = text.slice(place, place + 2).toLowerCase()
     if (two.length < 2) {
       const cutOff = hex.startsWith(two) || "25".startsWith(two)
-      return cutOff ? [...ends, text.length] : ends
+      return cutOff ? [...ends, text.length + 1] : ends
     }
     if (two === hex) ends.push(place + 2)
     if (two !== "25") return ends
