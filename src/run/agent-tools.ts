@@ -190,7 +190,7 @@ export class AgentTools {
       const misfits = validateValue(own, withoutFields(tool.input, offer.bound.values), plan.types, "arguments")
       if (misfits.length > 0) return misfits.map(({ message }) => message)
     }
-    return argumentProblems(this.#running, hosted, own, offer.bound)
+    return argumentProblems(hosted, own, offer.bound)
   }
 
   async #callTool(

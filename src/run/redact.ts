@@ -11,6 +11,8 @@ import { RedactStream } from "./redact-stream.ts"
 export interface Redactor {
   /** Any value that is JSON at heart. */
   readonly redact: <T>(value: T) => T
+  /** Long secrets alone: a schema is of use only while its words, which a short secret may equal, are left as they are. */
+  readonly redactLong: <T>(value: T) => T
   /** For a text that comes in pieces. */
   readonly stream: () => RedactStream
 }
@@ -18,7 +20,14 @@ export interface Redactor {
 /** Shorter ones are replaced only where a whole string equals them: they would turn up in innocent text. */
 const shortest = 8
 
-const nothing: Redactor = { redact: (value) => value, stream: () => new RedactStream(null) }
+const noTexts: ReadonlyMap<string, string> = new Map()
+const noNumbers: ReadonlyMap<number, string> = new Map()
+
+const nothing: Redactor = {
+  redact: (value) => value,
+  redactLong: (value) => value,
+  stream: () => new RedactStream(null),
+}
 
 export function redactor(secrets: JsonObject): Redactor {
   const found: Secret[] = []
@@ -36,6 +45,7 @@ export function redactor(secrets: JsonObject): Redactor {
   const search = long.length === 0 ? null : new Search(long)
   return {
     redact: <T>(value: T) => walk(value as JsonValue, whole, numbers, search) as T,
+    redactLong: <T>(value: T) => walk(value as JsonValue, noTexts, noNumbers, search) as T,
     stream: () => new RedactStream(search),
   }
 }

@@ -9,6 +9,7 @@ import { traits } from "./expression-traits.ts"
 import { wireError } from "./failure.ts"
 import type { HostedTool, HostSession, ToolServer } from "./ports.ts"
 import { RunFailure } from "./ports.ts"
+import { redactHost } from "./redact-host.ts"
 import type { Running } from "./running.ts"
 import { outerScope } from "./running.ts"
 import { remoteOf } from "./workflow-effects.ts"
@@ -24,7 +25,7 @@ export async function openServers(running: Running): Promise<void> {
   const imports = (remotes: typeof plan.resources) =>
     Object.entries(remotes).map(([name, { server, remote }]) => ({ name, server, remote }))
   try {
-    running.host = await running.permits.use(() =>
+    const host = await running.permits.use(() =>
       ports.tools.open(
         {
           run_id: running.runId,
@@ -51,10 +52,11 @@ export async function openServers(running: Running): Promise<void> {
         },
       ),
     )
+    running.host = redactHost(host, running.redactor)
   } catch (error) {
     throw error instanceof RunFailure ? new RunFailure(running.redactor.redact(error.error)) : error
   }
-  const [first, ...rest] = [...running.redactor.redact(running.host.problems), ...bindingIssues(running, running.host)]
+  const [first, ...rest] = [...running.host.problems, ...bindingIssues(running, running.host)]
   if (first !== undefined) throw new RunFailure(wireError("validation_error", [first, ...rest]))
 }
 

@@ -31,7 +31,7 @@ export function workflowEffects(running: Running, path: string, about: ToolCall[
       const declared = plan.input === null ? null : withoutFields(plan.input, bound.values)
       const misfits = declared === null ? [] : validateValue(input, declared, running.plan.types, "input")
       const problems =
-        misfits.length > 0 ? misfits.map(({ message }) => message) : argumentProblems(running, hosted, input, bound)
+        misfits.length > 0 ? misfits.map(({ message }) => message) : argumentProblems(hosted, input, bound)
       if (problems.length > 0) {
         throw new RunFailure(
           wireError("evaluation_error", [

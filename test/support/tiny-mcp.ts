@@ -16,9 +16,13 @@ export interface TinyCall {
 /** A tool's result; undefined when it answers by hand, or never. */
 export type TinyTool = (call: TinyCall) => JsonObject | undefined
 
-/** The least that is an MCP server over HTTP: tools alone, one answer a request, everything in the test's hands. */
+/**
+ * The least that is an MCP server over HTTP: tools alone, one answer a request, everything in the test's hands. `published`
+ * goes into the definition of each tool.
+ */
 export async function tinyMcp(
   tools: Readonly<Record<string, TinyTool>>,
+  published: JsonObject = {},
 ): Promise<TestServer & { readonly url: string }> {
   const server = await startServer((request, response) => {
     const answer = (status: number, body?: JsonObject): void => {
@@ -37,7 +41,12 @@ export async function tinyMcp(
         })
       case "tools/list":
         return result({
-          tools: Object.keys(tools).map((name) => ({ name, description: name, inputSchema: { type: "object" } })),
+          tools: Object.keys(tools).map((name) => ({
+            name,
+            description: name,
+            inputSchema: { type: "object" },
+            ...published,
+          })),
         })
       case "tools/call": {
         const name = params?.["name"] as string

@@ -244,15 +244,28 @@ describe("canaries", async () => {
       : backendWays[way]
     // Secrets reach the backend, and nothing of a tool's answer brings them back to it.
     if (called) watch.search(`what a model was told (${way})`, JSON.stringify(asked["input"]))
+    watch.search(`what a model was offered (${way})`, JSON.stringify(asked["tools"] ?? null))
     if (next === undefined) send(200, toolCall({}))(reply, asked)
     else next(reply, asked)
   })
-  tools = await tinyMcp({
-    probe: (call) => {
-      const way = (call.values["way"] ?? "") as string
-      return (toolWays[way] ?? toolWays["a result that repeats them"])?.(call)
+  tools = await tinyMcp(
+    {
+      probe: (call) => {
+        const way = (call.values["way"] ?? "") as string
+        return (toolWays[way] ?? toolWays["a result that repeats them"])?.(call)
+      },
     },
-  })
+    {
+      title: echo,
+      description: `Probes ${echo}`,
+      inputSchema: {
+        type: "object",
+        description: echo,
+        properties: { way: { type: "string", description: echo }, other: { enum: [secrets.token.value, "x"] } },
+        additionalProperties: true,
+      },
+    },
+  )
   receiver = await startServer(({ body }, response) => {
     watch.search("a trace", body)
     response.end("{}")
