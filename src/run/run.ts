@@ -134,7 +134,8 @@ class Run {
     try {
       if (past.startedAt === null) log.add("workflow_started", {})
       if (!past.planned) log.add("workflow_planned", { nodes: prepared.planned })
-      if (resumed !== null && past.lastId > 0) log.add("run_resumed", { reason: resumed })
+      // Also where the log is empty: a call may have been made before its first piece was stored.
+      if (resumed !== null) log.add("run_resumed", { reason: resumed })
       if (past.failed !== null) this.#end({ why: "failed", error: past.failed })
       else if (this.#stop === null) await this.#work()
       // Whatever the run was stopped by: nothing of it may be open when it says so.
