@@ -53,7 +53,7 @@ describe("a run and its connection", { concurrency: 3 }, () => {
     const { page, close } = await playground.visit({ address: proxy.address, expected: networkErrors })
     proxy.cut()
     await run(page)
-    await status(page, /reconnecting, try 1/)
+    await status(page, /reconnecting, try/)
     proxy.mend()
     await status(page, /completed in/)
     await close()
