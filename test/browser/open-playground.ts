@@ -1,10 +1,10 @@
 import assert from "node:assert/strict"
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from "node:fs"
+import { mkdirSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { after } from "node:test"
 import type { Browser, BrowserContext, BrowserContextOptions, Page, Request } from "playwright-core"
-import { build, sourceStamp } from "../../scripts/build.mjs"
 import { startService } from "../cli/run-wire.ts"
+import { builtWire } from "../support/built-wire.ts"
 import { launchBrowser } from "./launch.ts"
 
 const root = dirname(dirname(import.meta.dirname))
@@ -39,32 +39,9 @@ export interface Visit {
   readonly close: () => Promise<void>
 }
 
-/** The build of the sources as they are, made once for all files of tests. */
-async function built(): Promise<string> {
-  const cache = join(root, ".cache")
-  const folder = join(cache, `browser-${sourceStamp().slice(0, 16)}`)
-  if (existsSync(folder)) return folder
-  mkdirSync(cache, { recursive: true })
-  for (const old of readdirSync(cache)) {
-    const path = join(cache, old)
-    const isOld = old.startsWith("browser-") && Date.now() - statSync(path).mtimeMs > 600_000
-    if (isOld) rmSync(path, { recursive: true, force: true })
-  }
-  const fresh = mkdtempSync(join(cache, "browser-"))
-  await build(fresh)
-  try {
-    renameSync(fresh, folder)
-  } catch {
-    // Another file of tests was faster.
-    rmSync(fresh, { recursive: true })
-  }
-  return folder
-}
-
-/** Builds and starts everything; it is taken down after the tests of this file. */
+/** Starts everything; it is taken down after the tests of this file. */
 export async function openPlayground(env: Readonly<Record<string, string>> = {}): Promise<Playground> {
-  const folder = await built()
-  const service = await startService(process.execPath, [join(folder, "wire.js"), "serve"], {
+  const service = await startService(process.execPath, [builtWire, "serve"], {
     WIRE_STORE: "memory",
     WIRE_PORT: "0",
     WIRE_LOG_LEVEL: "error",

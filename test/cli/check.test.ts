@@ -6,6 +6,7 @@ import { chmodSync, mkdirSync, symlinkSync } from "node:fs"
 import { join } from "node:path"
 import { describe, test } from "node:test"
 import { folderWith, runWire } from "./run-wire.ts"
+import { builtWire } from "../support/built-wire.ts"
 
 const good = `input {
     name: string
@@ -183,8 +184,7 @@ describe("wire check", () => {
 
   test("a reader who stops early is no error", async () => {
     const cwd = folderWith(Object.fromEntries(Array.from({ length: 400 }, (_, at) => [`${at}.wire`, bad.repeat(20)])))
-    const entry = join(import.meta.dirname, "..", "..", "src", "cli", "wire.ts")
-    const child = spawn(process.execPath, [entry, "check", "."], { cwd, stdio: ["ignore", "pipe", "pipe"] })
+    const child = spawn(process.execPath, [builtWire, "check", "."], { cwd, stdio: ["ignore", "pipe", "pipe"] })
     let err = ""
     child.stderr.on("data", (chunk) => (err += String(chunk)))
     await once(child.stdout, "data")

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict"
 import { join } from "node:path"
 import { after, describe, test } from "node:test"
-import { fileURLToPath } from "node:url"
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client"
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio"
 import { startServer } from "../support/http-server.ts"
@@ -9,8 +8,7 @@ import { resultOf } from "../support/run-plan.ts"
 import { hosting } from "../support/run-source.ts"
 import { within } from "../support/within.ts"
 import { folderWith, runWire, startWire } from "./run-wire.ts"
-
-const entry = fileURLToPath(new URL("../../src/cli/wire.ts", import.meta.url))
+import { builtWire } from "../support/built-wire.ts"
 
 const hanging = Promise.withResolvers<void>()
 const closed = Promise.withResolvers<void>()
@@ -56,7 +54,7 @@ describe("wire mcp serve", () => {
       const client = new Client({ name: "test", version: "1.0.0" }, { versionNegotiation: { mode } })
       const transport = new StdioClientTransport({
         command: process.execPath,
-        args: [entry, "mcp", "serve", ...files(), ...secret],
+        args: [builtWire, "mcp", "serve", ...files(), ...secret],
         env: { ...(process.env as Record<string, string>), ...env },
         stderr: "pipe",
       })

@@ -7,8 +7,7 @@ import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { text } from "node:stream/consumers"
 import { after } from "node:test"
-
-const entry = join(import.meta.dirname, "..", "..", "src", "cli", "wire.ts")
+import { builtWire } from "../support/built-wire.ts"
 
 export interface Ended {
   readonly code: number | null
@@ -22,10 +21,10 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** Runs `wire` as a user does: a process of its own, from the sources. */
+/** Runs `wire` as a user does: a process of its own. */
 export async function runWire(args: readonly string[], options: RunOptions = {}): Promise<Ended> {
   const { FORCE_COLOR: _force, NO_COLOR: _no, ...environment } = process.env
-  const child = spawn(process.execPath, [entry, ...args], {
+  const child = spawn(process.execPath, [builtWire, ...args], {
     cwd: options.cwd,
     env: { ...environment, ...options.env },
     stdio: ["pipe", "pipe", "pipe"],
@@ -62,7 +61,7 @@ export interface Started {
 
 /** Starts `wire` with a service, and waits until it says where it listens. */
 export function startWire(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Started> {
-  return startService(process.execPath, [entry, ...args], env)
+  return startService(process.execPath, [builtWire, ...args], env)
 }
 
 /** Starts a command that runs the service, and waits until it says where it listens. Killed after the tests if need be. */

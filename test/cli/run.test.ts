@@ -1,10 +1,10 @@
 import assert from "node:assert/strict"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { join } from "node:path"
 import { describe, test } from "node:test"
 import { within } from "../support/within.ts"
 import { folderWith, runWire } from "./run-wire.ts"
+import { builtWire } from "../support/built-wire.ts"
 
 const head = (model: string): string => `provider p from openai { endpoint: "demo" }
 model m from p { id: "${model}" }
@@ -102,8 +102,7 @@ describe("wire run", () => {
   })
 
   test("Ctrl+C cancels the run", async () => {
-    const entry = join(import.meta.dirname, "..", "..", "src", "cli", "wire.ts")
-    const child = spawn(process.execPath, [entry, "run", "slow.wire"], { cwd: folder(), stdio: "pipe" })
+    const child = spawn(process.execPath, [builtWire, "run", "slow.wire"], { cwd: folder(), stdio: "pipe" })
     let err = ""
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
       err += text

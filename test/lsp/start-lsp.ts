@@ -1,17 +1,15 @@
 import type { ChildProcessWithoutNullStreams } from "node:child_process"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { join } from "node:path"
 import type { MessageConnection } from "vscode-jsonrpc/node"
 import { createMessageConnection, StreamMessageReader, StreamMessageWriter } from "vscode-jsonrpc/node"
 import type { ClientCapabilities, InitializeResult, PublishDiagnosticsParams } from "vscode-languageserver-protocol"
 import { within } from "../support/within.ts"
-
-const entry = join(import.meta.dirname, "../../src/cli/wire.ts")
+import { builtWire } from "../support/built-wire.ts"
 
 /** `wire lsp` as an editor starts it. */
 export function spawnLsp(): ChildProcessWithoutNullStreams {
-  return spawn(process.execPath, [entry, "lsp", "--stdio"], { stdio: "pipe" })
+  return spawn(process.execPath, [builtWire, "lsp", "--stdio"], { stdio: "pipe" })
 }
 
 export interface Editor {

@@ -1,13 +1,11 @@
 import { spawn, type ChildProcess } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { once } from "node:events"
-import { join } from "node:path"
+import { builtWire } from "./built-wire.ts"
 import { startNats, type NatsCluster } from "./nats-server.ts"
 import { within } from "./within.ts"
 
 // Three brokers and three replicas of the service, each a process of its own.
-
-const entry = join(import.meta.dirname, "..", "..", "src", "cli", "wire.ts")
 
 export interface Replica {
   readonly name: string
@@ -39,7 +37,7 @@ export function replica(name: string, env: Readonly<Record<string, string>>): Re
       return errors
     },
     async start() {
-      const started = spawn(process.execPath, [entry, "serve", "--port", "0"], {
+      const started = spawn(process.execPath, [builtWire, "serve", "--port", "0"], {
         env: { ...process.env, WIRE_LOG_LEVEL: "error", WIRE_PLAYGROUND: "off", WIRE_DEMO: "off", ...env },
         stdio: ["ignore", "pipe", "pipe"],
       })

@@ -22,19 +22,10 @@ export async function startTraces(
 ): Promise<Traces | null> {
   const endpoint = environment["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"] ?? environment["OTEL_EXPORTER_OTLP_ENDPOINT"]
   if (endpoint === undefined || endpoint === "" || environment["OTEL_SDK_DISABLED"] === "true") return null
-  const { BasicTracerProvider, BatchSpanProcessor } = await import("@opentelemetry/sdk-trace-base")
-  const { OTLPTraceExporter } = await import("@opentelemetry/exporter-trace-otlp-http")
-  const { defaultResource, resourceFromAttributes, detectResources, envDetector } =
-    await import("@opentelemetry/resources")
+  const { otlpProvider } = await import("./otlp-provider.ts")
   const silent = (): void => undefined
   diag.setLogger({ verbose: silent, debug: silent, info: silent, warn: trouble, error: trouble }, DiagLogLevel.WARN)
-  const resource = defaultResource()
-    .merge(resourceFromAttributes({ "service.name": "wireworks", "service.version": version }))
-    .merge(detectResources({ detectors: [envDetector] }))
-  const provider = new BasicTracerProvider({
-    resource,
-    spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
-  })
+  const provider = otlpProvider(version)
   const tracer = new RunTracer(provider.getTracer("wireworks", version))
   return {
     observer: tracer,
