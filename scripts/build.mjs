@@ -14,6 +14,7 @@ const watched = [
   "examples",
   "scripts/build.mjs",
   "scripts/build-playground.mjs",
+  "scripts/undici-client.cjs",
   "package-lock.json",
   "tsconfig.client.json",
 ]
@@ -35,6 +36,14 @@ const common = /** @type {const} */ ({
   minifySyntax: true,
 })
 
+/** @type {import("esbuild").Plugin} */
+const undiciClient = {
+  name: "undici-client",
+  setup: (bundling) => {
+    bundling.onResolve({ filter: /^undici$/ }, () => ({ path: join(root, "scripts", "undici-client.cjs") }))
+  },
+}
+
 /** Bundles to `outdir`. Files are replaced one by one, the entry last, so that no moment has an entry without its parts. */
 export async function build(outdir = join(root, "dist")) {
   const stamp = sourceStamp()
@@ -45,6 +54,7 @@ export async function build(outdir = join(root, "dist")) {
     entryPoints: { wire: "src/cli/wire.ts", "writer-thread": "src/adapters/sqlite/writer-thread.ts" },
     outdir,
     splitting: true,
+    plugins: [undiciClient],
     platform: "node",
     target: "node24",
     // Dependencies that are CommonJS ask for Node's own modules in their way.
