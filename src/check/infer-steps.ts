@@ -83,7 +83,8 @@ class Steps {
   #untyped(step: Exclude<Step, { kind: "case" }>, index: number): Type {
     const rest = this.from(anyType, index + 1)
     if (rest.kind === "error") return rest
-    return step.kind === "pluck" ? { kind: "array", element: rest } : rest
+    const found: Type = step.kind === "pluck" ? { kind: "array", element: rest } : rest
+    return step.optional ? maybe(found) : found
   }
 
   #report(
