@@ -6,6 +6,7 @@ import type { Browser, Page } from "playwright-core"
 import { build } from "../scripts/build.mjs"
 import { launchBrowser } from "../test/browser/launch.ts"
 import { lineCount, workflowOf } from "./language-sources.ts"
+import { thousandSteps } from "../test/support/thousand-steps.ts"
 
 // What the playground costs its visitor: bytes over the wire, time to the first paint and until it can be used, main-thread
 // time of a key in files of 500 and 5,000 lines, and frames per second while a loop of 1,000 iterations draws itself. The
@@ -145,32 +146,6 @@ async function settled(page: Page): Promise<void> {
 
 // ---------------------------------------------------------------------------------------------------------- frames
 
-const thousand = `input {
-    items: [integer]
-}
-
-provider demo from openai {
-    endpoint: "demo"
-}
-
-model small from demo {
-    id: "demo"
-}
-
-agent step for item in input.items {
-    model: model.small
-    instruction: "Say something about the number {{ item }}."
-
-    output {
-        text: string
-    }
-}
-
-output {
-    texts: agent.step.*.text
-}
-`
-
 interface FrameCount {
   readonly seconds: number
   readonly perSecond: number
@@ -185,7 +160,7 @@ async function frames(from: Browser, address: string): Promise<string> {
   const idle = await watchFrames(page, () => page.waitForTimeout(3_000))
   await page.getByRole("textbox", { name: "Workflow source" }).focus()
   await page.keyboard.press("ControlOrMeta+a")
-  await page.evaluate((text) => navigator.clipboard.writeText(text), thousand)
+  await page.evaluate((text) => navigator.clipboard.writeText(text), thousandSteps)
   await page.keyboard.press("ControlOrMeta+v")
   await page.getByRole("button", { name: "JSON" }).click()
   const items = JSON.stringify({ items: Array.from({ length: 1_000 }, (_, at) => at) })

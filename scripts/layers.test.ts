@@ -58,7 +58,7 @@ describe("layers", () => {
     ])
   })
 
-  test("only compose.ts joins ports to adapters", () => {
+  test("only compose.ts and open-store.ts join ports to adapters", () => {
     const files = {
       "src/adapters/memory/store.ts": empty,
       "src/cli/compose.ts": `import "../adapters/memory/store.ts"\n`,

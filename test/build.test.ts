@@ -1,18 +1,19 @@
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { after, before, describe, test } from "node:test"
 import { build } from "../scripts/build.mjs"
+import { otherNode } from "./support/other-node.ts"
 
-// Inside of the repository, where the bundle finds its dependencies, but not in dist/, which a service may be using.
 const root = dirname(import.meta.dirname)
 
 describe("npm run build", () => {
   let folder: string
   before(async () => {
-    mkdirSync(join(root, ".cache"), { recursive: true })
-    folder = mkdtempSync(join(root, ".cache", "build-"))
+    // Far from any node_modules: the bundle needs none.
+    folder = mkdtempSync(join(tmpdir(), "wireworks-build-"))
     writeFileSync(join(folder, "chunk-OLD.js"), "left over from an earlier build")
     await build(folder)
   })
@@ -34,6 +35,16 @@ describe("npm run build", () => {
     assert.equal(built.status, 1)
     assert.match(built.stdout, /"unknown-reference"/)
     assert.deepEqual([built.stdout, built.stderr], [source.stdout, source.stderr])
+  })
+
+  const other = otherNode()
+  const skip = other === undefined && "the machine has no other Node than the pinned one"
+  test("an older Node is refused with a sentence", { skip }, (t) => {
+    assert.ok(other !== undefined)
+    const version = spawnSync(other, ["--version"], { encoding: "utf8" }).stdout.trim()
+    if (Number(/^v(\d+)/.exec(version)?.[1]) >= 24) return t.skip("the machine's other Node is new enough")
+    const { status, stderr } = spawnSync(other, [join(folder, "wire.js"), "--version"], { encoding: "utf8" })
+    assert.deepEqual([status, stderr], [2, `wire needs Node 24 or newer, and this is ${version}.\n`])
   })
 
   test("nothing of an earlier build, and nothing half written, is left", () => {

@@ -1,25 +1,14 @@
 import assert from "node:assert/strict"
-import { spawnSync } from "node:child_process"
 import { readFileSync } from "node:fs"
-import { delimiter, dirname, join } from "node:path"
+import { dirname, join } from "node:path"
 import { before, describe, test } from "node:test"
 import { startService } from "./cli/run-wire.ts"
+import { otherNode } from "./support/other-node.ts"
 
 // `npm start` with real signals, along the whole chain: npm, its shell, the start script, the service.
 
 const root = dirname(import.meta.dirname)
 const start = join(root, "scripts", "start.mjs")
-
-/** The machine's own Node, if it is another version than the pinned one. */
-function otherNode(): string | undefined {
-  const paths = (process.env["PATH"] ?? "").split(delimiter).filter((path) => !path.includes("node_modules"))
-  return paths
-    .map((path) => join(path, "node"))
-    .find((node) => {
-      const { status, stdout } = spawnSync(node, ["--version"], { encoding: "utf8" })
-      return status === 0 && stdout.trim() !== process.version
-    })
-}
 
 function commandOfChild(pid: number | undefined): string {
   const child = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim()

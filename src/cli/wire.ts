@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 
-import { enableCompileCache } from "node:module"
+// Whole: a name that an old Node does not have would keep it from saying so.
+import nodeModule from "node:module"
 import { join } from "node:path"
 
 // The command: refuses an old Node with a sentence before anything is loaded that it would choke on.
@@ -13,7 +14,7 @@ if (major < needed) {
   process.exitCode = 2
 } else {
   // The bundle's compiled code is kept beside it, where that can be written: the next start need not compile it again.
-  if (import.meta.url.endsWith(".js")) enableCompileCache(join(import.meta.dirname, ".compiled"))
+  if (import.meta.url.endsWith(".js")) nodeModule.enableCompileCache(join(import.meta.dirname, ".compiled"))
   const { runCommandLine } = await import("./command-line.ts")
   await runCommandLine()
 }

@@ -17,37 +17,12 @@ import {
   nodeSays,
 } from "./actions.ts"
 import { openPlayground } from "./open-playground.ts"
+import { thousandSteps } from "../support/thousand-steps.ts"
 
 const playground = await openPlayground()
 
 /** Visits of which each has its own storage, and none looks at the clipboard, go on side by side: most of them wait. */
 const together = { concurrency: 2 }
-
-const thousand = `input {
-    items: [integer]
-}
-
-provider demo from openai {
-    endpoint: "demo"
-}
-
-model small from demo {
-    id: "demo"
-}
-
-agent step for item in input.items {
-    model: model.small
-    instruction: "Say something about the number {{ item }}."
-
-    output {
-        text: string
-    }
-}
-
-output {
-    texts: agent.step.*.text
-}
-`
 
 describe("a first visit", together, () => {
   test("runs with one press of Run: the graph, the timeline and the output come to life", async () => {
@@ -251,7 +226,7 @@ describe("graph, timeline and details", together, () => {
 
   test("a thousand iterations are rows like others, of which only those in view exist", async () => {
     const { page, close } = await playground.visit()
-    await write(page, thousand)
+    await write(page, thousandSteps)
     await page.getByRole("button", { name: "JSON" }).click()
     const items = JSON.stringify({ items: Array.from({ length: 1_000 }, (_, at) => at) })
     await page.getByRole("textbox", { name: "Input as JSON" }).fill(items)

@@ -158,8 +158,7 @@ class SqliteStore implements RunStore {
       blobs: [body, kept],
     })
     if (over || result === "lease lost") {
-      this.#own.delete(run_id)
-      this.#fresh.delete(run_id)
+      this.#disown(run_id)
       this.#reader.forget(run_id)
     }
     if (result === "lease lost") throw new LeaseLost(run_id)
@@ -238,15 +237,18 @@ class SqliteStore implements RunStore {
     const { run_id, fence } = lease
     const lease_until = this.#clock.now() + lease_ms
     const held = await this.#queue.send({ kind: "renew", run_id, fence, lease_until, blobs: [] })
-    if (!held) this.#own.delete(run_id)
-    if (!held) this.#fresh.delete(run_id)
+    if (!held) this.#disown(run_id)
     return held
+  }
+
+  #disown(run_id: string): void {
+    this.#own.delete(run_id)
+    this.#fresh.delete(run_id)
   }
 
   async release(lease: Lease): Promise<void> {
     this.#checkOpen()
-    this.#own.delete(lease.run_id)
-    this.#fresh.delete(lease.run_id)
+    this.#disown(lease.run_id)
     await this.#queue.send({ kind: "release", run_id: lease.run_id, fence: lease.fence, blobs: [] })
   }
 
