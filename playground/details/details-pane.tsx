@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact"
 import type { JsonValue } from "../../src/base/json-value.ts"
-import { showType } from "../../src/check/show-type.ts"
+import { showType } from "../../src/types/show-type.ts"
 import type { Usage } from "../../src/run/events.ts"
 import type { NodeState, Span } from "../../src/run/reduce.ts"
 import { nodeSpan } from "../editor/node-span.ts"

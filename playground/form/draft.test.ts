@@ -1,8 +1,8 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { compile } from "../../src/compile.ts"
-import { validateValue } from "../../src/check/validate-value.ts"
-import type { RecordType, TypeTable } from "../../src/check/types.ts"
+import { validateValue } from "../../src/types/validate-value.ts"
+import type { RecordType, TypeTable } from "../../src/types/types.ts"
 import type { Draft } from "./draft.ts"
 import { blankValue, memberOf, shapeDraft } from "./draft.ts"
 

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../src/base/json-value.ts"
-import { caseRecord, resolve } from "../../src/check/relations.ts"
-import { validateValue } from "../../src/check/validate-value.ts"
-import type { RecordType, Type, TypeTable } from "../../src/check/types.ts"
+import { caseRecord, resolve } from "../../src/types/relations.ts"
+import { validateValue } from "../../src/types/validate-value.ts"
+import type { RecordType, Type, TypeTable } from "../../src/types/types.ts"
 
 /** A value in the making: JSON in which a number that nobody has typed yet is missing. */
 export type Draft = null | boolean | number | string | undefined | readonly Draft[] | { readonly [key: string]: Draft }

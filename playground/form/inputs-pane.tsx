@@ -1,6 +1,6 @@
 import { parseDuration } from "../../src/base/parse-duration.ts"
-import { resolve } from "../../src/check/relations.ts"
-import { showType } from "../../src/check/show-type.ts"
+import { resolve } from "../../src/types/relations.ts"
+import { showType } from "../../src/types/show-type.ts"
 import { useState } from "preact/hooks"
 import {
   inputCheck,

@@ -1,8 +1,8 @@
 import { computed, signal } from "@preact/signals"
 import type { JsonObject } from "../../src/base/json-value.ts"
-import { nullable, resolve } from "../../src/check/relations.ts"
-import { validateValue } from "../../src/check/validate-value.ts"
-import type { Misfit } from "../../src/check/validate-value.ts"
+import { nullable, resolve } from "../../src/types/relations.ts"
+import { validateValue } from "../../src/types/validate-value.ts"
+import type { Misfit } from "../../src/types/validate-value.ts"
 import { compilation } from "./source.ts"
 
 /**

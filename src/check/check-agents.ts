@@ -16,7 +16,7 @@ import { checkAssetsOfModel } from "./rules/unsupported-asset.ts"
 import type { AgentScope, Scope } from "./scope.ts"
 import { runScope } from "./scope.ts"
 import { typesOf } from "./types-of.ts"
-import type { RecordType, Type } from "./types.ts"
+import type { RecordType, Type } from "../types/types.ts"
 
 const stringType: Type = { kind: "string" }
 

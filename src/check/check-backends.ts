@@ -9,9 +9,9 @@ import { expressionOf, readProperties } from "./properties.ts"
 import { checkEndpoint } from "./rules/invalid-endpoint.ts"
 import { checkHardcodedSecret } from "./rules/hardcoded-secret.ts"
 import { checkHeaders } from "./rules/invalid-header.ts"
-import { maybe } from "./relations.ts"
+import { maybe } from "../types/relations.ts"
 import { requestScope } from "./scope.ts"
-import type { Type } from "./types.ts"
+import type { Type } from "../types/types.ts"
 
 // Providers, models and MCP servers: where calls go, and as whom.
 

@@ -1,14 +1,14 @@
 import type * as Syntax from "../syntax/tree.ts"
 import type { Checking } from "./checking.ts"
-import { fieldNamed } from "./field-named.ts"
+import { fieldNamed } from "../types/field-named.ts"
 import { infer } from "./infer.ts"
 import { knownList } from "./known-list.ts"
 import type { LoopVariable } from "./program.ts"
-import { nullable, resolve, union } from "./relations.ts"
+import { nullable, resolve, union } from "../types/relations.ts"
 import { isRepeated } from "./repeated-name.ts"
 import type { Scope } from "./scope.ts"
-import { showType } from "./show-type.ts"
-import type { Type } from "./types.ts"
+import { showType } from "../types/show-type.ts"
+import type { Type } from "../types/types.ts"
 
 const anyType: Type = { kind: "any" }
 const errorType: Type = { kind: "error" }

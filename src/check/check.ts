@@ -14,8 +14,8 @@ import { checkInfiniteTypes } from "./rules/infinite-type.ts"
 import { checkMissingOutput } from "./rules/missing-output.ts"
 import { checkUnused } from "./rules/unused-declaration.ts"
 import { runScope } from "./scope.ts"
-import { bounded } from "./type-size.ts"
-import type { Field, RecordType } from "./types.ts"
+import { bounded } from "../types/type-size.ts"
+import type { Field, RecordType } from "../types/types.ts"
 
 export interface Checked {
   readonly program: Program

@@ -6,7 +6,7 @@ import { diagnostic } from "../source/diagnostic.ts"
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { AgentSymbol, DynamicSymbol, ImportSymbol, ResolvedRoot } from "./program.ts"
-import type { Field, NamedType, RecordType, Type, VariantType } from "./types.ts"
+import type { Field, NamedType, RecordType, Type, VariantType } from "../types/types.ts"
 
 /** Where a node first refers to another, for the message about a circle. */
 export interface Edge {

@@ -2,7 +2,7 @@ import type { JsonValue } from "../base/json-value.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Checking } from "./checking.ts"
 import { isRepeated, refuseKey } from "./repeated-name.ts"
-import { showFound } from "./show-misfit.ts"
+import { showFound } from "../types/show-misfit.ts"
 
 /** The value of an expression that is written out, without references; undefined when it is not. */
 export function constantOf(node: Syntax.Expression): JsonValue | undefined {

@@ -5,7 +5,7 @@ import { mustFit } from "./must-fit.ts"
 import { expressionOf, readProperties } from "./properties.ts"
 import type { Infer, Scope } from "./scope.ts"
 import { at } from "./scope.ts"
-import type { Type } from "./types.ts"
+import type { Type } from "../types/types.ts"
 
 const stringType: Type = { kind: "string" }
 

@@ -7,7 +7,7 @@ import type { DynamicSymbol } from "./program.ts"
 import { assetKindsOf } from "./rules/unsupported-asset.ts"
 import type { AgentScope, Scope } from "./scope.ts"
 import { runScope } from "./scope.ts"
-import { bounded } from "./type-size.ts"
+import { bounded } from "../types/type-size.ts"
 
 /**
  * The types of the top-level dynamic values, those first that others refer to: in a circle, which is told by its own rule,

@@ -2,10 +2,10 @@ import type * as Syntax from "../syntax/tree.ts"
 import type { Checking } from "./checking.ts"
 import { unknownCase, untypedHint } from "./infer-steps.ts"
 import { asWritten, listed } from "./known-list.ts"
-import { caseRecord, isAssignable, maybe, nullable, resolve, union, withoutNull } from "./relations.ts"
+import { caseRecord, isAssignable, maybe, nullable, resolve, union, withoutNull } from "../types/relations.ts"
 import type { Infer, Scope } from "./scope.ts"
-import { showType } from "./show-type.ts"
-import type { Type, VariantType } from "./types.ts"
+import { showType } from "../types/show-type.ts"
+import type { Type, VariantType } from "../types/types.ts"
 
 const errorType: Type = { kind: "error" }
 

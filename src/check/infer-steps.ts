@@ -2,11 +2,11 @@ import { cutText } from "../base/cut-text.ts"
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Checking } from "./checking.ts"
-import { fieldNamed } from "./field-named.ts"
+import { fieldNamed } from "../types/field-named.ts"
 import { asWritten, knownNames, listed, namesOf } from "./known-list.ts"
-import { caseRecord, maybe, nullable, resolve, union, withoutNull } from "./relations.ts"
-import { showType } from "./show-type.ts"
-import type { ArrayType, TupleType, Type, UnionType, VariantType } from "./types.ts"
+import { caseRecord, maybe, nullable, resolve, union, withoutNull } from "../types/relations.ts"
+import { showType } from "../types/show-type.ts"
+import type { ArrayType, TupleType, Type, UnionType, VariantType } from "../types/types.ts"
 
 const anyType: Type = { kind: "any" }
 const errorType: Type = { kind: "error" }

@@ -7,12 +7,12 @@ import { inferMatch } from "./infer-match.ts"
 import { inferSteps } from "./infer-steps.ts"
 import { refuseAsset } from "./misplaced-asset.ts"
 import { mustFit } from "./must-fit.ts"
-import { isAssignable, nullable, union, withoutNull } from "./relations.ts"
+import { isAssignable, nullable, union, withoutNull } from "../types/relations.ts"
 import { isRepeated, refuseKey } from "./repeated-name.ts"
 import { inferRoot } from "./resolve-root.ts"
 import type { Scope } from "./scope.ts"
 import { at } from "./scope.ts"
-import type { Field, Type } from "./types.ts"
+import type { Field, Type } from "../types/types.ts"
 
 const errorType: Type = { kind: "error" }
 const stringType: Type = { kind: "string" }

@@ -1,8 +1,8 @@
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Checking } from "./checking.ts"
-import { resolve } from "./relations.ts"
-import type { Type } from "./types.ts"
+import { resolve } from "../types/relations.ts"
+import type { Type } from "../types/types.ts"
 
 /** Whether a value is an asset, or may be one. */
 function isAsset(checking: Checking, type: Type): boolean {

@@ -1,11 +1,11 @@
 import type * as Syntax from "../syntax/tree.ts"
 import type { Checking } from "./checking.ts"
-import { fieldNamed } from "./field-named.ts"
+import { fieldNamed } from "../types/field-named.ts"
 import { knownList } from "./known-list.ts"
 import { refuseAsset } from "./misplaced-asset.ts"
-import { caseRecord, isAssignable, nullable, resolve, withoutNull } from "./relations.ts"
-import { showType } from "./show-type.ts"
-import type { ArrayType, RecordType, TupleType, Type } from "./types.ts"
+import { caseRecord, isAssignable, nullable, resolve, withoutNull } from "../types/relations.ts"
+import { showType } from "../types/show-type.ts"
+import type { ArrayType, RecordType, TupleType, Type } from "../types/types.ts"
 
 /**
  * Reports an expression (already inferred) whose value is not of the type that its place needs, as deep inside a literal

@@ -1,6 +1,6 @@
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
-import type { Field, RecordType, Type, TypeTable, VariantType } from "./types.ts"
+import type { Field, RecordType, Type, TypeTable, VariantType } from "../types/types.ts"
 
 /**
  * A checked workflow: its declarations by name, the types of its expressions, and what each reference stands for. There

@@ -1,11 +1,11 @@
 import { isCutOff } from "../syntax/cut-off.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Checking } from "./checking.ts"
-import { fieldNamed } from "./field-named.ts"
+import { fieldNamed } from "../types/field-named.ts"
 import { unknownReference } from "./infer-steps.ts"
 import { isBuiltInType } from "./resolve-types.ts"
 import type { Scope } from "./scope.ts"
-import type { Type } from "./types.ts"
+import type { Type } from "../types/types.ts"
 
 const errorType: Type = { kind: "error" }
 

@@ -4,11 +4,11 @@ import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Checking } from "./checking.ts"
 import { knownNames } from "./known-list.ts"
-import { maybe, union } from "./relations.ts"
+import { maybe, union } from "../types/relations.ts"
 import { isRepeated, refuseKey } from "./repeated-name.ts"
 import { namedField, schemaFieldsInOrder } from "./schema-fields.ts"
-import { typeSize } from "./type-size.ts"
-import type { Field, RecordType, Type, VariantCase, VariantType } from "./types.ts"
+import { typeSize } from "../types/type-size.ts"
+import type { Field, RecordType, Type, VariantCase, VariantType } from "../types/types.ts"
 
 const builtIn: Readonly<Record<string, Type>> = {
   string: { kind: "string" },

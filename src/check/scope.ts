@@ -1,7 +1,7 @@
 import type * as Syntax from "../syntax/tree.ts"
 import type { Checking } from "./checking.ts"
 import type { DynamicSymbol, LoopVariable } from "./program.ts"
-import type { Type } from "./types.ts"
+import type { Type } from "../types/types.ts"
 
 /** What an expression may see and do where it stands. */
 export interface Scope {

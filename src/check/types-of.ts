@@ -1,7 +1,7 @@
 import type * as Syntax from "../syntax/tree.ts"
 import type { Checking } from "./checking.ts"
 import { resolveRecord, resolveType } from "./resolve-types.ts"
-import type { RecordType } from "./types.ts"
+import type { RecordType } from "../types/types.ts"
 
 /** The type that a property such as `output { … }` declares; `output: string` and its like are an old spelling. */
 export function typesOf(

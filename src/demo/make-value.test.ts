@@ -20,9 +20,9 @@ import {
   variant,
 } from "../../test/support/build-types.ts"
 import type { JsonObject } from "../base/json-value.ts"
-import { toJsonSchema } from "../check/json-schema.ts"
-import type { Type } from "../check/types.ts"
-import { validateValue } from "../check/validate-value.ts"
+import { toJsonSchema } from "../types/json-schema.ts"
+import type { Type } from "../types/types.ts"
+import { validateValue } from "../types/validate-value.ts"
 import { makeValue } from "./make-value.ts"
 import { readTopic } from "./topic.ts"
 import { cpuTime } from "../../test/support/cpu-time.ts"

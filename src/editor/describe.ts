@@ -1,6 +1,6 @@
 import type { Program } from "../check/program.ts"
-import { showName, showType } from "../check/show-type.ts"
-import type { Field, Type } from "../check/types.ts"
+import { showName, showType } from "../types/show-type.ts"
+import type { Field, Type } from "../types/types.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { DeclarationKind, DeclaredNode } from "./name-use.ts"
 import type { Target } from "./targets.ts"

@@ -1,6 +1,6 @@
 import { asWritten } from "../check/known-list.ts"
 import type { Program } from "../check/program.ts"
-import { showType } from "../check/show-type.ts"
+import { showType } from "../types/show-type.ts"
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { fieldAt } from "./targets.ts"

@@ -1,6 +1,6 @@
 import { cutText } from "../base/cut-text.ts"
 import type { JsonObject } from "../base/json-value.ts"
-import { toJsonSchema } from "../check/json-schema.ts"
+import { toJsonSchema } from "../types/json-schema.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 
 /** A workflow as a tool that others call. */

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../base/json-value.ts"
-import type { RecordType, Type, TypeTable } from "../check/types.ts"
+import type { RecordType, Type, TypeTable } from "../types/types.ts"
 import type { Entry, Expression } from "./expression.ts"
 
 /** A workflow ready to run: plain JSON, nothing of its source text needed any more. */

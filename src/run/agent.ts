@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
-import { toJsonSchema } from "../check/json-schema.ts"
-import type { TypeTable } from "../check/types.ts"
+import { toJsonSchema } from "../types/json-schema.ts"
+import type { TypeTable } from "../types/types.ts"
 import type { AgentNode } from "../plan/plan-shape.ts"
 import { cacheAgent, cachedAgent, cacheInUse } from "./agent-cache.ts"
 import { compactedHistory, compactFacts, continuedHistory } from "./agent-context.ts"

@@ -1,6 +1,6 @@
 import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
-import type { Type } from "../check/types.ts"
+import type { Type } from "../types/types.ts"
 
 /** A declared input type without the arguments that the workflow sets. */
 export function withoutFields(type: Type, bound: JsonObject): Type {

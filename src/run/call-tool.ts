@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import { cutText } from "../base/cut-text.ts"
-import { validateValue } from "../check/validate-value.ts"
+import { validateValue } from "../types/validate-value.ts"
 import type { ToolPlan } from "../plan/plan-shape.ts"
 import type { WireError } from "./events.ts"
 import { failure, wireError } from "./failure.ts"

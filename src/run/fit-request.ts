@@ -1,5 +1,5 @@
 import type { JsonObject } from "../base/json-value.ts"
-import { validateValue } from "../check/validate-value.ts"
+import { validateValue } from "../types/validate-value.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import type { WireError } from "./events.ts"
 import { wireError } from "./failure.ts"

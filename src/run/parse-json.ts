@@ -1,5 +1,5 @@
 import type { JsonValue } from "../base/json-value.ts"
-import { isJson } from "../check/value-fits.ts"
+import { isJson } from "../types/value-fits.ts"
 
 /**
  * JSON that someone else wrote, or undefined. Text that is no JSON is not taken for it, nor is what nobody writes in good

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
-import type { RecordType, Type, TypeTable } from "../check/types.ts"
+import type { RecordType, Type, TypeTable } from "../types/types.ts"
 import type { Inference, ResponseFormat } from "../plan/plan-shape.ts"
 import type { ErrorIssue, LogEvent, ModelCallRecord, Usage, WireError } from "./events.ts"
 import type { RedactStream } from "./redact-stream.ts"

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../base/json-value.ts"
-import { validateValue } from "../check/validate-value.ts"
+import { validateValue } from "../types/validate-value.ts"
 import type { CallExpression } from "../plan/expression.ts"
 import type { RemotePlan } from "../plan/plan-shape.ts"
 import { argumentProblems } from "./argument-problems.ts"

@@ -1,6 +1,6 @@
 import type { Program } from "../../src/check/program.ts"
-import { showType } from "../../src/check/show-type.ts"
-import type { Type } from "../../src/check/types.ts"
+import { showType } from "../../src/types/show-type.ts"
+import type { Type } from "../../src/types/types.ts"
 import { compile } from "../../src/compile.ts"
 import { isError } from "../../src/source/diagnostic.ts"
 import { LineMap } from "../../src/source/line-map.ts"

@@ -3,7 +3,7 @@ import type { AgentNode, Plan, PlanNode } from "../../src/plan/plan-shape.ts"
 import type { Entry, Expression, Step } from "../../src/plan/expression.ts"
 import { isError } from "../../src/source/diagnostic.ts"
 import { LineMap } from "../../src/source/line-map.ts"
-import { showType } from "../../src/check/show-type.ts"
+import { showType } from "../../src/types/show-type.ts"
 import { prettyJson } from "./pretty-json.ts"
 import { renderDiagnostics } from "./render-diagnostics.ts"
 

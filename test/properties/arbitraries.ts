@@ -1,8 +1,8 @@
 import fc from "fast-check"
 
 import type { JsonObject, JsonValue } from "../../src/base/json-value.ts"
-import { caseRecord, resolve } from "../../src/check/relations.ts"
-import type { Field, RecordType, Type, TypeTable, VariantType } from "../../src/check/types.ts"
+import { caseRecord, resolve } from "../../src/types/relations.ts"
+import type { Field, RecordType, Type, TypeTable, VariantType } from "../../src/types/types.ts"
 
 // Types come from fast-check, which shrinks them. Values come from a small generator with a seed: thousands for each type
 // in no time, and a failure is repeated from the seed that it prints.

@@ -6,9 +6,9 @@ import fc from "fast-check"
 
 import { declaredClashes } from "../../src/adapters/mcp/declared-fit.ts"
 import { SchemaValidator } from "../../src/adapters/mcp/schema-validator.ts"
-import { toJsonSchema } from "../../src/check/json-schema.ts"
-import { showType } from "../../src/check/show-type.ts"
-import { validateValue } from "../../src/check/validate-value.ts"
+import { toJsonSchema } from "../../src/types/json-schema.ts"
+import { showType } from "../../src/types/show-type.ts"
+import { validateValue } from "../../src/types/validate-value.ts"
 import { arbitraryType, arbitraryTypes, mutated, randomFrom, randomValue, validValue } from "./arbitraries.ts"
 
 const ajv = new Ajv2020({ strict: false, ownProperties: true, logger: false })

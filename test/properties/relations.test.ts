@@ -3,10 +3,10 @@ import { test } from "node:test"
 
 import fc from "fast-check"
 
-import { equivalent, isAssignable, maybe, nullable, union, withoutNull } from "../../src/check/relations.ts"
-import { showType } from "../../src/check/show-type.ts"
-import type { Field, Type, TypeTable } from "../../src/check/types.ts"
-import { validateValue } from "../../src/check/validate-value.ts"
+import { equivalent, isAssignable, maybe, nullable, union, withoutNull } from "../../src/types/relations.ts"
+import { showType } from "../../src/types/show-type.ts"
+import type { Field, Type, TypeTable } from "../../src/types/types.ts"
+import { validateValue } from "../../src/types/validate-value.ts"
 import { arbitraryType, arbitraryTypes, randomFrom, validValue } from "./arbitraries.ts"
 import type { Random } from "./arbitraries.ts"
 

@@ -1,5 +1,5 @@
 import type { JsonValue } from "../../src/base/json-value.ts"
-import type { RecordType, TypeTable } from "../../src/check/types.ts"
+import type { RecordType, TypeTable } from "../../src/types/types.ts"
 import type { CallExpression, Entry, Expression, Root, Step } from "../../src/plan/expression.ts"
 import type { AgentNode, ModelPlan, Plan, PlanNode, ProviderPlan, ToolPlan } from "../../src/plan/plan-shape.ts"
 import { children } from "../../src/run/expression-traits.ts"

@@ -1,4 +1,4 @@
-import type { Field, NamedType, RecordType, Type, TypeTable, VariantCase, VariantType } from "../../src/check/types.ts"
+import type { Field, NamedType, RecordType, Type, TypeTable, VariantCase, VariantType } from "../../src/types/types.ts"
 
 // Types as short as the language writes them, for tables of tests.
 

@@ -1,6 +1,6 @@
 import { isIdentifier } from "../../src/base/identifier.ts"
-import { showString } from "../../src/check/show-type.ts"
-import type { Field, Type } from "../../src/check/types.ts"
+import { showString } from "../../src/types/show-type.ts"
+import type { Field, Type } from "../../src/types/types.ts"
 
 /** A type as a workflow writes it, whole. What cannot be written (`any`, a tuple of nothing) becomes `object`. */
 export function typeSource(type: Type): string {

@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { childPath } from "../../base/child-path.ts"
-import { caseRecord, resolve } from "../../check/relations.ts"
-import { showType } from "../../check/show-type.ts"
-import type { RecordType, Type, TypeTable } from "../../check/types.ts"
+import { caseRecord, resolve } from "../../types/relations.ts"
+import { showType } from "../../types/show-type.ts"
+import type { RecordType, Type, TypeTable } from "../../types/types.ts"
 import { isObject, resolveLocal } from "./walk-schema.ts"
 
 /** Why a declared type and a published schema have no value in common, at a dotted path below the declaration. */

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { childPath } from "../../base/child-path.ts"
-import type { TypeTable } from "../../check/types.ts"
+import type { TypeTable } from "../../types/types.ts"
 import type { ErrorIssue } from "../../run/events.ts"
 import type { HostedTool, ImportedTool } from "../../run/ports.ts"
 import { cleanText } from "./clean-text.ts"

@@ -1,6 +1,6 @@
-import { toJsonSchema } from "../../check/json-schema.ts"
-import { resolve } from "../../check/relations.ts"
-import { fitsStrict, toStrictSchema } from "../../check/strict-schema.ts"
+import { toJsonSchema } from "../../types/json-schema.ts"
+import { resolve } from "../../types/relations.ts"
+import { fitsStrict, toStrictSchema } from "../../types/strict-schema.ts"
 import type { ResponseFormat } from "../../plan/plan-shape.ts"
 import type { OutputContract } from "../../run/ports.ts"
 

@@ -4,8 +4,8 @@ import type { Span } from "../../source/span.ts"
 import type * as Syntax from "../../syntax/tree.ts"
 import type { Checking } from "../checking.ts"
 import { spellCircle } from "../spell-circle.ts"
-import { partsOf, schemasIn } from "../type-parts.ts"
-import type { Type } from "../types.ts"
+import { partsOf, schemasIn } from "../../types/type-parts.ts"
+import type { Type } from "../../types/types.ts"
 
 /** Schemas of which no finite value exists. */
 export function checkInfiniteTypes(checking: Checking): void {
