@@ -15,7 +15,7 @@ import { RedactStream } from "../src/run/redact-stream.ts"
 import type { LogEvent } from "../src/run/events.ts"
 import type { Lease, ModelClient, ModelTurn, NewRun, RunStore, ToolHost } from "../src/run/ports.ts"
 import { run } from "../src/run/run.ts"
-import { usualLimits } from "../src/run/running.ts"
+import { usualLimits } from "../src/run/run-context.ts"
 
 // What the engine itself costs: CPU per agent with a model that answers at once, against two floors in the same run: the bare
 // calls of that model under Promise.all, and these with the appends that the run makes.

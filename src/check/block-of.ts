@@ -1,9 +1,9 @@
 import type * as Syntax from "../syntax/tree.ts"
-import type { Checking } from "./checking.ts"
+import type { CheckContext } from "./check-context.ts"
 
 /** The block of values that a property such as `bindings { … }` has; reports anything else in its place. */
 export function blockOf(
-  checking: Checking,
+  checking: CheckContext,
   property: Syntax.Property | undefined,
   path: string,
 ): Syntax.Block<Syntax.ValueField> | undefined {

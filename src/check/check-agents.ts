@@ -1,17 +1,17 @@
 import type * as Syntax from "../syntax/tree.ts"
 import { blockOf } from "./block-of.ts"
-import { checkContext } from "./check-context.ts"
+import { checkContext } from "./check-agent-context.ts"
 import { checkResponseFormat } from "./check-inference.ts"
 import { loopVariables } from "./check-loop.ts"
 import { checkModelReference } from "./check-model-reference.ts"
 import { checkUses } from "./check-uses.ts"
-import type { Checking } from "./checking.ts"
+import type { CheckContext } from "./check-context.ts"
 import { positiveInteger } from "./constants.ts"
 import { expectType } from "./infer.ts"
 import { inferLocals } from "./infer-dynamics.ts"
 import type { DynamicSymbol } from "./program.ts"
 import { expressionOf, readProperties } from "./properties.ts"
-import { isRepeated } from "./repeated-name.ts"
+import { declareUnique } from "./repeated-name.ts"
 import { checkAssetsOfModel } from "./rules/unsupported-asset.ts"
 import type { AgentScope, Scope } from "./scope.ts"
 import { runScope } from "./scope.ts"
@@ -21,7 +21,7 @@ import type { RecordType, Type } from "../types/types.ts"
 const stringType: Type = { kind: "string" }
 
 /** The types of all agents' outputs come first: everything may refer to them. */
-export function declareAgents(checking: Checking): void {
+export function declareAgents(checking: CheckContext): void {
   for (const declaration of checking.tree.declarations) {
     if (declaration.kind !== "agent") continue
     const name = declaration.name.text
@@ -41,13 +41,13 @@ export function declareAgents(checking: Checking): void {
   }
 }
 
-export function checkAgents(checking: Checking): void {
+export function checkAgents(checking: CheckContext): void {
   for (const declaration of checking.tree.declarations) {
     if (declaration.kind === "agent") checkAgent(checking, declaration)
   }
 }
 
-function checkAgent(checking: Checking, declaration: Syntax.AgentDeclaration): void {
+function checkAgent(checking: CheckContext, declaration: Syntax.AgentDeclaration): void {
   const name = declaration.name.text
   const path = `agent.${name}`
   const symbol = checking.agents.get(name)
@@ -73,7 +73,7 @@ function checkAgent(checking: Checking, declaration: Syntax.AgentDeclaration): v
 }
 
 function declareLocals(
-  checking: Checking,
+  checking: CheckContext,
   declaration: Syntax.AgentDeclaration,
   path: string,
 ): Map<string, Syntax.ValueField> {
@@ -84,7 +84,7 @@ function declareLocals(
     for (const field of blockOf(checking, item, `${path}.dynamic`)?.items ?? []) {
       const name = field.name.text
       const fieldPath = `${path}.dynamic.${name}`
-      if (isRepeated(checking, seen, field.name, fieldPath)) continue
+      if (declareUnique(checking, seen, field.name, fieldPath)) continue
       if (checking.dynamicFields.has(name)) {
         const message = `dynamic.${name} is declared already at the top level`
         checking.report("duplicate-declaration", fieldPath, field.name, message, "Give one of the two another name.")
@@ -96,7 +96,7 @@ function declareLocals(
 }
 
 function checkInstruction(
-  checking: Checking,
+  checking: CheckContext,
   property: Syntax.Property | undefined,
   scope: Scope,
   model: Syntax.ModelDeclaration | undefined,
@@ -108,7 +108,7 @@ function checkInstruction(
   if (model !== undefined) checkAssetsOfModel(checking, expression, model, { ...scope, path })
 }
 
-function checkFile(checking: Checking, property: Syntax.Property, scope: Scope): void {
+function checkFile(checking: CheckContext, property: Syntax.Property, scope: Scope): void {
   const path = `${scope.path}.file`
   if (property.value.kind === "missing") return
   if (property.value.kind !== "properties") {

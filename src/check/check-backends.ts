@@ -1,7 +1,7 @@
 import type * as Syntax from "../syntax/tree.ts"
 import { blockOf } from "./block-of.ts"
 import { checkInference, checkResponseFormat } from "./check-inference.ts"
-import type { Checking } from "./checking.ts"
+import type { CheckContext } from "./check-context.ts"
 import { expectType } from "./infer.ts"
 import { checkAssetKind } from "./infer-asset.ts"
 import { knownNames } from "./known-list.ts"
@@ -21,7 +21,7 @@ const maybeString = maybe(stringType)
 
 const providerKinds = ["openai", "openai_compatible"]
 
-export function checkBackends(checking: Checking): void {
+export function checkBackends(checking: CheckContext): void {
   for (const declaration of checking.tree.declarations) {
     if (declaration.kind === "provider") checkProvider(checking, declaration)
     else if (declaration.kind === "model") checkModel(checking, declaration)
@@ -29,7 +29,7 @@ export function checkBackends(checking: Checking): void {
   }
 }
 
-function checkProvider(checking: Checking, declaration: Syntax.ProviderDeclaration): void {
+function checkProvider(checking: CheckContext, declaration: Syntax.ProviderDeclaration): void {
   const path = `provider.${declaration.name.text}`
   checkProviderKind(checking, declaration, path)
   const properties = readProperties(checking, "provider", declaration.body, path, declaration.name)
@@ -47,7 +47,7 @@ function checkProvider(checking: Checking, declaration: Syntax.ProviderDeclarati
   checkInference(checking, properties.get("inference"), `${path}.inference`)
 }
 
-function checkProviderKind(checking: Checking, declaration: Syntax.ProviderDeclaration, path: string): void {
+function checkProviderKind(checking: CheckContext, declaration: Syntax.ProviderDeclaration, path: string): void {
   const { name, providerKind, body } = declaration
   const hint = `Write \`provider ${name.text} from openai { … }\`.`
   const driver = body.items.find((property) => property.name.text === "driver")
@@ -65,7 +65,7 @@ function checkProviderKind(checking: Checking, declaration: Syntax.ProviderDecla
   }
 }
 
-function checkHeadersProperty(checking: Checking, property: Syntax.Property | undefined, path: string): void {
+function checkHeadersProperty(checking: CheckContext, property: Syntax.Property | undefined, path: string): void {
   const fields = blockOf(checking, property, path)?.items ?? []
   for (const { name, value } of fields) {
     const fieldPath = `${path}.${name.text}`
@@ -75,7 +75,7 @@ function checkHeadersProperty(checking: Checking, property: Syntax.Property | un
   checkHeaders(checking, fields, path)
 }
 
-function checkServer(checking: Checking, declaration: Syntax.McpDeclaration): void {
+function checkServer(checking: CheckContext, declaration: Syntax.McpDeclaration): void {
   const path = `mcp.${declaration.name.text}`
   const properties = readProperties(checking, "mcp", declaration.body, path, declaration.name)
   const endpoint = expressionOf(checking, properties.get("endpoint"), path)
@@ -86,7 +86,7 @@ function checkServer(checking: Checking, declaration: Syntax.McpDeclaration): vo
   checkHeadersProperty(checking, properties.get("headers"), `${path}.headers`)
 }
 
-function checkModel(checking: Checking, declaration: Syntax.ModelDeclaration): void {
+function checkModel(checking: CheckContext, declaration: Syntax.ModelDeclaration): void {
   const path = `model.${declaration.name.text}`
   const { provider } = declaration
   if (provider !== undefined) {
@@ -108,7 +108,7 @@ function checkModel(checking: Checking, declaration: Syntax.ModelDeclaration): v
   checkResponseFormat(checking, properties.get("response_format"), path)
 }
 
-function checkAssets(checking: Checking, property: Syntax.Property | undefined, path: string): void {
+function checkAssets(checking: CheckContext, property: Syntax.Property | undefined, path: string): void {
   const list = expressionOf(checking, property, path)
   if (list === undefined) return
   if (list.kind !== "array") {

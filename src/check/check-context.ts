@@ -1,60 +1,264 @@
-import { isCutOff } from "../syntax/cut-off.ts"
+import { cutText } from "../base/cut-text.ts"
+import { didYouMean } from "../base/did-you-mean.ts"
+import type { DiagnosticCode } from "../source/codes.ts"
+import type { Diagnostic, Severity } from "../source/diagnostic.ts"
+import { diagnostic } from "../source/diagnostic.ts"
+import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
-import { checkModelReference } from "./check-model-reference.ts"
-import type { Checking } from "./checking.ts"
-import { expectType } from "./infer.ts"
-import { unknownReference } from "./infer-steps.ts"
-import { expressionOf, readProperties } from "./properties.ts"
-import type { Scope } from "./scope.ts"
+import type { AgentSymbol, DynamicSymbol, ImportSymbol, ResolvedRoot } from "./program.ts"
+import type { Field, NamedType, RecordType, Type, VariantType } from "../types/types.ts"
 
-/** `context: agent.x`, `context: compact agent.x { … }`: whose message history a step continues. */
-export function checkContext(checking: Checking, property: Syntax.Property | undefined, scope: Scope): void {
-  if (property === undefined || property.value.kind === "missing") return
-  const path = `${scope.path}.context`
-  if (property.value.kind !== "context") {
-    const span = property.value.kind === "expression" ? property.value.expression : property.name
-    checking.report("type-mismatch", path, span, "Expected an agent", "Write `context: agent.name`.")
-    return
-  }
-  const { reference, compact, block, obsolete } = property.value
-  const written = checking.quote(reference)
-  if (obsolete) {
-    const meant = `${compact === undefined ? "" : "compact "}${written === "" ? "agent.name" : written}`
-    const message = `\`context(${meant})\` is now written \`context: ${meant}\``
-    checking.report("obsolete-syntax", path, property.name, message, `Write \`context: ${meant}\`.`)
-  }
-  checkAgentReference(checking, reference, path, scope)
-  if (block === undefined) return
-  if (compact === undefined) {
-    const hint = `Write \`context: compact ${written} { … }\`, or remove the block.`
-    checking.report("unknown-property", path, block.open, "Only a compacted context takes a block", hint)
-    return
-  }
-  const properties = readProperties(checking, "compact", block, path, property.name)
-  checkModelReference(checking, properties.get("model"), `${path}.model`)
-  const instruction = expressionOf(checking, properties.get("instruction"), path)
-  if (instruction === undefined) return
-  const inner: Scope = { ...scope, path: `${path}.instruction`, place: "an instruction" }
-  expectType(checking, instruction, { kind: "string" }, inner)
+/** Where a node first refers to another, for the message about a circle. */
+export interface Edge {
+  readonly span: Span
+  readonly path: string
 }
 
-function checkAgentReference(checking: Checking, chain: Syntax.Chain, path: string, scope: Scope): void {
-  const [step, extra] = chain.steps
-  if (chain.base.kind !== "name" || (step === undefined && isCutOff(chain))) return
-  if (chain.base.text !== "agent" || step?.kind !== "field" || extra !== undefined) {
-    const name = step?.kind === "field" ? step.name.text : chain.base.text
-    const message = `Expected an agent, found \`${checking.quote(chain)}\``
-    const hint = `Write \`context: agent.${checking.agents.has(name) ? name : "name"}\`.`
-    checking.report("type-mismatch", path, chain, message, hint)
-    return
+/** What a check knows so far. Filled by the steps of `check`, read by all that come later. */
+export class CheckContext {
+  readonly tree: Syntax.Tree
+  readonly diagnostics: Diagnostic[] = []
+  /** Kinds of declarations of which one has no name that could be read: none of that kind is known to be missing. */
+  readonly nameless: Set<string>
+
+  /** Names that may still be compared with a misspelt one: a file with thousands of mistakes gets its first hints. */
+  #comparisons = 100_000
+  /** Names that somebody has probably misspelt: they are not unused. */
+  readonly suggested = new Set<string>()
+
+  /** Types of the fields of schemas, which `schema.name.field` copies. */
+  readonly schemaFields = new Map<Syntax.TypeField, Type>()
+  /** How much has been copied so far. */
+  copiedParts = 0
+  /** Pairs of words that follow each other in the text, as those at the head of a declaration do. */
+  #written: ReadonlySet<string> | undefined
+  /** Names that seem to be declared in what the parser skipped. */
+  #skippedNames: ReadonlySet<string> | undefined
+  /** Where syntax errors begin. */
+  #errorStarts: ReadonlySet<number> | undefined
+
+  /** Objects with fields whose names could not be read: nobody knows which they lack. */
+  readonly incomplete = new Set<RecordType>()
+  readonly types: Record<string, NamedType> = Object.create(null) as Record<string, NamedType>
+  /** One of each at most, else it is reported and all count as one. */
+  readonly inputs: Syntax.InputDeclaration[] = []
+  readonly secretsBlocks: Syntax.SecretsDeclaration[] = []
+  readonly outputs: Syntax.OutputDeclaration[] = []
+  input: RecordType | undefined
+  secrets: RecordType | undefined
+  output: RecordType | undefined
+  readonly schemas = new Map<string, Syntax.SchemaDeclaration>()
+  readonly providers = new Map<string, Syntax.ProviderDeclaration>()
+  readonly models = new Map<string, Syntax.ModelDeclaration>()
+  readonly servers = new Map<string, Syntax.McpDeclaration>()
+  readonly tools = new Map<string, ImportSymbol>()
+  readonly resources = new Map<string, ImportSymbol>()
+  readonly prompts = new Map<string, ImportSymbol>()
+  /** Top-level dynamic values as written. */
+  readonly dynamicFields = new Map<string, Syntax.ValueField>()
+  /** Those whose name is taken. */
+  readonly repeatedDynamics: Syntax.ValueField[] = []
+  readonly dynamics = new Map<string, DynamicSymbol>()
+  readonly agentDeclarations = new Map<string, Syntax.AgentDeclaration>()
+  readonly agents = new Map<string, AgentSymbol>()
+
+  readonly roots = new Map<Syntax.Chain, ResolvedRoot>()
+  /** The chains that begin a branch of a match, with the object of their case. */
+  readonly matched = new Map<Syntax.Chain, RecordType>()
+  readonly tags = new Map<Syntax.ChainStep | Syntax.MatchNode, string>()
+  readonly receivers = new Map<Syntax.ChainStep, Type>()
+  readonly fieldNodes = new Map<Field, Syntax.TypeField | Syntax.ValueField>()
+  readonly variantNodes = new Map<VariantType, Syntax.VariantType>()
+  readonly fittedTypes: [Type, Type][] = []
+  readonly expressionTypes = new Map<Syntax.Expression, Type>()
+  readonly references = new Map<string, Span[]>()
+  readonly edges = new Map<string, Map<string, Edge>>()
+  readonly localEdges = new Map<string, Map<string, Map<string, Edge>>>()
+
+  constructor(tree: Syntax.Tree) {
+    this.tree = tree
+    this.nameless = new Set(tree.nameless)
   }
-  const name = step.name.text
-  const other = checking.agents.get(name)
-  if (other === undefined) return unknownReference(checking, chain, step.name, () => checking.agents.keys(), path)
-  checking.refer(`agent.${name}`, step.name)
-  if (scope.node !== undefined) checking.depend(scope.node, `agent.${name}`, { span: chain, path })
-  if (other.declaration.loop !== undefined) {
-    const message = `agent.${name} is a loop: it has as many histories as items, and none to continue`
-    checking.report("type-mismatch", path, chain, message, "Continue an agent without `for`.")
+
+  report(code: DiagnosticCode, path: string, span: Span, message: string, hint?: string, severity?: Severity): void {
+    if (followsFromSyntax.has(code) && this.#isSyntaxError(span)) return
+    this.diagnostics.push(diagnostic(code, path, span, message, hint, severity))
+  }
+
+  /** Whether the parser has told already that something is wrong there. */
+  #isSyntaxError({ start }: Span): boolean {
+    const { errors } = this.tree
+    if (errors.length === 0) return false
+    this.#errorStarts ??= new Set(errors.map((error) => error.start))
+    return this.#errorStarts.has(start)
+  }
+
+  textOf(span: Span): string {
+    return this.tree.text.slice(span.start, span.end)
+  }
+
+  /** Whether a syntax error may have swallowed something that is written in the text: whoever misses it is not to blame. */
+  isSwallowed(word: string, name: string): boolean {
+    if (this.tree.errors.length === 0) return false
+    if (this.nameless.has(word) || this.isSkipped(name)) return true
+    this.#written ??= wordsInRow(this.tree)
+    return this.#written.has(`${word} ${name}`)
+  }
+
+  /** Whether a name seems to be declared in what the parser skipped after a syntax error. */
+  isSkipped(name: string): boolean {
+    if (this.tree.skipped.length === 0) return false
+    this.#skippedNames ??= namesDeclaredIn(this.tree)
+    return this.#skippedNames.has(name)
+  }
+
+  /** Whether the parser skipped something in a block: items of it may be missing. */
+  isBroken(block: Span): boolean {
+    return this.#skippedFrom(block.start, block.end).length > 0
+  }
+
+  /** Whether there is a field in a block whose name could not be read: `: string`, `@: string`. */
+  hasNameless(block: Span): boolean {
+    return this.#skippedFrom(block.start, block.end).some((text) => nameless.test(text))
+  }
+
+  /** The same for a property of a block: it may stand there and not be read, or behind a brace that closed the block early. */
+  isSwallowedIn(block: Span, name: string): boolean {
+    const { declarations, errors } = this.tree
+    const error = errors[firstFrom(errors, block.start)]
+    if (error === undefined) return false
+    const isWritten = new RegExp(`\\b${name}\\b`)
+    // Where the block is not closed, the error is at its end or beyond.
+    if (error.start <= block.end && isWritten.test(this.textOf(block))) return true
+    const next = declarations[firstFrom(declarations, block.end)]?.start ?? this.tree.text.length
+    return this.hasNameless(block) || this.#skippedFrom(block.start, next).some((text) => isWritten.test(text))
+  }
+
+  /** What was skipped between two places. */
+  #skippedFrom(start: number, end: number): string[] {
+    const { skipped } = this.tree
+    return skipped.slice(firstFrom(skipped, start), firstFrom(skipped, end)).map((span) => this.textOf(span))
+  }
+
+  /** What the author wrote, for a message: on one line, and cut where it would not read inside a sentence. */
+  quote(span: Span): string {
+    const written = this.tree.text.slice(span.start, Math.min(span.end, span.start + 1000))
+    return cutText(written.replace(/\s+/g, " "), 160)
+  }
+
+  /** The candidate that was probably meant. */
+  suggest(name: string, candidates: Iterable<string>): string | undefined {
+    const near = didYouMean(name, this.#compare(candidates))
+    if (near !== undefined) this.suggested.add(near)
+    return near
+  }
+
+  *#compare(candidates: Iterable<string>): Generator<string> {
+    for (const candidate of candidates) {
+      if (this.#comparisons-- <= 0) return
+      yield candidate
+    }
+  }
+
+  /** The tools, resources or prompts by name. */
+  imports(kind: Syntax.ImportKind): Map<string, ImportSymbol> {
+    return kind === "tool" ? this.tools : kind === "resource" ? this.resources : this.prompts
+  }
+
+  refer(id: string, span: Span): void {
+    const spans = this.references.get(id)
+    if (spans === undefined) this.references.set(id, [span])
+    else spans.push(span)
+  }
+
+  /** Remembers that one type had to fit another, where they have fields to rename. */
+  fit(from: Type, to: Type): void {
+    if (from !== to && hasParts(from) && hasParts(to)) this.fittedTypes.push([from, to])
+  }
+
+  depend(node: string, on: string, edge: Edge): void {
+    addEdge(this.edges, node, on, edge)
+  }
+
+  dependLocally(agent: string, local: string, on: string, edge: Edge): void {
+    let edges = this.localEdges.get(agent)
+    if (edges === undefined) this.localEdges.set(agent, (edges = new Map()))
+    addEdge(edges, local, on, edge)
+  }
+}
+
+function addEdge(edges: Map<string, Map<string, Edge>>, from: string, to: string, edge: Edge): void {
+  let targets = edges.get(from)
+  if (targets === undefined) edges.set(from, (targets = new Map()))
+  if (!targets.has(to)) targets.set(to, edge)
+}
+
+/** The beginning of a field or property without its name. */
+const nameless = /^[^A-Za-z_"]*[:{]/
+
+/** What is not worth a second message where the parser has reported already. */
+const followsFromSyntax: ReadonlySet<DiagnosticCode> = new Set<DiagnosticCode>([
+  "array-access",
+  "duplicate-field",
+  "not-iterable",
+  "nullable-access",
+  "type-mismatch",
+  "unknown-property",
+  "unknown-reference",
+  "unknown-type",
+  "variant-access",
+])
+
+/** Index of the first span (of those in source order) that does not start before an offset. */
+function firstFrom(spans: readonly Span[], offset: number): number {
+  let low = 0
+  let high = spans.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((spans[middle]?.start ?? 0) < offset) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** Names in the skipped text with what follows the name of a field, property, case or declaration. */
+function namesDeclaredIn({ text, tokens, skipped }: Syntax.Tree): Set<string> {
+  const names = new Set<string>()
+  for (const { start, end } of skipped) {
+    for (let index = firstFrom(tokens, start); index < tokens.length; index++) {
+      const [token, next] = [tokens[index], tokens[index + 1]]
+      if (token === undefined || next === undefined || token.start >= end) break
+      if (token.kind === "name" && mayFollowName.test(text.slice(next.start, next.end))) {
+        names.add(text.slice(token.start, token.end))
+      }
+    }
+  }
+  return names
+}
+
+const mayFollowName = /^(?:[:{]|from|for)$/
+
+function wordsInRow({ text, tokens }: Syntax.Tree): Set<string> {
+  const rows = new Set<string>()
+  for (const [index, token] of tokens.entries()) {
+    const next = tokens[index + 1]
+    if (token.kind === "name" && next !== undefined) {
+      rows.add(`${text.slice(token.start, token.end)} ${text.slice(next.start, next.end)}`)
+    }
+  }
+  return rows
+}
+
+function hasParts({ kind }: Type): boolean {
+  switch (kind) {
+    case "record":
+    case "variant":
+    case "array":
+    case "tuple":
+    case "union":
+    case "ref":
+      return true
+    default:
+      return false
   }
 }

@@ -1,5 +1,5 @@
 import type * as Syntax from "../syntax/tree.ts"
-import type { Checking } from "./checking.ts"
+import type { CheckContext } from "./check-context.ts"
 import type { ConstantRule } from "./constants.ts"
 import { checkConstant, positiveInteger } from "./constants.ts"
 import { fieldNamed } from "../types/field-named.ts"
@@ -21,7 +21,7 @@ const pin: ConstantRule = {
 }
 
 /** Tools, resources and prompts: their servers, declared types, bindings and limits. */
-export function checkImports(checking: Checking): void {
+export function checkImports(checking: CheckContext): void {
   for (const declaration of checking.tree.declarations) {
     if (declaration.kind === "import") {
       checkSource(checking, declaration)
@@ -34,7 +34,7 @@ export function checkImports(checking: Checking): void {
 
 const kinds: readonly string[] = ["tool", "resource", "prompt"]
 
-function checkSource(checking: Checking, { source, importKind, name }: Syntax.ImportDeclaration): void {
+function checkSource(checking: CheckContext, { source, importKind, name }: Syntax.ImportDeclaration): void {
   const path = `${importKind}.${name.text}`
   checkServer(checking, source, path)
   const { kindWord } = source
@@ -45,7 +45,7 @@ function checkSource(checking: Checking, { source, importKind, name }: Syntax.Im
   }
 }
 
-function checkServer(checking: Checking, source: Syntax.RemotePath, path: string): void {
+function checkServer(checking: CheckContext, source: Syntax.RemotePath, path: string): void {
   const { server, kindWord } = source
   const message = `Unknown reference: ${checking.quote(source)}`
   if (server === undefined) return
@@ -64,7 +64,7 @@ function checkServer(checking: Checking, source: Syntax.RemotePath, path: string
 }
 
 function checkImport(
-  checking: Checking,
+  checking: CheckContext,
   node: ImportNode,
   batch: Syntax.BatchDeclaration | undefined,
 ): ImportSymbol | undefined {
@@ -90,7 +90,7 @@ function checkImport(
 const mostSharedBindings = 100_000
 
 /** `from mcp.server { … }` */
-function checkBatch(checking: Checking, declaration: Syntax.BatchDeclaration): void {
+function checkBatch(checking: CheckContext, declaration: Syntax.BatchDeclaration): void {
   const { source, body, keyword } = declaration
   const server = source.server?.text ?? ""
   const path = `mcp.${server}`
@@ -121,7 +121,7 @@ function checkBatch(checking: Checking, declaration: Syntax.BatchDeclaration): v
 }
 
 /** What a batch binds against the declared input of one of its tools, which may bind it otherwise itself. */
-function sharedMustFit(checking: Checking, bindings: Syntax.Property | undefined, symbol: ImportSymbol): void {
+function sharedMustFit(checking: CheckContext, bindings: Syntax.Property | undefined, symbol: ImportSymbol): void {
   const { name, input, node } = symbol
   if (input === undefined || bindings?.value.kind !== "values") return
   const own = node.body?.items.find((item) => item.name.text === "bindings")?.value

@@ -1,5 +1,5 @@
 import type * as Syntax from "../syntax/tree.ts"
-import type { Checking } from "./checking.ts"
+import type { CheckContext } from "./check-context.ts"
 import type { ConstantRule } from "./constants.ts"
 import { checkConstant, isWhole } from "./constants.ts"
 import { wordOrString } from "./infer-asset.ts"
@@ -37,7 +37,7 @@ const rules: Readonly<Record<(typeof inferenceKeys)[number], ConstantRule>> = {
 }
 
 /** `inference { … }` */
-export function checkInference(checking: Checking, property: Syntax.Property | undefined, path: string): void {
+export function checkInference(checking: CheckContext, property: Syntax.Property | undefined, path: string): void {
   if (property === undefined || property.value.kind === "missing") return
   if (property.value.kind !== "properties") {
     const span = property.value.kind === "expression" ? property.value.expression : property.name
@@ -54,7 +54,7 @@ export function checkInference(checking: Checking, property: Syntax.Property | u
 const responseFormats = ["auto", "json_schema", "json_object", "instruction_only"]
 
 /** `response_format: auto`, as a bare word or a string, in the block at `path` */
-export function checkResponseFormat(checking: Checking, property: Syntax.Property | undefined, path: string): void {
+export function checkResponseFormat(checking: CheckContext, property: Syntax.Property | undefined, path: string): void {
   const expression = expressionOf(checking, property, path)
   if (expression === undefined) return
   const written = wordOrString(expression)

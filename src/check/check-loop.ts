@@ -1,11 +1,11 @@
 import type * as Syntax from "../syntax/tree.ts"
-import type { Checking } from "./checking.ts"
+import type { CheckContext } from "./check-context.ts"
 import { fieldNamed } from "../types/field-named.ts"
 import { infer } from "./infer.ts"
 import { knownList } from "./known-list.ts"
 import type { LoopVariable } from "./program.ts"
 import { nullable, resolve, union } from "../types/relations.ts"
-import { isRepeated } from "./repeated-name.ts"
+import { declareUnique } from "./repeated-name.ts"
 import type { Scope } from "./scope.ts"
 import { showType } from "../types/show-type.ts"
 import type { Type } from "../types/types.ts"
@@ -15,7 +15,7 @@ const errorType: Type = { kind: "error" }
 
 /** The variables of an agent's loop: the element, or some of its fields. The list itself does not see them. */
 export function loopVariables(
-  checking: Checking,
+  checking: CheckContext,
   { loop }: Syntax.AgentDeclaration,
   scope: Scope,
 ): Map<string, LoopVariable> {
@@ -31,12 +31,12 @@ export function loopVariables(
   const seen = new Set<string>()
   for (const { field, variable } of pattern.body.items) {
     const type = fieldType(checking, element, field, items, scope.path)
-    if (!isRepeated(checking, seen, variable, scope.path)) variables.set(variable.text, { name: variable, type })
+    if (!declareUnique(checking, seen, variable, scope.path)) variables.set(variable.text, { name: variable, type })
   }
   return variables
 }
 
-function elementType(checking: Checking, list: Type, items: Syntax.Expression, path: string): Type {
+function elementType(checking: CheckContext, list: Type, items: Syntax.Expression, path: string): Type {
   const resolved = resolve(list, checking.types)
   switch (resolved.kind) {
     case "array":
@@ -61,7 +61,7 @@ function elementType(checking: Checking, list: Type, items: Syntax.Expression, p
 
 /** The type of the field that a pattern takes from each element. */
 function fieldType(
-  checking: Checking,
+  checking: CheckContext,
   element: Type,
   field: Syntax.Name,
   items: Syntax.Expression,

@@ -1,13 +1,13 @@
 import { isCutOff } from "../syntax/cut-off.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { checkInference } from "./check-inference.ts"
-import type { Checking } from "./checking.ts"
+import type { CheckContext } from "./check-context.ts"
 import { nameOf, unknownReference } from "./infer-steps.ts"
 import { readProperties } from "./properties.ts"
 
 /** `model: model.name`, with or without a block; the declaration that it names. */
 export function checkModelReference(
-  checking: Checking,
+  checking: CheckContext,
   property: Syntax.Property | undefined,
   path: string,
 ): Syntax.ModelDeclaration | undefined {
@@ -26,7 +26,7 @@ export function checkModelReference(
   return undefined
 }
 
-function resolveModel(checking: Checking, chain: Syntax.Chain, path: string): Syntax.ModelDeclaration | undefined {
+function resolveModel(checking: CheckContext, chain: Syntax.Chain, path: string): Syntax.ModelDeclaration | undefined {
   const [step, extra] = chain.steps
   if (step === undefined && isCutOff(chain)) return undefined
   if (chain.base.kind !== "name" || chain.base.text !== "model" || step?.kind !== "field") {
@@ -48,7 +48,7 @@ function resolveModel(checking: Checking, chain: Syntax.Chain, path: string): Sy
   return declaration
 }
 
-function example(checking: Checking): string {
+function example(checking: CheckContext): string {
   const [first] = checking.models.keys()
   return first ?? "name"
 }

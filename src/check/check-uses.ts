@@ -1,5 +1,5 @@
 import type * as Syntax from "../syntax/tree.ts"
-import type { Checking } from "./checking.ts"
+import type { CheckContext } from "./check-context.ts"
 import { positiveInteger } from "./constants.ts"
 import { infer } from "./infer.ts"
 import { checkBindings, resolveImport } from "./infer-invoke.ts"
@@ -9,7 +9,7 @@ import type { Scope } from "./scope.ts"
 const kinds = ["tool", "resource", "prompt"] as const
 
 /** `uses: [tool.a, tool.b { … }]`: what the model may use. */
-export function checkUses(checking: Checking, property: Syntax.Property | undefined, scope: Scope): void {
+export function checkUses(checking: CheckContext, property: Syntax.Property | undefined, scope: Scope): void {
   if (property === undefined || property.value.kind === "missing") return
   const path = `${scope.path}.${property.name.text}`
   if (property.value.kind !== "uses") {
@@ -36,7 +36,7 @@ export function checkUses(checking: Checking, property: Syntax.Property | undefi
   }
 }
 
-function checkUse(checking: Checking, entry: Syntax.UseEntry, scope: Scope): void {
+function checkUse(checking: CheckContext, entry: Syntax.UseEntry, scope: Scope): void {
   const { reference, block } = entry
   const { base } = reference
   if (base.kind !== "name") return

@@ -3,7 +3,7 @@ import type * as Syntax from "../syntax/tree.ts"
 import { checkAgents, declareAgents } from "./check-agents.ts"
 import { checkBackends } from "./check-backends.ts"
 import { checkImports } from "./check-imports.ts"
-import { Checking } from "./checking.ts"
+import { CheckContext } from "./check-context.ts"
 import { declare } from "./declare.ts"
 import { inferFields } from "./infer.ts"
 import { inferDynamics } from "./infer-dynamics.ts"
@@ -25,7 +25,7 @@ export interface Checked {
 
 /** Tree → program. Takes a broken tree too, and says nothing about what the parser has reported. */
 export function check(tree: Syntax.Tree): Checked {
-  const checking = new Checking(tree)
+  const checking = new CheckContext(tree)
   const { inputs, secretsBlocks } = checking
   declare(checking)
   resolveSchemas(checking)
@@ -51,7 +51,7 @@ function bodiesOf<Body>(declarations: readonly { readonly body: Body }[]): Body[
   return declarations.map(({ body }) => body)
 }
 
-function checkOutput(checking: Checking): void {
+function checkOutput(checking: CheckContext): void {
   if (checking.outputs.length === 0) return
   const fields: Field[] = []
   for (const { body } of checking.outputs) {
@@ -69,7 +69,7 @@ export function inSourceOrder(diagnostics: readonly Diagnostic[]): Diagnostic[] 
   return [...diagnostics].sort((a, b) => a.span.start - b.span.start || a.span.end - b.span.end)
 }
 
-function programOf(checking: Checking): Program {
+function programOf(checking: CheckContext): Program {
   const { inputs, secretsBlocks, outputs, input, secrets, output } = checking
   const [inputBlock] = inputs
   const [secretsBlock] = secretsBlocks

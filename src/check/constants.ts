@@ -1,7 +1,7 @@
 import type { JsonValue } from "../base/json-value.ts"
 import type * as Syntax from "../syntax/tree.ts"
-import type { Checking } from "./checking.ts"
-import { isRepeated, refuseKey } from "./repeated-name.ts"
+import type { CheckContext } from "./check-context.ts"
+import { declareUnique, refuseKey } from "./repeated-name.ts"
 import { showFound } from "../types/show-misfit.ts"
 
 /** The value of an expression that is written out, without references; undefined when it is not. */
@@ -48,7 +48,7 @@ export interface ConstantRule {
 
 const positive: ConstantRule = { expected: "a whole number from 1", type: "number", fits: (value) => isWhole(value, 1) }
 
-export function positiveInteger(checking: Checking, property: Syntax.Property | undefined, path: string): void {
+export function positiveInteger(checking: CheckContext, property: Syntax.Property | undefined, path: string): void {
   checkConstant(checking, property, path, positive)
 }
 
@@ -58,7 +58,7 @@ export function isWhole(value: JsonValue, least: number): boolean {
 
 /** Reports a property whose value is not written out, or not what the rule asks for. */
 export function checkConstant(
-  checking: Checking,
+  checking: CheckContext,
   property: Syntax.Property | undefined,
   path: string,
   rule: ConstantRule,
@@ -82,7 +82,7 @@ export function checkConstant(
 }
 
 function judge(
-  checking: Checking,
+  checking: CheckContext,
   value: JsonValue | undefined,
   node: Syntax.Expression,
   path: string,
@@ -97,7 +97,7 @@ function judge(
 }
 
 /** Reports the part that is not written out. */
-function notConstant(checking: Checking, node: Syntax.Expression, path: string, rule: ConstantRule): void {
+function notConstant(checking: CheckContext, node: Syntax.Expression, path: string, rule: ConstantRule): void {
   if (node.kind === "group") return notConstant(checking, node.expression, path, rule)
   if (node.kind === "array") {
     const item = node.items.find((one) => constantOf(one) === undefined)
@@ -130,14 +130,14 @@ function isOfType(value: JsonValue, type: ConstantRule["type"]): boolean {
 }
 
 /** Names that stand twice in an object, or that none may have. */
-function checkKeys(checking: Checking, node: Syntax.Expression, path: string): void {
+function checkKeys(checking: CheckContext, node: Syntax.Expression, path: string): void {
   if (node.kind === "group") return checkKeys(checking, node.expression, path)
   if (node.kind === "array") for (const item of node.items) checkKeys(checking, item, path)
   if (node.kind !== "object") return
   const seen = new Set<string>()
   for (const { name, value } of node.body.items) {
     const fieldPath = `${path}.${name.text}`
-    if (!refuseKey(checking, name, fieldPath)) isRepeated(checking, seen, name, fieldPath)
+    if (!refuseKey(checking, name, fieldPath)) declareUnique(checking, seen, name, fieldPath)
     checkKeys(checking, value, fieldPath)
   }
 }

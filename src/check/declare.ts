@@ -1,10 +1,10 @@
 import type * as Syntax from "../syntax/tree.ts"
-import type { Checking } from "./checking.ts"
+import type { CheckContext } from "./check-context.ts"
 import type { ImportSymbol } from "./program.ts"
-import { isRepeated } from "./repeated-name.ts"
+import { declareUnique } from "./repeated-name.ts"
 
 /** Enters every declaration under its name, and reports names that are taken. */
-export function declare(checking: Checking): void {
+export function declare(checking: CheckContext): void {
   for (const declaration of checking.tree.declarations) {
     switch (declaration.kind) {
       case "input":
@@ -46,12 +46,12 @@ export function declare(checking: Checking): void {
   }
 }
 
-function second(checking: Checking, { kind, keyword }: Syntax.Declaration): void {
+function second(checking: CheckContext, { kind, keyword }: Syntax.Declaration): void {
   const message = `A workflow has one \`${kind}\` block`
   checking.report("duplicate-declaration", kind, keyword, message, "Join the two blocks.")
 }
 
-function enter<T>(checking: Checking, table: Map<string, T>, kind: string, name: Syntax.Name, value: T): void {
+function enter<T>(checking: CheckContext, table: Map<string, T>, kind: string, name: Syntax.Name, value: T): void {
   if (!table.has(name.text)) {
     table.set(name.text, value)
     return
@@ -60,12 +60,12 @@ function enter<T>(checking: Checking, table: Map<string, T>, kind: string, name:
   checking.report("duplicate-declaration", id, name, `${id} is declared already`, "Give one of the two another name.")
 }
 
-function declareDynamic(checking: Checking, declaration: Syntax.DynamicDeclaration): void {
+function declareDynamic(checking: CheckContext, declaration: Syntax.DynamicDeclaration): void {
   const here = new Set<string>()
   if (checking.hasNameless(declaration.body)) checking.nameless.add("dynamic")
   for (const field of declaration.body.items) {
     const name = field.name.text
-    if (!isRepeated(checking, here, field.name, `dynamic.${name}`)) {
+    if (!declareUnique(checking, here, field.name, `dynamic.${name}`)) {
       enter(checking, checking.dynamicFields, "dynamic", field.name, field)
     }
     if (checking.dynamicFields.get(name) !== field) checking.repeatedDynamics.push(field)
@@ -73,7 +73,7 @@ function declareDynamic(checking: Checking, declaration: Syntax.DynamicDeclarati
 }
 
 function enterImport(
-  checking: Checking,
+  checking: CheckContext,
   node: Syntax.ImportDeclaration | Syntax.BatchItem,
   kind: Syntax.ImportKind,
   source: Syntax.RemotePath,

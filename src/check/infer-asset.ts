@@ -1,5 +1,5 @@
 import type * as Syntax from "../syntax/tree.ts"
-import type { Checking } from "./checking.ts"
+import type { CheckContext } from "./check-context.ts"
 import { misplacedAsset } from "./misplaced-asset.ts"
 import { mustFit } from "./must-fit.ts"
 import { expressionOf, readProperties } from "./properties.ts"
@@ -10,7 +10,7 @@ import type { Type } from "../types/types.ts"
 const stringType: Type = { kind: "string" }
 
 /** `asset e { type, media_type, title }` */
-export function inferAsset(checking: Checking, node: Syntax.AssetNode, scope: Scope, infer: Infer): Type {
+export function inferAsset(checking: CheckContext, node: Syntax.AssetNode, scope: Scope, infer: Infer): Type {
   if (scope.assets !== "value") misplacedAsset(checking, node.keyword, scope.path)
   const inner: Scope = { ...scope, assets: "none" }
   infer(checking, node.value, inner)
@@ -34,7 +34,7 @@ export function isAssetKind(word: string): boolean {
 }
 
 /** The kind that an asset, or a model's list, names: a string or a bare word. */
-export function checkAssetKind(checking: Checking, node: Syntax.Expression, path: string): void {
+export function checkAssetKind(checking: CheckContext, node: Syntax.Expression, path: string): void {
   const written = wordOrString(node)
   if (node.kind === "missing-expression" || (written !== undefined && isAssetKind(written))) return
   const hint = 'Write "image", "document" or "video".'

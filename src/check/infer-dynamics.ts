@@ -1,7 +1,7 @@
 import { strongComponents } from "../base/strong-components.ts"
 import { eachChain } from "../syntax/each-chain.ts"
 import type * as Syntax from "../syntax/tree.ts"
-import type { Checking } from "./checking.ts"
+import type { CheckContext } from "./check-context.ts"
 import { infer } from "./infer.ts"
 import type { DynamicSymbol } from "./program.ts"
 import { assetKindsOf } from "./rules/unsupported-asset.ts"
@@ -13,7 +13,7 @@ import { bounded } from "../types/type-size.ts"
  * The types of the top-level dynamic values, those first that others refer to: in a circle, which is told by its own rule,
  * a value whose type is not known yet counts as one that was reported.
  */
-export function inferDynamics(checking: Checking): void {
+export function inferDynamics(checking: CheckContext): void {
   for (const name of inOrder(checking.dynamicFields)) {
     const field = checking.dynamicFields.get(name)
     if (field === undefined) continue
@@ -26,7 +26,7 @@ export function inferDynamics(checking: Checking): void {
 }
 
 /** The same for the dynamic values of an agent. */
-export function inferLocals(checking: Checking, agent: AgentScope, node: string | undefined): void {
+export function inferLocals(checking: CheckContext, agent: AgentScope, node: string | undefined): void {
   // A loop's variable called `dynamic` hides them all.
   const order = agent.variables.has("dynamic") ? agent.localFields.keys() : inOrder(agent.localFields)
   for (const name of order) {
@@ -38,7 +38,7 @@ export function inferLocals(checking: Checking, agent: AgentScope, node: string 
   }
 }
 
-function inferDynamic(checking: Checking, field: Syntax.ValueField, scope: Scope): DynamicSymbol {
+function inferDynamic(checking: CheckContext, field: Syntax.ValueField, scope: Scope): DynamicSymbol {
   const type = bounded(infer(checking, field.value, scope))
   return { field, type, assets: assetKindsOf(checking, field.value, scope) }
 }

@@ -1,7 +1,7 @@
 import { isCutOff } from "../syntax/cut-off.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { blockOf } from "./block-of.ts"
-import type { Checking } from "./checking.ts"
+import type { CheckContext } from "./check-context.ts"
 import { positiveInteger } from "./constants.ts"
 import { fieldNamed } from "../types/field-named.ts"
 import { nameOf, unknownReference } from "./infer-steps.ts"
@@ -10,7 +10,7 @@ import { refuseAsset } from "./misplaced-asset.ts"
 import { mustFit } from "./must-fit.ts"
 import type { ImportSymbol } from "./program.ts"
 import { readProperties } from "./properties.ts"
-import { isRepeated, refuseKey } from "./repeated-name.ts"
+import { declareUnique, refuseKey } from "./repeated-name.ts"
 import type { Infer, Scope } from "./scope.ts"
 import { at } from "./scope.ts"
 import { showType } from "../types/show-type.ts"
@@ -19,7 +19,7 @@ import type { Type } from "../types/types.ts"
 const kinds = { call: "tool", read: "resource", render: "prompt" } as const
 
 /** `call tool.t { … }`, `read resource.r { … }`, `render prompt.p { … }` */
-export function inferInvoke(checking: Checking, node: Syntax.InvokeNode, scope: Scope, infer: Infer): Type {
+export function inferInvoke(checking: CheckContext, node: Syntax.InvokeNode, scope: Scope, infer: Infer): Type {
   if (scope.values === "request") {
     const message = `\`${node.kind}\` may not stand in ${scope.place}, which is known before the workflow runs`
     checking.report("misplaced-expression", scope.path, node.keyword, message, "Use a value of the request.")
@@ -42,7 +42,7 @@ export function inferInvoke(checking: Checking, node: Syntax.InvokeNode, scope: 
 
 /** `tool.t`: the import of that kind and name. */
 export function resolveImport(
-  checking: Checking,
+  checking: CheckContext,
   chain: Syntax.Chain,
   kind: Syntax.ImportKind,
   path: string,
@@ -73,7 +73,7 @@ export function resolveImport(
 
 /** Values of a `bindings { }` block; the names that are bound. Secrets may go to tools and resources, not to prompts. */
 export function checkBindings(
-  checking: Checking,
+  checking: CheckContext,
   property: Syntax.Property | undefined,
   symbol: ImportSymbol | undefined,
   kind: Syntax.ImportKind,
@@ -100,7 +100,7 @@ export function checkBindings(
 
 /** The type of a value that goes to a server, under a name that is entered into those of its block. */
 function inferArgument(
-  checking: Checking,
+  checking: CheckContext,
   { name, value }: Syntax.ValueField,
   names: Set<string>,
   scope: Scope,
@@ -109,13 +109,13 @@ function inferArgument(
   const fieldScope = at(scope, name.text)
   const type = infer(checking, value, fieldScope)
   const isAsset = refuseAsset(checking, value, type, fieldScope.path)
-  const refused = refuseKey(checking, name, fieldScope.path) || isRepeated(checking, names, name, fieldScope.path)
+  const refused = refuseKey(checking, name, fieldScope.path) || declareUnique(checking, names, name, fieldScope.path)
   return isAsset || refused ? undefined : type
 }
 
 /** The arguments of a call against the tool's declared input, where it has one. */
 function checkArguments(
-  checking: Checking,
+  checking: CheckContext,
   fields: readonly Syntax.ValueField[],
   node: Syntax.InvokeNode,
   symbol: ImportSymbol | undefined,

@@ -1,5 +1,5 @@
 import type * as Syntax from "../syntax/tree.ts"
-import type { Checking } from "./checking.ts"
+import type { CheckContext } from "./check-context.ts"
 import { unknownCase, untypedHint } from "./infer-steps.ts"
 import { asWritten, listed } from "./known-list.ts"
 import { caseRecord, isAssignable, maybe, nullable, resolve, union, withoutNull } from "../types/relations.ts"
@@ -10,7 +10,7 @@ import type { Type, VariantType } from "../types/types.ts"
 const errorType: Type = { kind: "error" }
 
 /** `match v { … }`: every case or `_`, all branches of one type. */
-export function inferMatch(checking: Checking, node: Syntax.MatchNode, scope: Scope, infer: Infer): Type {
+export function inferMatch(checking: CheckContext, node: Syntax.MatchNode, scope: Scope, infer: Infer): Type {
   // Only one text can be the instruction: a branch would lose the assets in it.
   const inBranch: Scope = scope.assets === "text" ? { ...scope, assets: "none" } : scope
   const value = infer(checking, node.value, { ...scope, assets: "none" })
@@ -39,7 +39,7 @@ interface BranchType {
 }
 
 function branchTypes(
-  checking: Checking,
+  checking: CheckContext,
   node: Syntax.MatchNode,
   variant: VariantType,
   scope: Scope,
@@ -69,7 +69,7 @@ export function branchChain(value: Syntax.Expression): Syntax.Chain | undefined 
 }
 
 function checkExhaustive(
-  checking: Checking,
+  checking: CheckContext,
   node: Syntax.MatchNode,
   variant: VariantType,
   mayBeNull: boolean,
@@ -102,12 +102,12 @@ function checkExhaustive(
   }
 }
 
-function unreachable(checking: Checking, branch: Syntax.MatchBranch, path: string, message: string): void {
+function unreachable(checking: CheckContext, branch: Syntax.MatchBranch, path: string, message: string): void {
   checking.report("unreachable-branch", path, branch, message, "Remove this branch.")
 }
 
 /** One type for all branches: literals count as strings, and some of the branches may be null. */
-function joinBranches(checking: Checking, branches: readonly BranchType[], path: string): Type {
+function joinBranches(checking: CheckContext, branches: readonly BranchType[], path: string): Type {
   const { types } = checking
   let joined: Type | undefined
   let mayBeNull = false

@@ -1,7 +1,7 @@
 import { cutText } from "../base/cut-text.ts"
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
-import type { Checking } from "./checking.ts"
+import type { CheckContext } from "./check-context.ts"
 import { fieldNamed } from "../types/field-named.ts"
 import { asWritten, knownNames, listed, namesOf } from "./known-list.ts"
 import { caseRecord, maybe, nullable, resolve, union, withoutNull } from "../types/relations.ts"
@@ -16,13 +16,13 @@ type Step = Syntax.ChainStep
 type FieldStep = Step & { kind: "field" | "pluck" }
 
 /** The type of a chain from its `index`th step on, where what is before it has `type`. */
-export function inferSteps(checking: Checking, chain: Syntax.Chain, type: Type, index: number, path: string): Type {
+export function inferSteps(checking: CheckContext, chain: Syntax.Chain, type: Type, index: number, path: string): Type {
   return new Steps(checking, chain, path).from(type, index)
 }
 
 /** Reports a reference from its first segment that does not resolve, with what was probably meant. */
 export function unknownReference(
-  checking: Checking,
+  checking: CheckContext,
   chain: Span,
   segment: Span & { readonly text: string },
   candidates: () => Iterable<string>,
@@ -41,17 +41,17 @@ export function unknownReference(
 }
 
 /** The name in a step, where an unknown reference begins. */
-export function nameOf(checking: Checking, step: Syntax.ChainStep): Syntax.Name {
+export function nameOf(checking: CheckContext, step: Syntax.ChainStep): Syntax.Name {
   if (step.kind !== "index") return step.name
   return { kind: "name", text: checking.textOf(step), quoted: false, start: step.start, end: step.end }
 }
 
 class Steps {
-  readonly #checking: Checking
+  readonly #checking: CheckContext
   readonly #chain: Syntax.Chain
   readonly #path: string
 
-  constructor(checking: Checking, chain: Syntax.Chain, path: string) {
+  constructor(checking: CheckContext, chain: Syntax.Chain, path: string) {
     this.#checking = checking
     this.#chain = chain
     this.#path = path
@@ -258,7 +258,7 @@ export function untypedHint(type: Type): string | undefined {
   return type.kind === "any" ? "Declare its type, in the `output` of its tool." : undefined
 }
 
-export function unknownCase(checking: Checking, variant: VariantType, name: Syntax.Name, path: string): void {
+export function unknownCase(checking: CheckContext, variant: VariantType, name: Syntax.Name, path: string): void {
   if (checking.isSkipped(name.text)) return
   const near = checking.suggest(name.text, namesOf(variant.cases))
   const known = `Its cases are ${listed(variant.cases, asWritten)}.`

@@ -1,6 +1,6 @@
 import { isCutOff } from "../syntax/cut-off.ts"
 import type * as Syntax from "../syntax/tree.ts"
-import type { Checking } from "./checking.ts"
+import type { CheckContext } from "./check-context.ts"
 import { inferAsset } from "./infer-asset.ts"
 import { inferInvoke } from "./infer-invoke.ts"
 import { inferMatch } from "./infer-match.ts"
@@ -8,7 +8,7 @@ import { inferSteps } from "./infer-steps.ts"
 import { refuseAsset } from "./misplaced-asset.ts"
 import { mustFit } from "./must-fit.ts"
 import { isAssignable, nullable, union, withoutNull } from "../types/relations.ts"
-import { isRepeated, refuseKey } from "./repeated-name.ts"
+import { declareUnique, refuseKey } from "./repeated-name.ts"
 import { inferRoot } from "./resolve-root.ts"
 import type { Scope } from "./scope.ts"
 import { at } from "./scope.ts"
@@ -18,13 +18,13 @@ const errorType: Type = { kind: "error" }
 const stringType: Type = { kind: "string" }
 
 /** The type of an expression where it stands; what is wrong with it is reported. */
-export function infer(checking: Checking, expression: Syntax.Expression, scope: Scope): Type {
+export function infer(checking: CheckContext, expression: Syntax.Expression, scope: Scope): Type {
   const type = inferHere(checking, expression, scope)
   checking.expressionTypes.set(expression, type)
   return type
 }
 
-function inferHere(checking: Checking, expression: Syntax.Expression, scope: Scope): Type {
+function inferHere(checking: CheckContext, expression: Syntax.Expression, scope: Scope): Type {
   switch (expression.kind) {
     case "string":
       return inferString(checking, expression, scope)
@@ -56,12 +56,12 @@ function inferHere(checking: Checking, expression: Syntax.Expression, scope: Sco
 }
 
 /** Infers, and reports a value that does not fit; `any` fits everywhere until the run. */
-export function expectType(checking: Checking, expression: Syntax.Expression, expected: Type, scope: Scope): void {
+export function expectType(checking: CheckContext, expression: Syntax.Expression, expected: Type, scope: Scope): void {
   infer(checking, expression, scope)
   mustFit(checking, expression, expected, scope.path)
 }
 
-function inferString(checking: Checking, node: Syntax.StringNode, scope: Scope): Type {
+function inferString(checking: CheckContext, node: Syntax.StringNode, scope: Scope): Type {
   if (node.interpolations.length === 0) return { kind: "literal", value: node.texts[0] ?? "" }
   const inner: Scope = { ...scope, assets: scope.assets === "text" ? "value" : "none" }
   for (const interpolation of node.interpolations) {
@@ -72,7 +72,7 @@ function inferString(checking: Checking, node: Syntax.StringNode, scope: Scope):
   return stringType
 }
 
-function nullableText(checking: Checking, node: Syntax.Expression, always: boolean, path: string): void {
+function nullableText(checking: CheckContext, node: Syntax.Expression, always: boolean, path: string): void {
   const written = checking.quote(node)
   const message = always
     ? `\`${written}\` is always null, and reads \`null\``
@@ -81,7 +81,7 @@ function nullableText(checking: Checking, node: Syntax.Expression, always: boole
   checking.report("nullable-interpolation", path, node, message, hint)
 }
 
-function inferArray(checking: Checking, node: Syntax.Expression & { kind: "array" }, scope: Scope): Type {
+function inferArray(checking: CheckContext, node: Syntax.Expression & { kind: "array" }, scope: Scope): Type {
   const inner: Scope = { ...scope, assets: "none" }
   const elements = node.items.map((item) => {
     const type = infer(checking, item, inner)
@@ -100,7 +100,7 @@ function widen(type: Type): Type {
 }
 
 /** The fields of an object literal, or of a block of values. */
-export function inferFields(checking: Checking, fields: readonly Syntax.ValueField[], scope: Scope): Field[] {
+export function inferFields(checking: CheckContext, fields: readonly Syntax.ValueField[], scope: Scope): Field[] {
   const inner: Scope = { ...scope, assets: "none" }
   const seen = new Set<string>()
   const inferred: Field[] = []
@@ -109,7 +109,7 @@ export function inferFields(checking: Checking, fields: readonly Syntax.ValueFie
     const fieldScope = at(inner, name.text)
     const type = infer(checking, value, fieldScope)
     refuseAsset(checking, value, type, fieldScope.path)
-    if (refuseKey(checking, name, fieldScope.path) || isRepeated(checking, seen, name, fieldScope.path)) continue
+    if (refuseKey(checking, name, fieldScope.path) || declareUnique(checking, seen, name, fieldScope.path)) continue
     const entry: Field = { name: name.text, type }
     checking.fieldNodes.set(entry, field)
     inferred.push(entry)
@@ -117,7 +117,7 @@ export function inferFields(checking: Checking, fields: readonly Syntax.ValueFie
   return inferred
 }
 
-function inferChain(checking: Checking, chain: Syntax.Chain, scope: Scope): Type {
+function inferChain(checking: CheckContext, chain: Syntax.Chain, scope: Scope): Type {
   const matched = checking.matched.get(chain)
   if (matched !== undefined) {
     checking.roots.set(chain, { kind: "matched" })
@@ -132,12 +132,12 @@ function inferChain(checking: Checking, chain: Syntax.Chain, scope: Scope): Type
   return inferRest(checking, chain, infer(checking, chain.base, inner), 0, scope)
 }
 
-function inferRest(checking: Checking, chain: Syntax.Chain, type: Type, index: number, scope: Scope): Type {
+function inferRest(checking: CheckContext, chain: Syntax.Chain, type: Type, index: number, scope: Scope): Type {
   const rest = inferSteps(checking, chain, type, index, scope.path)
   return isCutOff(chain) ? errorType : rest
 }
 
-function inferDefault(checking: Checking, node: Syntax.Expression & { kind: "default" }, scope: Scope): Type {
+function inferDefault(checking: CheckContext, node: Syntax.Expression & { kind: "default" }, scope: Scope): Type {
   // Only one text can be the instruction: a part of a default would lose the assets in it.
   const inner: Scope = scope.assets === "text" ? { ...scope, assets: "none" } : scope
   const left = infer(checking, node.left, inner)

@@ -1,5 +1,5 @@
 import { isIdentifier } from "../base/identifier.ts"
-import type { Checking } from "./checking.ts"
+import type { CheckContext } from "./check-context.ts"
 
 const mostListed = 20
 
@@ -8,7 +8,7 @@ interface Named {
 }
 
 /** "Did you mean `x`? Its fields are `x`, `y`." */
-export function knownList(checking: Checking, name: string, known: readonly Named[], intro: string): string {
+export function knownList(checking: CheckContext, name: string, known: readonly Named[], intro: string): string {
   const near = checking.suggest(name, namesOf(known))
   const list = known.length === 0 ? "There is none." : `${intro} ${listed(known, (one) => one)}.`
   return near === undefined ? list : `Did you mean \`${near}\`? ${list}`

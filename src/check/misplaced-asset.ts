@@ -1,18 +1,18 @@
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
-import type { Checking } from "./checking.ts"
+import type { CheckContext } from "./check-context.ts"
 import { resolve } from "../types/relations.ts"
 import type { Type } from "../types/types.ts"
 
 /** Whether a value is an asset, or may be one. */
-function isAsset(checking: Checking, type: Type): boolean {
+function isAsset(checking: CheckContext, type: Type): boolean {
   const resolved = resolve(type, checking.types)
   if (resolved.kind === "union") return resolved.members.some((member) => member.kind === "asset")
   return resolved.kind === "asset"
 }
 
 /** Reports a value that would pass an asset on to where none can go; whether it would. */
-export function refuseAsset(checking: Checking, node: Syntax.Expression, type: Type, path: string): boolean {
+export function refuseAsset(checking: CheckContext, node: Syntax.Expression, type: Type, path: string): boolean {
   if (!isAsset(checking, type)) return false
   // An `asset` written there has told so itself.
   if (!writesAsset(node)) misplacedAsset(checking, node, path)
@@ -34,7 +34,7 @@ function writesAsset(node: Syntax.Expression): boolean {
   }
 }
 
-export function misplacedAsset(checking: Checking, span: Span, path: string): void {
+export function misplacedAsset(checking: CheckContext, span: Span, path: string): void {
   const message = "An asset can only be written into the text of an instruction"
   const hint = "Write `{{ asset … }}` in an instruction, or name it in `dynamic` and write that there."
   checking.report("unsupported-asset", path, span, message, hint)

@@ -1,5 +1,5 @@
 import type * as Syntax from "../syntax/tree.ts"
-import type { Checking } from "./checking.ts"
+import type { CheckContext } from "./check-context.ts"
 import { fieldNamed } from "../types/field-named.ts"
 import { knownList } from "./known-list.ts"
 import { refuseAsset } from "./misplaced-asset.ts"
@@ -11,7 +11,7 @@ import type { ArrayType, RecordType, TupleType, Type } from "../types/types.ts"
  * Reports an expression (already inferred) whose value is not of the type that its place needs, as deep inside a literal
  * as the misfit is. An array literal is as good as a tuple, and its strings as good as names of an enum.
  */
-export function mustFit(checking: Checking, node: Syntax.Expression, expected: Type, path: string): void {
+export function mustFit(checking: CheckContext, node: Syntax.Expression, expected: Type, path: string): void {
   const found: Type = checking.expressionTypes.get(node) ?? { kind: "error" }
   checking.fit(found, expected)
   if (isAssignable(found, expected, checking.types) || refuseAsset(checking, node, found, path)) return
@@ -27,12 +27,12 @@ export function mustFit(checking: Checking, node: Syntax.Expression, expected: T
   mismatch(checking, node, found, expected, path)
 }
 
-function mismatch(checking: Checking, node: Syntax.Expression, found: Type, expected: Type, path: string): void {
+function mismatch(checking: CheckContext, node: Syntax.Expression, found: Type, expected: Type, path: string): void {
   const message = `Expected ${showType(expected)}, found ${showType(found)}`
   checking.report("type-mismatch", path, node, message, mend(checking, node, found, expected))
 }
 
-function mend(checking: Checking, node: Syntax.Expression, found: Type, expected: Type): string | undefined {
+function mend(checking: CheckContext, node: Syntax.Expression, found: Type, expected: Type): string | undefined {
   const { types } = checking
   if (nullable(found, types) && found.kind !== "null" && isAssignable(withoutNull(found, types), expected, types)) {
     return "It may be null: give a default with `??`."
@@ -43,7 +43,7 @@ function mend(checking: Checking, node: Syntax.Expression, found: Type, expected
 }
 
 function elementsMustFit(
-  checking: Checking,
+  checking: CheckContext,
   node: Syntax.Expression & { kind: "array" },
   wanted: ArrayType | TupleType,
   path: string,
@@ -61,7 +61,7 @@ function elementsMustFit(
 }
 
 function fieldsMustFit(
-  checking: Checking,
+  checking: CheckContext,
   node: Syntax.Expression & { kind: "object" },
   wanted: RecordType,
   path: string,

@@ -1,7 +1,7 @@
 import type { Span } from "../source/span.ts"
 import type { PropertyPlace } from "../syntax/property-forms.ts"
 import type * as Syntax from "../syntax/tree.ts"
-import type { Checking } from "./checking.ts"
+import type { CheckContext } from "./check-context.ts"
 import { knownList } from "./known-list.ts"
 
 interface Shape {
@@ -73,7 +73,7 @@ export function propertiesOf(place: PropertyPlace): readonly string[] {
  * Reports what is unknown, repeated, obsolete or missing; `owner` is where a missing one is shown.
  */
 export function readProperties(
-  checking: Checking,
+  checking: CheckContext,
   place: PropertyPlace,
   block: Syntax.Block<Syntax.Property | Syntax.BatchItem> | undefined,
   path: string,
@@ -116,7 +116,7 @@ export function readProperties(
 
 /** The expression that is a property's value; reports a block in its place. `path` is that of the block around it. */
 export function expressionOf(
-  checking: Checking,
+  checking: CheckContext,
   property: Syntax.Property | undefined,
   path: string,
 ): Syntax.Expression | undefined {
@@ -133,7 +133,7 @@ export function expressionOf(
   return undefined
 }
 
-function obsolete(checking: Checking, property: Syntax.Property, now: string, path: string): void {
+function obsolete(checking: CheckContext, property: Syntax.Property, now: string, path: string): void {
   const old = property.name.text
   // `driver` belongs to the provider's head, which tells it with the rest.
   if (now === "from") return
@@ -142,7 +142,7 @@ function obsolete(checking: Checking, property: Syntax.Property, now: string, pa
 }
 
 /** Reports a property that does not exist; the one that was probably meant. */
-function unknown(checking: Checking, property: Syntax.Property, known: Shape, path: string): string | undefined {
+function unknown(checking: CheckContext, property: Syntax.Property, known: Shape, path: string): string | undefined {
   const name = property.name.text
   const names = [...known.required, ...known.optional].map((one) => ({ name: one }))
   const hint = knownList(checking, name, names, "Known here:")

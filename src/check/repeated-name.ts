@@ -1,8 +1,8 @@
 import type * as Syntax from "../syntax/tree.ts"
-import type { Checking } from "./checking.ts"
+import type { CheckContext } from "./check-context.ts"
 
 /** Enters a name into those of its block; reports one that is there already. */
-export function isRepeated(checking: Checking, seen: Set<string>, name: Syntax.Name, path: string): boolean {
+export function declareUnique(checking: CheckContext, seen: Set<string>, name: Syntax.Name, path: string): boolean {
   if (!seen.has(name.text)) {
     seen.add(name.text)
     return false
@@ -12,7 +12,7 @@ export function isRepeated(checking: Checking, seen: Set<string>, name: Syntax.N
 }
 
 /** Reports a name that no field of an object may have. */
-export function refuseKey(checking: Checking, name: Syntax.Name, path: string): boolean {
+export function refuseKey(checking: CheckContext, name: Syntax.Name, path: string): boolean {
   if (name.text !== "__proto__") return false
   checking.report("invalid-value", path, name, "`__proto__` cannot be a field name", "Choose another name.")
   return true

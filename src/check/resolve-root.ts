@@ -1,6 +1,6 @@
 import { isCutOff } from "../syntax/cut-off.ts"
 import type * as Syntax from "../syntax/tree.ts"
-import type { Checking } from "./checking.ts"
+import type { CheckContext } from "./check-context.ts"
 import { fieldNamed } from "../types/field-named.ts"
 import { unknownReference } from "./infer-steps.ts"
 import { isBuiltInType } from "./resolve-types.ts"
@@ -16,7 +16,7 @@ export interface InferredRoot {
 }
 
 export function inferRoot(
-  checking: Checking,
+  checking: CheckContext,
   chain: Syntax.Chain,
   base: Syntax.Name,
   scope: Scope,
@@ -42,7 +42,7 @@ export function inferRoot(
 }
 
 function requestRoot(
-  checking: Checking,
+  checking: CheckContext,
   chain: Syntax.Chain,
   base: Syntax.Name,
   kind: "input" | "secrets",
@@ -68,7 +68,7 @@ function requestRoot(
   return { type, steps: 0 }
 }
 
-function exposed(checking: Checking, chain: Syntax.Chain, scope: Scope): void {
+function exposed(checking: CheckContext, chain: Syntax.Chain, scope: Scope): void {
   checking.report(
     "secret-exposed",
     scope.path,
@@ -78,7 +78,12 @@ function exposed(checking: Checking, chain: Syntax.Chain, scope: Scope): void {
   )
 }
 
-function agentRoot(checking: Checking, chain: Syntax.Chain, base: Syntax.Name, scope: Scope): InferredRoot | undefined {
+function agentRoot(
+  checking: CheckContext,
+  chain: Syntax.Chain,
+  base: Syntax.Name,
+  scope: Scope,
+): InferredRoot | undefined {
   const name = secondSegment(checking, chain, base, checking.agents.keys(), scope)
   if (name === undefined) return undefined
   const agent = checking.agents.get(name.text)
@@ -95,7 +100,7 @@ function agentRoot(checking: Checking, chain: Syntax.Chain, base: Syntax.Name, s
 
 /** `dynamic.x`: the agent's own first, then those of the top level. */
 function dynamicRoot(
-  checking: Checking,
+  checking: CheckContext,
   chain: Syntax.Chain,
   base: Syntax.Name,
   scope: Scope,
@@ -123,17 +128,17 @@ function dynamicRoot(
   return { type: checking.dynamics.get(name.text)?.type ?? errorType, steps: 1 }
 }
 
-function* dynamicNames(checking: Checking, scope: Scope): Generator<string> {
+function* dynamicNames(checking: CheckContext, scope: Scope): Generator<string> {
   if (scope.agent !== undefined) yield* scope.agent.localFields.keys()
   yield* checking.dynamicFields.keys()
 }
 
-function depend(checking: Checking, chain: Syntax.Chain, on: string, scope: Scope): void {
+function depend(checking: CheckContext, chain: Syntax.Chain, on: string, scope: Scope): void {
   if (scope.node !== undefined) checking.depend(scope.node, on, { span: chain, path: scope.path })
 }
 
 /** Only `input` and `secrets` decide where a key goes and as whom a server is called. */
-function mayRefer(checking: Checking, chain: Syntax.Chain, scope: Scope): boolean {
+function mayRefer(checking: CheckContext, chain: Syntax.Chain, scope: Scope): boolean {
   if (scope.values === "run") return true
   const message = `${scope.place} may refer to \`input\` and \`secrets\` alone, so that no model decides it`
   const sentence = message.charAt(0).toUpperCase() + message.slice(1)
@@ -144,7 +149,7 @@ function mayRefer(checking: Checking, chain: Syntax.Chain, scope: Scope): boolea
 
 /** The name after `agent.` or `dynamic.`. */
 function secondSegment(
-  checking: Checking,
+  checking: CheckContext,
   chain: Syntax.Chain,
   base: Syntax.Name,
   known: Iterable<string>,
@@ -159,7 +164,7 @@ function secondSegment(
   return undefined
 }
 
-function unknownRoot(checking: Checking, chain: Syntax.Chain, base: Syntax.Name, scope: Scope): void {
+function unknownRoot(checking: CheckContext, chain: Syntax.Chain, base: Syntax.Name, scope: Scope): void {
   // It may be a variable of the loop that could not be read.
   if (scope.agent?.hasBrokenLoop === true) return
   const written = checking.quote(chain)

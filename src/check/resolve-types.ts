@@ -2,10 +2,10 @@ import { cutText } from "../base/cut-text.ts"
 import { didYouMean } from "../base/did-you-mean.ts"
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
-import type { Checking } from "./checking.ts"
+import type { CheckContext } from "./check-context.ts"
 import { knownNames } from "./known-list.ts"
 import { maybe, union } from "../types/relations.ts"
-import { isRepeated, refuseKey } from "./repeated-name.ts"
+import { declareUnique, refuseKey } from "./repeated-name.ts"
 import { namedField, schemaFieldsInOrder } from "./schema-fields.ts"
 import { typeSize } from "../types/type-size.ts"
 import type { Field, RecordType, Type, VariantCase, VariantType } from "../types/types.ts"
@@ -44,7 +44,7 @@ const mostCopiedParts = 200_000
 const deepestType = 200
 
 /** All schemas into the type table. Of two with one name the second is only looked at for its mistakes. */
-export function resolveSchemas(checking: Checking): void {
+export function resolveSchemas(checking: CheckContext): void {
   for (const { field, path } of schemaFieldsInOrder(checking)) {
     checking.schemaFields.set(field, resolveType(checking, field.type, path))
   }
@@ -57,7 +57,7 @@ export function resolveSchemas(checking: Checking): void {
   }
 }
 
-function resolveSchema(checking: Checking, declaration: Syntax.SchemaDeclaration): Type {
+function resolveSchema(checking: CheckContext, declaration: Syntax.SchemaDeclaration): Type {
   const path = `schema.${declaration.name.text}`
   const [only, ...others] = declaration.body.items
   const isVariant = only?.kind === "variant"
@@ -73,7 +73,7 @@ function resolveSchema(checking: Checking, declaration: Syntax.SchemaDeclaration
 
 /** A block of fields as a closed object type; of several blocks that should be one, the first field of a name counts. */
 export function resolveRecord(
-  checking: Checking,
+  checking: CheckContext,
   blocks: readonly Syntax.Block<Syntax.TypeField | Syntax.VariantType>[],
   path: string,
 ): RecordType {
@@ -88,14 +88,14 @@ export function resolveRecord(
   return record
 }
 
-function resolveFields(checking: Checking, fields: readonly Syntax.TypeField[], path: string): Field[] {
+function resolveFields(checking: CheckContext, fields: readonly Syntax.TypeField[], path: string): Field[] {
   const seen = new Set<string>()
   const resolved: Field[] = []
   for (const field of fields) {
     const name = field.name.text
     const fieldPath = `${path}.${name}`
     const type = checking.schemaFields.get(field) ?? resolveType(checking, field.type, fieldPath)
-    if (refuseKey(checking, field.name, fieldPath) || isRepeated(checking, seen, field.name, fieldPath)) continue
+    if (refuseKey(checking, field.name, fieldPath) || declareUnique(checking, seen, field.name, fieldPath)) continue
     const entry: Field = field.doc === undefined ? { name, type } : { name, type, doc: field.doc }
     checking.fieldNodes.set(entry, field)
     resolved.push(entry)
@@ -103,7 +103,7 @@ function resolveFields(checking: Checking, fields: readonly Syntax.TypeField[], 
   return resolved
 }
 
-export function resolveType(checking: Checking, node: Syntax.TypeNode, path: string): Type {
+export function resolveType(checking: CheckContext, node: Syntax.TypeNode, path: string): Type {
   switch (node.kind) {
     case "type-name":
       return resolveName(checking, node.name, path)
@@ -132,14 +132,14 @@ export function resolveType(checking: Checking, node: Syntax.TypeNode, path: str
   }
 }
 
-function resolveName(checking: Checking, name: Syntax.Name, path: string): Type {
+function resolveName(checking: CheckContext, name: Syntax.Name, path: string): Type {
   const known = Object.hasOwn(builtIn, name.text) ? builtIn[name.text] : undefined
   if (known !== undefined) return known
   unknownType(checking, path, name, name.text, suggestType(checking, name.text))
   return errorType
 }
 
-function suggestType(checking: Checking, name: string): string {
+function suggestType(checking: CheckContext, name: string): string {
   if (checking.schemas.has(name)) return `Did you mean schema.${name}?`
   const lower = name.toLowerCase()
   if (lower === "schema") return "Write `schema.name`."
@@ -153,12 +153,12 @@ function suggestType(checking: Checking, name: string): string {
   return `Types are ${Object.keys(builtIn).join(", ")}, and \`schema.name\`.`
 }
 
-function unknownType(checking: Checking, path: string, span: Span, written: string, hint?: string): void {
+function unknownType(checking: CheckContext, path: string, span: Span, written: string, hint?: string): void {
   checking.report("unknown-type", path, span, `Unknown type: ${written}`, hint)
 }
 
 /** `schema.name`, or `schema.name.field` for the type of one field. */
-function resolvePath(checking: Checking, node: Syntax.TypeNode & { kind: "type-path" }, path: string): Type {
+function resolvePath(checking: CheckContext, node: Syntax.TypeNode & { kind: "type-path" }, path: string): Type {
   const { segments } = node
   const [root, name, ...fields] = segments
   const show = (names: readonly (Syntax.Name | string)[]): string =>
@@ -205,7 +205,7 @@ function resolvePath(checking: Checking, node: Syntax.TypeNode & { kind: "type-p
 }
 
 /** What `schema.name.field` copies may not grow without bounds: copies of copies would double at every step. */
-function copied(checking: Checking, type: Type, span: Span, path: string): Type {
+function copied(checking: CheckContext, type: Type, span: Span, path: string): Type {
   const { parts, depth } = typeSize(type)
   const before = checking.copiedParts
   checking.copiedParts += parts
@@ -219,9 +219,9 @@ function copied(checking: Checking, type: Type, span: Span, path: string): Type 
   return errorType
 }
 
-function resolveEnum(checking: Checking, node: Syntax.TypeNode & { kind: "enum" }, path: string): Type {
+function resolveEnum(checking: CheckContext, node: Syntax.TypeNode & { kind: "enum" }, path: string): Type {
   const seen = new Set<string>()
-  for (const name of node.body.items) isRepeated(checking, seen, name, path)
+  for (const name of node.body.items) declareUnique(checking, seen, name, path)
   if (seen.size === 0) {
     emptyType(checking, node, path, "An enum needs at least one name")
     return errorType
@@ -230,7 +230,7 @@ function resolveEnum(checking: Checking, node: Syntax.TypeNode & { kind: "enum" 
 }
 
 function emptyType(
-  checking: Checking,
+  checking: CheckContext,
   node: Syntax.VariantType | (Syntax.TypeNode & { kind: "enum" }),
   path: string,
   message: string,
@@ -242,7 +242,7 @@ function emptyType(
   if (inside.trim() === "") checking.report("empty-type", path, node, message, "Add at least one.")
 }
 
-function resolveArray(checking: Checking, node: Syntax.TypeNode & { kind: "array-type" }, path: string): Type {
+function resolveArray(checking: CheckContext, node: Syntax.TypeNode & { kind: "array-type" }, path: string): Type {
   const element = resolveType(checking, node.element, path)
   if (node.length === undefined) return { kind: "array", element }
   const { value } = node.length
@@ -253,7 +253,7 @@ function resolveArray(checking: Checking, node: Syntax.TypeNode & { kind: "array
   return { kind: "array", element, length: value }
 }
 
-function resolveVariant(checking: Checking, node: Syntax.VariantType, path: string): VariantType | Type {
+function resolveVariant(checking: CheckContext, node: Syntax.VariantType, path: string): VariantType | Type {
   const seen = new Set<string>()
   const cases: VariantCase[] = []
   if (refuseKey(checking, node.tag, path)) return errorType
@@ -267,7 +267,7 @@ function resolveVariant(checking: Checking, node: Syntax.VariantType, path: stri
       return false
     })
     const fields = resolveFields(checking, written, casePath)
-    if (isRepeated(checking, seen, one.name, casePath)) continue
+    if (declareUnique(checking, seen, one.name, casePath)) continue
     cases.push(one.doc === undefined ? { name, fields } : { name, fields, doc: one.doc })
   }
   if (cases.length === 0) {

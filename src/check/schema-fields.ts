@@ -1,6 +1,6 @@
 import { strongComponents } from "../base/strong-components.ts"
 import type * as Syntax from "../syntax/tree.ts"
-import type { Checking } from "./checking.ts"
+import type { CheckContext } from "./check-context.ts"
 
 /** A field of a schema, at any depth, with its place in the workflow. */
 export interface PlacedField {
@@ -9,7 +9,7 @@ export interface PlacedField {
 }
 
 /** All fields of all schemas, each after those that its type is made of, wherever in the file they stand. */
-export function schemaFieldsInOrder(checking: Checking): PlacedField[] {
+export function schemaFieldsInOrder(checking: CheckContext): PlacedField[] {
   const paths = new Map<Syntax.TypeField, string>()
   const note = (field: Syntax.TypeField, path: string): void => {
     paths.set(field, path)
@@ -92,7 +92,7 @@ type FieldBlock = Syntax.Block<Syntax.TypeField | Syntax.VariantType>
 const longestWay = 10_000
 
 /** The field that `schema.name.field…` names, found in the text: types need not be known yet. */
-export function namedField(checking: Checking, segments: readonly Syntax.Name[]): NamedField {
+export function namedField(checking: CheckContext, segments: readonly Syntax.Name[]): NamedField {
   const [root, name] = segments
   let block: FieldBlock | undefined = name && checking.schemas.get(name.text)?.body
   if (root?.text !== "schema" || segments.length < 3 || block === undefined) return { kind: "broken" }

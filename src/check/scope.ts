@@ -1,5 +1,5 @@
 import type * as Syntax from "../syntax/tree.ts"
-import type { Checking } from "./checking.ts"
+import type { CheckContext } from "./check-context.ts"
 import type { DynamicSymbol, LoopVariable } from "./program.ts"
 import type { Type } from "../types/types.ts"
 
@@ -32,7 +32,7 @@ export interface AgentScope {
 }
 
 /** The function `infer` of infer.ts, for the parts of it that stand in files of their own. */
-export type Infer = (checking: Checking, expression: Syntax.Expression, scope: Scope) => Type
+export type Infer = (checking: CheckContext, expression: Syntax.Expression, scope: Scope) => Type
 
 /** A place that is evaluated while the workflow runs, as a part of a node. */
 export function runScope(node: string, place: string): Scope {

@@ -1,11 +1,11 @@
 import type * as Syntax from "../syntax/tree.ts"
-import type { Checking } from "./checking.ts"
+import type { CheckContext } from "./check-context.ts"
 import { resolveRecord, resolveType } from "./resolve-types.ts"
 import type { RecordType } from "../types/types.ts"
 
 /** The type that a property such as `output { … }` declares; `output: string` and its like are an old spelling. */
 export function typesOf(
-  checking: Checking,
+  checking: CheckContext,
   property: Syntax.Property | undefined,
   path: string,
 ): RecordType | undefined {

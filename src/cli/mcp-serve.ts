@@ -7,7 +7,7 @@ import type { WorkflowRunner } from "../mcp/workflow-server.ts"
 import type { WorkflowTool } from "../mcp/workflow-tool.ts"
 import { toolName } from "../mcp/workflow-tool.ts"
 import type { Plan } from "../plan/plan-shape.ts"
-import { fitRequest } from "../run/fit-request.ts"
+import { validateRequest } from "../run/fit-request.ts"
 import type { RunStore } from "../run/ports.ts"
 import { StoreFailure } from "../run/ports.ts"
 import type { Runs } from "../run/runs.ts"
@@ -178,7 +178,7 @@ async function withSecrets(compiled: readonly Compiled[], flags: ServeFlags): Pr
       () => Promise.resolve(""),
     )
     const own = Object.fromEntries(Object.entries(secrets).filter(([key]) => wanted.includes(key)))
-    const missing = fitRequest(plan, {}, own)?.issues.filter(({ path }) => path.startsWith("secrets"))
+    const missing = validateRequest(plan, {}, own)?.issues.filter(({ path }) => path.startsWith("secrets"))
     if (missing !== undefined && missing.length > 0) {
       const list = missing.map(({ message }) => message).join("; ")
       throw new WrongValue(`${file}: ${list}. Give it with --secret or --secrets-file.`)

@@ -4,7 +4,7 @@ import { parseDuration } from "../base/parse-duration.ts"
 import { compile } from "../compile.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import type { EventData, LogEvent, WireError } from "../run/events.ts"
-import { fitRequest } from "../run/fit-request.ts"
+import { validateRequest } from "../run/fit-request.ts"
 import type { RunOptions } from "../run/ports.ts"
 import { StoreFailure } from "../run/ports.ts"
 import type { RunState } from "../run/reduce.ts"
@@ -93,7 +93,7 @@ async function runFile(file: string, flags: RunFlags): Promise<number> {
     complain(visibleText(error.message))
     return 2
   }
-  const misfit = fitRequest(plan, values.input, values.secrets)
+  const misfit = validateRequest(plan, values.input, values.secrets)
   if (misfit !== null) {
     complain(showError(misfit))
     complain(`See --set, --input, --secret and --secrets-file in: wire help run`)

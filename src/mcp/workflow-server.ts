@@ -3,7 +3,7 @@ import { ProtocolError, ProtocolErrorCode, Server } from "@modelcontextprotocol/
 import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { LogEvent, WireError } from "../run/events.ts"
-import { fitRequest } from "../run/fit-request.ts"
+import { validateRequest } from "../run/fit-request.ts"
 import type { RunState } from "../run/reduce.ts"
 import { initialState, reduce } from "../run/reduce.ts"
 import type { WorkflowTool } from "./workflow-tool.ts"
@@ -36,7 +36,9 @@ export function workflowServer(
       const tool = byName.get(params.name)
       if (tool === undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${params.name}`)
       const input = params.arguments ?? {}
-      const misfit = isJsonObject(input as JsonValue) ? fitRequest(tool.plan, input as JsonObject, tool.secrets) : null
+      const misfit = isJsonObject(input as JsonValue)
+        ? validateRequest(tool.plan, input as JsonObject, tool.secrets)
+        : null
       return misfit === null ? runTool(tool, input as JsonObject, runner, context) : failed(misfit)
     })
     return server

@@ -1,20 +1,20 @@
 import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { HistoryItem } from "./ports.ts"
-import type { Running } from "./running.ts"
-import { runAside } from "./running.ts"
+import type { RunContext } from "./run-context.ts"
+import { runAside } from "./run-context.ts"
 
 export interface CachedAgent {
   readonly output: JsonObject
   readonly history: readonly HistoryItem[]
 }
 
-export function cacheInUse(running: Running): boolean {
+export function cacheInUse(running: RunContext): boolean {
   return running.options.cache_key !== null && running.options.use_cache
 }
 
 /** A cache that fails costs a model call, never the run. */
-export async function cachedAgent(running: Running, hash: string): Promise<CachedAgent | null> {
+export async function cachedAgent(running: RunContext, hash: string): Promise<CachedAgent | null> {
   const { caller, options, ports } = running
   if (options.cache_key === null) return null
   try {
@@ -26,7 +26,7 @@ export async function cachedAgent(running: Running, hash: string): Promise<Cache
   }
 }
 
-export function cacheAgent(running: Running, hash: string, agent: CachedAgent): void {
+export function cacheAgent(running: RunContext, hash: string, agent: CachedAgent): void {
   const { caller, options, ports, limits } = running
   const { cache_key } = options
   if (cache_key === null) return

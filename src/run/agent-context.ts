@@ -12,8 +12,8 @@ import { failure } from "./failure.ts"
 import type { HistoryItem, ModelWatch } from "./ports.ts"
 import { mergedInference } from "./prepare.ts"
 import type { AgentPast } from "./resume.ts"
-import type { Running } from "./running.ts"
-import { callOut } from "./running.ts"
+import type { RunContext } from "./run-context.ts"
+import { callOut } from "./run-context.ts"
 import { addUsage } from "./usage.ts"
 
 const usualInstruction =
@@ -21,7 +21,7 @@ const usualInstruction =
   " results, and what is still open. Answer with the summary alone."
 
 /** The history that an agent continues. What of it another backend cannot read is the model client's business. */
-export function continuedHistory(running: Running, context: ContextPlan): readonly HistoryItem[] {
+export function continuedHistory(running: RunContext, context: ContextPlan): readonly HistoryItem[] {
   const history = running.histories.get(context.agent)
   if (history === undefined) throw new Error(`The history of agent.${context.agent} was not kept`)
   return history
@@ -29,7 +29,7 @@ export function continuedHistory(running: Running, context: ContextPlan): readon
 
 /** How a history is to be summarised, evaluated. */
 export async function compactFacts(
-  running: Running,
+  running: RunContext,
   compact: NonNullable<ContextPlan["compact"]>,
   scope: Scope,
   effects: Effects,
@@ -50,7 +50,7 @@ export async function compactFacts(
  * is asked for differs from item to item.
  */
 export async function compactedHistory(
-  running: Running,
+  running: RunContext,
   node: AgentNode,
   caller: Caller,
   context: ContextPlan,
@@ -70,7 +70,7 @@ export async function compactedHistory(
   return [summaryMessage(await shared)]
 }
 
-function isShared(running: Running, node: AgentNode, { compact }: ContextPlan): boolean {
+function isShared(running: RunContext, node: AgentNode, { compact }: ContextPlan): boolean {
   if (node.loop === null || compact === null) return false
   const id = running.plan.models[compact.model]?.id
   return [id, compact.instruction].every(
@@ -79,7 +79,7 @@ function isShared(running: Running, node: AgentNode, { compact }: ContextPlan): 
 }
 
 async function summary(
-  running: Running,
+  running: RunContext,
   caller: Caller,
   context: ContextPlan,
   facts: CompactFacts,

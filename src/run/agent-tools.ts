@@ -19,7 +19,7 @@ import type { ModelToolCall, ToolDefinition } from "./ports.ts"
 import { RunFailure } from "./ports.ts"
 import type { CallPast } from "./resume.ts"
 import { resourceValue } from "./resource-value.ts"
-import type { Running } from "./running.ts"
+import type { RunContext } from "./run-context.ts"
 import { partsImages, partsText } from "./tool-parts.ts"
 import { readResource, remoteOf } from "./workflow-effects.ts"
 
@@ -30,7 +30,7 @@ export interface Caller {
 }
 
 /** What a model hears of a call. */
-export interface Heard {
+export interface ToolReply {
   readonly text: string
   /** Data URLs. */
   readonly images: readonly string[]
@@ -53,13 +53,13 @@ const noOffers: ReadonlyMap<string, Offer> = new Map()
 
 /** What the model of one step may call, and how often still. */
 export class AgentTools {
-  readonly #running: Running
+  readonly #running: RunContext
   readonly #caller: Caller
   readonly #offers: ReadonlyMap<string, Offer>
   /** The model's profile says that it takes images. */
   readonly #seesImages: boolean
 
-  private constructor(running: Running, node: AgentNode, caller: Caller, offers: ReadonlyMap<string, Offer>) {
+  private constructor(running: RunContext, node: AgentNode, caller: Caller, offers: ReadonlyMap<string, Offer>) {
     this.#running = running
     this.#caller = caller
     this.#offers = offers
@@ -67,7 +67,7 @@ export class AgentTools {
   }
 
   static async offered(
-    running: Running,
+    running: RunContext,
     node: AgentNode,
     caller: Caller,
     scope: Scope,
@@ -132,7 +132,7 @@ export class AgentTools {
   }
 
   /** The answer to one of a turn's calls: what the tool said, or why it was not asked. */
-  answer(call: ModelToolCall, kept: Kept<"tool_call_started">, past: CallPast | null): Promise<Heard> {
+  answer(call: ModelToolCall, kept: Kept<"tool_call_started">, past: CallPast | null): Promise<ToolReply> {
     const offer = this.#offers.get(call.name)
     if (past !== null) {
       if (past.outcome?.kind === "failed" && past.outcome.refused) return told(past.outcome.told ?? "")
@@ -198,7 +198,7 @@ export class AgentTools {
     own: JsonObject,
     kept: Kept<"tool_call_started">,
     past: CallPast | null,
-  ): Promise<Heard> {
+  ): Promise<ToolReply> {
     const outcome = await callTool(this.#running, {
       ...this.#caller,
       tool: offer.use.name,
@@ -218,7 +218,12 @@ export class AgentTools {
   }
 
   /** A resource, asked for by the model: nothing changes by it, so an interrupted one is simply read again. */
-  async #read(offer: Offer, own: JsonObject, kept: Kept<"tool_call_started">, past: CallPast | null): Promise<Heard> {
+  async #read(
+    offer: Offer,
+    own: JsonObject,
+    kept: Kept<"tool_call_started">,
+    past: CallPast | null,
+  ): Promise<ToolReply> {
     if (past?.outcome?.kind === "completed") return told(toText(past.outcome.result))
     if (past?.outcome?.kind === "failed") throw new RunFailure(past.outcome.error)
     const { log, ports, plan } = this.#running
@@ -257,7 +262,7 @@ export class AgentTools {
     offer: Offer | null,
     own: JsonObject,
     reason: string,
-  ): Promise<Heard> {
+  ): Promise<ToolReply> {
     const { log, ports } = this.#running
     const server =
       offer === null || offer.use.kind === "prompt"
@@ -272,11 +277,11 @@ export class AgentTools {
   }
 }
 
-function told(text: string): Promise<Heard> {
+function told(text: string): Promise<ToolReply> {
   return Promise.resolve({ text, images: [] })
 }
 
-function toolDefinition(running: Running, use: UsePlan, bound: readonly string[]): ToolDefinition {
+function toolDefinition(running: RunContext, use: UsePlan, bound: readonly string[]): ToolDefinition {
   const { plan, hosted } = toolOf(running, use.name)
   const schema = plan.input === null ? hosted.parameters : toJsonSchema(plan.input, running.plan.types)
   return {
@@ -292,7 +297,7 @@ function asData(description: string, server: string): string {
   return description === "" ? note : `${description}\n\n${note}`
 }
 
-function readDefinition(running: Running, use: UsePlan, bound: readonly string[]): ToolDefinition {
+function readDefinition(running: RunContext, use: UsePlan, bound: readonly string[]): ToolDefinition {
   const hosted = running.host?.resources.get(use.name)
   if (hosted === undefined) throw new Error(`Resource ${use.name} was not looked up at the start of the run`)
   const asked = hosted.variables.filter((name) => !bound.includes(name))

@@ -31,15 +31,15 @@ import type { HistoryItem, ModelTurn, ModelWatch } from "./ports.ts"
 import { RunFailure } from "./ports.ts"
 import type { AgentPast } from "./resume.ts"
 import { placeKey } from "./resume.ts"
-import type { Running } from "./running.ts"
-import { callOut, outerScope } from "./running.ts"
+import type { RunContext } from "./run-context.ts"
+import { callOut, outerScope } from "./run-context.ts"
 import { serverFacts } from "./tool-servers.ts"
 import { addUsage, noUsage, usageOf } from "./usage.ts"
 import { renderPrompt, workflowEffects } from "./workflow-effects.ts"
 
 /** Runs an agent once: all of it, or what an interrupted run left to do. Its output is checked against its contract. */
 export async function runAgent(
-  running: Running,
+  running: RunContext,
   node: AgentNode,
   iteration: number | null,
   variables: ReadonlyMap<string, JsonValue>,
@@ -52,7 +52,7 @@ export async function runAgent(
   return new AgentStep(running, node, iteration, variables, past).run()
 }
 
-function keepHistory(running: Running, node: AgentNode, history: readonly HistoryItem[]): void {
+function keepHistory(running: RunContext, node: AgentNode, history: readonly HistoryItem[]): void {
   if (running.prepared.continued.has(node.name)) running.histories.set(node.name, history)
 }
 
@@ -77,7 +77,7 @@ interface Rendered {
 }
 
 class AgentStep {
-  readonly #running: Running
+  readonly #running: RunContext
   readonly #node: AgentNode
   readonly #past: AgentPast | null
   readonly #caller: Caller
@@ -91,7 +91,7 @@ class AgentStep {
   #calls: readonly ModelCallRecord[] = []
 
   constructor(
-    running: Running,
+    running: RunContext,
     node: AgentNode,
     iteration: number | null,
     variables: ReadonlyMap<string, JsonValue>,

@@ -6,37 +6,37 @@ import { evaluate, toText } from "./evaluate.ts"
 import { traits } from "./expression-traits.ts"
 import { failure } from "./failure.ts"
 import type { Backend } from "./ports.ts"
-import type { Running } from "./running.ts"
-import { outerScope } from "./running.ts"
+import type { RunContext } from "./run-context.ts"
+import { outerScope } from "./run-context.ts"
 
 const openai = "https://api.openai.com/v1"
 
 /** Where a model's calls go. Its provider was resolved when the run began, before any call. */
-export function backendOf(running: Running, model: string): Backend {
+export function backendOf(running: RunContext, model: string): Backend {
   const provider = running.plan.models[model]?.provider ?? ""
   const backend = running.backends.get(provider)
   if (backend === undefined) throw new Error(`Model ${model} has no provider`)
   return backend
 }
 
-export function modelId(running: Running, model: string, scope: Scope): string {
+export function modelId(running: RunContext, model: string, scope: Scope): string {
   const plan = running.plan.models[model]
   if (plan === undefined) throw new Error(`Model ${model} is not in the plan`)
   return toText(evaluate(plan.id, { ...scope, path: `model.${model}.id` }))
 }
 
 /** Every provider that a model of the plan has, with secrets. */
-export function resolveBackends(running: Running): void {
+export function resolveBackends(running: RunContext): void {
   for (const name of running.prepared.providers) running.backends.set(name, resolve(running, name, running.secrets))
 }
 
 /** The same, with secrets by name. */
-export function backendFacts(running: Running, model: string): BackendFacts {
+export function backendFacts(running: RunContext, model: string): BackendFacts {
   const provider = running.plan.models[model]?.provider ?? ""
   return usesSecrets(running, provider) ? resolve(running, provider, running.named()) : backendOf(running, model)
 }
 
-function resolve(running: Running, name: string, secrets: JsonObject): Backend {
+function resolve(running: RunContext, name: string, secrets: JsonObject): Backend {
   const provider = running.plan.providers[name]
   if (provider === undefined) throw new Error(`Provider ${name} is not in the plan`)
   const path = `provider.${name}`
@@ -48,7 +48,7 @@ function resolve(running: Running, name: string, secrets: JsonObject): Backend {
   }
 }
 
-function usesSecrets(running: Running, name: string): boolean {
+function usesSecrets(running: RunContext, name: string): boolean {
   const provider = running.plan.providers[name]
   if (provider === undefined) return false
   const { endpoint, api_key, headers } = provider
@@ -57,12 +57,12 @@ function usesSecrets(running: Running, name: string): boolean {
   )
 }
 
-export function resolveText(running: Running, expression: Expression, path: string, secrets: JsonObject): string {
+export function resolveText(running: RunContext, expression: Expression, path: string, secrets: JsonObject): string {
   return toText(evaluate(expression, { ...outerScope(running, path), secrets }))
 }
 
 export function resolveHeaders(
-  running: Running,
+  running: RunContext,
   headers: readonly Entry[],
   path: string,
   secrets: JsonObject,
@@ -76,7 +76,7 @@ export function resolveHeaders(
 }
 
 /** Null sends none. A header must not be able to end its line: what came after would be another header. */
-function resolveHeader(running: Running, expression: Expression, path: string, secrets: JsonObject): string | null {
+function resolveHeader(running: RunContext, expression: Expression, path: string, secrets: JsonObject): string | null {
   const value = evaluate(expression, { ...outerScope(running, path), secrets })
   if (value === null) return null
   const text = toText(value)

@@ -5,7 +5,7 @@ import type { Scope } from "./evaluate.ts"
 import type { Effects } from "./evaluate-effects.ts"
 import { evaluateEffects } from "./evaluate-effects.ts"
 import { traits } from "./expression-traits.ts"
-import type { Running } from "./running.ts"
+import type { RunContext } from "./run-context.ts"
 
 /** Arguments that the workflow sets, as they are sent, and as an event or a cache key may see them. */
 export interface Bound {
@@ -21,7 +21,7 @@ export interface Bindings {
 
 /** Of the same name, the later wins. */
 export async function bind(
-  running: Running,
+  running: RunContext,
   layers: readonly Bindings[],
   scope: Scope,
   effects: Effects,

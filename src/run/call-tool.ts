@@ -10,8 +10,8 @@ import { parseJson } from "./parse-json.ts"
 import type { HostedTool, HostSession, ToolAnswer } from "./ports.ts"
 import { RunFailure } from "./ports.ts"
 import type { CallOutcome, CallPast } from "./resume.ts"
-import type { Running } from "./running.ts"
-import { callOut } from "./running.ts"
+import type { RunContext } from "./run-context.ts"
+import { callOut } from "./run-context.ts"
 import { partsText, partsValue } from "./tool-parts.ts"
 
 /** One call of a tool, whoever makes it. */
@@ -31,7 +31,7 @@ export interface ToolCall {
 }
 
 /** Makes the call, unless the log knows its outcome. Rejects when the transport fails. */
-export async function callTool(running: Running, call: ToolCall): Promise<CallOutcome> {
+export async function callTool(running: RunContext, call: ToolCall): Promise<CallOutcome> {
   const { past, path, tool } = call
   if (past?.outcome !== undefined && past.outcome !== null) {
     if (past.outcome.kind === "failed" && past.outcome.told === null) throw new RunFailure(past.outcome.error)
@@ -96,7 +96,7 @@ export function interrupted(tool: string): string {
 }
 
 export function toolOf(
-  running: Running,
+  running: RunContext,
   name: string,
 ): { readonly plan: ToolPlan; readonly hosted: HostedTool; readonly host: HostSession } {
   const plan = running.plan.tools[name]
@@ -126,7 +126,7 @@ function atCaller(error: WireError, path: string): RunFailure {
 type Reading = { readonly fits: true; readonly value: JsonValue } | { readonly fits: false; readonly message: string }
 
 /** The result that an answer holds: structured content first, then JSON in its text, then the text itself. */
-function readAnswer(answer: ToolAnswer, plan: ToolPlan, hosted: HostedTool, running: Running): Reading {
+function readAnswer(answer: ToolAnswer, plan: ToolPlan, hosted: HostedTool, running: RunContext): Reading {
   const { structured, text, parts, is_error } = answer
   if (is_error) {
     const shownText = parts === undefined ? text : partsText(parts)

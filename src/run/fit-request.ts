@@ -5,7 +5,7 @@ import type { WireError } from "./events.ts"
 import { wireError } from "./failure.ts"
 
 /** What of `input` and `secrets` does not fit the workflow's blocks; null when all of it does. */
-export function fitRequest(plan: Plan, input: JsonObject, secrets: JsonObject): WireError | null {
+export function validateRequest(plan: Plan, input: JsonObject, secrets: JsonObject): WireError | null {
   const [first, ...rest] = [
     ...validateValue(input, plan.input, plan.types, "input"),
     ...validateValue(secrets, plan.secrets, plan.types, "secrets", { values: "hidden" }),

@@ -8,7 +8,7 @@ import type { Clock, Lease, RunStore } from "./ports.ts"
 /** Values over this appear in events by their size alone. */
 export const shownBytes = 256 * 1024
 
-/** Past so many events that are not stored yet, whoever makes more of them waits. */
+/** ReplayState so many events that are not stored yet, whoever makes more of them waits. */
 const roomy = 512
 
 /** A value as events show it. */

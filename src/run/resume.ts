@@ -9,7 +9,7 @@ import { addUsage, noUsage, usageOf } from "./usage.ts"
  * What a run's log says has already happened. A resumed run is an ordinary run with a past: it goes through the same steps,
  * and each effect that the past knows the outcome of is not made again.
  */
-export interface Past {
+export interface ReplayState {
   lastId: number
   /** Milliseconds; null for a run that has not begun. */
   startedAt: number | null
@@ -76,7 +76,7 @@ export function placeKey(name: string, iteration: number | null | undefined): st
   return iteration === null || iteration === undefined ? name : `${name}#${iteration}`
 }
 
-function emptyPast(): Past {
+function emptyPast(): ReplayState {
   return {
     lastId: 0,
     startedAt: null,
@@ -97,10 +97,10 @@ function emptyPast(): Past {
 }
 
 /** Of a run that is new. Never written to. */
-export const noPast: Past = emptyPast()
+export const noPast: ReplayState = emptyPast()
 
 /** Reads a run's log to its end. */
-export async function readPast(store: RunStore, runId: string): Promise<Past> {
+export async function readPast(store: RunStore, runId: string): Promise<ReplayState> {
   const reader = new PastReader()
   for (;;) {
     const page = await store.read(runId, reader.past.lastId, 500, "kept")

@@ -15,10 +15,10 @@ import type { Lease, RunRequest } from "./ports.ts"
 import { LeaseLost, RunFailure, StoreFailure } from "./ports.ts"
 import { prepare } from "./prepare.ts"
 import { namedSecrets, redactor } from "./redact.ts"
-import type { Past } from "./resume.ts"
+import type { ReplayState } from "./resume.ts"
 import { noPast, placeKey, readPast } from "./resume.ts"
-import type { RunLimits, Running, RunPorts } from "./running.ts"
-import { outerScope } from "./running.ts"
+import type { RunLimits, RunContext, RunPorts } from "./run-context.ts"
+import { outerScope } from "./run-context.ts"
 import { runEach, runGraph } from "./scheduler.ts"
 import { openServers } from "./tool-servers.ts"
 import { workflowEffects } from "./workflow-effects.ts"
@@ -80,13 +80,13 @@ type Stop = RunStop | { readonly why: "left" } | { readonly why: "store"; readon
 
 class Run {
   readonly #job: RunJob
-  readonly #running: Running
+  readonly #running: RunContext
   readonly #startedAt: number
   readonly #abort = new AbortController()
   #stop: Stop | null = null
   #result: JsonObject = {}
 
-  constructor(job: RunJob, ports: RunPorts, limits: RunLimits, past: Past) {
+  constructor(job: RunJob, ports: RunPorts, limits: RunLimits, past: ReplayState) {
     const { plan, request, caller, lease } = job
     const { signal } = this.#abort
     const maxConcurrency = Math.max(1, request.options.max_concurrency ?? limits.max_concurrency)
@@ -119,7 +119,7 @@ class Run {
       toolCalls: new Map(past.toolCalls),
       siteCalls: new Map(past.siteCalls),
       usage: past.usage,
-      aside: new Set(),
+      backgroundWork: new Set(),
       fail: (error) => this.#fail(error),
     }
   }
@@ -140,7 +140,7 @@ class Run {
       else if (this.#stop === null) await this.#work()
       // Whatever the run was stopped by: nothing of it may be open when it says so.
       await permits.idle()
-      while (this.#running.aside.size > 0) await Promise.all(this.#running.aside)
+      while (this.#running.backgroundWork.size > 0) await Promise.all(this.#running.backgroundWork)
       return await this.#close()
     } finally {
       stopWatch()

@@ -12,7 +12,7 @@ import { within } from "../../test/support/within.ts"
 import type { WireError } from "./events.ts"
 import { wireError } from "./failure.ts"
 import type { Clock, RunStore } from "./ports.ts"
-import { usualLimits } from "./running.ts"
+import { usualLimits } from "./run-context.ts"
 import type { NewRequest, RunsSettings } from "./runs.ts"
 import { Runs } from "./runs.ts"
 

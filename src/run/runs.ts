@@ -11,7 +11,7 @@ import type { RunState } from "./reduce.ts"
 import { initialState, reduce } from "./reduce.ts"
 import type { RunStop } from "./run.ts"
 import { endAtOnce, run } from "./run.ts"
-import type { RunLimits, RunPorts } from "./running.ts"
+import type { RunLimits, RunPorts } from "./run-context.ts"
 
 export interface RunsSettings {
   /** Names this process among those that share a store. */

@@ -10,15 +10,15 @@ import { wireError } from "./failure.ts"
 import type { HostedTool, HostSession, ToolServer } from "./ports.ts"
 import { RunFailure } from "./ports.ts"
 import { redactHost } from "./redact-host.ts"
-import type { Running } from "./running.ts"
-import { outerScope } from "./running.ts"
+import type { RunContext } from "./run-context.ts"
+import { outerScope } from "./run-context.ts"
 import { remoteOf } from "./workflow-effects.ts"
 
 /**
  * Connects to the servers of a run and looks up everything that it imports. A missing or mistyped binding is found here, before
  * any model is called.
  */
-export async function openServers(running: Running): Promise<void> {
+export async function openServers(running: RunContext): Promise<void> {
   const { plan, ports, log, past, signal } = running
   const servers = Object.keys(plan.servers).map((name) => serverOf(running, name, running.secrets))
   if (servers.length === 0) return
@@ -61,7 +61,7 @@ export async function openServers(running: Running): Promise<void> {
 }
 
 /** What a cache key has to know of the servers behind an agent's tools: secrets by name. */
-export function serverFacts(running: Running, node: AgentNode): JsonValue {
+export function serverFacts(running: RunContext, node: AgentNode): JsonValue {
   const names = new Set(node.uses.map((use) => remoteOf(running, use.kind, use.name)?.server))
   return [...names].flatMap((name) => {
     if (name === undefined) return []
@@ -70,7 +70,7 @@ export function serverFacts(running: Running, node: AgentNode): JsonValue {
   })
 }
 
-function serverOf(running: Running, name: string, secrets: JsonObject): ToolServer {
+function serverOf(running: RunContext, name: string, secrets: JsonObject): ToolServer {
   const server = running.plan.servers[name]
   if (server === undefined) throw new Error(`Server ${name} is not in the plan`)
   const path = `mcp.${name}`
@@ -91,7 +91,7 @@ interface Place {
   readonly use: boolean
 }
 
-function bindingIssues(running: Running, host: HostSession): ErrorIssue[] {
+function bindingIssues(running: RunContext, host: HostSession): ErrorIssue[] {
   const issues = new Map<string, ErrorIssue>()
   const report = (path: string, message: string): void => {
     issues.set(`${path} ${message}`, { path, message })
@@ -127,7 +127,7 @@ function bindingIssues(running: Running, host: HostSession): ErrorIssue[] {
 
 /** Checks the values that do not depend on what the run finds out. */
 function mistyped(
-  running: Running,
+  running: RunContext,
   path: string,
   hosted: HostedTool,
   bindings: ReadonlyMap<string, Expression>,
@@ -159,7 +159,7 @@ interface Parameters {
   readonly given: readonly string[] | null
 }
 
-function parametersOf(running: Running, host: HostSession, place: Place): Parameters | null {
+function parametersOf(running: RunContext, host: HostSession, place: Place): Parameters | null {
   const { kind, name, use } = place
   if (kind === "resource") {
     const resource = host.resources.get(name)
@@ -186,7 +186,7 @@ function parametersOf(running: Running, host: HostSession, place: Place): Parame
   }
 }
 
-function placesOf(running: Running): Place[] {
+function placesOf(running: RunContext): Place[] {
   const { plan, prepared } = running
   const declared = (kind: Place["kind"], remotes: { readonly [name: string]: unknown }): Place[] =>
     Object.keys(remotes).map((name) => ({ kind, name, bindings: [], given: null, use: false }))

@@ -15,11 +15,11 @@ import type { PromptMessage, ResourceAnswer } from "./ports.ts"
 import { RunFailure } from "./ports.ts"
 import { placeKey } from "./resume.ts"
 import { resourceValue } from "./resource-value.ts"
-import type { Running } from "./running.ts"
-import { callOut } from "./running.ts"
+import type { RunContext } from "./run-context.ts"
+import { callOut } from "./run-context.ts"
 
 /** What the expressions of one place (a dynamic value, an agent) make happen, each once in the life of the run. */
-export function workflowEffects(running: Running, path: string, about: ToolCall["about"]): Effects {
+export function workflowEffects(running: RunContext, path: string, about: ToolCall["about"]): Effects {
   const iteration = about.iteration ?? null
   const effects: Effects = {
     async call(expression, scope) {
@@ -101,7 +101,7 @@ export function workflowEffects(running: Running, path: string, about: ToolCall[
 
 /** Renders a prompt once in the life of the run. */
 export async function renderPrompt(
-  running: Running,
+  running: RunContext,
   prompt: string,
   site: string,
   bindings: Parameters<typeof bind>[1],
@@ -129,7 +129,7 @@ export async function renderPrompt(
 }
 
 export async function readResource(
-  running: Running,
+  running: RunContext,
   resource: string,
   values: JsonObject,
   path: string,
@@ -140,7 +140,7 @@ export async function readResource(
 }
 
 /** Reading and rendering change nothing, so a transport failure is met with one more try. */
-async function fromServer<T>(running: Running, path: string, ask: () => Promise<T>): Promise<T> {
+async function fromServer<T>(running: RunContext, path: string, ask: () => Promise<T>): Promise<T> {
   const { redactor, signal } = running
   try {
     const answer = await callOut(running, async () => {
@@ -160,7 +160,7 @@ async function fromServer<T>(running: Running, path: string, ask: () => Promise<
 
 /** An import's own bindings, then those of the place that uses it. */
 function layers(
-  running: Running,
+  running: RunContext,
   expression: CallExpression | ReadExpression | RenderExpression,
 ): Parameters<typeof bind>[1] {
   const [kind, name] =
@@ -176,12 +176,16 @@ function layers(
   ]
 }
 
-export function remoteOf(running: Running, kind: "tool" | "resource" | "prompt", name: string): RemotePlan | undefined {
+export function remoteOf(
+  running: RunContext,
+  kind: "tool" | "resource" | "prompt",
+  name: string,
+): RemotePlan | undefined {
   const { tools, resources, prompts } = running.plan
   return { tool: tools, resource: resources, prompt: prompts }[kind][name]
 }
 
-function siteOf(running: Running, expression: ReadExpression | RenderExpression, iteration: number | null): string {
+function siteOf(running: RunContext, expression: ReadExpression | RenderExpression, iteration: number | null): string {
   const site = running.prepared.sites.get(expression)
   if (site === undefined) throw new Error(`${expression.text} is not a part of the plan`)
   return placeKey(site, iteration)

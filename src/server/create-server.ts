@@ -13,7 +13,7 @@ import { Callers } from "./callers.ts"
 import { EventStreams } from "./event-stream.ts"
 import { refuse } from "./http-error.ts"
 import { openApi } from "./openapi.ts"
-import type { Parts, ServerLog } from "./parts.ts"
+import type { RouteDependencies, ServerLog } from "./parts.ts"
 import type { Page } from "./page.ts"
 import { encodePage } from "./page.ts"
 import { RateLimit } from "./rate-limit.ts"
@@ -36,7 +36,7 @@ export interface ServerOptions {
   readonly playground: ((path: string) => Page | undefined) | null
   readonly runs: Runs
   readonly store: RunStore
-  readonly planOf: Parts["planOf"]
+  readonly planOf: RouteDependencies["planOf"]
   readonly log: ServerLog
   /** Prometheus text. */
   readonly metrics: () => Promise<{ readonly type: string; readonly text: string }>
@@ -93,7 +93,7 @@ export function createServer(options: ServerOptions): Server {
     schemaErrorFormatter: (errors, place) => describeProblems(errors, place === "querystring" ? "query" : place),
   })
   const streams = new EventStreams()
-  const parts: Parts = { ...options, streams }
+  const parts: RouteDependencies = { ...options, streams }
   let draining = false
 
   app.setSerializerCompiler(() => (value) => JSON.stringify(value))

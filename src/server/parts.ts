@@ -6,7 +6,7 @@ import type { Runs } from "../run/runs.ts"
 import type { EventStreams } from "./event-stream.ts"
 
 /** What the routes share. */
-export interface Parts {
+export interface RouteDependencies {
   readonly runs: Runs
   readonly store: RunStore
   readonly streams: EventStreams

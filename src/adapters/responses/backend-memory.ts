@@ -5,7 +5,7 @@ import type { Rung } from "./output-format.ts"
 import { responsesUrl } from "./responses-url.ts"
 
 /** What was learned about one model at one backend from its answers. Nothing of it is needed for a right result. */
-export interface Lessons {
+export interface BackendQuirks {
   /** Names backend and model without telling them: marks what only they understand. */
   readonly origin: string
   /** Where its calls go. */
@@ -30,7 +30,7 @@ export interface Lessons {
 }
 
 interface Entry {
-  readonly lessons: Lessons
+  readonly lessons: BackendQuirks
   expires: number
 }
 
@@ -38,7 +38,7 @@ const most = 500
 /** Backends are upgraded: after this long they get another chance. */
 const lifetime = 60 * 60 * 1000
 
-/** Lessons by backend and model, of those used last. */
+/** BackendQuirks by backend and model, of those used last. */
 export class BackendMemory {
   readonly #clock: Clock
   readonly #entries = new Map<string, Entry>()
@@ -47,7 +47,7 @@ export class BackendMemory {
     this.#clock = clock
   }
 
-  of(endpoint: string, model: string): Lessons {
+  of(endpoint: string, model: string): BackendQuirks {
     const key = `${endpoint}\n${model}`
     const now = this.#clock.now()
     const known = this.#entries.get(key)
@@ -61,7 +61,7 @@ export class BackendMemory {
   }
 }
 
-function blank(endpoint: string, key: string): Lessons {
+function blank(endpoint: string, key: string): BackendQuirks {
   return {
     origin: hash("sha256", key).slice(0, 16),
     url: responsesUrl(endpoint),

@@ -1,7 +1,7 @@
 import type { Egress, EgressLimits } from "../../run/egress-port.ts"
 import { failure } from "../../run/failure.ts"
 import type { Backend, Chance, Clock, ModelClient } from "../../run/ports.ts"
-import type { Lessons } from "./backend-memory.ts"
+import type { BackendQuirks } from "./backend-memory.ts"
 import { BackendMemory } from "./backend-memory.ts"
 import { responsesUrl } from "./responses-url.ts"
 import type { Target } from "./turn.ts"
@@ -30,7 +30,7 @@ export function createResponsesClient(options: ResponsesOptions): ModelClient {
   const demo = options.demo === null ? null : { ...options.demo, url: responsesUrl(options.demo.endpoint) }
   const limits = { ...defaultLimits, ...options.limits }
 
-  function targetOf(backend: Backend, lessons: Lessons, path: string): Target {
+  function targetOf(backend: Backend, lessons: BackendQuirks, path: string): Target {
     if (backend.endpoint !== "demo") return { egress: options.egress, url: lessons.url, demo: false }
     if (demo === null) throw failure("provider_error", path, "The demo model is switched off (WIRE_DEMO).")
     return { egress: demo.egress, url: demo.url, demo: true }

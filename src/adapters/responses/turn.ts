@@ -11,7 +11,7 @@ import type {
   ModelWatch,
   OutputContract,
 } from "../../run/ports.ts"
-import type { Lessons } from "./backend-memory.ts"
+import type { BackendQuirks } from "./backend-memory.ts"
 import {
   itemsText,
   optionNames,
@@ -53,7 +53,7 @@ export interface TurnParts {
   readonly request: ModelRequest
   readonly watch: ModelWatch
   readonly target: Target
-  readonly lessons: Lessons
+  readonly lessons: BackendQuirks
   readonly limits: EgressLimits
   readonly clock: Clock
   readonly chance: Chance
@@ -64,7 +64,7 @@ const defaultRepairs = 2
 const longestQuote = 64 * 1024
 
 /** Some contract, and how it is put to the backend at the moment. */
-interface Owed {
+interface PendingContract {
   readonly contract: OutputContract
   readonly form: ContractForm
   rung: Rung
@@ -76,11 +76,11 @@ interface Owed {
 export class Turn {
   readonly #request: ModelRequest
   readonly #watch: ModelWatch
-  readonly #lessons: Lessons
+  readonly #lessons: BackendQuirks
   readonly #caller: Caller
   readonly #options: JsonObject
   readonly #origin: string
-  readonly #owed: Owed | null
+  readonly #owed: PendingContract | null
   /** Tools first, without a format; then one closing call for the structured output, without tools. */
   #apart: boolean
   #closing: boolean
@@ -157,7 +157,7 @@ export class Turn {
     return { kind: "tool_calls", tool_calls, ...this.#result({ ...answer, tool_calls }, answer.text) }
   }
 
-  #output(answer: Answer, found: JsonObject, owed: Owed): ModelTurn {
+  #output(answer: Answer, found: JsonObject, owed: PendingContract): ModelTurn {
     if (owed.fallen_to !== null) this.#lessons.rung = looser(this.#lessons.rung, owed.fallen_to)
     // The text was searched for secrets as it came; escapes in it may have hidden one.
     const output = this.#watch.redact(found)
@@ -300,7 +300,7 @@ export class Turn {
     return this.#inputText.text
   }
 
-  #owe(contract: OutputContract): Owed {
+  #owe(contract: OutputContract): PendingContract {
     const form = contractForm(contract)
     const first = firstRung(this.#request.response_format, form, this.#lessons.rung, this.#origin)
     const rung = looser(first, rungNamed(this.#request.progress?.format ?? null))
@@ -308,7 +308,7 @@ export class Turn {
   }
 
   /** To the next looser format, where the author leaves the choice. */
-  #fall(owed: Owed): void {
+  #fall(owed: PendingContract): void {
     const asked = this.#request.response_format
     // Not to enforce the schema helps only where the schema itself was the trouble.
     const next = asked === "auto" && owed.rung === "strict" ? "json_object" : nextRung(asked, owed.rung)

@@ -1,10 +1,10 @@
 import { shortestCycle } from "../../base/shortest-cycle.ts"
 import { strongComponents } from "../../base/strong-components.ts"
-import type { Checking, Edge } from "../checking.ts"
+import type { CheckContext, Edge } from "../check-context.ts"
 import { spellCircle } from "../spell-circle.ts"
 
 /** Agents and dynamic values that wait for each other: each circle is told once, and spelled out. */
-export function checkDependencyCycles(checking: Checking): void {
+export function checkDependencyCycles(checking: CheckContext): void {
   report(checking, checking.edges, (name) => name)
   for (const [agent, edges] of checking.localEdges) report(checking, edges, (name) => `agent.${agent}.dynamic.${name}`)
 }
@@ -15,7 +15,7 @@ type Edges = ReadonlyMap<string, ReadonlyMap<string, Edge>>
 const mostRounds = 8
 
 /** Tells one circle of each knot, takes its first reference away, and looks for what is left of the knot. */
-function report(checking: Checking, edges: Edges, show: (name: string) => string): void {
+function report(checking: CheckContext, edges: Edges, show: (name: string) => string): void {
   const broken = new Map<string, Set<string>>()
   const next = (node: string): string[] => {
     const targets = [...(edges.get(node)?.keys() ?? [])]
@@ -41,7 +41,7 @@ function report(checking: Checking, edges: Edges, show: (name: string) => string
   }
 }
 
-function tell(checking: Checking, edge: Edge, cycle: readonly string[]): void {
+function tell(checking: CheckContext, edge: Edge, cycle: readonly string[]): void {
   const isItself = cycle.length === 2
   const spelled = spellCircle(cycle)
   const message = isItself ? `${cycle[0]} waits for itself: ${spelled}` : `These wait for each other: ${spelled}`

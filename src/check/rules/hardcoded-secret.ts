@@ -1,5 +1,5 @@
 import type * as Syntax from "../../syntax/tree.ts"
-import type { Checking } from "../checking.ts"
+import type { CheckContext } from "../check-context.ts"
 import { literalsIn } from "../literals-in.ts"
 
 /** How the keys of well-known services begin. */
@@ -10,7 +10,7 @@ const scheme = /^(?:bearer\s+\S|(?:basic|token|apikey)\s+\S{8,}$)/i
 
 /** A credential in the source is an error; any other literal key is a warning, since local backends take a dummy. */
 export function checkHardcodedSecret(
-  checking: Checking,
+  checking: CheckContext,
   node: Syntax.Expression,
   path: string,
   place: "api_key" | "header",

@@ -2,13 +2,13 @@ import { shortestCycle } from "../../base/shortest-cycle.ts"
 import { strongComponents } from "../../base/strong-components.ts"
 import type { Span } from "../../source/span.ts"
 import type * as Syntax from "../../syntax/tree.ts"
-import type { Checking } from "../checking.ts"
+import type { CheckContext } from "../check-context.ts"
 import { spellCircle } from "../spell-circle.ts"
 import { partsOf, schemasIn } from "../../types/type-parts.ts"
 import type { Type } from "../../types/types.ts"
 
 /** Schemas of which no finite value exists. */
-export function checkInfiniteTypes(checking: Checking): void {
+export function checkInfiniteTypes(checking: CheckContext): void {
   const typeOf = (name: string): Type => checking.types[name]?.type ?? { kind: "error" }
   const finite = finiteSchemas([...checking.schemas.keys()], typeOf)
   const infinite = [...checking.schemas.keys()].filter((name) => !finite.has(name))
@@ -24,7 +24,7 @@ export function checkInfiniteTypes(checking: Checking): void {
   }
 }
 
-function report(checking: Checking, circle: readonly string[]): void {
+function report(checking: CheckContext, circle: readonly string[]): void {
   const [first = "", second = ""] = circle
   const declaration = checking.schemas.get(first)
   if (declaration === undefined) return
@@ -85,7 +85,7 @@ function isFinite(type: Type, finite: ReadonlySet<string>): boolean {
 
 /** The field of a schema in which another is named. */
 function referenceIn(
-  checking: Checking,
+  checking: CheckContext,
   declaration: Syntax.SchemaDeclaration,
   name: string,
 ): { readonly path: string; readonly span: Span } {

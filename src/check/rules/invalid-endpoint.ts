@@ -1,8 +1,8 @@
 import type * as Syntax from "../../syntax/tree.ts"
-import type { Checking } from "../checking.ts"
+import type { CheckContext } from "../check-context.ts"
 
 /** An endpoint that is written out, or at least begins so. `demo` is what the word "demo" stands for in its place. */
-export function checkEndpoint(checking: Checking, node: Syntax.Expression, path: string, demo: string): void {
+export function checkEndpoint(checking: CheckContext, node: Syntax.Expression, path: string, demo: string): void {
   if (node.kind === "group") return checkEndpoint(checking, node.expression, path, demo)
   if (node.kind === "default") {
     checkEndpoint(checking, node.left, path, demo)

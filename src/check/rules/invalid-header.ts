@@ -1,5 +1,5 @@
 import type * as Syntax from "../../syntax/tree.ts"
-import type { Checking } from "../checking.ts"
+import type { CheckContext } from "../check-context.ts"
 import { literalsIn } from "../literals-in.ts"
 import { refuseKey } from "../repeated-name.ts"
 
@@ -16,7 +16,7 @@ function breaksHeader(value: string): boolean {
 }
 
 /** Reports what cannot be a header: its name, one that is there twice in other letters, or its value. */
-export function checkHeaders(checking: Checking, fields: readonly Syntax.ValueField[], path: string): void {
+export function checkHeaders(checking: CheckContext, fields: readonly Syntax.ValueField[], path: string): void {
   const seen = new Set<string>()
   for (const field of fields) {
     const name = field.name.text
@@ -39,7 +39,7 @@ export function checkHeaders(checking: Checking, fields: readonly Syntax.ValueFi
   }
 }
 
-function checkValue(checking: Checking, node: Syntax.Expression, path: string): void {
+function checkValue(checking: CheckContext, node: Syntax.Expression, path: string): void {
   for (const literal of literalsIn(node)) {
     if (literal.texts.some(breaksHeader)) {
       const message = "A header value may not contain a line break or NUL"

@@ -1,11 +1,11 @@
 import type * as Syntax from "../../syntax/tree.ts"
-import type { Checking } from "../checking.ts"
+import type { CheckContext } from "../check-context.ts"
 import { isAssetKind, wordOrString } from "../infer-asset.ts"
 import type { Scope } from "../scope.ts"
 
 /** Reports the assets in an instruction, named or written there, of a kind that its model does not take. */
 export function checkAssetsOfModel(
-  checking: Checking,
+  checking: CheckContext,
   instruction: Syntax.Expression,
   model: Syntax.ModelDeclaration,
   scope: Scope,
@@ -31,7 +31,7 @@ function assetsOfModel(model: Syntax.ModelDeclaration): string[] {
 }
 
 /** The kinds of the assets that an expression (already inferred) may be. */
-export function assetKindsOf(checking: Checking, expression: Syntax.Expression, scope: Scope): ReadonlySet<string> {
+export function assetKindsOf(checking: CheckContext, expression: Syntax.Expression, scope: Scope): ReadonlySet<string> {
   const kinds = new Set<string>()
   const add = (node: Syntax.Expression): void => {
     switch (node.kind) {

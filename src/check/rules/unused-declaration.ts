@@ -1,8 +1,8 @@
 import type * as Syntax from "../../syntax/tree.ts"
-import type { Checking } from "../checking.ts"
+import type { CheckContext } from "../check-context.ts"
 
 /** Every agent and dynamic value runs, referred to or not; this is about the rest. */
-export function checkUnused(checking: Checking): void {
+export function checkUnused(checking: CheckContext): void {
   const tables: [string, ReadonlyMap<string, { readonly name: Syntax.Name }>][] = [
     ["schema", checking.schemas],
     ["provider", checking.providers],
@@ -22,7 +22,7 @@ export function checkUnused(checking: Checking): void {
 }
 
 /** A schema that only refers to itself is still unused. */
-function isUsed(checking: Checking, id: string, name: Syntax.Name): boolean {
+function isUsed(checking: CheckContext, id: string, name: Syntax.Name): boolean {
   const references = checking.references.get(id) ?? []
   if (!id.startsWith("schema.")) return references.length > 0
   const own = checking.schemas.get(name.text)

@@ -1,10 +1,10 @@
 import type { FastifyInstance } from "fastify"
 import { invalidateBody, noQuery } from "../../api/schemas.ts"
 import type { InvalidateAnswer, InvalidateBody } from "../../api/shapes.ts"
-import type { Parts } from "../parts.ts"
+import type { RouteDependencies } from "../parts.ts"
 import { callerOf } from "../parts.ts"
 
-export function cacheRoutes(app: FastifyInstance, parts: Parts): void {
+export function cacheRoutes(app: FastifyInstance, parts: RouteDependencies): void {
   app.post("/cache/invalidate", { schema: { body: invalidateBody, querystring: noQuery } }, async (request) => {
     const { cache_key } = request.body as InvalidateBody
     const purged_entries = await parts.store.cachePurge(callerOf(request), cache_key)

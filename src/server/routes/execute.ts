@@ -4,23 +4,23 @@ import { executeBody, noQuery } from "../../api/schemas.ts"
 import type { ExecuteBody } from "../../api/shapes.ts"
 import type { JsonValue } from "../../base/json-value.ts"
 import type { LogEvent } from "../../run/events.ts"
-import { fitRequest } from "../../run/fit-request.ts"
+import { validateRequest } from "../../run/fit-request.ts"
 import type { RunRequest } from "../../run/ports.ts"
 import { sendError } from "../answer-error.ts"
 import { corsOf } from "../cors.ts"
 import { HttpError, refuse } from "../http-error.ts"
-import type { Parts } from "../parts.ts"
+import type { RouteDependencies } from "../parts.ts"
 import { callerOf } from "../parts.ts"
 import { readSource } from "../read-source.ts"
 
 /** `POST /execute`: runs a workflow; the answer is its output, or the stream of its events. */
-export function executeRoute(app: FastifyInstance, parts: Parts): void {
+export function executeRoute(app: FastifyInstance, parts: RouteDependencies): void {
   app.post("/execute", { schema: { body: executeBody, querystring: noQuery } }, async (request, reply) => {
     const key = idempotencyKey(request)
     const run = toRunRequest(request.body as ExecuteBody)
     const compiled = parts.planOf(run.source)
     if ("error" in compiled) throw new HttpError(compiled.error)
-    const misfit = fitRequest(compiled.plan, run.input, run.secrets)
+    const misfit = validateRequest(compiled.plan, run.input, run.secrets)
     if (misfit !== null) throw new HttpError(misfit)
 
     const streaming = wantsStream(request)
@@ -50,7 +50,7 @@ export function executeRoute(app: FastifyInstance, parts: Parts): void {
 }
 
 async function answerJson(
-  parts: Parts,
+  parts: RouteDependencies,
   reply: FastifyReply,
   run_id: string,
   headers: Record<string, string>,

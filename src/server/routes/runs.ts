@@ -6,7 +6,7 @@ import type { RunRecord } from "../../run/runs.ts"
 import { corsOf } from "../cors.ts"
 import { streamHeaders } from "../event-stream.ts"
 import { refuse, refuseAt } from "../http-error.ts"
-import type { Parts } from "../parts.ts"
+import type { RouteDependencies } from "../parts.ts"
 import { callerOf } from "../parts.ts"
 
 interface RunParams {
@@ -14,7 +14,7 @@ interface RunParams {
 }
 
 /** A run's record, its events, and its cancellation. */
-export function runRoutes(app: FastifyInstance, parts: Parts): void {
+export function runRoutes(app: FastifyInstance, parts: RouteDependencies): void {
   app.get<{ Params: RunParams }>("/execute/:run_id", { schema: { querystring: noQuery } }, async (request) => {
     const { run_id } = await ownRun(parts, request, request.params.run_id)
     const record = await parts.runs.record(run_id)
@@ -66,7 +66,7 @@ export function runRoutes(app: FastifyInstance, parts: Parts): void {
 }
 
 /** To whom a run does not belong, it does not exist. */
-async function ownRun(parts: Parts, request: FastifyRequest, run_id: string): Promise<RunRow> {
+async function ownRun(parts: RouteDependencies, request: FastifyRequest, run_id: string): Promise<RunRow> {
   const caller = callerOf(request)
   const found = await parts.store.lookup(run_id)
   if (found.found === "run" && found.run.caller === caller) return found.run

@@ -17,7 +17,7 @@ import type {
 } from "./ports.ts"
 import type { Prepared } from "./prepare.ts"
 import type { Redactor } from "./redact.ts"
-import type { Past } from "./resume.ts"
+import type { ReplayState } from "./resume.ts"
 
 /** What a run needs of the world. */
 export interface RunPorts {
@@ -49,7 +49,7 @@ export const usualLimits: RunLimits = {
 }
 
 /** A run under way: what its parts share. */
-export interface Running {
+export interface RunContext {
   readonly runId: string
   readonly caller: string
   readonly plan: Plan
@@ -66,7 +66,7 @@ export interface Running {
   readonly maxConcurrency: number
   /** Aborts when the run is to stop, for whatever reason. */
   readonly signal: AbortSignal
-  readonly past: Past
+  readonly past: ReplayState
   readonly redactor: Redactor
   readonly agents: Map<string, JsonValue>
   readonly dynamics: Map<string, JsonValue>
@@ -81,7 +81,7 @@ export interface Running {
   readonly siteCalls: Map<string, number>
   usage: Usage
   /** Work that nobody waits for, save the end of the run. */
-  readonly aside: Set<Promise<void>>
+  readonly backgroundWork: Set<Promise<void>>
   /** Stops the run with the first failure that it is told. */
   fail(error: unknown): void
 }
@@ -89,7 +89,7 @@ export interface Running {
 const none: ReadonlyMap<string, JsonValue> = new Map()
 
 /** What an expression outside of any agent can refer to. */
-export function outerScope(running: Running, path: string): Scope {
+export function outerScope(running: RunContext, path: string): Scope {
   return {
     input: running.input,
     secrets: running.secrets,
@@ -107,7 +107,7 @@ export function outerScope(running: Running, path: string): Scope {
  * Makes a call that leaves this process, when there is room for it. Nothing is asked on the strength of work that the log
  * could still lose: whoever sees the question may rely on it that what led to it is never done again.
  */
-export function callOut<T>(running: Running, call: () => Promise<T>): Promise<T> {
+export function callOut<T>(running: RunContext, call: () => Promise<T>): Promise<T> {
   return running.permits.use(async () => {
     const stored = running.log.workStored()
     if (stored !== null) {
@@ -119,7 +119,9 @@ export function callOut<T>(running: Running, call: () => Promise<T>): Promise<T>
 }
 
 /** Runs on beside the run, whose end waits for it. */
-export function runAside(running: Running, work: Promise<void>): void {
-  const tracked = work.catch((error: unknown) => running.fail(error)).finally(() => running.aside.delete(tracked))
-  running.aside.add(tracked)
+export function runAside(running: RunContext, work: Promise<void>): void {
+  const tracked = work
+    .catch((error: unknown) => running.fail(error))
+    .finally(() => running.backgroundWork.delete(tracked))
+  running.backgroundWork.add(tracked)
 }

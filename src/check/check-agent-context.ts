@@ -1,0 +1,60 @@
+import { isCutOff } from "../syntax/cut-off.ts"
+import type * as Syntax from "../syntax/tree.ts"
+import { checkModelReference } from "./check-model-reference.ts"
+import type { CheckContext } from "./check-context.ts"
+import { expectType } from "./infer.ts"
+import { unknownReference } from "./infer-steps.ts"
+import { expressionOf, readProperties } from "./properties.ts"
+import type { Scope } from "./scope.ts"
+
+/** `context: agent.x`, `context: compact agent.x { … }`: whose message history a step continues. */
+export function checkContext(checking: CheckContext, property: Syntax.Property | undefined, scope: Scope): void {
+  if (property === undefined || property.value.kind === "missing") return
+  const path = `${scope.path}.context`
+  if (property.value.kind !== "context") {
+    const span = property.value.kind === "expression" ? property.value.expression : property.name
+    checking.report("type-mismatch", path, span, "Expected an agent", "Write `context: agent.name`.")
+    return
+  }
+  const { reference, compact, block, obsolete } = property.value
+  const written = checking.quote(reference)
+  if (obsolete) {
+    const meant = `${compact === undefined ? "" : "compact "}${written === "" ? "agent.name" : written}`
+    const message = `\`context(${meant})\` is now written \`context: ${meant}\``
+    checking.report("obsolete-syntax", path, property.name, message, `Write \`context: ${meant}\`.`)
+  }
+  checkAgentReference(checking, reference, path, scope)
+  if (block === undefined) return
+  if (compact === undefined) {
+    const hint = `Write \`context: compact ${written} { … }\`, or remove the block.`
+    checking.report("unknown-property", path, block.open, "Only a compacted context takes a block", hint)
+    return
+  }
+  const properties = readProperties(checking, "compact", block, path, property.name)
+  checkModelReference(checking, properties.get("model"), `${path}.model`)
+  const instruction = expressionOf(checking, properties.get("instruction"), path)
+  if (instruction === undefined) return
+  const inner: Scope = { ...scope, path: `${path}.instruction`, place: "an instruction" }
+  expectType(checking, instruction, { kind: "string" }, inner)
+}
+
+function checkAgentReference(checking: CheckContext, chain: Syntax.Chain, path: string, scope: Scope): void {
+  const [step, extra] = chain.steps
+  if (chain.base.kind !== "name" || (step === undefined && isCutOff(chain))) return
+  if (chain.base.text !== "agent" || step?.kind !== "field" || extra !== undefined) {
+    const name = step?.kind === "field" ? step.name.text : chain.base.text
+    const message = `Expected an agent, found \`${checking.quote(chain)}\``
+    const hint = `Write \`context: agent.${checking.agents.has(name) ? name : "name"}\`.`
+    checking.report("type-mismatch", path, chain, message, hint)
+    return
+  }
+  const name = step.name.text
+  const other = checking.agents.get(name)
+  if (other === undefined) return unknownReference(checking, chain, step.name, () => checking.agents.keys(), path)
+  checking.refer(`agent.${name}`, step.name)
+  if (scope.node !== undefined) checking.depend(scope.node, `agent.${name}`, { span: chain, path })
+  if (other.declaration.loop !== undefined) {
+    const message = `agent.${name} is a loop: it has as many histories as items, and none to continue`
+    checking.report("type-mismatch", path, chain, message, "Continue an agent without `for`.")
+  }
+}
