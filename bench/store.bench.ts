@@ -7,7 +7,8 @@ import { MemoryStore } from "../src/adapters/memory/memory-store.ts"
 import { openSqliteStore } from "../src/adapters/sqlite/sqlite-store.ts"
 import { createVault } from "../src/adapters/vault/vault.ts"
 import type { LogEvent } from "../src/run/events.ts"
-import type { Clock, Lease, RunStore } from "../src/run/ports.ts"
+import type { Clock } from "../src/ports/clock.ts"
+import type { Lease, RunStore } from "../src/ports/store.ts"
 
 // What each store costs, against a floor in the same run: the same bytes put into bare `node:sqlite` tables, on the main
 // thread, not encrypted, without fences, with as many appends to a transaction as the load makes at once.

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
-import type { Usage, WireError, PlannedNode } from "../run/events.ts"
+import type { PlannedNode } from "../plan/plan-shape.ts"
+import type { Usage, WireError } from "../run/events.ts"
 import type { Issue } from "../source/diagnostic.ts"
 
 // What goes over the wire, as TypeScript sees it. `schemas.ts` says the same as JSON Schema.

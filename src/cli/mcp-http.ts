@@ -20,7 +20,7 @@ export async function listenForMcp(
   settings: Settings,
   bug: (error: unknown) => void,
 ): Promise<McpService> {
-  const { answerWith } = await import("../mcp/node-handler.ts")
+  const { answerWith } = await import("../mcp-server/node-handler.ts")
   const { createMcpHandler } = await import("@modelcontextprotocol/server")
   const handler = createMcpHandler(factory, { maxRequestBodySize: settings.maxBody })
   const callers = new Callers(settings.apiKeys ?? [])

@@ -1,6 +1,6 @@
 import type { Command } from "commander"
 import { isJsonObject } from "../base/is-json-object.ts"
-import { RunFailure } from "../run/ports.ts"
+import { RunFailure } from "../ports/run-failure.ts"
 import type { ListedTool, ServerContents } from "./compose.ts"
 import { count } from "./count.ts"
 import { importsText, shownArgument } from "./mcp-imports.ts"

@@ -3,13 +3,13 @@ import type { McpServerFactory } from "@modelcontextprotocol/server"
 import type { Command } from "commander"
 import { parseDuration } from "../base/parse-duration.ts"
 import { compile } from "../compile.ts"
-import type { WorkflowRunner } from "../mcp/workflow-server.ts"
-import type { WorkflowTool } from "../mcp/workflow-tool.ts"
-import { toolName } from "../mcp/workflow-tool.ts"
+import type { WorkflowRunner } from "../mcp-server/workflow-server.ts"
+import type { WorkflowTool } from "../mcp-server/workflow-tool.ts"
+import { toolName } from "../mcp-server/workflow-tool.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import { validateRequest } from "../run/fit-request.ts"
-import type { RunStore } from "../run/ports.ts"
-import { StoreFailure } from "../run/ports.ts"
+import type { RunStore } from "../ports/store.ts"
+import { StoreFailure } from "../ports/store.ts"
 import type { Runs } from "../run/runs.ts"
 import { count } from "./count.ts"
 import { errorCode } from "./file-errors.ts"
@@ -108,7 +108,7 @@ async function serve(files: readonly string[], flags: ServeFlags, command: Comma
   }
   try {
     const runner = runnerOf(parts.runs, parts.store, timeout_ms ?? 600_000)
-    const { workflowServer } = await import("../mcp/workflow-server.ts")
+    const { workflowServer } = await import("../mcp-server/workflow-server.ts")
     const factory = workflowServer(tools, runner, about.version)
     const what = `${count(tools.length, "workflow")} as MCP tools`
     return await (flags.http === true ? serveHttp(factory, what, settings) : serveStdio(factory, what))

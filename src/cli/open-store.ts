@@ -6,7 +6,7 @@ import { openSqliteStore } from "../adapters/sqlite/sqlite-store.ts"
 import { systemClock } from "../adapters/system/system-clock.ts"
 import { loadMasterKey, parseMasterKey } from "../adapters/vault/master-key.ts"
 import { createVault } from "../adapters/vault/vault.ts"
-import type { RunStore } from "../run/ports.ts"
+import type { RunStore } from "../ports/store.ts"
 import type { Settings } from "./settings.ts"
 import { withoutLogin } from "./without-login.ts"
 

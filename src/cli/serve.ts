@@ -42,7 +42,7 @@ async function serve(settings: Settings): Promise<number> {
   const opening = openStore(settings)
   opening.catch(() => undefined)
   const { compose, egressPolicy } = await import("./compose.ts")
-  const { StoreFailure } = await import("../run/ports.ts")
+  const { StoreFailure } = await import("../ports/store.ts")
   let service: Service
   try {
     service = await compose(settings, opening)

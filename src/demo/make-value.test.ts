@@ -140,9 +140,9 @@ test("names, descriptions, enum members and words of the instruction show in the
     email: string,
     url: string,
   })
-  const instruction = "Review src/run/agent.ts (medium risk) for bob@example.com, see https://example.com/x?y=1"
+  const instruction = "Review src/run/agent/agent.ts (medium risk) for bob@example.com, see https://example.com/x?y=1"
   const value = make(toJsonSchema(type, {}), instruction) as JsonObject
-  assert.equal(value["path"], "src/run/agent.ts")
+  assert.equal(value["path"], "src/run/agent/agent.ts")
   assert.equal(value["severity"], "medium")
   assert.equal(value["email"], "bob@example.com")
   assert.equal(value["url"], "https://example.com/x?y=1")

@@ -8,7 +8,7 @@ export interface Topic {
   readonly numbers: readonly number[]
   readonly urls: readonly string[]
   readonly emails: readonly string[]
-  /** `src/run/agent.ts` */
+  /** `src/run/agent/agent.ts` */
   readonly paths: readonly string[]
   /** Strings between quotes. */
   readonly quotes: readonly string[]

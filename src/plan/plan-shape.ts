@@ -141,3 +141,11 @@ export interface FilePlan {
   readonly content: Expression
   readonly media_type: Expression | null
 }
+
+/** A node as the public plan shows it: `/validate` and `workflow_planned`. */
+export interface PlannedNode {
+  readonly id: string
+  readonly kind: "dynamic" | "agent" | "output"
+  readonly name: string
+  readonly depends_on: readonly string[]
+}

@@ -1,4 +1,4 @@
-import type { Clock } from "./ports.ts"
+import type { Clock } from "../ports/clock.ts"
 
 interface Entry {
   readonly at: number

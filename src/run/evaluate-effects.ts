@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { CallExpression, Entry, Expression } from "../plan/expression.ts"
 import type { Scope } from "./evaluate.ts"
 import { chosenBranch, evaluate, followChain, setOwn, toAsset, toText } from "./evaluate.ts"
-import { traits } from "./expression-traits.ts"
+import { traits } from "../plan/expression-traits.ts"
 
 export type ReadExpression = Extract<Expression, { op: "read" }>
 export type RenderExpression = Extract<Expression, { op: "render" }>

@@ -3,10 +3,10 @@ import { test } from "node:test"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { Expression, Step } from "../plan/expression.ts"
 import { lit, object, ref, stepsOf, text } from "../../test/support/build-plan.ts"
-import { isAsset } from "./asset.ts"
+import { isAsset } from "./agent/asset.ts"
 import type { Scope } from "./evaluate.ts"
 import { evaluate } from "./evaluate.ts"
-import { RunFailure } from "./ports.ts"
+import { RunFailure } from "../ports/run-failure.ts"
 
 function scope(input: JsonObject, more: Partial<Scope> = {}): Scope {
   const none = new Map<string, JsonValue>()

@@ -1,9 +1,9 @@
 import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { AssetExpression, Expression, MatchExpression, Root, Step } from "../plan/expression.ts"
-import { asset, assetLabel, assetUrl, isAsset } from "./asset.ts"
+import { asset, assetLabel, assetUrl, isAsset } from "./agent/asset.ts"
 import { failure } from "./failure.ts"
-import type { RunFailure } from "./ports.ts"
+import type { RunFailure } from "../ports/run-failure.ts"
 
 /** What an expression can refer to, and where in the workflow it stands. */
 export interface Scope {

@@ -1,4 +1,5 @@
 import type { JsonValue } from "../base/json-value.ts"
+import type { PlannedNode } from "../plan/plan-shape.ts"
 
 /** Tokens of one model call, or summed over several. */
 export interface Usage {
@@ -78,13 +79,6 @@ interface AboutTool {
   readonly tool: string
   readonly server: string
   readonly call_id: string
-}
-
-export interface PlannedNode {
-  readonly id: string
-  readonly kind: "dynamic" | "agent" | "output"
-  readonly name: string
-  readonly depends_on: readonly string[]
 }
 
 /** The data of each event, `at` left out: it is added when the event is logged. */

@@ -1,5 +1,5 @@
 import type { ErrorIssue, ErrorKind, WireError } from "./events.ts"
-import { RunFailure } from "./ports.ts"
+import { RunFailure } from "../ports/run-failure.ts"
 
 /** An error from its issues: the message is the first issue's, with a count when there are more. */
 export function wireError(kind: ErrorKind, issues: readonly [ErrorIssue, ...ErrorIssue[]]): WireError {

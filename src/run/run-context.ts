@@ -2,22 +2,16 @@ import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import type { Scope } from "./evaluate.ts"
 import type { Usage } from "./events.ts"
-import type { RunLog } from "./log.ts"
+import type { RunLog } from "./log/log.ts"
 import type { Permits } from "./permits.ts"
-import type {
-  Backend,
-  Chance,
-  Clock,
-  HistoryItem,
-  HostSession,
-  ModelClient,
-  RunOptions,
-  RunStore,
-  ToolHost,
-} from "./ports.ts"
-import type { Prepared } from "./prepare.ts"
-import type { Redactor } from "./redact.ts"
-import type { ReplayState } from "./resume.ts"
+import type { Backend, HistoryItem, ModelClient } from "../ports/model.ts"
+import type { Chance } from "../ports/chance.ts"
+import type { Clock } from "../ports/clock.ts"
+import type { HostSession, ToolHost } from "../ports/tools.ts"
+import type { RunOptions, RunStore } from "../ports/store.ts"
+import type { Prepared } from "../plan/prepare.ts"
+import type { Redactor } from "./secrets/redact.ts"
+import type { ReplayState } from "./log/resume.ts"
 
 /** What a run needs of the world. */
 export interface RunPorts {

@@ -12,8 +12,8 @@ import { answers, hangs, lastText, noProgress, ScriptedModel } from "../../test/
 import { within } from "../../test/support/within.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import { failure } from "./failure.ts"
-import type { RunOptions } from "./ports.ts"
-import { StoreFailure } from "./ports.ts"
+import type { RunOptions } from "../ports/store.ts"
+import { StoreFailure } from "../ports/store.ts"
 
 const echo = (): ScriptedModel => new ScriptedModel((request) => answers({ message: lastText(request) }, request))
 

@@ -4,7 +4,8 @@ import { didYouMean } from "../base/did-you-mean.ts"
 import { errorStatus } from "../api/error-status.ts"
 import type { ErrorIssue, WireError } from "../run/events.ts"
 import { wireError } from "../run/failure.ts"
-import { RunFailure, StoreFailure } from "../run/ports.ts"
+import { RunFailure } from "../ports/run-failure.ts"
+import { StoreFailure } from "../ports/store.ts"
 import { HttpError, refuse } from "./http-error.ts"
 
 /** Any error → the contract's body. What is not expected is a bug: logged, and nothing of the request echoed. */

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from "fastify"
 import type { WireError } from "../run/events.ts"
 import type { Plan } from "../plan/plan-shape.ts"
-import type { RunStore } from "../run/ports.ts"
+import type { RunStore } from "../ports/store.ts"
 import type { Runs } from "../run/runs.ts"
 import type { EventStreams } from "./event-stream.ts"
 

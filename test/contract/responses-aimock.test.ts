@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { TestContext } from "node:test"
 import { LLMock } from "@copilotkit/aimock"
-import type { HistoryItem, ModelRequest } from "../../src/run/ports.ts"
+import type { HistoryItem, ModelRequest } from "../../src/ports/model.ts"
 import { askModel } from "../support/ask-model.ts"
 
 // The model client against a mock of OpenAI's Responses API that others wrote and hold against the real one.

@@ -7,7 +7,7 @@ import { after } from "node:test"
 import { MemoryStore } from "../../src/adapters/memory/memory-store.ts"
 import { openSqliteStore } from "../../src/adapters/sqlite/sqlite-store.ts"
 import { createVault } from "../../src/adapters/vault/vault.ts"
-import type { RunStore } from "../../src/run/ports.ts"
+import type { RunStore } from "../../src/ports/store.ts"
 import { ManualClock } from "../support/manual-clock.ts"
 import { runStoreContract } from "./run-store.ts"
 

@@ -1,4 +1,4 @@
-import type { RunStore } from "../../src/run/ports.ts"
+import type { RunStore } from "../../src/ports/store.ts"
 import { openStore, planOf, requestTo, source, startRuns } from "./workflow.ts"
 
 // `child.ts PATH ORIGIN APPENDS [RUN_ID]`: runs the workflow, or goes on with the run, and kills itself without warning once

@@ -6,7 +6,7 @@ import type { LogEvent } from "../../src/run/events.ts"
 import { isTerminal } from "../../src/run/events.ts"
 import type { RunState, SeenEvent } from "../../src/run/reduce.ts"
 import { initialState, reduce } from "../../src/run/reduce.ts"
-import { PastReader } from "../../src/run/resume.ts"
+import { PastReader } from "../../src/run/log/resume.ts"
 
 // Logs of real runs, as some release wrote them. Every later release must read them to the same state: a history is added,
 // never changed. A new one `x.jsonl` (an event a line, `kept` included) gets its `x.state.json` by `UPDATE=1`; review it.

@@ -3,7 +3,7 @@ import { join } from "node:path"
 import { test } from "node:test"
 import { McpHost } from "../../src/adapters/mcp/mcp-host.ts"
 import { createEgress } from "../../src/adapters/egress/egress.ts"
-import { RunFailure } from "../../src/run/ports.ts"
+import { RunFailure } from "../../src/ports/run-failure.ts"
 import { folderWith, runWire } from "../cli/run-wire.ts"
 
 const example = join(import.meta.dirname, "..", "..", "playground", "examples", "mcp-tools.wire")

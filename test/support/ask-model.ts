@@ -5,10 +5,11 @@ import type { ResponsesOptions } from "../../src/adapters/responses/responses-cl
 import { createResponsesClient } from "../../src/adapters/responses/responses-client.ts"
 import type { JsonValue } from "../../src/base/json-value.ts"
 import type { RecordType } from "../../src/types/types.ts"
-import type { Clock, ModelClient, ModelRequest, ModelTurn, ModelWatch, TurnProgress } from "../../src/run/ports.ts"
-import { RunFailure } from "../../src/run/ports.ts"
-import { RedactStream } from "../../src/run/redact-stream.ts"
-import { redactor } from "../../src/run/redact.ts"
+import type { Clock } from "../../src/ports/clock.ts"
+import type { ModelClient, ModelRequest, ModelTurn, ModelWatch, TurnProgress } from "../../src/ports/model.ts"
+import { RunFailure } from "../../src/ports/run-failure.ts"
+import { RedactStream } from "../../src/run/secrets/redact-stream.ts"
+import { redactor } from "../../src/run/secrets/redact.ts"
 
 export interface Retry {
   readonly attempt: number

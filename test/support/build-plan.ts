@@ -2,7 +2,7 @@ import type { JsonValue } from "../../src/base/json-value.ts"
 import type { RecordType, TypeTable } from "../../src/types/types.ts"
 import type { CallExpression, Entry, Expression, Root, Step } from "../../src/plan/expression.ts"
 import type { AgentNode, ModelPlan, Plan, PlanNode, ProviderPlan, ToolPlan } from "../../src/plan/plan-shape.ts"
-import { children } from "../../src/run/expression-traits.ts"
+import { children } from "../../src/plan/expression-traits.ts"
 import { record, string } from "./build-types.ts"
 
 // Plans as short as a test can write them. A node's `depends_on` is found from its expressions.

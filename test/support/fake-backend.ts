@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { TestContext } from "node:test"
 import type { JsonObject, JsonValue } from "../../src/base/json-value.ts"
-import type { Backend } from "../../src/run/ports.ts"
+import type { Backend } from "../../src/ports/model.ts"
 import type { Received, TestServer } from "./http-server.ts"
 import { startServer } from "./http-server.ts"
 

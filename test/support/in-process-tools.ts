@@ -14,7 +14,7 @@ import type {
   ResourceAnswer,
   ToolAnswer,
   ToolHost,
-} from "../../src/run/ports.ts"
+} from "../../src/ports/tools.ts"
 
 export interface ServedTool {
   readonly input: RecordType

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto"
 import { readAddress } from "../../src/adapters/nats/address.ts"
 import { openNatsStore, type ClusterStore, type NatsStoreOptions } from "../../src/adapters/nats/nats-store.ts"
 import { createVault } from "../../src/adapters/vault/vault.ts"
-import type { Clock } from "../../src/run/ports.ts"
+import type { Clock } from "../../src/ports/clock.ts"
 
 export const usualSizes = {
   replicas: null,

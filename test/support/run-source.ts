@@ -1,4 +1,4 @@
-import type { Egress } from "../../src/run/egress-port.ts"
+import type { Egress } from "../../src/ports/egress.ts"
 import { createEgress } from "../../src/adapters/egress/egress.ts"
 import { McpHost } from "../../src/adapters/mcp/mcp-host.ts"
 import type { McpHostOptions } from "../../src/adapters/mcp/mcp-host.ts"

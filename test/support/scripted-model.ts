@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../src/base/json-value.ts"
 import type { Usage } from "../../src/run/events.ts"
-import type { ModelClient, ModelRequest, ModelTurn, ModelWatch, TurnProgress } from "../../src/run/ports.ts"
+import type { ModelClient, ModelRequest, ModelTurn, ModelWatch, TurnProgress } from "../../src/ports/model.ts"
 
 export const usage = (input_tokens: number, output_tokens: number): Usage => ({
   input_tokens,

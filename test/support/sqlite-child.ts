@@ -3,7 +3,7 @@ import { existsSync, rmSync, writeFileSync, writeSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { openSqliteStore } from "../../src/adapters/sqlite/sqlite-store.ts"
 import { createVault } from "../../src/adapters/vault/vault.ts"
-import { StoreFailure, type Lease, type RunStore } from "../../src/run/ports.ts"
+import { StoreFailure, type Lease, type RunStore } from "../../src/ports/store.ts"
 import { created, ended, happened } from "../contract/run-store/material.ts"
 
 // A process that does something to a store which a test would rather not do itself:

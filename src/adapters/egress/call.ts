@@ -1,4 +1,4 @@
-import { EgressFailure } from "../../run/egress-port.ts"
+import { EgressFailure } from "../../ports/egress.ts"
 
 /** One call from its start to the body's last byte: knows when it has to stop, and what there is to stop just now. */
 export class Call {

@@ -1,6 +1,6 @@
 import type { LookupFunction, Socket } from "node:net"
 import { buildConnector, Client } from "undici"
-import { EgressFailure } from "../../run/egress-port.ts"
+import { EgressFailure } from "../../ports/egress.ts"
 import type { Call } from "./call.ts"
 
 export interface PoolOptions {

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from "node:http"
 import type { Dispatcher } from "undici"
-import type { EgressLimits, EgressReason, EgressResponse } from "../../run/egress-port.ts"
-import { EgressFailure } from "../../run/egress-port.ts"
-import { RunFailure } from "../../run/ports.ts"
+import type { EgressLimits, EgressReason, EgressResponse } from "../../ports/egress.ts"
+import { EgressFailure } from "../../ports/egress.ts"
+import { RunFailure } from "../../ports/run-failure.ts"
 import type { Call } from "./call.ts"
 import type { Connection } from "./connection-pool.ts"
 

@@ -1,4 +1,4 @@
-import type { Egress, EgressRequest, EgressResponse } from "../../run/egress-port.ts"
+import type { Egress, EgressRequest, EgressResponse } from "../../ports/egress.ts"
 
 export type Redirects = "follow" | "manual" | "error"
 

@@ -1,5 +1,5 @@
 import { isIP } from "node:net"
-import { RunFailure } from "../../run/ports.ts"
+import { RunFailure } from "../../ports/run-failure.ts"
 import { classifyAddress } from "./classify-address.ts"
 
 /** Which destinations outgoing connections may have. */

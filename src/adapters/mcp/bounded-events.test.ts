@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { EgressFailure } from "../../run/egress-port.ts"
+import { EgressFailure } from "../../ports/egress.ts"
 import { boundedEvents } from "./bounded-events.ts"
 
 async function read(text: string, pieceLength: number, most: number): Promise<string> {

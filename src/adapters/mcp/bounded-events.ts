@@ -1,4 +1,4 @@
-import { EgressFailure } from "../../run/egress-port.ts"
+import { EgressFailure } from "../../ports/egress.ts"
 
 type Bytes = Uint8Array<ArrayBuffer>
 

@@ -1,10 +1,10 @@
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, SseError } from "@modelcontextprotocol/client"
 import { cutText } from "../../base/cut-text.ts"
-import { EgressFailure } from "../../run/egress-port.ts"
+import { EgressFailure } from "../../ports/egress.ts"
 import type { ErrorIssue } from "../../run/events.ts"
 import { wireError } from "../../run/failure.ts"
-import type { ToolServer } from "../../run/ports.ts"
-import { RunFailure } from "../../run/ports.ts"
+import type { ToolServer } from "../../ports/tools.ts"
+import { RunFailure } from "../../ports/run-failure.ts"
 import { cleanLine } from "./clean-text.ts"
 
 /** The time of a call is up. */

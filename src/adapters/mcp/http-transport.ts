@@ -6,8 +6,8 @@ import type {
   TransportSendOptions,
 } from "@modelcontextprotocol/client"
 import { SSEClientTransport, SseError, StreamableHTTPClientTransport } from "@modelcontextprotocol/client"
-import type { Egress } from "../../run/egress-port.ts"
-import { EgressFailure } from "../../run/egress-port.ts"
+import type { Egress } from "../../ports/egress.ts"
+import { EgressFailure } from "../../ports/egress.ts"
 import { boundedEvents } from "./bounded-events.ts"
 
 export interface HttpTransportOptions {

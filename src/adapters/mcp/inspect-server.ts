@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../base/json-value.ts"
-import type { Egress } from "../../run/egress-port.ts"
-import type { ToolServer } from "../../run/ports.ts"
+import type { Egress } from "../../ports/egress.ts"
+import type { ToolServer } from "../../ports/tools.ts"
 import { cleanText } from "./clean-text.ts"
 import { explainFailure } from "./explain-failure.ts"
 import { addressOf, nameOf } from "./find-imports.ts"

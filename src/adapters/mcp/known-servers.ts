@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto"
 import type { PriorDiscovery } from "@modelcontextprotocol/client"
 import type { JsonObject } from "../../base/json-value.ts"
-import type { ToolServer } from "../../run/ports.ts"
+import type { ToolServer } from "../../ports/tools.ts"
 
 /** What is remembered of a server, as one set of credentials sees it, from one run to the next. */
 export interface KnownServer {

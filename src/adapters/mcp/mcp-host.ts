@@ -1,7 +1,7 @@
 import { ProtocolError } from "@modelcontextprotocol/client"
 import { cutText } from "../../base/cut-text.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
-import type { Egress } from "../../run/egress-port.ts"
+import type { Egress } from "../../ports/egress.ts"
 import type { ErrorIssue } from "../../run/events.ts"
 import { failure, wireError } from "../../run/failure.ts"
 import type {
@@ -15,8 +15,8 @@ import type {
   ToolAnswer,
   ToolHost,
   ToolServer,
-} from "../../run/ports.ts"
-import { RunFailure } from "../../run/ports.ts"
+} from "../../ports/tools.ts"
+import { RunFailure } from "../../ports/run-failure.ts"
 import { cleanLine } from "./clean-text.ts"
 import { explainFailure } from "./explain-failure.ts"
 import type { PromptFound, ResourceFound } from "./find-imports.ts"

@@ -1,6 +1,6 @@
 import type { CallToolResult, ContentBlock, GetPromptResult, ReadResourceResult } from "@modelcontextprotocol/client"
 import type { JsonValue } from "../../base/json-value.ts"
-import type { PromptMessage, ResourceAnswer, ToolAnswer, ToolPart } from "../../run/ports.ts"
+import type { PromptMessage, ResourceAnswer, ToolAnswer, ToolPart } from "../../ports/tools.ts"
 import { cleanLine } from "./clean-text.ts"
 import { isDeeper } from "./is-deeper.ts"
 

@@ -2,7 +2,7 @@ import type { OutputUnit, SchemaDraft } from "@cfworker/json-schema"
 import { Validator } from "@cfworker/json-schema"
 import { childPath } from "../../base/child-path.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
-import type { ValueProblem } from "../../run/ports.ts"
+import type { ValueProblem } from "../../ports/tools.ts"
 import { innerSchemas, rewriteSchema, unescape } from "./walk-schema.ts"
 import { withinTime } from "./within-time.ts"
 

@@ -1,12 +1,11 @@
 import type { Bell } from "../../base/bell.ts"
 import type { JsonValue } from "../../base/json-value.ts"
-import { checkAppend, notNext } from "../../run/check-append.ts"
+import { checkAppend, notNext } from "../../ports/check-append.ts"
 import { isTerminal, type LogEvent } from "../../run/events.ts"
-import { followLog } from "../../run/follow-log.ts"
+import { followLog } from "../../ports/follow-log.ts"
 import {
   LeaseLost,
   StoreFailure,
-  type Clock,
   type CreateOutcome,
   type ExistingRun,
   type Idempotency,
@@ -15,7 +14,8 @@ import {
   type RunLookup,
   type RunRequest,
   type RunStore,
-} from "../../run/ports.ts"
+} from "../../ports/store.ts"
+import type { Clock } from "../../ports/clock.ts"
 
 /** How many events a follower is handed at a time. */
 const pageEvents = 100

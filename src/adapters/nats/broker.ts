@@ -3,7 +3,7 @@ import type { JetStreamClient, JetStreamManager } from "@nats-io/jetstream"
 import { connect, credsAuthenticator } from "@nats-io/transport-node"
 import type { ConnectionOptions, Msg, NatsConnection } from "@nats-io/transport-node"
 import { setMaxListeners } from "node:events"
-import { StoreFailure } from "../../run/ports.ts"
+import { StoreFailure } from "../../ports/store.ts"
 import type { BrokerAddress, BrokerProofs } from "./address.ts"
 import type { Names, StreamName } from "./names.ts"
 

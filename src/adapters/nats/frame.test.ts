@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
 import { test } from "node:test"
-import { StoreFailure } from "../../run/ports.ts"
+import { StoreFailure } from "../../ports/store.ts"
 import { cutPart, packFrame, unpackFrame } from "./frame.ts"
 
 test("a frame comes back as it was packed", () => {

@@ -1,4 +1,4 @@
-import { StoreFailure } from "../../run/ports.ts"
+import { StoreFailure } from "../../ports/store.ts"
 
 // What every message of ours looks like: a version, a JSON line of plain facts (numbers, ids, times: nothing that a
 // workflow or a caller wrote but the caller's name), then sealed parts, each with its length before it.

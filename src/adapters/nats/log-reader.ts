@@ -1,6 +1,6 @@
 import type { LogEvent } from "../../run/events.ts"
-import { StoreFailure } from "../../run/ports.ts"
-import type { DataKey, Vault } from "../../run/vault-port.ts"
+import { StoreFailure } from "../../ports/store.ts"
+import type { DataKey, Vault } from "../../ports/vault.ts"
 import type { Broker, Stored } from "./broker.ts"
 import { unpackFrame } from "./frame.ts"
 import { isRunId } from "./names.ts"

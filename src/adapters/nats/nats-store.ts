@@ -1,12 +1,11 @@
 import { randomBytes } from "node:crypto"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
-import { checkAppend } from "../../run/check-append.ts"
+import { checkAppend } from "../../ports/check-append.ts"
 import type { LogEvent } from "../../run/events.ts"
-import { followLog } from "../../run/follow-log.ts"
+import { followLog } from "../../ports/follow-log.ts"
 import {
   LeaseLost,
   StoreFailure,
-  type Clock,
   type CreateOutcome,
   type ExistingRun,
   type Idempotency,
@@ -15,8 +14,9 @@ import {
   type RunLookup,
   type RunRequest,
   type RunStore,
-} from "../../run/ports.ts"
-import type { Vault } from "../../run/vault-port.ts"
+} from "../../ports/store.ts"
+import type { Clock } from "../../ports/clock.ts"
+import type { Vault } from "../../ports/vault.ts"
 import type { BrokerAddress, BrokerProofs } from "./address.ts"
 import { AnswerCache } from "./answer-cache.ts"
 import { Broker, holdMs, type BrokerHealth } from "./broker.ts"

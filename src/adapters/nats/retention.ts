@@ -1,4 +1,4 @@
-import type { Clock } from "../../run/ports.ts"
+import type { Clock } from "../../ports/clock.ts"
 import type { Broker, Stored } from "./broker.ts"
 import { packFrame, unpackFrame } from "./frame.ts"
 import { lastToken } from "./names.ts"

@@ -1,6 +1,6 @@
 import type { JsonValue } from "../../base/json-value.ts"
 import { isTerminal, type LogEvent } from "../../run/events.ts"
-import type { DataKey } from "../../run/vault-port.ts"
+import type { DataKey } from "../../ports/vault.ts"
 
 // A run's log is a row of slots, numbered 0, 1, 2 … without gaps, each written once and never again. Whoever fills a slot
 // first has it: that is the whole of the fence. A claim fills a slot like an append does, so that the owner before it, who

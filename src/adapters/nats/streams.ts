@@ -1,6 +1,6 @@
 import { JetStreamApiError } from "@nats-io/jetstream"
 import type { JetStreamManager, StreamConfig } from "@nats-io/jetstream"
-import { StoreFailure } from "../../run/ports.ts"
+import { StoreFailure } from "../../ports/store.ts"
 import type { Names, StreamName } from "./names.ts"
 
 export interface StreamSizes {

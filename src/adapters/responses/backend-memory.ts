@@ -1,5 +1,5 @@
 import { hash } from "node:crypto"
-import type { Clock } from "../../run/ports.ts"
+import type { Clock } from "../../ports/clock.ts"
 import { isLocalEndpoint } from "./is-local-endpoint.ts"
 import type { Rung } from "./output-format.ts"
 import { responsesUrl } from "./responses-url.ts"

@@ -1,7 +1,7 @@
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { Inference } from "../../plan/plan-shape.ts"
-import type { HistoryItem, ToolDefinition } from "../../run/ports.ts"
+import type { HistoryItem, ToolDefinition } from "../../ports/model.ts"
 
 /** What `extra` may not touch. `text.format` is kept apart in `text`. */
 const reserved = ["model", "input", "tools", "stream"]

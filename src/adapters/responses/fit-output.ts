@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { Misfit } from "../../types/validate-value.ts"
 import { validateValue } from "../../types/validate-value.ts"
 import type { ErrorIssue } from "../../run/events.ts"
-import type { OutputContract } from "../../run/ports.ts"
+import type { OutputContract } from "../../ports/model.ts"
 import type { ContractForm } from "./output-format.ts"
 import { parseLenient } from "./parse-lenient.ts"
 

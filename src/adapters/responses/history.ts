@@ -1,6 +1,6 @@
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject } from "../../base/json-value.ts"
-import type { HistoryItem } from "../../run/ports.ts"
+import type { HistoryItem } from "../../ports/model.ts"
 import type { Answer } from "./read-answer.ts"
 
 /**

@@ -2,7 +2,7 @@ import { toJsonSchema } from "../../types/json-schema.ts"
 import { resolve } from "../../types/relations.ts"
 import { fitsStrict, toStrictSchema } from "../../types/strict-schema.ts"
 import type { ResponseFormat } from "../../plan/plan-shape.ts"
-import type { OutputContract } from "../../run/ports.ts"
+import type { OutputContract } from "../../ports/model.ts"
 
 /** A way to ask for structured output, from the tightest to the loosest. */
 export type Rung = "strict" | "json_schema" | "json_object" | "instruction_only"

@@ -1,7 +1,7 @@
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { Usage } from "../../run/events.ts"
-import type { HistoryItem, ModelToolCall, ModelWatch } from "../../run/ports.ts"
+import type { HistoryItem, ModelToolCall, ModelWatch } from "../../ports/model.ts"
 import { brokenAnswer, readInnerError, UpstreamFailure } from "./upstream-failure.ts"
 
 /** A whole answer of a backend, secrets already replaced. */

@@ -1,5 +1,5 @@
 import { failure } from "../../run/failure.ts"
-import type { ModelRequest } from "../../run/ports.ts"
+import type { ModelRequest } from "../../ports/model.ts"
 
 /**
  * The headers of a call. Those that the workflow sets win over the service's own. A value that would break the message

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { JsonObject } from "../../base/json-value.ts"
-import type { HistoryItem, OutputContract } from "../../run/ports.ts"
+import type { HistoryItem, OutputContract } from "../../ports/model.ts"
 import { askModel, redacting } from "../../../test/support/ask-model.ts"
 import {
   apiError,

@@ -1,16 +1,16 @@
 import { cutText } from "../../base/cut-text.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
-import type { Egress, EgressLimits } from "../../run/egress-port.ts"
+import type { Egress, EgressLimits } from "../../ports/egress.ts"
+import type { Chance } from "../../ports/chance.ts"
+import type { Clock } from "../../ports/clock.ts"
 import type {
-  Chance,
-  Clock,
   HistoryItem,
   ModelRequest,
   ModelToolCall,
   ModelTurn,
   ModelWatch,
   OutputContract,
-} from "../../run/ports.ts"
+} from "../../ports/model.ts"
 import type { BackendQuirks } from "./backend-memory.ts"
 import {
   itemsText,

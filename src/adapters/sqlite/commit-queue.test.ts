@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { describe, test } from "node:test"
 import { within } from "../../../test/support/within.ts"
-import { StoreFailure } from "../../run/ports.ts"
+import { StoreFailure } from "../../ports/store.ts"
 import { CommitQueue } from "./commit-queue.ts"
 import type { CancelOperation } from "./operations.ts"
 

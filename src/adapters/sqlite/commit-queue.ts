@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads"
-import { StoreFailure } from "../../run/ports.ts"
+import { StoreFailure } from "../../ports/store.ts"
 import type { Operation, Outcome, ResultOf } from "./operations.ts"
 import { packBatch, unpackOutcomes } from "./packed-batch.ts"
 import type { FromWriterThread, ToWriterThread, WriterThreadData } from "./writer-thread.ts"

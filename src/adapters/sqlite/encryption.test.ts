@@ -17,7 +17,7 @@ import {
 } from "../../../test/contract/run-store/material.ts"
 import { ManualClock } from "../../../test/support/manual-clock.ts"
 import { within } from "../../../test/support/within.ts"
-import { StoreFailure } from "../../run/ports.ts"
+import { StoreFailure } from "../../ports/store.ts"
 import { createVault } from "../vault/vault.ts"
 import { openSqliteStore } from "./sqlite-store.ts"
 

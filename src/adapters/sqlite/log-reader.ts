@@ -1,8 +1,8 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { LogEvent } from "../../run/events.ts"
-import { StoreFailure, type ExistingRun, type RunLookup, type RunRequest } from "../../run/ports.ts"
-import type { DataKey, Vault } from "../../run/vault-port.ts"
+import { StoreFailure, type ExistingRun, type RunLookup, type RunRequest } from "../../ports/store.ts"
+import type { DataKey, Vault } from "../../ports/vault.ts"
 import { OpenedRows } from "./opened-rows.ts"
 import { failureOf } from "./sqlite-error.ts"
 

@@ -8,7 +8,7 @@ import { created, ended, from, happened, Reader, row, several } from "../../../t
 import { ManualClock } from "../../../test/support/manual-clock.ts"
 import { startChild } from "../../../test/support/start-child.ts"
 import { within } from "../../../test/support/within.ts"
-import type { RunStore } from "../../run/ports.ts"
+import type { RunStore } from "../../ports/store.ts"
 import { createVault } from "../vault/vault.ts"
 import { openSqliteStore } from "./sqlite-store.ts"
 

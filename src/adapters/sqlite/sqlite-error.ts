@@ -1,4 +1,4 @@
-import { StoreFailure } from "../../run/ports.ts"
+import { StoreFailure } from "../../ports/store.ts"
 
 /** Primary result codes of SQLite, as far as we tell them apart. */
 export const sqliteCode = {

@@ -1,12 +1,11 @@
 import type { Bell } from "../../base/bell.ts"
 import type { JsonValue } from "../../base/json-value.ts"
-import { checkAppend, notNext } from "../../run/check-append.ts"
+import { checkAppend, notNext } from "../../ports/check-append.ts"
 import { isTerminal, type LogEvent } from "../../run/events.ts"
-import { followLog, type GrowingLog } from "../../run/follow-log.ts"
+import { followLog, type GrowingLog } from "../../ports/follow-log.ts"
 import {
   LeaseLost,
   StoreFailure,
-  type Clock,
   type CreateOutcome,
   type ExistingRun,
   type Idempotency,
@@ -15,9 +14,10 @@ import {
   type RunLookup,
   type RunRequest,
   type RunStore,
-} from "../../run/ports.ts"
-import type { Vault } from "../../run/vault-port.ts"
-import { Watch } from "../../run/watch.ts"
+} from "../../ports/store.ts"
+import type { Clock } from "../../ports/clock.ts"
+import type { Vault } from "../../ports/vault.ts"
+import { Watch } from "../../ports/follower-buffer.ts"
 import { CommitQueue } from "./commit-queue.ts"
 import { aboutCache, aboutRun, LogReader, sealEvents, type RunHead } from "./log-reader.ts"
 import { openForReading } from "./open-database.ts"

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from "node:worker_threads"
-import { StoreFailure } from "../../run/ports.ts"
+import { StoreFailure } from "../../ports/store.ts"
 import { clearDeadHolders, holdDatabase } from "./holder.ts"
 import { openForWriting } from "./open-database.ts"
 import { packOutcomes, unpackBatch, type PackedBatch } from "./packed-batch.ts"

@@ -1,5 +1,5 @@
 import { randomFillSync } from "node:crypto"
-import type { Chance } from "../../run/ports.ts"
+import type { Chance } from "../../ports/chance.ts"
 
 const idBytes = 16
 /** Fetched for many ids at a time: a call costs more than the bytes. */

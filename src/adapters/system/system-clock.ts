@@ -1,4 +1,4 @@
-import type { Clock } from "../../run/ports.ts"
+import type { Clock } from "../../ports/clock.ts"
 
 /** Timers of Node take 31 bits of milliseconds; a longer wait is made of several. */
 const longest = 0x7fff_ffff

@@ -9,8 +9,8 @@ import type {
   RunLookup,
   RunRequest,
   RunStore,
-} from "../../run/ports.ts"
-import { LeaseLost } from "../../run/ports.ts"
+} from "../../ports/store.ts"
+import { LeaseLost } from "../../ports/store.ts"
 
 /** Hears what has been stored, after it has been. Must not throw. */
 export interface RunObserver {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, describe, test } from "node:test"
 import { promisify } from "node:util"
-import { StoreFailure } from "../../run/ports.ts"
+import { StoreFailure } from "../../ports/store.ts"
 import { loadMasterKey, parseMasterKey } from "./master-key.ts"
 
 const scratch = mkdtempSync(join(tmpdir(), "wireworks-key-"))

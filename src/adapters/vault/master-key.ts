@@ -13,7 +13,7 @@ import {
   writeSync,
 } from "node:fs"
 import { dirname } from "node:path"
-import { StoreFailure } from "../../run/ports.ts"
+import { StoreFailure } from "../../ports/store.ts"
 
 export interface MasterKeySource {
   /** `WIRE_ENCRYPTION_KEY`, as it was set. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
 import { describe, test } from "node:test"
 import fc from "fast-check"
-import { StoreFailure } from "../../run/ports.ts"
+import { StoreFailure } from "../../ports/store.ts"
 import { createVault } from "./vault.ts"
 
 const vault = createVault(randomBytes(32))

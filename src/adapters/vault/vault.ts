@@ -7,8 +7,8 @@ import {
   randomFillSync,
   type KeyObject,
 } from "node:crypto"
-import { StoreFailure } from "../../run/ports.ts"
-import type { DataKey, Vault } from "../../run/vault-port.ts"
+import { StoreFailure } from "../../ports/store.ts"
+import type { DataKey, Vault } from "../../ports/vault.ts"
 
 // Everything here is AES-256-GCM. Its one hard rule is that no nonce is used twice under one key. So every key counts:
 // - a data key (a run's own): 8 random bytes for each time that it is loaded, then a 32-bit counter;

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify"
 import { emptyBody, eventsQuery, noQuery } from "../../api/schemas.ts"
 import type { CancelAnswer, RunAnswer } from "../../api/shapes.ts"
-import type { RunRow } from "../../run/ports.ts"
+import type { RunRow } from "../../ports/store.ts"
 import type { RunRecord } from "../../run/runs.ts"
 import { corsOf } from "../cors.ts"
 import { streamHeaders } from "../event-stream.ts"

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { LeaseLost, StoreFailure } from "../../../src/run/ports.ts"
+import { LeaseLost, StoreFailure } from "../../../src/ports/store.ts"
 import { created, ended, from, happened, ids, leaseMs, row, several, type OnBench } from "./material.ts"
 
 export function appending(onBench: OnBench): void {

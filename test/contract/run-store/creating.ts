@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { StoreFailure } from "../../../src/run/ports.ts"
+import { StoreFailure } from "../../../src/ports/store.ts"
 import { aRequest, aRun, created, ended, happened, ids, leaseMs, owner, row, type OnBench } from "./material.ts"
 
 export function creating(onBench: OnBench): void {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { LeaseLost } from "../../../src/run/ports.ts"
+import { LeaseLost } from "../../../src/ports/store.ts"
 import { aRun, created, ended, from, happened, ids, leaseMs, owner, type OnBench } from "./material.ts"
 
 export function leasing(onBench: OnBench): void {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { StoreFailure } from "../../../src/run/ports.ts"
+import { StoreFailure } from "../../../src/ports/store.ts"
 import { aRun, created, ended, from, happened, ids, leaseMs, owner, Reader, row, type OnBench } from "./material.ts"
 
 const hour = 3_600_000

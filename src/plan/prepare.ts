@@ -1,0 +1,116 @@
+import type { JsonObject } from "../base/json-value.ts"
+import type { Entry, Expression } from "./expression.ts"
+import type { AgentNode, Inference, Plan, PlanNode, PlannedNode, ResponseFormat } from "./plan-shape.ts"
+import { children } from "./expression-traits.ts"
+
+/** What every run of a plan needs to know of it, found out once. */
+export interface Prepared {
+  readonly planned: readonly PlannedNode[]
+  /** By position of a node: the positions of those that wait for it, and how many it waits for itself. */
+  readonly dependents: readonly (readonly number[])[]
+  readonly waitsFor: readonly number[]
+  /** Providers that a model has. */
+  readonly providers: readonly string[]
+  /** Agents whose message history another one continues. */
+  readonly continued: ReadonlySet<string>
+  /** Names each `read` and `render` for good, so that a resumed run knows it again. */
+  readonly sites: ReadonlyMap<Expression, string>
+  /** Every `call`, `read` and `render`. */
+  readonly effects: readonly Effect[]
+  readonly calls: ReadonlyMap<AgentNode, CallSettings>
+}
+
+export type Effect = Extract<Expression, { op: "call" | "read" | "render" }>
+
+/** How an agent's model is called. */
+export interface CallSettings {
+  readonly inference: Inference
+  readonly response_format: ResponseFormat
+}
+
+// Plans are kept by their source and run again and again.
+const prepared = new WeakMap<Plan, Prepared>()
+
+export function prepare(plan: Plan): Prepared {
+  const before = prepared.get(plan)
+  if (before !== undefined) return before
+  const found = prepareAfresh(plan)
+  prepared.set(plan, found)
+  return found
+}
+
+function prepareAfresh(plan: Plan): Prepared {
+  const { nodes } = plan
+  const positions = new Map(nodes.map((node, position) => [node.id, position]))
+  const dependents: number[][] = nodes.map(() => [])
+  const waitsFor = nodes.map((node, position) => {
+    const needed = new Set(node.depends_on)
+    for (const id of needed) {
+      const on = positions.get(id)
+      if (on === undefined) throw new Error(`${node.id} depends on ${id}, which is not in the plan`)
+      dependents[on]?.push(position)
+    }
+    return needed.size
+  })
+  const agents = nodes.filter((node) => node.kind === "agent")
+  const effects = nodes.flatMap(effectsOf)
+  return {
+    planned: nodes.map(({ id, kind, name, depends_on }) => ({ id, kind, name, depends_on })),
+    dependents,
+    waitsFor,
+    providers: [...new Set(Object.values(plan.models).map(({ provider }) => provider))],
+    continued: new Set(agents.flatMap(({ context }) => (context === null ? [] : [context.agent]))),
+    sites: new Map(nodes.flatMap((node) => effectsOf(node).map((effect, count) => [effect, `${node.id}/${count}`]))),
+    effects,
+    calls: new Map(agents.map((agent) => [agent, callSettings(plan, agent)])),
+  }
+}
+
+function callSettings(plan: Plan, agent: AgentNode): CallSettings {
+  return {
+    inference: mergedInference(plan, agent.model, agent.inference),
+    response_format: agent.response_format ?? plan.models[agent.model]?.response_format ?? "auto",
+  }
+}
+
+/** Provider, then model, then the agent's own: the later wins key by key, inside `extra` too. */
+export function mergedInference(plan: Plan, modelName: string, own: Inference): Inference {
+  const model = plan.models[modelName]
+  const provider = model === undefined ? undefined : plan.providers[model.provider]
+  const layers = [provider?.inference, model?.inference, own].filter((layer) => layer !== undefined)
+  const extra: JsonObject = Object.assign({}, ...layers.map((layer) => layer.extra))
+  const merged: Inference = Object.assign({}, ...layers)
+  return Object.keys(extra).length === 0 ? merged : { ...merged, extra }
+}
+
+function effectsOf(node: PlanNode): Effect[] {
+  const found: Effect[] = []
+  const visit = (expression: Expression): void => {
+    if (expression.op === "call" || expression.op === "read" || expression.op === "render") found.push(expression)
+    for (const child of children(expression)) visit(child)
+  }
+  for (const expression of expressionsOf(node)) visit(expression)
+  return found
+}
+
+function expressionsOf(node: PlanNode): Expression[] {
+  switch (node.kind) {
+    case "dynamic":
+      return [node.value]
+    case "output":
+      return values(node.fields)
+    case "agent":
+      return [
+        ...(node.loop === null ? [] : [node.loop.items]),
+        ...values(node.locals),
+        node.instruction,
+        ...node.files.flatMap((file) => [file.name, file.content, file.media_type]),
+        ...node.uses.flatMap((use) => values(use.bindings)),
+        node.context?.compact?.instruction ?? null,
+      ].filter((expression) => expression !== null)
+  }
+}
+
+function values(entries: readonly Entry[]): Expression[] {
+  return entries.map((entry) => entry.value)
+}

@@ -1,0 +1,16 @@
+import { isTerminal, type LogEvent } from "../run/events.ts"
+import { StoreFailure } from "./store.ts"
+
+/** A bug of the caller, wherever the log stands: ids with a gap, or something after the end. */
+export function checkAppend(events: readonly LogEvent[]): void {
+  for (let index = 1; index < events.length; index++) {
+    const [previous, event] = [events[index - 1], events[index]]
+    if (previous === undefined || event === undefined) continue
+    if (event.id !== previous.id + 1) throw new Error(`Event ${event.id} cannot be appended after ${previous.id}`)
+    if (isTerminal(previous.type)) throw new Error(`Event ${event.id} cannot be appended after ${previous.type}`)
+  }
+}
+
+export function notNext(run_id: string, first: number, last: number): StoreFailure {
+  return new StoreFailure(`Event ${first} does not follow event ${last}, the last of run ${run_id} that is stored`)
+}

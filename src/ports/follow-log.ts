@@ -1,0 +1,42 @@
+import { Bell } from "../base/bell.ts"
+import { isTerminal, type LogEvent } from "../run/events.ts"
+
+export interface LogPage {
+  /** The next events, as many as fit in memory for each of thousands of readers. */
+  readonly events: readonly LogEvent[]
+  /** With no events: there will be none any more. */
+  readonly over: boolean
+}
+
+/** A log that grows, as `RunStore.follow` needs to see it. */
+export interface GrowingLog {
+  page(after: number): LogPage | Promise<LogPage>
+  /** From now on each append rings the bell. The result stops that. */
+  watch(bell: Bell): () => void
+}
+
+/** The whole of `RunStore.follow` but for where pages come from. */
+export async function* followLog(log: GrowingLog, after: number, signal: AbortSignal): AsyncGenerator<LogEvent> {
+  const bell = new Bell()
+  const wake = () => bell.ring()
+  // Watch first, then read: what is appended in between rings for a page that is read again.
+  const unwatch = log.watch(bell)
+  signal.addEventListener("abort", wake, { once: true })
+  try {
+    let last = after
+    while (!signal.aborted) {
+      const { events, over } = await log.page(last)
+      for (const event of events) {
+        yield event
+        if (signal.aborted || isTerminal(event.type)) return
+        last = event.id
+      }
+      if (events.length > 0) continue
+      if (over) return
+      await bell.rung()
+    }
+  } finally {
+    signal.removeEventListener("abort", wake)
+    unwatch()
+  }
+}

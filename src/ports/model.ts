@@ -1,0 +1,121 @@
+import type { JsonObject, JsonValue } from "../base/json-value.ts"
+import type { Inference, ResponseFormat } from "../plan/plan-shape.ts"
+import type { ModelCallRecord, Usage } from "../run/events.ts"
+import type { RecordType, TypeTable } from "../types/types.ts"
+
+/** Where calls go and as whom. Secret values are plain here: the adapter is the only one that sends them. */
+export interface Backend {
+  /** The base address; `demo` is the service's own demo model. */
+  readonly endpoint: string
+  readonly api_key: string | null
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** An item of the `/responses` wire format, as it is sent back whole in the next turn. */
+export type HistoryItem = JsonObject
+
+export interface ToolDefinition {
+  readonly name: string
+  readonly description: string
+  /** JSON Schema of the arguments, bound ones already taken out. */
+  readonly parameters: JsonObject
+}
+
+/** The structured output that an agent owes. */
+export interface OutputContract {
+  /** Name for the schema on the wire: the agent's. */
+  readonly name: string
+  readonly type: RecordType
+  readonly types: TypeTable
+}
+
+export interface ModelRequest {
+  /** The place in the workflow that errors name: `agent.review`. */
+  readonly path: string
+  readonly backend: Backend
+  readonly model: string
+  /** The whole conversation, oldest first. */
+  readonly input: readonly HistoryItem[]
+  readonly tools: readonly ToolDefinition[]
+  /** Null: any text will do (a compaction). */
+  readonly contract: OutputContract | null
+  readonly response_format: ResponseFormat
+  readonly inference: Inference
+  /** Which turn of the agent this is, from 1; goes into the call records. */
+  readonly turn: number
+  /** How many attempts of this turn the log knows of, and how far they came: a resumed run goes on from there. */
+  readonly attempts_before: number
+  readonly progress: TurnProgress | null
+  /** Stream upstream and report text as it comes. */
+  readonly deltas: boolean
+}
+
+/** How far a turn has come: kept in the log with every retry, and given back where the turn is taken up again. */
+export interface TurnProgress {
+  /** Those made so far; none of their answers held. */
+  readonly calls: readonly ModelCallRecord[]
+  /** Failed calls in a row. */
+  readonly retries: number
+  /** Answers that were sent back to be mended. */
+  readonly repairs: number
+  /** Milliseconds since the epoch: the next call is not made before. */
+  readonly not_before: number
+  /** Said after the conversation: an answer that did not fit, and what is wrong with it. */
+  readonly added: readonly HistoryItem[]
+  /** The tools are done with. */
+  readonly closing: boolean
+  /** How the output is asked for by now, in the client's own word. */
+  readonly format: string | null
+}
+
+export interface ModelWatch {
+  readonly signal: AbortSignal
+  /**
+   * Awaited before the wait begins, so that the retry is in the log first. `attempt` is the one about to be made; it is
+   * made because the one before it failed, was refused (`delay_ms` 0), or did not fit the contract (`delay_ms` 0).
+   */
+  retried(retry: { attempt: number; reason: string; delay_ms: number; progress: TurnProgress }): Promise<void>
+  delta(attempt: number, text: string): void
+  /** Replaces secrets in whatever came from outside, before anyone else sees it. */
+  redact<T extends JsonValue>(value: T): T
+  /** The same for a text that comes in pieces. */
+  redactStream(): RedactStream
+}
+
+export interface ModelToolCall {
+  readonly call_id: string
+  readonly name: string
+  /** JSON text as the model wrote it. */
+  readonly arguments: string
+}
+
+interface TurnBase {
+  /** The items of the answer that held, to be appended to the history; failed attempts and repairs leave none. */
+  readonly items: readonly HistoryItem[]
+  readonly calls: readonly ModelCallRecord[]
+  readonly usage: Usage
+}
+
+export type ModelTurn =
+  | (TurnBase & { readonly kind: "tool_calls"; readonly tool_calls: readonly ModelToolCall[] })
+  | (TurnBase & { readonly kind: "output"; readonly output: JsonObject })
+  | (TurnBase & { readonly kind: "text"; readonly text: string })
+
+/** One turn with a model: retries, the ladder of output formats, and repairs are the client's business. */
+export interface ModelClient {
+  /**
+   * Rejects with a `RunFailure` (issues with an empty path are the agent's; its `calls` tell what was tried), or, once
+   * the signal aborts, with anything; either way no socket of the call is open by then. `text` in spite of a contract
+   * means that the backend gives no structured output while tools are offered: the caller then makes one closing turn
+   * without tools.
+   */
+  turn(request: ModelRequest, watch: ModelWatch): Promise<ModelTurn>
+}
+
+/** Redacts a text that comes in pieces. */
+export interface RedactStream {
+  /** The text that can be shown now. */
+  push(piece: string): string
+  /** The rest, when the text is at its end. */
+  end(): string
+}

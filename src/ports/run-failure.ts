@@ -1,0 +1,14 @@
+import type { ModelCallRecord, WireError } from "../run/events.ts"
+
+/** An expected way for a run to fail: becomes `agent_failed` and `workflow_failed`, never a crash. */
+export class RunFailure extends Error {
+  readonly error: WireError
+  readonly calls: readonly ModelCallRecord[]
+
+  constructor(error: WireError, calls: readonly ModelCallRecord[] = []) {
+    super(error.message)
+    this.name = "RunFailure"
+    this.error = error
+    this.calls = calls
+  }
+}

@@ -1,0 +1,150 @@
+import type { JsonObject, JsonValue } from "../base/json-value.ts"
+import type { LogEvent } from "../run/events.ts"
+
+export type RunStatus = "queued" | "running" | "cancelling" | "completed" | "failed" | "cancelled"
+
+/** What was asked for. All of it is stored encrypted; `secrets` is deleted when the run ends. */
+export interface RunRequest {
+  readonly source: string
+  readonly input: JsonObject
+  readonly secrets: JsonObject
+  readonly options: RunOptions
+}
+
+export interface RunOptions {
+  readonly cache_key: string | null
+  readonly use_cache: boolean
+  readonly max_concurrency: number | null
+  readonly timeout_ms: number | null
+  readonly deltas: boolean
+}
+
+export interface NewRun {
+  readonly run_id: string
+  /** The key's name that started it; empty without keys. */
+  readonly caller: string
+  readonly request: RunRequest
+  readonly created_at: number
+  /** Unique with `caller`; `fingerprint` is that of the request without its secrets. */
+  readonly idempotency: Idempotency | null
+  /** False for a JSON-mode run without a key: a restart cancels it instead of resuming it. */
+  readonly resumable: boolean
+}
+
+export interface Idempotency {
+  readonly key: string
+  readonly fingerprint: string
+}
+
+export type CreateOutcome =
+  /** Stored, and already claimed by its creator. */
+  { readonly outcome: "created"; readonly lease: Lease } | ExistingRun
+
+/** A conflict is the same key with another fingerprint. */
+export interface ExistingRun {
+  readonly outcome: "exists" | "conflict"
+  readonly run_id: string
+}
+
+export interface RunRow {
+  readonly run_id: string
+  readonly caller: string
+  readonly created_at: number
+  readonly finished_at: number | null
+  readonly last_event_id: number
+  readonly cancel_requested: boolean
+  readonly resumable: boolean
+}
+
+/** The right to append to a run's log. The fence grows with each owner; a writer with an old one is refused. */
+export interface Lease {
+  readonly run_id: string
+  readonly owner: string
+  readonly fence: number
+}
+
+/** Another process took the run over, or it has ended: whoever holds this lease is to drop the run without a word. */
+export class LeaseLost extends Error {
+  constructor(run_id: string) {
+    super(`The lease of run ${run_id} is lost: another process took it over, or it has ended`)
+    this.name = "LeaseLost"
+  }
+}
+
+/** The store cannot do it now (a full disk, a broken connection). The message is a sentence for the operator. */
+export class StoreFailure extends Error {
+  constructor(message: string, cause?: unknown) {
+    super(message, { cause })
+    this.name = "StoreFailure"
+  }
+}
+
+export type RunLookup =
+  | { readonly found: "run"; readonly run: RunRow }
+  /** Deleted by retention. */
+  | { readonly found: "expired"; readonly caller: string }
+  | { readonly found: "nothing" }
+
+/**
+ * Every method that returns a promise may reject with a `StoreFailure`: then nothing of what it asked for has been
+ * acknowledged to anyone, and it may work again later. What a resolved promise said is durable.
+ */
+export interface RunStore {
+  /** Idempotent by `run.idempotency`, among the runs of one caller that retention has left. */
+  create(run: NewRun, owner: string, lease_ms: number): Promise<CreateOutcome>
+  /** What `create` would find under a key; null where it would make a run, which this does not. */
+  existing(caller: string, idempotency: Idempotency): Promise<ExistingRun | null>
+  lookup(run_id: string): Promise<RunLookup>
+  /** `secrets` is empty once the run has ended. Rejects with a `StoreFailure` for a run that does not exist. */
+  request(run_id: string): Promise<RunRequest>
+
+  /**
+   * Appends events whose ids go on from the log's last, all or none; resolves when they are durable. Rejects with
+   * `LeaseLost`, or with a `StoreFailure` (also when the ids do not go on from the log's last). Calls need not wait for
+   * each other: they are applied in the order in which they were made, and one that follows a failed one fails too. A
+   * terminal event is the last of its run: it deletes the secrets and frees the lease.
+   */
+  append(lease: Lease, events: readonly LogEvent[]): Promise<void>
+  /**
+   * Events with an id over `after`, at most `limit`, and fewer where they are large: an empty page, not a short one,
+   * says that there are no more. `kept` is there only when asked for, and may be gone once the run has ended. Others may
+   * be given the same objects.
+   */
+  read(run_id: string, after: number, limit: number, kept?: "kept"): Promise<LogEvent[]>
+  /**
+   * Every event after `after`, first stored, then live, each once and in order, until the terminal one or the abort,
+   * neither of which throws. Ends at once for a run that does not exist, or has ended by then. Backpressure: nothing is
+   * buffered for a reader that does not ask. Others may be given the same objects.
+   */
+  follow(run_id: string, after: number, signal: AbortSignal): AsyncIterable<LogEvent>
+
+  /** Takes over unfinished runs whose lease has run out (or whose owner is known to be dead), at most `limit`. */
+  claim(owner: string, limit: number, lease_ms: number): Promise<Lease[]>
+  /** False: lost. */
+  renew(lease: Lease, lease_ms: number): Promise<boolean>
+  /** Gives an unfinished run back at once, for others to claim; harmless when it is lost already. */
+  release(lease: Lease): Promise<void>
+
+  /** Remembers that the run is to stop; `false` when it has ended or does not exist. Repeats are harmless. */
+  requestCancel(run_id: string): Promise<boolean>
+  /**
+   * Calls back once, never before it has returned, when a cancel is (or already was) requested, by whatever process. The
+   * result stops listening.
+   */
+  onCancel(run_id: string, listener: () => void): () => void
+
+  cacheGet(caller: string, cache_key: string, hash: string): Promise<JsonValue | undefined>
+  cachePut(caller: string, cache_key: string, hash: string, value: JsonValue, ttl_ms: number): Promise<void>
+  /** How many live entries were dropped. */
+  cachePurge(caller: string, cache_key: string): Promise<number>
+
+  /**
+   * Deletes runs that ended before `ended_before`, and dead cache entries; says how many runs. A tombstone of each
+   * stays for a good while.
+   */
+  sweep(ended_before: number): Promise<number>
+  /** Readiness: rejects with a `StoreFailure` when the store can not be written to now. */
+  probe(): Promise<void>
+  /** Waits for what is under way; followers end. The leases that it still holds are free for others to claim. */
+  close(): Promise<void>
+}

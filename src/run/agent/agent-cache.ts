@@ -1,0 +1,51 @@
+import { isJsonObject } from "../../base/is-json-object.ts"
+import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import type { HistoryItem } from "../../ports/model.ts"
+import type { RunContext } from "../run-context.ts"
+import { runAside } from "../run-context.ts"
+
+export interface CachedAgent {
+  readonly output: JsonObject
+  readonly history: readonly HistoryItem[]
+}
+
+export function cacheInUse(running: RunContext): boolean {
+  return running.options.cache_key !== null && running.options.use_cache
+}
+
+/** A cache that fails costs a model call, never the run. */
+export async function cachedAgent(running: RunContext, hash: string): Promise<CachedAgent | null> {
+  const { caller, options, ports } = running
+  if (options.cache_key === null) return null
+  try {
+    const found = await ports.store.cacheGet(caller, options.cache_key, hash)
+    return found === undefined ? null : readEntry(found)
+  } catch {
+    running.log.add("cache_degraded", { operation: "get" })
+    return null
+  }
+}
+
+export function cacheAgent(running: RunContext, hash: string, agent: CachedAgent): void {
+  const { caller, options, ports, limits } = running
+  const { cache_key } = options
+  if (cache_key === null) return
+  const entry: JsonObject = { output: agent.output, history: [...agent.history] }
+  runAside(
+    running,
+    (async () => {
+      try {
+        await ports.store.cachePut(caller, cache_key, hash, entry, limits.cache_ttl_ms)
+      } catch {
+        running.log.add("cache_degraded", { operation: "put" })
+      }
+    })(),
+  )
+}
+
+function readEntry(entry: JsonValue): CachedAgent | null {
+  if (!isJsonObject(entry)) return null
+  const { output, history } = entry
+  if (!isJsonObject(output ?? null) || !Array.isArray(history)) return null
+  return { output: output as JsonObject, history: history as HistoryItem[] }
+}

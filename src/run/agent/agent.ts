@@ -1,0 +1,403 @@
+import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import { toJsonSchema } from "../../types/json-schema.ts"
+import type { TypeTable } from "../../types/types.ts"
+import type { AgentNode } from "../../plan/plan-shape.ts"
+import { cacheAgent, cachedAgent, cacheInUse } from "./agent-cache.ts"
+import { compactedHistory, compactFacts, continuedHistory } from "./agent-context.ts"
+import type { Instruction } from "./agent-messages.ts"
+import {
+  imagePart,
+  imagesFrom,
+  promptItems,
+  renderFile,
+  renderInstruction,
+  textPart,
+  toolOutput,
+  userMessage,
+} from "./agent-messages.ts"
+import type { Caller } from "./agent-tools.ts"
+import { AgentTools } from "./agent-tools.ts"
+import { backendFacts, backendOf, modelId } from "../backends.ts"
+import type { CompactFacts } from "./cache-key.ts"
+import { cacheHash } from "./cache-key.ts"
+import type { Scope } from "../evaluate.ts"
+import type { Effects } from "../evaluate-effects.ts"
+import { evaluateEffects } from "../evaluate-effects.ts"
+import type { ModelCallRecord, Usage } from "../events.ts"
+import { failure, failureAt } from "../failure.ts"
+import type { KeptTurn } from "../log/kept.ts"
+import { shown } from "../log/log.ts"
+import type { HistoryItem, ModelTurn, ModelWatch } from "../../ports/model.ts"
+import { RunFailure } from "../../ports/run-failure.ts"
+import type { AgentPast } from "../log/resume.ts"
+import { placeKey } from "../log/resume.ts"
+import type { RunContext } from "../run-context.ts"
+import { callOut, outerScope } from "../run-context.ts"
+import { serverFacts } from "../tools/tool-servers.ts"
+import { addUsage, noUsage, usageOf } from "../usage.ts"
+import { renderPrompt, workflowEffects } from "../tools/workflow-effects.ts"
+
+/** Runs an agent once: all of it, or what an interrupted run left to do. Its output is checked against its contract. */
+export async function runAgent(
+  running: RunContext,
+  node: AgentNode,
+  iteration: number | null,
+  variables: ReadonlyMap<string, JsonValue>,
+): Promise<JsonValue> {
+  const past = running.past.agents.get(placeKey(node.name, iteration)) ?? null
+  if (past !== null && past.completed !== null) {
+    keepHistory(running, node, past.completed.history ?? [])
+    return past.completed.output
+  }
+  return new AgentStep(running, node, iteration, variables, past).run()
+}
+
+function keepHistory(running: RunContext, node: AgentNode, history: readonly HistoryItem[]): void {
+  if (running.prepared.continued.has(node.name)) running.histories.set(node.name, history)
+}
+
+const contracts = new WeakMap<AgentNode, JsonObject>()
+
+function contractSchema(node: AgentNode, types: TypeTable): JsonObject {
+  let schema = contracts.get(node)
+  if (schema === undefined) {
+    schema = toJsonSchema(node.output, types)
+    contracts.set(node, schema)
+  }
+  return schema
+}
+
+/** Everything that a model is asked in one step, rendered. */
+interface Rendered {
+  readonly model: string
+  readonly instruction: Instruction
+  readonly files: readonly JsonObject[]
+  readonly tools: AgentTools
+  readonly compact: CompactFacts | null
+}
+
+class AgentStep {
+  readonly #running: RunContext
+  readonly #node: AgentNode
+  readonly #past: AgentPast | null
+  readonly #caller: Caller
+  readonly #scope: Scope
+  readonly #effects: Effects
+  readonly #locals = new Map<string, JsonValue>()
+  readonly #watch: ModelWatch
+  #turn = 1
+  #startedAt = 0
+  #usage: Usage = noUsage
+  #calls: readonly ModelCallRecord[] = []
+
+  constructor(
+    running: RunContext,
+    node: AgentNode,
+    iteration: number | null,
+    variables: ReadonlyMap<string, JsonValue>,
+    past: AgentPast | null,
+  ) {
+    const path = `agent.${node.name}`
+    const about = iteration === null ? { agent: node.name } : { agent: node.name, iteration }
+    this.#running = running
+    this.#node = node
+    this.#past = past
+    this.#caller = { path, about }
+    this.#scope = { ...outerScope(running, path), locals: this.#locals, variables, iteration }
+    this.#effects = workflowEffects(running, path, about)
+    this.#watch = this.#modelWatch()
+  }
+
+  async run(): Promise<JsonValue> {
+    const { log, ports } = this.#running
+    for (const local of this.#node.locals) {
+      const value = this.#resolveLocal(local.key, local.value)
+      this.#locals.set(local.key, value instanceof Promise ? await value : value)
+    }
+    const rendered = await this.#render()
+    this.#startedAt = this.#past?.startedAt ?? ports.clock.now()
+    if (this.#past === null || this.#past.startedAt === null) {
+      log.add("agent_started", {
+        ...this.#caller.about,
+        model: rendered.model,
+        tools: rendered.tools.names,
+        instruction: rendered.instruction.text,
+      })
+    }
+    try {
+      return await this.#answer(rendered)
+    } catch (error) {
+      if (this.#running.signal.aborted || !(error instanceof RunFailure)) throw error
+      throw this.#failed(error)
+    }
+  }
+
+  #resolveLocal(name: string, expression: AgentNode["instruction"]): JsonValue | Promise<JsonValue> {
+    const { ports, past, log } = this.#running
+    const { about, path } = this.#caller
+    const effects = workflowEffects(this.#running, path, { ...about, dynamic: name })
+    const startedAt = ports.clock.now()
+    const resolved = (value: JsonValue): JsonValue => {
+      if (!past.dynamics.has(placeKey(`${about.agent}.${name}`, about.iteration))) {
+        log.add("dynamic_resolved", { name, ...about, duration_ms: ports.clock.now() - startedAt })
+      }
+      return value
+    }
+    const value = evaluateEffects(expression, this.#at(`dynamic.${name}`), effects)
+    return value instanceof Promise ? value.then(resolved) : resolved(value)
+  }
+
+  #at(part: string): Scope {
+    return { ...this.#scope, path: `${this.#caller.path}.${part}` }
+  }
+
+  async #render(): Promise<Rendered> {
+    const running = this.#running
+    const node = this.#node
+    const compact = node.context?.compact ?? null
+    const files: JsonObject[] = []
+    for (const file of node.files) files.push(await renderFile(file, this.#at("file"), this.#effects))
+    return {
+      model: modelId(running, node.model, this.#scope),
+      instruction: await renderInstruction(node.instruction, this.#at("instruction"), this.#effects),
+      files,
+      tools: await AgentTools.offered(running, node, this.#caller, this.#at("uses"), this.#effects),
+      compact: compact === null ? null : await compactFacts(running, compact, this.#at("context"), this.#effects),
+    }
+  }
+
+  async #answer(rendered: Rendered): Promise<JsonValue> {
+    const running = this.#running
+    const node = this.#node
+    const prompts = await this.#prompts()
+    const step = [...prompts, userMessage([...rendered.instruction.parts, ...rendered.files])]
+    const continued = node.context === null ? [] : continuedHistory(running, node.context)
+
+    const hash = cacheInUse(running) ? this.#cacheHash(rendered, continued, step) : null
+    // A step that has already spoken with its model goes on with it.
+    if (hash !== null && (this.#past === null || this.#past.turns.size === 0)) {
+      const found = await cachedAgent(running, hash)
+      if (found !== null) return this.#completed(found.output, found.history, true)
+    }
+
+    const before =
+      node.context === null || rendered.compact === null
+        ? continued
+        : await this.#compacted(node.context, rendered.compact, continued)
+    const history = [...before, ...step]
+    const output = await this.#converse(rendered, history)
+    if (hash !== null) cacheAgent(running, hash, { output, history })
+    return this.#completed(output, history, false)
+  }
+
+  async #prompts(): Promise<HistoryItem[]> {
+    const items: HistoryItem[] = []
+    const { plan } = this.#running
+    for (const [position, use] of this.#node.uses.entries()) {
+      if (use.kind !== "prompt") continue
+      const path = `prompt.${use.name}.bindings`
+      const site = placeKey(`${this.#caller.path}/use/${position}`, this.#caller.about.iteration)
+      const messages = await renderPrompt(
+        this.#running,
+        use.name,
+        site,
+        [
+          { path, entries: plan.prompts[use.name]?.bindings ?? [] },
+          { path, entries: use.bindings },
+        ],
+        this.#at("uses"),
+        this.#caller.path,
+        this.#effects,
+      )
+      items.push(...promptItems(messages))
+    }
+    return items
+  }
+
+  #compacted(
+    context: NonNullable<AgentNode["context"]>,
+    facts: CompactFacts,
+    history: readonly HistoryItem[],
+  ): Promise<HistoryItem[]> {
+    this.#turn = 0
+    return compactedHistory(this.#running, this.#node, this.#caller, context, facts, history, this.#past, this.#watch)
+  }
+
+  /** Turn after turn until the model gives its output; what was said is added to `history`. */
+  async #converse(rendered: Rendered, history: HistoryItem[]): Promise<JsonObject> {
+    const { max_steps } = this.#node
+    for (let turn = 1; turn <= max_steps; turn++) {
+      const known = this.#past?.turns.get(turn)
+      const withdrawn = known === undefined ? rendered.tools.usedUp() : (known.answer.withdrawn ?? [])
+      const news = rendered.tools.withdraw(withdrawn)
+      if (news.length > 0) history.push(userMessage([textPart(news.join("\n"))]))
+      if (known !== undefined) {
+        this.#account(known.answer)
+        await this.#callTools(rendered.tools, turn, known.answer, history)
+        continue
+      }
+      const tools = rendered.tools.definitions()
+      const answer = await this.#ask(rendered, history, turn, tools)
+      switch (answer.kind) {
+        case "output":
+          history.push(...answer.items)
+          return answer.output
+        case "text": {
+          // Tools and structured output suppress each other on this backend: now that the tools are done with, it is asked
+          // for the output alone.
+          history.push(...answer.items)
+          const closing = await this.#ask(rendered, history, turn + 1, [])
+          history.push(...closing.items)
+          if (closing.kind === "output") return closing.output
+          throw failure("output_error", this.#caller.path, "The model gave no output in the form that was asked for")
+        }
+        case "tool_calls":
+          if (turn === max_steps) break
+          await this.#callTools(rendered.tools, turn, { ...answer, withdrawn }, history)
+      }
+    }
+    const turns = max_steps === 1 ? "1 turn" : `${max_steps} turns`
+    throw failure(
+      "limit_exceeded",
+      this.#caller.path,
+      `agent.${this.#node.name} still called tools after ${turns} (max_steps)`,
+    )
+  }
+
+  async #ask(
+    rendered: Rendered,
+    history: readonly HistoryItem[],
+    turn: number,
+    tools: ReturnType<AgentTools["definitions"]>,
+  ): Promise<ModelTurn> {
+    const running = this.#running
+    const node = this.#node
+    const settings = running.prepared.calls.get(node)
+    if (settings === undefined) throw new Error(`${node.id} is not a part of the plan`)
+    this.#turn = turn
+    const begun = this.#past?.begun.get(turn)
+    const answer = await callOut(running, () =>
+      running.ports.model.turn(
+        {
+          path: this.#caller.path,
+          backend: backendOf(running, node.model),
+          model: rendered.model,
+          input: history,
+          tools,
+          contract: { name: node.name, type: node.output, types: running.plan.types },
+          response_format: settings.response_format,
+          inference: settings.inference,
+          turn,
+          attempts_before: begun?.attempts ?? 0,
+          progress: begun?.progress ?? null,
+          deltas: running.options.deltas,
+        },
+        this.#watch,
+      ),
+    )
+    this.#account(answer)
+    return answer
+  }
+
+  #account({ usage, calls }: Pick<ModelTurn, "usage" | "calls">): void {
+    this.#usage = addUsage(this.#usage, usage)
+    this.#calls = this.#calls.length === 0 ? calls : [...this.#calls, ...calls]
+  }
+
+  /** All calls of one turn, side by side; their answers in the order of the calls. */
+  async #callTools(tools: AgentTools, turn: number, answer: KeptTurn, history: HistoryItem[]): Promise<void> {
+    const past = this.#past?.turns.get(turn)
+    const { items, usage, calls, tool_calls, withdrawn = [] } = answer
+    const kept = { items, usage, calls, tool_calls, ...(withdrawn.length === 0 ? {} : { withdrawn }) }
+    // Every start is in the log's next piece together with the turn, before the first call is made.
+    const outputs = await Promise.all(
+      tool_calls.map((call, index) =>
+        tools.answer(
+          call,
+          index === 0 ? { turn, index, answer: kept } : { turn, index },
+          past?.calls.get(index) ?? null,
+        ),
+      ),
+    )
+    history.push(...items)
+    for (const [index, call] of tool_calls.entries()) history.push(toolOutput(call.call_id, outputs[index]?.text ?? ""))
+    for (const [index, call] of tool_calls.entries()) {
+      const images = outputs[index]?.images ?? []
+      // Few backends take images in a tool's output.
+      if (images.length > 0) history.push(userMessage([textPart(imagesFrom(call.name)), ...images.map(imagePart)]))
+    }
+  }
+
+  #completed(output: JsonObject, history: readonly HistoryItem[], cached: boolean): JsonValue {
+    const running = this.#running
+    const { log, ports, prepared } = running
+    const asShown = shown(output)
+    const kept = {
+      ...(asShown === output ? {} : { output }),
+      ...(prepared.continued.has(this.#node.name) ? { history } : {}),
+    }
+    log.add(
+      "agent_completed",
+      {
+        ...this.#caller.about,
+        output: asShown,
+        cached,
+        duration_ms: ports.clock.now() - this.#startedAt,
+        usage: this.#usage,
+        calls: this.#calls,
+      },
+      Object.keys(kept).length === 0 ? undefined : kept,
+    )
+    running.usage = addUsage(running.usage, this.#usage)
+    keepHistory(running, this.#node, history)
+    return output
+  }
+
+  #failed(error: RunFailure): RunFailure {
+    const running = this.#running
+    const calls = [...this.#calls, ...error.calls]
+    const placed = failureAt(this.#caller.path, error)
+    running.log.add("agent_failed", {
+      ...this.#caller.about,
+      error: placed.error,
+      duration_ms: running.ports.clock.now() - this.#startedAt,
+      calls,
+    })
+    running.usage = addUsage(running.usage, usageOf(calls))
+    return placed
+  }
+
+  #cacheHash(rendered: Rendered, continued: readonly HistoryItem[], step: readonly HistoryItem[]): string {
+    const running = this.#running
+    const node = this.#node
+    const settings = running.prepared.calls.get(node)
+    if (settings === undefined) throw new Error(`${node.id} is not a part of the plan`)
+    return cacheHash({
+      backend: backendFacts(running, node.model),
+      model: rendered.model,
+      inference: settings.inference,
+      response_format: settings.response_format,
+      max_steps: node.max_steps,
+      context: node.context === null ? null : { history: continued, compact: rendered.compact },
+      messages: step,
+      tools: rendered.tools.fingerprint,
+      servers: serverFacts(running, node),
+      contract: contractSchema(node, running.plan.types),
+    })
+  }
+
+  #modelWatch(): ModelWatch {
+    const { log, redactor, signal } = this.#running
+    const { about } = this.#caller
+    return {
+      signal,
+      retried: ({ attempt, reason, delay_ms, progress }) => {
+        log.add("agent_retried", { ...about, attempt, reason, delay_ms }, { turn: this.#turn, progress })
+        return log.stored()
+      },
+      delta: (attempt, text) => log.addDelta({ ...about, attempt, text }),
+      redact: (value) => redactor.redact(value),
+      redactStream: () => redactor.stream(),
+    }
+  }
+}

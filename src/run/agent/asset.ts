@@ -1,0 +1,40 @@
+import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import type { AssetKind } from "../../plan/plan-shape.ts"
+
+const brand = Symbol("asset")
+
+/**
+ * What `asset e { … }` evaluates to. It travels among JSON values, so it is an object with a mark that no JSON text can
+ * carry: a model's or caller's object is never taken for one.
+ */
+export interface Asset extends JsonObject {
+  type: AssetKind
+  /** An http(s) URL, or a data URL. */
+  url: string
+  title: string | null
+}
+
+export function asset(type: AssetKind, url: string, title: string | null): Asset {
+  return Object.defineProperty({ type, url, title }, brand, { value: true })
+}
+
+export function isAsset(value: JsonValue): value is Asset {
+  return typeof value === "object" && value !== null && brand in value
+}
+
+/** The media type that is assumed for Base64 text that comes without one. */
+const assumed: Record<AssetKind, string> = { image: "image/png", document: "application/pdf", video: "video/mp4" }
+
+/** The URL of what the author gave: a URL, a data URL, or Base64 text. Null when it is none of them. */
+export function assetUrl(type: AssetKind, given: string, mediaType: string | null): string | null {
+  if (/^https?:\/\//i.test(given)) return given
+  if (/^data:/i.test(given)) return given
+  const base64 = given.replace(/\s+/g, "")
+  if (base64 === "" || !/^[A-Za-z0-9+/_-]+={0,2}$/.test(base64)) return null
+  return `data:${mediaType ?? assumed[type]};base64,${base64.replaceAll("-", "+").replaceAll("_", "/")}`
+}
+
+/** How an asset reads where only text is shown. */
+export function assetLabel(shown: Asset): string {
+  return shown.title === null ? `[${shown.type}]` : `[${shown.type}: ${shown.title}]`
+}

@@ -1,0 +1,59 @@
+import type { JsonValue } from "../../base/json-value.ts"
+import type { EventType, ModelCallRecord, Usage } from "../events.ts"
+import type { HistoryItem, ModelToolCall, TurnProgress } from "../../ports/model.ts"
+import type { PromptMessage, ToolPart } from "../../ports/tools.ts"
+
+/**
+ * What a log keeps beside an event's public data, for a continuation alone. An effect's outcome is kept once, by the event
+ * that tells of it; values that follow from outcomes are computed again.
+ */
+interface KeptOf {
+  agent_retried: { readonly turn: number; readonly progress?: TurnProgress }
+  agent_completed: {
+    /** Where the event shows its size only. */
+    readonly output?: JsonValue
+    /** Where another agent continues it. */
+    readonly history?: readonly HistoryItem[]
+  }
+  context_compacted: { readonly summary: string }
+  tool_call_started: KeptModelCall | KeptWorkflowCall
+  tool_call_completed: {
+    /** Where the event shows its size only. */
+    readonly result?: JsonValue
+    /** Where there is more than text, and a model is to have it. */
+    readonly parts?: readonly ToolPart[]
+  }
+  tool_call_failed: {
+    /** What the model was told; absent where the failure ended the agent. */
+    readonly told?: string
+    /** The call was not made, and counts for nothing. */
+    readonly refused?: boolean
+  }
+  resource_read: { readonly site: string; readonly value: JsonValue }
+  prompt_rendered: { readonly site: string; readonly messages: readonly PromptMessage[] }
+}
+
+/** A call that the model made. */
+export interface KeptModelCall {
+  readonly turn: number
+  /** Which of the turn's calls this is, from 0. */
+  readonly index: number
+  /** With the first call of a turn: the whole turn. */
+  readonly answer?: KeptTurn
+}
+
+export interface KeptTurn {
+  readonly items: readonly HistoryItem[]
+  readonly usage: Usage
+  readonly calls: readonly ModelCallRecord[]
+  readonly tool_calls: readonly ModelToolCall[]
+  /** Tools that the model was told before this turn to be used up. */
+  readonly withdrawn?: readonly string[]
+}
+
+/** A `call` of the workflow's own. */
+export interface KeptWorkflowCall {
+  readonly site: string
+}
+
+export type Kept<T extends EventType> = T extends keyof KeptOf ? KeptOf[T] : never

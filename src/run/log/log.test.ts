@@ -1,0 +1,98 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { MemoryStore } from "../../adapters/memory/memory-store.ts"
+import { ManualClock } from "../../../test/support/manual-clock.ts"
+import { usualOptions } from "../../../test/support/run-plan.ts"
+import type { LogEvent } from "../events.ts"
+import { bytesOver } from "./json-bytes.ts"
+import { RunLog, shown } from "./log.ts"
+import { StoreFailure } from "../../ports/store.ts"
+
+class Slow extends MemoryStore {
+  readonly batches: LogEvent[][] = []
+  gate: Promise<void> = Promise.resolve()
+  broken = false
+  override async append(...[lease, events]: Parameters<MemoryStore["append"]>): Promise<void> {
+    this.batches.push([...events])
+    await this.gate
+    if (this.broken) throw new StoreFailure("full")
+    return super.append(lease, events)
+  }
+}
+
+async function logTo<S extends MemoryStore>(store: S, failed: unknown[] = []): Promise<RunLog> {
+  const request = { source: "", input: {}, secrets: {}, options: usualOptions }
+  const run = { run_id: "r", caller: "", request, created_at: 0, idempotency: null, resumable: true }
+  const created = await store.create(run, "me", 1000)
+  if (created.outcome !== "created") throw new Error("not created")
+  return new RunLog(store, created.lease, new ManualClock(), 0, (error) => failed.push(error))
+}
+
+test("what one turn adds is one append; what comes meanwhile is the next; stored() waits for all so far", async () => {
+  const store = new Slow(new ManualClock())
+  const { promise, resolve } = Promise.withResolvers<void>()
+  store.gate = promise
+  const log = await logTo(store)
+  log.add("workflow_started", {})
+  await Promise.resolve()
+  log.add("agent_loop_started", { agent: "a", iterations: 1 })
+  await new Promise((next) => setImmediate(next))
+  log.add("run_resumed", { reason: "x" })
+  log.add("run_resumed", { reason: "y" })
+  let stored = false
+  const all = log.stored().then(() => (stored = true))
+  await new Promise((next) => setImmediate(next))
+  assert.equal(stored, false)
+  resolve()
+  await all
+  assert.deepEqual(
+    store.batches.map((batch) => batch.map(({ id }) => id)),
+    [
+      [1, 2],
+      [3, 4],
+    ],
+  )
+  assert.deepEqual(store.batches[0]?.[0]?.data, {})
+  assert.deepEqual(store.batches[0]?.[1]?.data, { agent: "a", iterations: 1, at: "2026-11-15T00:00:00.000Z" })
+  await log.stored()
+})
+
+test("a failing store is told once, and everyone who waits hears it", async () => {
+  const store = new Slow(new ManualClock())
+  store.broken = true
+  const failed: unknown[] = []
+  const log = await logTo(store, failed)
+  log.add("run_resumed", { reason: "x" })
+  await assert.rejects(log.stored(), /full/)
+  log.add("run_resumed", { reason: "y" })
+  await assert.rejects(log.stored(), /full/)
+  await new Promise((next) => setImmediate(next))
+  assert.equal(store.batches.length, 1)
+  assert.equal(failed.length, 1)
+})
+
+test("there is room until the store falls behind", async () => {
+  const store = new Slow(new ManualClock())
+  const { promise, resolve } = Promise.withResolvers<void>()
+  store.gate = promise
+  const log = await logTo(store)
+  let added = 0
+  while (log.room() === null) {
+    log.add("run_resumed", { reason: "x" })
+    if (++added > 10_000) assert.fail("there is always room")
+  }
+  resolve()
+  await log.room()
+  assert.equal(log.room(), null)
+})
+
+test("sizes are those of the JSON text in UTF-8", () => {
+  const long = "ä".repeat(131_072)
+  assert.equal(shown("x".repeat(262_142)), "x".repeat(262_142))
+  assert.deepEqual(shown("x".repeat(262_143)), { truncated: true, bytes: 262_145 })
+  assert.deepEqual(shown({ a: [long] }), { truncated: true, bytes: 262_144 + 10 })
+  assert.equal(bytesOver("\u0000".repeat(100), 601), 602)
+  assert.equal(bytesOver("\u0000".repeat(100), 602), null)
+  const many = Array.from({ length: 60_000 }, () => 1.5)
+  assert.equal(bytesOver(many, 262_144), null)
+})

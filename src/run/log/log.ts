@@ -1,0 +1,151 @@
+import { isoTime } from "../../base/iso-time.ts"
+import type { JsonValue } from "../../base/json-value.ts"
+import type { EventData, EventType, LogEvent } from "../events.ts"
+import { bytesOver } from "./json-bytes.ts"
+import type { Kept } from "./kept.ts"
+import type { Clock } from "../../ports/clock.ts"
+import type { Lease, RunStore } from "../../ports/store.ts"
+
+/** Values over this appear in events by their size alone. */
+export const shownBytes = 256 * 1024
+
+/** ReplayState so many events that are not stored yet, whoever makes more of them waits. */
+const roomy = 512
+
+/** A value as events show it. */
+export function shown(value: JsonValue): JsonValue {
+  const bytes = bytesOver(value, shownBytes)
+  return bytes === null ? value : { truncated: true, bytes }
+}
+
+/** What a model, a server or a reader elsewhere has done for the run: done again, it would cost again. */
+const recordsWork: ReadonlySet<EventType> = new Set<EventType>([
+  "agent_completed",
+  "agent_failed",
+  "context_compacted",
+  // With it goes the turn of the model that called.
+  "tool_call_started",
+  "tool_call_completed",
+  "tool_call_failed",
+  "resource_read",
+  "prompt_rendered",
+])
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] }
+
+/**
+ * The one writer of a run's log. It numbers events and stamps them with the time; what one turn of the event loop adds goes
+ * to the store in one piece, and while that is under way the next piece gathers.
+ */
+export class RunLog {
+  readonly #store: RunStore
+  readonly #lease: Lease
+  readonly #clock: Clock
+  readonly #onFailure: (error: unknown) => void
+  #lastId: number
+  #storedId: number
+  /** The last event that records work. */
+  #workId = 0
+  #pending: LogEvent[] = []
+  #deltas = new Map<string, { event: Mutable<LogEvent>; attempt: number }>()
+  #writing = false
+  #failed: { readonly error: unknown } | null = null
+  #waiting: { readonly id: number; readonly resolve: () => void; readonly reject: (error: unknown) => void }[] = []
+
+  constructor(store: RunStore, lease: Lease, clock: Clock, lastId: number, onFailure: (error: unknown) => void) {
+    this.#store = store
+    this.#lease = lease
+    this.#clock = clock
+    this.#lastId = lastId
+    this.#storedId = lastId
+    this.#onFailure = onFailure
+  }
+
+  get lastId(): number {
+    return this.#lastId
+  }
+
+  add<T extends EventType>(type: T, data: EventData[T], kept?: Kept<T>): LogEvent {
+    const at = isoTime(this.#clock.now())
+    const stamped = type === "workflow_started" ? data : { ...data, at }
+    const base = { id: ++this.#lastId, type, at, data: stamped }
+    const event = (kept === undefined ? base : { ...base, kept }) as LogEvent
+    if (recordsWork.has(type)) this.#workId = event.id
+    this.#push(event)
+    return event
+  }
+
+  /** Pieces of one answer that come faster than the store takes them are joined. */
+  addDelta(data: EventData["agent_delta"]): void {
+    const key = data.iteration === undefined ? data.agent : `${data.agent}#${data.iteration}`
+    const before = this.#deltas.get(key)
+    if (before !== undefined && before.attempt === data.attempt && before.event.type === "agent_delta") {
+      const joined = before.event.data.text + data.text
+      before.event.data = { ...before.event.data, text: joined }
+      return
+    }
+    this.#deltas.set(key, { event: this.add("agent_delta", data), attempt: data.attempt })
+  }
+
+  /** Resolves when everything added so far is durable. */
+  stored(): Promise<void> {
+    return this.#storedTo(this.#lastId)
+  }
+
+  /** Resolves when all work that was recorded so far is durable; null when it is already. */
+  workStored(): Promise<void> | null {
+    return this.#storedId >= this.#workId ? null : this.#storedTo(this.#workId)
+  }
+
+  /** A promise to wait for before more is added, or null when there is room. */
+  room(): Promise<void> | null {
+    return this.#lastId - this.#storedId > roomy ? this.stored() : null
+  }
+
+  #storedTo(id: number): Promise<void> {
+    if (this.#failed !== null) return Promise.reject(asError(this.#failed.error))
+    if (this.#storedId >= id) return Promise.resolve()
+    return new Promise((resolve, reject) => this.#waiting.push({ id, resolve, reject }))
+  }
+
+  #push(event: LogEvent): void {
+    // Once the log cannot be written, what the rest of the run still says is lost with it.
+    if (this.#failed !== null) return
+    this.#pending.push(event)
+    if (this.#writing) return
+    this.#writing = true
+    // After the promises of this turn: what follows from one answer (an agent's end, the next one's start, the run's end)
+    // is stored together.
+    setImmediate(() => void this.#write())
+  }
+
+  async #write(): Promise<void> {
+    try {
+      while (this.#pending.length > 0) {
+        const batch = this.#pending
+        this.#pending = []
+        if (this.#deltas.size > 0) this.#deltas.clear()
+        await this.#store.append(this.#lease, batch)
+        this.#storedId += batch.length
+        this.#wake()
+      }
+      this.#writing = false
+    } catch (error) {
+      this.#failed = { error }
+      this.#pending = []
+      this.#onFailure(error)
+      for (const { reject } of this.#waiting.splice(0)) reject(error)
+    }
+  }
+
+  #wake(): void {
+    if (this.#waiting.length === 0) return
+    const waiting = this.#waiting
+    this.#waiting = waiting.filter(({ id }) => id > this.#storedId)
+    for (const { id, resolve } of waiting) if (id <= this.#storedId) resolve()
+  }
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error))
+}

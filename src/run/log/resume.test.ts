@@ -1,0 +1,331 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { MemoryStore } from "../../adapters/memory/memory-store.ts"
+import { systemClock } from "../../adapters/system/system-clock.ts"
+import type { Plan } from "../../plan/plan-shape.ts"
+import {
+  agent,
+  call,
+  dynamic,
+  entries,
+  lit,
+  loopOver,
+  output,
+  plan,
+  ref,
+  text,
+  tool,
+  use,
+} from "../../../test/support/build-plan.ts"
+import { record, string } from "../../../test/support/build-types.ts"
+import type { Served } from "../../../test/support/in-process-tools.ts"
+import { InProcessTools } from "../../../test/support/in-process-tools.ts"
+import type { Outcome } from "../../../test/support/run-plan.ts"
+import { dataOf, errorOf, resultOf, runPlan, typesOf, usualOptions } from "../../../test/support/run-plan.ts"
+import { answers, callsTools, lastText, noProgress, says, ScriptedModel } from "../../../test/support/scripted-model.ts"
+import type { LogEvent } from "../events.ts"
+import { toText } from "../evaluate.ts"
+import { failure } from "../failure.ts"
+import type { ModelRequest } from "../../ports/model.ts"
+
+/** Remembers each append as the engine made it. */
+class Recording extends MemoryStore {
+  readonly appends: LogEvent[][] = []
+  override append(lease: Parameters<MemoryStore["append"]>[0], events: readonly LogEvent[]): Promise<void> {
+    this.appends.push([...events])
+    return super.append(lease, events)
+  }
+}
+
+/** A few turns of the event loop, so that answers come one by one, and each in an append of its own. */
+async function later(turns = 2): Promise<void> {
+  for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** A store that holds a run whose process died after so many appends. */
+async function crashedAfter(appends: readonly (readonly LogEvent[])[], request: object): Promise<MemoryStore> {
+  const store = new MemoryStore(systemClock)
+  const created = await store.create(
+    {
+      run_id: "r",
+      caller: "",
+      request: { source: "", input: {}, secrets: {}, options: usualOptions, ...request },
+      created_at: Date.now(),
+      idempotency: null,
+      resumable: true,
+    },
+    "dead",
+    60_000,
+  )
+  assert.equal(created.outcome, "created")
+  if (created.outcome !== "created") throw new Error("unreachable")
+  for (const events of appends) await store.append(created.lease, events)
+  await store.release(created.lease)
+  return store
+}
+
+const searchInput = record({ query: string })
+
+const served = (idempotent: boolean): Served => ({
+  tools: {
+    search: {
+      input: searchInput,
+      idempotent,
+      call: async ({ query }) => {
+        await later(2 + (toText(query ?? null).charCodeAt(0) % 7) * 3)
+        return { text: `found ${toText(query ?? null)}`, is_error: false }
+      },
+    },
+  },
+  resources: { page: { variables: [], read: () => ({ text: "page text", media_type: null }) } },
+  prompts: { style: { arguments: [], render: () => [{ role: "user", text: "Be brief.", images: [] }] } },
+})
+
+/** One of everything: values with effects, a loop with its own values, tools, a prompt, contexts, both whole and compacted. */
+const everything: Plan = plan(
+  [
+    dynamic("related", call("search", { query: ref("input.topic") }, { site: "related" })),
+    dynamic("page", { op: "read", resource: "page", bindings: [], text: "read resource.page" }),
+    agent("each", {
+      loop: loopOver(ref("input.items"), "item"),
+      locals: entries({ hit: call("search", { query: ref("variable.item") }, { site: "each.hit" }) }),
+      instruction: text(ref("variable.item"), ": ", ref("local.hit")),
+    }),
+    agent("research", {
+      uses: [use("tool", "search", { max_calls: 3 }), use("prompt", "style")],
+      instruction: text("Research ", ref("dynamic.related"), " ", ref("dynamic.page")),
+    }),
+    agent("go_on", { context: { agent: "research", compact: null }, instruction: text("Go on.") }),
+    agent("sum", {
+      context: { agent: "go_on", compact: { model: "m", inference: {}, instruction: null } },
+      instruction: text("Sum up ", ref("agent.each.*.message")),
+    }),
+    output({ sum: ref("agent.sum.message"), each: ref("agent.each.*.message") }),
+  ],
+  {
+    tools: { search: tool({ remote: "search" }) },
+    resources: { page: { server: "s", remote: "page", bindings: [] } },
+    prompts: { style: { server: "s", remote: "style", bindings: [] } },
+  },
+)
+
+/** Its answers follow from its requests alone, so that the same request twice gives the same answer. */
+function thinking(): ScriptedModel {
+  return new ScriptedModel(async (request, watch) => {
+    await later(2 + (lastText(request).charCodeAt(0) % 5) * 4)
+    if (request.contract === null) return says("the summary", request)
+    if (request.path === "agent.research" && request.turn <= 2) {
+      if (request.attempts_before === 0) {
+        await watch.retried({ attempt: 2, reason: "busy", delay_ms: 0, progress: noProgress })
+      }
+      return callsTools(
+        [
+          { name: "search", arguments: { query: `t${request.turn}` }, call_id: "x" },
+          { name: "search", arguments: request.turn === 1 ? { query: "u" } : { nonsense: true }, call_id: "y" },
+        ],
+        request,
+      )
+    }
+    const said = request.input.map((item) => JSON.stringify(item["content"] ?? item["output"] ?? "")).join(" ")
+    return answers({ message: `${lastText(request)} after ${said.length}` }, request)
+  })
+}
+
+const input = { topic: "wires", items: ["a", "b", "c"] }
+
+/** What tells one model call from another. */
+const nameOf = (request: ModelRequest): string =>
+  `${request.path} ${request.turn} ${request.path === "agent.each" ? lastText(request) : ""}`
+
+function publicFacts({ events }: Outcome): string[] {
+  return events
+    .filter(({ type }) => type !== "run_resumed")
+    .map(({ type, data }) => {
+      const { at: _, duration_ms: __, calls: ___, call_id: ____, ...rest } = data as Record<string, unknown>
+      return JSON.stringify([type, rest])
+    })
+    .toSorted()
+}
+
+test("killed after any append, a run goes on to the same end, and what was completed is not done again", async () => {
+  const recording = new Recording(systemClock)
+  const tools = new InProcessTools(served(true))
+  const model = thinking()
+  const whole = await runPlan(everything, { model, tools, store: recording, input })
+  const result = resultOf(whole)
+  const calls = model.requests.map(nameOf).toSorted()
+  assert.equal(new Set(calls).size, calls.length)
+  assert.ok(recording.appends.length > 15, `${recording.appends.length} appends`)
+
+  for (let count = 0; count < recording.appends.length; count++) {
+    const before = recording.appends.slice(0, count).flat()
+    const store = await crashedAfter(recording.appends.slice(0, count), { input })
+    const again = thinking()
+    const toolsAgain = new InProcessTools(served(true))
+    const outcome = await runPlan(everything, {
+      model: again,
+      tools: toolsAgain,
+      store,
+      input,
+      run_id: "r",
+      resumed: "The process restarted",
+    })
+    const where = `after append ${count} (${before.at(-1)?.type ?? "nothing"})`
+    assert.deepEqual(resultOf(outcome), result, where)
+    assert.deepEqual(
+      outcome.events.map(({ id }) => id),
+      outcome.events.map((_, index) => index + 1),
+      where,
+    )
+    assert.deepEqual(publicFacts(outcome), publicFacts(whole), where)
+    assert.deepEqual(outcome.bugs, [], where)
+    assert.deepEqual(dataOf(outcome.events, "run_resumed"), [{ reason: "The process restarted" }], where)
+
+    // Agents and calls whose end is in the log are not asked again.
+    for (const event of before) {
+      if (event.type === "agent_completed") {
+        const { agent: name, iteration } = event.data
+        const repeated = again.requests.filter(
+          (request) =>
+            request.path === `agent.${name}` &&
+            request.contract !== null &&
+            (iteration === undefined || lastText(request).startsWith(`${input.items[iteration]}:`)),
+        )
+        assert.deepEqual(repeated.map(nameOf), [], where)
+      }
+      if (event.type === "tool_call_completed") {
+        assert.ok(!toolsAgain.calls.some(({ callId }) => callId === event.data.call_id), where)
+      }
+      if (event.type === "context_compacted") {
+        assert.ok(!again.requests.some((request) => request.contract === null), where)
+      }
+    }
+    // A turn whose tool calls have started is not asked for again either.
+    const turns = before.filter((event) => event.type === "tool_call_started" && event.data.agent === "research")
+    const asked = again.requests.filter(({ path }) => path === "agent.research").map(({ turn }) => turn)
+    if (turns.length > 0) assert.ok(!asked.includes(1), where)
+    // An interrupted call of an idempotent tool is made again under its old id.
+    const started = before.filter((event) => event.type === "tool_call_started")
+    for (const event of started) {
+      const ended = before.some(
+        (other) =>
+          (other.type === "tool_call_completed" || other.type === "tool_call_failed") &&
+          other.data.call_id === event.data.call_id,
+      )
+      const made = toolsAgain.calls.filter(({ callId }) => callId === event.data.call_id)
+      assert.equal(made.length, ended ? 0 : 1, where)
+    }
+  }
+})
+
+test("an interrupted call of a tool that is not idempotent: its model is told, a workflow's own call fails the run", async () => {
+  const oneTool = plan([agent("a", { uses: [use("tool", "search")] }), output({ m: ref("agent.a.message") })], {
+    tools: { search: tool({ remote: "search", max_calls: 1 }) },
+  })
+  const ownCall = plan([dynamic("d", call("search", { query: lit("q") }))], {
+    tools: { search: tool({ remote: "search" }) },
+  })
+  const model = (): ScriptedModel =>
+    new ScriptedModel((request) =>
+      request.turn === 1
+        ? callsTools([{ name: "search", arguments: { query: "q" }, call_id: "x" }], request)
+        : answers({ message: request.input.map((item) => toText(item["output"] ?? "")).join("") }, request),
+    )
+  const started = async (of: Plan): Promise<LogEvent[][]> => {
+    const recording = new Recording(systemClock)
+    await runPlan(of, { model: model(), tools: new InProcessTools(served(false)), store: recording })
+    const upTo = recording.appends.findIndex((events) => events.some(({ type }) => type === "tool_call_started"))
+    return recording.appends.slice(0, upTo + 1)
+  }
+  const unknown = /The call of search was interrupted, and its outcome is unknown/
+
+  const tools = new InProcessTools(served(false))
+  const again = model()
+  const store = await crashedAfter(await started(oneTool), {})
+  const told = await runPlan(oneTool, { model: again, tools, store, run_id: "r", resumed: "restart" })
+  assert.match(JSON.stringify(resultOf(told)), unknown)
+  assert.equal(tools.calls.length, 0)
+  assert.match(dataOf(told.events, "tool_call_failed")[0]?.error.message ?? "", unknown)
+  // The interrupted call counts: it may have been made.
+  assert.deepEqual(again.requests[0]?.tools, [])
+
+  const failed = await runPlan(ownCall, {
+    model: model(),
+    tools,
+    store: await crashedAfter(await started(ownCall), {}),
+    run_id: "r",
+    resumed: "restart",
+  })
+  assert.equal(errorOf(failed).kind, "tool_error")
+  assert.match(errorOf(failed).message, unknown)
+  assert.equal(errorOf(failed).issues[0]?.path, "dynamic.d")
+  assert.equal(tools.calls.length, 0)
+})
+
+test("a run that had failed before its end was written ends with the same failure, and calls nobody", async () => {
+  const recording = new Recording(systemClock)
+  const bad = plan([agent("a"), agent("b")])
+  const model = new ScriptedModel(async (request) => {
+    await later()
+    if (request.path === "agent.a") throw failure("provider_error", "", "no")
+    return answers({ message: "b" }, request)
+  })
+  const whole = await runPlan(bad, { model, store: recording })
+  const events = recording.appends.flat()
+  const cut = events.slice(0, events.findIndex(({ type }) => type === "agent_failed") + 1)
+  const again = new ScriptedModel(() => assert.fail("nobody is called"))
+  const store = await crashedAfter([cut], {})
+  const outcome = await runPlan(bad, { model: again, store, run_id: "r", resumed: "restart" })
+  assert.deepEqual(errorOf(outcome), errorOf(whole))
+  assert.deepEqual(typesOf(outcome.events).slice(-3), ["agent_failed", "run_resumed", "workflow_failed"])
+})
+
+test("attempts, calls and outputs too large to show are counted and found again", async () => {
+  const long = "x".repeat(300_000)
+  const big = plan(
+    [
+      agent("a"),
+      dynamic("d", call("search", { query: ref("agent.a.message") })),
+      agent("b", { instruction: text(ref("dynamic.d")) }),
+      output({ n: ref("agent.b.message") }),
+    ],
+    { tools: { search: tool({ remote: "search" }) } },
+  )
+  const model = (): ScriptedModel =>
+    new ScriptedModel(async (request) => {
+      await later()
+      return answers({ message: request.path === "agent.a" ? long : String(lastText(request).length) }, request)
+    })
+  const recording = new Recording(systemClock)
+  const whole = await runPlan(big, { model: model(), tools: new InProcessTools(served(true)), store: recording })
+  assert.deepEqual(resultOf(whole), { n: String(long.length + "found ".length) })
+  assert.equal(dataOf(whole.events, "tool_call_completed")[0]?.result instanceof Object, true)
+  for (let count = 1; count < recording.appends.length; count++) {
+    const store = await crashedAfter(recording.appends.slice(0, count), {})
+    const tools = new InProcessTools(served(true))
+    const outcome = await runPlan(big, { model: model(), tools, store, run_id: "r", resumed: "restart" })
+    assert.deepEqual(resultOf(outcome), resultOf(whole))
+  }
+})
+
+test("the time of a resumed run goes on from its start", async () => {
+  const slow = plan([agent("a")])
+  const recording = new Recording(systemClock)
+  const model = new ScriptedModel(async (request) => {
+    await later()
+    return answers({ message: "x" }, request)
+  })
+  await runPlan(slow, { model, store: recording })
+  const [first = []] = recording.appends
+  const hourAgo = new Date(Date.now() - 3_600_000).toISOString()
+  const old = first.map((event) => ({ ...event, at: hourAgo, data: { ...event.data, at: hourAgo } }) as LogEvent)
+  const store = await crashedAfter([old], {})
+  const outcome = await runPlan(slow, {
+    model,
+    store,
+    run_id: "r",
+    resumed: "restart",
+    limits: { timeout_ms: 600_000 },
+  })
+  assert.equal(errorOf(outcome).kind, "timeout")
+})

@@ -1,0 +1,262 @@
+import type { JsonValue } from "../../base/json-value.ts"
+import type { EventType, LogEvent, Usage, WireError } from "../events.ts"
+import { isTerminal } from "../events.ts"
+import type { Kept, KeptTurn } from "./kept.ts"
+import type { HistoryItem, TurnProgress } from "../../ports/model.ts"
+import type { PromptMessage, ToolPart } from "../../ports/tools.ts"
+import type { RunStore } from "../../ports/store.ts"
+import { addUsage, noUsage, usageOf } from "../usage.ts"
+
+/**
+ * What a run's log says has already happened. A resumed run is an ordinary run with a past: it goes through the same steps,
+ * and each effect that the past knows the outcome of is not made again.
+ */
+export interface ReplayState {
+  lastId: number
+  /** Milliseconds; null for a run that has not begun. */
+  startedAt: number | null
+  planned: boolean
+  ended: boolean
+  /** An agent failed, and the process died before the run's end was written. */
+  failed: WireError | null
+  usage: Usage
+  /** By `placeKey`. */
+  readonly agents: Map<string, AgentPast>
+  readonly loopsStarted: Map<string, number>
+  readonly loopsCompleted: Set<string>
+  /** By `placeKey` of the value (`agent.name` for one of an agent's own). */
+  readonly dynamics: Set<string>
+  /** `call`, `read` and `render` of the workflow's own, by `placeKey` of their site. */
+  readonly effects: Map<string, EffectPast>
+  /** The latest summary that an agent had made, by agent. */
+  readonly summaries: Map<string, string>
+  readonly servers: Set<string>
+  /** Calls made, by tool, and by site for those of the workflow's own. */
+  readonly toolCalls: Map<string, number>
+  readonly siteCalls: Map<string, number>
+}
+
+export interface AgentPast {
+  startedAt: number | null
+  completed: { readonly output: JsonValue; readonly history: readonly HistoryItem[] | null } | null
+  /** Turns that had come to no answer, by number. */
+  begun: Map<number, BegunTurn>
+  summary: string | null
+  /** By turn, from 1. */
+  turns: Map<number, TurnPast>
+}
+
+export interface BegunTurn {
+  /** Attempts that somebody may have seen something of. */
+  attempts: number
+  progress: TurnProgress | null
+}
+
+export interface TurnPast {
+  readonly answer: KeptTurn
+  /** By position in the turn. */
+  readonly calls: Map<number, CallPast>
+}
+
+export interface CallPast {
+  readonly callId: string
+  readonly startedAt: number
+  outcome: CallOutcome | null
+}
+
+export type CallOutcome =
+  | { readonly kind: "completed"; readonly result: JsonValue; readonly parts?: readonly ToolPart[] }
+  | { readonly kind: "failed"; readonly error: WireError; readonly told: string | null; readonly refused: boolean }
+
+export type EffectPast =
+  | { readonly kind: "call"; readonly call: CallPast }
+  | { readonly kind: "read"; readonly value: JsonValue }
+  | { readonly kind: "render"; readonly messages: readonly PromptMessage[] }
+
+/** Tells an agent or site of one iteration from those of the others. */
+export function placeKey(name: string, iteration: number | null | undefined): string {
+  return iteration === null || iteration === undefined ? name : `${name}#${iteration}`
+}
+
+function emptyPast(): ReplayState {
+  return {
+    lastId: 0,
+    startedAt: null,
+    planned: false,
+    ended: false,
+    failed: null,
+    usage: noUsage,
+    agents: new Map(),
+    loopsStarted: new Map(),
+    loopsCompleted: new Set(),
+    dynamics: new Set(),
+    effects: new Map(),
+    summaries: new Map(),
+    servers: new Set(),
+    toolCalls: new Map(),
+    siteCalls: new Map(),
+  }
+}
+
+/** Of a run that is new. Never written to. */
+export const noPast: ReplayState = emptyPast()
+
+/** Reads a run's log to its end. */
+export async function readPast(store: RunStore, runId: string): Promise<ReplayState> {
+  const reader = new PastReader()
+  for (;;) {
+    const page = await store.read(runId, reader.past.lastId, 500, "kept")
+    if (page.length === 0) return reader.past
+    for (const event of page) reader.take(event)
+  }
+}
+
+export class PastReader {
+  readonly past = emptyPast()
+  readonly #openCalls = new Map<string, CallPast>()
+  readonly #uncounted = new Map<string, () => void>()
+
+  take(event: LogEvent): void {
+    const { past } = this
+    past.lastId = event.id
+    past.startedAt ??= Date.parse(event.at)
+    switch (event.type) {
+      case "workflow_planned":
+        past.planned = true
+        break
+      case "agent_started":
+        this.#agent(event.data).startedAt = Date.parse(event.at)
+        break
+      case "agent_retried": {
+        const { turn, progress = null } = kept<"agent_retried">(event) ?? { turn: 1 }
+        this.#agent(event.data).begun.set(turn, { attempts: event.data.attempt - 1, progress })
+        break
+      }
+      case "agent_delta": {
+        // Pieces of an answer that broke off: what the same question brings now is another attempt.
+        const { begun, turns } = this.#agent(event.data)
+        const turn = turns.size + 1
+        begun.set(turn, { progress: begun.get(turn)?.progress ?? null, attempts: event.data.attempt })
+        break
+      }
+      case "agent_completed": {
+        const agent = this.#agent(event.data)
+        const more = kept<"agent_completed">(event)
+        agent.completed = { output: more?.output ?? event.data.output, history: more?.history ?? null }
+        // Nothing of how it came about is asked for again.
+        agent.turns = new Map()
+        agent.begun = new Map()
+        agent.summary = null
+        past.usage = addUsage(past.usage, event.data.usage)
+        break
+      }
+      case "agent_failed":
+        past.failed ??= event.data.error
+        past.usage = addUsage(past.usage, usageOf(event.data.calls))
+        break
+      case "context_compacted": {
+        const summary = kept<"context_compacted">(event)?.summary ?? null
+        this.#agent(event.data).summary = summary
+        if (summary !== null) past.summaries.set(event.data.agent, summary)
+        past.usage = addUsage(past.usage, event.data.usage)
+        break
+      }
+      case "agent_loop_started":
+        past.loopsStarted.set(event.data.agent, Date.parse(event.at))
+        break
+      case "agent_loop_completed":
+        past.loopsCompleted.add(event.data.agent)
+        break
+      case "dynamic_resolved": {
+        const { agent, name, iteration } = event.data
+        past.dynamics.add(placeKey(agent === undefined ? name : `${agent}.${name}`, iteration))
+        break
+      }
+      case "mcp_server_connected":
+        past.servers.add(event.data.server)
+        break
+      case "tool_call_started":
+        this.#callStarted(event)
+        break
+      case "tool_call_completed": {
+        const { result = event.data.result, parts } = kept<"tool_call_completed">(event) ?? {}
+        this.#callEnded(event.data.call_id, {
+          kind: "completed",
+          result,
+          ...(parts === undefined ? {} : { parts }),
+        })
+        break
+      }
+      case "tool_call_failed": {
+        const more = kept<"tool_call_failed">(event)
+        this.#callEnded(event.data.call_id, {
+          kind: "failed",
+          error: event.data.error,
+          told: more?.told ?? null,
+          refused: more?.refused ?? false,
+        })
+        break
+      }
+      case "resource_read": {
+        const read = kept<"resource_read">(event)
+        if (read !== undefined) past.effects.set(read.site, { kind: "read", value: read.value })
+        break
+      }
+      case "prompt_rendered": {
+        const rendered = kept<"prompt_rendered">(event)
+        if (rendered !== undefined) past.effects.set(rendered.site, { kind: "render", messages: rendered.messages })
+        break
+      }
+      default:
+        if (isTerminal(event.type)) past.ended = true
+    }
+  }
+
+  #agent(about: { readonly agent: string; readonly iteration?: number }): AgentPast {
+    const key = placeKey(about.agent, about.iteration)
+    let agent = this.past.agents.get(key)
+    if (agent === undefined) {
+      agent = { startedAt: null, completed: null, begun: new Map(), summary: null, turns: new Map() }
+      this.past.agents.set(key, agent)
+    }
+    return agent
+  }
+
+  #callStarted(event: Extract<LogEvent, { type: "tool_call_started" }>): void {
+    const { past } = this
+    const { tool, call_id, agent, iteration } = event.data
+    const call: CallPast = { callId: call_id, startedAt: Date.parse(event.at), outcome: null }
+    this.#openCalls.set(call_id, call)
+    const more = kept<"tool_call_started">(event)
+    const counted: [Map<string, number>, string][] = [[past.toolCalls, tool]]
+    if (more !== undefined && "site" in more) {
+      past.effects.set(placeKey(more.site, iteration), { kind: "call", call })
+      counted.push([past.siteCalls, more.site])
+    } else if (more !== undefined && agent !== undefined) {
+      const { turns } = this.#agent(iteration === undefined ? { agent } : { agent, iteration })
+      let turn = turns.get(more.turn)
+      if (turn === undefined && more.answer !== undefined) {
+        turn = { answer: more.answer, calls: new Map() }
+        turns.set(more.turn, turn)
+      }
+      turn?.calls.set(more.index, call)
+    }
+    for (const [counts, name] of counted) counts.set(name, (counts.get(name) ?? 0) + 1)
+    this.#uncounted.set(call_id, () => {
+      for (const [counts, name] of counted) counts.set(name, (counts.get(name) ?? 0) - 1)
+    })
+  }
+
+  #callEnded(callId: string, outcome: CallOutcome): void {
+    const call = this.#openCalls.get(callId)
+    if (call !== undefined) call.outcome = outcome
+    if (outcome.kind === "failed" && outcome.refused) this.#uncounted.get(callId)?.()
+    this.#openCalls.delete(callId)
+    this.#uncounted.delete(callId)
+  }
+}
+
+/** The writer of a log types what it keeps; it is the only one who writes there. */
+function kept<T extends EventType>(event: { readonly kept?: JsonValue }): Kept<T> | undefined {
+  return event.kept as Kept<T> | undefined
+}

@@ -1,0 +1,42 @@
+import type { JsonObject } from "../../base/json-value.ts"
+import type { Entry } from "../../plan/expression.ts"
+import { evaluate, setOwn } from "../evaluate.ts"
+import type { Scope } from "../evaluate.ts"
+import type { Effects } from "../evaluate-effects.ts"
+import { evaluateEffects } from "../evaluate-effects.ts"
+import { traits } from "../../plan/expression-traits.ts"
+import type { RunContext } from "../run-context.ts"
+
+/** Arguments that the workflow sets, as they are sent, and as an event or a cache key may see them. */
+export interface Bound {
+  readonly values: JsonObject
+  readonly shown: JsonObject
+}
+
+/** Where bindings are written: their place, for errors. */
+export interface Bindings {
+  readonly path: string
+  readonly entries: readonly Entry[]
+}
+
+/** Of the same name, the later wins. */
+export async function bind(
+  running: RunContext,
+  layers: readonly Bindings[],
+  scope: Scope,
+  effects: Effects,
+): Promise<Bound> {
+  const values: JsonObject = {}
+  const shown: JsonObject = {}
+  for (const { path, entries } of layers) {
+    for (const { key, value } of entries) {
+      const here = { ...scope, path: `${path}.${key}` }
+      const { pure, secrets } = traits(value)
+      const found = pure ? evaluate(value, here) : await evaluateEffects(value, here, effects)
+      setOwn(values, key, found)
+      if (!secrets) setOwn(shown, key, found)
+      else setOwn(shown, key, pure ? evaluate(value, { ...here, secrets: running.named() }) : "[secret]")
+    }
+  }
+  return { values, shown }
+}

@@ -1,0 +1,168 @@
+import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import { cutText } from "../../base/cut-text.ts"
+import { validateValue } from "../../types/validate-value.ts"
+import type { ToolPlan } from "../../plan/plan-shape.ts"
+import type { WireError } from "../events.ts"
+import { failure, wireError } from "../failure.ts"
+import type { Kept } from "../log/kept.ts"
+import { shown } from "../log/log.ts"
+import { parseJson } from "../parse-json.ts"
+import type { HostedTool, HostSession, ToolAnswer } from "../../ports/tools.ts"
+import { RunFailure } from "../../ports/run-failure.ts"
+import type { CallOutcome, CallPast } from "../log/resume.ts"
+import type { RunContext } from "../run-context.ts"
+import { callOut } from "../run-context.ts"
+import { partsText, partsValue } from "./tool-parts.ts"
+
+/** One call of a tool, whoever makes it. */
+export interface ToolCall {
+  /** The place that errors name: `agent.review`, `dynamic.related`. */
+  readonly path: string
+  readonly about: { readonly agent?: string; readonly dynamic?: string; readonly iteration?: number }
+  readonly tool: string
+  readonly values: JsonObject
+  /** The arguments as the event shows them: secrets by name. */
+  readonly shownValues: JsonObject
+  readonly kept: Kept<"tool_call_started">
+  /** The call as the log of an interrupted run has it. */
+  readonly past: CallPast | null
+  /** What the caller's model may hear goes back as an outcome; a `call` of the workflow fails. */
+  readonly told: boolean
+}
+
+/** Makes the call, unless the log knows its outcome. Rejects when the transport fails. */
+export async function callTool(running: RunContext, call: ToolCall): Promise<CallOutcome> {
+  const { past, path, tool } = call
+  if (past?.outcome !== undefined && past.outcome !== null) {
+    if (past.outcome.kind === "failed" && past.outcome.told === null) throw new RunFailure(past.outcome.error)
+    return past.outcome
+  }
+  const { log, ports } = running
+  const { plan, hosted, host } = toolOf(running, tool)
+  const idempotent = plan.idempotent || hosted.idempotent
+  const callId = past?.callId ?? ports.chance.id()
+  const startedAt = past?.startedAt ?? ports.clock.now()
+  const about = { ...call.about, tool, server: plan.server, call_id: callId }
+
+  const failed = (message: string, told: string | null): CallOutcome => {
+    const error = wireError("tool_error", [{ path, message }])
+    const duration_ms = ports.clock.now() - startedAt
+    log.add("tool_call_failed", { ...about, error, duration_ms }, told === null ? {} : { told })
+    return { kind: "failed", error, told, refused: false }
+  }
+  const end = (message: string, told: string): CallOutcome => {
+    const outcome = failed(message, call.told ? told : null)
+    if (call.told || outcome.kind !== "failed") return outcome
+    throw new RunFailure(outcome.error)
+  }
+
+  if (past === null) {
+    log.add("tool_call_started", { ...about, arguments: shown(call.shownValues) }, call.kept)
+    // Should the process die now, the log knows that the call may have been made.
+    await log.stored()
+  } else if (!idempotent) {
+    return end(interrupted(tool), interrupted(tool))
+  }
+
+  let answer: ToolAnswer
+  try {
+    const make = (): Promise<ToolAnswer> => host.call(tool, call.values, callId, running.signal)
+    answer = await callOut(running, () => (idempotent ? onceMore(make, running.signal) : make()))
+  } catch (error) {
+    if (running.signal.aborted || !(error instanceof RunFailure)) throw error
+    const clean = atCaller(running.redactor.redact(error.error), path)
+    log.add("tool_call_failed", { ...about, error: clean.error, duration_ms: ports.clock.now() - startedAt }, {})
+    throw clean
+  }
+  const clean = running.redactor.redact(answer)
+  const result = readAnswer(clean, plan, hosted, running)
+  if (!result.fits) {
+    return end(`${tool}: ${cutText(result.message, 1000)}`, result.message)
+  }
+  const asShown = shown(result.value)
+  const duration_ms = ports.clock.now() - startedAt
+  const parts = call.told && clean.parts !== undefined ? { parts: clean.parts } : {}
+  const kept = { ...(asShown === result.value ? {} : { result: result.value }), ...parts }
+  log.add(
+    "tool_call_completed",
+    { ...about, result: asShown, duration_ms },
+    Object.keys(kept).length === 0 ? undefined : kept,
+  )
+  return { kind: "completed", result: result.value, ...parts }
+}
+
+export function interrupted(tool: string): string {
+  return `The call of ${tool} was interrupted, and its outcome is unknown: it may or may not have taken effect`
+}
+
+export function toolOf(
+  running: RunContext,
+  name: string,
+): { readonly plan: ToolPlan; readonly hosted: HostedTool; readonly host: HostSession } {
+  const plan = running.plan.tools[name]
+  const hosted = running.host?.tools.get(name)
+  if (plan === undefined || hosted === undefined || running.host === null) {
+    throw new Error(`Tool ${name} was not looked up at the start of the run`)
+  }
+  return { plan, hosted, host: running.host }
+}
+
+/** A transport failure is met with one more call, where that does no harm. */
+async function onceMore<T>(make: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  try {
+    return await make()
+  } catch (error) {
+    if (signal.aborted || !(error instanceof RunFailure) || error.error.kind !== "tool_error") throw error
+    return make()
+  }
+}
+
+/** Names the caller in every issue: an adapter knows the server and the tool, not who called. */
+function atCaller(error: WireError, path: string): RunFailure {
+  const issues = error.issues.length === 0 ? [{ path, message: error.message }] : error.issues
+  return new RunFailure({ ...error, issues: issues.map((issue) => ({ ...issue, path })) })
+}
+
+type Reading = { readonly fits: true; readonly value: JsonValue } | { readonly fits: false; readonly message: string }
+
+/** The result that an answer holds: structured content first, then JSON in its text, then the text itself. */
+function readAnswer(answer: ToolAnswer, plan: ToolPlan, hosted: HostedTool, running: RunContext): Reading {
+  const { structured, text, parts, is_error } = answer
+  if (is_error) {
+    const shownText = parts === undefined ? text : partsText(parts)
+    const said =
+      shownText !== ""
+        ? shownText
+        : structured === undefined
+          ? "the tool reported an error"
+          : JSON.stringify(structured)
+    return { fits: false, message: said }
+  }
+  const json = structured ?? parseJson(text)
+  if (plan.output === null && !hosted.typed) {
+    if (structured === undefined && parts !== undefined) return { fits: true, value: partsValue(parts) }
+    // Of text that happens to be JSON, only objects and arrays are taken for more than text.
+    return { fits: true, value: typeof json === "object" && json !== null ? json : (structured ?? text) }
+  }
+  const misfits = (value: JsonValue): readonly string[] =>
+    plan.output === null
+      ? hosted.checkResult(value).map(({ path, message }) => (path === "" ? message : `${path}: ${message}`))
+      : validateValue(value, plan.output, running.plan.types, "result").map(({ message }) => message)
+  const value = json === undefined ? text : json
+  const problems = misfits(value)
+  if (problems.length === 0) return { fits: true, value }
+  if (structured === undefined && value !== text && misfits(text).length === 0) return { fits: true, value: text }
+  return { fits: false, message: `the result does not fit its type: ${problems.slice(0, 10).join("; ")}` }
+}
+
+/** Takes one of the calls that a run may make of a tool; false when there is none left. */
+export function countCall(counts: Map<string, number>, name: string, most: number | null): boolean {
+  const made = counts.get(name) ?? 0
+  if (most !== null && made >= most) return false
+  counts.set(name, made + 1)
+  return true
+}
+
+export function usedUp(path: string, tool: string, most: number | null): RunFailure {
+  return failure("limit_exceeded", path, `${tool} may be called ${most === 1 ? "once" : `${most} times`} (max_calls)`)
+}

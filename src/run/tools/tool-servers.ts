@@ -1,0 +1,227 @@
+import { isJsonObject } from "../../base/is-json-object.ts"
+import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import type { AgentNode } from "../../plan/plan-shape.ts"
+import type { Entry, Expression } from "../../plan/expression.ts"
+import { resolveHeaders, resolveText } from "../backends.ts"
+import { evaluate } from "../evaluate.ts"
+import type { ErrorIssue } from "../events.ts"
+import { traits } from "../../plan/expression-traits.ts"
+import { wireError } from "../failure.ts"
+import type { HostedTool, HostSession, ToolServer } from "../../ports/tools.ts"
+import { RunFailure } from "../../ports/run-failure.ts"
+import { redactHost } from "./redact-host.ts"
+import type { RunContext } from "../run-context.ts"
+import { outerScope } from "../run-context.ts"
+import { remoteOf } from "./workflow-effects.ts"
+
+/**
+ * Connects to the servers of a run and looks up everything that it imports. A missing or mistyped binding is found here, before
+ * any model is called.
+ */
+export async function openServers(running: RunContext): Promise<void> {
+  const { plan, ports, log, past, signal } = running
+  const servers = Object.keys(plan.servers).map((name) => serverOf(running, name, running.secrets))
+  if (servers.length === 0) return
+  const imports = (remotes: typeof plan.resources) =>
+    Object.entries(remotes).map(([name, { server, remote }]) => ({ name, server, remote }))
+  try {
+    const host = await running.permits.use(() =>
+      ports.tools.open(
+        {
+          run_id: running.runId,
+          servers,
+          types: plan.types,
+          tools: Object.entries(plan.tools).map(([name, { server, remote, input, output, pin }]) => ({
+            name,
+            server,
+            remote,
+            input,
+            output,
+            pin,
+          })),
+          resources: imports(plan.resources),
+          prompts: imports(plan.prompts),
+        },
+        {
+          signal,
+          connected: (server, protocol, tools, duration_ms) => {
+            // A resumed run connects again; the log has said so once.
+            if (past.servers.has(server)) return
+            log.add("mcp_server_connected", running.redactor.redact({ server, protocol, tools, duration_ms }))
+          },
+        },
+      ),
+    )
+    running.host = redactHost(host, running.redactor)
+  } catch (error) {
+    throw error instanceof RunFailure ? new RunFailure(running.redactor.redact(error.error)) : error
+  }
+  const [first, ...rest] = [...running.host.problems, ...bindingIssues(running, running.host)]
+  if (first !== undefined) throw new RunFailure(wireError("validation_error", [first, ...rest]))
+}
+
+/** What a cache key has to know of the servers behind an agent's tools: secrets by name. */
+export function serverFacts(running: RunContext, node: AgentNode): JsonValue {
+  const names = new Set(node.uses.map((use) => remoteOf(running, use.kind, use.name)?.server))
+  return [...names].flatMap((name) => {
+    if (name === undefined) return []
+    const { endpoint, headers } = serverOf(running, name, running.named())
+    return [{ name, endpoint, headers: { ...headers } }]
+  })
+}
+
+function serverOf(running: RunContext, name: string, secrets: JsonObject): ToolServer {
+  const server = running.plan.servers[name]
+  if (server === undefined) throw new Error(`Server ${name} is not in the plan`)
+  const path = `mcp.${name}`
+  return {
+    name,
+    endpoint: resolveText(running, server.endpoint, `${path}.endpoint`, secrets),
+    headers: resolveHeaders(running, server.headers, `${path}.headers`, secrets),
+  }
+}
+
+/** A place that names an import: what it binds, and what else it gives (null: others give the rest). */
+interface Place {
+  readonly kind: "tool" | "resource" | "prompt"
+  readonly name: string
+  readonly bindings: readonly Entry[]
+  readonly given: readonly Entry[] | null
+  /** A model calls it. */
+  readonly use: boolean
+}
+
+function bindingIssues(running: RunContext, host: HostSession): ErrorIssue[] {
+  const issues = new Map<string, ErrorIssue>()
+  const report = (path: string, message: string): void => {
+    issues.set(`${path} ${message}`, { path, message })
+  }
+  for (const place of placesOf(running)) {
+    const own = remoteOf(running, place.kind, place.name)?.bindings ?? []
+    const bindings = new Map([...own, ...place.bindings].map(({ key, value }) => [key, value]))
+    const path = `${place.kind}.${place.name}`
+    const parameters = parametersOf(running, host, place)
+    // One that was not found is a problem already.
+    if (parameters === null) continue
+    const { names, required } = parameters
+    for (const key of bindings.keys()) {
+      if (names !== null && !names.includes(key)) {
+        const known = names.length === 0 ? "it takes none" : `it takes ${names.join(", ")}`
+        report(`${path}.bindings.${key}`, `${place.name} has no argument ${key}: ${known}`)
+        // The server's schema would refuse it once more.
+        bindings.delete(key)
+      }
+    }
+    const given = place.given?.map(({ key }) => key) ?? parameters.given
+    if (given !== null) {
+      const there = [...bindings.keys(), ...given]
+      for (const key of required) {
+        if (!there.includes(key)) report(`${path}.bindings.${key}`, `${place.name} needs the argument ${key}`)
+      }
+    }
+    const hosted = place.kind === "tool" ? host.tools.get(place.name) : undefined
+    if (hosted !== undefined) mistyped(running, path, hosted, bindings, report)
+  }
+  return [...issues.values()]
+}
+
+/** Checks the values that do not depend on what the run finds out. */
+function mistyped(
+  running: RunContext,
+  path: string,
+  hosted: HostedTool,
+  bindings: ReadonlyMap<string, Expression>,
+  report: (path: string, message: string) => void,
+): void {
+  const known: JsonObject = {}
+  for (const [key, value] of bindings) {
+    if (traits(value).known) known[key] = evaluate(value, outerScope(running, `${path}.bindings.${key}`))
+  }
+  for (const problem of hosted.checkArguments(known, "partial")) {
+    const key = Object.keys(known).find((name) => isBelow(problem.path, name))
+    const expression = key === undefined ? undefined : bindings.get(key)
+    const secret = expression !== undefined && traits(expression).secrets
+    const at = problem.path === "" ? "" : `.${problem.path}`
+    // A validator's sentence may quote the value.
+    report(`${path}.bindings${at}`, secret ? `The value of ${problem.path} does not fit` : problem.message)
+  }
+}
+
+function isBelow(path: string, name: string): boolean {
+  return path === name || path.startsWith(`${name}.`) || path.startsWith(`${name}[`)
+}
+
+interface Parameters {
+  /** Null: any. */
+  readonly names: readonly string[] | null
+  readonly required: readonly string[]
+  /** What a model can give, where the place itself gives nothing; null: anything. */
+  readonly given: readonly string[] | null
+}
+
+function parametersOf(running: RunContext, host: HostSession, place: Place): Parameters | null {
+  const { kind, name, use } = place
+  if (kind === "resource") {
+    const resource = host.resources.get(name)
+    return resource === undefined ? null : { names: resource.variables, required: resource.required, given: null }
+  }
+  if (kind === "prompt") {
+    const prompt = host.prompts.get(name)
+    if (prompt === undefined) return null
+    const required = prompt.arguments.filter((argument) => argument.required).map((argument) => argument.name)
+    return { names: prompt.arguments.map((argument) => argument.name), required, given: null }
+  }
+  const tool = host.tools.get(name)
+  if (tool === undefined) return null
+  const schema = tool.parameters
+  const properties = schema["properties"] ?? null
+  const required = schema["required"] ?? []
+  // A schema that allows more than it names cannot say that a binding is wrong.
+  const open = schema["additionalProperties"] !== undefined && schema["additionalProperties"] !== false
+  const declared = running.plan.tools[name]?.input ?? null
+  return {
+    names: isJsonObject(properties) && !open ? Object.keys(properties) : null,
+    required: Array.isArray(required) ? required.filter((key) => typeof key === "string") : [],
+    given: use && declared?.kind === "record" ? declared.fields.map((field) => field.name) : null,
+  }
+}
+
+function placesOf(running: RunContext): Place[] {
+  const { plan, prepared } = running
+  const declared = (kind: Place["kind"], remotes: { readonly [name: string]: unknown }): Place[] =>
+    Object.keys(remotes).map((name) => ({ kind, name, bindings: [], given: null, use: false }))
+  const uses = plan.nodes.flatMap((node) =>
+    node.kind === "agent"
+      ? node.uses.map(({ kind, name, bindings }) => ({
+          kind,
+          name,
+          bindings,
+          given: kind === "prompt" ? [] : null,
+          use: true,
+        }))
+      : [],
+  )
+  const effects = prepared.effects.map((expression): Place => {
+    switch (expression.op) {
+      case "call":
+        return {
+          kind: "tool",
+          name: expression.tool,
+          bindings: expression.bindings,
+          given: expression.input,
+          use: false,
+        }
+      case "read":
+        return { kind: "resource", name: expression.resource, bindings: expression.bindings, given: [], use: false }
+      case "render":
+        return { kind: "prompt", name: expression.prompt, bindings: expression.bindings, given: [], use: false }
+    }
+  })
+  return [
+    ...declared("tool", plan.tools),
+    ...declared("resource", plan.resources),
+    ...declared("prompt", plan.prompts),
+    ...uses,
+    ...effects,
+  ]
+}

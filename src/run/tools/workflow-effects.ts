@@ -1,0 +1,192 @@
+import type { JsonObject } from "../../base/json-value.ts"
+import { validateValue } from "../../types/validate-value.ts"
+import type { CallExpression } from "../../plan/expression.ts"
+import type { RemotePlan } from "../../plan/plan-shape.ts"
+import { argumentProblems } from "./argument-problems.ts"
+import { bind } from "./bind.ts"
+import { withoutFields } from "./bound-schema.ts"
+import { callTool, countCall, toolOf, usedUp } from "./call-tool.ts"
+import type { ToolCall } from "./call-tool.ts"
+import type { Effects, ReadExpression, RenderExpression } from "../evaluate-effects.ts"
+import { evaluateEntries } from "../evaluate-effects.ts"
+import type { Scope } from "../evaluate.ts"
+import { failureAt, wireError } from "../failure.ts"
+import type { PromptMessage, ResourceAnswer } from "../../ports/tools.ts"
+import { RunFailure } from "../../ports/run-failure.ts"
+import { placeKey } from "../log/resume.ts"
+import { resourceValue } from "./resource-value.ts"
+import type { RunContext } from "../run-context.ts"
+import { callOut } from "../run-context.ts"
+
+/** What the expressions of one place (a dynamic value, an agent) make happen, each once in the life of the run. */
+export function workflowEffects(running: RunContext, path: string, about: ToolCall["about"]): Effects {
+  const iteration = about.iteration ?? null
+  const effects: Effects = {
+    async call(expression, scope) {
+      const { plan, hosted } = toolOf(running, expression.tool)
+      const past = running.past.effects.get(placeKey(expression.site, iteration))
+      const input = await evaluateEntries(expression.input, scope, effects)
+      const bound = await bind(running, layers(running, expression), scope, effects)
+      const values = hosted.fit({ ...input, ...bound.values })
+      const declared = plan.input === null ? null : withoutFields(plan.input, bound.values)
+      const misfits = declared === null ? [] : validateValue(input, declared, running.plan.types, "input")
+      const problems =
+        misfits.length > 0 ? misfits.map(({ message }) => message) : argumentProblems(hosted, input, bound)
+      if (problems.length > 0) {
+        throw new RunFailure(
+          wireError("evaluation_error", [
+            { path, message: `Cannot evaluate ${expression.text}: ${problems.slice(0, 10).join("; ")}` },
+          ]),
+        )
+      }
+      if (past === undefined) {
+        // The counts of a resumed run hold what the log holds already.
+        if (!countCall(running.siteCalls, expression.site, expression.max_calls)) {
+          throw usedUp(path, expression.tool, expression.max_calls)
+        }
+        if (!countCall(running.toolCalls, expression.tool, plan.max_calls)) {
+          throw usedUp(path, expression.tool, plan.max_calls)
+        }
+      }
+      const outcome = await callTool(running, {
+        path,
+        about,
+        tool: expression.tool,
+        values,
+        shownValues: { ...input, ...bound.shown },
+        kept: { site: expression.site },
+        past: past?.kind === "call" ? past.call : null,
+        told: false,
+      })
+      if (outcome.kind === "failed") throw new RunFailure(outcome.error)
+      return outcome.result
+    },
+
+    async read(expression, scope) {
+      const site = siteOf(running, expression, iteration)
+      const past = running.past.effects.get(site)
+      if (past?.kind === "read") return past.value
+      const { values } = await bind(running, layers(running, expression), scope, effects)
+      const startedAt = running.ports.clock.now()
+      const answer = await readResource(running, expression.resource, values, path)
+      const value = resourceValue(answer)
+      running.log.add(
+        "resource_read",
+        {
+          name: expression.resource,
+          server: running.plan.resources[expression.resource]?.server ?? "",
+          duration_ms: running.ports.clock.now() - startedAt,
+        },
+        { site, value },
+      )
+      return value
+    },
+
+    async render(expression, scope) {
+      const site = siteOf(running, expression, iteration)
+      const messages = await renderPrompt(
+        running,
+        expression.prompt,
+        site,
+        layers(running, expression),
+        scope,
+        path,
+        effects,
+      )
+      return messages.map((message) => message.text).join("\n\n")
+    },
+  }
+  return effects
+}
+
+/** Renders a prompt once in the life of the run. */
+export async function renderPrompt(
+  running: RunContext,
+  prompt: string,
+  site: string,
+  bindings: Parameters<typeof bind>[1],
+  scope: Scope,
+  path: string,
+  effects: Effects,
+): Promise<readonly PromptMessage[]> {
+  const past = running.past.effects.get(site)
+  if (past?.kind === "render") return past.messages
+  const { host } = running
+  if (host === null) throw new Error(`Prompt ${prompt} was not looked up at the start of the run`)
+  const { values } = await bind(running, bindings, scope, effects)
+  const startedAt = running.ports.clock.now()
+  const messages = await fromServer(running, path, () => host.render(prompt, values, running.signal))
+  running.log.add(
+    "prompt_rendered",
+    {
+      name: prompt,
+      server: running.plan.prompts[prompt]?.server ?? "",
+      duration_ms: running.ports.clock.now() - startedAt,
+    },
+    { site, messages },
+  )
+  return messages
+}
+
+export async function readResource(
+  running: RunContext,
+  resource: string,
+  values: JsonObject,
+  path: string,
+): Promise<ResourceAnswer> {
+  const { host } = running
+  if (host === null) throw new Error(`Resource ${resource} was not looked up at the start of the run`)
+  return fromServer(running, path, () => host.read(resource, values, running.signal))
+}
+
+/** Reading and rendering change nothing, so a transport failure is met with one more try. */
+async function fromServer<T>(running: RunContext, path: string, ask: () => Promise<T>): Promise<T> {
+  const { redactor, signal } = running
+  try {
+    const answer = await callOut(running, async () => {
+      try {
+        return await ask()
+      } catch (error) {
+        if (signal.aborted || !(error instanceof RunFailure) || error.error.kind !== "tool_error") throw error
+        return ask()
+      }
+    })
+    return redactor.redact(answer)
+  } catch (error) {
+    if (!(error instanceof RunFailure)) throw error
+    throw failureAt(path, new RunFailure(redactor.redact(error.error)))
+  }
+}
+
+/** An import's own bindings, then those of the place that uses it. */
+function layers(
+  running: RunContext,
+  expression: CallExpression | ReadExpression | RenderExpression,
+): Parameters<typeof bind>[1] {
+  const [kind, name] =
+    expression.op === "call"
+      ? (["tool", expression.tool] as const)
+      : expression.op === "read"
+        ? (["resource", expression.resource] as const)
+        : (["prompt", expression.prompt] as const)
+  const path = `${kind}.${name}.bindings`
+  return [
+    { path, entries: remoteOf(running, kind, name)?.bindings ?? [] },
+    { path, entries: expression.bindings },
+  ]
+}
+
+export function remoteOf(
+  running: RunContext,
+  kind: "tool" | "resource" | "prompt",
+  name: string,
+): RemotePlan | undefined {
+  const { tools, resources, prompts } = running.plan
+  return { tool: tools, resource: resources, prompt: prompts }[kind][name]
+}
+
+function siteOf(running: RunContext, expression: ReadExpression | RenderExpression, iteration: number | null): string {
+  const site = running.prepared.sites.get(expression)
+  if (site === undefined) throw new Error(`${expression.text} is not a part of the plan`)
+  return placeKey(site, iteration)
+}
