@@ -38,7 +38,11 @@ interface Measure {
   readonly perSecond: number
 }
 
-const clock: Clock = { now: () => Date.now(), sleep: () => Promise.reject(new Error("nobody sleeps here")) }
+const clock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  sleep: () => Promise.reject(new Error("nobody sleeps here")),
+}
 const at = "2026-11-15T01:00:00.000Z"
 
 /** About what an agent leaves in the log: one event that it started, one that it completed. */

@@ -50,6 +50,7 @@ export function askModel(
   const deltas: { attempt: number; text: string }[] = []
   const clock: Clock = {
     now: () => Date.now(),
+    monotonic: () => performance.now(),
     sleep: (ms, signal) => {
       slept.push(ms)
       signal.throwIfAborted()

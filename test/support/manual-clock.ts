@@ -3,6 +3,7 @@ import type { Clock } from "../../src/ports/clock.ts"
 /** A clock that stands still until a test moves it. */
 export class ManualClock implements Clock {
   #now: number
+  #monotonic = 0
   #sleepers: { readonly until: number; readonly wake: () => void }[] = []
 
   constructor(now = Date.UTC(2026, 10, 15)) {
@@ -13,6 +14,15 @@ export class ManualClock implements Clock {
     return this.#now
   }
 
+  monotonic(): number {
+    return this.#monotonic
+  }
+
+  /** Sets the wall clock forward (or back), as an administrator or NTP may; no time passes. */
+  jump(ms: number): void {
+    this.#now += ms
+  }
+
   sleep(ms: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const stop = () => {
@@ -20,7 +30,7 @@ export class ManualClock implements Clock {
         reject(signal.reason as Error)
       }
       const sleeper = {
-        until: this.#now + ms,
+        until: this.#monotonic + ms,
         wake: () => {
           signal.removeEventListener("abort", stop)
           resolve()
@@ -34,8 +44,9 @@ export class ManualClock implements Clock {
 
   advance(ms: number): void {
     this.#now += ms
-    const due = this.#sleepers.filter(({ until }) => until <= this.#now)
-    this.#sleepers = this.#sleepers.filter(({ until }) => until > this.#now)
+    this.#monotonic += ms
+    const due = this.#sleepers.filter(({ until }) => until <= this.#monotonic)
+    this.#sleepers = this.#sleepers.filter(({ until }) => until > this.#monotonic)
     for (const { wake } of due) wake()
   }
 }

@@ -10,7 +10,11 @@ import { created, ended, happened } from "../contract/run-store/material.ts"
 //   sqlite-child.ts COMMAND DATABASE KEY
 
 const [command, path = "", hex = ""] = process.argv.slice(2)
-const clock = { now: () => Date.now(), sleep: () => Promise.reject(new Error("Nobody sleeps here")) }
+const clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  sleep: () => Promise.reject(new Error("Nobody sleeps here")),
+}
 const vault = createVault(Buffer.from(hex, "hex"))
 const open = () => openSqliteStore({ path, vault, clock })
 

@@ -241,7 +241,7 @@ test("the format that held is remembered, for an hour", async (t) => {
     "text" in body ? apiError(400, "Unsupported: text.format", { param: "text.format" }) : says(good),
   )
   let now = Date.now()
-  const model = askModel(t, { clock: { now: () => now, sleep: () => Promise.resolve() } })
+  const model = askModel(t, { clock: { now: () => now, monotonic: () => now, sleep: () => Promise.resolve() } })
   await model.ask({ backend: fake.backend })
   assert.equal(fake.asked.length, 3)
   await model.ask({ backend: fake.backend })
@@ -395,6 +395,7 @@ test("the retry is logged before the wait, and the wait before the call", async 
   const model = askModel(t, {
     clock: {
       now: () => Date.now(),
+      monotonic: () => performance.now(),
       sleep: () => {
         order.push("sleep")
         return Promise.resolve()
@@ -502,6 +503,7 @@ test("an abort ends the wait for a retry", async (t) => {
   const model = askModel(t, {
     clock: {
       now: () => Date.now(),
+      monotonic: () => performance.now(),
       sleep: (_, signal) =>
         new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error))),
     },
