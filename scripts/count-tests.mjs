@@ -1,16 +1,21 @@
 /**
- * A reporter of Node's test runner that writes how many tests ran, and the files in which one failed. Suites, skipped tests, and the entry that stands for a
- * file none of whose tests ran, do not count.
+ * A reporter of Node's test runner: writes how many tests ran, and which were skipped and why. Suites, and the entry that
+ * stands for a file none of whose tests ran, do not count.
  * @param {AsyncIterable<import("node:test/reporters").TestEvent>} events
  */
 // oxlint-disable-next-line import/no-default-export -- the runner takes a reporter's default export
 export default async function* countTests(events) {
   let count = 0
-  const failed = new Set()
+  /** @type {{ file: string, name: string, reason: string }[]} */
+  const skipped = []
   for await (const { type, data } of events) {
-    if (type === "test:fail" && data.file !== undefined && data.todo === undefined) failed.add(data.file)
     const ended = type === "test:pass" || type === "test:fail"
-    if (ended && data.details.type !== "suite" && data.skip === undefined && !/\.test\.tsx?$/.test(data.name)) count++
+    if (!ended || data.details.type === "suite" || /\.test\.tsx?$/.test(data.name)) continue
+    if (data.skip === undefined) count++
+    else {
+      const reason = typeof data.skip === "string" && data.skip !== "" ? data.skip : "no reason given"
+      skipped.push({ file: data.file ?? "", name: data.name, reason })
+    }
   }
-  yield JSON.stringify({ count, failed: [...failed] })
+  yield JSON.stringify({ count, skipped })
 }

@@ -46,7 +46,9 @@ describe("layers", () => {
   test("equals never import each other, nor does one adapter another", () => {
     const files = {
       "src/run/events.ts": empty,
-      "src/editor/hover.ts": `import "../run/events.ts"\n`,
+      "src/run/log.ts": empty,
+      "src/editor/hover.ts": `import "../run/log.ts"\n`,
+      "src/editor/symbols.ts": `import "../run/events.ts"\n`,
       "src/adapters/egress/door.ts": empty,
       "src/adapters/mcp/client.ts": `import { door } from "../egress/door.ts"\n`,
       "src/demo/model.ts": `import { door } from "../adapters/egress/door.ts"\n`,

@@ -16,9 +16,6 @@ const tools = [
 /** In this order, as far as they exist; checks of types, lint, format and layers are in test/static-checks.test.ts. */
 const folders = ["test", "scripts", "src", "playground", "editors"]
 
-/** More files with failures than this are no matter of chance. */
-const mostRetried = 5
-
 await main(async () => {
   await ensureInstalled()
   const { files, namePattern } = select(process.argv.slice(2))
@@ -26,18 +23,14 @@ await main(async () => {
     if (files.some((file) => file.startsWith(`${tool.folder}/`))) await ensureTool(tool)
   }
 
-  const first = await runTests(files, 2, namePattern)
-  if (first.code === 0 && first.count === 0) throw new SetupError(`No test matches ${namePattern}.`)
-  // Beside others on a busy machine, a browser or a cluster can be too late. What fails alone too has failed.
-  if (first.code === 0 || first.failed.length === 0 || first.failed.length > mostRetried) return first.code
-  console.error(`\nOnce more, one at a time: ${first.failed.join(", ")}\n`)
-  const second = await runTests(first.failed, 1, namePattern)
-  if (second.code === 0) console.error(`\nFailed beside others and passed alone: ${first.failed.join(", ")}`)
-  return second.code
+  const { code, count, skipped } = await runTests(files, namePattern)
+  if (code === 0 && count === 0) throw new SetupError(`No test matches ${namePattern}.`)
+  if (skipped.length > 0) console.error(`\nSkipped:\n${skipped.map((line) => `  ${line}`).join("\n")}`)
+  return code
 })
 
-/** @param {readonly string[]} files @param {number} concurrency @param {string | null} namePattern */
-async function runTests(files, concurrency, namePattern) {
+/** @param {readonly string[]} files @param {string | null} namePattern */
+async function runTests(files, namePattern) {
   const scratch = mkdtempSync(join(tmpdir(), "wireworks-test-"))
   const report = join(scratch, "report")
   try {
@@ -45,7 +38,7 @@ async function runTests(files, concurrency, namePattern) {
       pinnedNode,
       [
         "--test",
-        `--test-concurrency=${concurrency}`,
+        "--test-concurrency=2",
         "--test-timeout=180000",
         ...(namePattern === null ? [] : [`--test-name-pattern=${namePattern}`]),
         "--test-reporter=spec",
@@ -56,9 +49,13 @@ async function runTests(files, concurrency, namePattern) {
       ],
       { cwd: root, env: testEnvironment(), shell: false },
     )
-    /** @type {{ count: number, failed: string[] }} */
-    const { count, failed } = JSON.parse(readFileSync(report, "utf8"))
-    return { code, count, failed: failed.map((file) => relative(root, file)) }
+    /** @type {{ count: number, skipped: { file: string, name: string, reason: string }[] }} */
+    const { count, skipped } = JSON.parse(readFileSync(report, "utf8"))
+    return {
+      code,
+      count,
+      skipped: skipped.map(({ file, name, reason }) => `${relative(root, file)}: ${name} (${reason})`),
+    }
   } finally {
     rmSync(scratch, { recursive: true })
   }

@@ -56,8 +56,8 @@ test("examples run on the demo model, and their results are of their types", { t
   const service = await startService()
   const everything = await startEverything("streamableHttp")
   try {
-    for (const name of names) {
-      await t.test(name, { skip: notRun.has(name) && "needs a backend of its own" }, async () => {
+    for (const name of names.filter((each) => !notRun.has(each))) {
+      await t.test(name, async () => {
         const { plan } = compile(sourceOf(name))
         const given = inputOf(name)
         const input = name === "mcp-tools" ? { ...given, server: everything.url } : given

@@ -5,6 +5,7 @@ import { once } from "node:events"
 import { chmodSync, mkdirSync, symlinkSync } from "node:fs"
 import { join } from "node:path"
 import { describe, test } from "node:test"
+import { permissionsApply } from "../support/permissions-apply.ts"
 import { folderWith, runWire } from "./run-wire.ts"
 import { builtWire } from "../support/built-wire.ts"
 
@@ -139,11 +140,11 @@ describe("wire check", () => {
     ])
   })
 
-  test("without permission", { skip: process.getuid?.() === 0 && "root may read everything" }, async () => {
+  test("without permission", async () => {
     const cwd = folderWith({ "locked.wire": good, "closed/a.wire": good })
     chmodSync(join(cwd, "locked.wire"), 0o000)
     chmodSync(join(cwd, "closed"), 0o000)
-    const { code, out } = await runWire(["check", "."], { cwd })
+    const { code, out } = await runWire(["check", "."], { cwd, by: permissionsApply })
     chmodSync(join(cwd, "closed"), 0o700)
     assert.equal(code, 1)
     assert.match(out, /^closed: error: cannot be read \(no permission\)$/m)

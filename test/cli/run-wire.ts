@@ -19,12 +19,15 @@ export interface RunOptions {
   readonly cwd?: string
   readonly input?: string | Uint8Array
   readonly env?: Readonly<Record<string, string>>
+  /** A command that runs the command after it, such as `permissionsApply`. */
+  readonly by?: readonly string[]
 }
 
 /** Runs `wire` as a user does: a process of its own. */
 export async function runWire(args: readonly string[], options: RunOptions = {}): Promise<Ended> {
   const { FORCE_COLOR: _force, NO_COLOR: _no, ...environment } = process.env
-  const child = spawn(process.execPath, [builtWire, ...args], {
+  const [command = "", ...rest] = [...(options.by ?? []), process.execPath, builtWire, ...args]
+  const child = spawn(command, rest, {
     cwd: options.cwd,
     env: { ...environment, ...options.env },
     stdio: ["pipe", "pipe", "pipe"],

@@ -18,9 +18,20 @@ const clock = {
 const vault = createVault(Buffer.from(hex, "hex"))
 const open = () => openSqliteStore({ path, vault, clock })
 
-/** At once: a line that was printed is out, even if the process is killed in the next instant. */
+/**
+ * Writes a line before it returns, so that it is out even if the process is killed in the next instant. The pipe may not
+ * block: while its reader is slow it refuses (`EAGAIN`) or takes a part, and the rest is written again.
+ */
 function print(line: string): void {
-  writeSync(1, `${line}\n`)
+  let rest = Buffer.from(`${line}\n`)
+  while (rest.length > 0) {
+    try {
+      rest = rest.subarray(writeSync(1, rest))
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === "EAGAIN")) throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1)
+    }
+  }
 }
 
 /** Appends to several runs until it is killed; prints what has been acknowledged. */
