@@ -20,17 +20,23 @@ export class Permits {
     return this.#open
   }
 
-  /** Runs the call when there is room for it. */
-  async use<T>(call: () => Promise<T>): Promise<T> {
-    this.#signal.throwIfAborted()
-    if (this.#open < this.#most) this.#open++
-    else await this.#turn()
+  /** Runs the call when there is room for it: at once in a `held` place that nobody has claimed yet. */
+  async use<T>(call: () => Promise<T>, held?: Place): Promise<T> {
+    const place = held?.claim() === true ? held : await this.take()
     try {
       this.#signal.throwIfAborted()
       return await call()
     } finally {
-      this.#release()
+      place.release()
     }
+  }
+
+  /** Takes a place when there is one. Whoever takes it releases it, or hands it to `use`. */
+  async take(): Promise<Place> {
+    this.#signal.throwIfAborted()
+    if (this.#open < this.#most) this.#open++
+    else await this.#turn()
+    return new Place(() => this.#release())
   }
 
   /** Resolves when no call is open. */
@@ -71,6 +77,33 @@ export class Permits {
     this.#queue = []
     this.#next = 0
     for (const { reject } of waiting) reject(this.#signal.reason)
+  }
+}
+
+/** A place among the open calls of a run. One call after another may use it: the next one claims it while it is held. */
+export class Place {
+  readonly #onRelease: () => void
+  #state: "held" | "claimed" | "released" = "held"
+
+  constructor(onRelease: () => void) {
+    this.#onRelease = onRelease
+  }
+
+  /** False when another call has it, or had it. */
+  claim(): boolean {
+    if (this.#state !== "held") return false
+    this.#state = "claimed"
+    return true
+  }
+
+  release(): void {
+    if (this.#state === "released") return
+    this.#state = "released"
+    this.#onRelease()
+  }
+
+  releaseUnclaimed(): void {
+    if (this.#state === "held") this.release()
   }
 }
 

@@ -97,19 +97,22 @@ export function outerScope(running: RunContext, path: string): Scope {
   }
 }
 
-/**
- * Makes a call that leaves this process, when there is room for it. Nothing is asked on the strength of work that the log
- * could still lose: whoever sees the question may rely on it that what led to it is never done again.
- */
+/** Makes a call that leaves this process, when there is room for it and the work that led to it is stored. */
 export function callOut<T>(running: RunContext, call: () => Promise<T>): Promise<T> {
-  return running.permits.use(async () => {
-    const stored = running.log.workStored()
-    if (stored !== null) {
-      await stored
-      running.signal.throwIfAborted()
-    }
-    return call()
-  })
+  return running.permits.use(() => callStored(running, call))
+}
+
+/**
+ * Makes a call in a place that the caller has. It waits until recorded work is durable: whoever receives the call may rely on
+ * it that what led to it is never done again.
+ */
+export async function callStored<T>(running: RunContext, call: () => Promise<T>): Promise<T> {
+  const stored = running.log.workStored()
+  if (stored !== null) {
+    await stored
+    running.signal.throwIfAborted()
+  }
+  return call()
 }
 
 /** Runs on beside the run, whose end waits for it. */

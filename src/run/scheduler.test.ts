@@ -139,3 +139,20 @@ test("permits: an abort empties the queue at once, and idle waits for the open o
   await open
   await isIdle
 })
+
+test("permits: a held place serves one call at once, and is free for others after it", async () => {
+  const permits = new Permits(1, new AbortController().signal)
+  const place = await permits.take()
+  const order: string[] = []
+  const queued = permits.use(() => Promise.resolve(void order.push("queued")))
+  const first = permits.use(() => Promise.resolve(void order.push("first")), place)
+  const second = permits.use(() => Promise.resolve(void order.push("second")), place)
+  place.releaseUnclaimed()
+  await Promise.all([queued, first, second])
+  assert.deepEqual(order, ["first", "queued", "second"])
+  const unused = await permits.take()
+  unused.releaseUnclaimed()
+  unused.release()
+  await permits.idle()
+  assert.equal(permits.open, 0)
+})

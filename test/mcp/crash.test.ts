@@ -25,7 +25,7 @@ interface Call {
 
 let life = 1
 const calls: Call[] = []
-const turns: JsonObject[][] = []
+const turns = new Map<string, JsonObject[][]>()
 let server: RealMcpServer
 let model: TestServer
 let folder = ""
@@ -53,12 +53,17 @@ before(async () => {
   folder = mkdtempSync(join(tmpdir(), "wireworks-mcp-crash-"))
   server = await startMcpServer(makeServer)
   model = await startServer((request, response) => {
-    const { input } = JSON.parse(request.body) as { input: JsonObject[] }
-    turns.push(input)
+    const { model: name, input } = JSON.parse(request.body) as { model: string; input: JsonObject[] }
+    turns.set(name, [...(turns.get(name) ?? []), input])
     const asked = input.some((item) => item["type"] === "function_call")
     const output = asked
       ? [{ type: "message", role: "assistant", content: [{ type: "output_text", text: '{"message":"done"}' }] }]
-      : ["quick", "safe", "risky"].map((name) => ({ type: "function_call", call_id: name, name, arguments: "{}" }))
+      : ["quick", "safe", "risky"].map((tool) => ({
+          type: "function_call",
+          call_id: tool,
+          name: tool,
+          arguments: "{}",
+        }))
     response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ output }))
   })
 })
@@ -106,6 +111,7 @@ async function* eventsOf(response: Response): AsyncGenerator<Seen> {
 
 interface Case {
   readonly source: () => string
+  readonly options?: JsonObject
   /** The events of the first life are these: now it may end. */
   readonly ready: (events: readonly Seen[]) => boolean
 }
@@ -114,13 +120,15 @@ const started = (events: readonly Seen[]): number => events.filter(({ event }) =
 const quickDone = (events: readonly Seen[]): boolean =>
   events.some(({ event, data }) => event === "tool_call_completed" && data["tool"] === "quick")
 
+const agent = (id: string): string => `${imports()}
+  provider p from openai { endpoint: "${model.origin}/v1" }
+  model m from p { id: "${id}" }
+  agent a { model: model.m uses: [tool.quick, tool.safe, tool.risky] instruction: "Go." output { message: string } }
+  output { m: agent.a.message }`
+
 const cases = {
   model: {
-    source: () => `${imports()}
-      provider p from openai { endpoint: "${model.origin}/v1" }
-      model m from p { id: "m" }
-      agent a { model: model.m uses: [tool.quick, tool.safe, tool.risky] instruction: "Go." output { message: string } }
-      output { m: agent.a.message }`,
+    source: () => agent("m"),
     ready: (events) => started(events) === 3 && quickDone(events),
   },
   safe: {
@@ -135,6 +143,19 @@ const cases = {
       output { a: dynamic.a }`,
     ready: (events) => started(events) === 1,
   },
+  // With one permit, the call of risky still waits for its place when the process dies.
+  queued: {
+    source: () => agent("queued"),
+    options: { max_concurrency: 1 },
+    ready: (events) => started(events) >= 2 && quickDone(events),
+  },
+  queuedOwn: {
+    source: () => `${imports()}
+      dynamic { a: call tool.safe, b: call tool.risky }
+      output { a: dynamic.a, b: dynamic.b }`,
+    options: { max_concurrency: 1 },
+    ready: (events) => started(events) >= 1,
+  },
 } satisfies Record<string, Case>
 
 interface Story {
@@ -143,11 +164,14 @@ interface Story {
   readonly after: readonly Seen[]
 }
 
-async function begin(address: string, { source, ready }: Case): Promise<{ run_id: string; before: Seen[] }> {
+async function begin(
+  address: string,
+  { source, ready, options = {} }: Case,
+): Promise<{ run_id: string; before: Seen[] }> {
   const response = await fetch(`${address}/execute`, {
     method: "POST",
     headers: { "content-type": "application/json", accept: "text/event-stream" },
-    body: JSON.stringify({ workflow_source: source() }),
+    body: JSON.stringify({ workflow_source: source(), options }),
   })
   const before: Seen[] = []
   for await (const event of eventsOf(response)) {
@@ -155,7 +179,12 @@ async function begin(address: string, { source, ready }: Case): Promise<{ run_id
     if (ready(before)) break
   }
   // Started in the log is not yet arrived at the server.
-  const ids = before.filter(({ event }) => event === "tool_call_started").map(({ data }) => data["call_id"])
+  const ids = before
+    .filter(
+      ({ event, data }) =>
+        event === "tool_call_started" && (options["max_concurrency"] !== 1 || data["tool"] === "safe"),
+    )
+    .map(({ data }) => data["call_id"])
   while (!ids.every((id) => calls.some(({ call_id }) => call_id === id))) {
     await new Promise((resolve) => setImmediate(resolve))
   }
@@ -172,7 +201,7 @@ async function finish(address: string, run_id: string, last: number): Promise<Se
 /** All cases in one service, which is killed when each is where it should be, and started again. */
 async function livesAndDies(): Promise<Record<keyof typeof cases, Story>> {
   const first = await start()
-  const names = ["model", "safe", "risky"] as const
+  const names = ["model", "safe", "risky", "queued", "queuedOwn"] as const
   const begun = Promise.all(names.map((name) => begin(first.address, cases[name])))
   const open = await within(20_000, "the calls", begun)
   first.child.kill("SIGKILL")
@@ -187,7 +216,7 @@ async function livesAndDies(): Promise<Record<keyof typeof cases, Story>> {
     const { run_id, before } = open[index] ?? assert.fail()
     return { run_id, before, after: rest[index] ?? [] }
   }
-  return { model: story(0), safe: story(1), risky: story(2) }
+  return { model: story(0), safe: story(1), risky: story(2), queued: story(3), queuedOwn: story(4) }
 }
 
 describe("a service that is killed in the middle of tool calls", () => {
@@ -197,6 +226,14 @@ describe("a service that is killed in the middle of tool calls", () => {
   })
   const callsOf = (run_id: string, tool: string): Call[] =>
     calls.filter((call) => call.run_id === run_id && call.tool === tool)
+
+  /** What the model was told of its calls in its second turn. */
+  const outputsOf = (id: string): JsonObject =>
+    Object.fromEntries(
+      (turns.get(id)?.[1] ?? []).flatMap((item) =>
+        item["type"] === "function_call_output" ? [[item["call_id"], item["output"] ?? null]] : [],
+      ),
+    )
 
   test("of a model: what has completed is not repeated, what may be repeated is, of the rest the model is told", () => {
     const { run_id, before: first, after: second } = stories.model
@@ -208,13 +245,8 @@ describe("a service that is killed in the middle of tool calls", () => {
     assert.deepEqual([one?.life, two?.life, more.length], [1, 2, 0])
     assert.equal(one?.call_id, two?.call_id)
 
-    assert.equal(turns.length, 2)
-    const said = Object.fromEntries(
-      (turns[1] ?? []).flatMap((item) =>
-        item["type"] === "function_call_output" ? [[item["call_id"], item["output"]]] : [],
-      ),
-    )
-    assert.deepEqual(said, {
+    assert.equal(turns.get("m")?.length, 2)
+    assert.deepEqual(outputsOf("m"), {
       quick: "quick is done",
       safe: "safe is done",
       risky: "The call of risky was interrupted, and its outcome is unknown: it may or may not have taken effect",
@@ -258,5 +290,25 @@ describe("a service that is killed in the middle of tool calls", () => {
       },
     ])
     assert.equal(callsOf(run_id, "risky").length, 1)
+  })
+
+  test("a model's call that waited for its place was not made: it is made once, and the turn is not asked for again", () => {
+    const { run_id, after: second } = stories.queued
+    assert.deepEqual(second.at(-1)?.event, "workflow_completed", JSON.stringify(second.at(-1)))
+    assert.equal(turns.get("queued")?.length, 2)
+    assert.deepEqual(outputsOf("queued"), { quick: "quick is done", safe: "safe is done", risky: "risky is done" })
+    assert.deepEqual(
+      callsOf(run_id, "risky").map((call) => call.life),
+      [2],
+    )
+  })
+
+  test("a call of the workflow's own that waited for its place is made once", () => {
+    const { run_id, after: second } = stories.queuedOwn
+    assert.deepEqual(second.at(-1)?.data["output"], { result: { a: "safe is done", b: "risky is done" } })
+    assert.deepEqual(
+      callsOf(run_id, "risky").map((call) => call.life),
+      [2],
+    )
   })
 })

@@ -19,6 +19,7 @@ import type { ModelToolCall, ToolDefinition } from "../../ports/model.ts"
 import { RunFailure } from "../../ports/run-failure.ts"
 import type { CallPast } from "../log/resume.ts"
 import { resourceValue } from "../tools/resource-value.ts"
+import type { Place } from "../permits.ts"
 import type { RunContext } from "../run-context.ts"
 import { partsImages, partsText } from "../tools/tool-parts.ts"
 import { readResource, remoteOf } from "../tools/workflow-effects.ts"
@@ -132,7 +133,12 @@ export class AgentTools {
   }
 
   /** The answer to one of a turn's calls: what the tool said, or why it was not asked. */
-  answer(call: ModelToolCall, kept: Kept<"tool_call_started">, past: CallPast | null): Promise<ToolReply> {
+  answer(
+    call: ModelToolCall,
+    kept: () => Kept<"tool_call_started">,
+    past: CallPast | null,
+    place?: Place,
+  ): Promise<ToolReply> {
     const offer = this.#offers.get(call.name)
     if (past !== null) {
       if (past.outcome?.kind === "failed" && past.outcome.refused) return told(past.outcome.told ?? "")
@@ -162,7 +168,9 @@ export class AgentTools {
         toolCalls.set(offer.use.name, (toolCalls.get(offer.use.name) ?? 0) + 1)
       }
     }
-    return offer.use.kind === "tool" ? this.#callTool(offer, own, kept, past) : this.#read(offer, own, kept, past)
+    return offer.use.kind === "tool"
+      ? this.#callTool(offer, own, kept, past, place)
+      : this.#read(offer, own, kept, past, place)
   }
 
   #left({ use, used, declared }: Offer): boolean {
@@ -196,8 +204,9 @@ export class AgentTools {
   async #callTool(
     offer: Offer,
     own: JsonObject,
-    kept: Kept<"tool_call_started">,
+    kept: () => Kept<"tool_call_started">,
     past: CallPast | null,
+    place: Place | undefined,
   ): Promise<ToolReply> {
     const outcome = await callTool(this.#running, {
       ...this.#caller,
@@ -207,6 +216,7 @@ export class AgentTools {
       kept,
       past,
       told: true,
+      place,
     })
     if (outcome.kind === "failed") return told(outcome.told ?? outcome.error.message)
     const { result, parts } = outcome
@@ -221,8 +231,9 @@ export class AgentTools {
   async #read(
     offer: Offer,
     own: JsonObject,
-    kept: Kept<"tool_call_started">,
+    kept: () => Kept<"tool_call_started">,
     past: CallPast | null,
+    place: Place | undefined,
   ): Promise<ToolReply> {
     if (past?.outcome?.kind === "completed") return told(toText(past.outcome.result))
     if (past?.outcome?.kind === "failed") throw new RunFailure(past.outcome.error)
@@ -231,13 +242,15 @@ export class AgentTools {
     const server = plan.resources[name]?.server ?? ""
     const call_id = past?.callId ?? ports.chance.id()
     const about = { ...this.#caller.about, tool: offer.definition.name, server, call_id }
-    if (past === null) {
-      log.add("tool_call_started", { ...about, arguments: shown({ ...own, ...offer.bound.shown }) }, kept)
+    let startedAt = ports.clock.now()
+    const begins = (): void => {
+      startedAt = ports.clock.now()
+      if (past !== null) return
+      log.add("tool_call_started", { ...about, arguments: shown({ ...own, ...offer.bound.shown }) }, kept())
     }
-    const startedAt = ports.clock.now()
     try {
       const values = { ...own, ...offer.bound.values }
-      const value = resourceValue(await readResource(this.#running, name, values, this.#caller.path))
+      const value = resourceValue(await readResource(this.#running, name, values, this.#caller.path, begins, place))
       const duration_ms = ports.clock.now() - startedAt
       const asShown = shown(value)
       log.add("resource_read", { name, server, duration_ms })
@@ -257,7 +270,7 @@ export class AgentTools {
   /** The log shows the call and why it was not made; the model is told. */
   #refuse(
     call: ModelToolCall,
-    kept: Kept<"tool_call_started">,
+    kept: () => Kept<"tool_call_started">,
     past: CallPast | null,
     offer: Offer | null,
     own: JsonObject,
@@ -270,7 +283,7 @@ export class AgentTools {
         : (remoteOf(this.#running, offer.use.kind, offer.use.name)?.server ?? "")
     const call_id = past?.callId ?? ports.chance.id()
     const about = { ...this.#caller.about, tool: offer?.use.name ?? call.name, server, call_id }
-    if (past === null) log.add("tool_call_started", { ...about, arguments: shown(own) }, kept)
+    if (past === null) log.add("tool_call_started", { ...about, arguments: shown(own) }, kept())
     const error = wireError("tool_error", [{ path: this.#caller.path, message: `${call.name}: ${reason}` }])
     log.add("tool_call_failed", { ...about, error, duration_ms: 0 }, { told: reason, refused: true })
     return told(reason)

@@ -15,7 +15,7 @@ import {
   toolOutput,
   userMessage,
 } from "./agent-messages.ts"
-import type { Caller } from "./agent-tools.ts"
+import type { Caller, ToolReply } from "./agent-tools.ts"
 import { AgentTools } from "./agent-tools.ts"
 import { backendFacts, backendOf, modelId } from "../backends.ts"
 import type { CompactFacts } from "./cache-key.ts"
@@ -25,14 +25,15 @@ import type { Effects } from "../evaluate-effects.ts"
 import { evaluateEffects } from "../evaluate-effects.ts"
 import type { ModelCallRecord, Usage } from "../events.ts"
 import { failure, failureAt } from "../failure.ts"
-import type { KeptTurn } from "../log/kept.ts"
+import type { KeptModelCall, KeptTurn } from "../log/kept.ts"
 import { shown } from "../log/log.ts"
 import type { HistoryItem, ModelTurn, ModelWatch } from "../../ports/model.ts"
 import { RunFailure } from "../../ports/run-failure.ts"
 import type { AgentPast } from "../log/resume.ts"
 import { placeKey } from "../log/resume.ts"
+import type { Place } from "../permits.ts"
 import type { RunContext } from "../run-context.ts"
-import { callOut, outerScope } from "../run-context.ts"
+import { callStored, outerScope } from "../run-context.ts"
 import { serverFacts } from "../tools/tool-servers.ts"
 import { addUsage, noUsage, usageOf } from "../usage.ts"
 import { renderPrompt, workflowEffects } from "../tools/workflow-effects.ts"
@@ -237,7 +238,7 @@ class AgentStep {
         continue
       }
       const tools = rendered.tools.definitions()
-      const answer = await this.#ask(rendered, history, turn, tools)
+      const { answer, place } = await this.#ask(rendered, history, turn, tools)
       switch (answer.kind) {
         case "output":
           history.push(...answer.items)
@@ -246,14 +247,18 @@ class AgentStep {
           // Tools and structured output suppress each other on this backend: now that the tools are done with, it is asked
           // for the output alone.
           history.push(...answer.items)
-          const closing = await this.#ask(rendered, history, turn + 1, [])
+          const { answer: closing, place: unused } = await this.#ask(rendered, history, turn + 1, [])
+          unused?.release()
           history.push(...closing.items)
           if (closing.kind === "output") return closing.output
           throw failure("output_error", this.#caller.path, "The model gave no output in the form that was asked for")
         }
         case "tool_calls":
-          if (turn === max_steps) break
-          await this.#callTools(rendered.tools, turn, { ...answer, withdrawn }, history)
+          if (turn === max_steps) {
+            place?.release()
+            break
+          }
+          await this.#callTools(rendered.tools, turn, { ...answer, withdrawn }, history, place)
       }
     }
     const turns = max_steps === 1 ? "1 turn" : `${max_steps} turns`
@@ -269,14 +274,15 @@ class AgentStep {
     history: readonly HistoryItem[],
     turn: number,
     tools: ReturnType<AgentTools["definitions"]>,
-  ): Promise<ModelTurn> {
+  ): Promise<{ readonly answer: ModelTurn; readonly place?: Place }> {
     const running = this.#running
     const node = this.#node
     const settings = running.prepared.calls.get(node)
     if (settings === undefined) throw new Error(`${node.id} is not a part of the plan`)
     this.#turn = turn
     const begun = this.#past?.begun.get(turn)
-    const answer = await callOut(running, () =>
+    const place = await running.permits.take()
+    const ask = (): Promise<ModelTurn> =>
       running.ports.model.turn(
         {
           path: this.#caller.path,
@@ -293,10 +299,20 @@ class AgentStep {
           deltas: running.options.deltas,
         },
         this.#watch,
-      ),
-    )
-    this.#account(answer)
-    return answer
+      )
+    try {
+      running.signal.throwIfAborted()
+      const answer = await callStored(running, ask)
+      this.#account(answer)
+      // A turn is stored with its first tool call. That call is made in the model's place: while it waited for another, a
+      // crash would lose the turn.
+      if (answer.kind === "tool_calls") return { answer, place }
+      place.release()
+      return { answer }
+    } catch (error) {
+      place.release()
+      throw error
+    }
   }
 
   #account({ usage, calls }: Pick<ModelTurn, "usage" | "calls">): void {
@@ -305,20 +321,30 @@ class AgentStep {
   }
 
   /** All calls of one turn, side by side; their answers in the order of the calls. */
-  async #callTools(tools: AgentTools, turn: number, answer: KeptTurn, history: HistoryItem[]): Promise<void> {
+  async #callTools(
+    tools: AgentTools,
+    turn: number,
+    answer: KeptTurn,
+    history: HistoryItem[],
+    place?: Place,
+  ): Promise<void> {
     const past = this.#past?.turns.get(turn)
     const { items, usage, calls, tool_calls, withdrawn = [] } = answer
-    const kept = { items, usage, calls, tool_calls, ...(withdrawn.length === 0 ? {} : { withdrawn }) }
-    // Every start is in the log's next piece together with the turn, before the first call is made.
-    const outputs = await Promise.all(
-      tool_calls.map((call, index) =>
-        tools.answer(
-          call,
-          index === 0 ? { turn, index, answer: kept } : { turn, index },
-          past?.calls.get(index) ?? null,
-        ),
-      ),
-    )
+    let stored = past !== undefined
+    // The first call that is logged keeps the turn, whichever it is.
+    const keep = (index: number) => (): KeptModelCall => {
+      if (stored) return { turn, index }
+      stored = true
+      const kept = { items, usage, calls, tool_calls, ...(withdrawn.length === 0 ? {} : { withdrawn }) }
+      return { turn, index, answer: kept }
+    }
+    let answers: Promise<ToolReply>[]
+    try {
+      answers = tool_calls.map((call, index) => tools.answer(call, keep(index), past?.calls.get(index) ?? null, place))
+    } finally {
+      place?.releaseUnclaimed()
+    }
+    const outputs = await Promise.all(answers)
     history.push(...items)
     for (const [index, call] of tool_calls.entries()) history.push(toolOutput(call.call_id, outputs[index]?.text ?? ""))
     for (const [index, call] of tool_calls.entries()) {

@@ -10,8 +10,9 @@ import { parseJson } from "../parse-json.ts"
 import type { HostedTool, HostSession, ToolAnswer } from "../../ports/tools.ts"
 import { RunFailure } from "../../ports/run-failure.ts"
 import type { CallOutcome, CallPast } from "../log/resume.ts"
+import type { Place } from "../permits.ts"
 import type { RunContext } from "../run-context.ts"
-import { callOut } from "../run-context.ts"
+import { callStored } from "../run-context.ts"
 import { partsText, partsValue } from "./tool-parts.ts"
 
 /** One call of a tool, whoever makes it. */
@@ -23,11 +24,13 @@ export interface ToolCall {
   readonly values: JsonObject
   /** The arguments as the event shows them: secrets by name. */
   readonly shownValues: JsonObject
-  readonly kept: Kept<"tool_call_started">
+  readonly kept: () => Kept<"tool_call_started">
   /** The call as the log of an interrupted run has it. */
   readonly past: CallPast | null
   /** What the caller's model may hear goes back as an outcome; a `call` of the workflow fails. */
   readonly told: boolean
+  /** A place among the open calls that the caller holds for the first call that claims it. */
+  readonly place?: Place | undefined
 }
 
 /** Makes the call, unless the log knows its outcome. Rejects when the transport fails. */
@@ -41,7 +44,7 @@ export async function callTool(running: RunContext, call: ToolCall): Promise<Cal
   const { plan, hosted, host } = toolOf(running, tool)
   const idempotent = plan.idempotent || hosted.idempotent
   const callId = past?.callId ?? ports.chance.id()
-  const startedAt = past?.startedAt ?? ports.clock.now()
+  let startedAt = past?.startedAt ?? ports.clock.now()
   const about = { ...call.about, tool, server: plan.server, call_id: callId }
 
   const failed = (message: string, told: string | null): CallOutcome => {
@@ -56,18 +59,20 @@ export async function callTool(running: RunContext, call: ToolCall): Promise<Cal
     throw new RunFailure(outcome.error)
   }
 
-  if (past === null) {
-    log.add("tool_call_started", { ...about, arguments: shown(call.shownValues) }, call.kept)
-    // Should the process die now, the log knows that the call may have been made.
-    await log.stored()
-  } else if (!idempotent) {
-    return end(interrupted(tool), interrupted(tool))
-  }
+  if (past !== null && !idempotent) return end(interrupted(tool), interrupted(tool))
 
   let answer: ToolAnswer
   try {
-    const make = (): Promise<ToolAnswer> => host.call(tool, call.values, callId, running.signal)
-    answer = await callOut(running, () => (idempotent ? onceMore(make, running.signal) : make()))
+    answer = await running.permits.use(() => {
+      // A call that still waits for its place has not begun: the log must not say that it may have taken effect.
+      if (past === null) {
+        startedAt = ports.clock.now()
+        log.add("tool_call_started", { ...about, arguments: shown(call.shownValues) }, call.kept())
+      }
+      const make = (): Promise<ToolAnswer> => host.call(tool, call.values, callId, running.signal)
+      // Should the process die once the start is stored, the log knows that the call may have been made.
+      return callStored(running, () => (idempotent ? onceMore(make, running.signal) : make()))
+    }, call.place)
   } catch (error) {
     if (running.signal.aborted || !(error instanceof RunFailure)) throw error
     const clean = atCaller(running.redactor.redact(error.error), path)

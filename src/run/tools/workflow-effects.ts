@@ -15,8 +15,9 @@ import type { PromptMessage, ResourceAnswer } from "../../ports/tools.ts"
 import { RunFailure } from "../../ports/run-failure.ts"
 import { placeKey } from "../log/resume.ts"
 import { resourceValue } from "./resource-value.ts"
+import type { Place } from "../permits.ts"
 import type { RunContext } from "../run-context.ts"
-import { callOut } from "../run-context.ts"
+import { callStored } from "../run-context.ts"
 
 /** What the expressions of one place (a dynamic value, an agent) make happen, each once in the life of the run. */
 export function workflowEffects(running: RunContext, path: string, about: ToolCall["about"]): Effects {
@@ -54,7 +55,7 @@ export function workflowEffects(running: RunContext, path: string, about: ToolCa
         tool: expression.tool,
         values,
         shownValues: { ...input, ...bound.shown },
-        kept: { site: expression.site },
+        kept: () => ({ site: expression.site }),
         past: past?.kind === "call" ? past.call : null,
         told: false,
       })
@@ -128,29 +129,42 @@ export async function renderPrompt(
   return messages
 }
 
+/** `place`: one that the caller holds; `begins` runs when the place is there, before the server is asked. */
 export async function readResource(
   running: RunContext,
   resource: string,
   values: JsonObject,
   path: string,
+  begins?: () => void,
+  place?: Place,
 ): Promise<ResourceAnswer> {
   const { host } = running
   if (host === null) throw new Error(`Resource ${resource} was not looked up at the start of the run`)
-  return fromServer(running, path, () => host.read(resource, values, running.signal))
+  return fromServer(running, path, () => host.read(resource, values, running.signal), begins, place)
 }
 
 /** Reading and rendering change nothing, so a transport failure is met with one more try. */
-async function fromServer<T>(running: RunContext, path: string, ask: () => Promise<T>): Promise<T> {
+async function fromServer<T>(
+  running: RunContext,
+  path: string,
+  ask: () => Promise<T>,
+  begins?: () => void,
+  place?: Place,
+): Promise<T> {
   const { redactor, signal } = running
+  const askTwice = async (): Promise<T> => {
+    try {
+      return await ask()
+    } catch (error) {
+      if (signal.aborted || !(error instanceof RunFailure) || error.error.kind !== "tool_error") throw error
+      return ask()
+    }
+  }
   try {
-    const answer = await callOut(running, async () => {
-      try {
-        return await ask()
-      } catch (error) {
-        if (signal.aborted || !(error instanceof RunFailure) || error.error.kind !== "tool_error") throw error
-        return ask()
-      }
-    })
+    const answer = await running.permits.use(() => {
+      begins?.()
+      return callStored(running, askTwice)
+    }, place)
     return redactor.redact(answer)
   } catch (error) {
     if (!(error instanceof RunFailure)) throw error
