@@ -133,7 +133,12 @@ export const settingTable = {
   maxRuns: setting("MAX_RUNS", wholeNumber(1, 1_000_000), "100", "most runs at a time"),
   maxQueued: setting("MAX_QUEUED", wholeNumber(0, 1_000_000), "1000", "most runs that wait for their turn"),
   maxBody: setting("MAX_BODY", size(1), "8mb", "largest request"),
-  rateLimit: setting("RATE_LIMIT", wholeNumber(0, 1_000_000), "1000", "requests per second and caller; 0 is no limit"),
+  rateLimit: setting(
+    "RATE_LIMIT",
+    wholeNumber(0, 1_000_000),
+    "1000",
+    "requests per second and key, per address without one; 0 is no limit",
+  ),
   playground: setting("PLAYGROUND", onOrOff, "on", "serve the playground: on or off"),
   demo: setting("DEMO", onOrOff, "on", "serve the demo model: on or off"),
   logLevel: setting(

@@ -11,11 +11,15 @@ export interface BrowserRules {
 /**
  * Without keys, a page of another site must not use the service through its visitor's browser, neither directly (its
  * `Origin` is foreign) nor by DNS rebinding (then the `Host` is its own name). Requests without a browser's marks pass.
+ *
+ * The marks are `Origin`, `Sec-Fetch-Site` and a browser's `User-Agent`. To a page that was loaded over plain HTTP under a
+ * name, its own service is "same origin" and not "potentially trustworthy": browsers send its GET requests with the last one only.
  */
 export function checkBrowser(headers: IncomingHttpHeaders, rules: BrowserRules, navigation: boolean): void {
   const { origin, host } = headers
   const site = headers["sec-fetch-site"]
-  if (origin === undefined && site === undefined) return
+  const marked = origin !== undefined || site !== undefined
+  if (!marked && !isBrowser(headers["user-agent"])) return
   const name = hostName(host ?? "")
   if (name !== "localhost" && isIP(name) === 0 && !rules.allowedHosts.some((allowed) => hostName(allowed) === name)) {
     throw forbidden(
@@ -28,9 +32,15 @@ export function checkBrowser(headers: IncomingHttpHeaders, rules: BrowserRules, 
       `Pages from ${show(origin)} may not call this service: add it to WIRE_ALLOWED_ORIGINS to allow them`,
     )
   }
+  if (!marked) return
   // A link from elsewhere that a person follows to the playground carries no origin, and runs nothing by itself.
   if (site === "same-origin" || site === "none" || navigation) return
   throw forbidden("Other sites may not call this service: add theirs to WIRE_ALLOWED_ORIGINS to allow it")
+}
+
+/** Every browser's `User-Agent` begins like this; those of curl, undici, Python's clients and the like do not. */
+function isBrowser(userAgent: string | undefined): boolean {
+  return userAgent !== undefined && /^mozilla\//i.test(userAgent)
 }
 
 export function isAllowed(origin: string, rules: BrowserRules): boolean {

@@ -136,6 +136,23 @@ function guard(app: FastifyInstance, options: ServerOptions): void {
   const callers = new Callers(options.keys)
   const limit = new RateLimit(options.rateLimit)
   const { browsers } = options
+  // Without a valid key, requests are counted by address: for the playground's files, and for keys that are guessed.
+  const takeByAddress = ({ ip }: FastifyRequest): void => limit.take(`address:${ip}`, performance.now())
+  const admitCaller = (request: FastifyRequest, page: boolean): string => {
+    if (page || !callers.required) {
+      takeByAddress(request)
+      return ""
+    }
+    let name: string
+    try {
+      name = callers.name(request.headers.authorization)
+    } catch (error) {
+      takeByAddress(request)
+      throw error
+    }
+    limit.take(`key:${name}`, performance.now())
+    return name
+  }
   app.decorateRequest("caller", null)
   app.addHook("onRequest", (request, reply, done) => {
     try {
@@ -154,14 +171,7 @@ function guard(app: FastifyInstance, options: ServerOptions): void {
         void reply.code(204).headers(preflightHeaders).send()
         return
       }
-      if (open.has(path) || page) {
-        request.caller = ""
-        done()
-        return
-      }
-      const caller = callers.name(request.headers.authorization)
-      request.caller = caller
-      limit.take(callers.required ? caller : request.ip, performance.now())
+      request.caller = open.has(path) ? "" : admitCaller(request, page)
       done()
     } catch (error) {
       done(error as Error)

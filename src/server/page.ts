@@ -1,3 +1,5 @@
+import { readQualityList } from "./quality-list.ts"
+
 /** A file of the playground as it is answered. */
 export interface Page {
   readonly headers: Readonly<Record<string, string>>
@@ -10,13 +12,8 @@ export interface Page {
 export function encodePage(page: Page, accepted: string | undefined): Pick<Page, "headers" | "body"> {
   if (page.compressed.length === 0) return page
   const headers = { ...page.headers, vary: "accept-encoding" }
-  const wanted = (accepted ?? "")
-    .toLowerCase()
-    .split(",")
-    .map((entry) => entry.trim())
-    .filter((entry) => !/;\s*q=0(\.0*)?$/.test(entry))
-    .map((entry) => entry.replace(/\s*;.*$/, ""))
-  const chosen = page.compressed.find(({ encoding }) => wanted.includes(encoding))
+  const qualities = readQualityList(accepted)
+  const chosen = page.compressed.find(({ encoding }) => (qualities.get(encoding) ?? 0) > 0)
   if (chosen === undefined) return { headers, body: page.body }
   return { headers: { ...headers, "content-encoding": chosen.encoding }, body: chosen.body }
 }

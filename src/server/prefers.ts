@@ -1,18 +1,10 @@
+import { readQualityList } from "./quality-list.ts"
+
 /** Whether an `Accept` header would rather have the first media type than the second, which is the usual one. */
 export function prefers(accept: string, wanted: string, usual: string): boolean {
-  const given = readAccept(accept)
+  const given = readQualityList(accept)
   const [a, b] = [match(given, wanted), match(given, usual)]
   return a.quality === b.quality ? a.quality > 0 && a.named && !b.named : a.quality > b.quality
-}
-
-function readAccept(accept: string): ReadonlyMap<string, number> {
-  const given = new Map<string, number>()
-  for (const entry of accept.toLowerCase().split(",")) {
-    const [type = "", ...parameters] = entry.split(";").map((part) => part.trim())
-    const quality = Number(parameters.find((parameter) => /^q\s*=/.test(parameter))?.split("=")[1] ?? 1)
-    given.set(type, Number.isNaN(quality) ? 1 : quality)
-  }
-  return given
 }
 
 /** The most specific entry counts. */

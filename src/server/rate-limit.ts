@@ -1,9 +1,20 @@
 import { refuse } from "./http-error.ts"
 
+/** How many callers are remembered at least; the others are forgotten in time, and early if there are more. */
+const mostCallers = 100_000
+
+interface Bucket {
+  readonly tokens: number
+  readonly at: number
+}
+
 /** Requests per second for each caller: a bucket that holds one second's worth. */
 export class RateLimit {
   readonly #perSecond: number
-  readonly #buckets = new Map<string, { tokens: number; at: number }>()
+  // Two generations, so that the forgetting takes no search: who came since the last change, and who came before that.
+  #young = new Map<string, Bucket>()
+  #old: ReadonlyMap<string, Bucket> = new Map()
+  #changedAt = -Infinity
 
   /** 0 is no limit. */
   constructor(perSecond: number) {
@@ -12,32 +23,27 @@ export class RateLimit {
 
   take(caller: string, now: number): void {
     if (this.#perSecond === 0) return
+    this.#forget(now)
     const most = Math.max(1, this.#perSecond)
-    let bucket = this.#buckets.get(caller)
-    if (bucket === undefined) {
-      this.#forget(now)
-      bucket = { tokens: most, at: now }
-      this.#buckets.set(caller, bucket)
-    }
-    bucket.tokens = Math.min(most, bucket.tokens + ((now - bucket.at) / 1000) * this.#perSecond)
-    bucket.at = now
-    if (bucket.tokens < 1) {
-      const seconds = Math.ceil((1 - bucket.tokens) / this.#perSecond)
-      throw refuse(
-        "rate_limited",
-        `More than ${this.#perSecond} requests in a second: slow down, or raise WIRE_RATE_LIMIT`,
-        [],
-        {
-          "retry-after": String(Math.max(1, seconds)),
-        },
-      )
-    }
-    bucket.tokens -= 1
+    const bucket = this.#young.get(caller) ?? this.#old.get(caller) ?? { tokens: most, at: now }
+    const tokens = Math.min(most, bucket.tokens + ((now - bucket.at) / 1000) * this.#perSecond)
+    const granted = tokens >= 1
+    this.#young.set(caller, { tokens: granted ? tokens - 1 : tokens, at: now })
+    if (granted) return
+    const seconds = Math.ceil((1 - tokens) / this.#perSecond)
+    throw refuse(
+      "rate_limited",
+      `More than ${this.#perSecond} requests in a second: slow down, or raise WIRE_RATE_LIMIT`,
+      [],
+      { "retry-after": String(Math.max(1, seconds)) },
+    )
   }
 
-  /** A bucket that has had time to fill up says nothing any more. */
+  /** A bucket that nobody used for a second is full again: it can go. */
   #forget(now: number): void {
-    if (this.#buckets.size < 10_000) return
-    for (const [caller, { at }] of this.#buckets) if (now - at > 1000) this.#buckets.delete(caller)
+    if (now - this.#changedAt < 1000 && this.#young.size < mostCallers) return
+    this.#old = this.#young
+    this.#young = new Map()
+    this.#changedAt = now
   }
 }

@@ -3,7 +3,7 @@ import type { Browser } from "playwright-core"
 import { chromium } from "playwright-core"
 
 /** The system's Chromium, without anything that would talk to the world. */
-export function launchBrowser(): Promise<Browser> {
+export function launchBrowser(more: readonly string[] = []): Promise<Browser> {
   const places = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"]
   const executablePath = places.find((path) => existsSync(path))
   if (executablePath === undefined) throw new Error("Chromium is not installed")
@@ -17,6 +17,7 @@ export function launchBrowser(): Promise<Browser> {
       "--disable-background-networking",
       "--disable-component-update",
       "--disable-sync",
+      ...more,
     ],
   })
 }

@@ -11,6 +11,7 @@ import { corsOf } from "../cors.ts"
 import { HttpError, refuse } from "../http-error.ts"
 import type { RouteDependencies } from "../parts.ts"
 import { callerOf } from "../parts.ts"
+import { readQualityList } from "../quality-list.ts"
 import { readSource } from "../read-source.ts"
 
 /** `POST /execute`: runs a workflow; the answer is its output, or the stream of its events. */
@@ -87,9 +88,7 @@ function answerEnd(reply: FastifyReply, end: LogEvent | null): FastifyReply {
 }
 
 function wantsStream(request: FastifyRequest): boolean {
-  return /(?:^|,)\s*text\/event-stream\s*(?:;(?!\s*q=0(?:\.0*)?\s*(?:,|$))[^,]*)?(?:,|$)/i.test(
-    request.headers.accept ?? "",
-  )
+  return (readQualityList(request.headers.accept).get("text/event-stream") ?? 0) > 0
 }
 
 function idempotencyKey(request: FastifyRequest): string | undefined {

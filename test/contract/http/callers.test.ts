@@ -93,7 +93,41 @@ describe("callers without keys", async () => {
   const json = { "content-type": "application/json" }
 
   it("that are no browsers pass under any Host", async () => {
+    const clients = [
+      "curl/8.14.1",
+      "undici",
+      "node",
+      "python-requests/2.32.4",
+      "Python/3.13 aiohttp/3.12",
+      "Go-http-client/1.1",
+    ]
     assert.equal((await send({ ...json, host: "whatever.example" })).status, 200)
+    for (const agent of clients) {
+      assert.equal((await send({ ...json, host: "whatever.example", "user-agent": agent })).status, 200, agent)
+    }
+  })
+
+  it("that are browsers by their User-Agent alone need a known Host", async () => {
+    const agents = [
+      "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36",
+      "Mozilla/5.0 (X11; Linux x86_64; rv:144.0) Gecko/20100101 Firefox/144.0",
+    ]
+    const hosts: [string, number][] = [
+      ["rebound.example", 403],
+      [`rebound.example:${service.port}`, 403],
+      ["wire.example", 200],
+      ["localhost", 200],
+      ["192.0.2.7:13703", 200],
+      ["[2001:db8::1]", 200],
+    ]
+    for (const agent of agents) {
+      for (const [host, status] of hosts) {
+        for (const path of ["/metrics", "/openapi.json", "/playground", "/healthz"]) {
+          const answer = await send({ host, "user-agent": agent }, "GET", path)
+          assert.deepEqual([host, path, answer.status], [host, path, status])
+        }
+      }
+    }
   })
 
   it("that are browsers need an own or allowed origin, under a known Host", async () => {
@@ -224,5 +258,18 @@ describe("limits", async () => {
     }
     assert.equal((await service.get("/execute/x", { authorization: "Bearer bob-key" })).status, 404)
     assert.equal((await service.get("/healthz")).status, 200)
+  })
+
+  it("hold for the playground's files and for keys that are guessed, by address", async () => {
+    const service = await startService({ RATE_LIMIT: "5", API_KEYS: "ann:ann-key" })
+    const statuses = async (path: string, key: string): Promise<Set<number>> => {
+      const all = Array.from({ length: 30 }, () => service.get(path, { authorization: `Bearer ${key}` }))
+      return new Set((await Promise.all(all)).map(({ status }) => status))
+    }
+    assert.ok((await statuses("/playground", "")).has(429))
+    assert.ok((await statuses("/metrics", "guess")).has(429))
+    // What strangers do from the same address is not the caller's, nor the probes'.
+    assert.equal((await service.get("/execute/x", { authorization: "Bearer ann-key" })).status, 404)
+    assert.deepEqual(await statuses("/healthz", ""), new Set([200]))
   })
 })

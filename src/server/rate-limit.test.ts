@@ -1,0 +1,34 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { cpuTime } from "../../test/support/cpu-time.ts"
+import { HttpError } from "./http-error.ts"
+import { RateLimit } from "./rate-limit.ts"
+
+test("a bucket holds one second's worth, for each caller, and fills up again", () => {
+  const limit = new RateLimit(2)
+  limit.take("ann", 0)
+  limit.take("ann", 0)
+  assert.throws(() => limit.take("ann", 0), isLimited)
+  limit.take("bob", 0)
+  limit.take("ann", 500)
+  assert.throws(() => limit.take("ann", 500), isLimited)
+})
+
+test("asking while the bucket is empty does not keep it empty", () => {
+  const limit = new RateLimit(1)
+  limit.take("ann", 0)
+  for (let now = 100; now < 1000; now += 100) assert.throws(() => limit.take("ann", now), isLimited)
+  limit.take("ann", 1001)
+})
+
+test("a hundred thousand callers in one second cost no more each than a few", () => {
+  const limit = new RateLimit(1000)
+  const before = cpuTime()
+  for (let n = 0; n < 300_000; n++) limit.take(`caller ${n}`, n / 1000)
+  // Looking at all of them for each of them took minutes.
+  assert.ok(cpuTime() - before < 5_000, `${cpuTime() - before} ms`)
+})
+
+function isLimited(error: unknown): boolean {
+  return error instanceof HttpError && error.error.kind === "rate_limited" && error.headers["retry-after"] === "1"
+}
