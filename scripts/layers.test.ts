@@ -122,6 +122,21 @@ describe("layers", () => {
   })
 })
 
+test("the playground's state imports no view, and views do not import each other", () => {
+  const files = {
+    "playground/state/runs.ts": `import "../history/store.ts"\n`,
+    "playground/history/store.ts": `import "../state/runs.ts"\n`,
+    "playground/share/link.ts": `import "../history/store.ts"\n`,
+    "playground/shell/app.tsx": `import "../share/link.ts"\n`,
+    "playground/odd/thing.ts": empty,
+  }
+  assert.deepEqual(violations(files), [
+    "playground/odd/thing.ts:1 playground/odd has no layer number in scripts/layers.ts",
+    "playground/share/link.ts:1 imports its equal: share → history (both 3)",
+    "playground/state/runs.ts:1 imports uphill: state (1) → history (3)",
+  ])
+})
+
 test("what only looks like an import is none", () => {
   const text = [
     `// import { a } from "./comment.ts"`,

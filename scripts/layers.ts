@@ -27,6 +27,26 @@ export const layers: Readonly<Record<string, number>> = {
   cli: 8,
 }
 
+/** Layer of each folder of `playground/`: the state imports no view, and views of one layer do not import each other. */
+const playgroundLayers: Readonly<Record<string, number>> = {
+  examples: 1.5,
+  style: 0,
+  ui: 0,
+  state: 1,
+  run: 2,
+  output: 3,
+  timeline: 3,
+  graph: 3,
+  editor: 3,
+  form: 3,
+  events: 3,
+  history: 3,
+  share: 3,
+  details: 4,
+  shell: 5,
+  "main.tsx": 6,
+}
+
 /** What the playground may import of `src/`: what runs in a browser. */
 const browserFolders = new Set([
   "base",
@@ -67,6 +87,11 @@ export function layerViolations(files: ReadonlyMap<string, string>): Violation[]
   const violations: Violation[] = []
   for (const [file, text] of files) {
     if (isTest(file)) continue
+    const folder = folderOf(file)
+    if (file.startsWith("playground/") && folder !== "modules.d.ts" && playgroundLayers[folder] === undefined) {
+      violations.push({ file, line: 1, message: `playground/${folder} has no layer number in scripts/layers.ts` })
+      continue
+    }
     if (file.startsWith("src/") && layerOf(file) === undefined) {
       violations.push({ file, line: 1, message: `src/${folderOf(file)} has no layer number in scripts/layers.ts` })
       continue
@@ -106,7 +131,7 @@ function judge(edge: Edge, files: ReadonlyMap<string, string>): string | null {
   const { from, to } = edge
   if (!files.has(to)) return isSource(to) ? `imports ${to}, which does not exist` : null
   if (isTest(to)) return `imports the test ${to}`
-  if (from.startsWith("playground/")) return judgePlayground(to)
+  if (from.startsWith("playground/")) return judgePlayground(from, to)
   if (!from.startsWith("src/")) return null
   if (!to.startsWith("src/")) return `imports ${to}, which is outside of src/`
 
@@ -117,15 +142,25 @@ function judge(edge: Edge, files: ReadonlyMap<string, string>): string | null {
   if (folderOf(to) === "adapters" && !composers.includes(from) && folderOf(from) !== "adapters") {
     return `imports ${to}: only ${composers.join(" and ")} join ports to adapters`
   }
-  if (toLayer > fromLayer) return `imports uphill: ${fromRoom} (${fromLayer}) → ${toRoom} (${toLayer})`
-  if (toLayer === fromLayer) return `imports its equal: ${fromRoom} → ${toRoom} (both ${toLayer})`
-  return null
+  return compareLayers([fromRoom, fromLayer], [toRoom, toLayer])
 }
 
-function judgePlayground(to: string): string | null {
-  if (!to.startsWith("src/")) return null
-  const inBrowser = browserFolders.has(folderOf(to)) || browserFolders.has(to.slice("src/".length))
-  return inBrowser ? null : `imports ${to}, which does not run in a browser`
+function judgePlayground(from: string, to: string): string | null {
+  if (to.startsWith("src/")) {
+    const inBrowser = browserFolders.has(folderOf(to)) || browserFolders.has(to.slice("src/".length))
+    return inBrowser ? null : `imports ${to}, which does not run in a browser`
+  }
+  const [fromFolder, toFolder] = [folderOf(from), folderOf(to)]
+  const [fromLayer, toLayer] = [playgroundLayers[fromFolder], playgroundLayers[toFolder]]
+  if (fromFolder === toFolder || fromLayer === undefined || toLayer === undefined) return null
+  return compareLayers([fromFolder, fromLayer], [toFolder, toLayer])
+}
+
+/** What is wrong with an import from one room, of a layer, to another. */
+function compareLayers(from: readonly [string, number], to: readonly [string, number]): string | null {
+  if (to[1] > from[1]) return `imports uphill: ${from[0]} (${from[1]}) → ${to[0]} (${to[1]})`
+  if (to[1] === from[1]) return `imports its equal: ${from[0]} → ${to[0]} (both ${to[1]})`
+  return null
 }
 
 function isSource(path: string): boolean {

@@ -1,6 +1,6 @@
 import { effect } from "@preact/signals"
 import { useEffect, useRef } from "preact/hooks"
-import { nodeSpan } from "./node-span.ts"
+import { nodeSpan } from "../state/node-span.ts"
 import { requestRun } from "../run/request-run.ts"
 import { setEditor } from "../state/editor-port.ts"
 import { notify } from "../state/notices.ts"

@@ -5,8 +5,8 @@ import { resolve } from "../../src/types/relations.ts"
 import { showType } from "../../src/types/show-type.ts"
 import type { Field, Type, TypeTable, VariantType } from "../../src/types/types.ts"
 import { Icon } from "../ui/icon.tsx"
-import type { Draft, DraftObject } from "./draft.ts"
-import { blankValue, isDraftArray, isDraftObject, memberOf } from "./draft.ts"
+import type { Draft, DraftObject } from "../state/draft.ts"
+import { blankValue, isDraftArray, isDraftObject, memberOf } from "../state/draft.ts"
 
 export interface FormContext {
   readonly types: TypeTable

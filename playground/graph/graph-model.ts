@@ -1,6 +1,6 @@
-import { computed, signal } from "@preact/signals"
+import { computed } from "@preact/signals"
 import type { Plan, PlanNode } from "../../src/plan/plan-shape.ts"
-import { shownRun, watchShown } from "../state/runs.ts"
+import { graphOf, shownRun, watchShown } from "../state/runs.ts"
 import { compilation, lastGood } from "../state/source.ts"
 import type { GraphNode, Placed } from "./graph-layout.ts"
 import { placeGraph } from "./graph-layout.ts"
@@ -15,12 +15,6 @@ const graphNodes = computed((): readonly GraphNode[] => {
   if (isRuns && runNodes.value.length > 0) return runNodes.value
   return planNodes(lastGood.value.plan)
 })
-
-/**
- * What the graph is of: the shown run; the author's text, edited since that run, with its states where they still apply;
- * or another workflow altogether.
- */
-export const graphOf = signal<"run" | "edited" | "other">("other")
 
 const runNodes = computed((): readonly GraphNode[] => {
   const nodes = watchShown()?.state.nodes ?? []

@@ -1,13 +1,13 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks"
 import type { NodeState } from "../../src/run/reduce.ts"
-import { runClock, watchShown } from "../state/runs.ts"
+import { graphOf, runClock, watchShown } from "../state/runs.ts"
 import { select, selection } from "../state/selection.ts"
 import { Icon, iconPath } from "../ui/icon.tsx"
 import type { Placed, PlacedEdge, PlacedNode } from "./graph-layout.ts"
 import { nodeHeight, nodeWidth } from "./graph-layout.ts"
-import { graphOf, isOutdated, placedGraph } from "./graph-model.ts"
-import type { NodeStatus } from "./node-status.ts"
-import { nodeStatus } from "./node-status.ts"
+import { isOutdated, placedGraph } from "./graph-model.ts"
+import type { NodeStatus } from "../state/node-status.ts"
+import { nodeStatus } from "../state/node-status.ts"
 
 interface View {
   readonly x: number

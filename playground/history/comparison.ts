@@ -1,8 +1,8 @@
 import { signal } from "@preact/signals"
-import type { RunView } from "../run/run-view.ts"
+import type { RunView } from "../state/run-view.ts"
 import { notify } from "../state/notices.ts"
-import type { KeptRun } from "./history-store.ts"
-import { openKept } from "./history-store.ts"
+import type { KeptRun } from "../state/history.ts"
+import { openKept } from "../state/history.ts"
 
 /** The two runs that stand side by side, the older one at the left. */
 export const comparison = signal<{ readonly left: RunView; readonly right: RunView } | null>(null)

@@ -1,16 +1,16 @@
 import type { StreamEvent } from "../../src/client/client.ts"
 import { WireworksError } from "../../src/client/client.ts"
-import { addToHistory } from "../history/history-store.ts"
+import { addToHistory } from "../state/history.ts"
 import { keep, readKept } from "../state/keep.ts"
 import { announce, notify } from "../state/notices.ts"
 import { liveRun, shownRun, startClock, touchRuns } from "../state/runs.ts"
 import { secretIn, withoutSecrets } from "../state/secrets.ts"
 import { selection } from "../state/selection.ts"
 import { asksForKey, client, toWireError } from "../state/service.ts"
-import type { RunRequest } from "./run-view.ts"
-import { RunView } from "./run-view.ts"
+import type { RunRequest } from "../state/run-view.ts"
+import { RunView } from "../state/run-view.ts"
 import type { JsonObject } from "../../src/base/json-value.ts"
-import { endSentence } from "./status.ts"
+import { endSentence } from "../state/status.ts"
 
 /** Starts a run and follows it to its end. */
 export function beginRun(request: RunRequest, secrets: JsonObject): void {

@@ -1,8 +1,7 @@
-import { signal } from "@preact/signals"
 import { isError } from "../../src/source/diagnostic.ts"
-import { toJson } from "../form/draft.ts"
-import type { Destination } from "../share/destinations.ts"
-import { destinationsOf } from "../share/destinations.ts"
+import { toJson } from "../state/draft.ts"
+import { destinationsOf } from "../state/destinations.ts"
+import { confirmation } from "../state/confirmation.ts"
 import { editor } from "../state/editor-port.ts"
 import { inputCheck, inputProblems } from "../state/input.ts"
 import type { InputTab } from "../state/layout.ts"
@@ -14,11 +13,6 @@ import { secretCheck } from "../state/secrets.ts"
 import { compileNow, origin } from "../state/source.ts"
 import { counted } from "../ui/show.ts"
 import { beginRun } from "./follow-run.ts"
-
-/** A workflow of somebody else's is about to run: where it would call, and what it would send there. */
-export const confirmation = signal<{ readonly destinations: readonly Destination[]; readonly go: () => void } | null>(
-  null,
-)
 
 /** `host secret` pairs that the person at the keyboard has agreed to, for what came by a link. */
 const agreed = new Set<string>()

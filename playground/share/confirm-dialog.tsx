@@ -1,4 +1,4 @@
-import { confirmation } from "../run/request-run.ts"
+import { confirmation } from "../state/confirmation.ts"
 import { Dialog } from "../ui/dialog.tsx"
 
 /** Before what came by a link runs for the first time. */

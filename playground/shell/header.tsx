@@ -1,7 +1,7 @@
 import { examples } from "../examples/examples.ts"
 import { cancelRun, reconnect } from "../run/follow-run.ts"
 import { requestRun } from "../run/request-run.ts"
-import { statusOf } from "../run/status.ts"
+import { statusOf } from "../state/status.ts"
 import { openShare } from "../share/share-dialog.tsx"
 import type { Theme } from "../state/layout.ts"
 import { narrow, theme } from "../state/layout.ts"

@@ -1,14 +1,14 @@
 import { DetailsPane } from "../details/details-pane.tsx"
 import { EventsPane } from "../events/events-pane.tsx"
 import { HistoryPane } from "../history/history-pane.tsx"
-import { keptRuns } from "../history/history-store.ts"
+import { keptRuns } from "../state/history.ts"
 import { OutputPane } from "../output/output-pane.tsx"
 import { Fault } from "../output/fault.tsx"
 import type { ResultTab } from "../state/layout.ts"
 import { positions, resultTab } from "../state/layout.ts"
 import { watchShown } from "../state/runs.ts"
 import { TimelinePane } from "../timeline/timeline-pane.tsx"
-import { Divider } from "../ui/divider.tsx"
+import { Divider } from "./divider.tsx"
 import { TabPanel, Tabs } from "../ui/tabs.tsx"
 
 /** What a run has done, by tab, with the details of the selected step beside it. */

@@ -3,8 +3,8 @@ import type { JsonObject } from "../../src/base/json-value.ts"
 import type { Misfit } from "../../src/types/validate-value.ts"
 import { validateValue } from "../../src/types/validate-value.ts"
 import type { RecordType } from "../../src/types/types.ts"
-import type { Draft, DraftObject } from "../form/draft.ts"
-import { isDraftObject, shapeDraft, toJson } from "../form/draft.ts"
+import type { Draft, DraftObject } from "./draft.ts"
+import { isDraftObject, shapeDraft, toJson } from "./draft.ts"
 import { compilation } from "./source.ts"
 
 /** Everything that was typed for any field, so that a field that is renamed and named back keeps its value. */

@@ -1,5 +1,5 @@
 import { batch, signal } from "@preact/signals"
-import type { RunView } from "../run/run-view.ts"
+import type { RunView } from "./run-view.ts"
 
 /** The run that graph, timeline, output and events show: the live one, or one of the history. */
 export const shownRun = signal<RunView | null>(null)
@@ -60,3 +60,9 @@ function tick(time: number): void {
   ticking = isLive
   if (isLive) next()
 }
+
+/**
+ * What the graph shows: the shown run; the author's text, edited since that run, with its states where they still apply;
+ * or another workflow altogether.
+ */
+export const graphOf = signal<"run" | "edited" | "other">("other")

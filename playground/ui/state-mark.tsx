@@ -1,5 +1,7 @@
-import type { StateName } from "../run/status.ts"
 import { Icon } from "./icon.tsx"
+
+/** The states that have a colour, an icon and a word. */
+export type StateName = "waiting" | "running" | "completed" | "cached" | "retried" | "failed" | "cancelled"
 
 export const stateWords: Readonly<Record<StateName, string>> = {
   waiting: "waiting",

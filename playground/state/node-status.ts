@@ -1,6 +1,6 @@
 import type { NodeState } from "../../src/run/reduce.ts"
-import type { StateName } from "../run/status.ts"
-import { tokensOf } from "../run/status.ts"
+import { tokensOf } from "./status.ts"
+import { stateWords, type StateName } from "../ui/state-mark.tsx"
 import { counted, showDuration, showNumber } from "../ui/show.ts"
 
 export interface NodeStatus {
@@ -26,21 +26,14 @@ export function nodeStatus(node: NodeState, now: number): NodeStatus {
   const figures = [tokens === 0 ? "" : `${showNumber(tokens)} tok`, tries > 0 ? counted(tries, "retry", "retries") : ""]
   return {
     state,
-    word: loop === null ? words[state] : `${words[state]} ${showNumber(loop.completed)}/${showNumber(loop.total)}`,
+    word:
+      loop === null
+        ? stateWords[state]
+        : `${stateWords[state]} ${showNumber(loop.completed)}/${showNumber(loop.total)}`,
     time: time === undefined || node.kind === "output" ? "" : showDuration(time),
     figures: figures.filter((figure) => figure !== "").join(" · "),
     progress: loop === null ? undefined : loop.total === 0 ? 1 : loop.completed / loop.total,
   }
-}
-
-const words: Readonly<Record<StateName, string>> = {
-  waiting: "waiting",
-  running: "running",
-  completed: "done",
-  cached: "cached",
-  retried: "retried",
-  failed: "failed",
-  cancelled: "cancelled",
 }
 
 function stateOf(node: NodeState): StateName {

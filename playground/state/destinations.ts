@@ -1,6 +1,8 @@
 import type { JsonObject, JsonValue } from "../../src/base/json-value.ts"
 import type { Entry, Expression } from "../../src/plan/expression.ts"
+import { children } from "../../src/plan/expression-traits.ts"
 import type { Plan } from "../../src/plan/plan-shape.ts"
+import { prepare } from "../../src/plan/prepare.ts"
 
 /** A host that a workflow would call, and what of the secrets it would be sent. */
 export interface Destination {
@@ -54,11 +56,9 @@ function usedProviders(plan: Plan): Set<string> {
 function bindingsOf(plan: Plan, names: ReadonlySet<string>): Entry[] {
   const uses = plan.nodes.flatMap((node) => (node.kind === "agent" ? node.uses : []))
   const found = uses.filter(({ name }) => names.has(name)).flatMap(({ bindings }) => bindings)
-  for (const node of plan.nodes) {
-    visit(node as unknown as JsonValue, (part) => {
-      const called = part["op"] === "call" ? part["tool"] : part["op"] === "read" ? part["resource"] : undefined
-      if (typeof called === "string" && names.has(called)) found.push(...(part["bindings"] as unknown as Entry[]))
-    })
+  for (const effect of prepare(plan).effects) {
+    if (effect.op === "call" && names.has(effect.tool)) found.push(...effect.bindings)
+    if (effect.op === "read" && names.has(effect.resource)) found.push(...effect.bindings)
   }
   return found
 }
@@ -67,35 +67,24 @@ function valuesOf(entries: readonly Entry[]): Expression[] {
   return entries.map(({ value }) => value)
 }
 
-/** Plans are plain JSON: every object in them can be looked at. */
-function visit(value: JsonValue, look: (part: JsonObject) => void): void {
-  if (typeof value !== "object" || value === null) return
-  if (Array.isArray(value)) {
-    for (const item of value) visit(item, look)
+/** Adds the secrets whose fields an expression reads; all of them where it passes `secrets` on as a whole. */
+function addSecrets(expression: Expression, plan: Plan, names: Set<string>): void {
+  if (isSecrets(expression)) {
+    for (const { name } of plan.secrets.fields) names.add(name)
     return
   }
-  look(value)
-  for (const item of Object.values(value)) visit(item, look)
-}
-
-/** Secrets by name where a field of them is read; all of them where they are passed on as a whole. */
-function addSecrets(expression: Expression, { secrets }: Plan, names: Set<string>): void {
-  const read = new Set<unknown>()
-  visit(expression as unknown as JsonValue, (part) => {
-    if (part["op"] === "chain") {
-      const [step] = (part["steps"] as JsonObject[] | undefined) ?? []
-      if (!isSecrets(part["base"]) || typeof step?.["name"] !== "string") return
-      read.add(part["base"])
-      names.add(step["name"])
-    } else if (isSecrets(part) && !read.has(part)) {
-      for (const { name } of secrets.fields) names.add(name)
+  if (expression.op === "chain" && isSecrets(expression.base)) {
+    const [step] = expression.steps
+    if (step?.step === "field") {
+      names.add(step.name)
+      return
     }
-  })
+  }
+  for (const part of children(expression)) addSecrets(part, plan, names)
 }
 
-function isSecrets(part: JsonValue | undefined): boolean {
-  const { op, root } = (part ?? {}) as JsonObject
-  return op === "reference" && (root as JsonObject)["kind"] === "secrets"
+function isSecrets(expression: Expression): boolean {
+  return expression.op === "reference" && expression.root.kind === "secrets"
 }
 
 function hostOf(endpoint: Expression, plan: Plan, input: JsonObject): string {

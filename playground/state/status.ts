@@ -1,8 +1,6 @@
+import type { StateName } from "../ui/state-mark.tsx"
 import { showDuration, showNumber } from "../ui/show.ts"
 import type { RunView } from "./run-view.ts"
-
-/** The states that have a colour, an icon and a word. */
-export type StateName = "waiting" | "running" | "completed" | "cached" | "retried" | "failed" | "cancelled"
 
 export interface RunStatus {
   readonly state: StateName

@@ -1,8 +1,8 @@
 import { signal } from "@preact/signals"
 import type { StreamEvent } from "../../src/client/client.ts"
-import type { RunRequest } from "../run/run-view.ts"
-import { RunView } from "../run/run-view.ts"
-import { tokensOf } from "../run/status.ts"
+import type { RunRequest } from "./run-view.ts"
+import { RunView } from "./run-view.ts"
+import { tokensOf } from "./status.ts"
 
 /** A run in the list of the history. */
 export interface KeptRun {

@@ -4,7 +4,7 @@ import type { StreamEvent } from "../../src/client/client.ts"
 import type { WireError } from "../../src/run/events.ts"
 import type { RunState } from "../../src/run/reduce.ts"
 import { initialState, reduce } from "../../src/run/reduce.ts"
-import type { Origin } from "../state/source.ts"
+import type { Origin } from "./source.ts"
 
 /** What a run was asked to do, without its secrets. */
 export interface RunRequest {
