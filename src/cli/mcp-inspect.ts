@@ -9,6 +9,7 @@ import { stopSignal } from "./stop-signal.ts"
 import { table } from "./table.ts"
 import { paletteFor } from "./terminal.ts"
 import { visibleText } from "./visible-text.ts"
+import { complain } from "./complain.ts"
 
 interface InspectFlags {
   readonly header?: readonly string[]
@@ -144,8 +145,4 @@ function argumentsOf({ input }: ListedTool): string {
   return Object.keys(properties)
     .map((name) => shownArgument({ name, required: Array.isArray(required) && required.includes(name) }))
     .join(", ")
-}
-
-function complain(line: string): void {
-  process.stderr.write(`${line}\n`)
 }

@@ -23,6 +23,7 @@ import { showIssue, showProblem } from "./show-issue.ts"
 import { stopSignal } from "./stop-signal.ts"
 import { paletteFor } from "./terminal.ts"
 import { visibleText } from "./visible-text.ts"
+import { complain, reportBug } from "./complain.ts"
 
 interface ServeFlags {
   readonly http?: true
@@ -238,12 +239,4 @@ async function serveHttp(factory: McpServerFactory, what: string, settings: Sett
   } finally {
     stop.ignore()
   }
-}
-
-function complain(lines: string): void {
-  process.stderr.write(`${lines}\n`)
-}
-
-function reportBug(error: unknown): void {
-  complain(`A bug of ours:\n${error instanceof Error ? error.stack : String(error)}`)
 }

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict"
 import { Buffer } from "node:buffer"
 import { test } from "node:test"
-import { decodeSource, maxSourceBytes, readSource } from "./read-source.ts"
+import { maxSourceBytes } from "../source/max-source-bytes.ts"
+import { decodeSource, readSource } from "./read-source.ts"
 
 function problemOf(bytes: Uint8Array): string | null {
   return decodeSource(bytes).problem

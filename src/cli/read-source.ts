@@ -1,9 +1,7 @@
 import { Buffer } from "node:buffer"
 import { closeSync, fstatSync, openSync, readSync } from "node:fs"
 import { whyUnreadable } from "./file-errors.ts"
-
-/** Longest source that the service takes. */
-export const maxSourceBytes = 1024 * 1024
+import { maxSourceBytes } from "../source/max-source-bytes.ts"
 
 export type SourceRead =
   | { readonly text: string; readonly problem: null; readonly version: FileVersion }

@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer"
-import { decodeSource, maxSourceBytes } from "./read-source.ts"
+import { maxSourceBytes } from "../source/max-source-bytes.ts"
+import { decodeSource } from "./read-source.ts"
 
 /** The source on standard input; reading stops where a source becomes too large. */
 export async function readStdin(): Promise<ReturnType<typeof decodeSource>> {

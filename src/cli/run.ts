@@ -21,6 +21,7 @@ import { showIssue, showProblem } from "./show-issue.ts"
 import { stopSignal } from "./stop-signal.ts"
 import { paletteFor } from "./terminal.ts"
 import { visibleText } from "./visible-text.ts"
+import { complain, reportBug } from "./complain.ts"
 
 interface RunFlags extends ValueFlags {
   readonly events?: true
@@ -239,12 +240,4 @@ function showError({ kind, message, issues }: WireError): string {
   const [only] = lines
   const one = lines.length === 1 && only !== undefined ? only.trim() : null
   return `${palette.error(`${kind}:`)} ${one ?? [visibleText(message), ...lines].join("\n")}`
-}
-
-function complain(lines: string): void {
-  process.stderr.write(`${lines}\n`)
-}
-
-function reportBug(error: unknown): void {
-  complain(`A bug of ours:\n${error instanceof Error ? error.stack : String(error)}`)
 }

@@ -1,9 +1,7 @@
 import type { SourceBody } from "../api/shapes.ts"
 import { refuse, refuseAt } from "./http-error.ts"
 import { decode } from "./read-body.ts"
-
-/** Bytes of the largest source. */
-export const maxSourceBytes = 1024 * 1024
+import { maxSourceBytes } from "../source/max-source-bytes.ts"
 
 /** The workflow's text to the letter, from whichever field (or plain body) holds it. */
 export function readSource(body: SourceBody | string): string {

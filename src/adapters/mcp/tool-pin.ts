@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto"
-import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import { canonicalJson } from "../../base/canonical-json.ts"
+import type { JsonObject } from "../../base/json-value.ts"
 
 /**
  * The hash of a tool's definition as its server publishes it: name, title, descriptions, schemas, annotations, in whatever
@@ -7,12 +8,5 @@ import type { JsonObject, JsonValue } from "../../base/json-value.ts"
  */
 export function toolPin(definition: JsonObject): string {
   const { _meta: _, ...published } = definition
-  return `sha256:${createHash("sha256").update(canonical(published)).digest("hex")}`
-}
-
-function canonical(value: JsonValue): string {
-  if (typeof value !== "object" || value === null) return JSON.stringify(value)
-  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`
-  const keys = Object.keys(value).toSorted()
-  return `{${keys.map((key) => `${JSON.stringify(key)}:${canonical(value[key] ?? null)}`).join(",")}}`
+  return `sha256:${createHash("sha256").update(canonicalJson(published)).digest("hex")}`
 }

@@ -1,4 +1,5 @@
 import { hash } from "node:crypto"
+import { canonicalJson } from "../../base/canonical-json.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { Inference, ResponseFormat } from "../../plan/plan-shape.ts"
 import type { HistoryItem } from "../../ports/model.ts"
@@ -38,13 +39,5 @@ export interface CompactFacts {
 const version = 1
 
 export function cacheHash(facts: CacheFacts): string {
-  return hash("sha256", JSON.stringify([version, sorted(facts)]), "hex")
-}
-
-/** The same facts give the same text, in whatever order their keys were written. */
-function sorted(value: unknown): unknown {
-  if (typeof value !== "object" || value === null) return value
-  if (Array.isArray(value)) return value.map(sorted)
-  const keys = Object.keys(value).toSorted()
-  return Object.fromEntries(keys.map((key) => [key, sorted((value as Record<string, unknown>)[key])]))
+  return hash("sha256", canonicalJson([version, facts]), "hex")
 }

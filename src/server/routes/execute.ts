@@ -2,7 +2,7 @@ import { createHash } from "node:crypto"
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify"
 import { executeBody, noQuery } from "../../api/schemas.ts"
 import type { ExecuteBody } from "../../api/shapes.ts"
-import type { JsonValue } from "../../base/json-value.ts"
+import { canonicalJson } from "../../base/canonical-json.ts"
 import type { LogEvent } from "../../run/events.ts"
 import { validateRequest } from "../../run/fit-request.ts"
 import type { RunRequest } from "../../ports/store.ts"
@@ -119,13 +119,6 @@ function toRunRequest(body: ExecuteBody): RunRequest {
 /** What makes two bodies the same: all but the secrets, whatever the order of their keys. */
 function fingerprint({ source, input, options }: RunRequest): string {
   return createHash("sha256")
-    .update(JSON.stringify([source, sorted(input), sorted({ ...options })]))
+    .update(canonicalJson([source, input, options]))
     .digest("base64url")
-}
-
-function sorted(value: JsonValue): JsonValue {
-  if (Array.isArray(value)) return value.map(sorted)
-  if (typeof value !== "object" || value === null) return value
-  const keys = Object.keys(value).sort()
-  return Object.fromEntries(keys.map((key) => [key, sorted(value[key] ?? null)]))
 }

@@ -1,0 +1,8 @@
+/** Writes a line (or lines) to standard error. */
+export function complain(lines: string): void {
+  process.stderr.write(`${lines}\n`)
+}
+
+export function reportBug(error: unknown): void {
+  complain(`This is a bug in wireworks:\n${error instanceof Error ? error.stack : String(error)}`)
+}
