@@ -11,7 +11,7 @@ import type { JsonObject } from "../src/base/json-value.ts"
 import { compile } from "../src/compile.ts"
 import type { Plan } from "../src/plan/plan-shape.ts"
 import { Deadlines } from "../src/run/deadlines.ts"
-import { RedactStream } from "../src/run/secrets/redact-stream.ts"
+import { noRedactor } from "../src/run/secrets/redact.ts"
 import type { LogEvent } from "../src/run/events.ts"
 import type { Lease, NewRun, RunStore } from "../src/ports/store.ts"
 import type { ModelClient, ModelTurn } from "../src/ports/model.ts"
@@ -78,7 +78,7 @@ const watch = {
   retried: () => Promise.resolve(),
   delta: () => undefined,
   redact: <T>(value: T) => value,
-  redactStream: () => new RedactStream(null),
+  redactStream: () => noRedactor.stream(),
 }
 
 function planOf(source: string): Plan {

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from "commander"
 import about from "../../package.json" with { type: "json" }
+import { bugReport } from "./bug-report.ts"
 import { addCheck } from "./check.ts"
 import { addFmt } from "./fmt.ts"
 import { addLsp } from "./lsp.ts"
@@ -22,8 +23,7 @@ export async function runCommandLine(): Promise<void> {
     if (error instanceof CommanderError) {
       process.exitCode = error.exitCode === 0 ? 0 : 2
     } else {
-      const report = error instanceof Error ? error.stack : String(error)
-      process.stderr.write(`This is a bug in wire ${about.version}, not a mistake of yours:\n${report}\n`)
+      process.stderr.write(`This is a bug in wire ${about.version}, not a mistake of yours:\n${bugReport(error)}\n`)
       process.exitCode = 3
     }
   }

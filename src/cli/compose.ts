@@ -65,7 +65,9 @@ export async function compose(
   const log = createLog(settings.logLevel)
   const policy = egressPolicy(settings)
   const traces = await startTraces(process.env, about.version, (message) => {
-    log.error({ trouble: message.slice(0, 500) }, "traces are not delivered")
+    // The exporter's message may quote what the collector answered.
+    const code = /\b(?:E[A-Z]{4,}|[45]\d\d)\b/.exec(message)?.[0]
+    log.error(code === undefined ? {} : { code }, "traces are not delivered")
   })
   const opened = await opening
   for (const sentence of opened.remarks) log.info({}, sentence)

@@ -1,11 +1,13 @@
 import { pino } from "pino"
+import { aboutError } from "../base/about-error.ts"
 import { isoTime } from "../base/iso-time.ts"
+import { StoreFailure } from "../ports/store.ts"
 import type { ServerLog } from "../server/parts.ts"
 
 /** How long a line may wait for others to be written with. */
 const gatherMs = 200
 
-/** JSON lines on standard error. Errors are told by type and stack, never with what they carry. */
+/** JSON lines on standard error. Of an error the type, the code and the stack are logged, without its message. */
 export function createLog(level: string): ServerLog {
   // Lines are written together: a write of its own for each run costs more than all of its events. At the end pino itself
   // writes what is left.
@@ -18,9 +20,8 @@ export function createLog(level: string): ServerLog {
       formatters: { level: (label) => ({ level: label }) },
       serializers: {
         err: (error: unknown) =>
-          error instanceof Error
-            ? { type: error.name, message: error.message, stack: error.stack }
-            : { type: typeof error },
+          // Only a store's message is known to be a sentence of ours.
+          error instanceof StoreFailure ? { message: error.message, ...aboutError(error) } : aboutError(error),
       },
     },
     destination,

@@ -8,8 +8,7 @@ import type { RecordType } from "../../src/types/types.ts"
 import type { Clock } from "../../src/ports/clock.ts"
 import type { ModelClient, ModelRequest, ModelTurn, ModelWatch, TurnProgress } from "../../src/ports/model.ts"
 import { RunFailure } from "../../src/ports/run-failure.ts"
-import { RedactStream } from "../../src/run/secrets/redact-stream.ts"
-import { redactor } from "../../src/run/secrets/redact.ts"
+import { noRedactor, redactor } from "../../src/run/secrets/redact.ts"
 
 export interface Retry {
   readonly attempt: number
@@ -96,7 +95,7 @@ export function askModel(
           },
           delta: (attempt, text) => deltas.push({ attempt, text }),
           redact: <T extends JsonValue>(value: T): T => value,
-          redactStream: () => new RedactStream(null),
+          redactStream: () => noRedactor.stream(),
           ...watch,
         },
       ),

@@ -5,6 +5,7 @@ import { toJsonSchema } from "../../types/json-schema.ts"
 import { validateValue } from "../../types/validate-value.ts"
 import { compile } from "../../compile.ts"
 import type { Plan } from "../../plan/plan-shape.ts"
+import { secretsOverLimits } from "../../run/secrets/secret-limits.ts"
 import { prepare } from "../../plan/prepare.ts"
 import { isError, toIssue } from "../../source/diagnostic.ts"
 import { LineMap } from "../../source/line-map.ts"
@@ -59,6 +60,9 @@ function validate(body: ValidateBody | string): ValidateAnswer {
         const issue = { code: "type-mismatch", severity: "error", path, message } as const
         issues.push(hint === undefined ? issue : { ...issue, hint })
       }
+    }
+    for (const { path, message } of secretsOverLimits(body.secrets ?? {})) {
+      issues.push({ code: "type-mismatch", severity: "error", path, message })
     }
   }
   const valid = !issues.some(isError)

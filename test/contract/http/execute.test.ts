@@ -95,6 +95,36 @@ describe("POST /execute", async () => {
     assert.match(error.message, /\(and 5 more\)$/)
   })
 
+  it("refuses more or longer secrets than it can search for", async () => {
+    const source = `secrets { keys: [string] } output { done: true }`
+    const cases = [
+      { keys: Array.from({ length: 257 }, (_, n) => `k${n}`), path: "secrets", message: /257 values; at most 256/ },
+      { keys: ["a", "b".repeat(16 * 1024 + 1)], path: "secrets.keys.1", message: /16385 bytes; at most 16384/ },
+      { keys: Array.from({ length: 200 }, () => "c".repeat(5000)), path: "secrets", message: /1000000 bytes in all/ },
+    ]
+    for (const { keys, path, message } of cases) {
+      for (const route of ["/execute", "/validate"]) {
+        const response = await service.post(route, { workflow_source: source, secrets: { keys } })
+        const body = (await response.json()) as { issues?: unknown[]; error?: { kind: string; issues: unknown[] } }
+        const [issue] = (body.issues ?? body.error?.issues ?? []) as { path: string; message: string }[]
+        assert.equal(issue?.path, path)
+        assert.match(issue?.message ?? "", message)
+        assert.doesNotMatch(issue?.message ?? "", /bbb|ccc/)
+        if (route === "/execute") assert.deepEqual([response.status, body.error?.kind], [422, "input_error"])
+      }
+    }
+    const most = { keys: Array.from({ length: 256 }, () => "d".repeat(256)) }
+    assert.equal((await service.post("/execute", { workflow_source: source, secrets: most })).status, 200)
+  })
+
+  it("replaces a long secret that a backend echoes", async (t) => {
+    const key = "k(+)\\".repeat(2000)
+    const { backend } = await fakeBackend(t, () => says(JSON.stringify({ message: `<${key}>` })))
+    const source = `secrets { key: string }\n${oneAgent(backend.endpoint, "api_key: secrets.key")}`
+    const response = await service.post("/execute", { workflow_source: source, input: ada, secrets: { key } })
+    assert.deepEqual(await response.json(), { message: "<[secret:key]>" })
+  })
+
   it("takes safe integers only", async () => {
     const source = `input { n: integer } output { n: input.n }`
     const unsafe = `{"workflow_source":${JSON.stringify(source)},"input":{"n":9007199254740993}}`
