@@ -88,7 +88,13 @@ export async function compose(
     lease_ms: opened.lease_ms,
     max_runs: settings.maxRuns,
     max_queued: settings.maxQueued,
-    limits: { ...usualLimits, max_iterations: settings.maxIterations, cache_ttl_ms: settings.cacheTtl },
+    limits: {
+      ...usualLimits,
+      max_iterations: settings.maxIterations,
+      cache_ttl_ms: settings.cacheTtl,
+      // Who may send more may also compute more of it.
+      value_bytes: Math.max(usualLimits.value_bytes, 2 * settings.maxBody),
+    },
   })
   const { app, drain, streams } = createServer({
     version: about.version,

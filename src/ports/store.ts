@@ -63,6 +63,12 @@ export interface Lease {
   readonly fence: number
 }
 
+/** A lease that was claimed. */
+export interface ClaimedLease extends Lease {
+  /** The owner before gave the run back by itself. Else that process died, or nobody has heard of it for too long. */
+  readonly given_back: boolean
+}
+
 /** Another process took the run over, or it has ended: whoever holds this lease is to drop the run without a word. */
 export class LeaseLost extends Error {
   constructor(run_id: string) {
@@ -119,7 +125,7 @@ export interface RunStore {
   follow(run_id: string, after: number, signal: AbortSignal): AsyncIterable<LogEvent>
 
   /** Takes over unfinished runs whose lease has run out (or whose owner is known to be dead), at most `limit`. */
-  claim(owner: string, limit: number, lease_ms: number): Promise<Lease[]>
+  claim(owner: string, limit: number, lease_ms: number): Promise<ClaimedLease[]>
   /** False: lost. */
   renew(lease: Lease, lease_ms: number): Promise<boolean>
   /** Gives an unfinished run back at once, for others to claim; harmless when it is lost already. */

@@ -2,7 +2,7 @@ import type { JsonObject } from "../base/json-value.ts"
 import type { Entry, Expression } from "../plan/expression.ts"
 import type { BackendFacts } from "./agent/cache-key.ts"
 import type { Scope } from "./evaluate.ts"
-import { evaluate, toText } from "./evaluate.ts"
+import { evaluate, toBoundedText } from "./evaluate.ts"
 import { traits } from "../plan/expression-traits.ts"
 import { failure } from "./failure.ts"
 import type { Backend } from "../ports/model.ts"
@@ -22,12 +22,15 @@ export function backendOf(running: RunContext, model: string): Backend {
 export function modelId(running: RunContext, model: string, scope: Scope): string {
   const plan = running.plan.models[model]
   if (plan === undefined) throw new Error(`Model ${model} is not in the plan`)
-  return toText(evaluate(plan.id, { ...scope, path: `model.${model}.id` }))
+  const here = { ...scope, path: `model.${model}.id` }
+  return toBoundedText(evaluate(plan.id, here), here)
 }
 
 /** Every provider that a model of the plan has, with secrets. */
 export function resolveBackends(running: RunContext): void {
-  for (const name of running.prepared.providers) running.backends.set(name, resolve(running, name, running.secrets))
+  running.work.together(() => {
+    for (const name of running.prepared.providers) running.backends.set(name, resolve(running, name, running.secrets))
+  })
 }
 
 /** The same, with secrets by name. */
@@ -58,7 +61,8 @@ function usesSecrets(running: RunContext, name: string): boolean {
 }
 
 export function resolveText(running: RunContext, expression: Expression, path: string, secrets: JsonObject): string {
-  return toText(evaluate(expression, { ...outerScope(running, path), secrets }))
+  const scope = { ...outerScope(running, path), secrets }
+  return toBoundedText(evaluate(expression, scope), scope)
 }
 
 export function resolveHeaders(
@@ -77,9 +81,10 @@ export function resolveHeaders(
 
 /** Null sends none. A header must not be able to end its line: what came after would be another header. */
 function resolveHeader(running: RunContext, expression: Expression, path: string, secrets: JsonObject): string | null {
-  const value = evaluate(expression, { ...outerScope(running, path), secrets })
+  const scope = { ...outerScope(running, path), secrets }
+  const value = evaluate(expression, scope)
   if (value === null) return null
-  const text = toText(value)
+  const text = toBoundedText(value, scope)
   if (/[\r\n\0]/.test(text)) {
     throw failure("evaluation_error", path, `The value of ${path} holds a line break or NUL, which no header may have`)
   }

@@ -1,7 +1,8 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { CallExpression, Entry, Expression } from "../plan/expression.ts"
 import type { Scope } from "./evaluate.ts"
-import { chosenBranch, evaluate, followChain, setOwn, toAsset, toText } from "./evaluate.ts"
+import { ArrayBuilder, chosenBranch, evaluate, followChain, ObjectBuilder, TextBuilder, toAsset } from "./evaluate.ts"
+import { sizeOf } from "./value-size.ts"
 import { traits } from "../plan/expression-traits.ts"
 
 export type ReadExpression = Extract<Expression, { op: "read" }>
@@ -23,7 +24,36 @@ export function evaluateEffects(
   scope: Scope,
   effects: Effects,
 ): JsonValue | Promise<JsonValue> {
-  return traits(expression).pure ? evaluate(expression, scope) : evaluateImpure(expression, scope, effects)
+  if (!traits(expression).pure) return evaluateImpure(expression, scope, effects)
+  const rest = scope.work.rest()
+  return rest === null ? evaluate(expression, scope) : evaluateLater(expression, scope, rest)
+}
+
+/** When the event loop has had its turn. Of several that waited, each looks whether those before it have used it up. */
+async function evaluateLater(expression: Expression, scope: Scope, rest: Promise<void>): Promise<JsonValue> {
+  for (let next: Promise<void> | null = rest; next !== null; next = scope.work.rest()) await next
+  return evaluate(expression, scope)
+}
+
+/** A value that is kept, with the memory that `work` counts for it until somebody calls `work.forget`. */
+export async function evaluateToKeep(
+  expression: Expression,
+  scope: Scope,
+  effects: Effects,
+): Promise<{ readonly value: JsonValue; readonly kept: number }> {
+  const { work, path } = scope
+  let value: JsonValue
+  let kept: number
+  if (traits(expression).pure) {
+    for (let rest = work.rest(); rest !== null; rest = work.rest()) await rest
+    value = evaluate(expression, scope)
+    kept = work.spent
+  } else {
+    value = await evaluateImpure(expression, scope, effects)
+    kept = sizeOf(value, work.largest).bytes
+  }
+  work.keep(kept, path)
+  return { value, kept }
 }
 
 /** Never throws by itself: one that fails at once must not leave those begun before it without anyone who waits. */
@@ -42,14 +72,25 @@ async function evaluateImpure(expression: Expression, scope: Scope, effects: Eff
           typeof part === "string" ? Promise.resolve(part) : begin(part, scope, effects),
         ),
       )
-      return pieces.map(toText).join("")
+      scope.work.begin()
+      const whole = new TextBuilder(scope)
+      for (const piece of pieces) whole.add(piece)
+      return whole.text
     }
-    case "array":
-      return Promise.all(expression.items.map((item) => begin(item, scope, effects)))
+    case "array": {
+      const items = await Promise.all(expression.items.map((item) => begin(item, scope, effects)))
+      scope.work.begin()
+      const whole = new ArrayBuilder(scope)
+      for (const item of items) whole.add(item)
+      return whole.array
+    }
     case "object":
       return evaluateEntries(expression.entries, scope, effects)
-    case "chain":
-      return followChain(expression, await evaluateEffects(expression.base, scope, effects), scope)
+    case "chain": {
+      const base = await evaluateEffects(expression.base, scope, effects)
+      scope.work.begin()
+      return followChain(expression, base, scope)
+    }
     case "default":
       return (
         (await evaluateEffects(expression.left, scope, effects)) ??
@@ -78,7 +119,8 @@ async function evaluateImpure(expression: Expression, scope: Scope, effects: Eff
 
 export async function evaluateEntries(entries: readonly Entry[], scope: Scope, effects: Effects): Promise<JsonObject> {
   const values = await Promise.all(entries.map((entry) => begin(entry.value, scope, effects)))
-  const object: JsonObject = {}
-  for (const [index, { key }] of entries.entries()) setOwn(object, key, values[index] ?? null)
-  return object
+  scope.work.begin()
+  const whole = new ObjectBuilder(scope)
+  for (const [index, { key }] of entries.entries()) whole.set(key, values[index] ?? null)
+  return whole.object
 }

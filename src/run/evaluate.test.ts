@@ -6,6 +6,7 @@ import { lit, object, ref, stepsOf, text } from "../../test/support/build-plan.t
 import { isAsset } from "./agent/asset.ts"
 import type { Scope } from "./evaluate.ts"
 import { evaluate } from "./evaluate.ts"
+import { EvaluationWork } from "./evaluation-work.ts"
 import { RunFailure } from "../ports/run-failure.ts"
 
 function scope(input: JsonObject, more: Partial<Scope> = {}): Scope {
@@ -20,6 +21,7 @@ function scope(input: JsonObject, more: Partial<Scope> = {}): Scope {
     matched: null,
     path: "dynamic.x",
     iteration: null,
+    work: new EvaluationWork(),
     ...more,
   }
 }
@@ -195,4 +197,44 @@ test("assets take URLs, data URLs and Base64, and nothing else", () => {
 test("objects and arrays", () => {
   const expression: Expression = { op: "array", items: [object({ a: ref("input.x"), b: lit([]) }), lit(null)] }
   assert.deepEqual(evaluate(expression, scope({ x: "y" })), [{ a: "y", b: [] }, null])
+})
+
+function exceeds(expression: Expression, message: RegExp, here: Scope = scope({})): void {
+  assert.throws(
+    () => evaluate(expression, here),
+    (error) => {
+      assert.ok(error instanceof RunFailure)
+      assert.equal(error.error.kind, "limit_exceeded")
+      assert.equal(error.error.issues[0]?.path, here.path)
+      assert.match(error.message, message)
+      return true
+    },
+  )
+}
+
+test("a value is refused before it is larger than the limit, however its parts are shared", () => {
+  const dynamics = new Map<string, JsonValue>([["f0", Array.from({ length: 10 }, () => 1)]])
+  const here = { ...scope({}), dynamics }
+  const tenTimes = (name: string): Expression => ({ op: "array", items: Array.from({ length: 10 }, () => ref(name)) })
+  let made = 0
+  for (; made < 5; made++) dynamics.set(`f${made + 1}`, evaluate(tenTimes(`dynamic.f${made}`), here))
+  exceeds(tenTimes("dynamic.f5"), /dynamic\.x is larger than 16777216 bytes of JSON/, here)
+  exceeds(object({ a: tenTimes("dynamic.f5") }), /is larger than/, here)
+  exceeds(text(...Array.from({ length: 10 }, () => ref("dynamic.f5"))), /is larger than/, here)
+  exceeds({ op: "chain", base: tenTimes("dynamic.f5"), steps: stepsOf("[0]"), text: "x" }, /is larger than/, here)
+})
+
+test("a value is refused before it is nested deeper than the limit", () => {
+  let value: JsonValue = 1
+  for (let level = 0; level < 499; level++) value = [value]
+  const wrapped: Expression = { op: "array", items: [ref("input.deep")] }
+  assert.ok(Array.isArray(evaluate(wrapped, scope({ deep: value }))))
+  exceeds(wrapped, /nested deeper than 500 levels/, scope({ deep: [value] }))
+})
+
+test("an expression that makes little of much is refused when it takes too much work", () => {
+  const many = Array.from({ length: 1_000_000 }, () => null)
+  const drop: Expression = { op: "chain", base: ref("input.many"), steps: stepsOf(".**.a"), text: "many" }
+  assert.deepEqual(evaluate(drop, scope({ many })), [])
+  exceeds({ op: "array", items: Array.from({ length: 20_000 }, () => drop) }, /takes more work/, scope({ many }))
 })

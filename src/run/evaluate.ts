@@ -1,6 +1,7 @@
 import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { AssetExpression, Expression, MatchExpression, Root, Step } from "../plan/expression.ts"
+import type { EvaluationWork } from "./evaluation-work.ts"
 import { asset, assetLabel, assetUrl, isAsset } from "./agent/asset.ts"
 import { failure } from "./failure.ts"
 import type { RunFailure } from "../ports/run-failure.ts"
@@ -22,6 +23,8 @@ export interface Scope {
   readonly path: string
   /** Inside a loop, for errors. */
   readonly iteration: number | null
+  /** What the run's expressions cost together, and may cost. */
+  readonly work: EvaluationWork
 }
 
 /**
@@ -29,38 +32,46 @@ export interface Scope {
  * could not know is checked here: an untyped value that lacks what the expression needs is an `evaluation_error`.
  */
 export function evaluate(expression: Expression, scope: Scope): JsonValue {
+  scope.work.begin()
+  return valueOf(expression, scope)
+}
+
+function valueOf(expression: Expression, scope: Scope): JsonValue {
   switch (expression.op) {
     case "literal":
       return expression.value
     case "text": {
-      let text = ""
-      for (const part of expression.parts) text += typeof part === "string" ? part : toText(evaluate(part, scope))
-      return text
+      const pieces = new TextBuilder(scope)
+      for (const part of expression.parts) pieces.add(typeof part === "string" ? part : valueOf(part, scope))
+      return pieces.text
     }
-    case "array":
-      return expression.items.map((item) => evaluate(item, scope))
+    case "array": {
+      const items = new ArrayBuilder(scope)
+      for (const item of expression.items) items.add(valueOf(item, scope))
+      return items.array
+    }
     case "object": {
-      const object: JsonObject = {}
-      for (const { key, value } of expression.entries) setOwn(object, key, evaluate(value, scope))
-      return object
+      const fields = new ObjectBuilder(scope)
+      for (const { key, value } of expression.entries) fields.set(key, valueOf(value, scope))
+      return fields.object
     }
     case "reference":
       return lookUp(expression.root, scope, expression.text)
     case "chain":
-      return followChain(expression, evaluate(expression.base, scope), scope)
+      return followChain(expression, valueOf(expression.base, scope), scope)
     case "default":
-      return evaluate(expression.left, scope) ?? evaluate(expression.right, scope)
+      return valueOf(expression.left, scope) ?? valueOf(expression.right, scope)
     case "match": {
-      const matched = evaluate(expression.value, scope)
-      return evaluate(chosenBranch(expression, matched, scope), { ...scope, matched })
+      const matched = valueOf(expression.value, scope)
+      return valueOf(chosenBranch(expression, matched, scope), { ...scope, matched })
     }
     case "asset": {
       const { value, media_type, title } = expression
       return toAsset(
         expression,
-        evaluate(value, scope),
-        media_type === null ? null : evaluate(media_type, scope),
-        title === null ? null : evaluate(title, scope),
+        valueOf(value, scope),
+        media_type === null ? null : valueOf(media_type, scope),
+        title === null ? null : valueOf(title, scope),
         scope,
       )
     }
@@ -71,10 +82,68 @@ export function evaluate(expression: Expression, scope: Scope): JsonValue {
   }
 }
 
+/** A text made of pieces, refused when it gets too large. */
+export class TextBuilder {
+  readonly #scope: Scope
+  #bytes = 0
+  text = ""
+
+  constructor(scope: Scope) {
+    this.#scope = scope
+  }
+
+  add(value: JsonValue): void {
+    const { work, path } = this.#scope
+    const bytes = work.part(value, this.#bytes, path)
+    work.text(bytes, path)
+    this.#bytes += bytes
+    this.text += toText(value)
+  }
+}
+
+/** An array made of values, refused when it gets too large. */
+export class ArrayBuilder {
+  readonly #scope: Scope
+  readonly array: JsonValue[] = []
+  #bytes = 2
+
+  constructor(scope: Scope) {
+    this.#scope = scope
+  }
+
+  add(value: JsonValue): void {
+    this.#bytes += 1 + this.#scope.work.part(value, this.#bytes, this.#scope.path)
+    this.array.push(value)
+  }
+}
+
+/** An object made of values, refused when it gets too large. */
+export class ObjectBuilder {
+  readonly #scope: Scope
+  readonly object: JsonObject = {}
+  #bytes = 2
+
+  constructor(scope: Scope) {
+    this.#scope = scope
+  }
+
+  set(key: string, value: JsonValue): void {
+    const { work, path } = this.#scope
+    this.#bytes += key.length + 4 + work.part(value, this.#bytes, path)
+    setOwn(this.object, key, value)
+  }
+}
+
 /** As interpolation writes it: strings as they are, everything else as compact JSON. */
 export function toText(value: JsonValue): string {
   if (typeof value === "string") return value
   return isAsset(value) ? assetLabel(value) : JSON.stringify(value)
+}
+
+/** The same, refused when it is too large. */
+export function toBoundedText(value: JsonValue, { work, path }: Scope): string {
+  work.text(work.part(value, 0, path), path)
+  return toText(value)
 }
 
 /** Also right for a field called `__proto__`. */
@@ -131,7 +200,7 @@ function follow(chain: Chain, start: JsonValue, from: number, scope: Scope): Jso
         break
       case "case":
         if (!isJsonObject(value)) throw lacking(chain, `#${step.name} needs an object`, value, scope)
-        if (!isCase(value, step.tag, step.name)) return null
+        if (!isCase(value, step.tag, step.name, scope)) return null
         break
       case "pluck":
         return pluck(chain, step, value, at, scope)
@@ -149,9 +218,11 @@ function pluck(
 ): JsonValue {
   const sign = { keep: ".*.", drop: ".**.", refuse: ".***." }[step.nulls]
   if (!Array.isArray(value)) throw lacking(chain, `${sign}${step.name} needs an array`, value, scope)
-  const plucked: JsonValue[] = []
+  scope.work.elements(value.length, scope.path)
+  const plucked = new ArrayBuilder(scope)
   let kind: string | null = null
-  for (const [position, element] of value.entries()) {
+  for (let position = 0; position < value.length; position++) {
+    const element = value[position] ?? null
     const field = element === null ? null : readField(chain, element, step.name, scope, position)
     if (field === null) {
       if (step.nulls === "drop") continue
@@ -166,9 +237,9 @@ function pluck(
       }
       kind = found
     }
-    plucked.push(follow(chain, field, at + 1, scope))
+    plucked.add(follow(chain, field, at + 1, scope))
   }
-  return plucked
+  return plucked.array
 }
 
 function readField(chain: Chain, value: JsonValue, name: string, scope: Scope, position?: number): JsonValue {
@@ -180,10 +251,11 @@ function readField(chain: Chain, value: JsonValue, name: string, scope: Scope, p
 }
 
 /** Without a known tag, a value is of a case when any field of its own names the case. */
-function isCase(value: JsonObject, tag: string | null, name: string): boolean {
+function isCase(value: JsonObject, tag: string | null, name: string, scope: Scope): boolean {
   if (tag !== null) return Object.hasOwn(value, tag) && value[tag] === name
-  for (const key of Object.keys(value)) if (value[key] === name) return true
-  return false
+  const keys = Object.keys(value)
+  scope.work.elements(keys.length, scope.path)
+  return keys.some((key) => value[key] === name)
 }
 
 export function chosenBranch(expression: MatchExpression, matched: JsonValue, scope: Scope): Expression {
@@ -192,7 +264,7 @@ export function chosenBranch(expression: MatchExpression, matched: JsonValue, sc
   let rest: Expression | null = null
   for (const branch of branches) {
     if (branch.case === null) rest ??= branch.value
-    else if (matched !== null && isCase(matched, tag, branch.case)) return branch.value
+    else if (matched !== null && isCase(matched, tag, branch.case, scope)) return branch.value
   }
   if (rest !== null) return rest
   throw lacking(expression, "no case of the match fits", matched, scope)
@@ -207,11 +279,12 @@ export function toAsset(
 ): JsonValue {
   if (value === null) return null
   if (typeof value !== "string") throw lacking(expression, "an asset needs a URL or Base64 text", value, scope)
-  const url = assetUrl(expression.type, value, mediaType === null ? null : toText(mediaType))
+  scope.work.text(value.length, scope.path)
+  const url = assetUrl(expression.type, value, mediaType === null ? null : toBoundedText(mediaType, scope))
   if (url === null) {
     throw problem(expression.text, "an asset needs an http(s) URL, a data URL or Base64 text, found other text", scope)
   }
-  return asset(expression.type, url, title === null ? null : toText(title))
+  return asset(expression.type, url, title === null ? null : toBoundedText(title, scope))
 }
 
 function lacking(expression: { readonly text: string }, need: string, found: JsonValue, scope: Scope): RunFailure {

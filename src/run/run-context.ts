@@ -1,6 +1,8 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import type { Scope } from "./evaluate.ts"
+import type { EvaluationWork } from "./evaluation-work.ts"
+import { usualLargestValue } from "./evaluation-work.ts"
 import type { Usage } from "./events.ts"
 import type { RunLog } from "./log/log.ts"
 import type { Permits } from "./permits.ts"
@@ -32,6 +34,8 @@ export interface RunLimits {
   readonly timeout_ms: number
   readonly cache_ttl_ms: number
   readonly output_bytes: number
+  /** The largest value that an expression may make. */
+  readonly value_bytes: number
 }
 
 export const usualLimits: RunLimits = {
@@ -40,6 +44,7 @@ export const usualLimits: RunLimits = {
   timeout_ms: 600_000,
   cache_ttl_ms: 3_600_000,
   output_bytes: 8 * 1024 * 1024,
+  value_bytes: usualLargestValue,
 }
 
 /** A run under way: what its parts share. */
@@ -74,6 +79,8 @@ export interface RunContext {
   readonly toolCalls: Map<string, number>
   readonly siteCalls: Map<string, number>
   usage: Usage
+  /** What the expressions cost. */
+  readonly work: EvaluationWork
   /** Work that nobody waits for, save the end of the run. */
   readonly backgroundWork: Set<Promise<void>>
   /** Stops the run with the first failure that it is told. */
@@ -94,6 +101,7 @@ export function outerScope(running: RunContext, path: string): Scope {
     matched: null,
     path,
     iteration: null,
+    work: running.work,
   }
 }
 

@@ -5,10 +5,10 @@ import { runAgent } from "./agent/agent.ts"
 import { resolveBackends } from "./backends.ts"
 import type { Deadlines } from "./deadlines.ts"
 import { describe, problem, setOwn, textOf } from "./evaluate.ts"
-import { evaluateEffects } from "./evaluate-effects.ts"
+import { evaluateEffects, evaluateToKeep } from "./evaluate-effects.ts"
 import type { LogEvent, WireError } from "./events.ts"
 import { failure, wireError } from "./failure.ts"
-import { bytesOver } from "./log/json-bytes.ts"
+import { EvaluationWork } from "./evaluation-work.ts"
 import { RunLog } from "./log/log.ts"
 import { Permits } from "./permits.ts"
 import type { Lease, RunRequest } from "../ports/store.ts"
@@ -21,8 +21,16 @@ import { noPast, placeKey, readPast } from "./log/resume.ts"
 import type { RunLimits, RunContext, RunPorts } from "./run-context.ts"
 import { outerScope } from "./run-context.ts"
 import { runEach, runGraph } from "./scheduler.ts"
+import { sizeOf } from "./value-size.ts"
 import { openServers } from "./tools/tool-servers.ts"
 import { workflowEffects } from "./tools/workflow-effects.ts"
+
+/** Why a run is taken up again. */
+export interface Resumption {
+  readonly reason: string
+  /** The process before gave it back by itself; else that process died. */
+  readonly given_back: boolean
+}
 
 export interface RunJob {
   readonly plan: Plan
@@ -32,7 +40,7 @@ export interface RunJob {
   /** Aborts when the lease is lost, or the process gives the run back: it then stops without a further word. */
   readonly leave: AbortSignal
   /** Why there is a log already; null for a run that is new. */
-  readonly resumed: string | null
+  readonly resumed: Resumption | null
   readonly deadlines: Deadlines
 }
 
@@ -120,6 +128,7 @@ class Run {
       toolCalls: new Map(past.toolCalls),
       siteCalls: new Map(past.siteCalls),
       usage: past.usage,
+      work: new EvaluationWork(limits.value_bytes),
       backgroundWork: new Set(),
       fail: (error) => this.#fail(error),
     }
@@ -136,7 +145,7 @@ class Run {
       if (past.startedAt === null) log.add("workflow_started", {})
       if (!past.planned) log.add("workflow_planned", { nodes: prepared.planned })
       // Also where the log is empty: a call may have been made before its first piece was stored.
-      if (resumed !== null) log.add("run_resumed", { reason: resumed })
+      if (resumed !== null) await this.#resume(resumed)
       if (past.failed !== null) this.#end({ why: "failed", error: past.failed })
       else if (this.#stop === null) await this.#work()
       // Whatever the run was stopped by: nothing of it may be open when it says so.
@@ -149,6 +158,21 @@ class Run {
       leave.removeEventListener("abort", onLeave)
       await this.#closeHost()
     }
+  }
+
+  /**
+   * Stored before any work is done: should this process die of the run as well, the next one has to know. A run that got no
+   * further each time that it was taken up is ended, or it would take down one process after the other.
+   */
+  async #resume({ reason, given_back }: Resumption): Promise<void> {
+    const { log, past } = this.#running
+    if (!given_back && past.vainResumes >= mostVainResumes) {
+      const message = `The run was taken up ${past.vainResumes} times and got no further: each time the process that ran it died`
+      this.#fail(failure("limit_exceeded", "", message))
+      return
+    }
+    log.add("run_resumed", { reason }, given_back ? { given_back } : undefined)
+    await log.stored().catch((error: unknown) => this.#fail(error))
   }
 
   async #work(): Promise<void> {
@@ -185,8 +209,8 @@ class Run {
     const { ports, log, past, dynamics } = this.#running
     const startedAt = ports.clock.now()
     const effects = workflowEffects(this.#running, node.id, { dynamic: node.name })
-    const value = evaluateEffects(node.value, outerScope(this.#running, node.id), effects)
-    dynamics.set(node.name, value instanceof Promise ? await value : value)
+    const { value } = await evaluateToKeep(node.value, outerScope(this.#running, node.id), effects)
+    dynamics.set(node.name, value)
     if (!past.dynamics.has(placeKey(node.name, null))) {
       log.add("dynamic_resolved", { name: node.name, duration_ms: ports.clock.now() - startedAt })
     }
@@ -258,15 +282,17 @@ class Run {
     const scope = outerScope(this.#running, "output")
     const effects = workflowEffects(this.#running, "output", { dynamic: "output" })
     const result: JsonObject = {}
+    let bytes = 1
     for (const { key, value } of node.fields) {
       const here = { ...scope, path: `output.${key}` }
       const found = evaluateEffects(value, here, effects)
-      setOwn(result, key, found instanceof Promise ? await found : found)
-    }
-    const bytes = bytesOver(result, limits.output_bytes)
-    if (bytes !== null) {
-      const message = `The output is ${bytes} bytes of JSON; at most ${limits.output_bytes} are allowed`
-      throw failure("payload_too_large", "output", message)
+      const made = found instanceof Promise ? await found : found
+      bytes += 2 + sizeOf(key).bytes + sizeOf(made, limits.output_bytes - bytes).bytes
+      if (bytes > limits.output_bytes) {
+        const message = `The output is larger than the ${limits.output_bytes} bytes of JSON that are allowed`
+        throw failure("payload_too_large", "output", message)
+      }
+      setOwn(result, key, made)
     }
     this.#result = result
   }
@@ -327,6 +353,9 @@ class Run {
     }
   }
 }
+
+/** How often a run is taken up after a process that died, without getting any further. */
+const mostVainResumes = 3
 
 // Made once: an error takes the trouble to remember where it was made.
 const stopping = new Error("The run stops")

@@ -11,7 +11,7 @@ import { RunFailure } from "../ports/run-failure.ts"
 import { StoreFailure } from "../ports/store.ts"
 import type { RunState } from "./reduce.ts"
 import { initialState, reduce } from "./reduce.ts"
-import type { RunStop } from "./run.ts"
+import type { Resumption, RunStop } from "./run.ts"
 import { endAtOnce, run } from "./run.ts"
 import type { RunLimits, RunPorts } from "./run-context.ts"
 
@@ -46,7 +46,7 @@ interface Job {
   readonly plan: Plan
   readonly request: RunRequest
   readonly caller: string
-  readonly resumed: string | null
+  readonly resumed: Resumption | null
   readonly ended: (end: LogEvent | null) => void
   readonly end: Promise<LogEvent | null>
 }
@@ -300,7 +300,7 @@ export class Runs {
       for (const lease of leases) {
         const held = this.#keeper.hold(lease)
         try {
-          await this.#takeUp(held, reason)
+          await this.#takeUp(held, { reason, given_back: lease.given_back })
         } catch (error) {
           // One run that cannot be read must not keep the others down. Its lease runs out, and then it is tried again.
           this.#keeper.drop(held)
@@ -311,7 +311,7 @@ export class Runs {
     }
   }
 
-  async #takeUp(held: HeldLease, reason: string): Promise<void> {
+  async #takeUp(held: HeldLease, resumed: Resumption): Promise<void> {
     const { store } = this.#ports
     const { run_id } = held.lease
     const found = await store.lookup(run_id)
@@ -320,7 +320,7 @@ export class Runs {
     const request = await store.request(run_id)
     const compiled = this.#planOf(request.source)
     if ("plan" in compiled && resumable && !cancel_requested) {
-      this.#take({ held, request, caller, resumed: reason, plan: compiled.plan })
+      this.#take({ held, request, caller, resumed, plan: compiled.plan })
       return
     }
     // Nobody waits for the answer of a run that is not resumable; a source that this release refuses has none.

@@ -13,6 +13,7 @@ import { compile } from "../../src/compile.ts"
 import type { Expression } from "../../src/plan/expression.ts"
 import { evaluate } from "../../src/run/evaluate.ts"
 import type { Scope } from "../../src/run/evaluate.ts"
+import { EvaluationWork } from "../../src/run/evaluation-work.ts"
 import { RunFailure } from "../../src/ports/run-failure.ts"
 import { fieldsSource, nameSource, typeSource } from "../support/type-source.ts"
 import type { Random } from "./arbitraries.ts"
@@ -161,5 +162,6 @@ function scopeOf(input: JsonObject): Scope {
     matched: null,
     path: "output",
     iteration: null,
+    work: new EvaluationWork(),
   }
 }

@@ -27,6 +27,8 @@ export interface Attempt {
   readonly run_id?: string
   /** Goes on from the log that is there. */
   readonly resumed?: string
+  /** With `resumed`: the process before gave the run back by itself. */
+  readonly given_back?: boolean
 }
 
 export interface Outcome {
@@ -78,7 +80,8 @@ export async function runPlan(plan: Plan, attempt: Attempt): Promise<Outcome> {
         caller: "",
         lease,
         leave: attempt.leave ?? new AbortController().signal,
-        resumed: attempt.resumed ?? null,
+        resumed:
+          attempt.resumed === undefined ? null : { reason: attempt.resumed, given_back: attempt.given_back ?? false },
         deadlines,
       },
       ports,

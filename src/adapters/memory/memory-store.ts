@@ -9,6 +9,7 @@ import {
   type CreateOutcome,
   type ExistingRun,
   type Idempotency,
+  type ClaimedLease,
   type Lease,
   type NewRun,
   type RunLookup,
@@ -38,6 +39,7 @@ interface StoredRun {
   cancel_requested: boolean
   fence: number
   lease_until: number
+  given_back: boolean
 }
 
 interface CacheEntry {
@@ -82,6 +84,7 @@ export class MemoryStore implements RunStore {
       cancel_requested: false,
       fence: 1,
       lease_until: this.#clock.now() + lease_ms,
+      given_back: false,
     }
     this.#runs.set(run.run_id, stored)
     this.#open.set(run.run_id, stored)
@@ -169,16 +172,17 @@ export class MemoryStore implements RunStore {
     return followLog(log, after, signal)
   }
 
-  async claim(owner: string, limit: number, lease_ms: number): Promise<Lease[]> {
+  async claim(owner: string, limit: number, lease_ms: number): Promise<ClaimedLease[]> {
     this.#checkOpen()
     const now = this.#clock.now()
-    const leases: Lease[] = []
+    const leases: ClaimedLease[] = []
     for (const [run_id, run] of this.#open) {
       if (leases.length >= limit) break
       if (run.lease_until > now) continue
       run.fence++
       run.lease_until = now + lease_ms
-      leases.push({ run_id, owner, fence: run.fence })
+      leases.push({ run_id, owner, fence: run.fence, given_back: run.given_back })
+      run.given_back = false
     }
     return leases
   }
@@ -196,6 +200,7 @@ export class MemoryStore implements RunStore {
     if (run === undefined) return
     run.fence++
     run.lease_until = 0
+    run.given_back = true
   }
 
   async requestCancel(run_id: string): Promise<boolean> {

@@ -9,6 +9,7 @@ import {
   type CreateOutcome,
   type ExistingRun,
   type Idempotency,
+  type ClaimedLease,
   type Lease,
   type NewRun,
   type RunLookup,
@@ -353,7 +354,7 @@ class NatsStore implements ClusterStore {
 
   // --------------------------------------------------------------------------------------------------------- leases
 
-  async claim(owner: string, limit: number, lease_ms: number): Promise<Lease[]> {
+  async claim(owner: string, limit: number, lease_ms: number): Promise<ClaimedLease[]> {
     this.#checkOpen()
     // After trouble with the broker nobody has been able to say that they live: give them time to.
     if (limit <= 0 || this.#broker.calmMs < lease_ms) return []
@@ -363,7 +364,7 @@ class NatsStore implements ClusterStore {
     ])
     const now = this.#clock.now()
     const candidates = open.toSorted().filter((subject) => (held.get(lastToken(subject))?.until ?? 0) <= now)
-    const claimed: Lease[] = []
+    const claimed: ClaimedLease[] = []
     for (let at = 0; at < candidates.length && claimed.length < limit;) {
       const some = candidates.slice(at, at + Math.min(claimedTogether, limit - claimed.length))
       at += some.length
@@ -379,7 +380,7 @@ class NatsStore implements ClusterStore {
     held: ReadonlyMap<string, HeldUntil>,
     owner: string,
     lease_ms: number,
-  ): Promise<Lease | null> {
+  ): Promise<ClaimedLease | null> {
     const run_id = lastToken(subject)
     for (;;) {
       const tail = await this.#reader.tail(run_id)
@@ -402,7 +403,7 @@ class NatsStore implements ClusterStore {
       const facts = { kind: "claim", fence: fence + 1, session: this.#leases.session, until, last } as const
       const filled = await fillSlot(this.#broker, this.#reader, run_id, tail.slot + 1, facts, [])
       if (filled !== null) {
-        const lease: Lease = { run_id, owner, fence: filled.fence }
+        const lease = { run_id, owner, fence: filled.fence, given_back: tail.facts.kind === "release" }
         this.#writers.get(keyOf({ run_id, fence }))?.lose()
         this.#own(lease, until, { slot: tail.slot + 1, last, key: head.key })
         return lease

@@ -94,7 +94,7 @@ export interface ProbeOperation extends Blobs<readonly []> {
 interface Results {
   create: CreateResult
   append: AppendResult
-  claim: readonly { readonly run_id: string; readonly fence: number }[]
+  claim: readonly { readonly run_id: string; readonly fence: number; readonly given_back: boolean }[]
   /** Whether the lease still holds. */
   renew: boolean
   release: null

@@ -9,6 +9,7 @@ import {
   type CreateOutcome,
   type ExistingRun,
   type Idempotency,
+  type ClaimedLease,
   type Lease,
   type NewRun,
   type RunLookup,
@@ -217,7 +218,7 @@ class SqliteStore implements RunStore {
     if (watch?.bells.size === 0) this.#watches.delete(run_id)
   }
 
-  async claim(owner: string, limit: number, lease_ms: number): Promise<Lease[]> {
+  async claim(owner: string, limit: number, lease_ms: number): Promise<ClaimedLease[]> {
     this.#checkOpen()
     const now = this.#clock.now()
     const claimed = await this.#queue.send({
@@ -229,7 +230,7 @@ class SqliteStore implements RunStore {
       blobs: [],
     })
     for (const { run_id } of claimed) this.#own.add(run_id)
-    return claimed.map(({ run_id, fence }) => ({ run_id, owner, fence }))
+    return claimed.map(({ run_id, fence, given_back }) => ({ run_id, owner, fence, given_back }))
   }
 
   async renew(lease: Lease, lease_ms: number): Promise<boolean> {

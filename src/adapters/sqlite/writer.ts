@@ -198,7 +198,7 @@ export class Writer {
     if (limit <= 0) return []
     this.#freeLeasesOfTheDead(now)
     const rows = this.#all(
-      `SELECT num, run_id, fence FROM runs INDEXED BY runs_unfinished WHERE finished_at IS NULL AND lease_until <= ?
+      `SELECT num, run_id, fence, owner FROM runs INDEXED BY runs_unfinished WHERE finished_at IS NULL AND lease_until <= ?
        ORDER BY num LIMIT ?`,
       now,
       limit,
@@ -213,7 +213,7 @@ export class Writer {
         lease_until,
         row["num"] as number,
       )
-      return { run_id: row["run_id"] as string, fence }
+      return { run_id: row["run_id"] as string, fence, given_back: row["owner"] === null }
     })
   }
 

@@ -1,11 +1,9 @@
 import type { AgentNode, ContextPlan } from "../../plan/plan-shape.ts"
-import { textPart, userMessage } from "./agent-messages.ts"
+import { evaluateText, textPart, userMessage } from "./agent-messages.ts"
 import type { Caller } from "./agent-tools.ts"
 import type { CompactFacts } from "./cache-key.ts"
 import type { Scope } from "../evaluate.ts"
-import { toText } from "../evaluate.ts"
 import type { Effects } from "../evaluate-effects.ts"
-import { evaluateEffects } from "../evaluate-effects.ts"
 import { backendFacts, backendOf, modelId } from "../backends.ts"
 import { traits } from "../../plan/expression-traits.ts"
 import { failure } from "../failure.ts"
@@ -39,9 +37,7 @@ export async function compactFacts(
     model: modelId(running, compact.model, scope),
     inference: mergedInference(running.plan, compact.model, compact.inference),
     instruction:
-      compact.instruction === null
-        ? usualInstruction
-        : toText(await evaluateEffects(compact.instruction, scope, effects)),
+      compact.instruction === null ? usualInstruction : await evaluateText(compact.instruction, scope, effects),
   }
 }
 

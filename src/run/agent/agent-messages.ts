@@ -5,7 +5,7 @@ import type { FilePlan } from "../../plan/plan-shape.ts"
 import type { Asset } from "./asset.ts"
 import { assetLabel, isAsset } from "./asset.ts"
 import type { Scope } from "../evaluate.ts"
-import { toText } from "../evaluate.ts"
+import { toBoundedText, toText } from "../evaluate.ts"
 import type { Effects } from "../evaluate-effects.ts"
 import { evaluateEffects } from "../evaluate-effects.ts"
 import type { HistoryItem } from "../../ports/model.ts"
@@ -22,6 +22,7 @@ export async function renderInstruction(expression: Expression, scope: Scope, ef
   const parts: JsonObject[] = []
   let open = ""
   let text = ""
+  let bytes = 0
   const closeText = (): void => {
     if (open !== "") parts.push(textPart(open))
     open = ""
@@ -43,24 +44,40 @@ export async function renderInstruction(expression: Expression, scope: Scope, ef
     }
   }
   for (const piece of pieces) {
-    if (typeof piece === "string") take(piece)
-    else {
-      const value = evaluateEffects(piece, scope, effects)
-      take(value instanceof Promise ? await value : value)
-    }
+    const found = typeof piece === "string" ? piece : evaluateEffects(piece, scope, effects)
+    const value = found instanceof Promise ? await found : found
+    bytes += scope.work.part(value, bytes, scope.path)
+    take(value)
   }
   closeText()
   return { parts: parts.length === 0 ? [textPart("")] : parts, text }
 }
 
-export async function renderFile(file: FilePlan, scope: Scope, effects: Effects): Promise<JsonObject> {
-  const name = toText(await evaluateEffects(file.name, scope, effects))
-  const content = toText(await evaluateEffects(file.content, scope, effects))
-  const given = file.media_type === null ? null : await evaluateEffects(file.media_type, scope, effects)
+/** The files of a step, which together may be as large as one value. */
+export async function renderFiles(files: readonly FilePlan[], scope: Scope, effects: Effects): Promise<JsonObject[]> {
+  const rendered: JsonObject[] = []
+  let bytes = 0
+  for (const file of files) {
+    const part = await renderFile(file, scope, effects)
+    bytes += scope.work.part(part, bytes, scope.path)
+    rendered.push(part)
+  }
+  return rendered
+}
+
+async function renderFile(file: FilePlan, scope: Scope, effects: Effects): Promise<JsonObject> {
+  const name = await evaluateText(file.name, scope, effects)
+  const content = await evaluateText(file.content, scope, effects)
+  const given = file.media_type === null ? null : await evaluateText(file.media_type, scope, effects)
   const isDataUrl = /^data:[\w.+/-]+;base64,/i.test(content)
-  const mediaType = given === null ? mediaTypeOf(name) : toText(given)
+  const mediaType = given ?? mediaTypeOf(name)
   const encoded = isDataUrl ? content : `data:${mediaType};base64,${Buffer.from(content, "utf8").toString("base64")}`
   return { type: "input_file", filename: name, file_data: encoded }
+}
+
+/** An expression's value as text, refused when it is too large. */
+export async function evaluateText(expression: Expression, scope: Scope, effects: Effects): Promise<string> {
+  return toBoundedText(await evaluateEffects(expression, scope, effects), scope)
 }
 
 export function userMessage(parts: readonly JsonObject[]): HistoryItem {

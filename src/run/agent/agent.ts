@@ -9,7 +9,7 @@ import {
   imagePart,
   imagesFrom,
   promptItems,
-  renderFile,
+  renderFiles,
   renderInstruction,
   textPart,
   toolOutput,
@@ -22,7 +22,7 @@ import type { CompactFacts } from "./cache-key.ts"
 import { cacheHash } from "./cache-key.ts"
 import type { Scope } from "../evaluate.ts"
 import type { Effects } from "../evaluate-effects.ts"
-import { evaluateEffects } from "../evaluate-effects.ts"
+import { evaluateToKeep } from "../evaluate-effects.ts"
 import type { ModelCallRecord, Usage } from "../events.ts"
 import { failure, failureAt } from "../failure.ts"
 import type { KeptModelCall, KeptTurn } from "../log/kept.ts"
@@ -86,6 +86,8 @@ class AgentStep {
   readonly #effects: Effects
   readonly #locals = new Map<string, JsonValue>()
   readonly #watch: ModelWatch
+  /** Memory of the agent's own dynamic values. */
+  #kept = 0
   #turn = 1
   #startedAt = 0
   #usage: Usage = noUsage
@@ -110,11 +112,16 @@ class AgentStep {
   }
 
   async run(): Promise<JsonValue> {
-    const { log, ports } = this.#running
-    for (const local of this.#node.locals) {
-      const value = this.#resolveLocal(local.key, local.value)
-      this.#locals.set(local.key, value instanceof Promise ? await value : value)
+    try {
+      return await this.#run()
+    } finally {
+      this.#running.work.forget(this.#kept)
     }
+  }
+
+  async #run(): Promise<JsonValue> {
+    const { log, ports } = this.#running
+    for (const local of this.#node.locals) await this.#resolveLocal(local.key, local.value)
     const rendered = await this.#render()
     this.#startedAt = this.#past?.startedAt ?? ports.clock.now()
     if (this.#past === null || this.#past.startedAt === null) {
@@ -133,19 +140,16 @@ class AgentStep {
     }
   }
 
-  #resolveLocal(name: string, expression: AgentNode["instruction"]): JsonValue | Promise<JsonValue> {
+  async #resolveLocal(name: string, expression: AgentNode["instruction"]): Promise<void> {
     const { ports, past, log } = this.#running
     const { about, path } = this.#caller
     const effects = workflowEffects(this.#running, path, { ...about, dynamic: name })
     const startedAt = ports.clock.now()
-    const resolved = (value: JsonValue): JsonValue => {
-      if (!past.dynamics.has(placeKey(`${about.agent}.${name}`, about.iteration))) {
-        log.add("dynamic_resolved", { name, ...about, duration_ms: ports.clock.now() - startedAt })
-      }
-      return value
-    }
-    const value = evaluateEffects(expression, this.#at(`dynamic.${name}`), effects)
-    return value instanceof Promise ? value.then(resolved) : resolved(value)
+    const { value, kept } = await evaluateToKeep(expression, this.#at(`dynamic.${name}`), effects)
+    this.#kept += kept
+    this.#locals.set(name, value)
+    if (past.dynamics.has(placeKey(`${about.agent}.${name}`, about.iteration))) return
+    log.add("dynamic_resolved", { name, ...about, duration_ms: ports.clock.now() - startedAt })
   }
 
   #at(part: string): Scope {
@@ -156,8 +160,7 @@ class AgentStep {
     const running = this.#running
     const node = this.#node
     const compact = node.context?.compact ?? null
-    const files: JsonObject[] = []
-    for (const file of node.files) files.push(await renderFile(file, this.#at("file"), this.#effects))
+    const files = await renderFiles(node.files, this.#at("file"), this.#effects)
     return {
       model: modelId(running, node.model, this.#scope),
       instruction: await renderInstruction(node.instruction, this.#at("instruction"), this.#effects),

@@ -29,6 +29,10 @@ interface KeptOf {
     /** The call was not made, and counts for nothing. */
     readonly refused?: boolean
   }
+  run_resumed: {
+    /** The process before gave the run back by itself, so that the run is not to blame for its end. */
+    readonly given_back: true
+  }
   resource_read: { readonly site: string; readonly value: JsonValue }
   prompt_rendered: { readonly site: string; readonly messages: readonly PromptMessage[] }
 }

@@ -4,7 +4,7 @@ import { MemoryStore } from "../../adapters/memory/memory-store.ts"
 import { ManualClock } from "../../../test/support/manual-clock.ts"
 import { usualOptions } from "../../../test/support/run-plan.ts"
 import type { LogEvent } from "../events.ts"
-import { bytesOver } from "./json-bytes.ts"
+import { bytesOver } from "../value-size.ts"
 import { RunLog, shown } from "./log.ts"
 import { StoreFailure } from "../../ports/store.ts"
 

@@ -1,7 +1,7 @@
 import { isoTime } from "../../base/iso-time.ts"
 import type { JsonValue } from "../../base/json-value.ts"
 import type { EventData, EventType, LogEvent } from "../events.ts"
-import { bytesOver } from "./json-bytes.ts"
+import { bytesOver } from "../value-size.ts"
 import type { Kept } from "./kept.ts"
 import type { Clock } from "../../ports/clock.ts"
 import type { Lease, RunStore } from "../../ports/store.ts"

@@ -329,3 +329,58 @@ test("the time of a resumed run goes on from its start", async () => {
   })
   assert.equal(errorOf(outcome).kind, "timeout")
 })
+
+/** A run that was taken up again and again: each process died at its agent's first answer, or gave the run back. */
+async function takenUp(how: readonly ("died" | "given back")[], between: readonly LogEvent[] = []): Promise<Outcome> {
+  const steps = plan([agent("a"), output({ message: ref("agent.a.message") })])
+  const at = new Date().toISOString()
+  const log: Omit<LogEvent, "id">[] = [
+    { type: "workflow_started", at, data: {} },
+    { type: "workflow_planned", at, data: { nodes: [], at } },
+  ]
+  for (const [count, end] of how.entries()) {
+    const kept = end === "given back" ? { kept: { given_back: true } } : {}
+    log.push({ type: "run_resumed", at, data: { reason: "restart", at }, ...kept })
+    if (count === how.length - 2) log.push(...between)
+  }
+  const events = log.map((event, index) => ({ ...event, id: index + 1 }) as LogEvent)
+  const store = await crashedAfter([events], {})
+  const model = new ScriptedModel((request) => answers({ message: "done" }, request))
+  return runPlan(steps, { model, store, run_id: "r", resumed: "restart" })
+}
+
+test("a run that takes its process down is taken up three times, then it fails", async () => {
+  assert.deepEqual(resultOf(await takenUp(["died", "died"])), { message: "done" })
+  const failed = await takenUp(["died", "died", "died"])
+  const error = errorOf(failed)
+  assert.equal(error.kind, "limit_exceeded")
+  assert.match(error.message, /taken up 3 times and got no further: each time the process that ran it died/)
+  assert.equal(typesOf(failed.events).at(-1), "workflow_failed")
+})
+
+test("what gives a run back, or a run that gets further, does not count against it", async () => {
+  assert.deepEqual(resultOf(await takenUp(["died", "died", "given back", "given back"])), { message: "done" })
+  const at = new Date().toISOString()
+  const further = { type: "agent_started", at, data: { agent: "a", model: "m", tools: [], instruction: "", at } }
+  assert.deepEqual(resultOf(await takenUp(["died", "died", "died"], [further as unknown as LogEvent])), {
+    message: "done",
+  })
+  const retried = { type: "agent_retried", at, data: { agent: "a", attempt: 2, reason: "x", delay_ms: 0, at } }
+  assert.equal(
+    errorOf(await takenUp(["died", "died", "died"], [retried as unknown as LogEvent])).kind,
+    "limit_exceeded",
+  )
+})
+
+test("a run that is taken up says so durably before it does anything", async () => {
+  const steps = plan([agent("a"), output({ message: ref("agent.a.message") })])
+  const store = await crashedAfter([], {})
+  const model = new ScriptedModel(async (request) => {
+    const stored = await store.read("r", 0, 100, "kept")
+    assert.deepEqual(typesOf(stored).slice(0, 3), ["workflow_started", "workflow_planned", "run_resumed"])
+    assert.deepEqual(stored[2]?.kept, { given_back: true })
+    return answers({ message: "done" }, request)
+  })
+  const outcome = await runPlan(steps, { model, store, run_id: "r", resumed: "restart", given_back: true })
+  assert.deepEqual(resultOf(outcome), { message: "done" })
+})

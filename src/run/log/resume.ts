@@ -34,6 +34,8 @@ export interface ReplayState {
   /** Calls made, by tool, and by site for those of the workflow's own. */
   readonly toolCalls: Map<string, number>
   readonly siteCalls: Map<string, number>
+  /** How often the run was taken up after a process that died, without getting any further since. */
+  vainResumes: number
 }
 
 export interface AgentPast {
@@ -95,6 +97,7 @@ function emptyPast(): ReplayState {
     servers: new Set(),
     toolCalls: new Map(),
     siteCalls: new Map(),
+    vainResumes: 0,
   }
 }
 
@@ -111,6 +114,14 @@ export async function readPast(store: RunStore, runId: string): Promise<ReplaySt
   }
 }
 
+/** What a run that gets no further can say again each time it is taken up. All others say something once for a place. */
+const repeats: ReadonlySet<EventType> = new Set<EventType>([
+  "run_resumed",
+  "agent_delta",
+  "agent_retried",
+  "cache_degraded",
+])
+
 export class PastReader {
   readonly past = emptyPast()
   readonly #openCalls = new Map<string, CallPast>()
@@ -120,9 +131,13 @@ export class PastReader {
     const { past } = this
     past.lastId = event.id
     past.startedAt ??= Date.parse(event.at)
+    if (!repeats.has(event.type)) past.vainResumes = 0
     switch (event.type) {
       case "workflow_planned":
         past.planned = true
+        break
+      case "run_resumed":
+        if (kept<"run_resumed">(event) === undefined) past.vainResumes++
         break
       case "agent_started":
         this.#agent(event.data).startedAt = Date.parse(event.at)

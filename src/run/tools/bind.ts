@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../base/json-value.ts"
 import type { Entry } from "../../plan/expression.ts"
-import { evaluate, setOwn } from "../evaluate.ts"
+import { setOwn } from "../evaluate.ts"
 import type { Scope } from "../evaluate.ts"
 import type { Effects } from "../evaluate-effects.ts"
 import { evaluateEffects } from "../evaluate-effects.ts"
@@ -32,10 +32,11 @@ export async function bind(
     for (const { key, value } of entries) {
       const here = { ...scope, path: `${path}.${key}` }
       const { pure, secrets } = traits(value)
-      const found = pure ? evaluate(value, here) : await evaluateEffects(value, here, effects)
+      const found = await evaluateEffects(value, here, effects)
       setOwn(values, key, found)
       if (!secrets) setOwn(shown, key, found)
-      else setOwn(shown, key, pure ? evaluate(value, { ...here, secrets: running.named() }) : "[secret]")
+      else if (!pure) setOwn(shown, key, "[secret]")
+      else setOwn(shown, key, await evaluateEffects(value, { ...here, secrets: running.named() }, effects))
     }
   }
   return { values, shown }

@@ -20,7 +20,9 @@ import { remoteOf } from "./workflow-effects.ts"
  */
 export async function openServers(running: RunContext): Promise<void> {
   const { plan, ports, log, past, signal } = running
-  const servers = Object.keys(plan.servers).map((name) => serverOf(running, name, running.secrets))
+  const servers = running.work.together(() =>
+    Object.keys(plan.servers).map((name) => serverOf(running, name, running.secrets)),
+  )
   if (servers.length === 0) return
   const imports = (remotes: typeof plan.resources) =>
     Object.entries(remotes).map(([name, { server, remote }]) => ({ name, server, remote }))
@@ -56,7 +58,8 @@ export async function openServers(running: RunContext): Promise<void> {
   } catch (error) {
     throw error instanceof RunFailure ? new RunFailure(running.redactor.redact(error.error)) : error
   }
-  const [first, ...rest] = [...running.host.problems, ...bindingIssues(running, running.host)]
+  const { host } = running
+  const [first, ...rest] = [...host.problems, ...running.work.together(() => bindingIssues(running, host))]
   if (first !== undefined) throw new RunFailure(wireError("validation_error", [first, ...rest]))
 }
 

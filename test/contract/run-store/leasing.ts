@@ -21,6 +21,7 @@ export function leasing(onBench: OnBench): void {
     assert.equal(claim.run_id, lease.run_id)
     assert.ok(["owner-2", "owner-3"].includes(claim.owner))
     assert.ok(claim.fence > lease.fence)
+    assert.equal(claim.given_back, false)
     assert.deepEqual(await other.claim("owner-4", 10, leaseMs), [])
     assert.equal(await store.renew(lease, leaseMs), false)
     assert.equal(await store.renew(claim, leaseMs), true)
@@ -54,12 +55,24 @@ export function leasing(onBench: OnBench): void {
     assert.equal(await store.renew(lease, leaseMs), false)
     const [claim] = await other.claim("owner-2", 10, leaseMs)
     assert.equal(claim?.run_id, lease.run_id)
+    assert.equal(claim?.given_back, true)
     await store.release(lease)
     assert.deepEqual(await store.claim("owner-3", 10, leaseMs), [])
     assert.ok(claim !== undefined)
     await other.append(claim, [happened(2)])
     assert.deepEqual(await ids(store, lease.run_id), [1, 2])
   })
+
+  onBench(
+    "a claim tells a run that was given back from one whose owner died, each time",
+    async ({ store, other, clock }) => {
+      const lease = await created(store)
+      await store.release(lease)
+      assert.equal((await other.claim("owner-2", 10, leaseMs))[0]?.given_back, true)
+      clock.advance(leaseMs)
+      assert.equal((await store.claim("owner-3", 10, leaseMs))[0]?.given_back, false)
+    },
+  )
 
   onBench("what is written before a release stays, what comes after is refused", async ({ store }) => {
     const lease = await created(store)

@@ -1,0 +1,123 @@
+import type { JsonValue } from "../base/json-value.ts"
+import { deepestValue } from "../types/value-fits.ts"
+import { failure } from "./failure.ts"
+import { sizeOf } from "./value-size.ts"
+
+/** Bytes of JSON of the largest value that an expression may make, unless the operator allows larger requests. */
+export const usualLargestValue = 16 * 1024 * 1024
+
+/** What an element that is made or looked at counts, in bytes. */
+const perElement = 8
+
+/** What an element counts that is only measured. No JSON text has more elements than half its bytes. */
+const perVisit = 2
+
+/**
+ * What a run's expressions cost. Every value is measured when it is made, and one over a limit is refused before it is
+ * made: values share their parts, so that a few lines can describe one that no machine could write out.
+ */
+export class EvaluationWork {
+  /** Bytes of JSON of the largest value. */
+  readonly largest: number
+  /** Work of one expression: bytes of text that it makes, and some for every element that it makes or looks at. */
+  readonly #most: number
+  /** Memory of all values of `dynamic` blocks that are kept at a time. */
+  readonly #mostKept: number
+  /** After so much work the event loop gets a turn. */
+  readonly #perTurn: number
+  #spent = 0
+  #sinceTurn = 0
+  #kept = 0
+  #together = false
+  #resting: Promise<void> | null = null
+
+  constructor(largest = usualLargestValue) {
+    this.largest = largest
+    this.#most = 3 * largest
+    this.#mostKept = 8 * largest
+    this.#perTurn = usualLargestValue / 4
+  }
+
+  /** Starts to count for another expression. */
+  begin(): void {
+    if (!this.#together) this.#spent = 0
+  }
+
+  /** Expressions that are evaluated one after the other without a rest have the work of one. */
+  together<T>(evaluateAll: () => T): T {
+    this.#spent = 0
+    this.#together = true
+    try {
+      return evaluateAll()
+    } finally {
+      this.#together = false
+    }
+  }
+
+  /** Counts elements that are made or looked at. */
+  elements(count: number, path: string): void {
+    this.text(count * perElement, path)
+  }
+
+  /** Counts characters of a text. */
+  text(length: number, path: string): void {
+    this.#spent += length
+    this.#sinceTurn += length
+    if (this.#spent > this.#most) {
+      throw failure(
+        "limit_exceeded",
+        path,
+        `${path} takes more work than one expression may: make it simpler, or its values smaller`,
+      )
+    }
+  }
+
+  /** Bytes of a part of a value that is being made; throws when the whole would be too large or too deep. */
+  part(value: JsonValue, before: number, path: string): number {
+    const { bytes, depth, visits } = sizeOf(value, this.largest - before)
+    this.text(visits * perVisit, path)
+    if (before + bytes > this.largest) {
+      // What is larger than a value may be is larger than the output may be, too.
+      const kind = path.startsWith("output.") ? "payload_too_large" : "limit_exceeded"
+      throw failure(kind, path, `${path} is larger than ${this.largest} bytes of JSON`)
+    }
+    if (depth >= deepestValue) {
+      throw failure("limit_exceeded", path, `${path} is nested deeper than ${deepestValue} levels`)
+    }
+    return bytes
+  }
+
+  /** Work since `begin`: no value that was made since then takes more memory. */
+  get spent(): number {
+    return this.#spent
+  }
+
+  /** Counts memory of a value that is kept for as long as the run, or an agent of it, lasts. */
+  keep(amount: number, path: string): void {
+    this.#kept += amount
+    if (this.#kept <= this.#mostKept) return
+    throw failure(
+      "limit_exceeded",
+      path,
+      `The dynamic values of the run take more than ${this.#mostKept} bytes of memory together`,
+    )
+  }
+
+  /** Values that were kept are no longer needed. */
+  forget(kept: number): void {
+    this.#kept -= kept
+  }
+
+  /** Null, or a promise to wait for before more is evaluated: the event loop is due for a turn. */
+  rest(): Promise<void> | null {
+    if (this.#sinceTurn < this.#perTurn) return null
+    this.#resting ??= new Promise((resolve) => {
+      setImmediate(() => {
+        this.#resting = null
+        this.#sinceTurn = 0
+        resolve()
+      })
+    })
+    return this.#resting
+  }
+}
