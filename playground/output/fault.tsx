@@ -1,4 +1,5 @@
-import type { ErrorIssue, ErrorKind, WireError } from "../../src/run/events.ts"
+import type { ApiError, ApiErrorKind } from "../../src/api/api-error.ts"
+import type { ErrorIssue } from "../../src/run/events.ts"
 import { isJsonObject } from "../../src/base/is-json-object.ts"
 import type { JsonValue } from "../../src/base/json-value.ts"
 import type { Span } from "../../src/source/span.ts"
@@ -9,7 +10,7 @@ import { compilation } from "../state/source.ts"
 import { Icon } from "../ui/icon.tsx"
 
 /** What to do about an error whose issues do not say it themselves. */
-const nextSteps: Readonly<Partial<Record<ErrorKind, string>>> = {
+const nextSteps: Readonly<Partial<Record<ApiErrorKind, string>>> = {
   unauthorized: "Enter an API key of this service.",
   forbidden: "Open the playground at the service's own address, or let the operator allow this one.",
   not_found: "The service may have been restarted with an empty store. Run the workflow again.",
@@ -28,7 +29,7 @@ const nextSteps: Readonly<Partial<Record<ErrorKind, string>>> = {
 }
 
 /** An error as a sentence, its place in the source and the next step; the raw object stays in the events. */
-export function Fault({ error }: { readonly error: WireError }) {
+export function Fault({ error }: { readonly error: ApiError }) {
   const [first] = error.issues
   const next = error.issues.find(({ hint }) => hint !== undefined)?.hint ?? nextSteps[error.kind]
   const more = error.issues.filter(({ message }) => message !== "" && message !== error.message).slice(0, 5)

@@ -1,7 +1,7 @@
 import type { ExecuteOptions } from "../../src/api/shapes.ts"
 import type { JsonObject } from "../../src/base/json-value.ts"
 import type { StreamEvent } from "../../src/client/client.ts"
-import type { WireError } from "../../src/run/events.ts"
+import type { ApiError } from "../../src/api/api-error.ts"
 import type { RunState } from "../../src/run/reduce.ts"
 import { initialState, reduce } from "../../src/run/reduce.ts"
 import type { Origin } from "./source.ts"
@@ -31,7 +31,7 @@ export class RunView {
   attempt = 0
   cancelling = false
   /** The service said no before the run began, or the page lost it. */
-  refused: WireError | null = null
+  refused: ApiError | null = null
   /** How far the service's clock is behind the page's. */
   skew: number | undefined
 

@@ -1,6 +1,7 @@
 import { signal } from "@preact/signals"
 import { WireworksClient, WireworksError } from "../../src/client/client.ts"
-import type { ErrorIssue, WireError } from "../../src/run/events.ts"
+import type { ApiError } from "../../src/api/api-error.ts"
+import type { ErrorIssue } from "../../src/run/events.ts"
 
 /** The service that served this page, whatever path it is mounted at. */
 export const baseUrl = new URL(".", location.href).href.replace(/\/$/, "")
@@ -24,7 +25,7 @@ export function asksForKey(error: unknown, retry: () => void): boolean {
 }
 
 /** Any failure of a call as the contract's error, so that it can be shown as a sentence with a next step. */
-export function toWireError(error: unknown): WireError {
+export function toWireError(error: unknown): ApiError {
   if (error instanceof WireworksError) return { kind: error.kind, message: error.message, issues: error.issues }
   const unreachable: readonly ErrorIssue[] = [
     { path: "", message: "", hint: "Check that it is running and reachable from this browser, then run again." },

@@ -1,7 +1,7 @@
-import type { ErrorKind } from "../run/events.ts"
+import type { ApiErrorKind } from "./api-error.ts"
 
 /** The HTTP status of each kind of error. */
-export const errorStatus: Readonly<Record<ErrorKind, number>> = {
+export const errorStatus: Readonly<Record<ApiErrorKind, number>> = {
   invalid_request: 400,
   unauthorized: 401,
   forbidden: 403,

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
+import type { ApiError } from "./api-error.ts"
 import type { PlannedNode } from "../plan/plan-shape.ts"
 import type { Usage, WireError } from "../run/events.ts"
 import type { Issue } from "../source/diagnostic.ts"
@@ -81,5 +82,5 @@ export interface InvalidateAnswer {
 }
 
 export interface ErrorAnswer {
-  readonly error: WireError
+  readonly error: ApiError
 }

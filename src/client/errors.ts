@@ -1,9 +1,10 @@
 import type { ErrorAnswer } from "../api/shapes.ts"
-import type { ErrorIssue, ErrorKind, WireError } from "../run/events.ts"
+import type { ApiError, ApiErrorKind } from "../api/api-error.ts"
+import type { ErrorIssue } from "../run/events.ts"
 
 /** The service said no, or the run failed. `kind` and `issues` are those of the contract. */
 export class WireworksError extends Error {
-  readonly kind: ErrorKind
+  readonly kind: ApiErrorKind
   readonly issues: readonly ErrorIssue[]
   /** The HTTP status; 0 for an error that a run's own events told. */
   readonly status: number
@@ -11,7 +12,7 @@ export class WireworksError extends Error {
   /** Seconds after which a retry makes sense, where the service named them. */
   readonly retry_after: number | undefined
 
-  constructor(error: WireError, status: number, run_id?: string, retry_after?: number) {
+  constructor(error: ApiError, status: number, run_id?: string, retry_after?: number) {
     super(error.message)
     this.name = "WireworksError"
     this.kind = error.kind
@@ -35,7 +36,7 @@ export async function errorOf(response: Response): Promise<WireworksError> {
   return new WireworksError(error, response.status, run_id, retry_after)
 }
 
-async function readError(response: Response): Promise<WireError | undefined> {
+async function readError(response: Response): Promise<ApiError | undefined> {
   try {
     const body = (await response.json()) as Partial<ErrorAnswer>
     return typeof body.error?.kind === "string" ? body.error : undefined

@@ -9,19 +9,11 @@ export interface Usage {
   readonly reasoning_tokens: number
 }
 
+/** The ways in which a run fails, or is refused before it begins. `api/api-error.ts` adds those of HTTP requests. */
 export type ErrorKind =
-  | "invalid_request"
-  | "unauthorized"
-  | "forbidden"
-  | "not_found"
-  | "method_not_allowed"
-  | "conflict"
-  | "run_expired"
   | "payload_too_large"
-  | "unsupported_media_type"
   | "validation_error"
   | "input_error"
-  | "rate_limited"
   | "cancelled"
   | "internal_error"
   | "provider_error"
@@ -34,8 +26,8 @@ export type ErrorKind =
   | "timeout"
 
 /** What every error looks like, in a response's body and in `workflow_failed` alike. */
-export interface WireError {
-  readonly kind: ErrorKind
+export interface WireError<Kind extends string = ErrorKind> {
+  readonly kind: Kind
   /** The first issue's, with a count when there are more. */
   readonly message: string
   readonly issues: readonly ErrorIssue[]

@@ -2,7 +2,10 @@ import type { ErrorIssue, ErrorKind, WireError } from "./events.ts"
 import { RunFailure } from "../ports/run-failure.ts"
 
 /** An error from its issues: the message is the first issue's, with a count when there are more. */
-export function wireError(kind: ErrorKind, issues: readonly [ErrorIssue, ...ErrorIssue[]]): WireError {
+export function wireError<Kind extends string = ErrorKind>(
+  kind: Kind,
+  issues: readonly [ErrorIssue, ...ErrorIssue[]],
+): WireError<Kind> {
   const more = issues.length - 1
   return { kind, message: more > 0 ? `${issues[0].message} (and ${more} more)` : issues[0].message, issues }
 }

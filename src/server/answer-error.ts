@@ -2,7 +2,8 @@ import type { FastifyError, FastifyReply } from "fastify"
 import { cutText } from "../base/cut-text.ts"
 import { didYouMean } from "../base/did-you-mean.ts"
 import { errorStatus } from "../api/error-status.ts"
-import type { ErrorIssue, WireError } from "../run/events.ts"
+import type { ApiError } from "../api/api-error.ts"
+import type { ErrorIssue } from "../run/events.ts"
 import { wireError } from "../run/failure.ts"
 import { RunFailure } from "../ports/run-failure.ts"
 import { StoreFailure } from "../ports/store.ts"
@@ -18,7 +19,7 @@ export function answerError(error: unknown, reply: FastifyReply, log: (error: un
 
 export function sendError(
   reply: FastifyReply,
-  error: WireError,
+  error: ApiError,
   headers: Readonly<Record<string, string>> = {},
 ): FastifyReply {
   const waits = error.kind === "overloaded" || error.kind === "rate_limited" ? { "retry-after": "1" } : {}
@@ -31,7 +32,7 @@ export function sendError(
 }
 
 /** What is refused before the demo model sees it has OpenAI's fields beside ours: its callers read those. */
-function likeOpenAi(error: WireError): WireError & { readonly type: string; param: null; code: string } {
+function likeOpenAi(error: ApiError): ApiError & { readonly type: string; param: null; code: string } {
   const { status } = new HttpError(error)
   const type = status >= 500 ? "server_error" : "invalid_request_error"
   return { ...error, type, param: null, code: error.kind }

@@ -1,13 +1,14 @@
 import { errorStatus } from "../api/error-status.ts"
-import type { ErrorIssue, ErrorKind, WireError } from "../run/events.ts"
+import type { ApiError, ApiErrorKind } from "../api/api-error.ts"
+import type { ErrorIssue } from "../run/events.ts"
 
 /** An answer other than the one that was asked for: thrown by a route, written by the error handler. */
 export class HttpError extends Error {
-  readonly error: WireError
+  readonly error: ApiError
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
 
-  constructor(error: WireError, headers: Readonly<Record<string, string>> = {}) {
+  constructor(error: ApiError, headers: Readonly<Record<string, string>> = {}) {
     super(error.message)
     this.name = "HttpError"
     this.error = error
@@ -17,7 +18,7 @@ export class HttpError extends Error {
 }
 
 export function refuse(
-  kind: ErrorKind,
+  kind: ApiErrorKind,
   message: string,
   issues: readonly ErrorIssue[] = [],
   headers: Readonly<Record<string, string>> = {},
@@ -26,6 +27,6 @@ export function refuse(
 }
 
 /** One issue at a place in the request. */
-export function refuseAt(kind: ErrorKind, path: string, message: string, hint?: string): HttpError {
+export function refuseAt(kind: ApiErrorKind, path: string, message: string, hint?: string): HttpError {
   return refuse(kind, message, [hint === undefined ? { path, message } : { path, message, hint }])
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { describe, it } from "node:test"
 import { errorStatus } from "../../../src/api/error-status.ts"
-import type { ErrorKind } from "../../../src/run/events.ts"
+import type { ApiErrorKind } from "../../../src/api/api-error.ts"
 import type { RawAnswer } from "../../support/raw-http.ts"
 import { sendRaw } from "../../support/raw-http.ts"
 import type { Route } from "./malformed-requests.ts"
@@ -104,7 +104,9 @@ function judge(answer: RawAnswer | undefined, expect: "refused" | "any"): string
   if (status >= 500) return `status ${status}: ${body}`
   if (status < 400) return expect === "refused" ? `accepted with ${status}: ${body.slice(0, 200)}` : null
   if (!(headers["content-type"] ?? "").startsWith("application/json")) return `no JSON: ${JSON.stringify(answer)}`
-  const { error } = JSON.parse(body) as { error: { kind?: ErrorKind; message: string; issues: unknown; type?: string } }
+  const { error } = JSON.parse(body) as {
+    error: { kind?: ApiErrorKind; message: string; issues: unknown; type?: string }
+  }
   if (typeof error.message !== "string" || error.message === "") return `no message: ${body}`
   // The demo model answers in the shape of OpenAI's errors.
   if (error.kind === undefined) return error.type === undefined ? `no kind: ${body}` : null

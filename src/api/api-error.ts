@@ -1,0 +1,16 @@
+import type { ErrorKind, WireError } from "../run/events.ts"
+
+/** Every kind of error that an HTTP response may carry: those of runs, and those of requests. */
+export type ApiErrorKind =
+  | ErrorKind
+  | "invalid_request"
+  | "unauthorized"
+  | "forbidden"
+  | "not_found"
+  | "method_not_allowed"
+  | "conflict"
+  | "run_expired"
+  | "unsupported_media_type"
+  | "rate_limited"
+
+export type ApiError = WireError<ApiErrorKind>
