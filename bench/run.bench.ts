@@ -14,6 +14,7 @@ import { Deadlines } from "../src/run/deadlines.ts"
 import { noRedactor } from "../src/run/secrets/redact.ts"
 import type { LogEvent } from "../src/run/events.ts"
 import type { Lease, NewRun, RunStore } from "../src/ports/store.ts"
+import { assistantText } from "../src/ports/messages.ts"
 import type { ModelClient, ModelTurn } from "../src/ports/model.ts"
 import type { ToolHost } from "../src/ports/tools.ts"
 import { run } from "../src/run/run.ts"
@@ -65,7 +66,7 @@ const model: ModelClient = {
     Promise.resolve({
       kind: "output",
       output,
-      items: [{ type: "message", role: "assistant", content: [{ type: "output_text", text }] }],
+      message: assistantText(text),
       calls: [
         { turn: 1, attempt: 1, started_at: "2026-11-15T01:00:00.000Z", duration_ms: 0, usage, format: "json_schema" },
       ],

@@ -30,8 +30,7 @@ export function destinationsOf(plan: Plan, input: JsonObject): Destination[] {
     const provider = plan.providers[name]
     if (provider === undefined) continue
     const { endpoint, api_key, headers } = provider
-    const host = endpoint === null ? "api.openai.com" : hostOf(endpoint, plan, input)
-    add(host, `provider.${name}`, [endpoint, api_key, ...valuesOf(headers)])
+    add(hostOf(endpoint, plan, input), `provider.${name}`, [endpoint, api_key, ...valuesOf(headers)])
   }
   for (const [name, { endpoint, headers }] of Object.entries(plan.servers)) {
     const imports = [plan.tools, plan.resources, plan.prompts].flatMap((table) =>

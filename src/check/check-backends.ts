@@ -6,6 +6,7 @@ import { expectType } from "./infer.ts"
 import { checkAssetKind } from "./infer-asset.ts"
 import { knownNames } from "./known-list.ts"
 import { expressionOf, readProperties } from "./properties.ts"
+import { providerKinds } from "./provider-kinds.ts"
 import { checkEndpoint } from "./rules/invalid-endpoint.ts"
 import { checkHardcodedSecret } from "./rules/hardcoded-secret.ts"
 import { checkHeaders } from "./rules/invalid-header.ts"
@@ -18,8 +19,6 @@ import type { Type } from "../types/types.ts"
 const stringType: Type = { kind: "string" }
 /** A key or header that is null is not sent. */
 const maybeString = maybe(stringType)
-
-const providerKinds = ["openai", "openai_compatible"]
 
 export function checkBackends(checking: CheckContext): void {
   for (const declaration of checking.tree.declarations) {
@@ -58,7 +57,7 @@ function checkProviderKind(checking: CheckContext, declaration: Syntax.ProviderD
     // Where something stands in the place of the kind, the parser has told what is wrong with it.
     if (checking.textOf({ start: name.end, end: body.start }).trim() !== "") return
     checking.report("syntax-error", path, name, `Expected \`from openai\` after \`provider ${name.text}\``, hint)
-  } else if (!providerKinds.includes(providerKind.text)) {
+  } else if (!providerKinds.has(providerKind.text)) {
     const message = `Unknown kind of provider: ${providerKind.text}`
     const only = "Write `from openai`, which is any backend with an OpenAI-compatible `/responses`."
     checking.report("unknown-provider-kind", path, providerKind, message, only)

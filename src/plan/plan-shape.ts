@@ -20,8 +20,8 @@ export interface Plan {
 }
 
 export interface ProviderPlan {
-  /** Null: OpenAI's own. The literal `demo` is the service's own demo model. */
-  readonly endpoint: Expression | null
+  /** The literal `demo` is the service's own demo model. */
+  readonly endpoint: Expression
   readonly api_key: Expression | null
   readonly headers: readonly Entry[]
   readonly inference: Inference

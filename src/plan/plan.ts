@@ -3,6 +3,7 @@ import { constantFields, constantOf } from "../check/constants.ts"
 import { wordOrString } from "../check/infer-asset.ts"
 import type { AgentSymbol, ImportSymbol, Program } from "../check/program.ts"
 import { inferenceKeys } from "../check/properties.ts"
+import { providerKinds } from "../check/provider-kinds.ts"
 import type { RecordType } from "../types/types.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Entry, Expression } from "./expression.ts"
@@ -220,9 +221,12 @@ class Planner {
   // ------------------------------------------------------------------------------------- backends, servers, imports
 
   #provider(declaration: Syntax.ProviderDeclaration, name: string): ProviderPlan {
-    const { body } = declaration
+    const { body, providerKind } = declaration
+    const kind = providerKinds.get(providerKind?.text ?? "")
+    if (kind === undefined) throw new Error("The checker let an unknown kind of provider through")
+    const endpoint = this.#optional(body, "endpoint", `provider.${name}`)
     return {
-      endpoint: this.#optional(body, "endpoint", `provider.${name}`),
+      endpoint: endpoint ?? { op: "literal", value: kind.endpoint },
       api_key: this.#optional(body, "api_key", `provider.${name}`),
       headers: this.#lower.entries(valuesOf(body, "headers"), `provider.${name}`),
       inference: inferenceOf(body),

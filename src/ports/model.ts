@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { Inference, ResponseFormat } from "../plan/plan-shape.ts"
 import type { ModelCallRecord, Usage } from "../run/events.ts"
 import type { RecordType, TypeTable } from "../types/types.ts"
+import type { AssistantMessage, Message } from "./messages.ts"
 
 /** Where calls go and as whom. Secret values are plain here: the adapter is the only one that sends them. */
 export interface Backend {
@@ -10,9 +11,6 @@ export interface Backend {
   readonly api_key: string | null
   readonly headers: Readonly<Record<string, string>>
 }
-
-/** An item of the `/responses` wire format, as it is sent back whole in the next turn. */
-export type HistoryItem = JsonObject
 
 export interface ToolDefinition {
   readonly name: string
@@ -35,7 +33,7 @@ export interface ModelRequest {
   readonly backend: Backend
   readonly model: string
   /** The whole conversation, oldest first. */
-  readonly input: readonly HistoryItem[]
+  readonly input: readonly Message[]
   readonly tools: readonly ToolDefinition[]
   /** Null: any text will do (a compaction). */
   readonly contract: OutputContract | null
@@ -60,8 +58,8 @@ export interface TurnProgress {
   readonly repairs: number
   /** Milliseconds since the epoch: the next call is not made before. */
   readonly not_before: number
-  /** Said after the conversation: an answer that did not fit, and what is wrong with it. */
-  readonly added: readonly HistoryItem[]
+  /** Added to the conversation for this turn: an answer that did not fit, and what is wrong with it. */
+  readonly added: readonly Message[]
   /** The tools are done with. */
   readonly closing: boolean
   /** How the output is asked for by now, in the client's own word. */
@@ -90,8 +88,8 @@ export interface ModelToolCall {
 }
 
 interface TurnBase {
-  /** The items of the answer that held, to be appended to the history; failed attempts and repairs leave none. */
-  readonly items: readonly HistoryItem[]
+  /** The answer that held, to be appended to the history. Failed attempts and repairs are not part of it. */
+  readonly message: AssistantMessage
   readonly calls: readonly ModelCallRecord[]
   readonly usage: Usage
 }

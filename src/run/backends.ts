@@ -9,8 +9,6 @@ import type { Backend } from "../ports/model.ts"
 import type { RunContext } from "./run-context.ts"
 import { outerScope } from "./run-context.ts"
 
-const openai = "https://api.openai.com/v1"
-
 /** Where a model's calls go. Its provider was resolved when the run began, before any call. */
 export function backendOf(running: RunContext, model: string): Backend {
   const provider = running.plan.models[model]?.provider ?? ""
@@ -45,7 +43,7 @@ function resolve(running: RunContext, name: string, secrets: JsonObject): Backen
   const path = `provider.${name}`
   const { endpoint, api_key, headers } = provider
   return {
-    endpoint: endpoint === null ? openai : resolveText(running, endpoint, `${path}.endpoint`, secrets),
+    endpoint: resolveText(running, endpoint, `${path}.endpoint`, secrets),
     api_key: api_key === null ? null : resolveHeader(running, api_key, `${path}.api_key`, secrets),
     headers: resolveHeaders(running, headers, `${path}.headers`, secrets),
   }

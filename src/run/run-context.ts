@@ -6,7 +6,8 @@ import { usualLargestValue } from "./evaluation-work.ts"
 import type { Usage } from "./events.ts"
 import type { RunLog } from "./log/log.ts"
 import type { Permits } from "./permits.ts"
-import type { Backend, HistoryItem, ModelClient } from "../ports/model.ts"
+import type { Message } from "../ports/messages.ts"
+import type { Backend, ModelClient } from "../ports/model.ts"
 import type { Chance } from "../ports/chance.ts"
 import type { Clock } from "../ports/clock.ts"
 import type { HostSession, ToolHost } from "../ports/tools.ts"
@@ -70,7 +71,7 @@ export interface RunContext {
   readonly agents: Map<string, JsonValue>
   readonly dynamics: Map<string, JsonValue>
   /** Message histories of agents that others continue. */
-  readonly histories: Map<string, readonly HistoryItem[]>
+  readonly histories: Map<string, readonly Message[]>
   /** Summaries that the steps of a loop share, by agent. */
   readonly summaries: Map<string, Promise<string>>
   /** Of each provider. */

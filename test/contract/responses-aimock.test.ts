@@ -2,7 +2,9 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { TestContext } from "node:test"
 import { LLMock } from "@copilotkit/aimock"
-import type { HistoryItem, ModelRequest } from "../../src/ports/model.ts"
+import type { Message } from "../../src/ports/messages.ts"
+import { userText } from "../../src/ports/messages.ts"
+import type { ModelRequest } from "../../src/ports/model.ts"
 import { askModel } from "../support/ask-model.ts"
 
 // The model client against a mock of OpenAI's Responses API that others wrote and hold against the real one.
@@ -41,14 +43,14 @@ for (const deltas of [false, true]) {
     )
     mock.on({ userMessage: "Greet Ada.", hasToolResult: true }, { content: good })
     const model = askModel(t)
-    const user: HistoryItem = { type: "message", role: "user", content: [{ type: "input_text", text: "Greet Ada." }] }
+    const user = userText("Greet Ada.")
     const first = await model.ask({ backend, deltas, tools, input: [user] })
     assert.ok(first.kind === "tool_calls")
     const [call] = first.tool_calls
     assert.equal(call?.name, "search")
     assert.deepEqual(JSON.parse(call.arguments), { q: "Ada" })
-    const result: HistoryItem = { type: "function_call_output", call_id: call.call_id, output: "she is well" }
-    const second = await model.ask({ backend, deltas, tools, input: [user, ...first.items, result], turn: 2 })
+    const result: Message = { role: "tool", call_id: call.call_id, name: "search", output: "she is well" }
+    const second = await model.ask({ backend, deltas, tools, input: [user, first.message, result], turn: 2 })
     assert.deepEqual(second.kind === "output" && second.output, output)
   })
 

@@ -5,7 +5,8 @@ import { createEgress } from "../../src/adapters/egress/egress.ts"
 import { parseEgressPolicy } from "../../src/adapters/egress/policy.ts"
 import type { DemoOptions } from "../../src/demo/handle-demo.ts"
 import { startDemoServer } from "../../src/demo/demo-server.ts"
-import type { HistoryItem } from "../../src/ports/model.ts"
+import type { Message } from "../../src/ports/messages.ts"
+import { assistantText, userText } from "../../src/ports/messages.ts"
 import type { AskModel } from "../support/ask-model.ts"
 import { askModel } from "../support/ask-model.ts"
 import { record, string } from "../support/build-types.ts"
@@ -49,21 +50,18 @@ for (const deltas of [false, true]) {
         parameters: { type: "object", properties: { name: { type: "string" } }, required: ["name"] },
       },
     ]
-    const user: HistoryItem = { type: "message", role: "user", content: "Greet Ada." }
+    const user = userText("Greet Ada.")
     const first = await model.ask({ backend, model: "demo", contract: reply, tools, input: [user], deltas })
     assert.ok(first.kind === "tool_calls")
     assert.deepEqual(JSON.parse(first.tool_calls[0]?.arguments ?? ""), { name: "Ada" })
-    const result: HistoryItem = {
-      type: "function_call_output",
-      call_id: first.tool_calls[0]?.call_id ?? "",
-      output: "{}",
-    }
+    const call_id = first.tool_calls[0]?.call_id ?? ""
+    const result: Message = { role: "tool", call_id, name: "lookup", output: "{}" }
     const second = await model.ask({
       backend,
       model: "demo",
       contract: reply,
       tools,
-      input: [user, ...first.items, result],
+      input: [user, first.message, result],
       deltas,
     })
     assert.deepEqual(second.kind === "output" && second.output, greeting)
@@ -74,7 +72,7 @@ for (const deltas of [false, true]) {
     const turn = await model.ask({ backend, model: "demo-sloppy", contract: reply, deltas })
     assert.deepEqual(turn.kind === "output" && turn.output, greeting)
     assert.equal(turn.calls.length, 3)
-    assert.equal(turn.items.length, 1)
+    assert.equal(turn.message.parts.length, 1)
   })
 
   test(`demo-flaky is retried as it asks${deltas ? ", streamed" : ""}`, async (t) => {
@@ -110,11 +108,7 @@ test("a compaction is plain text", async (t) => {
     backend,
     model: "demo",
     contract: null,
-    input: [
-      { type: "message", role: "user", content: "What is a monad?" },
-      { type: "message", role: "assistant", content: [{ type: "output_text", text: "A burrito.", annotations: [] }] },
-      { type: "message", role: "user", content: "Summarise the conversation so far." },
-    ],
+    input: [userText("What is a monad?"), assistantText("A burrito."), userText("Summarise the conversation so far.")],
   })
   assert.match(turn.kind === "text" ? turn.text : "", /monad[\s\S]*burrito[\s\S]*demo/)
 })

@@ -123,7 +123,7 @@ const quirks: readonly Quirk[] = [
     gives: (turn, { fake, model }) => {
       assert.equal(formatOf(fake.asked[1]), "json_object")
       assert.match(model.retries[0]?.reason ?? "", /does not fit its contract/)
-      assert.equal(turn.items.length, 1)
+      assert.equal(turn.message.parts.length, 1)
     },
   },
   { quirk: "fences its JSON", behaves: () => says(`\`\`\`json\n${good}\n\`\`\``), requests: 1 },
@@ -442,8 +442,8 @@ const quirks: readonly Quirk[] = [
     gives: (turn) => {
       assert.ok(turn.kind === "tool_calls")
       assert.deepEqual(turn.tool_calls, [{ call_id: "call_1", name: "search", arguments: '{"q":"x"}' }])
-      assert.deepEqual(turn.items, [
-        { type: "function_call", call_id: "call_1", name: "search", arguments: '{"q":"x"}' },
+      assert.deepEqual(turn.message.parts, [
+        { type: "tool_call", call_id: "call_1", name: "search", arguments: '{"q":"x"}' },
       ])
     },
   },
@@ -475,7 +475,7 @@ const quirks: readonly Quirk[] = [
       assert.deepEqual([hasFormat(fake.asked[0] ?? {}), formatOf(fake.asked[1])], [false, "json_schema strict"])
       assert.match(JSON.stringify(fake.asked[1]?.["input"]), /Ada is well.*Now give the result/)
       assert.deepEqual(model.retries, [])
-      assert.equal(turn.items.length, 1)
+      assert.equal(turn.message.parts.length, 1)
     },
   },
   {

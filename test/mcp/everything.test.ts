@@ -5,7 +5,7 @@ import { startEverything } from "../support/everything-server.ts"
 import { dataOf, errorOf, resultOf, typesOf } from "../support/run-plan.ts"
 import type { Hosting } from "../support/run-source.ts"
 import { hosting, preamble } from "../support/run-source.ts"
-import { answers, callsTools, ScriptedModel } from "../support/scripted-model.ts"
+import { answers, callsTools, ScriptedModel, textOf } from "../support/scripted-model.ts"
 
 for (const transport of ["streamableHttp", "sse"] as const) {
   describe(`server-everything over ${transport}`, () => {
@@ -79,9 +79,7 @@ for (const transport of ["streamableHttp", "sse"] as const) {
       assert.match(String(result["blob"]), /^data:[\w/-]+;base64,/)
       assert.match(String(result["args"]), /weather in Chicago, NY/)
       assert.match(String(result["simple"]), /simple prompt/)
-      assert.deepEqual(model.requests[0]?.input.at(-1)?.["content"], [
-        { type: "input_text", text: "The sum of 1 and 40 is 41. The sum of 2 and 40 is 42." },
-      ])
+      assert.equal(textOf(model.requests[0]?.input.at(-1)), "The sum of 1 and 40 is 41. The sum of 2 and 40 is 42.")
 
       const { events } = outcome
       const [connected] = dataOf(events, "mcp_server_connected")
@@ -160,8 +158,7 @@ for (const transport of ["streamableHttp", "sse"] as const) {
       assert.deepEqual(Object.keys(sum?.["properties"] ?? {}), ["a"])
       assert.deepEqual(sum?.["required"], ["a"])
       assert.match(JSON.stringify(first?.input[0]), /weather in Bern/)
-      const outputs = (second?.input ?? []).filter((item) => item["type"] === "function_call_output")
-      const said = outputs.map(({ output }) => (typeof output === "string" ? output : ""))
+      const said = (second?.input ?? []).filter(({ role }) => role === "tool").map(textOf)
       assert.equal(said[0], "The sum of 1 and 40 is 41.", "a bound argument is out of the model's reach")
       assert.match(said[1] ?? "", /The arguments do not fit:\n- a: expected number, found string/)
       assert.match(said[2] ?? "", /\[image 1: image\/png\]/)

@@ -7,7 +7,7 @@ import type { RealMcpServer } from "../support/mcp-server.ts"
 import { startMcpServer } from "../support/mcp-server.ts"
 import type { Hosting } from "../support/run-source.ts"
 import { hosting, preamble } from "../support/run-source.ts"
-import { answers, callsTools, ScriptedModel } from "../support/scripted-model.ts"
+import { answers, callsTools, ScriptedModel, textOf } from "../support/scripted-model.ts"
 import { within } from "../support/within.ts"
 
 /** What the server's tools have seen and do; each test has its own. */
@@ -215,8 +215,8 @@ describe("an MCP server of the newest era", () => {
       { model },
     )
     assert.deepEqual(resultOf(outcome), { m: "ok" })
-    const said = model.requests[1]?.input.find((item) => item["type"] === "function_call_output")
-    assert.equal(said?.["output"], "The tracker is closed on Sundays")
+    const said = model.requests[1]?.input.find((item) => item.role === "tool")
+    assert.equal(said?.output, "The tracker is closed on Sundays")
     assert.match(dataOf(outcome.events, "tool_call_failed")[0]?.error.message ?? "", /closed on Sundays/)
   })
 
@@ -252,10 +252,10 @@ describe("an MCP server of the newest era", () => {
       m: "ok",
     })
     assert.deepEqual(
-      model.requests[0]?.input.map((item) => [item["role"], JSON.stringify(item["content"])]),
+      model.requests[0]?.input.map((item) => [item.role, textOf(item)]),
       [
-        ["user", '[{"type":"input_text","text":"Greet Ada"}]'],
-        ["assistant", '[{"type":"output_text","text":"Whom?"}]'],
+        ["user", "Greet Ada"],
+        ["assistant", "Whom?"],
         ["user", '[{"type":"input_text","text":"Now."}]'],
       ],
     )

@@ -87,7 +87,7 @@ function model(): ScriptedModel {
     for (let at = 0; at < said.length; at++) sum = (sum * 31 + said.charCodeAt(at)) % 65_521
     for (let turn = 0; turn < sum % 6; turn++) await new Promise((resolve) => setImmediate(resolve))
     if (request.contract === null) return says(`summary ${sum}`, request)
-    const called = request.input.some((item) => item["type"] === "function_call_output")
+    const called = request.input.some((item) => item.role === "tool")
     if (request.tools.length > 0 && request.turn <= 1 + (sum % 2) && !(called && request.turn > 1)) {
       return callsTools([{ name: "note", arguments: { text: `${request.path} ${sum}` } }], request)
     }

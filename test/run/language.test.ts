@@ -9,7 +9,7 @@ import { record, string } from "../support/build-types.ts"
 import { InProcessTools } from "../support/in-process-tools.ts"
 import type { Outcome } from "../support/run-plan.ts"
 import { dataOf, resultOf, runPlan } from "../support/run-plan.ts"
-import { answers, callsTools, lastText, says, ScriptedModel } from "../support/scripted-model.ts"
+import { answers, callsTools, lastText, partsOf, says, ScriptedModel, textOf } from "../support/scripted-model.ts"
 
 // Every construct of the language, from its text to what it does: planner and evaluator agree on it.
 
@@ -95,10 +95,7 @@ test("tools, resources and prompts: bindings by declaration and by use, from inp
   assert.equal(dataOf(outcome.events, "workflow_failed")[0]?.error.message, undefined)
   const found = String.raw`"wires" in "p-wires"`
   const first = asked.requests.find(({ path }) => path === "agent.a")
-  assert.deepEqual(
-    first?.input.map((item) => (item["content"] as { text: string }[])[0]?.text),
-    ['Be "warm"', `${found} ${JSON.stringify([found])} note "[secret:key]"`],
-  )
+  assert.deepEqual(first?.input.map(textOf), ['Be "warm"', `${found} ${JSON.stringify([found])} note "[secret:key]"`])
   assert.deepEqual(first?.inference, { temperature: 0.3, top_p: 0.9 })
   assert.deepEqual(
     dataOf(outcome.events, "tool_call_started").map((event) => event.arguments),
@@ -226,17 +223,17 @@ test("agents: loops over outputs, own values, files, assets, contexts whole and 
   assert.deepEqual(resultOf(outcome), { said: ["Say one!!", "Say two!!"], end: "And?" })
   const look = asked.requests.find(({ path }) => path === "agent.look")
   assert.deepEqual(
-    look?.input.map((item) => item["role"]),
+    look?.input.map(({ role }) => role),
     ["user", "assistant", "user"],
   )
-  assert.deepEqual(look?.input.at(-1)?.["content"], [
-    { type: "input_text", text: "Look at [image: A cat]" },
-    { type: "input_image", image_url: "https://x.test/cat.png" },
-    { type: "input_text", text: " now" },
+  assert.deepEqual(partsOf(look?.input.at(-1)), [
+    { type: "text", text: "Look at [image: A cat]" },
+    { type: "image", url: "https://x.test/cat.png" },
+    { type: "text", text: " now" },
     {
-      type: "input_file",
-      filename: "said.json",
-      file_data: `data:application/json;base64,${Buffer.from('["Say one!!","Say two!!"]').toString("base64")}`,
+      type: "document",
+      name: "said.json",
+      url: `data:application/json;base64,${Buffer.from('["Say one!!","Say two!!"]').toString("base64")}`,
     },
   ])
   const [compaction, short] = asked.requests.slice(-2)

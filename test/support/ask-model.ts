@@ -7,6 +7,7 @@ import type { JsonValue } from "../../src/base/json-value.ts"
 import type { RecordType } from "../../src/types/types.ts"
 import type { Clock } from "../../src/ports/clock.ts"
 import type { ModelClient, ModelRequest, ModelTurn, ModelWatch, TurnProgress } from "../../src/ports/model.ts"
+import { userText } from "../../src/ports/messages.ts"
 import { RunFailure } from "../../src/ports/run-failure.ts"
 import { noRedactor, redactor } from "../../src/run/secrets/redact.ts"
 
@@ -75,7 +76,7 @@ export function askModel(
         {
           path: "agent.reply",
           model: "test-model",
-          input: [{ type: "message", role: "user", content: "Greet Ada." }],
+          input: [userText("Greet Ada.")],
           tools: [],
           contract: { name: "reply", type: message, types: {} },
           response_format: "auto",

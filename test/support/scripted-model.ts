@@ -1,5 +1,7 @@
 import type { JsonObject } from "../../src/base/json-value.ts"
 import type { Usage } from "../../src/run/events.ts"
+import type { Message, UserMessage } from "../../src/ports/messages.ts"
+import { assistantText } from "../../src/ports/messages.ts"
 import type { ModelClient, ModelRequest, ModelTurn, ModelWatch, TurnProgress } from "../../src/ports/model.ts"
 
 export const usage = (input_tokens: number, output_tokens: number): Usage => ({
@@ -50,7 +52,7 @@ export function answers(output: JsonObject, request?: ModelRequest): ModelTurn {
   return {
     kind: "output",
     output,
-    items: [{ type: "message", role: "assistant", content: [{ type: "output_text", text }] }],
+    message: assistantText(text),
     calls: [callRecord(request)],
     usage: usage(10, 5),
   }
@@ -60,7 +62,7 @@ export function says(text: string, request?: ModelRequest): ModelTurn {
   return {
     kind: "text",
     text,
-    items: [{ type: "message", role: "assistant", content: [{ type: "output_text", text }] }],
+    message: assistantText(text),
     calls: [callRecord(request)],
     usage: usage(7, 3),
   }
@@ -78,7 +80,7 @@ export function callsTools(
   return {
     kind: "tool_calls",
     tool_calls,
-    items: tool_calls.map((call) => ({ type: "function_call", ...call })),
+    message: { role: "assistant", parts: tool_calls.map((call) => ({ type: "tool_call", ...call })) },
     calls: [callRecord(request)],
     usage: usage(4, 2),
   }
@@ -96,9 +98,20 @@ function callRecord(request: ModelRequest | undefined): ModelTurn["calls"][numbe
 
 /** The text of the last message of the request. */
 export function lastText(request: ModelRequest): string {
-  const content = request.input.at(-1)?.["content"]
-  if (!Array.isArray(content)) return ""
-  return content.map((part) => String((part as { text?: string }).text ?? "")).join("")
+  const last = request.input.at(-1)
+  return last === undefined || last.role === "tool" ? "" : textOf(last)
+}
+
+/** The text of a message; the output of a tool. */
+export function textOf(message: Message | undefined): string {
+  if (message === undefined) return ""
+  if (message.role === "tool") return message.output
+  return message.parts.map((part) => (part.type === "text" ? part.text : "")).join("")
+}
+
+export function partsOf(message: Message | undefined): UserMessage["parts"] {
+  if (message?.role !== "user") throw new Error(`Not a message of the user: ${JSON.stringify(message)}`)
+  return message.parts
 }
 
 /** Never answers; rejects when the call is aborted. */

@@ -1,7 +1,8 @@
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { Inference } from "../../plan/plan-shape.ts"
-import type { HistoryItem, ToolDefinition } from "../../ports/model.ts"
+import type { ToolDefinition } from "../../ports/model.ts"
+import type { Item } from "./read-answer.ts"
 
 /** What `extra` may not touch. `text.format` is kept apart in `text`. */
 const reserved = ["model", "input", "tools", "stream"]
@@ -133,7 +134,7 @@ function optionTexts(options: JsonObject): OptionTexts {
 }
 
 /** JSON text of several items, without the brackets around them. */
-export function itemsText(items: readonly HistoryItem[]): string {
+export function itemsText(items: readonly Item[]): string {
   return items.length === 0 ? "" : JSON.stringify(items).slice(1, -1)
 }
 

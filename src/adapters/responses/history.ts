@@ -1,87 +1,138 @@
 import { isJsonObject } from "../../base/is-json-object.ts"
-import type { JsonObject } from "../../base/json-value.ts"
-import type { HistoryItem } from "../../ports/model.ts"
-import type { Answer } from "./read-answer.ts"
+import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import type {
+  AssistantMessage,
+  AssistantPart,
+  FilePart,
+  Message,
+  ProviderData,
+  UserPart,
+} from "../../ports/messages.ts"
+import type { Answer, Item } from "./read-answer.ts"
+
+const api = "responses"
 
 /**
- * Marks an item that only the backend that made it understands (encrypted reasoning, ids): it goes back to that one and
- * to no other. The mark itself is never sent.
+ * The conversation as this backend takes it. Reasoning and ids go back to the backend and model that made them and to no
+ * other; `reasoning: false` leaves all of them out.
  */
-const originKey = "wireworks:origin"
-
-/** The conversation as this backend takes it. `reasoning: false` leaves all reasoning out. */
-export function toWire(input: readonly HistoryItem[], origin: string, reasoning: boolean): readonly HistoryItem[] {
-  if (!input.some((item) => item["type"] === "reasoning" || Object.hasOwn(item, originKey))) return input
-  const sent: HistoryItem[] = []
-  for (const item of input) {
-    const { [originKey]: from, ...rest } = item
-    const foreign = from !== undefined && from !== origin
-    if (rest["type"] === "reasoning") {
-      if (!foreign && reasoning) sent.push(rest)
-    } else if (foreign || (from !== undefined && !reasoning)) {
-      const { id: _id, status: _status, ...bare } = rest
-      sent.push(bare)
-    } else sent.push(rest)
-  }
-  return sent
-}
-
-export function holdsReasoning(input: readonly HistoryItem[]): boolean {
-  return input.some((item) => item["type"] === "reasoning")
-}
-
-/** What of an answer goes into the history. `text` stands in for the text of its messages. */
-export function toHistory(answer: Answer, text: string, origin: string): HistoryItem[] {
-  const reasonings = answer.items.filter((item) => item["type"] === "reasoning")
-  // An item that refers to reasoning that is not there would be refused: then ids are left out.
-  const ids = reasonings.every(canGoBack)
-  const items: HistoryItem[] = ids ? reasonings.map((item) => reasoningItem(item, origin)) : []
-  const message = answer.items.findLast((item) => item["type"] === undefined || item["type"] === "message")
-  if (text !== "") items.push(messageItem(text, ids ? message?.["id"] : undefined, origin))
-  for (const { call_id, name, arguments: given } of answer.tool_calls) {
-    items.push({ type: "function_call", call_id, name, arguments: given })
+export function toItems(messages: readonly Message[], origin: string, reasoning: boolean): Item[] {
+  const items: Item[] = []
+  for (const message of messages) {
+    switch (message.role) {
+      case "user":
+        items.push({ type: "message", role: "user", content: message.parts.map(contentPart) })
+        break
+      case "assistant":
+        for (const part of message.parts) {
+          const item = assistantItem(part, origin, reasoning)
+          if (item !== null) items.push(item)
+        }
+        break
+      case "tool":
+        items.push({ type: "function_call_output", call_id: message.call_id, output: message.output })
+    }
   }
   return items
 }
 
-export function userItem(text: string): HistoryItem {
-  return { type: "message", role: "user", content: text }
+function assistantItem(part: AssistantPart, origin: string, reasoning: boolean): Item | null {
+  const data = reasoning && part.provider !== undefined ? ownData(part.provider, origin) : null
+  switch (part.type) {
+    case "text": {
+      const content = [{ type: "output_text", text: part.text, annotations: [] }]
+      const id = data?.["id"]
+      const ids = typeof id === "string" ? { id, status: "completed" } : {}
+      return { type: "message", role: "assistant", content, ...ids }
+    }
+    case "tool_call":
+      return { type: "function_call", call_id: part.call_id, name: part.name, arguments: part.arguments }
+    case "provider":
+      return data
+  }
 }
 
-export function systemItem(text: string): HistoryItem {
+function ownData(provider: ProviderData, origin: string): JsonObject | null {
+  return provider.api === api && provider.origin === origin ? provider.data : null
+}
+
+function contentPart(part: UserPart): JsonObject {
+  switch (part.type) {
+    case "text":
+      return { type: "input_text", text: part.text }
+    case "image":
+      return { type: "input_image", image_url: part.url }
+    default:
+      return filePart(part)
+  }
+}
+
+function filePart({ type, url, name }: FilePart): JsonObject {
+  if (!url.startsWith("data:")) return { type: "input_file", file_url: url }
+  return { type: "input_file", filename: name ?? `${type}${extensionOf(url)}`, file_data: url }
+}
+
+function extensionOf(dataUrl: string): string {
+  const subtype = /^data:[\w.+-]+\/([\w.+-]+)/i.exec(dataUrl)?.[1]?.toLowerCase()
+  return subtype === undefined ? "" : `.${subtype === "plain" ? "txt" : subtype.replace(/\+.*$/, "")}`
+}
+
+export function systemItem(text: string): Item {
   return { type: "message", role: "system", content: text }
 }
 
-function messageItem(text: string, id: JsonObject[string] | undefined, origin: string): HistoryItem {
-  const message: HistoryItem = {
-    type: "message",
-    role: "assistant",
-    content: [{ type: "output_text", text, annotations: [] }],
-  }
-  if (typeof id !== "string" || id === "") return message
-  return { ...message, id, status: "completed", [originKey]: origin }
+/** Whether the conversation holds reasoning of this API. */
+export function holdsReasoning(messages: readonly Message[]): boolean {
+  return messages.some(
+    (message) =>
+      message.role === "assistant" &&
+      message.parts.some((part) => part.type === "provider" && part.provider.api === api),
+  )
 }
 
-/** Nothing is stored upstream: only reasoning that brings its content along can be understood there. */
-function canGoBack(item: HistoryItem): boolean {
+/** The part of an answer that goes into the history. `text` stands in for the text of its messages. */
+export function toMessage(answer: Answer, text: string, origin: string): AssistantMessage {
+  const reasonings = answer.items.filter((item) => item["type"] === "reasoning")
+  // A backend refuses an item that refers to reasoning that is not there: ids are then left out.
+  const ids = reasonings.every(canGoBack)
+  const own = (data: JsonObject): ProviderData => ({ api, origin, data })
+  const parts: AssistantPart[] = ids
+    ? reasonings.map((item) => ({ type: "provider", provider: own(reasoningData(item)) }))
+    : []
+  if (text !== "") {
+    const id = ids ? messageId(answer.items) : null
+    parts.push({ type: "text", text, ...(id === null ? {} : { provider: own({ id }) }) })
+  }
+  for (const { call_id, name, arguments: given } of answer.tool_calls) {
+    parts.push({ type: "tool_call", call_id, name, arguments: given })
+  }
+  return { role: "assistant", parts }
+}
+
+function messageId(items: readonly Item[]): string | null {
+  const message = items.findLast((item) => item["type"] === undefined || item["type"] === "message")
+  const id = message?.["id"]
+  return typeof id === "string" && id !== "" ? id : null
+}
+
+/** Nothing is stored upstream: the backend understands only reasoning that carries its content. */
+function canGoBack(item: Item): boolean {
   const { encrypted_content, content } = item
   if (typeof encrypted_content === "string" && encrypted_content !== "") return true
   return Array.isArray(content) && content.some((part) => isJsonObject(part) && typeof part["text"] === "string")
 }
 
-function reasoningItem(item: HistoryItem, origin: string): HistoryItem {
+function reasoningData(item: Item): JsonObject {
   const { id, summary, content, encrypted_content } = item
-  return {
-    type: "reasoning",
-    ...(typeof id === "string" ? { id } : {}),
-    summary: Array.isArray(summary) ? summary : [],
-    ...(Array.isArray(content) && content.length > 0 ? { content } : {}),
-    ...(typeof encrypted_content === "string" ? { encrypted_content } : {}),
-    [originKey]: origin,
-  }
+  const data: Record<string, JsonValue> = { type: "reasoning" }
+  if (typeof id === "string") data["id"] = id
+  data["summary"] = Array.isArray(summary) ? summary : []
+  if (Array.isArray(content) && content.length > 0) data["content"] = content
+  if (typeof encrypted_content === "string") data["encrypted_content"] = encrypted_content
+  return data
 }
 
-/** Whether the answer holds reasoning that would have to be asked for in its encrypted form. */
+/** Whether the answer holds reasoning that has to be asked for in its encrypted form. */
 export function hidesReasoning(answer: Answer): boolean {
   return answer.items.some((item) => item["type"] === "reasoning" && !canGoBack(item))
 }

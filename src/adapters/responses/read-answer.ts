@@ -1,15 +1,18 @@
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { Usage } from "../../run/events.ts"
-import type { HistoryItem, ModelToolCall, ModelWatch } from "../../ports/model.ts"
+import type { ModelToolCall, ModelWatch } from "../../ports/model.ts"
 import { brokenAnswer, readInnerError, UpstreamFailure } from "./upstream-failure.ts"
+
+/** An item of the `/responses` wire format, in a request's `input` or a response's `output`. */
+export type Item = JsonObject
 
 /** A whole answer of a backend, secrets already replaced. */
 export interface Answer {
   readonly text: string
   readonly tool_calls: readonly ModelToolCall[]
   /** Output items as the backend sent them: messages, calls, reasoning. */
-  readonly items: readonly HistoryItem[]
+  readonly items: readonly Item[]
   readonly usage: Usage | null
 }
 

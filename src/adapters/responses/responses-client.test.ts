@@ -1,7 +1,9 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { JsonObject } from "../../base/json-value.ts"
-import type { HistoryItem, OutputContract } from "../../ports/model.ts"
+import type { Message } from "../../ports/messages.ts"
+import { userText } from "../../ports/messages.ts"
+import type { OutputContract } from "../../ports/model.ts"
 import { askModel, redacting } from "../../../test/support/ask-model.ts"
 import {
   apiError,
@@ -32,7 +34,7 @@ test("a request holds nothing that is not needed", async (t) => {
   await askModel(t).ask({ backend: fake.backend })
   assert.deepEqual(fake.asked[0], {
     model: "test-model",
-    input: [{ type: "message", role: "user", content: "Greet Ada." }],
+    input: [{ type: "message", role: "user", content: [{ type: "input_text", text: "Greet Ada." }] }],
     store: false,
     text: {
       format: {
@@ -94,7 +96,7 @@ test("inference keys under the names of the wire, and extra around them", async 
   const { text, ...rest } = fake.asked[0] as JsonObject & { text: JsonObject }
   assert.deepEqual(rest, {
     model: "test-model",
-    input: [{ type: "message", role: "user", content: "Greet Ada." }],
+    input: [{ type: "message", role: "user", content: [{ type: "input_text", text: "Greet Ada." }] }],
     store: false,
     temperature: 0.3,
     top_p: 0.9,
@@ -127,7 +129,7 @@ for (const [response_format, type, told] of [
     for (const body of fake.asked) {
       assert.equal((body["text"] as { format?: JsonObject } | undefined)?.format?.["type"], type)
       assert.equal(JSON.stringify(body["input"]).includes("JSON Schema"), told)
-      assert.equal((body["input"] as HistoryItem[]).filter((item) => item["content"] === "Greet Ada.").length, 1)
+      assert.equal(JSON.stringify(body["input"]).split("Greet Ada.").length, 2)
     }
   })
 }
@@ -185,19 +187,32 @@ test("a header that would break the message is refused by name before any call, 
 
 test("large inputs and parts pass as they are", async (t) => {
   const fake = await fakeBackend(t, () => says(good))
-  const input = [
+  const text = "x".repeat(1_000_000)
+  const pdf = "data:application/pdf;base64,AAAA"
+  const message: Message = {
+    role: "user",
+    parts: [
+      { type: "text", text },
+      { type: "image", url: "data:image/png;base64,AAAA" },
+      { type: "document", url: "data:text/plain;base64,AAAA", name: "a.txt" },
+      { type: "document", url: pdf, name: null },
+      { type: "video", url: "https://films.test/a.mp4", name: "a film" },
+    ],
+  }
+  await askModel(t).ask({ backend: fake.backend, input: [message] })
+  assert.deepEqual(fake.asked[0]?.["input"], [
     {
       type: "message",
       role: "user",
       content: [
-        { type: "input_text", text: "x".repeat(1_000_000) },
+        { type: "input_text", text },
         { type: "input_image", image_url: "data:image/png;base64,AAAA" },
         { type: "input_file", filename: "a.txt", file_data: "data:text/plain;base64,AAAA" },
+        { type: "input_file", filename: "document.pdf", file_data: pdf },
+        { type: "input_file", file_url: "https://films.test/a.mp4" },
       ],
     },
-  ]
-  await askModel(t).ask({ backend: fake.backend, input })
-  assert.deepEqual(fake.asked[0]?.["input"], input)
+  ])
 })
 
 // ----------------------------------------------------------------------------------------------------------- memory
@@ -445,12 +460,12 @@ test("what an answer that was no good has cost counts too", async (t) => {
 test("a repair shows the model its answer and everything that is wrong with it", async (t) => {
   const fake = await fakeBackend(t, (_, n) => (n === 1 ? says('{"message":1,"tone":"hot"}') : says(good)))
   await askModel(t).ask({ backend: fake.backend })
-  const input = fake.asked[1]?.["input"] as { role: string; content: unknown }[]
+  const input = fake.asked[1]?.["input"] as { role: string; content: { text: string }[] }[]
   assert.deepEqual(
     input.map(({ role }) => role),
     ["system", "user", "assistant", "user"],
   )
-  const complaint = input[3]?.content as string
+  const complaint = input[3]?.content[0]?.text ?? ""
   assert.match(complaint, /^Your answer does not fit/)
   assert.match(complaint, /output\.message: expected string, found number 1/)
   assert.match(complaint, /output\.tone: expected one of "warm", "cool"/)
@@ -600,11 +615,12 @@ test("reasoning goes back to the backend that made it, and to no other", async (
   )
   const other = await fakeBackend(t, () => says(good))
   const model = askModel(t)
-  const user = { type: "message", role: "user", content: "Hi" }
-  const first = await model.ask({ backend: fake.backend, tools, input: [user] })
+  const hi = userText("Hi")
+  const user = { type: "message", role: "user", content: [{ type: "input_text", text: "Hi" }] }
+  const first = await model.ask({ backend: fake.backend, tools, input: [hi] })
   const history = JSON.parse(
-    JSON.stringify([user, ...first.items, { type: "function_call_output", call_id: "c", output: "1" }]),
-  ) as HistoryItem[]
+    JSON.stringify([hi, first.message, { role: "tool", call_id: "c", name: "search", output: "1" }]),
+  ) as Message[]
 
   await model.ask({ backend: fake.backend, input: history, turn: 2 })
   const message = {
@@ -639,24 +655,29 @@ test("reasoning without its content is not sent back, nor what refers to it; the
   )
   const model = askModel(t)
   const first = await model.ask({ backend: fake.remote, tools })
-  assert.deepEqual(first.items, [{ type: "function_call", call_id: "c", name: "search", arguments: "{}" }])
+  assert.deepEqual(first.message.parts, [{ type: "tool_call", call_id: "c", name: "search", arguments: "{}" }])
   assert.equal(fake.asked[0]?.["include"], undefined)
   await model.ask({ backend: fake.remote, tools })
   assert.deepEqual(fake.asked[1]?.["include"], ["reasoning.encrypted_content"])
 })
 
 test("a backend that does not take its reasoning back is asked again without it", async (t) => {
-  const fake = await fakeBackend(t, ({ body }) =>
-    JSON.stringify(body["input"]).includes('"reasoning"')
-      ? apiError(404, "Item with id 'rs_1' not found. Items are not persisted when `store` is set to false.", {
-          param: "input",
-        })
-      : says(good),
+  const fake = await fakeBackend(t, ({ body }, n) =>
+    n === 1
+      ? json(response([{ type: "reasoning", id: "rs_1", summary: [], encrypted_content: "x" }, messageItem(good)]))
+      : JSON.stringify(body["input"]).includes('"reasoning"')
+        ? apiError(404, "Item with id 'rs_1' not found. Items are not persisted when `store` is set to false.", {
+            param: "input",
+          })
+        : says(good),
   )
-  const user = { type: "message", role: "user", content: "Hi" }
-  const input = [user, { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "x" }]
-  await askModel(t).ask({ backend: fake.backend, input })
-  assert.deepEqual(fake.asked[1]?.["input"], [user])
+  const model = askModel(t)
+  const { message } = await model.ask({ backend: fake.backend, input: [userText("Hi")] })
+  await model.ask({ backend: fake.backend, input: [userText("Hi"), message, userText("And?")] })
+  const types = (body: JsonObject | undefined): unknown[] => (body?.["input"] as JsonObject[]).map(({ type }) => type)
+  assert.deepEqual(types(fake.asked[1]), ["message", "reasoning", "message", "message"])
+  assert.deepEqual(types(fake.asked[2]), ["message", "message", "message"])
+  assert.equal(JSON.stringify(fake.asked[2]).includes("msg_1"), false)
 })
 
 // ----------------------------------------------------------------------------------------------------------- the rest

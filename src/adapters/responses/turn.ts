@@ -3,14 +3,9 @@ import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { Egress, EgressLimits } from "../../ports/egress.ts"
 import type { Chance } from "../../ports/chance.ts"
 import type { Clock } from "../../ports/clock.ts"
-import type {
-  HistoryItem,
-  ModelRequest,
-  ModelToolCall,
-  ModelTurn,
-  ModelWatch,
-  OutputContract,
-} from "../../ports/model.ts"
+import type { Message } from "../../ports/messages.ts"
+import { assistantText, userText } from "../../ports/messages.ts"
+import type { ModelRequest, ModelToolCall, ModelTurn, ModelWatch, OutputContract } from "../../ports/model.ts"
 import type { BackendQuirks } from "./backend-memory.ts"
 import {
   itemsText,
@@ -25,7 +20,7 @@ import type { Built } from "./caller.ts"
 import { Caller } from "./caller.ts"
 import type { Fit } from "./fit-output.ts"
 import { fitOutput } from "./fit-output.ts"
-import { hidesReasoning, holdsReasoning, systemItem, toHistory, toWire, userItem } from "./history.ts"
+import { hidesReasoning, holdsReasoning, systemItem, toItems, toMessage } from "./history.ts"
 import type { ContractForm, Rung } from "./output-format.ts"
 import {
   contractForm,
@@ -86,7 +81,7 @@ export class Turn {
   #closing: boolean
   #repairs: number
   /** Said after the conversation: an answer that did not fit, and what is wrong with it. */
-  #added: readonly HistoryItem[]
+  #added: readonly Message[]
   #inputText: { readonly reasoning: boolean; readonly text: string } | null = null
 
   constructor(parts: TurnParts) {
@@ -168,9 +163,9 @@ export class Turn {
   #result(
     answer: Answer & { readonly tool_calls: readonly ModelToolCall[] },
     text: string,
-  ): Pick<ModelTurn, "items" | "calls" | "usage"> {
+  ): Pick<ModelTurn, "message" | "calls" | "usage"> {
     const { calls, usage } = this.#caller
-    return { items: toHistory(answer, text, this.#origin), calls, usage }
+    return { message: toMessage(answer, text, this.#origin), calls, usage }
   }
 
   /** Arguments are JSON within a string: escapes may hide a secret from the search of the string. */
@@ -201,7 +196,7 @@ export class Turn {
   async #close(answer: Answer, fit: Fit & { readonly fits: false }): Promise<null> {
     this.#closing = true
     const list = fit.came === "bare" ? `\n${listOf(fit.problems)}` : ""
-    this.#added = [...this.#quote(answer), userItem(`Now give the result as one JSON object, and nothing else.${list}`)]
+    this.#added = [...this.#quote(answer), userText(`Now give the result as one JSON object, and nothing else.${list}`)]
     if (fit.came === "bare") {
       this.#repairs++
       await this.#caller.again(reasonOf(fit))
@@ -217,7 +212,7 @@ export class Turn {
     this.#repairs++
     this.#added = [
       ...this.#quote(answer),
-      userItem(
+      userText(
         `Your answer does not fit what was asked for:\n${listOf(fit.problems)}\nAnswer again, whole and corrected.`,
       ),
     ]
@@ -225,10 +220,8 @@ export class Turn {
     return null
   }
 
-  #quote(answer: Answer): HistoryItem[] {
-    if (answer.text === "") return []
-    const text = cutText(answer.text, longestQuote)
-    return [{ type: "message", role: "assistant", content: [{ type: "output_text", text, annotations: [] }] }]
+  #quote(answer: Answer): Message[] {
+    return answer.text === "" ? [] : [assistantText(cutText(answer.text, longestQuote))]
   }
 
   // ------------------------------------------------------------------------------------------------- the request
@@ -243,7 +236,11 @@ export class Turn {
     const reasoning = !this.#lessons.no_reasoning_back && holdsReasoning(this.#request.input)
     const body = requestBody({
       model,
-      input: [told === null ? "" : itemsText([systemItem(told)]), this.#input(reasoning), itemsText(this.#added)],
+      input: [
+        told === null ? "" : itemsText([systemItem(told)]),
+        this.#input(reasoning),
+        itemsText(toItems(this.#added, this.#origin, reasoning)),
+      ],
       options,
       format,
       tools: tools ? toolsText(this.#request.tools, !this.#lessons.no_tool_strict) : null,
@@ -295,7 +292,7 @@ export class Turn {
 
   #input(reasoning: boolean): string {
     if (this.#inputText?.reasoning !== reasoning) {
-      this.#inputText = { reasoning, text: itemsText(toWire(this.#request.input, this.#origin, reasoning)) }
+      this.#inputText = { reasoning, text: itemsText(toItems(this.#request.input, this.#origin, reasoning)) }
     }
     return this.#inputText.text
   }

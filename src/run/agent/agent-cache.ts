@@ -1,12 +1,14 @@
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
-import type { HistoryItem } from "../../ports/model.ts"
+import type { Message } from "../../ports/messages.ts"
+import type { StoredMessages } from "../log/stored-messages.ts"
+import { readMessages, storeMessages } from "../log/stored-messages.ts"
 import type { RunContext } from "../run-context.ts"
 import { runAside } from "../run-context.ts"
 
 export interface CachedAgent {
   readonly output: JsonObject
-  readonly history: readonly HistoryItem[]
+  readonly history: readonly Message[]
 }
 
 export function cacheInUse(running: RunContext): boolean {
@@ -30,7 +32,7 @@ export function cacheAgent(running: RunContext, hash: string, agent: CachedAgent
   const { caller, options, ports, limits } = running
   const { cache_key } = options
   if (cache_key === null) return
-  const entry: JsonObject = { output: agent.output, history: [...agent.history] }
+  const entry = { output: agent.output, history: storeMessages(agent.history) } as object as JsonObject
   runAside(
     running,
     (async () => {
@@ -46,6 +48,6 @@ export function cacheAgent(running: RunContext, hash: string, agent: CachedAgent
 function readEntry(entry: JsonValue): CachedAgent | null {
   if (!isJsonObject(entry)) return null
   const { output, history } = entry
-  if (!isJsonObject(output ?? null) || !Array.isArray(history)) return null
-  return { output: output as JsonObject, history: history as HistoryItem[] }
+  if (!isJsonObject(output) || !isJsonObject(history)) return null
+  return { output, history: readMessages(history as object as StoredMessages) }
 }

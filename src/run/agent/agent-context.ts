@@ -1,5 +1,5 @@
 import type { AgentNode, ContextPlan } from "../../plan/plan-shape.ts"
-import { evaluateText, textPart, userMessage } from "./agent-messages.ts"
+import { evaluateText } from "./agent-messages.ts"
 import type { Caller } from "./agent-tools.ts"
 import type { CompactFacts } from "./cache-key.ts"
 import type { Scope } from "../evaluate.ts"
@@ -7,7 +7,9 @@ import type { Effects } from "../evaluate-effects.ts"
 import { backendFacts, backendOf, modelId } from "../backends.ts"
 import { traits } from "../../plan/expression-traits.ts"
 import { failure } from "../failure.ts"
-import type { HistoryItem, ModelWatch } from "../../ports/model.ts"
+import type { Message } from "../../ports/messages.ts"
+import { userText } from "../../ports/messages.ts"
+import type { ModelWatch } from "../../ports/model.ts"
 import { mergedInference } from "../../plan/prepare.ts"
 import type { AgentPast } from "../log/resume.ts"
 import type { RunContext } from "../run-context.ts"
@@ -19,7 +21,7 @@ const usualInstruction =
   " results, and what is still open. Answer with the summary alone."
 
 /** The history that an agent continues. What of it another backend cannot read is the model client's business. */
-export function continuedHistory(running: RunContext, context: ContextPlan): readonly HistoryItem[] {
+export function continuedHistory(running: RunContext, context: ContextPlan): readonly Message[] {
   const history = running.histories.get(context.agent)
   if (history === undefined) throw new Error(`The history of agent.${context.agent} was not kept`)
   return history
@@ -51,10 +53,10 @@ export async function compactedHistory(
   caller: Caller,
   context: ContextPlan,
   facts: CompactFacts,
-  history: readonly HistoryItem[],
+  history: readonly Message[],
   past: AgentPast | null,
   watch: ModelWatch,
-): Promise<HistoryItem[]> {
+): Promise<Message[]> {
   const summarise = (known: string | null): Promise<string> =>
     known === null ? summary(running, caller, context, facts, history, past, watch) : Promise.resolve(known)
   if (!isShared(running, node, context)) return [summaryMessage(await summarise(past?.summary ?? null))]
@@ -79,7 +81,7 @@ async function summary(
   caller: Caller,
   context: ContextPlan,
   facts: CompactFacts,
-  history: readonly HistoryItem[],
+  history: readonly Message[],
   past: AgentPast | null,
   watch: ModelWatch,
 ): Promise<string> {
@@ -91,7 +93,7 @@ async function summary(
         path: caller.path,
         backend: backendOf(running, context.compact?.model ?? ""),
         model: facts.model,
-        input: [...history, userMessage([textPart(facts.instruction)])],
+        input: [...history, userText(facts.instruction)],
         tools: [],
         contract: null,
         response_format: "auto",
@@ -116,6 +118,6 @@ async function summary(
   return turn.text
 }
 
-function summaryMessage(text: string): HistoryItem {
-  return userMessage([textPart(`Summary of the conversation so far:\n\n${text}`)])
+function summaryMessage(text: string): Message {
+  return userText(`Summary of the conversation so far:\n\n${text}`)
 }

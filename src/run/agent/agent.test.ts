@@ -11,9 +11,19 @@ import { integer, record, string } from "../../../test/support/build-types.ts"
 import type { ServedTool } from "../../../test/support/in-process-tools.ts"
 import { InProcessTools } from "../../../test/support/in-process-tools.ts"
 import { dataOf, errorOf, resultOf, runPlan, typesOf } from "../../../test/support/run-plan.ts"
-import { answers, callsTools, hangs, lastText, says, ScriptedModel } from "../../../test/support/scripted-model.ts"
+import {
+  answers,
+  callsTools,
+  hangs,
+  lastText,
+  partsOf,
+  says,
+  ScriptedModel,
+  textOf,
+} from "../../../test/support/scripted-model.ts"
 import { toText } from "../evaluate.ts"
 import { failure } from "../failure.ts"
+import type { AssistantPart } from "../../ports/messages.ts"
 import type { ModelRequest, ModelTurn } from "../../ports/model.ts"
 import type { ToolAnswer } from "../../ports/tools.ts"
 
@@ -37,9 +47,7 @@ function callsThenAnswers(...turns: Parameters<typeof callsTools>[0][]): Scripte
 }
 
 function outputsOf(request: ModelRequest): string[] {
-  return request.input
-    .filter((item) => item["type"] === "function_call_output")
-    .map((item) => toText(item["output"] ?? null))
+  return request.input.filter(({ role }) => role === "tool").map(textOf)
 }
 
 function toolPlan(more: Partial<Plan["tools"][string]> = {}, uses: Parameters<typeof use>[2] = {}, steps = 16): Plan {
@@ -74,8 +82,11 @@ test("a tool turn: the call, its events, and the result back to the model", asyn
   assert.equal(started?.server, "s")
   assert.equal(dataOf(outcome.events, "tool_call_completed")[0]?.result, "found x")
   assert.deepEqual(model.requests[1]?.input.slice(1), [
-    { type: "function_call", name: "search", call_id: "c1", arguments: '{"query":"x","project":"wire"}' },
-    { type: "function_call_output", call_id: "c1", output: "found x" },
+    {
+      role: "assistant",
+      parts: [{ type: "tool_call", name: "search", call_id: "c1", arguments: '{"query":"x","project":"wire"}' }],
+    },
+    { role: "tool", call_id: "c1", name: "search", output: "found x" },
   ])
   assert.equal(tools.closed, 1)
   // Two turns: 4 + 10 tokens in, 2 + 5 out.
@@ -395,9 +406,9 @@ test("prompts are rendered into messages before the instruction", async () => {
     })
   const outcome = await runPlan(styled({ tone: lit("kind") }), { model, tools })
   assert.deepEqual(model.requests[0]?.input, [
-    { type: "message", role: "user", content: [{ type: "input_text", text: "Be kind." }] },
-    { type: "message", role: "assistant", content: [{ type: "output_text", text: "Yes." }] },
-    { type: "message", role: "user", content: [{ type: "input_text", text: "Do a." }] },
+    { role: "user", parts: [{ type: "text", text: "Be kind." }] },
+    { role: "assistant", parts: [{ type: "text", text: "Yes." }] },
+    { role: "user", parts: [{ type: "text", text: "Do a." }] },
   ])
   assert.deepEqual(
     dataOf(outcome.events, "prompt_rendered").map(({ name, server }) => [name, server]),
@@ -464,21 +475,21 @@ test("assets and files become parts; the event shows text alone", async () => {
   const input = { url: "https://x.test/a.png" }
   const outcome = await runPlan(pictured, { model, input })
   const base64 = (content: string): string => Buffer.from(content).toString("base64")
-  assert.deepEqual(model.requests[0]?.input[0]?.["content"], [
-    { type: "input_text", text: "See " },
-    { type: "input_image", image_url: "https://x.test/a.png" },
-    { type: "input_text", text: " and " },
-    { type: "input_file", filename: "q.pdf", file_data: "data:application/pdf;base64,AAAA" },
-    { type: "input_text", text: "." },
+  assert.deepEqual(partsOf(model.requests[0]?.input[0]), [
+    { type: "text", text: "See " },
+    { type: "image", url: "https://x.test/a.png" },
+    { type: "text", text: " and " },
+    { type: "document", name: "q.pdf", url: "data:application/pdf;base64,AAAA" },
+    { type: "text", text: "." },
     {
-      type: "input_file",
-      filename: "notes.md",
-      file_data: `data:text/markdown;base64,${base64("# https://x.test/a.png")}`,
+      type: "document",
+      name: "notes.md",
+      url: `data:text/markdown;base64,${base64("# https://x.test/a.png")}`,
     },
     {
-      type: "input_file",
-      filename: "d.json",
-      file_data: `data:application/x-y;base64,${base64(JSON.stringify(input))}`,
+      type: "document",
+      name: "d.json",
+      url: `data:application/x-y;base64,${base64(JSON.stringify(input))}`,
     },
   ])
   assert.equal(dataOf(outcome.events, "agent_started")[0]?.instruction, "See [image] and [document: q.pdf].")
@@ -487,7 +498,8 @@ test("assets and files become parts; the event shows text alone", async () => {
 test("context: the whole history of another agent, and of those that it continued", async () => {
   const model = new ScriptedModel((request): ModelTurn => {
     const turn = answers({ message: "m" }, request)
-    return { ...turn, items: [{ type: "reasoning", id: "r" }, ...turn.items] }
+    const own: AssistantPart = { type: "provider", provider: { api: "x", origin: "o", data: { id: "r" } } }
+    return { ...turn, message: { role: "assistant", parts: [own, ...turn.message.parts] } }
   })
   const chain = plan([
     agent("a", { instruction: text("First.") }),
@@ -495,8 +507,8 @@ test("context: the whole history of another agent, and of those that it continue
     agent("c", { instruction: text("Third."), context: { agent: "b", compact: null } }),
   ])
   await runPlan(chain, { model })
-  const step = ["user", "reasoning", "assistant"]
-  const roles = model.requests.map(({ input }) => input.map((item) => item["role"] ?? item["type"]))
+  const step = ["user", "assistant"]
+  const roles = model.requests.map(({ input }) => input.map(({ role }) => role))
   assert.deepEqual(roles, [["user"], [...step, "user"], [...step, ...step, "user"]])
 })
 
@@ -515,11 +527,8 @@ test("compacted context: a plain-text call, its event, and the summary in place 
   assert.equal(lastText(asked ?? assert.fail()), "Sum up for Bo")
   assert.equal(asked?.input.length, 3)
   assert.deepEqual(
-    model.requests[2]?.input.map((item) => JSON.stringify(item["content"])),
-    [
-      '[{"type":"input_text","text":"Summary of the conversation so far:\\n\\nThey agreed."}]',
-      '[{"type":"input_text","text":"Do b."}]',
-    ],
+    model.requests[2]?.input.map((item) => textOf(item)),
+    ["Summary of the conversation so far:\n\nThey agreed.", "Do b."],
   )
   const {
     at: _,

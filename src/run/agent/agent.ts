@@ -5,16 +5,7 @@ import type { AgentNode } from "../../plan/plan-shape.ts"
 import { cacheAgent, cachedAgent, cacheInUse } from "./agent-cache.ts"
 import { compactedHistory, compactFacts, continuedHistory } from "./agent-context.ts"
 import type { Instruction } from "./agent-messages.ts"
-import {
-  imagePart,
-  imagesFrom,
-  promptItems,
-  renderFiles,
-  renderInstruction,
-  textPart,
-  toolOutput,
-  userMessage,
-} from "./agent-messages.ts"
+import { imagePart, imagesFrom, promptMessages, renderFiles, renderInstruction, textPart } from "./agent-messages.ts"
 import type { Caller, ToolReply } from "./agent-tools.ts"
 import { AgentTools } from "./agent-tools.ts"
 import { backendFacts, backendOf, modelId } from "../backends.ts"
@@ -25,11 +16,14 @@ import type { Effects } from "../evaluate-effects.ts"
 import { evaluateToKeep } from "../evaluate-effects.ts"
 import type { ModelCallRecord, Usage } from "../events.ts"
 import { failure, failureAt } from "../failure.ts"
-import type { KeptModelCall, KeptTurn } from "../log/kept.ts"
+import type { KeptModelCall } from "../log/kept.ts"
 import { shown } from "../log/log.ts"
-import type { HistoryItem, ModelTurn, ModelWatch } from "../../ports/model.ts"
+import { storeMessages } from "../log/stored-messages.ts"
+import type { FilePart, Message } from "../../ports/messages.ts"
+import { userText } from "../../ports/messages.ts"
+import type { ModelTurn, ModelWatch } from "../../ports/model.ts"
 import { RunFailure } from "../../ports/run-failure.ts"
-import type { AgentPast } from "../log/resume.ts"
+import type { AgentPast, AnsweredTurn } from "../log/resume.ts"
 import { placeKey } from "../log/resume.ts"
 import type { Place } from "../permits.ts"
 import type { RunContext } from "../run-context.ts"
@@ -53,7 +47,7 @@ export async function runAgent(
   return new AgentStep(running, node, iteration, variables, past).run()
 }
 
-function keepHistory(running: RunContext, node: AgentNode, history: readonly HistoryItem[]): void {
+function keepHistory(running: RunContext, node: AgentNode, history: readonly Message[]): void {
   if (running.prepared.continued.has(node.name)) running.histories.set(node.name, history)
 }
 
@@ -72,7 +66,7 @@ function contractSchema(node: AgentNode, types: TypeTable): JsonObject {
 interface Rendered {
   readonly model: string
   readonly instruction: Instruction
-  readonly files: readonly JsonObject[]
+  readonly files: readonly FilePart[]
   readonly tools: AgentTools
   readonly compact: CompactFacts | null
 }
@@ -174,7 +168,8 @@ class AgentStep {
     const running = this.#running
     const node = this.#node
     const prompts = await this.#prompts()
-    const step = [...prompts, userMessage([...rendered.instruction.parts, ...rendered.files])]
+    const instruction: Message = { role: "user", parts: [...rendered.instruction.parts, ...rendered.files] }
+    const step = [...prompts, instruction]
     const continued = node.context === null ? [] : continuedHistory(running, node.context)
 
     const hash = cacheInUse(running) ? this.#cacheHash(rendered, continued, step) : null
@@ -194,8 +189,8 @@ class AgentStep {
     return this.#completed(output, history, false)
   }
 
-  async #prompts(): Promise<HistoryItem[]> {
-    const items: HistoryItem[] = []
+  async #prompts(): Promise<Message[]> {
+    const found: Message[] = []
     const { plan } = this.#running
     for (const [position, use] of this.#node.uses.entries()) {
       if (use.kind !== "prompt") continue
@@ -213,28 +208,28 @@ class AgentStep {
         this.#caller.path,
         this.#effects,
       )
-      items.push(...promptItems(messages))
+      found.push(...promptMessages(messages))
     }
-    return items
+    return found
   }
 
   #compacted(
     context: NonNullable<AgentNode["context"]>,
     facts: CompactFacts,
-    history: readonly HistoryItem[],
-  ): Promise<HistoryItem[]> {
+    history: readonly Message[],
+  ): Promise<Message[]> {
     this.#turn = 0
     return compactedHistory(this.#running, this.#node, this.#caller, context, facts, history, this.#past, this.#watch)
   }
 
   /** Turn after turn until the model gives its output; what was said is added to `history`. */
-  async #converse(rendered: Rendered, history: HistoryItem[]): Promise<JsonObject> {
+  async #converse(rendered: Rendered, history: Message[]): Promise<JsonObject> {
     const { max_steps } = this.#node
     for (let turn = 1; turn <= max_steps; turn++) {
       const known = this.#past?.turns.get(turn)
       const withdrawn = known === undefined ? rendered.tools.usedUp() : (known.answer.withdrawn ?? [])
       const news = rendered.tools.withdraw(withdrawn)
-      if (news.length > 0) history.push(userMessage([textPart(news.join("\n"))]))
+      if (news.length > 0) history.push(userText(news.join("\n")))
       if (known !== undefined) {
         this.#account(known.answer)
         await this.#callTools(rendered.tools, turn, known.answer, history)
@@ -244,15 +239,15 @@ class AgentStep {
       const { answer, place } = await this.#ask(rendered, history, turn, tools)
       switch (answer.kind) {
         case "output":
-          history.push(...answer.items)
+          history.push(answer.message)
           return answer.output
         case "text": {
           // Tools and structured output suppress each other on this backend: now that the tools are done with, it is asked
           // for the output alone.
-          history.push(...answer.items)
+          history.push(answer.message)
           const { answer: closing, place: unused } = await this.#ask(rendered, history, turn + 1, [])
           unused?.release()
-          history.push(...closing.items)
+          history.push(closing.message)
           if (closing.kind === "output") return closing.output
           throw failure("output_error", this.#caller.path, "The model gave no output in the form that was asked for")
         }
@@ -274,7 +269,7 @@ class AgentStep {
 
   async #ask(
     rendered: Rendered,
-    history: readonly HistoryItem[],
+    history: readonly Message[],
     turn: number,
     tools: ReturnType<AgentTools["definitions"]>,
   ): Promise<{ readonly answer: ModelTurn; readonly place?: Place }> {
@@ -327,19 +322,19 @@ class AgentStep {
   async #callTools(
     tools: AgentTools,
     turn: number,
-    answer: KeptTurn,
-    history: HistoryItem[],
+    answer: AnsweredTurn,
+    history: Message[],
     place?: Place,
   ): Promise<void> {
     const past = this.#past?.turns.get(turn)
-    const { items, usage, calls, tool_calls, withdrawn = [] } = answer
+    const { message, usage, calls, tool_calls, withdrawn = [] } = answer
     let stored = past !== undefined
     // The first call that is logged keeps the turn, whichever it is.
     const keep = (index: number) => (): KeptModelCall => {
       if (stored) return { turn, index }
       stored = true
-      const kept = { items, usage, calls, tool_calls, ...(withdrawn.length === 0 ? {} : { withdrawn }) }
-      return { turn, index, answer: kept }
+      const own = { message: storeMessages([message]), usage, calls, tool_calls }
+      return { turn, index, answer: withdrawn.length === 0 ? own : { ...own, withdrawn } }
     }
     let answers: Promise<ToolReply>[]
     try {
@@ -348,22 +343,25 @@ class AgentStep {
       place?.releaseUnclaimed()
     }
     const outputs = await Promise.all(answers)
-    history.push(...items)
-    for (const [index, call] of tool_calls.entries()) history.push(toolOutput(call.call_id, outputs[index]?.text ?? ""))
+    history.push(message)
+    for (const [index, { call_id, name }] of tool_calls.entries()) {
+      history.push({ role: "tool", call_id, name, output: outputs[index]?.text ?? "" })
+    }
     for (const [index, call] of tool_calls.entries()) {
       const images = outputs[index]?.images ?? []
+      if (images.length === 0) continue
       // Few backends take images in a tool's output.
-      if (images.length > 0) history.push(userMessage([textPart(imagesFrom(call.name)), ...images.map(imagePart)]))
+      history.push({ role: "user", parts: [textPart(imagesFrom(call.name)), ...images.map(imagePart)] })
     }
   }
 
-  #completed(output: JsonObject, history: readonly HistoryItem[], cached: boolean): JsonValue {
+  #completed(output: JsonObject, history: readonly Message[], cached: boolean): JsonValue {
     const running = this.#running
     const { log, ports, prepared } = running
     const asShown = shown(output)
     const kept = {
       ...(asShown === output ? {} : { output }),
-      ...(prepared.continued.has(this.#node.name) ? { history } : {}),
+      ...(prepared.continued.has(this.#node.name) ? { history: storeMessages(history) } : {}),
     }
     log.add(
       "agent_completed",
@@ -396,7 +394,7 @@ class AgentStep {
     return placed
   }
 
-  #cacheHash(rendered: Rendered, continued: readonly HistoryItem[], step: readonly HistoryItem[]): string {
+  #cacheHash(rendered: Rendered, continued: readonly Message[], step: readonly Message[]): string {
     const running = this.#running
     const node = this.#node
     const settings = running.prepared.calls.get(node)
@@ -421,7 +419,8 @@ class AgentStep {
     return {
       signal,
       retried: ({ attempt, reason, delay_ms, progress }) => {
-        log.add("agent_retried", { ...about, attempt, reason, delay_ms }, { turn: this.#turn, progress })
+        const kept = { turn: this.#turn, progress: { ...progress, added: storeMessages(progress.added) } }
+        log.add("agent_retried", { ...about, attempt, reason, delay_ms }, kept)
         return log.stored()
       },
       delta: (attempt, text) => log.addDelta({ ...about, attempt, text }),

@@ -2,7 +2,7 @@ import { hash } from "node:crypto"
 import { canonicalJson } from "../../base/canonical-json.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { Inference, ResponseFormat } from "../../plan/plan-shape.ts"
-import type { HistoryItem } from "../../ports/model.ts"
+import type { Message } from "../../ports/messages.ts"
 
 /** Everything that decides an agent's answer. Secrets are in it by their names, never by their values. */
 export interface CacheFacts {
@@ -12,9 +12,9 @@ export interface CacheFacts {
   readonly response_format: ResponseFormat
   readonly max_steps: number
   /** The history that the agent continues, and how it is summarised first. */
-  readonly context: { readonly history: readonly HistoryItem[]; readonly compact: CompactFacts | null } | null
+  readonly context: { readonly history: readonly Message[]; readonly compact: CompactFacts | null } | null
   /** The messages of this step: rendered prompts, the instruction with its parts. */
-  readonly messages: readonly HistoryItem[]
+  readonly messages: readonly Message[]
   readonly tools: JsonValue
   /** Where the tools are served, by name of the server. */
   readonly servers: JsonValue
@@ -35,8 +35,8 @@ export interface CompactFacts {
   readonly instruction: string
 }
 
-/** Changes when the composition of the key does, so that no entry of an older release is taken for an answer. */
-const version = 1
+/** Changes with the composition of the key and with the form of the entry: entries of older releases are then not found. */
+const version = 2
 
 export function cacheHash(facts: CacheFacts): string {
   return hash("sha256", canonicalJson([version, facts]), "hex")

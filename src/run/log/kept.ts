@@ -1,19 +1,20 @@
 import type { JsonValue } from "../../base/json-value.ts"
 import type { EventType, ModelCallRecord, Usage } from "../events.ts"
-import type { HistoryItem, ModelToolCall, TurnProgress } from "../../ports/model.ts"
+import type { ModelToolCall, TurnProgress } from "../../ports/model.ts"
 import type { PromptMessage, ToolPart } from "../../ports/tools.ts"
+import type { StoredMessages } from "./stored-messages.ts"
 
 /**
  * What a log keeps beside an event's public data, for a continuation alone. An effect's outcome is kept once, by the event
  * that tells of it; values that follow from outcomes are computed again.
  */
 interface KeptOf {
-  agent_retried: { readonly turn: number; readonly progress?: TurnProgress }
+  agent_retried: { readonly turn: number; readonly progress?: KeptProgress }
   agent_completed: {
     /** Where the event shows its size only. */
     readonly output?: JsonValue
     /** Where another agent continues it. */
-    readonly history?: readonly HistoryItem[]
+    readonly history?: StoredMessages
   }
   context_compacted: { readonly summary: string }
   tool_call_started: KeptModelCall | KeptWorkflowCall
@@ -37,6 +38,10 @@ interface KeptOf {
   prompt_rendered: { readonly site: string; readonly messages: readonly PromptMessage[] }
 }
 
+export interface KeptProgress extends Omit<TurnProgress, "added"> {
+  readonly added: StoredMessages
+}
+
 /** A call that the model made. */
 export interface KeptModelCall {
   readonly turn: number
@@ -47,7 +52,8 @@ export interface KeptModelCall {
 }
 
 export interface KeptTurn {
-  readonly items: readonly HistoryItem[]
+  /** The model's answer; `items` in logs of release 0.1. */
+  readonly message: StoredMessages
   readonly usage: Usage
   readonly calls: readonly ModelCallRecord[]
   readonly tool_calls: readonly ModelToolCall[]

@@ -126,7 +126,7 @@ function thinking(): ScriptedModel {
         request,
       )
     }
-    const said = request.input.map((item) => JSON.stringify(item["content"] ?? item["output"] ?? "")).join(" ")
+    const said = request.input.map((item) => JSON.stringify("parts" in item ? item.parts : item.output)).join(" ")
     return answers({ message: `${lastText(request)} after ${said.length}` }, request)
   })
 }
@@ -229,7 +229,10 @@ test("an interrupted call of a tool that is not idempotent: its model is told, a
     new ScriptedModel((request) =>
       request.turn === 1
         ? callsTools([{ name: "search", arguments: { query: "q" }, call_id: "x" }], request)
-        : answers({ message: request.input.map((item) => toText(item["output"] ?? "")).join("") }, request),
+        : answers(
+            { message: request.input.map((item) => (item.role === "tool" ? item.output : "")).join("") },
+            request,
+          ),
     )
   const started = async (of: Plan): Promise<LogEvent[][]> => {
     const recording = new Recording(systemClock)

@@ -2,10 +2,12 @@ import type { JsonValue } from "../../base/json-value.ts"
 import type { EventType, LogEvent, Usage, WireError } from "../events.ts"
 import { isTerminal } from "../events.ts"
 import type { Kept, KeptTurn } from "./kept.ts"
-import type { HistoryItem, TurnProgress } from "../../ports/model.ts"
+import type { AssistantMessage, Message } from "../../ports/messages.ts"
+import type { TurnProgress } from "../../ports/model.ts"
 import type { PromptMessage, ToolPart } from "../../ports/tools.ts"
 import type { RunStore } from "../../ports/store.ts"
 import { addUsage, noUsage, usageOf } from "../usage.ts"
+import { readMessages } from "./stored-messages.ts"
 
 /**
  * What a run's log says has already happened. A resumed run is an ordinary run with a past: it goes through the same steps,
@@ -40,7 +42,7 @@ export interface ReplayState {
 
 export interface AgentPast {
   startedAt: number | null
-  completed: { readonly output: JsonValue; readonly history: readonly HistoryItem[] | null } | null
+  completed: { readonly output: JsonValue; readonly history: readonly Message[] | null } | null
   /** Turns that had come to no answer, by number. */
   begun: Map<number, BegunTurn>
   summary: string | null
@@ -54,8 +56,13 @@ export interface BegunTurn {
   progress: TurnProgress | null
 }
 
+/** A turn that called tools. */
+export interface AnsweredTurn extends Omit<KeptTurn, "message"> {
+  readonly message: AssistantMessage
+}
+
 export interface TurnPast {
-  readonly answer: KeptTurn
+  readonly answer: AnsweredTurn
   /** By position in the turn. */
   readonly calls: Map<number, CallPast>
 }
@@ -143,8 +150,11 @@ export class PastReader {
         this.#agent(event.data).startedAt = Date.parse(event.at)
         break
       case "agent_retried": {
-        const { turn, progress = null } = kept<"agent_retried">(event) ?? { turn: 1 }
-        this.#agent(event.data).begun.set(turn, { attempts: event.data.attempt - 1, progress })
+        const { turn, progress } = kept<"agent_retried">(event) ?? { turn: 1 }
+        this.#agent(event.data).begun.set(turn, {
+          attempts: event.data.attempt - 1,
+          progress: progress === undefined ? null : { ...progress, added: readMessages(progress.added) },
+        })
         break
       }
       case "agent_delta": {
@@ -157,7 +167,10 @@ export class PastReader {
       case "agent_completed": {
         const agent = this.#agent(event.data)
         const more = kept<"agent_completed">(event)
-        agent.completed = { output: more?.output ?? event.data.output, history: more?.history ?? null }
+        agent.completed = {
+          output: more?.output ?? event.data.output,
+          history: more?.history === undefined ? null : readMessages(more.history),
+        }
         // Nothing of how it came about is asked for again.
         agent.turns = new Map()
         agent.begun = new Map()
@@ -251,7 +264,7 @@ export class PastReader {
       const { turns } = this.#agent(iteration === undefined ? { agent } : { agent, iteration })
       let turn = turns.get(more.turn)
       if (turn === undefined && more.answer !== undefined) {
-        turn = { answer: more.answer, calls: new Map() }
+        turn = { answer: readTurn(more.answer), calls: new Map() }
         turns.set(more.turn, turn)
       }
       turn?.calls.set(more.index, call)
@@ -269,6 +282,15 @@ export class PastReader {
     this.#openCalls.delete(callId)
     this.#uncounted.delete(callId)
   }
+}
+
+/** Release 0.1 kept the answer as `items`. */
+function readTurn(turn: KeptTurn | (Omit<KeptTurn, "message"> & { readonly items: JsonValue[] })): AnsweredTurn {
+  const { usage, calls, tool_calls, withdrawn } = turn
+  const messages = readMessages("items" in turn ? turn.items : turn.message)
+  const parts = messages.flatMap((message) => (message.role === "assistant" ? message.parts : []))
+  const answer = { message: { role: "assistant", parts }, usage, calls, tool_calls } as const
+  return withdrawn === undefined ? answer : { ...answer, withdrawn }
 }
 
 /** The writer of a log types what it keeps; it is the only one who writes there. */
