@@ -75,7 +75,7 @@ export const served: Served = {
               ],
               is_error: false,
             }
-          : { text: `saw ${String(at)}`, is_error: false },
+          : { text: `saw ${typeof at === "string" ? at : ""}`, is_error: false },
     },
   },
   prompts: {

@@ -674,7 +674,7 @@ test("a backend that does not take its reasoning back is asked again without it"
   const model = askModel(t)
   const { message } = await model.ask({ backend: fake.backend, input: [userText("Hi")] })
   await model.ask({ backend: fake.backend, input: [userText("Hi"), message, userText("And?")] })
-  const types = (body: JsonObject | undefined): unknown[] => (body?.["input"] as JsonObject[]).map(({ type }) => type)
+  const types = (body: JsonObject = {}): unknown[] => (body["input"] as JsonObject[]).map(({ type }) => type)
   assert.deepEqual(types(fake.asked[1]), ["message", "reasoning", "message", "message"])
   assert.deepEqual(types(fake.asked[2]), ["message", "message", "message"])
   assert.equal(JSON.stringify(fake.asked[2]).includes("msg_1"), false)
