@@ -164,7 +164,7 @@ for (const transport of ["streamableHttp", "sse"] as const) {
       assert.match(said[2] ?? "", /\[image 1: image\/png\]/)
       assert.match(said[3] ?? "", /^Resource 4: /)
       assert.match(said[4] ?? "", /messageType/)
-      const shown = (second?.input ?? []).filter((item) => JSON.stringify(item).includes("input_image"))
+      const shown = (second?.input ?? []).filter((item) => JSON.stringify(item).includes(`"type":"image"`))
       assert.equal(shown.length, 1)
       // `sum` was used once, and may be no more.
       assert.deepEqual(

@@ -256,7 +256,7 @@ describe("an MCP server of the newest era", () => {
       [
         ["user", "Greet Ada"],
         ["assistant", "Whom?"],
-        ["user", '[{"type":"input_text","text":"Now."}]'],
+        ["user", "Now."],
       ],
     )
   })
