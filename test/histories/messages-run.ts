@@ -55,7 +55,8 @@ export async function runScene(past: readonly LogEvent[] = []): Promise<SceneOut
   try {
     const run_id = "scene"
     if (past.length > 0) await leave(store, run_id, past)
-    const resumed = past.length > 0 ? { resumed: "crash" } : {}
+    // A run's time counts from its start, and the recordings grow old.
+    const resumed = past.length > 0 ? { resumed: "crash", limits: { timeout_ms: Number.MAX_SAFE_INTEGER } } : {}
     const { bugs } = await runPlan(plan, { model, tools, store, input, run_id, ...resumed })
     if (bugs.length > 0) throw bugs[0]
     return { asked, toolCalls: tools.calls.length, events: store.events, appends: store.appends }
