@@ -6,3 +6,21 @@ export interface Clock {
   /** Resolves after the delay; rejects with the signal's reason when it aborts. */
   sleep(ms: number, signal: AbortSignal): Promise<void>
 }
+
+/** A moment, by both clocks. */
+export interface Instant {
+  readonly now: number
+  readonly monotonic: number
+}
+
+export function instant(clock: Clock): Instant {
+  return { now: clock.now(), monotonic: clock.monotonic() }
+}
+
+/**
+ * The most time that may have passed. While a machine sleeps its monotonic clock may stand still, so the wall clock is asked
+ * too: setting that one makes the result too long, never too short.
+ */
+export function mostElapsed(clock: Clock, since: Instant): number {
+  return Math.max(clock.monotonic() - since.monotonic, Math.abs(clock.now() - since.now))
+}

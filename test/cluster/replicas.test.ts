@@ -169,6 +169,24 @@ test("a replica that stood still longer than its lease is fenced off", { timeout
   assert.equal(asked.filter(({ name, agent }) => name === "heldStill" && agent === "two").length, 1)
 })
 
+test("a replica that stood still takes over no run whose owner went on", { timeout: 60_000 }, async () => {
+  const following = start(first, "heldAwake")
+  const { response } = await question("heldAwake", "one")
+  second.signal("SIGSTOP")
+  await new Promise((resolve) => setTimeout(resolve, 4_000))
+  second.signal("SIGCONT")
+  const looked = async () => {
+    // Its claims come before its answers to requests that it finds waiting.
+    for (let n = 0; n < 20; n++) assert.equal((await fetch(`${second.address}/readyz`)).status, 200)
+  }
+  await within(20_000, "readiness", looked())
+  answer(response)
+  answer((await question("heldAwake", "two")).response)
+  const { events } = await following
+  assert.equal(events.at(-1)?.type, "workflow_completed")
+  assert.ok(!types(events).includes("run_resumed"))
+})
+
 test(
   "a replica cut off from the broker stops writing, is taken over, and does no harm on return",
   { timeout: 120_000 },

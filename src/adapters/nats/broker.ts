@@ -166,10 +166,16 @@ export class Broker {
     await this.#held(hold, () => this.manager.streams.purge(this.names.stream(stream), { filter }))
   }
 
-  /** Overwrites a message on the disk; false when it was gone already. */
-  async erase(stream: StreamName, seq: number): Promise<boolean> {
+  /**
+   * Overwrites the message on a subject on the disk, or exactly the one with that sequence; false when it was gone already. A
+   * sequence alone is never trusted with a deletion: what it stands for is looked at first.
+   */
+  async erase(stream: StreamName, subject: string, expected?: number): Promise<boolean> {
     const name = this.names.stream(stream)
     return this.#held(holdMs.write, async () => {
+      const found = await this.manager.streams.getMessage(name, { last_by_subj: subject })
+      if (found === null || (expected !== undefined && found.seq !== expected)) return false
+      const { seq } = found
       try {
         return await this.manager.streams.deleteMessage(name, seq, true)
       } catch (error) {

@@ -1,11 +1,24 @@
+import { instant, mostElapsed, type Clock, type Instant } from "../../ports/clock.ts"
 import type { Broker } from "./broker.ts"
 import { holdMs } from "./broker.ts"
-import { packFrame, unpackFrame } from "./frame.ts"
+import { packFrame } from "./frame.ts"
 
-export interface HeldUntil {
+interface OwnLease {
   readonly fence: number
-  readonly until: number
+  readonly lease_ms: number
+  /** When the latest renewal was asked for. */
+  readonly renewedAt: Instant
+  /** When the latest renewal that the broker has stored was asked for. */
+  storedAt: Instant
 }
+
+const longAgo: Instant = { now: 0, monotonic: Number.NEGATIVE_INFINITY }
+
+/**
+ * One lease in the message of its holder: run, fence, until when by the holder's wall clock, and how many milliseconds ago it was
+ * renewed. Claims go by the last number; `until` is for replicas of releases that went by the wall clock.
+ */
+export type SaidLease = readonly [run_id: string, fence: number, until: number, age_ms?: number]
 
 /**
  * The leases of this process, said again and again in one message of its own. Nobody else writes it, so nothing is compared:
@@ -14,33 +27,49 @@ export interface HeldUntil {
 export class Leases {
   readonly session: string
   readonly #broker: Broker
-  readonly #held = new Map<string, HeldUntil>()
+  readonly #clock: Clock
+  readonly #held = new Map<string, OwnLease>()
   #saying: Promise<void> | null = null
   #next: Promise<void> | null = null
 
-  constructor(broker: Broker, session: string) {
+  constructor(broker: Broker, clock: Clock, session: string) {
     this.#broker = broker
+    this.#clock = clock
     this.session = session
   }
 
+  /** Until when the lease lasts, by the wall clock. */
   until(run_id: string): number {
-    return this.#held.get(run_id)?.until ?? 0
+    const lease = this.#held.get(run_id)
+    return lease === undefined ? 0 : lease.renewedAt.now + lease.lease_ms
   }
 
-  has(run_id: string, fence: number): boolean {
-    return this.#held.get(run_id)?.fence === fence
+  held(): readonly { readonly run_id: string; readonly fence: number }[] {
+    return [...this.#held].map(([run_id, { fence }]) => ({ run_id, fence }))
   }
 
-  held(): readonly (readonly [string, HeldUntil])[] {
-    return [...this.#held]
+  /** A lease that the log says is ours, asked for at that moment. */
+  hold(run_id: string, fence: number, lease_ms: number, askedAt: Instant): void {
+    this.#held.set(run_id, { fence, lease_ms, renewedAt: askedAt, storedAt: askedAt })
   }
 
-  hold(run_id: string, fence: number, until: number): void {
-    this.#held.set(run_id, { fence, until })
+  /**
+   * Renews a lease, for others to see. False: it comes so late that somebody may have begun to take the run over before the
+   * renewal was stored, so that only the log can tell whose it is; `hold` says that it is ours.
+   */
+  async renew(run_id: string, fence: number, lease_ms: number, askedAt: Instant): Promise<boolean> {
+    const before = this.#held.get(run_id)
+    const storedAt = before?.fence === fence ? before.storedAt : longAgo
+    this.#held.set(run_id, { fence, lease_ms, renewedAt: askedAt, storedAt })
+    await this.say()
+    const inTime = mostElapsed(this.#clock, storedAt) < lease_ms
+    const now = this.#held.get(run_id)
+    if (inTime && now?.fence === fence && now.storedAt.monotonic < askedAt.monotonic) now.storedAt = askedAt
+    return inTime
   }
 
   drop(run_id: string, fence: number): void {
-    if (this.has(run_id, fence)) this.#held.delete(run_id)
+    if (this.#held.get(run_id)?.fence === fence) this.#held.delete(run_id)
   }
 
   /** Resolves when the others can know. All that is asked for while one message is under way goes into the next. */
@@ -61,27 +90,14 @@ export class Leases {
   async #say(): Promise<void> {
     // What one turn of the loop renews is said once.
     await new Promise((resolve) => setImmediate(resolve))
-    const held = [...this.#held].map(([run_id, { fence, until }]) => [run_id, fence, until] as const)
-    await this.#broker.put(this.#broker.names.alive(this.session), packFrame({ held }, []), holdMs.read)
-  }
-
-  /** Who says to hold what, all processes together: of several, the highest fence and then the latest time. */
-  async ofAll(): Promise<Map<string, HeldUntil>> {
-    const { prefix } = this.#broker.names
-    const subjects = await this.#broker.list("alive", `${prefix}.alive.*`)
-    const messages = await Promise.all(subjects.map((subject) => this.#broker.get("alive", subject, "near")))
-    const best = new Map<string, HeldUntil>()
-    for (const message of messages) {
-      if (message === null) continue
-      const { held } = unpackFrame<{ held: [string, number, number][] }>(message.subject, message.data).facts
-      for (const [run_id, fence, until] of held) {
-        const other = best.get(run_id)
-        if (other === undefined || fence > other.fence || (fence === other.fence && until > other.until)) {
-          best.set(run_id, { fence, until })
-        }
-      }
+    const now = instant(this.#clock)
+    const held: SaidLease[] = []
+    for (const [run_id, { fence, lease_ms, renewedAt }] of this.#held) {
+      const age = now.monotonic - renewedAt.monotonic
+      // One that nobody renews has run out: to say it again would keep others from the run.
+      if (age < lease_ms) held.push([run_id, fence, renewedAt.now + lease_ms, Math.ceil(age)])
     }
-    return best
+    await this.#broker.put(this.#broker.names.alive(this.session), packFrame({ held }, []), holdMs.read)
   }
 
   async forget(): Promise<void> {

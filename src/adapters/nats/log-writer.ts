@@ -25,7 +25,8 @@ export interface WriterEvents {
 }
 
 interface Pending {
-  readonly events: readonly LogEvent[]
+  /** Null: a renewal. */
+  readonly events: readonly LogEvent[] | null
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
 }
@@ -120,6 +121,15 @@ export class LogWriter {
   }
 
   append(events: readonly LogEvent[]): Promise<void> {
+    return this.#ask(events)
+  }
+
+  /** Fills a slot that says nothing but that the lease is still ours. Rejects with `LeaseLost` when it is not. */
+  renew(): Promise<void> {
+    return this.#ask(null)
+  }
+
+  #ask(events: readonly LogEvent[] | null): Promise<void> {
     if (this.#lost || this.#ending) return Promise.reject(new LeaseLost(this.#lease.run_id))
     return new Promise((resolve, reject) => {
       this.#queue.push({ events, resolve, reject })
@@ -146,8 +156,14 @@ export class LogWriter {
       while (this.#queue.length > 0) {
         if (this.#lost) throw new LeaseLost(this.#lease.run_id)
         const position = (this.#position ??= await this.#load())
-        batch = this.#takeBatch(position)
-        if (batch.length > 0) await this.#store(position, batch)
+        if (this.#queue[0]?.events === null) {
+          batch = this.#queue.splice(0, 1)
+          await this.#storeRenewal(position)
+          for (const { resolve } of batch) resolve()
+        } else {
+          batch = this.#takeBatch(position)
+          if (batch.length > 0) await this.#store(position, batch)
+        }
         batch = []
       }
     } catch (error) {
@@ -166,8 +182,8 @@ export class LogWriter {
     let [next, count, ended] = [last + 1, 0, false]
     while (this.#queue.length > 0 && count < batchEvents) {
       const [pending] = this.#queue
-      const first = pending?.events[0]
-      if (pending === undefined || ended) break
+      if (pending === undefined || pending.events === null || ended) break
+      const [first] = pending.events
       this.#queue.shift()
       if (first === undefined) pending.resolve()
       else if (first.id !== next) pending.reject(notNext(this.#lease.run_id, first.id, next - 1))
@@ -183,7 +199,7 @@ export class LogWriter {
 
   async #store({ slot: before, last, key }: Position, batch: readonly Pending[]): Promise<void> {
     const { run_id, fence } = this.#lease
-    const events = batch.length === 1 ? (batch[0]?.events ?? []) : batch.flatMap((pending) => pending.events)
+    const events = batch.length === 1 ? (batch[0]?.events ?? []) : batch.flatMap((pending) => pending.events ?? [])
     const slot = before + 1
     const askedAt = this.#events.now()
     const { text, parts } = sealEvents(key, slot, events)
@@ -207,6 +223,15 @@ export class LogWriter {
       await this.#events.ended(run_id, slot, stored)
     }
     for (const { resolve } of batch) resolve()
+  }
+
+  async #storeRenewal({ slot: before, last, key }: Position): Promise<void> {
+    const { run_id, fence } = this.#lease
+    const slot = before + 1
+    const until = this.#events.until(run_id)
+    const facts = { kind: "renewal", fence, session: this.#session, until, last } as const
+    if ((await fillSlot(this.#broker, this.#reader, run_id, slot, facts, [])) === null) throw new LeaseLost(run_id)
+    this.#position = { slot, last, key }
   }
 
   async #load(): Promise<Position> {

@@ -28,6 +28,7 @@ export interface Names {
   readonly mark: string
   cache(slot: string, entry: string): string
   alive(session: string): string
+  readonly anyoneAlive: string
   live(run_id: string): string
   readonly said: string
 }
@@ -46,6 +47,7 @@ export function namesOf(prefix: string): Names {
     mark: `${prefix}.keys.mark`,
     cache: (slot, entry) => `${prefix}.cache.${slot}.${entry}`,
     alive: (session) => `${prefix}.alive.${session}`,
+    anyoneAlive: `${prefix}.alive.*`,
     live: (run_id) => `${prefix}.live.${run_id}.*`,
     said: `${prefix}.said.cancel.*`,
   }

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto"
-import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import type { JsonValue } from "../../base/json-value.ts"
 import { checkAppend } from "../../ports/check-append.ts"
 import type { LogEvent } from "../../run/events.ts"
 import { followLog } from "../../ports/follow-log.ts"
@@ -16,28 +16,27 @@ import {
   type RunRequest,
   type RunStore,
 } from "../../ports/store.ts"
-import type { Clock } from "../../ports/clock.ts"
+import { instant, type Clock } from "../../ports/clock.ts"
 import type { Vault } from "../../ports/vault.ts"
 import type { BrokerAddress, BrokerProofs } from "./address.ts"
 import { AnswerCache } from "./answer-cache.ts"
 import { Broker, holdMs, type BrokerHealth } from "./broker.ts"
 import { Cancels } from "./cancels.ts"
+import { Claims } from "./claims.ts"
 import { packFrame, unpackFrame } from "./frame.ts"
-import { Leases, type HeldUntil } from "./leases.ts"
+import { IdempotencyKeys } from "./idempotency-keys.ts"
+import { Leases } from "./leases.ts"
 import { LiveLogs } from "./live-log.ts"
 import { LogReader } from "./log-reader.ts"
 import { fillSlot, LogWriter, type Position } from "./log-writer.ts"
-import { isRunId, lastToken, namesOf, tokenOf } from "./names.ts"
+import { isRunId, namesOf } from "./names.ts"
+import { OpenRuns } from "./open-runs.ts"
 import { Retention } from "./retention.ts"
-import { aboutRun, aboutSecrets, endOf, type EventsFacts, type HeadFacts, type Slot } from "./slot.ts"
+import { aboutRun, endOf, type EventsFacts, type Slot } from "./slot.ts"
 import { ensureStreams, type StreamSizes } from "./streams.ts"
 
 const readBytes = 8 * 1024 * 1024
-/** How long a creator may take between its first message and its last. */
-const creationMs = 60_000
 const probeMs = 800
-/** How many runs are looked at side by side for a claim. */
-const claimedTogether = 8
 
 export interface NatsStoreOptions {
   readonly address: BrokerAddress
@@ -87,16 +86,6 @@ async function checkMark(broker: Broker, mark: Uint8Array): Promise<void> {
   }
 }
 
-/** What is stored under an idempotency key. */
-interface KeyFacts {
-  readonly run_id: string
-  readonly fingerprint: string
-}
-
-function asExisting(facts: KeyFacts, fingerprint: string): ExistingRun {
-  return { outcome: facts.fingerprint === fingerprint ? "exists" : "conflict", run_id: facts.run_id }
-}
-
 class NatsStore implements ClusterStore {
   readonly #broker: Broker
   readonly #vault: Vault
@@ -106,7 +95,10 @@ class NatsStore implements ClusterStore {
   readonly #cancels: Cancels
   readonly #cache: AnswerCache
   readonly #retention: Retention
+  readonly #open: OpenRuns
+  readonly #keys: IdempotencyKeys
   readonly #leases: Leases
+  readonly #claims: Claims
   /** By run and fence. */
   readonly #writers = new Map<string, LogWriter>()
   #closed = false
@@ -121,7 +113,10 @@ class NatsStore implements ClusterStore {
     this.#cancels = new Cancels(broker)
     this.#cache = new AnswerCache(broker, vault, clock)
     this.#retention = new Retention(broker, clock, sizes.tombstone_ms)
-    this.#leases = new Leases(broker, randomBytes(12).toString("base64url"))
+    this.#open = new OpenRuns(broker, this.#reader, this.#retention, vault, clock)
+    this.#keys = new IdempotencyKeys(broker, this.#reader, this.#open, vault)
+    this.#leases = new Leases(broker, clock, randomBytes(12).toString("base64url"))
+    this.#claims = new Claims(broker, this.#reader, this.#open, this.#leases, clock)
   }
 
   get health(): BrokerHealth {
@@ -132,114 +127,44 @@ class NatsStore implements ClusterStore {
 
   async create(run: NewRun, owner: string, lease_ms: number): Promise<CreateOutcome> {
     this.#checkOpen()
-    const { run_id, caller, idempotency } = run
+    const { run_id, caller, created_at, idempotency } = run
     if (!isRunId(run_id)) throw new StoreFailure(`"${run_id}" cannot be a run's id`)
-    const { once, fingerprint } = this.#tokens(caller, idempotency)
-    if (once !== null) {
-      const taken = await this.#takeKey(once, run_id, fingerprint)
+    const tokens = idempotency === null ? null : this.#keys.tokens(caller, idempotency)
+    if (tokens !== null) {
+      const taken = await this.#keys.take(tokens, run_id)
       if (taken !== null) return taken
     }
     const { key, wrapped } = this.#vault.newKey(aboutRun(run_id))
     const { secrets, ...request } = run.request
-    // The list of open runs first: a run whose creator dies now is found there, and taken up or struck off.
-    const opened = await this.#broker.putOnce(
-      this.#broker.names.open(run.created_at, run_id),
-      this.#sealOpen(run_id, secrets),
-    )
+    const announced = await this.#open.announce(run, secrets)
     const sealed = key.seal("request", JSON.stringify(request))
-    const until = this.#clock.now() + lease_ms
+    const askedAt = instant(this.#clock)
     const facts = {
       kind: "head",
       fence: 1,
       session: this.#leases.session,
-      until,
+      until: askedAt.now + lease_ms,
       last: 0,
       caller,
-      created_at: run.created_at,
+      created_at,
       resumable: run.resumable,
-      once,
+      once: tokens?.once ?? null,
     } as const
     const head = await fillSlot(this.#broker, this.#reader, run_id, 0, facts, [wrapped, sealed])
     if (head === null || head.kind !== "head") {
-      if (opened !== null) await this.#strikeOff(run.created_at, run_id, opened)
+      if (announced) await this.#open.strikeOff(run)
       throw new StoreFailure(`There is a run ${run_id} already`)
     }
     this.#reader.remember(run_id, { facts: head, key, request: sealed })
     const lease: Lease = { run_id, owner, fence: 1 }
-    this.#own(lease, until, { slot: 0, last: 0, key })
+    this.#leases.hold(run_id, lease.fence, lease_ms, askedAt)
+    this.#makeWriter(lease, { slot: 0, last: 0, key })
     return { outcome: "created", lease }
   }
 
   async existing(caller: string, idempotency: Idempotency): Promise<ExistingRun | null> {
     this.#checkOpen()
-    const { once, fingerprint } = this.#tokens(caller, idempotency)
-    const found = once === null ? null : await this.#broker.get("keys", this.#broker.names.once(once), "sure")
-    if (found === null) return null
-    const { facts } = unpackFrame<KeyFacts>(found.subject, found.data)
-    const head = await this.#reader.slot(facts.run_id, 0, "sure")
-    return head?.facts.kind === "head" ? asExisting(facts, fingerprint) : null
-  }
-
-  /** Of the key, and of the request that it came with. */
-  #tokens(caller: string, given: Idempotency | null): { readonly once: string | null; readonly fingerprint: string } {
-    if (given === null) return { once: null, fingerprint: "" }
-    return {
-      once: tokenOf(this.#vault.digest("idempotency", [caller, given.key])),
-      fingerprint: tokenOf(this.#vault.digest("fingerprint", [caller, given.key, given.fingerprint])),
-    }
-  }
-
-  /** Null: the key is ours. */
-  async #takeKey(once: string, run_id: string, fingerprint: string): Promise<ExistingRun | null> {
-    const subject = this.#broker.names.once(once)
-    for (;;) {
-      if ((await this.#broker.putOnce(subject, packFrame({ run_id, fingerprint }, []))) !== null) return null
-      const found = await this.#broker.getFromLeader("keys", subject)
-      // Retention took it between the two.
-      if (found === null) continue
-      const { facts } = unpackFrame<KeyFacts>(subject, found.data)
-      // An attempt of our own whose answer was lost.
-      if (facts.run_id === run_id) return null
-      if (await this.#isThere(facts.run_id)) return asExisting(facts, fingerprint)
-      await this.#broker.erase("keys", found.seq)
-    }
-  }
-
-  /** Whether a run whose key is there has been made. If its creator does not come, nobody will make it any more. */
-  async #isThere(run_id: string): Promise<boolean> {
-    const deadline = performance.now() + 3_000
-    for (let pause = 5; performance.now() < deadline; pause = Math.min(pause * 2, 200)) {
-      const head = await this.#reader.slot(run_id, 0, "sure")
-      if (head !== null) return head.facts.kind === "head"
-      await new Promise((resolve) => setTimeout(resolve, pause))
-    }
-    return !(await this.#makeVoid(run_id))
-  }
-
-  async #makeVoid(run_id: string): Promise<boolean> {
-    const facts = { kind: "void", fence: 0, session: "", until: 0, last: 0 } as const
-    const filled = await fillSlot(this.#broker, this.#reader, run_id, 0, facts, [])
-    if (filled === null) return (await this.#reader.slotFromLeader(run_id, 0))?.facts.kind === "void"
-    await this.#retention.ended(run_id, { finished_at: this.#clock.now(), caller: "", slot: 0, once: null })
-    return true
-  }
-
-  /** Under a key of their own, which is deleted with them. */
-  #sealOpen(run_id: string, secrets: JsonObject): Uint8Array {
-    if (Object.keys(secrets).length === 0) return packFrame({}, [])
-    const { key, wrapped } = this.#vault.newKey(aboutSecrets(run_id))
-    return packFrame({}, [wrapped, key.seal("secrets", JSON.stringify(secrets))])
-  }
-
-  /** Removes a run from the list of open ones, its secrets overwritten. */
-  async #strikeOff(created_at: number, run_id: string, known?: number): Promise<void> {
-    const seq = known ?? (await this.#broker.get("open", this.#broker.names.open(created_at, run_id), "sure"))?.seq
-    if (seq !== undefined) await this.#broker.erase("open", seq)
-  }
-
-  #own(lease: Lease, until: number, position: Position | null): void {
-    this.#leases.hold(lease.run_id, lease.fence, until)
-    this.#makeWriter(lease, position)
+    return this.#keys.find(this.#keys.tokens(caller, idempotency))
   }
 
   // -------------------------------------------------------------------------------------------------------- reading
@@ -274,16 +199,10 @@ class NatsStore implements ClusterStore {
     const there = isRunId(run_id) && (await this.#reader.slot(run_id, 0, "sure")) !== null
     const head = there ? await this.#reader.head(run_id) : null
     if (head === null) throw new StoreFailure(`There is no run ${run_id}`)
-    const open = await this.#broker.get("open", this.#broker.names.open(head.facts.created_at, run_id), "sure")
     return {
       ...(JSON.parse(head.key.open("request", head.request)) as Omit<RunRequest, "secrets">),
-      secrets: open === null ? {} : this.#openSecrets(run_id, unpackFrame(open.subject, open.data).parts),
+      secrets: await this.#open.secrets({ run_id, created_at: head.facts.created_at }),
     }
-  }
-
-  #openSecrets(run_id: string, [wrapped, body]: readonly Uint8Array[]): JsonObject {
-    if (wrapped === undefined || body === undefined) return {}
-    return JSON.parse(this.#vault.openKey(aboutSecrets(run_id), wrapped).open("secrets", body)) as JsonObject
   }
 
   async read(run_id: string, after: number, limit: number, kept?: "kept"): Promise<LogEvent[]> {
@@ -321,7 +240,7 @@ class NatsStore implements ClusterStore {
       this.#leases.session,
       {
         until: (run_id) => this.#leases.until(run_id),
-        now: () => this.#clock.now(),
+        now: () => this.#clock.monotonic(),
         stored: (run_id, slot, facts, stored, bytes) => {
           this.#live.stored(run_id, slot, stored, bytes, facts.end !== null)
         },
@@ -338,97 +257,48 @@ class NatsStore implements ClusterStore {
     this.#writers.delete(keyOf({ run_id, fence: facts.fence }))
     try {
       const head = await this.#reader.head(run_id)
-      if (head !== null) await this.#close(run_id, slot, facts, head.facts)
+      if (head !== null) await this.#open.close(run_id, { slot, facts, parts: [] }, head.facts)
     } catch (error) {
       // The run has ended, and its log says so. It is still among the open ones: whoever looks for work there tidies up.
       if (!(error instanceof StoreFailure)) throw error
     }
   }
 
-  /** Enters an ended run in the list of those, then removes it from the list of the open ones. */
-  async #close(run_id: string, slot: number, { end }: EventsFacts, head: HeadFacts): Promise<void> {
-    const { caller, once, created_at } = head
-    await this.#retention.ended(run_id, { finished_at: end ?? this.#clock.now(), caller, slot, once })
-    await this.#strikeOff(created_at, run_id)
-  }
-
   // --------------------------------------------------------------------------------------------------------- leases
 
   async claim(owner: string, limit: number, lease_ms: number): Promise<ClaimedLease[]> {
     this.#checkOpen()
-    // After trouble with the broker nobody has been able to say that they live: give them time to.
-    if (limit <= 0 || this.#broker.calmMs < lease_ms) return []
-    const [open, held] = await Promise.all([
-      this.#broker.list("open", `${this.#broker.names.prefix}.open.>`),
-      this.#leases.ofAll(),
-    ])
-    const now = this.#clock.now()
-    const candidates = open.toSorted().filter((subject) => (held.get(lastToken(subject))?.until ?? 0) <= now)
-    const claimed: ClaimedLease[] = []
-    for (let at = 0; at < candidates.length && claimed.length < limit;) {
-      const some = candidates.slice(at, at + Math.min(claimedTogether, limit - claimed.length))
-      at += some.length
-      const outcomes = await Promise.all(some.map((subject) => this.#claimOne(subject, held, owner, lease_ms)))
-      claimed.push(...outcomes.filter((lease) => lease !== null))
-    }
-    if (claimed.length > 0) await this.#leases.say()
-    return claimed
-  }
-
-  async #claimOne(
-    subject: string,
-    held: ReadonlyMap<string, HeldUntil>,
-    owner: string,
-    lease_ms: number,
-  ): Promise<ClaimedLease | null> {
-    const run_id = lastToken(subject)
-    for (;;) {
-      const tail = await this.#reader.tail(run_id)
-      const now = this.#clock.now()
-      if (tail === null) {
-        await this.#strikeOffUnmade(subject, run_id)
-        return null
-      }
-      const head = await this.#reader.head(run_id)
-      if (head === null) return null
-      if (tail.facts.kind === "events" && tail.facts.end !== null) {
-        // Whoever ended it is about to tidy up, or died before it could.
-        if (tail.facts.end <= now - lease_ms) await this.#close(run_id, tail.slot, tail.facts, head.facts)
-        return null
-      }
-      const { fence, last } = tail.facts
-      const said = held.get(run_id)
-      if (tail.facts.until > now || (said?.fence === fence && said.until > now)) return null
-      const until = now + lease_ms
-      const facts = { kind: "claim", fence: fence + 1, session: this.#leases.session, until, last } as const
-      const filled = await fillSlot(this.#broker, this.#reader, run_id, tail.slot + 1, facts, [])
-      if (filled !== null) {
-        const lease = { run_id, owner, fence: filled.fence, given_back: tail.facts.kind === "release" }
-        this.#writers.get(keyOf({ run_id, fence }))?.lose()
-        this.#own(lease, until, { slot: tail.slot + 1, last, key: head.key })
-        return lease
-      }
-      // Another claim, or an append of an owner who is not dead after all: look again which.
-    }
-  }
-
-  /** A run that was announced and never made: its creator died, or is about to make it. */
-  async #strikeOffUnmade(subject: string, run_id: string): Promise<void> {
-    const created_at = Number(subject.split(".").at(-2))
-    if (this.#clock.now() - created_at < creationMs) return
-    if (await this.#makeVoid(run_id)) await this.#strikeOff(created_at, run_id)
+    return this.#claims.claim(owner, limit, lease_ms, ({ run_id, fence, before, askedAt, position }) => {
+      this.#writers.get(keyOf({ run_id, fence: before }))?.lose()
+      this.#leases.hold(run_id, fence, lease_ms, askedAt)
+      this.#makeWriter({ run_id, owner, fence }, position)
+    })
   }
 
   async renew(lease: Lease, lease_ms: number): Promise<boolean> {
     this.#checkOpen()
-    const until = this.#clock.now() + lease_ms
-    if (!(await this.#isHeld(lease, lease_ms))) {
-      this.#forgetLease(lease)
-      return false
+    const { run_id, fence } = lease
+    const askedAt = instant(this.#clock)
+    if (await this.#isHeld(lease, lease_ms)) {
+      if (await this.#leases.renew(run_id, fence, lease_ms, askedAt)) return true
+      if (await this.#settle(lease)) {
+        this.#leases.hold(run_id, fence, lease_ms, askedAt)
+        return true
+      }
     }
-    this.#leases.hold(lease.run_id, lease.fence, until)
-    await this.#leases.say()
-    return true
+    this.#forgetLease(lease)
+    return false
+  }
+
+  /** Asks the log whose the run is: whoever fills its next slot. */
+  async #settle(lease: Lease): Promise<boolean> {
+    try {
+      await this.#writerOf(lease).renew()
+      return true
+    } catch (error) {
+      if (error instanceof LeaseLost) return false
+      throw error
+    }
   }
 
   /** Whether the log says that the lease is ours. */
@@ -438,7 +308,7 @@ class NatsStore implements ClusterStore {
     // What it is about to append will tell.
     await writer?.idle()
     if (writer?.lost === true) return false
-    const now = this.#clock.now()
+    const now = this.#clock.monotonic()
     if (writer !== undefined && now - writer.confirmedAt < lease_ms / 2) return true
     const position = writer?.position ?? null
     if (writer === undefined || position === null) {
@@ -540,8 +410,9 @@ class NatsStore implements ClusterStore {
   async #shutDown(): Promise<void> {
     this.#live.close()
     this.#cancels.close()
+    this.#claims.close()
     if (this.#broker.health.connected) {
-      const releases = this.#leases.held().map(([run_id, { fence }]) => this.#part({ run_id, owner: "", fence }))
+      const releases = this.#leases.held().map(({ run_id, fence }) => this.#part({ run_id, owner: "", fence }))
       await Promise.all(releases)
       await this.#leases.forget().catch(() => undefined)
     }

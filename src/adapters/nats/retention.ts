@@ -80,14 +80,14 @@ export class Retention {
       this.#broker.purge("keys", names.cancel(run_id)),
       this.#deleteLog(run_id, facts.slot),
     ])
-    return this.#broker.erase("done", seq)
+    return this.#broker.erase("done", subject, seq)
   }
 
   async #deleteKey(once: string, run_id: string): Promise<void> {
     const message = await this.#broker.get("keys", this.#broker.names.once(once), "sure")
     if (message === null) return
     const { facts } = unpackFrame<{ run_id: string }>(message.subject, message.data)
-    if (facts.run_id === run_id) await this.#broker.erase("keys", message.seq)
+    if (facts.run_id === run_id) await this.#broker.erase("keys", message.subject, message.seq)
   }
 
   async #deleteLog(run_id: string, last: number): Promise<void> {

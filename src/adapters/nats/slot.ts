@@ -38,6 +38,8 @@ export type SlotFacts =
   | HeadFacts
   | EventsFacts
   | (Standing & { readonly kind: "claim" | "release" })
+  /** The owner, late with a renewal, still holds the lease. */
+  | (Standing & { readonly kind: "renewal" })
   /** In slot 0: this run was never made, and never will be. */
   | (Standing & { readonly kind: "void" })
 

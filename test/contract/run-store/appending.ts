@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { LeaseLost, StoreFailure } from "../../../src/ports/store.ts"
-import { created, ended, from, happened, ids, leaseMs, row, several, type OnBench } from "./material.ts"
+import { created, ended, from, happened, ids, lapse, leaseMs, row, several, type OnBench } from "./material.ts"
 
 export function appending(onBench: OnBench): void {
   onBench("events come back as they were appended", async ({ store, other }) => {
@@ -67,7 +67,7 @@ export function appending(onBench: OnBench): void {
   onBench("a writer that lost its lease cannot append", async ({ store, other, clock }) => {
     const lease = await created(store)
     await store.append(lease, [happened(1)])
-    clock.advance(leaseMs)
+    await lapse({ store, other, clock })
     const [taken] = await other.claim("owner-2", 10, leaseMs)
     assert.ok(taken !== undefined && taken.run_id === lease.run_id)
     await assert.rejects(store.append(lease, [happened(2, "from the loser")]), LeaseLost)

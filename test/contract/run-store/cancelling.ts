@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { within } from "../../support/within.ts"
-import { created, ended, happened, leaseMs, row, soon, type OnBench } from "./material.ts"
+import { created, ended, happened, lapse, leaseMs, row, soon, type OnBench } from "./material.ts"
 
 export function cancelling(onBench: OnBench): void {
   onBench("a cancel is seen by those who listen already", async ({ store, other }) => {
@@ -19,7 +19,7 @@ export function cancelling(onBench: OnBench): void {
     registered = true
     assert.equal(await within(soon, "the cancel", heard), true)
     // Whoever takes the run over learns of it too.
-    clock.advance(leaseMs)
+    await lapse({ store, other, clock })
     await other.claim("owner-2", 1, leaseMs)
     await within(soon, "the cancel", new Promise<void>((resolve) => other.onCancel(lease.run_id, resolve)))
   })

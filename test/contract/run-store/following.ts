@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import fc from "fast-check"
 import { within } from "../../support/within.ts"
-import { created, ended, from, happened, leaseMs, Reader, several, soon, type OnBench } from "./material.ts"
+import { created, ended, from, happened, lapse, leaseMs, Reader, several, soon, type OnBench } from "./material.ts"
 
 export function following(onBench: OnBench): void {
   onBench("a follower gets what is stored, then what comes, then the end", async ({ store, other }) => {
@@ -85,7 +85,7 @@ export function following(onBench: OnBench): void {
     const reader = new Reader(store, lease.run_id)
     assert.equal(await reader.next(), 1)
     const second = reader.next()
-    clock.advance(leaseMs)
+    await lapse({ store, other, clock })
     const [taken] = await other.claim("owner-2", 1, leaseMs)
     assert.ok(taken !== undefined)
     await other.append(taken, [happened(2)])

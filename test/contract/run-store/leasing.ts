@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { LeaseLost } from "../../../src/ports/store.ts"
-import { aRun, created, ended, from, happened, ids, leaseMs, owner, type OnBench } from "./material.ts"
+import { aRun, created, ended, from, happened, ids, lapse, leaseMs, owner, type OnBench } from "./material.ts"
 
 export function leasing(onBench: OnBench): void {
   onBench("a run whose lease holds is nobody else's", async ({ store, other, clock }) => {
@@ -13,7 +13,7 @@ export function leasing(onBench: OnBench): void {
 
   onBench("a run whose lease has run out is claimed, once, with a higher fence", async ({ store, other, clock }) => {
     const lease = await created(store)
-    clock.advance(leaseMs)
+    await lapse({ store, other, clock })
     const claims = await Promise.all([other.claim("owner-2", 10, leaseMs), store.claim("owner-3", 10, leaseMs)])
     const [claim, ...more] = claims.flat()
     assert.ok(claim !== undefined)
@@ -29,7 +29,8 @@ export function leasing(onBench: OnBench): void {
 
   onBench("a lease that ran out is good until someone takes the run", async ({ store, clock }) => {
     const lease = await created(store)
-    clock.advance(leaseMs * 3)
+    await lapse({ store, other: store, clock })
+    clock.advance(leaseMs * 2)
     await store.append(lease, [happened(1)])
     assert.equal(await store.renew(lease, leaseMs), true)
     assert.deepEqual(await store.claim("owner-2", 10, leaseMs), [])
@@ -103,7 +104,7 @@ export function leasing(onBench: OnBench): void {
       await store.create(run, owner, leaseMs)
       run_ids.push(run.run_id)
     }
-    clock.advance(leaseMs)
+    await lapse({ store, other, clock })
     assert.deepEqual(await other.claim("owner-2", 0, leaseMs), [])
     const first = await other.claim("owner-2", 10, leaseMs)
     assert.deepEqual(

@@ -52,6 +52,15 @@ export async function created(store: RunStore, changes: Partial<NewRun> = {}): P
   return outcome.lease
 }
 
+/**
+ * Lets the leases run out. A claimant does not compare its clock with those of others: it may have to watch a lease for as long
+ * as it lasts before it knows that nobody renews it. So everyone looks before the time passes.
+ */
+export async function lapse({ store, other, clock }: Bench): Promise<void> {
+  for (const one of new Set([store, other])) assert.deepEqual(await one.claim("onlooker", 10, leaseMs), [])
+  clock.advance(leaseMs)
+}
+
 const at = "2026-11-15T01:00:00.000Z"
 
 export function happened(id: number, text = `event ${id}`, kept?: JsonValue): LogEvent {

@@ -1,0 +1,119 @@
+import { instant, type Clock, type Instant } from "../../ports/clock.ts"
+import type { ClaimedLease } from "../../ports/store.ts"
+import type { Broker } from "./broker.ts"
+import type { Leases } from "./leases.ts"
+import type { LogReader } from "./log-reader.ts"
+import { fillSlot, type Position } from "./log-writer.ts"
+import type { OpenRun, OpenRuns } from "./open-runs.ts"
+import { SignsOfLife } from "./signs-of-life.ts"
+import { endOf } from "./slot.ts"
+
+/** How long a creator may take between its first message and its last. */
+const creationMs = 60_000
+/** How many runs are looked at side by side. */
+const claimedTogether = 8
+
+/** A run that was taken over. */
+export interface Claimed {
+  readonly run_id: string
+  readonly fence: number
+  /** The fence of the owner before. */
+  readonly before: number
+  readonly askedAt: Instant
+  readonly position: Position
+  /** Its owner gave it back; else the owner was not heard of any more. */
+  readonly given_back: boolean
+}
+
+/** Looks for runs that nobody works on, and takes them over. */
+export class Claims {
+  readonly #broker: Broker
+  readonly #reader: LogReader
+  readonly #open: OpenRuns
+  readonly #leases: Leases
+  readonly #clock: Clock
+  readonly #signs: SignsOfLife
+
+  constructor(broker: Broker, reader: LogReader, open: OpenRuns, leases: Leases, clock: Clock) {
+    this.#broker = broker
+    this.#reader = reader
+    this.#open = open
+    this.#leases = leases
+    this.#clock = clock
+    this.#signs = new SignsOfLife(broker, clock)
+  }
+
+  close(): void {
+    this.#signs.close()
+  }
+
+  /** Takes over at most so many runs, the oldest first; `take` hears of each before it is said to the others. */
+  async claim(
+    owner: string,
+    limit: number,
+    lease_ms: number,
+    take: (claimed: Claimed) => void,
+  ): Promise<ClaimedLease[]> {
+    // After trouble with the broker nobody has been able to say that they live: give them time to.
+    if (limit <= 0 || this.#broker.calmMs < lease_ms) return []
+    const open = await this.#open.list()
+    this.#signs.keepOnly(new Set(open.map(({ run_id }) => run_id)))
+    const candidates = open.filter(({ run_id }) => !this.#signs.isHeld(run_id, lease_ms))
+    const leases: ClaimedLease[] = []
+    for (let at = 0; at < candidates.length && leases.length < limit;) {
+      const some = candidates.slice(at, at + Math.min(claimedTogether, limit - leases.length))
+      at += some.length
+      for (const claimed of await Promise.all(some.map((run) => this.#claimOne(run, lease_ms)))) {
+        if (claimed === null) continue
+        take(claimed)
+        const { run_id, fence, given_back } = claimed
+        leases.push({ run_id, owner, fence, given_back })
+      }
+    }
+    if (leases.length > 0) await this.#leases.say()
+    return leases
+  }
+
+  async #claimOne(run: OpenRun, lease_ms: number): Promise<Claimed | null> {
+    const { run_id } = run
+    for (;;) {
+      const tail = await this.#reader.tail(run_id)
+      if (tail === null) {
+        await this.#strikeOffUnmade(run)
+        return null
+      }
+      const head = await this.#reader.head(run_id)
+      if (head === null) return null
+      const { facts, slot } = tail
+      const silent = this.#signs.silentMs(run_id, facts.fence, slot) >= lease_ms
+      if (endOf(facts) !== null) {
+        // Whoever ended it is about to tidy up, or died before it could.
+        if (silent) await this.#open.close(run_id, tail, head.facts)
+        return null
+      }
+      if (facts.kind !== "release" && (!silent || (await this.#signs.hasRenewed(run_id, tail)))) return null
+      const askedAt = instant(this.#clock)
+      const { last } = facts
+      const claim = {
+        kind: "claim",
+        fence: facts.fence + 1,
+        session: this.#leases.session,
+        until: askedAt.now + lease_ms,
+        last,
+      } as const
+      const filled = await fillSlot(this.#broker, this.#reader, run_id, slot + 1, claim, [])
+      if (filled !== null) {
+        const position = { slot: slot + 1, last, key: head.key }
+        const given_back = facts.kind === "release"
+        return { run_id, fence: claim.fence, before: facts.fence, askedAt, position, given_back }
+      }
+      // Another claim, or an owner who is not dead after all: look again which.
+    }
+  }
+
+  /** A run that was announced and never made: its creator died, or is about to make it. */
+  async #strikeOffUnmade(run: OpenRun): Promise<void> {
+    if (this.#signs.silentMs(run.run_id, 0, 0) < creationMs) return
+    if (await this.#open.makeVoid(run.run_id)) await this.#open.strikeOff(run)
+  }
+}

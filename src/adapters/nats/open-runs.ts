@@ -1,0 +1,82 @@
+import type { JsonObject } from "../../base/json-value.ts"
+import type { Clock } from "../../ports/clock.ts"
+import type { Vault } from "../../ports/vault.ts"
+import type { Broker } from "./broker.ts"
+import { packFrame, unpackFrame } from "./frame.ts"
+import type { LogReader } from "./log-reader.ts"
+import { fillSlot } from "./log-writer.ts"
+import { lastToken } from "./names.ts"
+import type { Retention } from "./retention.ts"
+import { aboutSecrets, endOf, type HeadFacts, type Slot } from "./slot.ts"
+
+/** A run as the list of open ones names it. */
+export interface OpenRun {
+  readonly run_id: string
+  readonly created_at: number
+}
+
+/** The list of runs that have not ended, with their secrets: entries are made before their runs, and removed after their ends. */
+export class OpenRuns {
+  readonly #broker: Broker
+  readonly #reader: LogReader
+  readonly #retention: Retention
+  readonly #vault: Vault
+  readonly #clock: Clock
+
+  constructor(broker: Broker, reader: LogReader, retention: Retention, vault: Vault, clock: Clock) {
+    this.#broker = broker
+    this.#reader = reader
+    this.#retention = retention
+    this.#vault = vault
+    this.#clock = clock
+  }
+
+  /** The oldest first. */
+  async list(): Promise<OpenRun[]> {
+    const subjects = await this.#broker.list("open", `${this.#broker.names.prefix}.open.>`)
+    return subjects
+      .toSorted()
+      .map((subject) => ({ run_id: lastToken(subject), created_at: Number(subject.split(".").at(-2)) }))
+  }
+
+  /** A run whose creator dies after this is found here, and taken up or struck off. False: there is such an entry. */
+  async announce({ run_id, created_at }: OpenRun, secrets: JsonObject): Promise<boolean> {
+    const subject = this.#broker.names.open(created_at, run_id)
+    return (await this.#broker.putOnce(subject, this.#seal(run_id, secrets))) !== null
+  }
+
+  async secrets({ run_id, created_at }: OpenRun): Promise<JsonObject> {
+    const entry = await this.#broker.get("open", this.#broker.names.open(created_at, run_id), "sure")
+    const [wrapped, body] = entry === null ? [] : unpackFrame(entry.subject, entry.data).parts
+    if (wrapped === undefined || body === undefined) return {}
+    return JSON.parse(this.#vault.openKey(aboutSecrets(run_id), wrapped).open("secrets", body)) as JsonObject
+  }
+
+  /** Removes the entry, its secrets overwritten. */
+  async strikeOff({ run_id, created_at }: OpenRun): Promise<void> {
+    await this.#broker.erase("open", this.#broker.names.open(created_at, run_id))
+  }
+
+  /** Enters an ended run in the list of those, then removes it from this one. */
+  async close(run_id: string, tail: Slot, { caller, once, created_at }: HeadFacts): Promise<void> {
+    const finished_at = endOf(tail.facts) ?? this.#clock.now()
+    await this.#retention.ended(run_id, { finished_at, caller, slot: tail.slot, once })
+    await this.strikeOff({ run_id, created_at })
+  }
+
+  /** Sees to it that a run whose creator did not come back is never made. False: it has been made. */
+  async makeVoid(run_id: string): Promise<boolean> {
+    const facts = { kind: "void", fence: 0, session: "", until: 0, last: 0 } as const
+    const filled = await fillSlot(this.#broker, this.#reader, run_id, 0, facts, [])
+    if (filled === null) return (await this.#reader.slotFromLeader(run_id, 0))?.facts.kind === "void"
+    await this.#retention.ended(run_id, { finished_at: this.#clock.now(), caller: "", slot: 0, once: null })
+    return true
+  }
+
+  /** Under a key of their own, which is deleted with them. */
+  #seal(run_id: string, secrets: JsonObject): Uint8Array {
+    if (Object.keys(secrets).length === 0) return packFrame({}, [])
+    const { key, wrapped } = this.#vault.newKey(aboutSecrets(run_id))
+    return packFrame({}, [wrapped, key.seal("secrets", JSON.stringify(secrets))])
+  }
+}

@@ -1,0 +1,112 @@
+import type { Clock } from "../../ports/clock.ts"
+import type { Broker } from "./broker.ts"
+import { unpackFrame } from "./frame.ts"
+import type { SaidLease } from "./leases.ts"
+import { lastToken } from "./names.ts"
+import type { Slot } from "./slot.ts"
+
+interface Sign {
+  readonly fence: number
+  /** By our monotonic clock: the lease was renewed at this moment, or later. */
+  readonly at: number
+  /** The process that says it holds the run; null: nobody, as far as heard. */
+  readonly session: string | null
+  /** Where the log stood when it was looked at. */
+  readonly slot: number | null
+}
+
+interface Heard {
+  readonly data: Uint8Array
+  readonly held: ReadonlyMap<string, number>
+}
+
+/**
+ * When this process last saw a sign of life of each lease, by its own monotonic clock: the holder's renewals as they are
+ * heard, an append, or the first sight of the run. Whoever takes a run over has seen none for the length of a lease. So
+ * clocks of different machines are never compared.
+ */
+export class SignsOfLife {
+  readonly #broker: Broker
+  readonly #clock: Clock
+  readonly #signs = new Map<string, Sign>()
+  /** The latest message of each process. */
+  readonly #heard = new Map<string, Heard>()
+  readonly #stop: () => void
+
+  constructor(broker: Broker, clock: Clock) {
+    this.#broker = broker
+    this.#clock = clock
+    this.#stop = broker.listen(broker.names.anyoneAlive, ({ subject, data }) => {
+      this.#hear(lastToken(subject), data)
+    })
+  }
+
+  close(): void {
+    this.#stop()
+  }
+
+  /** Whether some process said a moment ago that it holds the run. */
+  isHeld(run_id: string, lease_ms: number): boolean {
+    const sign = this.#signs.get(run_id)
+    return sign !== undefined && sign.session !== null && this.#clock.monotonic() - sign.at < lease_ms
+  }
+
+  /** How long nothing was seen of a lease; 0 at the first sight of it. */
+  silentMs(run_id: string, fence: number, slot: number): number {
+    const sign = this.#signs.get(run_id)
+    const at = this.#clock.monotonic()
+    if (sign === undefined || sign.fence !== fence) {
+      this.#signs.set(run_id, { fence, at, session: null, slot })
+      return 0
+    }
+    // A slot that was filled since then is a sign too.
+    const moved = sign.slot !== null && sign.slot !== slot
+    this.#signs.set(run_id, { ...sign, slot, at: moved ? at : sign.at })
+    return moved ? 0 : at - sign.at
+  }
+
+  /** Asks the broker for the holder's latest renewal, which may not have been heard here. Whether there is one. */
+  async hasRenewed(run_id: string, { facts }: Slot): Promise<boolean> {
+    const { session, fence } = facts
+    if (session === "") return false
+    const stored = await this.#broker.getFromLeader("alive", this.#broker.names.alive(session))
+    const heard = this.#heard.get(session)
+    if (stored === null || (heard !== undefined && Buffer.from(stored.data).equals(heard.data))) return false
+    this.#hear(session, stored.data)
+    return this.#heard.get(session)?.held.get(run_id) === fence
+  }
+
+  /** Forgets the runs that are not open any more. */
+  keepOnly(run_ids: ReadonlySet<string>): void {
+    for (const run_id of this.#signs.keys()) if (!run_ids.has(run_id)) this.#signs.delete(run_id)
+    const sessions = new Set([...this.#signs.values()].map(({ session }) => session))
+    for (const session of this.#heard.keys()) if (!sessions.has(session)) this.#heard.delete(session)
+  }
+
+  #hear(session: string, data: Uint8Array): void {
+    let said: readonly SaidLease[]
+    try {
+      said = unpackFrame<{ held: readonly SaidLease[] }>(session, data).facts.held
+    } catch {
+      // A message that cannot be read renews nothing.
+      return
+    }
+    const now = this.#clock.monotonic()
+    for (const [run_id, fence, , age = 0] of said) this.#note(run_id, fence, now - age, session)
+    const held = new Map(said.map(([run_id, fence]) => [run_id, fence]))
+    for (const [run_id, fence] of this.#heard.get(session)?.held ?? []) {
+      const sign = this.#signs.get(run_id)
+      // No longer among its leases: it may have been given back.
+      if (held.get(run_id) !== fence && sign?.session === session && sign.fence === fence) {
+        this.#signs.set(run_id, { ...sign, session: null })
+      }
+    }
+    this.#heard.set(session, { data, held })
+  }
+
+  #note(run_id: string, fence: number, at: number, session: string): void {
+    const before = this.#signs.get(run_id)
+    if (before === undefined || fence > before.fence) this.#signs.set(run_id, { fence, at, session, slot: null })
+    else if (fence === before.fence) this.#signs.set(run_id, { ...before, at: Math.max(at, before.at), session })
+  }
+}
