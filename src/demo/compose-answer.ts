@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
-import { makeValue } from "./make-value.ts"
+import { Budget, makeValue } from "./make-value.ts"
 import type { Question } from "./read-question.ts"
 import { isObject, textOf } from "./read-question.ts"
 import { hashText } from "./seeded.ts"
@@ -17,19 +17,21 @@ export type Answer =
 /** Each offered tool is called once, all in one turn; then comes the answer. */
 export function composeAnswer(question: Question): Answer {
   const topic = readTopic(question.instruction)
+  const budget = new Budget()
   if (question.uncalled.length > 0) {
-    const calls = question.uncalled.map(({ name, parameters }) => ({
-      name,
-      call_id: `call_${hashText(question.seed + name)
+    const seed = hashText(question.seed).toString(16)
+    const calls = question.uncalled.map(({ name, parameters }) => {
+      const value = makeValue({ type: "object", ...parameters }, topic, new Map(), seed + name, budget)
+      const call_id = `call_${hashText(seed + name)
         .toString(16)
-        .padStart(8, "0")}`,
-      arguments: JSON.stringify(makeValue({ type: "object", ...parameters }, topic, new Map(), question.seed + name)),
-    }))
+        .padStart(8, "0")}`
+      return { name, call_id, arguments: JSON.stringify(value) }
+    })
     return { kind: "calls", calls }
   }
   if (!question.json) return { kind: "text", text: composeText(question, topic) }
   const schema = question.schema ?? { type: "object", properties: { answer: { type: "string" } }, required: ["answer"] }
-  const value = makeValue(schema, topic, resultsOf(question), question.seed)
+  const value = makeValue(schema, topic, resultsOf(question), question.seed, budget)
   return { kind: "text", text: question.model === "demo-sloppy" ? sloppy(value, question) : JSON.stringify(value) }
 }
 

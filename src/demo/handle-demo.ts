@@ -1,8 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises"
 import type { ServerResponse } from "node:http"
+import type { Answer } from "./compose-answer.ts"
 import { composeAnswer } from "./compose-answer.ts"
 import { Flakiness } from "./flakiness.ts"
-import type { ApiError } from "./read-question.ts"
+import { TooMuchAsked } from "./make-value.ts"
+import type { ApiError, Question } from "./read-question.ts"
 import { readQuestion } from "./read-question.ts"
 import { countTokens, respond } from "./respond.ts"
 import type { StreamStep } from "./stream-events.ts"
@@ -53,7 +55,8 @@ export function createDemoModel(options: DemoOptions = {}): DemoModel {
       const failure = flakiness.next(question.seed)
       if (failure !== null) return errorReply(failure.error, { "retry-after": String(failure.retry_after) })
     }
-    const answer = composeAnswer(question)
+    const answer = answerOrRefuse(question)
+    if ("error" in answer) return errorReply(answer.error)
     const response = respond(question, answer, now())
     const slow = question.model === "demo-slow"
     const tokens = answer.kind === "text" ? countTokens(answer.text) : 10
@@ -78,6 +81,18 @@ export function createDemoModel(options: DemoOptions = {}): DemoModel {
   }
 
   return { handle }
+}
+
+function answerOrRefuse(question: Question): Answer | { readonly error: ApiError } {
+  try {
+    return composeAnswer(question)
+  } catch (error) {
+    if (!(error instanceof TooMuchAsked)) throw error
+    const param = question.uncalled.length > 0 ? "tools" : "text.format.schema"
+    return {
+      error: { status: 400, message: error.message, type: "invalid_request_error", param, code: "invalid_value" },
+    }
+  }
 }
 
 async function* unhurried(

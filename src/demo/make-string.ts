@@ -135,7 +135,7 @@ function capitalise(text: string): string {
 }
 
 function date(place: StringPlace): string {
-  const found = /\b\d{4}-\d{2}-\d{2}\b/.exec(place.topic.instruction)?.[0]
+  const found = place.topic.date
   const day = String(1 + place.seed.below(28)).padStart(2, "0")
   return found ?? `2026-${String(1 + place.seed.below(12)).padStart(2, "0")}-${day}`
 }

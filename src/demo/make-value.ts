@@ -6,9 +6,43 @@ import type { Topic } from "./topic.ts"
 /** Values found before (results of tools), which a field of the same name takes over where they fit its type. */
 export type Known = ReadonlyMap<string, JsonValue>
 
-/** A value that fits a JSON Schema: not a true one, but one that looks as if somebody had thought about it. */
-export function makeValue(schema: JsonValue, topic: Topic, known: Known, seed: string): JsonValue {
-  return new ValueMaker(schema, topic, known, seed).make(schema, { name: "", index: 0, depth: 0 })
+/** The schema asks for more than the demo model makes. */
+export class TooMuchAsked extends Error {
+  constructor() {
+    super("The schema asks for a larger value than the demo model makes.")
+    this.name = "TooMuchAsked"
+  }
+}
+
+/** What one answer may cost, all of its values together. Throws `TooMuchAsked` when it is used up. */
+export class Budget {
+  /** Schemas, properties and alternatives that are looked at. */
+  #steps = 50_000
+  #characters = 1024 * 1024
+
+  step(count = 1): void {
+    this.#steps -= count
+    if (this.#steps < 0) throw new TooMuchAsked()
+  }
+
+  text(length: number): void {
+    this.#characters -= length
+    if (this.#characters < 0) throw new TooMuchAsked()
+  }
+}
+
+/**
+ * A value that fits a JSON Schema: not a true one, but one that looks as if somebody had thought about it. Throws
+ * `TooMuchAsked` for a schema that only large values fit.
+ */
+export function makeValue(
+  schema: JsonValue,
+  topic: Topic,
+  known: Known,
+  seed: string,
+  budget: Budget = new Budget(),
+): JsonValue {
+  return new ValueMaker(schema, topic, known, seed, budget).make(schema, { name: "", index: 0, depth: 0 })
 }
 
 interface Place {
@@ -21,35 +55,51 @@ interface Place {
 const deep = 5
 const deepest = 60
 
+/** A reference that leads to further references, or `allOf` inside of `allOf`, is followed so far. */
+const mostHops = 20
+
+/** Members of an `enum` that are looked for in the instruction. */
+const mostMentioned = 200
+
 class ValueMaker {
   readonly #root: JsonValue
   readonly #topic: Topic
   readonly #known: Known
   readonly #seed: Seeded
-  /** Makes left: a schema that fans out at each level stays small. */
-  #budget = 3000
+  readonly #budget: Budget
+  /** Makes left before only the least is made: a schema that fans out at each level stays small. */
+  #easy = 3000
+  /** What was found out about a part of the schema: each is looked at once, however many values it makes. */
+  readonly #resolved = new Map<JsonValue, JsonObject>()
+  readonly #required = new Map<JsonValue, ReadonlySet<JsonValue>>()
+  readonly #members = new Map<JsonValue, readonly JsonValue[]>()
+  readonly #alternatives = new Map<JsonValue, Alternatives>()
+  readonly #referring = new Map<JsonValue, boolean>()
+  readonly #lengths = new Map<JsonValue, number>()
 
-  constructor(root: JsonValue, topic: Topic, known: Known, seed: string) {
+  constructor(root: JsonValue, topic: Topic, known: Known, seed: string, budget: Budget) {
     this.#root = root
     this.#topic = topic
     this.#known = known
     this.#seed = new Seeded(seed)
+    this.#budget = budget
   }
 
   make(given: JsonValue, place: Place): JsonValue {
     const schema = this.#resolve(given)
-    this.#budget--
+    this.#budget.step()
+    this.#easy--
     if (place.depth > deepest) return null
-    if (schema["const"] !== undefined) return schema["const"]
+    if (schema["const"] !== undefined) return this.#given(schema["const"])
     const { enum: members, examples } = schema
-    if (Array.isArray(members) && members.length > 0) return this.#member(members)
-    if (schema["default"] !== undefined && place.depth > 0) return schema["default"]
-    if (Array.isArray(examples) && examples[0] !== undefined && place.depth > 0) return examples[0]
+    if (Array.isArray(members) && members.length > 0) return this.#given(this.#member(members))
+    if (schema["default"] !== undefined && place.depth > 0) return this.#given(schema["default"])
+    if (Array.isArray(examples) && examples[0] !== undefined && place.depth > 0) return this.#given(examples[0])
     const alternatives = schema["anyOf"] ?? schema["oneOf"]
     if (Array.isArray(alternatives) && alternatives.length > 0) return this.#alternative(alternatives, place)
     const type = typeOf(schema)
     const known = place.depth > 0 ? this.#known.get(place.name) : undefined
-    if (known !== undefined && isPlainly(type, known)) return known
+    if (known !== undefined && isPlainly(type, known)) return this.#given(known)
     switch (type) {
       case "object":
         return this.#object(schema, place)
@@ -69,16 +119,37 @@ class ValueMaker {
     }
   }
 
+  /** A value of somebody else's making counts with its length. */
+  #given(value: JsonValue): JsonValue {
+    if (typeof value === "string") this.#budget.text(value.length)
+    else if (typeof value === "object" && value !== null) {
+      const length = this.#lengths.get(value) ?? JSON.stringify(value).length
+      this.#lengths.set(value, length)
+      this.#budget.text(length)
+    }
+    return value
+  }
+
   #object(schema: JsonObject, place: Place): JsonObject {
     const made: [string, JsonValue][] = []
-    const required = Array.isArray(schema["required"]) ? schema["required"] : []
+    const required = this.#requiredOf(schema["required"])
     const properties = isObject(schema["properties"]) ? schema["properties"] : {}
-    for (const [name, property] of Object.entries(properties)) {
+    for (const name in properties) {
+      this.#budget.step()
       // What is optional is left out where things get long.
-      if (!required.includes(name) && (place.depth > 1 || this.#budget < 0)) continue
-      made.push([name, this.make(property, { name, index: place.index, depth: place.depth + 1 })])
+      if (!required.has(name) && (place.depth > 1 || this.#easy < 0)) continue
+      this.#budget.text(name.length)
+      const value = this.make(properties[name] ?? null, { name, index: place.index, depth: place.depth + 1 })
+      made.push([name, value])
     }
     return Object.fromEntries(made)
+  }
+
+  #requiredOf(names: JsonValue | undefined): ReadonlySet<JsonValue> {
+    if (!Array.isArray(names)) return nothing
+    let known = this.#required.get(names)
+    if (known === undefined) this.#required.set(names, (known = new Set(names)))
+    return known
   }
 
   #array(schema: JsonObject, place: Place): JsonValue[] {
@@ -87,9 +158,8 @@ class ValueMaker {
     if (schema["items"] === false) return made
     const least = Math.max(asNumber(schema["minItems"]) ?? 0, made.length)
     const most = asNumber(schema["maxItems"]) ?? Number.POSITIVE_INFINITY
-    const wanted =
-      place.depth > deep || this.#budget < 0 ? least : Math.max(least, made.length + 1 + this.#seed.below(2))
-    const length = Math.min(wanted, most, 10_000)
+    const wanted = place.depth > deep || this.#easy < 0 ? least : Math.max(least, made.length + 1 + this.#seed.below(2))
+    const length = Math.min(wanted, most)
     for (let index = made.length; index < length; index++) {
       made.push(this.make(schema["items"] ?? {}, { name: place.name, index, depth: place.depth + 1 }))
     }
@@ -98,8 +168,8 @@ class ValueMaker {
 
   #string(schema: JsonObject, place: Place): string {
     const made = makeString({
-      name: place.name,
-      description: asText(schema["description"]),
+      name: place.name.slice(0, mostRead),
+      description: asText(schema["description"]).slice(0, mostRead),
       index: place.index,
       format: asText(schema["format"]),
       topic: this.#topic,
@@ -107,7 +177,8 @@ class ValueMaker {
     })
     const least = asNumber(schema["minLength"]) ?? 0
     const most = asNumber(schema["maxLength"]) ?? Number.POSITIVE_INFINITY
-    return made.padEnd(Math.min(least, 100_000), ".").slice(0, most)
+    this.#budget.text(Math.max(made.length, least))
+    return made.padEnd(least, ".").slice(0, Math.max(0, most))
   }
 
   #number(schema: JsonObject, place: Place, type: "integer" | "number"): number {
@@ -127,41 +198,101 @@ class ValueMaker {
 
   #boolean(place: Place): boolean {
     // An instruction that speaks of doubt is answered with no: an approval should not come out of thin air.
-    if (/\b(not|never|no|without|fail|failed|bug|broken|refuse)\b/i.test(this.#topic.instruction)) return false
+    if (this.#topic.doubts) return false
     return this.#seed.below(4) > 0 || place.name.startsWith("is_demo")
   }
 
   #member(members: readonly JsonValue[]): JsonValue {
-    const text = this.#topic.instruction.toLowerCase()
-    const mentioned = members.filter((member) => {
-      return typeof member === "string" && member !== "" && text.includes(member.toLowerCase().replaceAll("_", " "))
-    })
-    const from = mentioned.length > 0 ? mentioned : members
+    let from = this.#members.get(members as JsonValue[])
+    if (from === undefined) {
+      const looked = members.slice(0, mostMentioned)
+      const mentioned = looked.filter((member) => typeof member === "string" && this.#mentions(member))
+      from = mentioned.length > 0 ? mentioned : members
+      this.#budget.step(looked.length)
+      this.#members.set(members as JsonValue[], from)
+    }
     return from[this.#seed.below(from.length)] ?? null
   }
 
-  #alternative(alternatives: readonly JsonValue[], place: Place): JsonValue {
-    const full = alternatives.filter((one) => typeOf(this.#resolve(one)) !== "null")
+  #mentions(member: string): boolean {
+    const { lower } = this.#topic
+    return member !== "" && member.length < 200 && lower.includes(member.toLowerCase().replaceAll("_", " "))
+  }
+
+  #alternative(all: readonly JsonValue[], place: Place): JsonValue {
+    const { full, nullable, flat } = this.#alternativesOf(all)
     // Null, or the alternative without anything below it, ends a recursion.
-    if (place.depth > deep || this.#budget < 0) {
-      if (full.length < alternatives.length) return null
-      const flat = full.find((one) => !JSON.stringify(one).includes('"$ref"'))
+    if (place.depth > deep || this.#easy < 0) {
+      if (nullable) return null
       return this.make(flat ?? full[0] ?? {}, { ...place, depth: place.depth + 1 })
     }
     return this.make(full[this.#seed.below(full.length)] ?? { type: "null" }, { ...place, depth: place.depth + 1 })
   }
 
-  #resolve(given: JsonValue): JsonObject {
-    let schema = isObject(given) ? given : {}
-    for (let hops = 0; typeof schema["$ref"] === "string" && hops < 20; hops++) {
-      const target = follow(this.#root, schema["$ref"])
-      schema = isObject(target) ? target : {}
+  #alternativesOf(all: readonly JsonValue[]): Alternatives {
+    const before = this.#alternatives.get(all as JsonValue[])
+    if (before !== undefined) return before
+    this.#budget.step(all.length)
+    const full = all.filter((one) => typeOf(this.#resolve(one)) !== "null")
+    const flat = full.find((one) => !this.#refers(one))
+    const found: Alternatives = { full, nullable: full.length < all.length, flat }
+    this.#alternatives.set(all as JsonValue[], found)
+    return found
+  }
+
+  /** Whether there is a reference anywhere in a schema. */
+  #refers(schema: JsonValue): boolean {
+    if (typeof schema !== "object" || schema === null) return false
+    let known = this.#referring.get(schema)
+    if (known === undefined) {
+      this.#budget.step()
+      known = Object.hasOwn(schema, "$ref") || Object.values(schema).some((part) => this.#refers(part))
+      this.#referring.set(schema, known)
     }
-    if (!Array.isArray(schema["allOf"])) return schema
-    const parts = schema["allOf"].map((part) => this.#resolve(part))
-    return parts.reduce<JsonObject>((whole, part) => ({ ...whole, ...part }), { ...schema, allOf: null })
+    return known
+  }
+
+  /** A schema without `$ref` and `allOf`. */
+  #resolve(given: JsonValue, hops = 0): JsonObject {
+    if (!isObject(given)) return {}
+    const before = this.#resolved.get(given)
+    if (before !== undefined) return before
+    // One that leads back to itself says nothing.
+    this.#resolved.set(given, {})
+    const found = this.#resolveOnce(given, hops)
+    this.#resolved.set(given, found)
+    return found
+  }
+
+  #resolveOnce(schema: JsonObject, hops: number): JsonObject {
+    this.#budget.step()
+    if (hops > mostHops) return {}
+    const { $ref, allOf } = schema
+    if (typeof $ref === "string") return this.#resolve(follow(this.#root, $ref), hops + 1)
+    if (!Array.isArray(allOf)) return schema
+    const whole: JsonObject = { ...schema, allOf: null }
+    for (const part of allOf) {
+      const found = this.#resolve(part, hops + 1)
+      this.#budget.step(Object.keys(found).length)
+      Object.assign(whole, found)
+    }
+    return whole
   }
 }
+
+/** What is known of the schemas of `anyOf`. */
+interface Alternatives {
+  /** Those that are not null. */
+  readonly full: readonly JsonValue[]
+  readonly nullable: boolean
+  /** One without references. */
+  readonly flat: JsonValue | undefined
+}
+
+const nothing: ReadonlySet<JsonValue> = new Set()
+
+/** Characters of a name or a description that are read. */
+const mostRead = 300
 
 function guessNumber(name: string, topic: Topic, seed: Seeded, type: "integer" | "number"): number {
   const lower = name.toLowerCase()

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
+import { isJson } from "../types/value-fits.ts"
 
 /** A request to the demo model, read and found in order. */
 export interface Question {
@@ -39,6 +40,7 @@ export const modelIds = ["demo", "demo-slow", "demo-flaky", "demo-sloppy"] as co
 export function readQuestion(body: unknown): Reading {
   const parsed = typeof body === "string" ? parse(body) : (body as JsonValue | undefined)
   if (!isObject(parsed)) return refuse("The body of the request is not a JSON object.", null, "invalid_json")
+  if (!isJson(parsed, 0)) return refuse("The body of the request is nested too deeply.", null, "invalid_json")
   const { model, input } = parsed
   if (model === undefined || model === null) return missing("model")
   if (typeof model !== "string") return wrong("model", "a string")
@@ -170,8 +172,12 @@ function systemText(body: JsonObject, items: readonly JsonObject[]): string {
   return [typeof instructions === "string" ? instructions : "", ...texts].join("\n")
 }
 
+/** Characters that are parsed in search of a schema, all tries together. */
+const mostSearched = 1024 * 1024
+
 /** A JSON Schema of an object within a text: the last balanced pair of braces that is one. */
 function findSchema(text: string): JsonObject | null {
+  let read = 0
   for (
     let start = text.indexOf("{"), tries = 0;
     start >= 0 && tries < 50;
@@ -179,6 +185,8 @@ function findSchema(text: string): JsonObject | null {
   ) {
     const end = text.lastIndexOf("}")
     if (end < start) return null
+    read += end + 1 - start
+    if (read > mostSearched) return null
     const value = parse(text.slice(start, end + 1))
     if (isObject(value) && value["type"] === "object" && isObject(value["properties"])) return value
   }

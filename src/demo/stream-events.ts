@@ -42,7 +42,11 @@ export function* streamEvents(response: DemoResponse): Generator<StreamStep, voi
   yield { text: "data: [DONE]\n\n", token: false }
 }
 
+/** A long text comes in larger pieces: nobody reads thousands of them one by one. */
+const mostPieces = 2000
+
 /** Words with the blank before them, long ones in pieces. */
 function tokens(text: string): readonly string[] {
-  return text.match(/\s?\S{1,6}|\s/gu) ?? []
+  const usual = text.length > 6 * mostPieces ? null : text.match(/\s?\S{1,6}|\s/gu)
+  return usual ?? text.match(new RegExp(`[^]{1,${Math.ceil(text.length / mostPieces)}}`, "gu")) ?? []
 }

@@ -1,6 +1,12 @@
 /** What an instruction is about, as far as its words show without understanding them. */
 export interface Topic {
   readonly instruction: string
+  /** The same in lower case. */
+  readonly lower: string
+  /** It speaks of doubt. */
+  readonly doubts: boolean
+  /** The first date in it. */
+  readonly date: string | null
   /** Content words in their order, each once, in lower case. */
   readonly words: readonly string[]
   /** Capitalised words that do not begin a sentence, and whom a greeting greets. */
@@ -54,6 +60,9 @@ export function readTopic(instruction: string): Topic {
   const names = [...plain.matchAll(/(?<=[\p{Ll},]\s)\p{Lu}\p{Ll}+(?:\s\p{Lu}\p{Ll}+)*/gu)].map(([name]) => name)
   return {
     instruction: text,
+    lower: text.toLowerCase(),
+    doubts: /\b(not|never|no|without|fail|failed|bug|broken|refuse)\b/i.test(text),
+    date: /\b\d{4}-\d{2}-\d{2}\b/.exec(text)?.[0] ?? null,
     words: unique(words),
     names: unique(greets === null ? names : [greets, ...names]),
     numbers: (plain.match(/(?<![\w.-])-?\d+(?:\.\d+)?(?!\.?\w)/g) ?? []).slice(0, 50).map(Number),
@@ -82,7 +91,11 @@ export function about(topic: Topic, count: number, from = 0): string {
 
 /** The beginning of a text, cut between words. */
 export function beginning(text: string, length: number): string {
-  const line = text.replace(/\s+/g, " ").trim()
+  // What is far beyond the length is not looked at.
+  const line = text
+    .slice(0, 20 * length)
+    .replace(/\s+/g, " ")
+    .trim()
   if (line.length <= length) return line
   const cut = line.slice(0, length)
   return `${cut.slice(0, Math.max(cut.lastIndexOf(" "), length / 2))}…`
