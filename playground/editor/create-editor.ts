@@ -177,7 +177,7 @@ function formatDocument(view: EditorView): string | undefined {
   if ("diagnostics" in outcome) {
     const [first] = outcome.diagnostics
     const line = first === undefined ? 1 : view.state.doc.lineAt(Math.min(first.span.start, text.length)).number
-    return `Not formatted: mend line ${line} first. ${first?.message ?? "It cannot be read"}.`
+    return `Not formatted: fix line ${line} first. ${first?.message ?? "It has a syntax error"}.`
   }
   const changes = difference(text, outcome.formatted)
   if (changes !== undefined) view.dispatch({ changes, userEvent: "input.format" })

@@ -3,10 +3,10 @@ import type { Program } from "../../src/check/program.ts"
 import { codeActions } from "../../src/editor/code-actions.ts"
 import type { Diagnostic } from "../../src/source/diagnostic.ts"
 
-/** Of more problems than this, the mends are not worked out for each. */
+/** Above this number of problems, quick fixes are not computed. */
 const mostWithActions = 40
 
-/** Diagnostics as the editor draws them: underlined where they are, told in full with their mends when pointed at. */
+/** Diagnostics as the editor draws them: underlined in place, with message and quick fixes on hover. */
 export function toMarks(program: Program, diagnostics: readonly Diagnostic[]): Mark[] {
   const { length } = program.tree.text
   return diagnostics.map((found, at) => {

@@ -8,7 +8,7 @@ const deepest = 6
 
 const lines = Array.from({ length: deepest + 1 }, (_, level) => Decoration.line({ class: `cm-hang-${level}` }))
 
-/** The rest of a wrapped line stands one step further in than its beginning. */
+/** Indents the rest of a wrapped line one step further than its beginning. */
 export function hangingIndent(): Extension {
   const plugin = ViewPlugin.fromClass(
     class {

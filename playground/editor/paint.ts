@@ -8,7 +8,7 @@ export interface Paint {
   readonly as: "string" | "number" | "escape" | "comment" | "doc"
 }
 
-/** What the lexer alone can tell of a text: cheap enough for every key. What names are, the compilation tells later. */
+/** Colours from the lexer alone: cheap enough for every key. The compilation colours names later. */
 export function paint(text: string): Paint[] {
   const paints: Paint[] = []
   for (const token of lex(text).tokens) {

@@ -44,7 +44,7 @@ function RenameForm({ name, rename }: Renaming) {
             }}
           />
           <p id="new-name-note" class={wrong === undefined ? "hint-text" : "wrong-text"}>
-            {wrong ?? "It is changed wherever it stands, and nothing else is."}
+            {wrong ?? "Every use of the name changes, and nothing else."}
           </p>
         </div>
         <footer>

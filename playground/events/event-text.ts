@@ -7,7 +7,7 @@ export function eventText({ id, type, data }: StreamEvent): string {
 
 const searchable = new WeakMap<StreamEvent, string>()
 
-/** Whether every word of the filter stands somewhere in the event. */
+/** Whether the event contains every word of the filter. */
 export function matches(event: StreamEvent, words: readonly string[]): boolean {
   if (words.length === 0) return true
   let text = searchable.get(event)

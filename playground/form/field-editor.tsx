@@ -25,7 +25,7 @@ interface EditorProps {
 interface LabelledProps extends EditorProps {
   readonly label: string
   readonly doc?: string | undefined
-  /** Stands beside the label: the buttons of a list's entry. */
+  /** Shown beside the label: the buttons of a list's entry. */
   readonly tools?: ComponentChildren
 }
 
@@ -164,7 +164,7 @@ interface ControlProps {
   readonly onChange: (value: Draft) => void
 }
 
-/** A number as text, so that what is no number can be told instead of vanishing. */
+/** A number as text, so that a wrong number is reported instead of vanishing. */
 function NumberEditor({ whole, value, onChange, ...common }: ControlProps & { readonly whole: boolean }) {
   const [text, setText] = useState(textOf(value))
   const shown = numberOf(text) === value ? text : textOf(value)
@@ -187,7 +187,7 @@ function textOf(value: Draft): string {
   return value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value)
 }
 
-/** The number that a text writes; the text itself where it writes none, to be told as a misfit. */
+/** The number in a text; the text itself if it is not a number, so that it is reported. */
 function numberOf(text: string): Draft {
   const written = text.trim().replaceAll("_", "")
   if (written === "") return undefined

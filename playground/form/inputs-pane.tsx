@@ -99,7 +99,7 @@ function InputForm() {
   )
 }
 
-/** The place is where the message stands, so the message need not name it. */
+/** The message is shown at its field, so it need not name the field. */
 function trimmed(message: string | undefined, path: string): string | undefined {
   return message?.startsWith(`${path}: `) === true ? capital(message.slice(path.length + 2)) : message
 }

@@ -4,7 +4,7 @@ interface Waiting {
   readonly depends_on: readonly string[]
 }
 
-/** In which column each node stands: one after the last that it waits for. Nodes come in an order in which they can run. */
+/** The column of each node: one after the last node that it waits for. Nodes come in an order in which they can run. */
 export function columnsOf(nodes: readonly Waiting[]): Map<string, number> {
   const columns = new Map<string, number>()
   for (const { id, depends_on } of nodes) {
@@ -16,7 +16,7 @@ export function columnsOf(nodes: readonly Waiting[]): Map<string, number> {
 }
 
 /**
- * Rows and columns for a graph of any size, in linear time: within a column each node stands near the middle of those that
+ * Rows and columns for a graph of any size, in linear time: within a column each node is near the middle of those that
  * it waits for. Not as pretty as what dagre finds, which takes minutes over a thousand nodes that are woven together.
  */
 export function simpleLayout(

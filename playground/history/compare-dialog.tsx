@@ -95,8 +95,8 @@ interface FiguresProps {
 
 function Figures({ name, left, right, show }: FiguresProps) {
   const change = left === 0 ? 0 : Math.round(((right - left) / left) * 100)
-  const told = change === 0 ? "" : ` (${change > 0 ? "+" : "−"}${Math.abs(change)} %)`
-  return <Pair name={name} left={show(left)} right={`${show(right)}${told}`} />
+  const shown = change === 0 ? "" : ` (${change > 0 ? "+" : "−"}${Math.abs(change)} %)`
+  return <Pair name={name} left={show(left)} right={`${show(right)}${shown}`} />
 }
 
 function Changes({ title, changes }: { readonly title: string; readonly changes: readonly Difference[] }) {

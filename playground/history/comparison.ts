@@ -4,7 +4,7 @@ import { notify } from "../state/notices.ts"
 import type { KeptRun } from "../state/history.ts"
 import { openKept } from "../state/history.ts"
 
-/** The two runs that stand side by side, the older one at the left. */
+/** The two runs that are compared, the older one on the left. */
 export const comparison = signal<{ readonly left: RunView; readonly right: RunView } | null>(null)
 
 export async function compareRuns(kept: readonly KeptRun[]): Promise<void> {

@@ -13,7 +13,7 @@ const shape = signal<"tree" | "raw">("tree")
 /** More than this of raw JSON would only slow the page down; copy and download have all of it. */
 const mostShown = 200_000
 
-/** The result, or why there is none. */
+/** The result, or why there is no result. */
 export function OutputPane() {
   const run = watchShown()
   if (run === null) return <p class="empty">The result of a run appears here. Press Run to get one.</p>

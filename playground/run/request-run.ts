@@ -17,7 +17,7 @@ import { beginRun } from "./follow-run.ts"
 /** `host secret` pairs that the person at the keyboard has agreed to, for what came by a link. */
 const agreed = new Set<string>()
 
-/** What keeps a workflow from running is shown where it is mended; what is well runs. */
+/** Runs the workflow, or shows what keeps it from running at the place where it can be fixed. */
 export function requestRun(): void {
   if (liveRun.value !== null) return
   const { plan, diagnostics } = compileNow()

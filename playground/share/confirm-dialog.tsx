@@ -1,7 +1,7 @@
 import { confirmation } from "../state/confirmation.ts"
 import { Dialog } from "../ui/dialog.tsx"
 
-/** Before what came by a link runs for the first time. */
+/** Asks before a workflow from a link runs for the first time. */
 export function ConfirmDialog() {
   const asked = confirmation.value
   if (asked === null) return null
@@ -37,7 +37,7 @@ export function ConfirmDialog() {
             ))}
             {asked.destinations.length === 0 ? (
               <tr>
-                <td colSpan={3}>It calls nobody.</td>
+                <td colSpan={3}>It calls no host.</td>
               </tr>
             ) : null}
           </tbody>

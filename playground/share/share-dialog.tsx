@@ -18,13 +18,12 @@ import { snippet, snippetLanguages } from "./snippets.ts"
 export const shareOpen = signal(false)
 const language = signal<SnippetLanguage>("curl")
 
-/** Opens the dialog, unless a secret's value stands in what would leave the page. */
+/** Opens the dialog, unless a secret's value is in what would leave the page. */
 export function openShare(): void {
   const { text } = compileNow()
   const secret = secretIn(text) ?? secretIn(JSON.stringify(currentInput()))
   if (secret === undefined) shareOpen.value = true
-  else
-    notify(`Not shared: the value of secrets.${secret} stands in the source or the input. Take it out first.`, "wrong")
+  else notify(`Not shared: the value of secrets.${secret} is in the source or the input. Remove it first.`, "wrong")
 }
 
 /** A link to this workflow, and the same request from elsewhere. */

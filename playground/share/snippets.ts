@@ -42,7 +42,7 @@ function plainBody({ source, input, options }: SnippetRequest): JsonObject {
   return body
 }
 
-/** In single quotes, where the shell leaves everything as it is; secrets stand between two such pieces. */
+/** In single quotes, where the shell leaves everything as it is; secrets are between two such pieces. */
 function curl(request: SnippetRequest): string {
   const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
   const json = JSON.stringify(plainBody(request), null, 2)

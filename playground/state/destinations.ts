@@ -4,7 +4,7 @@ import { children } from "../../src/plan/expression-traits.ts"
 import type { Plan } from "../../src/plan/plan-shape.ts"
 import { prepare } from "../../src/plan/prepare.ts"
 
-/** A host that a workflow would call, and what of the secrets it would be sent. */
+/** A host that a workflow would call, and the secrets that it would receive. */
 export interface Destination {
   /** `api.openai.com`, or words where it is not an address. */
   readonly host: string
@@ -97,7 +97,7 @@ function hostOf(endpoint: Expression, plan: Plan, input: JsonObject): string {
     addSecrets(endpoint, plan, names)
     return names.size === 0 ? "an address made at run time" : `the address in ${[...names].map(secretName).join(", ")}`
   }
-  // A secret may be anything: where it stands before the first slash, it decides on the host.
+  // A secret may contain anything: before the first slash it decides on the host.
   const authority = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i.exec(address)?.[1]
   if (authority === undefined) return address.replaceAll(hidden, "…")
   if (authority.includes(hidden)) return "a host that a secret decides"

@@ -3,11 +3,11 @@ import { caseRecord, resolve } from "../../src/types/relations.ts"
 import { validateValue } from "../../src/types/validate-value.ts"
 import type { RecordType, Type, TypeTable } from "../../src/types/types.ts"
 
-/** A value in the making: JSON in which a number that nobody has typed yet is missing. */
+/** A value in the making: JSON in which numbers that have not been typed yet are missing. */
 export type Draft = null | boolean | number | string | undefined | readonly Draft[] | { readonly [key: string]: Draft }
 export type DraftObject = { readonly [key: string]: Draft }
 
-/** Types refer to themselves; nobody fills in a form that deep before pressing its buttons. */
+/** Types may be recursive: a form opens to this depth at first. */
 const deepest = 6
 
 /** What a form shows for a value that is not there yet. */
@@ -54,7 +54,7 @@ function blankRecord(type: RecordType, types: TypeTable, depth: number): DraftOb
 
 /**
  * The draft in the shape of the type: declared fields in their order, others left out, what is missing or of quite another
- * shape blank. A value of the wrong kind that a field can show is kept, so that it can be told and mended.
+ * shape blank. A value of the wrong kind that a field can show is kept, so that it can be reported and fixed.
  */
 export function shapeDraft(draft: Draft, type: Type, types: TypeTable, depth = 0): Draft {
   const known = resolve(type, types)

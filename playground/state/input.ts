@@ -28,7 +28,7 @@ export interface InputCheck {
   /** What would be sent; null while it is not JSON. */
   readonly value: DraftObject | null
   readonly misfits: readonly Misfit[]
-  /** Why the text is no JSON. */
+  /** Why the text is not JSON. */
   readonly broken: string | undefined
 }
 
@@ -44,7 +44,7 @@ export const inputCheck = computed((): InputCheck => {
   return { value: parsed.value, misfits, broken: undefined }
 })
 
-/** What of the input stands against a run. */
+/** Number of problems that keep the input from being sent. */
 export const inputProblems = computed(() =>
   inputCheck.value.broken === undefined ? inputCheck.value.misfits.length : 1,
 )

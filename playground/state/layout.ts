@@ -4,7 +4,7 @@ import { keep, readKept } from "./keep.ts"
 export const dividers = ["columns", "left", "right", "details"] as const
 export type DividerName = (typeof dividers)[number]
 
-/** Where each divider stands, as a share of its container before it, in percent. */
+/** Position of each divider, in percent of its container. */
 const usual: Readonly<Record<DividerName, number>> = { columns: 45, left: 62, right: 46, details: 62 }
 
 export const positions = signal<Readonly<Record<DividerName, number>>>(readPositions())
@@ -43,7 +43,7 @@ export const paneTab = signal<PaneTab>("editor")
 export const problemsOpen = signal(false)
 
 const wideQuery = matchMedia("(min-width: 1100px)")
-/** Whether all panes stand side by side. */
+/** Whether all panes are side by side. */
 export const wide = signal(wideQuery.matches)
 wideQuery.addEventListener("change", () => (wide.value = wideQuery.matches))
 

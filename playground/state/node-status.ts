@@ -15,7 +15,7 @@ export interface NodeStatus {
   readonly progress: number | undefined
 }
 
-/** A node of a run as the graph tells it. */
+/** A node of a run as the graph shows it. */
 export function nodeStatus(node: NodeState, now: number): NodeStatus {
   const { loop } = node
   const state = stateOf(node)

@@ -8,7 +8,7 @@ export interface Notice {
 
 /** Short sentences about what was just done; each goes away by itself. */
 export const notices = signal<readonly Notice[]>([])
-/** What a screen reader is told about the run. */
+/** What a screen reader announces about the run. */
 export const announcement = signal("")
 
 let last = 0

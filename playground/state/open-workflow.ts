@@ -22,7 +22,7 @@ export interface Workflow {
   readonly origin?: Origin
 }
 
-/** Puts a workflow into the editor and its form. Somebody else's never finds secrets that were typed for another one. */
+/** Puts a workflow into the editor and its form. A workflow from a link never gets secrets that were typed for another one. */
 export function openWorkflow({ name, source, input, options, origin: from = "own" }: Workflow): void {
   if (from === "link") forgetSecrets()
   origin.value = from

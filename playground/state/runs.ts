@@ -10,7 +10,7 @@ export const runVersion = signal(0)
 /** The service's time for what grows while a run goes on. */
 export const runClock = signal(0)
 
-/** The shown run, for a reader that has to be told when anything about it changes. */
+/** The shown run, for a reader that must be notified of every change. */
 export function watchShown(): RunView | null {
   return runVersion.value < 0 ? null : shownRun.value
 }
@@ -26,7 +26,7 @@ let changed = false
 let ticking = false
 let lastStep = 0
 
-/** Tells that a run has changed. */
+/** Reports that a run has changed. */
 export function touchRuns(): void {
   changed = true
   startClock()
@@ -40,7 +40,7 @@ export function startClock(): void {
 }
 
 function next(): void {
-  // A page in the background gets no frames, and must come to know the end nevertheless.
+  // A page in the background gets no frames, but must notice the end.
   if (document.hidden) setTimeout(() => tick(performance.now()), 200)
   else requestAnimationFrame(tick)
 }

@@ -50,10 +50,10 @@ export function forgetSecrets(): void {
   secretTexts.value = {}
 }
 
-/** Shorter ones cannot be told from ordinary text. */
+/** Shorter ones cannot be distinguished from ordinary text. */
 const shortest = 4
 
-/** The secret whose value stands in a text that is about to be kept, shared or copied. */
+/** The secret whose value is in a text that is about to be kept, shared or copied. */
 export function secretIn(text: string): string | undefined {
   return Object.entries(secretTexts.value).find(([, value]) => formsOf(value).some((form) => text.includes(form)))?.[0]
 }
@@ -67,7 +67,7 @@ export function withoutSecrets(text: string): string {
   return clean
 }
 
-/** A value as it is, and as it stands within JSON. */
+/** A value as it is, and as JSON writes it. */
 function formsOf(value: string): string[] {
   return value.length < shortest ? [] : [value, JSON.stringify(value).slice(1, -1)]
 }

@@ -45,7 +45,7 @@ let pending: (() => string) | undefined
 let timer: ReturnType<typeof setTimeout> | undefined
 let lastCost = 0
 
-/** Tells that the editor's text is another now. It is compiled once the author pauses, the sooner the less it costs. */
+/** Reports a change of the editor's text. It is compiled once the author pauses, sooner if that is cheap. */
 export function sourceChanged(read: () => string): void {
   pending = read
   clearTimeout(timer)

@@ -37,7 +37,7 @@ export function statusOf(run: RunView): RunStatus {
   return { state: "running", text: `running${spent}` }
 }
 
-/** What a screen reader is told when a run is over. */
+/** What a screen reader announces when a run is over. */
 export function endSentence(run: RunView): string {
   if (run.refused !== null) return `The run did not start: ${run.refused.message}`
   if (run.connection === "lost") return "The connection to the run is lost."

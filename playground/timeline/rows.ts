@@ -71,7 +71,7 @@ export class Rows {
       if (span === undefined) break
       this.#children[this.#seen] = []
       const siblings = span.parent === null ? this.#tops : (this.#children[span.parent] ?? this.#tops)
-      // Model calls are told of when their agent is done, with the time at which they began.
+      // Model calls are reported when their agent is done, with the time at which they began.
       let place = siblings.length
       while (place > 0 && (spans[siblings[place - 1] ?? 0]?.start ?? 0) > span.start) place--
       siblings.splice(place, 0, this.#seen)

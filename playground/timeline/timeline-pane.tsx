@@ -171,7 +171,7 @@ function Bar({ row, span, started, now, scale, isSelected, onSelect, onToggle }:
     tokens === 0 || span.kind === "model_call" ? "" : `${showNumber(tokens)} tok`,
     state === "cached" || state === "failed" || state === "cancelled" ? state : "",
   ]
-  const told = figures.filter((figure) => figure !== "").join(" · ")
+  const shown = figures.filter((figure) => figure !== "").join(" · ")
   return (
     <div
       role="treeitem"
@@ -204,7 +204,7 @@ function Bar({ row, span, started, now, scale, isSelected, onSelect, onToggle }:
       <span class="bar-track">
         <span class="bar" style={{ left: `min(${clamp(from)}%, 100% - 2px)`, width: `max(2px, ${clamp(share)}%)` }} />
       </span>
-      <span class="bar-figures">{told}</span>
+      <span class="bar-figures">{shown}</span>
     </div>
   )
 }

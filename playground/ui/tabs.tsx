@@ -4,7 +4,7 @@ export interface TabItem<Name extends string> {
   readonly name: Name
   readonly label: string
   readonly count?: number | undefined
-  /** The count is of things to mend. */
+  /** The count is of problems to fix. */
   readonly wrong?: boolean
 }
 

@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks"
 interface VirtualListProps {
   readonly count: number
   readonly rowHeight: number
-  /** What stands at a row; only rows near the view are asked for. */
+  /** Renders a row; called only for rows near the view. */
   readonly row: (at: number) => ComponentChildren
   /** Stay at the end as rows are added, as long as the reader is there. */
   readonly follow?: boolean
@@ -20,7 +20,7 @@ interface VirtualListProps {
 const beyond = 8
 const followEvery = 200
 
-/** A list of any length of which only the visible rows exist. */
+/** A list of any length that renders only its visible rows. */
 export function VirtualList(props: VirtualListProps) {
   const { count, rowHeight, row, follow, reveal, role, label, active, onKeyDown, class: className } = props
   const box = useRef<HTMLDivElement>(null)
