@@ -19,6 +19,13 @@ const whole = (least: number): ConstantRule => ({
   type: "number",
   fits: (value) => isWhole(value, least),
 })
+/** Each try writes an event and costs a call: more would fill the log of a run that cannot succeed. */
+const mostTries = 100
+const tries: ConstantRule = {
+  expected: `a whole number from 0 to ${mostTries}`,
+  type: "number",
+  fits: (value) => isWhole(value, 0) && Number(value) <= mostTries,
+}
 const text: ConstantRule = { expected: "a string that is not empty", type: "string", fits: (value) => value !== "" }
 
 const rules: Readonly<Record<(typeof inferenceKeys)[number], ConstantRule>> = {
@@ -30,9 +37,9 @@ const rules: Readonly<Record<(typeof inferenceKeys)[number], ConstantRule>> = {
   seed: number("a whole number", Number.isSafeInteger),
   stop: { expected: "a string or an array of strings", type: "strings", fits: (value) => value !== "" },
   timeout_seconds: number("a number over 0", (value) => value > 0),
-  max_retries: whole(0),
+  max_retries: tries,
   retry_base_delay_ms: whole(0),
-  output_retries: whole(0),
+  output_retries: tries,
   extra: { expected: "an object", type: "object" },
 }
 

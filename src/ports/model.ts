@@ -28,6 +28,8 @@ export interface OutputContract {
 }
 
 export interface ModelRequest {
+  /** Whose run this is: what is learned about a backend from one caller's calls changes only that caller's requests. */
+  readonly caller: string
   /** The place in the workflow that errors name: `agent.review`. */
   readonly path: string
   readonly backend: Backend
@@ -48,7 +50,7 @@ export interface ModelRequest {
   readonly deltas: boolean
 }
 
-/** How far a turn has come: kept in the log with every retry, and given back where the turn is taken up again. */
+/** How far a turn has come: joined from what the log kept with every retry, and given back where the turn is taken up again. */
 export interface TurnProgress {
   /** Those made so far; none of their answers held. */
   readonly calls: readonly ModelCallRecord[]
@@ -66,13 +68,21 @@ export interface TurnProgress {
   readonly format: string | null
 }
 
+/** What a retry adds to the progress of its turn: the log keeps nothing twice. */
+export interface RetryProgress extends Omit<TurnProgress, "calls" | "added"> {
+  /** Those made since the retry before. */
+  readonly new_calls: readonly ModelCallRecord[]
+  /** Absent where it has not changed since. */
+  readonly added?: TurnProgress["added"]
+}
+
 export interface ModelWatch {
   readonly signal: AbortSignal
   /**
    * Awaited before the wait begins, so that the retry is in the log first. `attempt` is the one about to be made; it is
    * made because the one before it failed, was refused (`delay_ms` 0), or did not fit the contract (`delay_ms` 0).
    */
-  retried(retry: { attempt: number; reason: string; delay_ms: number; progress: TurnProgress }): Promise<void>
+  retried(retry: { attempt: number; reason: string; delay_ms: number; progress: RetryProgress }): Promise<void>
   delta(attempt: number, text: string): void
   /** Replaces secrets in whatever came from outside, before anyone else sees it. */
   redact<T extends JsonValue>(value: T): T

@@ -8,6 +8,7 @@ import { failure } from "./failure.ts"
 import type { Backend } from "../ports/model.ts"
 import type { RunContext } from "./run-context.ts"
 import { outerScope } from "./run-context.ts"
+import { hideHost } from "./secrets/hide-host.ts"
 
 /** Where a model's calls go. Its provider was resolved when the run began, before any call. */
 export function backendOf(running: RunContext, model: string): Backend {
@@ -27,7 +28,11 @@ export function modelId(running: RunContext, model: string, scope: Scope): strin
 /** Every provider that a model of the plan has, with secrets. */
 export function resolveBackends(running: RunContext): void {
   running.work.together(() => {
-    for (const name of running.prepared.providers) running.backends.set(name, resolve(running, name, running.secrets))
+    for (const name of running.prepared.providers) {
+      const backend = resolve(running, name, running.secrets)
+      hideHost(running.redactor, running.secrets, backend.endpoint)
+      running.backends.set(name, backend)
+    }
   })
 }
 

@@ -8,7 +8,7 @@ import { agent, dynamic, lit, loopOver, object, output, plan, ref, text } from "
 import { integer, record, string } from "../../test/support/build-types.ts"
 import { ManualClock } from "../../test/support/manual-clock.ts"
 import { dataOf, errorOf, resultOf, runPlan, typesOf } from "../../test/support/run-plan.ts"
-import { answers, hangs, lastText, noProgress, ScriptedModel } from "../../test/support/scripted-model.ts"
+import { answers, hangs, lastText, noRetryProgress, ScriptedModel } from "../../test/support/scripted-model.ts"
 import { within } from "../../test/support/within.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import { failure } from "./failure.ts"
@@ -372,7 +372,7 @@ test("retries are in the log before their wait begins, and so are deltas, joined
   const model = new ScriptedModel(async (request, watch) => {
     watch.delta(1, "Hel")
     watch.delta(1, "lo")
-    await watch.retried({ attempt: 2, reason: "429", delay_ms: 5, progress: noProgress })
+    await watch.retried({ attempt: 2, reason: "429", delay_ms: 5, progress: noRetryProgress })
     assert.deepEqual(typesOf(await store.read("retried", 0, 10)).slice(-2), ["agent_delta", "agent_retried"])
     watch.delta(2, "Hi")
     return answers({ message: "Hi" }, request)

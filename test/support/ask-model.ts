@@ -9,6 +9,7 @@ import type { Clock } from "../../src/ports/clock.ts"
 import type { ModelClient, ModelRequest, ModelTurn, ModelWatch, TurnProgress } from "../../src/ports/model.ts"
 import { userText } from "../../src/ports/messages.ts"
 import { RunFailure } from "../../src/ports/run-failure.ts"
+import { joinProgress } from "../../src/run/log/turn-progress.ts"
 import { noRedactor, redactor } from "../../src/run/secrets/redact.ts"
 
 export interface Retry {
@@ -74,6 +75,7 @@ export function askModel(
     ask: (request, watch) =>
       client.turn(
         {
+          caller: "tester",
           path: "agent.reply",
           model: "test-model",
           input: [userText("Greet Ada.")],
@@ -91,7 +93,7 @@ export function askModel(
           signal: never,
           retried: ({ progress, ...retry }) => {
             retries.push(retry)
-            progresses.push(progress)
+            progresses.push(joinProgress(progresses.at(-1) ?? request.progress ?? null, progress))
             return Promise.resolve()
           },
           delta: (attempt, text) => deltas.push({ attempt, text }),

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../src/base/json-value.ts"
 import type { Usage } from "../../src/run/events.ts"
 import type { Message, UserMessage } from "../../src/ports/messages.ts"
 import { assistantText } from "../../src/ports/messages.ts"
-import type { ModelClient, ModelRequest, ModelTurn, ModelWatch, TurnProgress } from "../../src/ports/model.ts"
+import type { ModelClient, ModelRequest, ModelTurn, ModelWatch, RetryProgress } from "../../src/ports/model.ts"
 
 export const usage = (input_tokens: number, output_tokens: number): Usage => ({
   input_tokens,
@@ -11,12 +11,11 @@ export const usage = (input_tokens: number, output_tokens: number): Usage => ({
   reasoning_tokens: 0,
 })
 
-export const noProgress: TurnProgress = {
-  calls: [],
+export const noRetryProgress: RetryProgress = {
+  new_calls: [],
   retries: 0,
   repairs: 0,
   not_before: 0,
-  added: [],
   closing: false,
   format: null,
 }

@@ -13,6 +13,12 @@ export interface PoolOptions {
   readonly ca?: string
 }
 
+/**
+ * However long a server offers to keep an idle connection: its origin is known here while one is open, and the name of a host
+ * may hold a secret.
+ */
+const longestIdle_ms = 60_000
+
 /** A connection with one exchange at a time. */
 export interface Connection {
   readonly client: Client
@@ -174,7 +180,11 @@ class PooledConnection implements Connection {
   ) {
     this.#onFree = onFree
     this.#onGone = onGone
-    this.client = new Client(url, { connect: connect((socket) => (this.#socket = socket)), pipelining: 1 })
+    this.client = new Client(url, {
+      connect: connect((socket) => (this.#socket = socket)),
+      pipelining: 1,
+      keepAliveMaxTimeout: longestIdle_ms,
+    })
     // An idle connection that the other side closes, or that grew too old, leaves the pool.
     this.client.on("disconnect", () => {
       if (!this.busy) this.destroy()

@@ -29,7 +29,6 @@ export interface EgressOptions {
 }
 
 const maxRedirects = 3
-const mostJudged = 1_000
 
 const defaultLimits: EgressLimits = {
   first_byte_ms: 300_000,
@@ -65,17 +64,11 @@ export function createEgress(options: EgressOptions): Egress {
     ...(options.ca === undefined ? {} : { ca: options.ca }),
   })
 
-  // The policy does not change, so that a URL is parsed and judged once; what its name resolves to is judged each time.
-  const judged = new Map<string, URL>()
-
+  // Nothing is remembered of a URL: it may hold a secret, which must not outlive its run.
   function permit(text: string, base?: URL): URL {
-    const known = judged.get(text)
-    if (known !== undefined && base === undefined) return known
     const url = parseUrl(text, base)
     const refusal = judgeDestination(policy, destinationOf(url))
     if (refusal !== null) throw refusal
-    if (judged.size >= mostJudged) judged.clear()
-    if (base === undefined) judged.set(text, url)
     return url
   }
 

@@ -2,14 +2,16 @@ import { hash } from "node:crypto"
 import type { Clock } from "../../ports/clock.ts"
 import { isLocalEndpoint } from "./is-local-endpoint.ts"
 import type { Rung } from "./output-format.ts"
-import { responsesUrl } from "./responses-url.ts"
 
-/** What was learned about one model at one backend from its answers. Nothing of it is needed for a right result. */
+/**
+ * What one caller's calls have shown about one model at one backend. Nothing of it is needed for a right result, and nothing of
+ * it names the backend: an endpoint may hold a secret, which must not outlive its run.
+ */
 export interface BackendQuirks {
-  /** Names backend and model without telling them: marks what only they understand. */
+  /** Names backend and model without telling them: marks what only they understand. The same for every caller. */
   readonly origin: string
-  /** Where its calls go. */
-  readonly url: string
+  /** Names caller, backend and model without telling them. */
+  readonly key: string
   /** On this machine or in this network. */
   readonly local: boolean
   /** Loosest rung that had to be taken, so far as it held. */
@@ -35,10 +37,13 @@ interface Entry {
 }
 
 const most = 500
+/** Fields and values that are remembered as refused, by backend, and how long each may be written. */
+const mostDropped = 100
+const longestDropped = 200
 /** Backends are upgraded: after this long they get another chance. */
 const lifetime = 60 * 60 * 1000
 
-/** BackendQuirks by backend and model, of those used last. */
+/** Quirks by caller, backend and model, of those used last: one caller's calls never change another's. */
 export class BackendMemory {
   readonly #clock: Clock
   readonly #entries = new Map<string, Entry>()
@@ -47,13 +52,15 @@ export class BackendMemory {
     this.#clock = clock
   }
 
-  of(endpoint: string, model: string): BackendQuirks {
-    const key = `${endpoint}\n${model}`
+  of(caller: string, endpoint: string, model: string): BackendQuirks {
+    const key = hash("sha256", JSON.stringify([caller, endpoint, model]))
     const now = this.#clock.now()
     const known = this.#entries.get(key)
     this.#entries.delete(key)
     const entry =
-      known !== undefined && known.expires > now ? known : { lessons: blank(endpoint, key), expires: now + lifetime }
+      known !== undefined && known.expires > now
+        ? known
+        : { lessons: blank(endpoint, model, key), expires: now + lifetime }
     this.#entries.set(key, entry)
     const [oldest] = this.#entries.keys()
     if (this.#entries.size > most && oldest !== undefined) this.#entries.delete(oldest)
@@ -61,10 +68,15 @@ export class BackendMemory {
   }
 }
 
-function blank(endpoint: string, key: string): BackendQuirks {
+/** Remembers a field that is not taken, within bounds: names and values come from workflows. */
+export function addDropped(quirks: BackendQuirks, field: string): void {
+  if (field.length <= longestDropped && quirks.dropped.size < mostDropped) quirks.dropped.add(field)
+}
+
+function blank(endpoint: string, model: string, key: string): BackendQuirks {
   return {
-    origin: hash("sha256", key).slice(0, 16),
-    url: responsesUrl(endpoint),
+    origin: hash("sha256", `${endpoint}\n${model}`).slice(0, 16),
+    key,
     local: isLocalEndpoint(endpoint),
     rung: null,
     dropped: new Set(),

@@ -52,35 +52,37 @@ export function optionNames(options: JsonObject): string[] {
   })
 }
 
+/** The value of an option by its name. A field of `extra` may itself have a dot in its name. */
 export function optionValue(options: JsonObject, name: string): JsonValue | undefined {
-  const [key, inner] = splitName(name)
-  const value = Object.hasOwn(options, key) ? options[key] : undefined
-  if (inner === undefined) return value
-  return isJsonObject(value) && Object.hasOwn(value, inner) ? value[inner] : undefined
+  if (Object.hasOwn(options, name)) return options[name]
+  const dot = name.indexOf(".")
+  const holder = dot < 0 ? undefined : options[name.slice(0, dot)]
+  const inner = name.slice(dot + 1)
+  return isJsonObject(holder) && Object.hasOwn(holder, inner) ? holder[inner] : undefined
+}
+
+/** How an option is remembered that is refused with one value only. */
+export function optionWithValue(name: string, value: JsonValue | undefined): string {
+  return `${name}=${JSON.stringify(value)}`
 }
 
 /** The options without those that the backend does not take, by name, or by name and value. */
 export function withoutOptions(options: JsonObject, dropped: ReadonlySet<string>): JsonObject {
   if (dropped.size === 0) return options
-  const left = { ...options }
-  for (const name of optionNames(options)) {
-    const value = optionValue(options, name)
-    if (!dropped.has(name) && !dropped.has(`${name}=${JSON.stringify(value)}`)) continue
-    const [key, inner] = splitName(name)
-    const holder = left[key]
-    if (inner === undefined || !isJsonObject(holder)) delete left[key]
-    else {
-      const { [inner]: _, ...rest } = holder
-      if (Object.keys(rest).length === 0) delete left[key]
-      else left[key] = rest
+  const isDropped = (name: string, value: JsonValue): boolean =>
+    dropped.has(name) || dropped.has(optionWithValue(name, value))
+  const left = new Map<string, JsonValue>()
+  for (const [key, value] of Object.entries(options)) {
+    if (isDropped(key, value)) continue
+    if (!isJsonObject(value)) {
+      left.set(key, value)
+      continue
     }
+    const inner = Object.entries(value).filter(([name, item]) => !isDropped(`${key}.${name}`, item))
+    if (inner.length === Object.keys(value).length) left.set(key, value)
+    else if (inner.length > 0) left.set(key, Object.fromEntries(inner))
   }
-  return left
-}
-
-function splitName(name: string): [string, string | undefined] {
-  const dot = name.indexOf(".")
-  return dot < 0 ? [name, undefined] : [name.slice(0, dot), name.slice(dot + 1)]
+  return Object.fromEntries(left)
 }
 
 export interface RequestParts {

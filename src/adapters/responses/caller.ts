@@ -39,6 +39,8 @@ export interface CallerParts {
 }
 
 const defaultRetries = 3
+/** In one turn: what a backend refuses is left out so often, then its refusal is the answer. */
+const mostAdaptations = 32
 const defaultBaseDelay_ms = 500
 
 /** Makes the calls of one turn: numbers and records them, repeats those that fail in passing. */
@@ -47,6 +49,10 @@ export class Caller {
   readonly #parts: CallerParts
   #attempt: number
   #retries: number
+  #adaptations = 0
+  /** What the log knows already. */
+  #reportedCalls: number
+  #reportedAdded: TurnProgress["added"]
 
   constructor(parts: CallerParts) {
     const { attempts_before, progress } = parts.request
@@ -54,6 +60,8 @@ export class Caller {
     this.calls = [...(progress?.calls ?? [])]
     this.#attempt = attempts_before
     this.#retries = progress?.retries ?? 0
+    this.#reportedCalls = this.calls.length
+    this.#reportedAdded = progress?.added ?? []
   }
 
   get usage(): Usage {
@@ -68,12 +76,12 @@ export class Caller {
   }
 
   /**
-   * Calls until there is an answer. `build` makes the request anew for each attempt; `adapt` is told what the backend
+   * Calls until there is an answer. `build` makes the request anew for each attempt; `adapt` is given what the backend
    * refused, and says in words what will be done about it, or null when nothing can be.
    */
-  async call(build: () => Built, adapt: (refusal: Refusal, built: Built) => string | null): Promise<Answer> {
+  async call(build: () => Built, adapt: (refusal: Refusal) => string | null): Promise<Answer> {
+    let built = build()
     while (true) {
-      const built = build()
       let failed: UpstreamFailure | EgressFailure
       try {
         const answer = await this.#once(built)
@@ -85,9 +93,15 @@ export class Caller {
         failed = error
       }
       const refusal = failed instanceof UpstreamFailure ? refusedField(failed.error, built.sent) : null
-      const adapted = refusal === null ? null : adapt(refusal, built)
-      if (adapted !== null) await this.again(adapted)
-      else await this.#wait(failed)
+      const adapted = refusal === null || this.#adaptations >= mostAdaptations ? null : adapt(refusal)
+      const next = adapted === null ? built : build()
+      // The same request would be refused again.
+      if (adapted === null || next.body === built.body) await this.#wait(failed)
+      else {
+        this.#adaptations++
+        built = next
+        await this.again(adapted)
+      }
     }
   }
 
@@ -99,7 +113,11 @@ export class Caller {
 
   fail(kind: ErrorKind, issues: readonly [ErrorIssue, ...ErrorIssue[]]): RunFailure {
     const { watch } = this.#parts
-    const [first, ...others] = issues.map((issue) => ({ ...issue, message: watch.redact(issue.message) }))
+    const [first, ...others] = issues.map(({ message, hint, ...issue }) => ({
+      ...issue,
+      message: watch.redact(message),
+      ...(hint === undefined ? {} : { hint: watch.redact(hint) }),
+    }))
     return new RunFailure(wireError(kind, [first ?? issues[0], ...others]), this.calls)
   }
 
@@ -144,15 +162,21 @@ export class Caller {
 
   async #announce(reason: string, delay_ms: number): Promise<void> {
     const { watch, clock, standing } = this.#parts
+    const { added, ...stands } = standing()
+    const new_calls = this.calls.slice(this.#reportedCalls)
+    const isNew = added !== this.#reportedAdded && added.length + this.#reportedAdded.length > 0
+    this.#reportedCalls = this.calls.length
+    this.#reportedAdded = added
     await watch.retried({
       attempt: this.#attempt + 1,
       reason: watch.redact(reason),
       delay_ms,
       progress: {
-        calls: [...this.calls],
+        new_calls,
         retries: this.#retries,
         not_before: clock.now() + delay_ms,
-        ...standing(),
+        ...stands,
+        ...(isNew ? { added } : {}),
       },
     })
   }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import type { Refusal, Sent } from "./refused-field.ts"
+import type { Refusal, RefusedPart, Sent } from "./refused-field.ts"
 import { refusedField } from "./refused-field.ts"
 
 const sent: Sent = {
@@ -25,10 +25,16 @@ const sent: Sent = {
   reasoning: false,
 }
 
-const option = (name: string, unknown: boolean): Refusal => ({ about: "option", name, unknown })
+const option = (name: string, unknown: boolean): RefusedPart => ({ about: "option", name, unknown })
+
+function partOf(refusal: Refusal | null): RefusedPart | null {
+  if (refusal === null) return null
+  const { by: _, ...part } = refusal
+  return part
+}
 
 // Messages as backends word them.
-const cases: readonly (readonly [string, { readonly param?: string; readonly code?: string }, Refusal | null])[] = [
+const cases: readonly (readonly [string, { readonly param?: string; readonly code?: string }, RefusedPart | null])[] = [
   [
     "Unsupported parameter: 'temperature' is not supported with this model.",
     { param: "temperature", code: "unsupported_parameter" },
@@ -84,7 +90,7 @@ const cases: readonly (readonly [string, { readonly param?: string; readonly cod
 for (const [message, more, expected] of cases) {
   test(`${JSON.stringify(more)} ${message}`, () => {
     const error = { status: 400, code: null, param: null, message, retryable: false, retry_after_ms: null, ...more }
-    assert.deepEqual(refusedField(error, sent), expected)
+    assert.deepEqual(partOf(refusedField(error, sent)), expected)
   })
 }
 
@@ -117,6 +123,31 @@ test("a field of extra may have any name", () => {
       retryable: false,
       retry_after_ms: null,
     }
-    assert.deepEqual(refusedField(error, { ...sent, options: () => options }), option(name, true))
+    assert.deepEqual(partOf(refusedField(error, { ...sent, options: () => options })), option(name, true))
   }
+})
+
+test("what param names is told from what a message merely mentions, and counts before it", () => {
+  const error = { status: 400, code: null, retryable: false, retry_after_ms: null }
+  const by = (param: string | null, message: string): unknown => {
+    const refusal = refusedField({ ...error, param, message }, sent)
+    return refusal === null ? null : [refusal.about === "option" ? refusal.name : refusal.about, refusal.by]
+  }
+  assert.deepEqual(by("seed", "Unknown parameter"), ["seed", "param"])
+  assert.deepEqual(by(null, "Unknown parameter: 'seed'"), ["seed", "words"])
+  assert.deepEqual(by("seed", "Unknown parameter beside 'service_tier'"), ["seed", "param"])
+  assert.deepEqual(by("text.format", "Not supported"), ["format", "param"])
+  assert.deepEqual(by(null, "response_format is not supported"), ["format", "words"])
+  assert.deepEqual(by("stream", "Not supported"), ["stream", "param"])
+  assert.deepEqual(by(null, "Unknown field `stream`"), ["stream", "words"])
+})
+
+test("hostile: a refusal costs little, however many fields extra has", () => {
+  const options = Array.from({ length: 50_000 }, (_, n) => `field_${n}`)
+  const message = `unknown field 'none' ${"x".repeat(150)}`
+  const error = { status: 400, code: null, param: null, message, retryable: false, retry_after_ms: null }
+  const before = process.cpuUsage()
+  assert.equal(refusedField(error, { ...sent, options: () => options }), null)
+  const { user, system } = process.cpuUsage(before)
+  assert.ok(user + system < 500_000, `${user + system} µs`)
 })

@@ -1,7 +1,9 @@
 import type { UpstreamError } from "./upstream-failure.ts"
 
-/** What a refusal is about. */
-export type Refusal =
+/** What a refusal is about, and how that is known: the error's `param` names a field, or only words of its message do. */
+export type Refusal = RefusedPart & { readonly by: "param" | "words" }
+
+export type RefusedPart =
   /** An optional field of ours; `unknown` when it is the field itself, not its value, that is not taken. */
   | { readonly about: "option"; readonly name: string; readonly unknown: boolean }
   /** `text.format`; `schema` when it is this schema rather than the format. */
@@ -63,37 +65,48 @@ const common = new Set([
 export function refusedField(error: UpstreamError, sent: Sent): Refusal | null {
   if (error.status !== 400 && error.status !== 422 && !(error.status === 404 && sent.reasoning)) return null
   const { param, message } = error
-  const names = (...candidates: readonly string[]): boolean => candidates.some((name) => isNamed(name, param, message))
+  const named = (...candidates: readonly string[]): Refusal["by"] | null => {
+    if (candidates.some((name) => isParam(name, param))) return "param"
+    return candidates.some((name) => isInWords(name, message)) ? "words" : null
+  }
   if (
     sent.reasoning &&
     /\brs_|encrypted|reasoning item|type.{0,3}reasoning|\['content'\]/i.test(`${message} ${error.code}`)
   ) {
-    return { about: "reasoning" }
+    return { about: "reasoning", by: "words" }
   }
   if (error.status === 404) return null
-  if (sent.tools && /^tools\b.*\bstrict$/.test(param ?? "")) return { about: "tool_strict" }
-  const holder = param === "text" || (names("text") && isUnknown(error))
-  const format = sent.format && (param?.startsWith("text.format") === true || holder || names(...formatNames))
-  if (format && sent.tools && /\b(?:tools?|functions?)\b/i.test(message)) return { about: "both" }
+  if (sent.tools && /^tools\b.*\bstrict$/.test(param ?? "")) return { about: "tool_strict", by: "param" }
+  const format = sent.format ? refusedFormat(error, named) : null
+  if (format !== null && sent.tools && /\b(?:tools?|functions?)\b/i.test(message)) return { about: "both", by: "words" }
   // The longest name first: `reasoning.effort` before `reasoning`.
   const options = sent
     .options()
     .filter((name) => name !== "text")
     .sort((a, b) => b.length - a.length)
-  const option = options.find((name) => names(...(aliases[name] ?? [name])))
-  if (option !== undefined && !(format && param?.startsWith("text.format") === true)) {
-    return { about: "option", name: option, unknown: isUnknown(error) }
-  }
-  if (format)
-    return {
-      about: "format",
-      schema:
-        error.code === "invalid_json_schema" ||
-        param?.endsWith("schema") === true ||
-        /invalid schema|grammar/i.test(message),
+  if (!(format !== null && param?.startsWith("text.format") === true)) {
+    // What `param` names counts before what is only mentioned.
+    for (const wanted of ["param", "words"] as const) {
+      const name = options.find((option) => named(...(aliases[option] ?? [option])) === wanted)
+      if (name !== undefined) return { about: "option", name, unknown: isUnknown(error), by: wanted }
     }
-  if (sent.stream && names("stream")) return { about: "stream" }
-  return null
+  }
+  if (format !== null) return { about: "format", schema: isAboutSchema(error), by: format }
+  const stream = sent.stream ? named("stream") : null
+  return stream === null ? null : { about: "stream", by: stream }
+}
+
+function refusedFormat(
+  error: UpstreamError,
+  named: (...candidates: readonly string[]) => Refusal["by"] | null,
+): Refusal["by"] | null {
+  const { param } = error
+  if (param?.startsWith("text.format") === true || param === "text") return "param"
+  return (isUnknown(error) ? named("text") : null) ?? named(...formatNames)
+}
+
+function isAboutSchema({ code, param, message }: UpstreamError): boolean {
+  return code === "invalid_json_schema" || param?.endsWith("schema") === true || /invalid schema|grammar/i.test(message)
 }
 
 /** The field as such is not taken, whatever its value. */
@@ -108,8 +121,13 @@ function isUnknown(error: UpstreamError): boolean {
   )
 }
 
-function isNamed(name: string, param: string | null, message: string): boolean {
-  if (param === name || param?.startsWith(`${name}.`) === true || param?.startsWith(`${name}[`) === true) return true
+function isParam(name: string, param: string | null): boolean {
+  return param === name || param?.startsWith(`${name}.`) === true || param?.startsWith(`${name}[`) === true
+}
+
+function isInWords(name: string, message: string): boolean {
+  // A pattern is made only for a name that is there: `extra` may have thousands of fields.
+  if (!message.toLowerCase().includes(name.toLowerCase())) return false
   const literal = name.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&")
   if (new RegExp(`['"\`]${literal}['"\`]`, "i").test(message)) return true
   if (name.length < 4 || common.has(name)) {

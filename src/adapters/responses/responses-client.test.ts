@@ -3,7 +3,9 @@ import { test } from "node:test"
 import type { JsonObject } from "../../base/json-value.ts"
 import type { Message } from "../../ports/messages.ts"
 import { userText } from "../../ports/messages.ts"
-import type { OutputContract } from "../../ports/model.ts"
+import type { OutputContract, RetryProgress, TurnProgress } from "../../ports/model.ts"
+import { joinProgress } from "../../run/log/turn-progress.ts"
+import { BackendMemory } from "./backend-memory.ts"
 import { askModel, redacting } from "../../../test/support/ask-model.ts"
 import {
   apiError,
@@ -234,6 +236,66 @@ test("what a backend refused is remembered for it and its model, not for others"
   )
 })
 
+test("what one caller's calls show about a backend changes nobody else's requests", async (t) => {
+  const fake = await fakeBackend(t, ({ body }) =>
+    "seed" in body || "text" in body
+      ? apiError(400, "Unknown parameter", { param: "seed" in body ? "seed" : "text.format.schema" })
+      : says(good),
+  )
+  const model = askModel(t)
+  const inference = { seed: 1 }
+  await model.ask({ backend: fake.backend, caller: "mallory", inference })
+  const [first] = fake.asked
+  const asked = fake.asked.length
+  await model.ask({ backend: fake.backend, caller: "alice", inference })
+  assert.deepEqual(fake.asked[asked], first)
+})
+
+test("what only words of an error name is tried at once, and remembered when the backend then accepts the request", async (t) => {
+  let accepts = false
+  const fake = await fakeBackend(t, ({ body }) =>
+    "seed" in body || !accepts ? apiError(400, "The text 'seed' is too long.") : says(good),
+  )
+  const model = askModel(t)
+  const sent = (): boolean[] => fake.asked.splice(0).map((body) => "seed" in body)
+  await model.refuse({ backend: fake.backend, inference: { seed: 1 } })
+  assert.deepEqual(sent(), [true, false])
+  accepts = true
+  await model.ask({ backend: fake.backend, inference: { seed: 1 } })
+  assert.deepEqual(sent(), [true, false])
+  await model.ask({ backend: fake.backend, inference: { seed: 1 } })
+  assert.deepEqual(sent(), [false])
+})
+
+test("a field of extra with a dot in its name is left out, too", async (t) => {
+  const fake = await fakeBackend(t, ({ body }) =>
+    "a.b" in body ? apiError(400, "Unknown parameter", { param: "a.b" }) : says(good),
+  )
+  await askModel(t).ask({ backend: fake.backend, inference: { extra: { "a.b": 1, c: { d: 2 } } } })
+  assert.equal(fake.asked.length, 2)
+  assert.deepEqual(fake.asked[1]?.["c"], { d: 2 })
+})
+
+test("a refusal that nothing helps against ends the turn, and so do too many of them", async (t) => {
+  const same = await fakeBackend(t, () => apiError(400, "Unknown parameter", { param: "store" }))
+  assert.equal((await askModel(t).refuse({ backend: same.backend })).error.kind, "provider_error")
+  assert.equal(same.asked.length, 2)
+  const endless = await fakeBackend(t, ({ body }) => {
+    const [param] = Object.keys(body).filter((name) => name.startsWith("x"))
+    return param === undefined ? says(good) : apiError(400, "Unknown parameter", { param })
+  })
+  const extra = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`x${n}`, n]))
+  const failure = await askModel(t).refuse({ backend: endless.backend, inference: { extra } })
+  assert.equal(failure.error.issues[0]?.upstream_status, 400)
+  assert.equal(endless.asked.length, 33)
+})
+
+test("nothing that is remembered names an endpoint", () => {
+  const memory = new BackendMemory({ now: () => 0, monotonic: () => 0, sleep: () => Promise.resolve() })
+  const quirks = memory.of("alice", "https://canary-0123.example.com/canary-4567", "canary-model")
+  assert.doesNotMatch(JSON.stringify({ ...quirks, dropped: [...quirks.dropped] }), /canary|alice/)
+})
+
 test("a value that was refused is remembered, the field is not", async (t) => {
   const fake = await fakeBackend(t, ({ body }) =>
     Number(body["temperature"] ?? 0) > 2
@@ -375,6 +437,27 @@ test("attempts of an earlier life count", async (t) => {
     [1, 2, 3, 4],
   )
   assert.match(failure.error.message, /after 4 attempts/)
+})
+
+test("a retry reports only what is new since the one before", async (t) => {
+  const fake = await fakeBackend(t, (_, n) => (n === 1 ? says("{}") : apiError(500, "x")))
+  const reported: RetryProgress[] = []
+  const failure = await askModel(t).refuse(
+    { backend: fake.backend, inference: { max_retries: 20 } },
+    {
+      retried: ({ progress }) => {
+        reported.push(progress)
+        return Promise.resolve()
+      },
+    },
+  )
+  assert.deepEqual(
+    reported.map(({ new_calls, added }) => [new_calls.map(({ attempt }) => attempt), added !== undefined]),
+    reported.map((_, at) => [[at + 1], at === 0]),
+  )
+  const joined = reported.reduce<TurnProgress | null>((before, one) => joinProgress(before, one), null)
+  assert.deepEqual(joined?.calls, failure.calls.slice(0, -1))
+  assert.equal(joined?.added.length, 2)
 })
 
 test("a turn is taken up where it was: the same question, after the rest of the wait, with the repairs that are left", async (t) => {

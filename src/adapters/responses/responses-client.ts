@@ -3,7 +3,6 @@ import { failure } from "../../run/failure.ts"
 import type { Backend, ModelClient } from "../../ports/model.ts"
 import type { Chance } from "../../ports/chance.ts"
 import type { Clock } from "../../ports/clock.ts"
-import type { BackendQuirks } from "./backend-memory.ts"
 import { BackendMemory } from "./backend-memory.ts"
 import { responsesUrl } from "./responses-url.ts"
 import type { Target } from "./turn.ts"
@@ -32,16 +31,16 @@ export function createResponsesClient(options: ResponsesOptions): ModelClient {
   const demo = options.demo === null ? null : { ...options.demo, url: responsesUrl(options.demo.endpoint) }
   const limits = { ...defaultLimits, ...options.limits }
 
-  function targetOf(backend: Backend, lessons: BackendQuirks, path: string): Target {
-    if (backend.endpoint !== "demo") return { egress: options.egress, url: lessons.url, demo: false }
+  function targetOf(backend: Backend, path: string): Target {
+    if (backend.endpoint !== "demo") return { egress: options.egress, url: responsesUrl(backend.endpoint), demo: false }
     if (demo === null) throw failure("provider_error", path, "The demo model is switched off (WIRE_DEMO).")
     return { egress: demo.egress, url: demo.url, demo: true }
   }
 
   return {
     async turn(request, watch) {
-      const lessons = memory.of(request.backend.endpoint, request.model)
-      const target = targetOf(request.backend, lessons, request.path)
+      const lessons = memory.of(request.caller, request.backend.endpoint, request.model)
+      const target = targetOf(request.backend, request.path)
       const turn = new Turn({ request, watch, target, lessons, limits, clock: options.clock, chance: options.chance })
       return turn.run()
     },

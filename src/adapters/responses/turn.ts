@@ -7,10 +7,12 @@ import type { Message } from "../../ports/messages.ts"
 import { assistantText, userText } from "../../ports/messages.ts"
 import type { ModelRequest, ModelToolCall, ModelTurn, ModelWatch, OutputContract } from "../../ports/model.ts"
 import type { BackendQuirks } from "./backend-memory.ts"
+import { addDropped } from "./backend-memory.ts"
 import {
   itemsText,
   optionNames,
   optionValue,
+  optionWithValue,
   requestBody,
   toolsText,
   wireOptions,
@@ -71,7 +73,11 @@ interface PendingContract {
 export class Turn {
   readonly #request: ModelRequest
   readonly #watch: ModelWatch
+  /** What is known of the backend for this turn, and what later turns will know. */
+  readonly #quirks: BackendQuirks
   readonly #lessons: BackendQuirks
+  /** Changes that only words of an error suggested: later turns know of them once the backend has accepted a request. */
+  #unproven: ((quirks: BackendQuirks) => void)[] = []
   readonly #caller: Caller
   readonly #options: JsonObject
   readonly #origin: string
@@ -89,6 +95,7 @@ export class Turn {
     this.#request = request
     this.#watch = watch
     this.#lessons = lessons
+    this.#quirks = { ...lessons, dropped: new Set(lessons.dropped) }
     this.#options = wireOptions(request.inference)
     this.#origin = lessons.origin
     this.#apart = lessons.apart || (!target.demo && lessons.local)
@@ -119,9 +126,10 @@ export class Turn {
     while (true) {
       const answer = await this.#caller.call(
         () => this.#build(),
-        (refusal, built) => this.#adapt(refusal, built),
+        (refusal) => this.#adapt(refusal),
       )
-      if (hidesReasoning(answer)) this.#lessons.hides_reasoning = true
+      for (const change of this.#unproven.splice(0)) change(this.#lessons)
+      if (hidesReasoning(answer)) this.#learn((quirks) => (quirks.hides_reasoning = true))
       const turn = await this.#judge(answer)
       if (turn !== null) return turn
     }
@@ -184,7 +192,7 @@ export class Turn {
   /** A tool call that came as text: streams of some backends lose them, their plain answers do not. */
   async #markup(answer: Answer): Promise<null> {
     if (this.#streams()) {
-      this.#lessons.no_stream_with_tools = true
+      this.#learn((quirks) => (quirks.no_stream_with_tools = true))
       await this.#caller.again("A tool call came as text: asked again without streaming")
       return null
     }
@@ -232,8 +240,8 @@ export class Turn {
     const told = this.#told()
     const format = this.#format()
     const stream = this.#streams()
-    const options = withoutOptions(this.#withInclude(), this.#lessons.dropped)
-    const reasoning = !this.#lessons.no_reasoning_back && holdsReasoning(this.#request.input)
+    const options = withoutOptions(this.#withInclude(), this.#quirks.dropped)
+    const reasoning = !this.#quirks.no_reasoning_back && holdsReasoning(this.#request.input)
     const body = requestBody({
       model,
       input: [
@@ -243,7 +251,7 @@ export class Turn {
       ],
       options,
       format,
-      tools: tools ? toolsText(this.#request.tools, !this.#lessons.no_tool_strict) : null,
+      tools: tools ? toolsText(this.#request.tools, !this.#quirks.no_tool_strict) : null,
       stream,
     })
     const sent = { options: () => optionNames(options), format: format !== null, tools, stream, reasoning }
@@ -279,13 +287,13 @@ export class Turn {
   }
 
   #streams(): boolean {
-    if (!this.#request.deltas || this.#lessons.no_stream) return false
-    return !(this.#offersTools() && this.#lessons.no_stream_with_tools)
+    if (!this.#request.deltas || this.#quirks.no_stream) return false
+    return !(this.#offersTools() && this.#quirks.no_stream_with_tools)
   }
 
   /** Reasoning goes back to the model in the next turn of a tool loop; where it is hidden, in its encrypted form. */
   #withInclude(): JsonObject {
-    const reasons = this.#lessons.hides_reasoning || this.#request.inference.reasoning_effort !== undefined
+    const reasons = this.#quirks.hides_reasoning || this.#request.inference.reasoning_effort !== undefined
     if (!reasons || !this.#offersTools() || this.#options["include"] !== undefined) return this.#options
     return { ...this.#options, include: ["reasoning.encrypted_content"] }
   }
@@ -299,7 +307,7 @@ export class Turn {
 
   #owe(contract: OutputContract): PendingContract {
     const form = contractForm(contract)
-    const first = firstRung(this.#request.response_format, form, this.#lessons.rung, this.#origin)
+    const first = firstRung(this.#request.response_format, form, this.#quirks.rung, this.#quirks.key)
     const rung = looser(first, rungNamed(this.#request.progress?.format ?? null))
     return { contract, form, rung, fallen_to: rung === first ? null : rung }
   }
@@ -316,41 +324,56 @@ export class Turn {
 
   // ------------------------------------------------------------------------------------------------- refusals
 
+  #learn(change: (quirks: BackendQuirks) => void, proven = true): void {
+    change(this.#quirks)
+    if (proven) change(this.#lessons)
+    else this.#unproven.push(change)
+  }
+
   /** Does without what the backend refused, now and later. */
-  #adapt(refusal: Refusal, built: Built): string | null {
+  #adapt(refusal: Refusal): string | null {
+    const named = refusal.by === "param"
     switch (refusal.about) {
       case "option": {
-        const value = JSON.stringify(optionValue(this.#withInclude(), refusal.name))
-        this.#lessons.dropped.add(refusal.unknown ? refusal.name : `${refusal.name}=${value}`)
-        return `The backend does not take ${refusal.name}: asked again without it`
+        const { name } = refusal
+        const value = optionValue(this.#withInclude(), name)
+        const field = refusal.unknown ? name : optionWithValue(name, value)
+        this.#quirks.dropped.add(field)
+        this.#learn((quirks) => addDropped(quirks, field), named)
+        return `The backend does not take ${cutText(name, 100)}: asked again without it`
       }
       case "format":
-        return this.#loosen(refusal.schema)
+        return this.#loosen(refusal.schema, named)
       case "both":
-        this.#lessons.apart = true
         this.#apart = true
+        this.#learn((quirks) => (quirks.apart = true), named)
         return "The backend does not take tools and an output format together: asked again for one at a time"
       case "stream":
-        this.#lessons.no_stream = true
+        this.#learn((quirks) => (quirks.no_stream = true), named)
         return "The backend does not stream: asked again without streaming"
       case "tool_strict":
-        if (this.#lessons.no_tool_strict && !built.body.includes('"strict":false')) return null
-        this.#lessons.no_tool_strict = true
+        this.#learn((quirks) => (quirks.no_tool_strict = true), named)
         return "The backend does not take strict in tools: asked again without it"
       case "reasoning":
-        this.#lessons.no_reasoning_back = true
+        this.#learn((quirks) => (quirks.no_reasoning_back = true), named)
         return "The backend does not take its reasoning back: asked again without it"
     }
   }
 
-  #loosen(schema: boolean): string | null {
+  #loosen(schema: boolean, named: boolean): string | null {
     const owed = this.#owed
     if (owed === null) return null
     const before = owed.rung
     if (schema) {
-      owed.rung = nextRung(this.#request.response_format, before) ?? before
-      if (owed.form.refused_by.size >= 100) owed.form.refused_by.clear()
-      owed.form.refused_by.set(this.#origin, owed.rung)
+      const rung = nextRung(this.#request.response_format, before) ?? before
+      const { refused_by } = owed.form
+      const remember = ({ key }: BackendQuirks): void => {
+        if (refused_by.size >= 100) refused_by.clear()
+        refused_by.set(key, rung)
+      }
+      owed.rung = rung
+      if (named) remember(this.#lessons)
+      else this.#unproven.push(remember)
     } else this.#fall(owed)
     if (owed.rung === before) return null
     const format = owed.rung === "json_schema" ? "json_schema, not strict" : owed.rung

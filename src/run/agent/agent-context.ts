@@ -90,6 +90,7 @@ async function summary(
   const turn = await callOut(running, () =>
     model.turn(
       {
+        caller: running.caller,
         path: caller.path,
         backend: backendOf(running, context.compact?.model ?? ""),
         model: facts.model,

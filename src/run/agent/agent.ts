@@ -19,6 +19,7 @@ import { failure, failureAt } from "../failure.ts"
 import type { KeptModelCall } from "../log/kept.ts"
 import { shown } from "../log/log.ts"
 import { storeMessages } from "../log/stored-messages.ts"
+import { storeProgress } from "../log/turn-progress.ts"
 import type { FilePart, Message } from "../../ports/messages.ts"
 import { userText } from "../../ports/messages.ts"
 import type { ModelTurn, ModelWatch } from "../../ports/model.ts"
@@ -283,6 +284,7 @@ class AgentStep {
     const ask = (): Promise<ModelTurn> =>
       running.ports.model.turn(
         {
+          caller: running.caller,
           path: this.#caller.path,
           backend: backendOf(running, node.model),
           model: rendered.model,
@@ -419,7 +421,7 @@ class AgentStep {
     return {
       signal,
       retried: ({ attempt, reason, delay_ms, progress }) => {
-        const kept = { turn: this.#turn, progress: { ...progress, added: storeMessages(progress.added) } }
+        const kept = { turn: this.#turn, progress: storeProgress(progress) }
         log.add("agent_retried", { ...about, attempt, reason, delay_ms }, kept)
         return log.stored()
       },

@@ -1,6 +1,6 @@
 import type { JsonValue } from "../../base/json-value.ts"
 import type { EventType, ModelCallRecord, Usage } from "../events.ts"
-import type { ModelToolCall, TurnProgress } from "../../ports/model.ts"
+import type { ModelToolCall, RetryProgress, TurnProgress } from "../../ports/model.ts"
 import type { PromptMessage, ToolPart } from "../../ports/tools.ts"
 import type { StoredMessages } from "./stored-messages.ts"
 
@@ -38,9 +38,10 @@ interface KeptOf {
   prompt_rendered: { readonly site: string; readonly messages: readonly PromptMessage[] }
 }
 
-export interface KeptProgress extends Omit<TurnProgress, "added"> {
-  readonly added: StoredMessages
-}
+/** What is new since the retry before; logs of release 0.1 hold the whole progress every time. */
+export type KeptProgress =
+  | (Omit<RetryProgress, "added"> & { readonly added?: StoredMessages })
+  | (Omit<TurnProgress, "added"> & { readonly added: StoredMessages })
 
 /** A call that the model made. */
 export interface KeptModelCall {

@@ -22,7 +22,14 @@ import type { Served } from "../../../test/support/in-process-tools.ts"
 import { InProcessTools } from "../../../test/support/in-process-tools.ts"
 import type { Outcome } from "../../../test/support/run-plan.ts"
 import { dataOf, errorOf, resultOf, runPlan, typesOf, usualOptions } from "../../../test/support/run-plan.ts"
-import { answers, callsTools, lastText, noProgress, says, ScriptedModel } from "../../../test/support/scripted-model.ts"
+import {
+  answers,
+  callsTools,
+  lastText,
+  noRetryProgress,
+  says,
+  ScriptedModel,
+} from "../../../test/support/scripted-model.ts"
 import type { LogEvent } from "../events.ts"
 import { toText } from "../evaluate.ts"
 import { failure } from "../failure.ts"
@@ -116,7 +123,7 @@ function thinking(): ScriptedModel {
     if (request.contract === null) return says("the summary", request)
     if (request.path === "agent.research" && request.turn <= 2) {
       if (request.attempts_before === 0) {
-        await watch.retried({ attempt: 2, reason: "busy", delay_ms: 0, progress: noProgress })
+        await watch.retried({ attempt: 2, reason: "busy", delay_ms: 0, progress: noRetryProgress })
       }
       return callsTools(
         [

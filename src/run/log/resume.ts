@@ -8,6 +8,7 @@ import type { PromptMessage, ToolPart } from "../../ports/tools.ts"
 import type { RunStore } from "../../ports/store.ts"
 import { addUsage, noUsage, usageOf } from "../usage.ts"
 import { readMessages } from "./stored-messages.ts"
+import { readProgress } from "./turn-progress.ts"
 
 /**
  * What a run's log says has already happened. A resumed run is an ordinary run with a past: it goes through the same steps,
@@ -151,9 +152,10 @@ export class PastReader {
         break
       case "agent_retried": {
         const { turn, progress } = kept<"agent_retried">(event) ?? { turn: 1 }
-        this.#agent(event.data).begun.set(turn, {
+        const { begun } = this.#agent(event.data)
+        begun.set(turn, {
           attempts: event.data.attempt - 1,
-          progress: progress === undefined ? null : { ...progress, added: readMessages(progress.added) },
+          progress: progress === undefined ? null : readProgress(begun.get(turn)?.progress ?? null, progress),
         })
         break
       }

@@ -18,6 +18,8 @@ export interface Redactor {
   readonly redactLong: <T>(value: T) => T
   /** For a text that comes in pieces. */
   readonly stream: () => RedactStream
+  /** Another way in which a secret is written: found from now on. */
+  readonly alsoHide: (name: string, text: string) => void
 }
 
 const noTexts: ReadonlyMap<string, string> = new Map()
@@ -30,26 +32,34 @@ export const noRedactor: Redactor = {
   redact: (value) => value,
   redactLong: (value) => value,
   stream: () => openStream,
+  alsoHide: () => undefined,
 }
 
 export function redactor(secrets: JsonObject): Redactor {
   const found = secretTexts(secrets)
   if (found.length === 0) return noRedactor
-  const long = found.filter(({ text }) => text.length >= shortestSearched)
-  // A secret that contains another one is replaced whole.
-  long.sort((a, b) => b.text.length - a.text.length)
   const whole = new Map<string, string>()
   const numbers = new Map<number, string>()
   for (const { name, text, numeric } of found) {
     if (!whole.has(text)) whole.set(text, label(name))
     if (numeric && text.length >= shortestSearched) numbers.set(Number(text), label(name))
   }
-  const search = long.length === 0 ? null : new Search(long)
+  let search = searchFor(found)
   return {
     redact: <T>(value: T) => walk(value as JsonValue, whole, numbers, search) as T,
     redactLong: <T>(value: T) => walk(value as JsonValue, noTexts, noNumbers, search) as T,
     stream: () => search?.scan() ?? openStream,
+    alsoHide(name, text) {
+      found.push({ name, text, numeric: false })
+      search = searchFor(found)
+    },
   }
+}
+
+function searchFor(secrets: readonly SecretText[]): Search | null {
+  const long = secrets.filter(({ text }) => text.length >= shortestSearched)
+  // Where one text contains another, or two secrets are equal, the longer and the first one counts.
+  return long.length === 0 ? null : new Search(long.sort((a, b) => b.text.length - a.text.length))
 }
 
 /** The secrets with their names in place of their values: what a cache key and an event may see. */

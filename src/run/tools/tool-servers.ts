@@ -12,6 +12,7 @@ import { RunFailure } from "../../ports/run-failure.ts"
 import { redactHost } from "./redact-host.ts"
 import type { RunContext } from "../run-context.ts"
 import { outerScope } from "../run-context.ts"
+import { hideHost } from "../secrets/hide-host.ts"
 import { remoteOf } from "./workflow-effects.ts"
 
 /**
@@ -24,6 +25,7 @@ export async function openServers(running: RunContext): Promise<void> {
     Object.keys(plan.servers).map((name) => serverOf(running, name, running.secrets)),
   )
   if (servers.length === 0) return
+  for (const { endpoint } of servers) hideHost(running.redactor, running.secrets, endpoint)
   const imports = (remotes: typeof plan.resources) =>
     Object.entries(remotes).map(([name, { server, remote }]) => ({ name, server, remote }))
   try {

@@ -6,6 +6,7 @@ import { ada, errorOf, hello, oneAgent, slow, startService, untilMetric } from "
 
 describe("POST /execute", async () => {
   const service = await startService()
+  const strict = await startService({ EGRESS: "example.com" })
   const sse = { accept: "text/event-stream" }
 
   it("answers with the fields of the output block, and the run's id", async () => {
@@ -123,6 +124,25 @@ describe("POST /execute", async () => {
     const source = `secrets { key: string }\n${oneAgent(backend.endpoint, "api_key: secrets.key")}`
     const response = await service.post("/execute", { workflow_source: source, input: ada, secrets: { key } })
     assert.deepEqual(await response.json(), { message: "<[secret:key]>" })
+  })
+
+  it("hides a secret in the host of an endpoint, however the host is written", async () => {
+    for (const key of ["SeCrEt-Canary-0123", "Gehéim-Canary-0123"]) {
+      for (const [kind, rest] of [
+        ["provider", oneAgent("http://{{ secrets.key }}.invalid:1/v1")],
+        ["mcp", `mcp p { endpoint: "http://{{ secrets.key }}.invalid:1/mcp" } tool t from mcp.p.tool.t`],
+      ] as const) {
+        const source = `secrets { key: string }\n${rest}`
+        const input = kind === "provider" ? ada : {}
+        for (const egress of [service, strict]) {
+          const response = await egress.post("/execute", { workflow_source: source, input, secrets: { key } })
+          const text = await response.text()
+          assert.ok(response.status === 502 || text.includes("blocked_destination"), text)
+          assert.match(text, /\[secret:key\]/)
+          assert.doesNotMatch(text, /canary|xn--/i)
+        }
+      }
+    }
   })
 
   it("takes safe integers only", async () => {
