@@ -88,6 +88,7 @@ export async function compose(
     lease_ms: opened.lease_ms,
     max_runs: settings.maxRuns,
     max_queued: settings.maxQueued,
+    max_runs_per_caller: settings.maxRunsPerCaller ?? usualShare(settings),
     limits: {
       ...usualLimits,
       max_iterations: settings.maxIterations,
@@ -246,6 +247,13 @@ export function egressPolicy(settings: Settings): EgressPolicy {
   }
   const trusted = isLoopback(settings.host) || (settings.apiKeys ?? []).length > 0
   return { kind: trusted ? "private" : "public" }
+}
+
+/** Where several callers use the service, none of them can take more than half of it. */
+function usualShare({ apiKeys = [], host, maxRuns }: Settings): number {
+  const names = new Set(apiKeys.map(({ name }) => name))
+  const several = names.size > 1 || (names.size === 0 && !isLoopback(host))
+  return several ? Math.ceil(maxRuns / 2) : maxRuns
 }
 
 function isLoopback(host: string): boolean {

@@ -27,6 +27,7 @@ test("the defaults", () => {
     retention: 86_400_000,
     maxRuns: 100,
     maxQueued: 1000,
+    maxRunsPerCaller: undefined,
     maxBody: 8_388_608,
     rateLimit: 1000,
     playground: true,

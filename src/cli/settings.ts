@@ -132,6 +132,12 @@ export const settingTable = {
   retention: setting("RETENTION", duration, "24h", "how long ended runs are kept"),
   maxRuns: setting("MAX_RUNS", wholeNumber(1, 1_000_000), "100", "most runs at a time"),
   maxQueued: setting("MAX_QUEUED", wholeNumber(0, 1_000_000), "1000", "most runs that wait for their turn"),
+  maxRunsPerCaller: setting(
+    "MAX_RUNS_PER_CALLER",
+    wholeNumber(1, 1_000_000),
+    undefined,
+    "most runs at a time of one caller, who gets the same share of the queue; else half of them where there are several callers",
+  ),
   maxBody: setting("MAX_BODY", size(1), "8mb", "largest request"),
   rateLimit: setting(
     "RATE_LIMIT",

@@ -101,6 +101,69 @@ test("past max_runs a run waits; past max_queued it is refused", async () => {
   await runs.drain(0)
 })
 
+test("one caller's runs leave room for another's: running, queued, and refused as its own doing", async () => {
+  const { model, open } = gate()
+  const { runs } = setUp(model, { max_runs: 4, max_queued: 4, max_runs_per_caller: 2 })
+  const mine: string[] = []
+  for (let n = 0; n < 4; n++) mine.push(await created(runs))
+  assert.deepEqual([runs.active, runs.queued], [2, 2])
+  const refused = await runs.admit(one, request())
+  assert.equal(refused.outcome === "refused" && refused.error.kind, "rate_limited")
+  assert.match(refused.outcome === "refused" ? refused.error.message : "", /WIRE_MAX_RUNS_PER_CALLER/)
+  const theirs = await created(runs, { caller: "bob" })
+  assert.deepEqual([runs.active, runs.queued], [3, 2])
+  open()
+  for (const id of [...mine, theirs]) assert.equal((await runs.ending(id, never))?.type, "workflow_completed")
+  await created(runs)
+  await runs.drain(0)
+})
+
+test("at the share, too, who asks for a run that exists gets it", async () => {
+  const { model } = gate()
+  const { runs } = setUp(model, { max_runs: 2, max_queued: 0, max_runs_per_caller: 1 })
+  const idempotency = { key: "k", fingerprint: "f" }
+  const run_id = await created(runs, { idempotency })
+  assert.equal((await runs.admit(one, request())).outcome, "refused")
+  assert.deepEqual(await runs.admit(one, request({ idempotency })), { outcome: "exists", run_id })
+  await runs.drain(0)
+})
+
+test("those who wait take turns by caller, not by the number of their runs", async () => {
+  const order: string[] = []
+  const first = Promise.withResolvers<void>()
+  const model = new ScriptedModel(async (asked, watch) => {
+    if (model.requests.length === 1) await Promise.race([first.promise, hangs(watch)])
+    return answers({ message: "m" }, asked)
+  })
+  const { runs } = setUp(model, { max_runs: 1, max_queued: 20 })
+  const callers = ["ann", "ann", "ann", "ann", "bob", "bob", "cid"]
+  const ends = []
+  for (const caller of callers) {
+    const id = await created(runs, { caller })
+    ends.push(runs.ending(id, never).then(() => order.push(caller)))
+  }
+  first.resolve()
+  await Promise.all(ends)
+  assert.deepEqual(order, ["ann", "ann", "bob", "cid", "ann", "bob", "ann"])
+  await runs.drain(0)
+})
+
+test("interrupted runs of one caller do not keep another's from being taken up", async () => {
+  const store = new MemoryStore(systemClock)
+  const hanging = gate()
+  const before = setUp(hanging.model, { max_runs: 8, max_queued: 8 }, store)
+  for (let n = 0; n < 6; n++) await created(before.runs)
+  const theirs = await created(before.runs, { caller: "bob" })
+  await before.runs.drain(0)
+  const { model, open } = gate()
+  const after = setUp(model, { owner: "you", max_runs: 2, max_queued: 8, max_runs_per_caller: 1 }, store)
+  await after.runs.recover()
+  assert.deepEqual([after.runs.active, after.runs.queued], [2, 5])
+  open()
+  assert.equal((await after.runs.ending(theirs, never))?.type, "workflow_completed")
+  await after.runs.drain(1000)
+})
+
 test("a run that waits is cancelled without having begun; one that runs is aborted", async () => {
   const { model } = gate()
   const { runs } = setUp(model, { max_runs: 1 })

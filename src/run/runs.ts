@@ -3,6 +3,7 @@ import { Deadlines } from "./deadlines.ts"
 import type { LogEvent, WireError } from "./events.ts"
 import { isTerminal } from "./events.ts"
 import { failure, wireError } from "./failure.ts"
+import { FairQueue } from "./fair-queue.ts"
 import { LeaseKeeper } from "./log/lease-keeper.ts"
 import type { HeldLease } from "./log/lease-keeper.ts"
 import type { ModelClient } from "../ports/model.ts"
@@ -14,6 +15,7 @@ import { initialState, reduce } from "./reduce.ts"
 import type { Resumption, RunStop } from "./run.ts"
 import { endAtOnce, run } from "./run.ts"
 import type { RunLimits, RunPorts } from "./run-context.ts"
+import { Tally } from "./tally.ts"
 
 export interface RunsSettings {
   /** Names this process among those that share a store. */
@@ -22,6 +24,8 @@ export interface RunsSettings {
   /** Most runs at once, and most that wait for their turn. */
   readonly max_runs: number
   readonly max_queued: number
+  /** Most runs at once of one caller, who also gets the same share of those that wait. All of `max_runs` unless set. */
+  readonly max_runs_per_caller?: number
   readonly limits: RunLimits
 }
 
@@ -30,7 +34,7 @@ export type PlanOf = (source: string) => { readonly plan: Plan } | { readonly er
 
 export type Admission =
   | { readonly outcome: "created" | "exists" | "conflict"; readonly run_id: string }
-  /** At capacity, or draining. */
+  /** At capacity, draining, or over the caller's share. */
   | { readonly outcome: "refused"; readonly error: WireError }
 
 export type NewRequest = Omit<NewRun, "run_id" | "created_at">
@@ -46,6 +50,8 @@ interface Job {
   readonly plan: Plan
   readonly request: RunRequest
   readonly caller: string
+  /** Whose share of the places it takes. */
+  readonly share: string
   readonly resumed: Resumption | null
   readonly ended: (end: LogEvent | null) => void
   readonly end: Promise<LogEvent | null>
@@ -60,7 +66,10 @@ export class Runs {
   readonly #deadlines: Deadlines
   /** By run id: those that run or wait here. */
   readonly #jobs = new Map<string, Job>()
-  readonly #queue = new Map<string, { readonly job: Job; readonly stopListening: () => void }>()
+  readonly #queue = new FairQueue<{ readonly job: Job; readonly stopListening: () => void }>()
+  /** By share: runs that are admitted, run or wait here, and those that run. */
+  readonly #taken = new Tally()
+  readonly #running = new Tally()
   readonly #active = new Set<Promise<void>>()
   readonly #stop = new AbortController()
   #claiming: Promise<void> | null = null
@@ -86,19 +95,22 @@ export class Runs {
     return this.#queue.size
   }
 
-  /** Stores the run and starts it, or has it wait for its turn. The plan is that of the request's source. */
-  async admit(plan: Plan, request: NewRequest): Promise<Admission> {
+  /**
+   * Stores the run and starts it, or has it wait for its turn. The plan is that of the request's source. The share says who
+   * is treated alike: the caller, unless the caller is nobody in particular.
+   */
+  async admit(plan: Plan, request: NewRequest, share = request.caller): Promise<Admission> {
     const { clock, chance, store } = this.#ports
-    const { owner, lease_ms, max_runs, max_queued } = this.#settings
-    const full = this.#jobs.size + this.#admitting >= max_runs + max_queued
-    if (this.#draining || full) {
+    const { owner, lease_ms } = this.#settings
+    const refusal = this.#whyNot(share)
+    if (refusal !== null) {
       // Whoever asks for a run that exists asks for no room.
       const { caller, idempotency } = request
       const existing = idempotency === null ? null : await store.existing(caller, idempotency)
-      const why = this.#draining ? "The service is shutting down" : "The service is at capacity"
-      return existing ?? { outcome: "refused", error: overloaded(why) }
+      return existing ?? { outcome: "refused", error: refusal }
     }
     this.#admitting++
+    this.#taken.add(share)
     try {
       const run_id = chance.id()
       const created = await store.create({ ...request, run_id, created_at: clock.now() }, owner, lease_ms)
@@ -108,12 +120,35 @@ export class Runs {
         plan,
         request: request.request,
         caller: request.caller,
+        share,
         resumed: null,
       })
       return { outcome: "created", run_id }
     } finally {
       this.#admitting--
+      this.#taken.remove(share)
     }
+  }
+
+  #whyNot(share: string): WireError | null {
+    const { max_runs, max_queued } = this.#settings
+    if (this.#draining) return refusal("overloaded", "The service is shutting down")
+    if (this.#jobs.size + this.#admitting >= max_runs + max_queued) {
+      return refusal("overloaded", "The service is at capacity")
+    }
+    const most = this.#perCaller + Math.ceil((max_queued * this.#perCaller) / max_runs)
+    if (this.#taken.of(share) < most) return null
+    return refusal("rate_limited", `${most} of your runs run or wait, which is your share (WIRE_MAX_RUNS_PER_CALLER)`)
+  }
+
+  get #perCaller(): number {
+    const { max_runs, max_runs_per_caller = max_runs } = this.#settings
+    return Math.min(max_runs, max_runs_per_caller)
+  }
+
+  /** Whether one more of this share may run. */
+  #mayRun(share: string): boolean {
+    return this.#active.size < this.#settings.max_runs && this.#running.of(share) < this.#perCaller
   }
 
   /** Takes up runs that nobody works on: now, and again and again, for a process that shares its store may die. */
@@ -170,7 +205,7 @@ export class Runs {
     this.#draining = true
     this.#stop.abort(new Error("The service is shutting down"))
     await this.#claiming
-    await Promise.all([...this.#queue.keys()].map((run_id) => this.#giveBack(run_id)))
+    await Promise.all(this.#queue.ids().map((run_id) => this.#giveBack(run_id)))
     const done = new AbortController()
     await Promise.race([
       Promise.all(this.#active).then(() => done.abort(new Error("All runs have ended"))),
@@ -192,7 +227,8 @@ export class Runs {
     const { promise, resolve } = Promise.withResolvers<LogEvent | null>()
     const whole: Job = { ...job, ended: resolve, end: promise }
     this.#jobs.set(job.held.lease.run_id, whole)
-    if (this.#active.size < this.#settings.max_runs) this.#start(whole, () => this.#runJob(whole))
+    this.#taken.add(job.share)
+    if (this.#mayRun(job.share)) this.#start(whole, () => this.#runJob(whole))
     else this.#enqueue(whole)
   }
 
@@ -200,12 +236,11 @@ export class Runs {
     const { run_id } = job.held.lease
     // A cancel may come by way of another process.
     const stopListening = this.#ports.store.onCancel(run_id, () => this.#cancelWaiting(run_id))
-    this.#queue.set(run_id, { job, stopListening })
+    this.#queue.add(job.share, run_id, { job, stopListening })
   }
 
   #unqueue(run_id: string): Job | undefined {
-    const waiting = this.#queue.get(run_id)
-    this.#queue.delete(run_id)
+    const waiting = this.#queue.remove(run_id)
     waiting?.stopListening()
     return waiting?.job
   }
@@ -213,20 +248,19 @@ export class Runs {
   #start(job: Job, work: () => Promise<LogEvent | null>): void {
     const active = this.#finish(job, work).finally(() => {
       this.#active.delete(active)
+      this.#running.remove(job.share)
       this.#startNext()
     })
     this.#active.add(active)
+    this.#running.add(job.share)
   }
 
   #startNext(): void {
     if (this.#draining || this.#active.size >= this.#settings.max_runs) return
-    for (const run_id of this.#queue.keys()) {
-      const job = this.#unqueue(run_id)
-      if (job === undefined) continue
-      this.#start(job, () => this.#runJob(job))
-      return
-    }
-    if (this.#moreToClaim) this.#claimSoon()
+    const run_id = this.#queue.next((share) => this.#mayRun(share))
+    const job = run_id === undefined ? undefined : this.#unqueue(run_id)
+    if (job !== undefined) this.#start(job, () => this.#runJob(job))
+    else if (this.#moreToClaim) this.#claimSoon()
   }
 
   /** The rest of the interrupted runs, as there is room for them. */
@@ -254,6 +288,7 @@ export class Runs {
   #over(job: Job, end: LogEvent | null): void {
     this.#keeper.drop(job.held)
     this.#jobs.delete(job.held.lease.run_id)
+    this.#taken.remove(job.share)
     job.ended(end)
   }
 
@@ -291,10 +326,12 @@ export class Runs {
     const { owner, lease_ms, max_runs, max_queued } = this.#settings
     const { store } = this.#ports
     for (;;) {
-      if (this.#draining || this.#jobs.size >= max_runs + max_queued) return
-      // What cannot run here now is left to others, save one, so that new runs do not keep interrupted ones waiting for ever.
-      const free = max_runs - this.#jobs.size
-      const limit = Math.max(1, Math.min(free, 50))
+      const room = max_runs + max_queued - this.#jobs.size
+      if (this.#draining || room <= 0) return
+      // What cannot run here now is left to other processes, except one run: else new runs could keep interrupted ones waiting
+      // for ever. Runs that wait because their caller has its share leave the places free for others.
+      const free = max_runs - this.#active.size
+      const limit = Math.max(1, Math.min(free, room, 50))
       const leases = await store.claim(owner, limit, lease_ms)
       this.#moreToClaim = leases.length === limit
       for (const lease of leases) {
@@ -307,7 +344,7 @@ export class Runs {
           this.#ports.bug(error)
         }
       }
-      if (!this.#moreToClaim || free <= 1) return
+      if (!this.#moreToClaim || free <= 0) return
     }
   }
 
@@ -320,7 +357,7 @@ export class Runs {
     const request = await store.request(run_id)
     const compiled = this.#planOf(request.source)
     if ("plan" in compiled && resumable && !cancel_requested) {
-      this.#take({ held, request, caller, resumed, plan: compiled.plan })
+      this.#take({ held, request, caller, share: caller, resumed, plan: compiled.plan })
       return
     }
     // Nobody waits for the answer of a run that is not resumable; a source that this release refuses has none.
@@ -340,8 +377,8 @@ function whileHeld(model: ModelClient, held: HeldLease): ModelClient {
   }
 }
 
-function overloaded(message: string): WireError {
-  return wireError("overloaded", [{ path: "", message }])
+function refusal(kind: "overloaded" | "rate_limited", message: string): WireError {
+  return wireError(kind, [{ path: "", message }])
 }
 
 function orAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | null> {

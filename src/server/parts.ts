@@ -32,3 +32,9 @@ export function callerOf({ caller }: FastifyRequest): string {
   if (caller === null) throw new Error("A route ran before its caller was known")
   return caller
 }
+
+/** Whose share of the service a request uses: without keys all callers are one, and their addresses tell them apart. */
+export function shareOf(request: FastifyRequest): string {
+  const caller = callerOf(request)
+  return caller === "" ? request.ip : caller
+}

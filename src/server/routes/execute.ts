@@ -10,7 +10,7 @@ import { sendError } from "../answer-error.ts"
 import { corsOf } from "../cors.ts"
 import { HttpError, refuse } from "../http-error.ts"
 import type { RouteDependencies } from "../parts.ts"
-import { callerOf } from "../parts.ts"
+import { callerOf, shareOf } from "../parts.ts"
 import { readQualityList } from "../quality-list.ts"
 import { readSource } from "../read-source.ts"
 
@@ -25,12 +25,16 @@ export function executeRoute(app: FastifyInstance, parts: RouteDependencies): vo
     if (misfit !== null) throw new HttpError(misfit)
 
     const streaming = wantsStream(request)
-    const admitted = await parts.runs.admit(compiled.plan, {
-      caller: callerOf(request),
-      request: run,
-      idempotency: key === undefined ? null : { key, fingerprint: fingerprint(run) },
-      resumable: streaming || key !== undefined,
-    })
+    const admitted = await parts.runs.admit(
+      compiled.plan,
+      {
+        caller: callerOf(request),
+        request: run,
+        idempotency: key === undefined ? null : { key, fingerprint: fingerprint(run) },
+        resumable: streaming || key !== undefined,
+      },
+      shareOf(request),
+    )
     if (admitted.outcome === "refused") throw new HttpError(admitted.error, { "retry-after": "1" })
     if (admitted.outcome === "conflict") {
       throw refuse("conflict", "This Idempotency-Key was used with another body: send a new key, or the same body")

@@ -272,4 +272,58 @@ describe("limits", async () => {
     assert.equal((await service.get("/execute/x", { authorization: "Bearer ann-key" })).status, 404)
     assert.deepEqual(await statuses("/healthz", ""), new Set([200]))
   })
+
+  it("leave room for others: one caller's runs that hang do not starve another's", async () => {
+    const service = await startService({ MAX_RUNS: "4", MAX_QUEUED: "4", API_KEYS: "ann:ann-key,bob:bob-key" })
+    const ann = { authorization: "Bearer ann-key" }
+    const bob = { authorization: "Bearer bob-key" }
+    const hangs = { workflow_source: slow, input: ada }
+    const streams: Response[] = []
+    for (let n = 0; n < 4; n++) {
+      streams.push(await service.post("/execute", hangs, { ...ann, accept: "text/event-stream" }))
+    }
+    const refused = await service.post("/execute", hangs, ann)
+    assert.ok(Number(refused.headers.get("retry-after")) >= 1)
+    const error = await errorOf(refused)
+    assert.deepEqual([error.status, error.kind], [429, "rate_limited"])
+    assert.match(error.message, /WIRE_MAX_RUNS_PER_CALLER/)
+    const answer = await service.post("/execute", body, bob)
+    assert.equal(answer.status, 200)
+    const id = streams.at(-1)?.headers.get("x-service-run-id")
+    const { status } = (await (await service.get(`/execute/${id}`, ann)).json()) as { status: string }
+    assert.equal(status, "queued")
+    await Promise.all(streams.map((stream) => stream.body?.cancel()))
+  })
+
+  it("are not shared out where there is one caller", async () => {
+    const service = await startService({ MAX_RUNS: "2", MAX_QUEUED: "0" })
+    const sse = { accept: "text/event-stream" }
+    const runs = [1, 2, 3].map(() => service.post("/execute", { workflow_source: slow, input: ada }, sse))
+    const answers = await Promise.all(runs)
+    assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 200, 503])
+    await Promise.all(answers.map((answer) => answer.body?.cancel()))
+  })
+
+  it("are shared by address without keys", async () => {
+    const service = await startService({ MAX_RUNS: "4", MAX_QUEUED: "0", MAX_RUNS_PER_CALLER: "1", HOST: "0.0.0.0" })
+    const hanging = await service.post(
+      "/execute",
+      { workflow_source: slow, input: ada },
+      { accept: "text/event-stream" },
+    )
+    const bytes = JSON.stringify({ workflow_source: 'output { m: "x" }' })
+    const send = (localAddress: string): Promise<number> =>
+      new Promise((resolve, reject) => {
+        const options = { port: service.port, host: "127.0.0.1", localAddress, method: "POST", path: "/execute" }
+        const call = request({ ...options, headers: { "content-type": "application/json" } }, (response) => {
+          response.resume()
+          resolve(response.statusCode ?? 0)
+        })
+        call.on("error", reject)
+        call.end(bytes)
+      })
+    assert.equal(await send("127.0.0.1"), 429)
+    assert.equal(await send("127.0.0.2"), 200)
+    await hanging.body?.cancel()
+  })
 })
