@@ -11,6 +11,5 @@ export type ApiErrorKind =
   | "conflict"
   | "run_expired"
   | "unsupported_media_type"
-  | "rate_limited"
 
 export type ApiError = WireError<ApiErrorKind>

@@ -22,6 +22,7 @@ export type ErrorKind =
   | "blocked_destination"
   | "evaluation_error"
   | "limit_exceeded"
+  | "rate_limited"
   | "overloaded"
   | "timeout"
 
