@@ -5,12 +5,12 @@ import { spawnSync } from "node:child_process"
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, relative } from "node:path"
+import { ensureNatsServers } from "./nats-servers.mjs"
 import { ensureInstalled, main, pinnedNode, root, run, SetupError } from "./setup.mjs"
 
 /** Programs that npm does not bring, each needed only by the tests of one folder. */
 const tools = [
   { folder: "test/browser", commands: ["chromium", "chromium-browser", "google-chrome"], debian: "chromium" },
-  { folder: "test/cluster", commands: ["nats-server"], debian: "nats-server" },
 ]
 
 /** In this order, as far as they exist; checks of types, lint, format and layers are in test/static-checks.test.ts. */
@@ -22,6 +22,7 @@ await main(async () => {
   for (const tool of tools) {
     if (files.some((file) => file.startsWith(`${tool.folder}/`))) await ensureTool(tool)
   }
+  if (files.some((file) => file.startsWith("test/cluster/"))) await ensureNatsServers()
 
   const { code, count, skipped } = await runTests(files, namePattern)
   if (code === 0 && count === 0) throw new SetupError(`No test matches ${namePattern}.`)

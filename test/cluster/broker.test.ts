@@ -4,6 +4,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { execFileSync } from "node:child_process"
+import { once } from "node:events"
+import { connect as connectSocket, createServer, type Socket } from "node:net"
 import { connect, nkeys } from "@nats-io/transport-node"
 import { jetstreamManager } from "@nats-io/jetstream"
 import { after, before, describe, test } from "node:test"
@@ -14,6 +16,7 @@ import { runWire } from "../cli/run-wire.ts"
 import { created, ended, happened, ids } from "../contract/run-store/material.ts"
 import { startNats, type NatsCluster } from "../support/nats-server.ts"
 import { natsStores, noProofs, usualSizes } from "../support/nats-store.ts"
+import { within } from "../support/within.ts"
 
 // Who may connect, what is made in the broker, and what the store says when something there is not as it should be.
 
@@ -163,6 +166,84 @@ resolver_preload: {
 
   test("nobody is there, or it has no JetStream", async () => {
     await assert.rejects(works("nats://127.0.0.1:1"), refused(/The broker at 127.0.0.1:1 cannot be reached/))
+  })
+})
+
+describe("the broker's release", () => {
+  /** In front of a real broker: says that it is of another release. */
+  async function posing(broker: NatsCluster, version: () => string) {
+    const sockets = new Set<Socket>()
+    const server = createServer((client) => {
+      const upstream = connectSocket(broker.nodes[0]?.port ?? 0, "127.0.0.1")
+      let greeted = false
+      upstream.on("data", (data) => {
+        const text = data.toString("latin1")
+        client.write(greeted ? data : text.replace(/"version":"[^"]*"/, `"version":"${version()}"`), "latin1")
+        greeted = true
+      })
+      client.on("data", (data) => upstream.write(data))
+      for (const socket of [client, upstream]) {
+        sockets.add(socket)
+        socket.on("error", () => undefined).on("close", () => [client, upstream].forEach((one) => one.destroy()))
+      }
+    })
+    server.listen(0, "127.0.0.1")
+    await once(server, "listening")
+    const address = server.address()
+    const port = address !== null && typeof address === "object" ? address.port : 0
+    const cut = () => sockets.forEach((socket) => socket.destroy())
+    const close = async () => {
+      cut()
+      await new Promise((resolve) => server.close(resolve))
+    }
+    return { url: `nats://127.0.0.1:${port}`, cut, close }
+  }
+
+  test("one before 2.10 is refused, with a sentence, and nothing is made there", async () => {
+    const broker = await startNats(1)
+    let version = "2.9.25"
+    const proxy = await posing(broker, () => version)
+    try {
+      await assert.rejects(works(proxy.url), refused(/nats-server 2\.9\.25 is too old.* needs 2\.10 or newer/))
+      const connection = await connect({ servers: host(broker) })
+      const manager = await jetstreamManager(connection)
+      assert.deepEqual(await manager.streams.names().next(), [])
+      await connection.close()
+      for (version of ["2.10.0", "2.10.27-beta.1", "2.100.0", "3.0.0"]) await works(proxy.url)
+    } finally {
+      await proxy.close()
+      await broker.close()
+    }
+  })
+
+  test("a connection that comes back to an older node stores nothing there, until it finds a newer one", async () => {
+    const broker = await startNats(1)
+    let version = "2.10.27"
+    const proxy = await posing(broker, () => version)
+    const store = await natsStores(proxy.url, systemClock)()
+    const until = async (met: () => Promise<boolean>) => {
+      while (!(await met())) await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+    const refuses = () => created(store).then(() => false, refused(/nats-server 2\.9\.1 is too old/))
+    const takes = () =>
+      created(store).then(
+        () => true,
+        () => false,
+      )
+    try {
+      await created(store)
+      version = "2.9.1"
+      proxy.cut()
+      await within(20_000, "the refusal", until(refuses))
+      assert.equal(store.health.connected, false)
+      version = "2.10.27"
+      proxy.cut()
+      await within(20_000, "a newer node", until(takes))
+    } finally {
+      await store.close()
+      await proxy.close()
+      await broker.close()
+    }
   })
 })
 

@@ -3,6 +3,7 @@ import { randomInt } from "node:crypto"
 import { after, before, test } from "node:test"
 import { followRun, startCluster, type TestCluster } from "../support/cluster.ts"
 import { startServer, type TestServer } from "../support/http-server.ts"
+import { natsServers } from "../support/nats-server.ts"
 import { within } from "../support/within.ts"
 
 // Three brokers, three replicas, many runs; meanwhile replicas are killed and stopped, brokers killed and started again, all
@@ -44,7 +45,7 @@ before(async () => {
     }
     setTimeout(() => response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer)), 800)
   })
-  cluster = await startCluster(3, { WIRE_MAX_RUNS: "60" })
+  cluster = await startCluster(3, natsServers()[0], { WIRE_MAX_RUNS: "60" })
 })
 
 after(async () => {

@@ -1,33 +1,37 @@
-import { after, before } from "node:test"
+import { after, before, describe } from "node:test"
 import { ManualClock } from "../support/manual-clock.ts"
-import { startNats, type NatsCluster } from "../support/nats-server.ts"
+import { natsServers, startNats, type NatsCluster } from "../support/nats-server.ts"
 import { natsStores } from "../support/nats-store.ts"
 import { runStoreContract } from "../contract/run-store.ts"
 
-// The contract of every store, on a real broker. Each test has streams of its own.
+// The contract of every store, on real brokers. Each test has streams of its own.
 
-let broker: NatsCluster
+for (const server of natsServers()) {
+  describe(`nats-server ${server.version}`, () => {
+    let broker: NatsCluster
 
-// `NATS_NODES=3` runs it on a cluster, which takes some minutes: seven replicated streams for each test.
-before(async () => {
-  broker = await startNats(process.env["NATS_NODES"] === "3" ? 3 : 1)
-})
+    // `NATS_NODES=3` runs it on a cluster, which takes some minutes: seven replicated streams for each test.
+    before(async () => {
+      broker = await startNats(process.env["NATS_NODES"] === "3" ? 3 : 1, "", server)
+    })
 
-after(() => broker.close())
+    after(() => broker.close())
 
-runStoreContract("nats", async () => {
-  const clock = new ManualClock()
-  const store = await natsStores(broker.url, clock)()
-  return { store, other: store, clock, close: () => store.close() }
-})
+    runStoreContract("nats", async () => {
+      const clock = new ManualClock()
+      const store = await natsStores(broker.url, clock)()
+      return { store, other: store, clock, close: () => store.close() }
+    })
 
-// Two stores on one broker share nothing but it, as two machines do.
-runStoreContract("nats, seen by another process", async () => {
-  const clock = new ManualClock()
-  const open = natsStores(broker.url, clock)
-  const [store, other] = [await open(), await open()]
-  const close = async () => {
-    await Promise.all([store.close(), other.close()])
-  }
-  return { store, other, clock, close }
-})
+    // Two stores on one broker share nothing but it, as two machines do.
+    runStoreContract("nats, seen by another process", async () => {
+      const clock = new ManualClock()
+      const open = natsStores(broker.url, clock)
+      const [store, other] = [await open(), await open()]
+      const close = async () => {
+        await Promise.all([store.close(), other.close()])
+      }
+      return { store, other, clock, close }
+    })
+  })
+}

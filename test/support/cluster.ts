@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { once } from "node:events"
 import { builtWire } from "./built-wire.ts"
+import type { NatsServer } from "../../scripts/nats-servers.mjs"
 import { startNats, type NatsCluster } from "./nats-server.ts"
 import { within } from "./within.ts"
 
@@ -82,8 +83,12 @@ export function replicaEnvironment(store: string): Record<string, string> {
   return { WIRE_STORE: store, WIRE_ENCRYPTION_KEY: randomBytes(32).toString("hex"), WIRE_EGRESS: "private" }
 }
 
-export async function startCluster(replicas: number, env: Readonly<Record<string, string>> = {}): Promise<TestCluster> {
-  const broker = await startNats(3)
+export async function startCluster(
+  replicas: number,
+  server: NatsServer,
+  env: Readonly<Record<string, string>> = {},
+): Promise<TestCluster> {
+  const broker = await startNats(3, "", server)
   const environment = { ...replicaEnvironment(broker.url), ...env }
   const all = Array.from({ length: replicas }, (_, index) => replica(`replica-${index + 1}`, environment))
   await Promise.all(all.map((one) => one.start()))

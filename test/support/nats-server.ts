@@ -4,8 +4,16 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { connect, createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { findNatsServers, type NatsServer } from "../../scripts/nats-servers.mjs"
 
 // Real brokers on loopback, each with a folder of its own.
+
+/** The releases of the broker to test on: the oldest that we take, and the newest that is here. */
+export function natsServers(): readonly [NatsServer, ...NatsServer[]] {
+  const [first, ...rest] = findNatsServers()
+  if (first === undefined) throw new Error("There is no nats-server that is new enough: `npm test -- cluster` gets one")
+  return [first, ...rest]
+}
 
 export interface NatsNode {
   readonly name: string
@@ -36,7 +44,11 @@ async function freePorts(count: number): Promise<number[]> {
 }
 
 /** One node is a broker by itself; three are a cluster. */
-export async function startNats(count: 1 | 3, config = ""): Promise<NatsCluster> {
+export async function startNats(
+  count: 1 | 3,
+  config = "",
+  server: NatsServer = natsServers()[0],
+): Promise<NatsCluster> {
   const folder = mkdtempSync(join(tmpdir(), "wireworks-nats-"))
   const ports = await freePorts(count * 2)
   const routes = ports.slice(count).map((port) => `nats://127.0.0.1:${port}`)
@@ -52,7 +64,7 @@ export async function startNats(count: 1 | 3, config = ""): Promise<NatsCluster>
       file,
       `server_name: ${name}\nlisten: "127.0.0.1:${ports[index]}"\n${store}\n${cluster}\n${config.replaceAll("$FOLDER", folder)}\n`,
     )
-    return node(name, ports[index] ?? 0, file)
+    return node(server.path, name, ports[index] ?? 0, file)
   })
   await Promise.all(nodes.map((one) => one.start()))
   return {
@@ -65,7 +77,7 @@ export async function startNats(count: 1 | 3, config = ""): Promise<NatsCluster>
   }
 }
 
-function node(name: string, port: number, file: string): NatsNode {
+function node(server: string, name: string, port: number, file: string): NatsNode {
   let child: ChildProcess | null = null
   let output = ""
   return {
@@ -75,7 +87,7 @@ function node(name: string, port: number, file: string): NatsNode {
       return child?.pid
     },
     async start() {
-      const started = spawn("nats-server", ["-c", file], { stdio: ["ignore", "ignore", "pipe"] })
+      const started = spawn(server, ["-c", file], { stdio: ["ignore", "ignore", "pipe"] })
       child = started
       started.stderr.setEncoding("utf8").on("data", (text: string) => (output = (output + text).slice(-4_000)))
       const deadline = performance.now() + 20_000

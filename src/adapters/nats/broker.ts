@@ -6,6 +6,7 @@ import { setMaxListeners } from "node:events"
 import { StoreFailure } from "../../ports/store.ts"
 import type { BrokerAddress, BrokerProofs } from "./address.ts"
 import type { Names, StreamName } from "./names.ts"
+import { whyTooOld } from "./server-version.ts"
 
 /** How long one attempt may take, and how long attempts go on while the broker is out of reach or elects a leader. */
 const attemptMs = 2_000
@@ -38,6 +39,8 @@ export class Broker {
   readonly #reconnected = new Set<() => void>()
   readonly #closing = new AbortController()
   #connected = true
+  /** Why the node that we are connected to cannot be used. */
+  #tooOld: string | null = null
   #reconnects = 0
   #retries = 0
   #troubledAt = Number.NEGATIVE_INFINITY
@@ -74,6 +77,11 @@ export class Broker {
       connection = await connect(options)
     } catch (error) {
       throw new StoreFailure(`The broker at ${where} cannot be reached: ${sentenceOf(error)}`, error)
+    }
+    const tooOld = whyTooOld(connection.info?.version ?? "")
+    if (tooOld !== null) {
+      await connection.close()
+      throw new StoreFailure(`The broker at ${where} cannot be used: ${tooOld}`)
     }
     try {
       const manager = await jetstreamManager(connection, { timeout: attemptMs, checkAPI: false })
@@ -214,9 +222,12 @@ export class Broker {
         this.#connected = false
         this.#troubled()
       } else if (type === "reconnect") {
-        this.#connected = true
         this.#reconnects++
         this.#troubled()
+        // A cluster may have nodes of several releases. What one of them cannot be trusted with waits for another.
+        this.#tooOld = whyTooOld(this.#connection.info?.version ?? "")
+        if (this.#tooOld !== null) continue
+        this.#connected = true
         for (const listener of this.#reconnected) listener()
       }
     }
@@ -230,6 +241,7 @@ export class Broker {
     const deadline = performance.now() + hold
     for (let pause = 25; ; pause = Math.min(pause * 2, 400)) {
       if (this.#closing.signal.aborted) throw new StoreFailure("The store is closed")
+      if (this.#tooOld !== null) throw new StoreFailure(`The broker cannot be used: ${this.#tooOld}`)
       try {
         return await this.#unlessClosed(attempt())
       } catch (error) {

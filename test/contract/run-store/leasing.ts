@@ -70,7 +70,7 @@ export function leasing(onBench: OnBench): void {
       const lease = await created(store)
       await store.release(lease)
       assert.equal((await other.claim("owner-2", 10, leaseMs))[0]?.given_back, true)
-      clock.advance(leaseMs)
+      await lapse({ store, other, clock })
       assert.equal((await store.claim("owner-3", 10, leaseMs))[0]?.given_back, false)
     },
   )
