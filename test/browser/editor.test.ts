@@ -172,7 +172,7 @@ describe("the editor", { concurrency: 2 }, () => {
     assert.equal((await written(page)).trim(), source.trim())
     await write(page, "agent {")
     await page.keyboard.press("ControlOrMeta+s")
-    assert.match(await refusal(page), /Not formatted: mend line 1 first/)
+    assert.match(await refusal(page), /Not formatted: fix line 1 first/)
     assert.equal(await written(page), "agent {")
     await close()
   })
