@@ -326,7 +326,7 @@ describe("what a server can do wrong with its lists", () => {
     assert.match((await offered({ inputSchema: large })).message, /its input schema is larger than 262144 bytes/)
   })
 
-  test("a schema that takes for ever to validate against does not hold the service up", async () => {
+  test("a pattern that takes JavaScript's engine for ever does not hold the service up", async () => {
     const inputSchema = { type: "object", properties: { a: { type: "string", pattern: "^(a+)+$" } } }
     const server = await serverWith(({ id }, response) => sendResult(response, id, { content: [] }), { inputSchema })
     const here = hosting()
@@ -338,7 +338,7 @@ describe("what a server can do wrong with its lists", () => {
       output { d: dynamic.d }`,
     )
     await here.close()
-    assert.match(errorOf(outcome).message, /takes too long to validate against its schema/)
+    assert.match(errorOf(outcome).message, /a: string does not match pattern/)
     assert.ok(performance.now() - started < 5000)
   })
 

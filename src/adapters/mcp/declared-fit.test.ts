@@ -3,6 +3,7 @@ import { test } from "node:test"
 import { compile } from "../../compile.ts"
 import type { JsonObject } from "../../base/json-value.ts"
 import { declaredClashes } from "./declared-fit.ts"
+import { StepBudget } from "./step-budget.ts"
 
 function clashes(declared: string, schema: JsonObject, side: "input" | "output"): [string, string][] {
   const { plan, diagnostics } = compile(`
@@ -16,7 +17,10 @@ function clashes(declared: string, schema: JsonObject, side: "input" | "output")
   const tool = plan?.tools["t"] ?? null
   const type = tool === null ? null : tool[side]
   if (type === null) assert.fail(diagnostics.map(({ message }) => message).join("\n"))
-  return declaredClashes(type, plan?.types ?? {}, schema, side).map(({ path, message }) => [path, message])
+  return declaredClashes(type, plan?.types ?? {}, schema, side, new StepBudget(100_000)).map(({ path, message }) => [
+    path,
+    message,
+  ])
 }
 
 const object = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({ type: "object", properties, ...more })

@@ -3,7 +3,11 @@ import { childPath } from "../../base/child-path.ts"
 import { caseRecord, resolve } from "../../types/relations.ts"
 import { showType } from "../../types/show-type.ts"
 import type { RecordType, Type, TypeTable } from "../../types/types.ts"
-import { isObject, resolveLocal } from "./walk-schema.ts"
+import { cleanLine } from "./clean-text.ts"
+import { SchemaIndex } from "./schema-index.ts"
+import type { StepBudget } from "./step-budget.ts"
+import { OverBudget } from "./step-budget.ts"
+import { isObject } from "./walk-schema.ts"
 
 /** Why a declared type and a published schema have no value in common, at a dotted path below the declaration. */
 export interface Clash {
@@ -13,32 +17,42 @@ export interface Clash {
 
 /** Deeper than this nobody looks: what lies below is validated when it comes. */
 const deepest = 12
+const mostClashes = 20
 
 /**
- * Every place where what a workflow declares cannot fit what a server publishes. Only what is certain counts: a field that
- * may be absent, an open object, a union with one member that fits all pass.
+ * The places where what a workflow declares cannot fit what a server publishes. Only what is certain counts: a field that
+ * may be absent, an open object, a union with one member that fits all pass. So does what takes more steps than there are.
  */
 export function declaredClashes(
   declared: Type,
   types: TypeTable,
   schema: JsonObject,
   side: "input" | "output",
+  steps: StepBudget,
 ): readonly Clash[] {
-  return new Comparison(types, schema, side).clashes(declared, schema, "", 0)
+  try {
+    return new Comparison(types, schema, side, steps).clashes(declared, schema, "", 0).slice(0, mostClashes)
+  } catch (error) {
+    if (error instanceof OverBudget) return []
+    throw error
+  }
 }
 
 class Comparison {
   readonly #types: TypeTable
-  readonly #root: JsonObject
+  readonly #index: SchemaIndex
   readonly #side: "input" | "output"
+  readonly #steps: StepBudget
 
-  constructor(types: TypeTable, root: JsonObject, side: "input" | "output") {
+  constructor(types: TypeTable, root: JsonObject, side: "input" | "output", steps: StepBudget) {
     this.#types = types
-    this.#root = root
+    this.#index = new SchemaIndex(root)
     this.#side = side
+    this.#steps = steps
   }
 
   clashes(declared: Type, published: JsonValue | undefined, path: string, depth: number): Clash[] {
+    this.#steps.enter(depth)
     const type = resolve(declared, this.#types)
     const schema = this.#resolved(published)
     if (depth > deepest || schema === undefined) return []
@@ -67,16 +81,18 @@ class Comparison {
   }
 
   #own(type: Type, schema: JsonObject, path: string, depth: number): Clash[] {
+    if (Array.isArray(schema["type"])) this.#steps.spend(schema["type"].length)
     const wanted = kindsOf(type)
     const allowed = allowedKinds(schema)
     if (wanted !== null && allowed !== null && !wanted.some((kind) => allowed.includes(kind))) {
-      const message = `the workflow declares ${showType(type)}, the server has ${allowed.filter(unlikeInteger(allowed)).join(" or ")}`
+      const message = `the workflow declares ${showType(type)}, the server has ${cleanLine(allowed.filter(unlikeInteger(allowed)).join(" or "), 200)}`
       return [{ path, message }]
     }
     const texts = textsOf(type)
     const values = schema["const"] === undefined ? schema["enum"] : [schema["const"]]
+    if (Array.isArray(values)) this.#steps.spend(values.length * (texts?.length ?? 1))
     if (texts !== null && Array.isArray(values) && !texts.some((text) => values.includes(text))) {
-      const known = values.slice(0, 10).map((value) => JSON.stringify(value))
+      const known = values.slice(0, 10).map((value) => cleanLine(JSON.stringify(value), 100))
       return [{ path, message: `the workflow declares ${showType(type)}, the server has ${known.join(", ")}` }]
     }
     if (type.kind === "array") return this.clashes(type.element, listItems(schema), `${path}[]`, depth + 1)
@@ -106,11 +122,12 @@ class Comparison {
     if (this.#side === "input" && depth === 0) return found
     const declared = new Set(type.fields.map(({ name }) => name))
     for (const name of Array.isArray(required) ? required : []) {
+      this.#steps.spend()
       if (typeof name !== "string" || declared.has(name)) continue
       const message =
         this.#side === "input"
-          ? `the server needs the field ${name}, which the workflow does not declare`
-          : `the server always gives the field ${name}, which the workflow does not declare`
+          ? `the server needs the field ${cleanLine(name, 100)}, which the workflow does not declare`
+          : `the server always gives the field ${cleanLine(name, 100)}, which the workflow does not declare`
       found.push({ path: childPath(path, name), message })
     }
     return found
@@ -126,7 +143,8 @@ class Comparison {
     let at = schema
     for (let hops = 0; isObject(at) && typeof at["$ref"] === "string"; hops++) {
       if (hops > deepest) return undefined
-      at = resolveLocal(this.#root, at["$ref"])
+      this.#steps.spend()
+      at = this.#index.resolve(at["$ref"])
     }
     return at
   }

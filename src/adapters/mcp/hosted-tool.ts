@@ -2,17 +2,25 @@ import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { childPath } from "../../base/child-path.ts"
 import type { TypeTable } from "../../types/types.ts"
 import type { ErrorIssue } from "../../run/events.ts"
-import type { HostedTool, ImportedTool } from "../../ports/tools.ts"
+import { failure } from "../../run/failure.ts"
+import type { HostedTool, ImportedTool, ValueProblem } from "../../ports/tools.ts"
 import { cleanText } from "./clean-text.ts"
 import { declaredClashes } from "./declared-fit.ts"
+import { isDeeper } from "./is-deeper.ts"
 import { badMirrors } from "./mirrored-headers.ts"
 import { publishedSchema } from "./published-schema.ts"
 import { SchemaValidator } from "./schema-validator.ts"
+import type { StepBudget } from "./step-budget.ts"
+import { OverBudget } from "./step-budget.ts"
 import { toolPin } from "./tool-pin.ts"
+import type { ValidationBudget } from "./validation-budget.ts"
 import { isObject } from "./walk-schema.ts"
 
 /** Longer ones are cut: a description is no place for a speech to the model. */
 const longestDescription = 4000
+
+/** Annotations and the like included. */
+const deepestDefinition = 100
 
 export interface ToolFound {
   /** Null when the definition cannot be used. */
@@ -20,28 +28,43 @@ export interface ToolFound {
   readonly problems: readonly ErrorIssue[]
 }
 
-/** A tool as its server publishes it, for the workflow that imports it. */
-export function hostTool(definition: JsonObject, imported: ImportedTool, types: TypeTable, modern: boolean): ToolFound {
+/** What one run may spend on the definitions of its servers. */
+export interface ToolBudgets {
+  readonly lookUp: StepBudget
+  readonly validation: ValidationBudget
+}
+
+/** A tool as its server publishes it, for the workflow that imports it. Throws a `RunFailure` for one beyond the limits. */
+export function hostTool(
+  definition: JsonObject,
+  imported: ImportedTool,
+  types: TypeTable,
+  modern: boolean,
+  budgets: ToolBudgets,
+): ToolFound {
   const path = `tool.${imported.name}`
   const problems: ErrorIssue[] = []
+  const input = publishedSchema(definition["inputSchema"])
+  const output = definition["outputSchema"] === undefined ? null : publishedSchema(definition["outputSchema"])
+  const about = `${imported.remote} of mcp.${imported.server}`
+  for (const [side, read] of [["input", input] as const, ["output", output] as const]) {
+    if (read?.ok !== false) continue
+    if (read.limit) throw failure("tool_error", path, `${about}: its ${side} schema ${read.problem}`)
+    problems.push({ path, message: `${about}: its ${side} schema ${read.problem}` })
+  }
+  if (isDeeper(definition, deepestDefinition)) {
+    throw failure("tool_error", path, `${about}: its definition is nested more than ${deepestDefinition} levels deep`)
+  }
   const pin = toolPin(definition)
   if (imported.pin !== null && imported.pin !== pin) {
     const message = `mcp.${imported.server} publishes another definition of ${imported.remote} than the one that was pinned`
     const hint = `Look at what changed (\`wire mcp inspect\`), and pin it anew: "${pin}".`
     problems.push({ path: `${path}.pin`, message, hint })
   }
-  const input = publishedSchema(definition["inputSchema"])
-  const output = definition["outputSchema"] === undefined ? null : publishedSchema(definition["outputSchema"])
   for (const [side, read] of [["input", input] as const, ["output", output] as const]) {
-    if (read?.ok === false) {
-      problems.push({
-        path,
-        message: `${imported.remote} of mcp.${imported.server}: its ${side} schema ${read.problem}`,
-      })
-    }
     const declared = imported[side]
     if (read?.ok !== true || declared === null) continue
-    for (const clash of declaredClashes(declared, types, read.schema, side)) {
+    for (const clash of declaredClashes(declared, types, read.schema, side, budgets.lookUp)) {
       const at = clash.path === "" ? `${path}.${side}` : joined(`${path}.${side}`, clash.path)
       problems.push({
         path: at,
@@ -49,12 +72,16 @@ export function hostTool(definition: JsonObject, imported: ImportedTool, types: 
       })
     }
   }
-  const mirrors = modern && isObject(definition["inputSchema"]) ? badMirrors(definition["inputSchema"]) : undefined
+  const mirrors =
+    modern && input.ok && isObject(definition["inputSchema"]) ? badMirrors(definition["inputSchema"]) : undefined
   if (mirrors !== undefined) {
-    problems.push({ path, message: `${imported.remote} of mcp.${imported.server}: its input schema ${mirrors}` })
+    problems.push({ path, message: `${about}: its input schema ${mirrors}` })
   }
   if (!input.ok || output?.ok === false) return { tool: null, problems }
-  return { tool: new PublishedTool(definition, input.schema, output?.schema ?? null), problems }
+  return {
+    tool: new PublishedTool(path, definition, input.schema, output?.schema ?? null, budgets.validation),
+    problems,
+  }
 }
 
 class PublishedTool implements HostedTool {
@@ -62,13 +89,21 @@ class PublishedTool implements HostedTool {
   readonly parameters: JsonObject
   readonly typed: boolean
   readonly idempotent: boolean
+  readonly #path: string
   readonly #output: JsonObject | null
+  readonly #budget: ValidationBudget
   // Made when they are first asked for: a run imports more tools than it calls.
   #whole: SchemaValidator | null = null
   #partial: SchemaValidator | null = null
   #result: SchemaValidator | null = null
 
-  constructor(definition: JsonObject, input: JsonObject, output: JsonObject | null) {
+  constructor(
+    path: string,
+    definition: JsonObject,
+    input: JsonObject,
+    output: JsonObject | null,
+    budget: ValidationBudget,
+  ) {
     const { description, title, annotations } = definition
     const said = typeof description === "string" && description.trim() !== "" ? description : title
     this.description = cleanText(typeof said === "string" ? said : "", longestDescription)
@@ -76,18 +111,35 @@ class PublishedTool implements HostedTool {
     this.typed = output !== null
     this.idempotent =
       isObject(annotations) && (annotations["idempotentHint"] === true || annotations["readOnlyHint"] === true)
+    this.#path = path
     this.#output = output
+    this.#budget = budget
   }
 
   fit(values: JsonObject): JsonObject {
-    const nulls = Object.keys(values).filter((name) => values[name] === null && this.#isAbsence(name))
-    if (nulls.length === 0) return values
-    return Object.fromEntries(Object.entries(values).filter(([name]) => !nulls.includes(name)))
+    const nulls = new Set(Object.keys(values).filter((name) => values[name] === null && this.#isAbsence(name)))
+    if (nulls.size === 0) return values
+    return Object.fromEntries(Object.entries(values).filter(([name]) => !nulls.has(name)))
   }
 
   checkArguments(values: JsonObject, partial?: "partial"): ReturnType<HostedTool["checkArguments"]> {
-    if (partial === undefined) return (this.#whole ??= new SchemaValidator(this.parameters)).check(values)
-    return (this.#partial ??= new SchemaValidator(withoutRequired(this.parameters))).check(values)
+    const validator =
+      partial === undefined
+        ? (this.#whole ??= new SchemaValidator(this.parameters))
+        : (this.#partial ??= new SchemaValidator(withoutRequired(this.parameters)))
+    const problems = this.#check(validator, values)
+    if (problems === null) throw failure("tool_error", this.#path, `Its arguments: ${tooCostly}`)
+    return problems
+  }
+
+  /** Null where the schema makes it take too many steps. */
+  #check(validator: SchemaValidator, value: JsonValue): readonly ValueProblem[] | null {
+    try {
+      return this.#budget.spend(value, (steps) => validator.check(value, steps))
+    } catch (error) {
+      if (error instanceof OverBudget) return null
+      throw error
+    }
   }
 
   #isAbsence(name: string): boolean {
@@ -100,9 +152,12 @@ class PublishedTool implements HostedTool {
 
   checkResult(value: JsonValue): ReturnType<HostedTool["checkResult"]> {
     if (this.#output === null) return []
-    return (this.#result ??= new SchemaValidator(this.#output)).check(value)
+    this.#result ??= new SchemaValidator(this.#output)
+    return this.#check(this.#result, value) ?? [{ path: "", message: tooCostly }]
   }
 }
+
+const tooCostly = "the server's schema takes too many steps to validate against"
 
 /** What arguments that are not there yet would still have to satisfy is left out. */
 function withoutRequired(schema: JsonObject): JsonObject {

@@ -21,11 +21,14 @@ import { cleanLine } from "./clean-text.ts"
 import { explainFailure } from "./explain-failure.ts"
 import type { PromptFound, ResourceFound } from "./find-imports.ts"
 import { findPrompt, findResource, findTool, nameOf } from "./find-imports.ts"
+import type { ToolBudgets } from "./hosted-tool.ts"
 import { hostTool } from "./hosted-tool.ts"
 import { KnownServers } from "./known-servers.ts"
 import { readPromptResult, readResourceResult, readToolResult } from "./read-content.ts"
 import type { McpLimits } from "./server-connection.ts"
 import { ServerConnection } from "./server-connection.ts"
+import { StepBudget } from "./step-budget.ts"
+import { ValidationBudget } from "./validation-budget.ts"
 
 export interface McpHostOptions {
   readonly egress: Egress
@@ -133,6 +136,10 @@ class McpSession implements HostSession {
   readonly #servers: ReadonlyMap<string, OpenServer>
   readonly #servedBy: ReadonlyMap<string, string>
   readonly #farewell: (farewell: Promise<void>) => void
+  readonly #budgets: ToolBudgets = {
+    lookUp: new StepBudget(mostLookUpSteps),
+    validation: new ValidationBudget(),
+  }
 
   constructor(request: HostRequest, servers: readonly OpenServer[], farewell: (farewell: Promise<void>) => void) {
     this.#request = request
@@ -255,7 +262,7 @@ class McpSession implements HostSession {
     server.definitions.delete(imported.name)
     if ("problem" in outcome) return [outcome.problem]
     const modern = server.connection.protocol >= firstModern
-    const { tool, problems } = hostTool(outcome.found, imported, this.#request.types, modern)
+    const { tool, problems } = hostTool(outcome.found, imported, this.#request.types, modern, this.#budgets)
     if (tool !== null) {
       this.tools.set(imported.name, tool)
       server.definitions.set(imported.name, outcome.found)
@@ -298,6 +305,9 @@ class McpSession implements HostSession {
 }
 
 const mostNames = 1000
+
+/** For comparing what a workflow declares with what its servers publish. */
+const mostLookUpSteps = 1_000_000
 
 /** The first revision without sessions; revisions are dates. */
 const firstModern = "2026-07-28"

@@ -1,7 +1,8 @@
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { cleanText } from "./clean-text.ts"
 import { isDeeper } from "./is-deeper.ts"
-import { innerSchemas, isObject, resolveLocal, rewriteSchema } from "./walk-schema.ts"
+import { SchemaIndex } from "./schema-index.ts"
+import { innerSchemas, isObject, rewriteSchema } from "./walk-schema.ts"
 
 // Schemas come from strangers: nothing in them is fetched, none is larger or deeper than people write.
 const mostBytes = 256 * 1024
@@ -10,16 +11,20 @@ const longestDescription = 2000
 
 export type PublishedSchema =
   | { readonly ok: true; readonly schema: JsonObject }
-  /** The end of a sentence that begins with "Its input schema". */
-  | { readonly ok: false; readonly problem: string }
+  /** The end of a sentence that begins with "Its input schema". `limit`: it is larger than any schema may be. */
+  | { readonly ok: false; readonly problem: string; readonly limit: boolean }
 
 /** A schema that a server publishes, fit for a model's eyes; or why it cannot be used. */
 export function publishedSchema(value: JsonValue | undefined): PublishedSchema {
-  if (!isObject(value)) return { ok: false, problem: "is not a JSON object" }
-  if (isDeeper(value, deepest)) return { ok: false, problem: `is nested more than ${deepest} levels deep` }
-  if (JSON.stringify(value).length > mostBytes) return { ok: false, problem: `is larger than ${mostBytes} bytes` }
-  const bad = badReference(value, value)
-  if (bad !== undefined) return { ok: false, problem: bad }
+  if (!isObject(value)) return { ok: false, problem: "is not a JSON object", limit: false }
+  if (isDeeper(value, deepest)) {
+    return { ok: false, problem: `is nested more than ${deepest} levels deep`, limit: true }
+  }
+  if (Buffer.byteLength(JSON.stringify(value)) > mostBytes) {
+    return { ok: false, problem: `is larger than ${mostBytes} bytes`, limit: true }
+  }
+  const bad = badReference(value)
+  if (bad !== undefined) return { ok: false, problem: bad, limit: false }
   return { ok: true, schema: rewriteSchema(value, cleanTexts) }
 }
 
@@ -32,18 +37,19 @@ function cleanTexts(schema: JsonObject): JsonObject {
   return rest
 }
 
-function badReference(schema: JsonObject, root: JsonObject): string | undefined {
-  for (const key of ["$ref", "$dynamicRef", "$recursiveRef"]) {
-    const reference = schema[key]
-    if (typeof reference !== "string") continue
-    if (!reference.startsWith("#")) return `refers to ${cleanText(reference, 200)}, and references are never fetched`
-    if (key === "$ref" && resolveLocal(root, reference) === undefined) {
-      return `refers to ${cleanText(reference, 200)}, which is not in it`
+function badReference(root: JsonObject): string | undefined {
+  const index = new SchemaIndex(root)
+  const open = [root]
+  for (let schema = open.pop(); schema !== undefined; schema = open.pop()) {
+    for (const key of ["$ref", "$dynamicRef", "$recursiveRef"]) {
+      const reference = schema[key]
+      if (typeof reference !== "string") continue
+      if (!reference.startsWith("#")) return `refers to ${cleanText(reference, 200)}, and references are never fetched`
+      if (key === "$ref" && index.resolve(reference) === undefined) {
+        return `refers to ${cleanText(reference, 200)}, which is not in it`
+      }
     }
-  }
-  for (const inner of innerSchemas(schema)) {
-    const bad = badReference(inner.schema, root)
-    if (bad !== undefined) return bad
+    for (const inner of innerSchemas(schema).toReversed()) open.push(inner.schema)
   }
   return undefined
 }

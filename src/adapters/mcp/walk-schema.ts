@@ -60,29 +60,6 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value)
 }
 
-/** What `#/$defs/x`, `#anchor` or `#` stands for in a schema; undefined when there is nothing. */
-export function resolveLocal(root: JsonObject, reference: string): JsonValue | undefined {
-  if (reference === "#") return root
-  if (!reference.startsWith("#/")) return byAnchor(root, reference.slice(1))
-  let at: JsonValue | undefined = root
-  for (const part of reference.slice(2).split("/")) {
-    const key = unescape(part)
-    if (Array.isArray(at)) at = at[Number(key)]
-    else if (isObject(at) && Object.hasOwn(at, key)) at = at[key]
-    else return undefined
-  }
-  return at
-}
-
-function byAnchor(schema: JsonObject, name: string): JsonObject | undefined {
-  if (schema["$anchor"] === name || schema["$dynamicAnchor"] === name) return schema
-  for (const inner of innerSchemas(schema)) {
-    const found = byAnchor(inner.schema, name)
-    if (found !== undefined) return found
-  }
-  return undefined
-}
-
 /** Of one part of a JSON Pointer in a URL's fragment. */
 export function unescape(part: string): string {
   let decoded = part

@@ -133,7 +133,7 @@ export class AgentTools {
   }
 
   /** The answer to one of a turn's calls: what the tool said, or why it was not asked. */
-  answer(
+  async answer(
     call: ModelToolCall,
     kept: () => Kept<"tool_call_started">,
     past: CallPast | null,
