@@ -131,7 +131,8 @@ class Validation {
   #general(schema: JsonObject, value: JsonValue, at: Place | null): boolean {
     const { type, enum: values } = schema
     let fits = true
-    const types = typeof type === "string" ? [type] : Array.isArray(type) ? type : null
+    const types =
+      typeof type === "string" ? [type] : Array.isArray(type) ? type.filter((one) => typeof one === "string") : null
     if (types !== null) {
       this.#steps.spend(types.length)
       const kind = kindOf(value)
