@@ -76,6 +76,7 @@ const model: ModelClient = {
 const tools: ToolHost = { open: () => Promise.reject(new Error("no tools here")) }
 const watch = {
   signal: new AbortController().signal,
+  now: () => Date.now(),
   retried: () => Promise.resolve(),
   delta: () => undefined,
   redact: <T>(value: T) => value,
@@ -116,7 +117,16 @@ async function retain(store: RunStore): Promise<void> {
 async function oneRun(plan: Plan, input: JsonObject, store: RunStore): Promise<void> {
   const { lease, made } = await create(store, input)
   const end = await run(
-    { plan, request: made.request, caller: "", lease, leave: watch.signal, resumed: null, deadlines },
+    {
+      plan,
+      request: made.request,
+      caller: "",
+      created_at: made.created_at,
+      lease,
+      leave: watch.signal,
+      resumed: null,
+      deadlines,
+    },
     { store, model, tools, clock: systemClock, chance: systemChance, bug: reportBug },
     usualLimits,
   )

@@ -78,6 +78,8 @@ export interface RetryProgress extends Omit<TurnProgress, "calls" | "added"> {
 
 export interface ModelWatch {
   readonly signal: AbortSignal
+  /** The run's own time, in milliseconds since the epoch: what the times in its log are taken from. */
+  now(): number
   /**
    * Awaited before the wait begins, so that the retry is in the log first. `attempt` is the one about to be made; it is
    * made because the one before it failed, was refused (`delay_ms` 0), or did not fit the contract (`delay_ms` 0).

@@ -7,7 +7,7 @@ test("each is called when its time has come, in whatever order they were added, 
   const clock = new ManualClock(1000)
   const deadlines = new Deadlines(clock)
   const called: string[] = []
-  const add = (ms: number, name: string) => deadlines.add(1000 + ms, () => called.push(name))
+  const add = (ms: number, name: string) => deadlines.add(ms, () => called.push(name))
   add(300, "c")
   add(100, "a")
   const takeBack = add(150, "never")

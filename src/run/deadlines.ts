@@ -1,6 +1,7 @@
 import type { Clock } from "../ports/clock.ts"
 
 interface Entry {
+  /** By the monotonic clock. */
   readonly at: number
   readonly passed: () => void
 }
@@ -17,12 +18,13 @@ export class Deadlines {
     this.#clock = clock
   }
 
-  /** The result takes the deadline back. One that has passed already is called at once. */
-  add(at: number, passed: () => void): () => void {
-    if (at <= this.#clock.now()) {
+  /** Calls back in so many milliseconds, at once for none or fewer. The result takes the deadline back. */
+  add(ms: number, passed: () => void): () => void {
+    if (ms <= 0) {
       passed()
       return () => undefined
     }
+    const at = this.#clock.monotonic() + ms
     const entry = { at, passed }
     this.#entries.add(entry)
     if (at < this.#waitsUntil) this.#waitUntil(at)
@@ -42,7 +44,7 @@ export class Deadlines {
     const wait = new AbortController()
     this.#wait = wait
     this.#waitsUntil = at
-    this.#clock.sleep(at - this.#clock.now(), wait.signal).then(
+    this.#clock.sleep(at - this.#clock.monotonic(), wait.signal).then(
       () => this.#wake(),
       () => undefined,
     )
@@ -50,7 +52,7 @@ export class Deadlines {
 
   #wake(): void {
     if (this.#closed) return
-    const now = this.#clock.now()
+    const now = this.#clock.monotonic()
     let next = Number.POSITIVE_INFINITY
     for (const entry of this.#entries) {
       if (entry.at > now) next = Math.min(next, entry.at)

@@ -272,6 +272,27 @@ test("a run past its time fails as timeout, and its calls are aborted", async ()
   assert.equal(dataOf(outcome.events, "workflow_failed")[0]?.duration_ms, 1000)
 })
 
+test("a wall clock that is set back in the middle of a run leaves its times in order and its durations true", async () => {
+  const clock = new ManualClock()
+  const model = new ScriptedModel((asked) => {
+    clock.advance(40)
+    clock.jump(-3_600_000)
+    return answers({ message: "m" }, asked)
+  })
+  const two = plan([agent("a"), agent("b", { instruction: text(ref("agent.a.message")) })])
+  const { events } = await runPlan(two, { model, ports: { clock } })
+  assert.deepEqual(
+    dataOf(events, "agent_completed").map(({ duration_ms }) => duration_ms),
+    [40, 40],
+  )
+  assert.equal(dataOf(events, "workflow_completed")[0]?.duration_ms, 80)
+  const times = events.map(({ at }) => Date.parse(at))
+  assert.deepEqual(
+    times,
+    times.toSorted((a, b) => a - b),
+  )
+})
+
 test("dynamic values are nodes: computed once what they refer to is there", async () => {
   const values = plan([
     dynamic("a", object({ n: ref("input.n"), next: lit([1]) })),
@@ -357,7 +378,12 @@ test("inference is merged provider, model, agent, key by key", async () => {
     model: { inference: { temperature: 0.2, seed: 7, extra: { b: 2 } }, response_format: "json_object" },
   })
   await runPlan(merged, { model })
-  assert.deepEqual(model.requests[0]?.inference, { temperature: 0.3, top_p: 0.5, seed: 7, extra: { a: 1, b: 2, c: 3 } })
+  assert.deepEqual(model.requests[0]?.inference, {
+    temperature: 0.3,
+    top_p: 0.5,
+    seed: 7,
+    extra: { a: 1, b: 2, c: 3 },
+  })
   assert.equal(model.requests[0]?.response_format, "json_object")
 })
 

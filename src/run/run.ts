@@ -18,6 +18,7 @@ import { prepare } from "../plan/prepare.ts"
 import { namedSecrets, redactor } from "./secrets/redact.ts"
 import type { ReplayState } from "./log/resume.ts"
 import { noPast, placeKey, readPast } from "./log/resume.ts"
+import { runClock } from "./run-clock.ts"
 import type { RunLimits, RunContext, RunPorts } from "./run-context.ts"
 import { outerScope } from "./run-context.ts"
 import { runEach, runGraph } from "./scheduler.ts"
@@ -37,6 +38,8 @@ export interface RunJob {
   readonly request: RunRequest
   readonly caller: string
   readonly lease: Lease
+  /** Milliseconds since the epoch: no event of the run is older. */
+  readonly created_at: number
   /** Aborts when the lease is lost, or the process gives the run back: it then stops without a further word. */
   readonly leave: AbortSignal
   /** Why there is a log already; null for a run that is new. */
@@ -57,12 +60,18 @@ export async function run(job: RunJob, ports: RunPorts, limits: RunLimits): Prom
 }
 
 /** Ends a run that nobody works on, without doing any of its work. */
-export async function endAtOnce(lease: Lease, how: RunStop, ports: RunPorts): Promise<LogEvent | null> {
+export async function endAtOnce(
+  lease: Lease,
+  created_at: number,
+  how: RunStop,
+  ports: RunPorts,
+): Promise<LogEvent | null> {
   const past = await readPast(ports.store, lease.run_id)
   if (past.ended) return null
-  const log = new RunLog(ports.store, lease, ports.clock, past.lastId, () => undefined)
+  const clock = runClock(ports.clock, past.lastAt ?? created_at)
+  const log = new RunLog(ports.store, lease, clock, past.lastId, () => undefined)
   if (past.startedAt === null) log.add("workflow_started", {})
-  const duration_ms = past.startedAt === null ? 0 : ports.clock.now() - past.startedAt
+  const duration_ms = past.startedAt === null ? 0 : clock.now() - past.startedAt
   return storeEnd(
     log,
     how.why === "cancelled"
@@ -95,8 +104,9 @@ class Run {
   #stop: Stop | null = null
   #result: JsonObject = {}
 
-  constructor(job: RunJob, ports: RunPorts, limits: RunLimits, past: ReplayState) {
+  constructor(job: RunJob, givenPorts: RunPorts, limits: RunLimits, past: ReplayState) {
     const { plan, request, caller, lease } = job
+    const ports = { ...givenPorts, clock: runClock(givenPorts.clock, past.lastAt ?? job.created_at) }
     const { signal } = this.#abort
     const maxConcurrency = Math.max(1, request.options.max_concurrency ?? limits.max_concurrency)
     let named: JsonObject | null = null
@@ -318,9 +328,10 @@ class Run {
 
   /** A resumed run whose time was up long ago does not begin again. */
   #watchTime(): () => void {
-    const { options, limits } = this.#running
+    const { options, limits, ports } = this.#running
     const allowed = options.timeout_ms ?? limits.timeout_ms
-    return this.#job.deadlines.add(this.#startedAt + allowed, () => {
+    const passed = ports.clock.now() - this.#startedAt
+    return this.#job.deadlines.add(allowed - passed, () => {
       this.#fail(failure("timeout", "", `The run took longer than ${allowed} ms`))
     })
   }

@@ -252,6 +252,49 @@ test("leases are renewed while a run runs or waits", async () => {
   await runs.drain(0)
 })
 
+test("a run that is taken up after the wall clock was set back has no negative duration", async () => {
+  const clock = new ManualClock()
+  const store = new MemoryStore(clock)
+  const held = gate()
+  const first = setUp(held.model, {}, store, clock)
+  const run_id = await created(first.runs)
+  while (held.model.open === 0) await new Promise((resolve) => setImmediate(resolve))
+  clock.advance(500)
+  clock.jump(-3_600_000)
+  const drained = first.runs.drain(0)
+  while (held.model.open > 0) {
+    clock.advance(1)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  await drained
+  const second = setUp(new ScriptedModel((asked) => answers({ message: "m" }, asked)), {}, store, clock)
+  await second.runs.recover()
+  const end = await within(2000, "the end", second.runs.ending(run_id, never))
+  assert.ok(end?.type === "workflow_completed")
+  assert.ok(end.data.duration_ms >= 0 && end.data.duration_ms < 1000, `${end.data.duration_ms} ms`)
+  const record = await second.runs.record(run_id)
+  assert.ok(record !== null && record.state.finished_at !== null)
+  assert.ok(record.state.finished_at >= record.row.created_at)
+  await second.runs.drain(0)
+})
+
+test("a run whose clock is set back before it begins does not end before it was created", async () => {
+  const clock = new ManualClock()
+  const store = new MemoryStore(clock)
+  const held = gate()
+  const { runs } = setUp(held.model, { max_runs: 1 }, store, clock)
+  const ids = [await created(runs), await created(runs)]
+  clock.jump(-3_600_000)
+  held.open()
+  for (const run_id of ids) {
+    await within(2000, "the end", runs.ending(run_id, never))
+    const found = await store.lookup(run_id)
+    assert.ok(found.found === "run" && found.run.finished_at !== null)
+    assert.ok(found.run.finished_at >= found.run.created_at)
+  }
+  await runs.drain(0)
+})
+
 test("runs of a process that died are taken up later too, without a restart of this one", async () => {
   const clock = new ManualClock()
   const store = new MemoryStore(clock)

@@ -52,6 +52,7 @@ interface Job {
   readonly caller: string
   /** Whose share of the places it takes. */
   readonly share: string
+  readonly created_at: number
   readonly resumed: Resumption | null
   readonly ended: (end: LogEvent | null) => void
   readonly end: Promise<LogEvent | null>
@@ -113,7 +114,8 @@ export class Runs {
     this.#taken.add(share)
     try {
       const run_id = chance.id()
-      const created = await store.create({ ...request, run_id, created_at: clock.now() }, owner, lease_ms)
+      const created_at = clock.now()
+      const created = await store.create({ ...request, run_id, created_at }, owner, lease_ms)
       if (created.outcome !== "created") return created
       this.#take({
         held: this.#keeper.hold(created.lease),
@@ -121,6 +123,7 @@ export class Runs {
         request: request.request,
         caller: request.caller,
         share,
+        created_at,
         resumed: null,
       })
       return { outcome: "created", run_id }
@@ -292,15 +295,15 @@ export class Runs {
     job.ended(end)
   }
 
-  #runJob({ plan, request, caller, held, resumed }: Job): Promise<LogEvent | null> {
+  #runJob({ plan, request, caller, created_at, held, resumed }: Job): Promise<LogEvent | null> {
     const { lease, leave } = held
     const deadlines = this.#deadlines
     const ports = { ...this.#ports, model: whileHeld(this.#ports.model, held) }
-    return run({ plan, request, caller, lease, leave, resumed, deadlines }, ports, this.#settings.limits)
+    return run({ plan, request, caller, created_at, lease, leave, resumed, deadlines }, ports, this.#settings.limits)
   }
 
-  #endJob({ held }: Job, how: RunStop): Promise<LogEvent | null> {
-    return endAtOnce(held.lease, how, this.#ports)
+  #endJob({ held, created_at }: Job, how: RunStop): Promise<LogEvent | null> {
+    return endAtOnce(held.lease, created_at, how, this.#ports)
   }
 
   async #claimForEver(): Promise<void> {
@@ -353,16 +356,16 @@ export class Runs {
     const { run_id } = held.lease
     const found = await store.lookup(run_id)
     if (found.found !== "run") throw new StoreFailure(`There is no run ${run_id}`)
-    const { caller, resumable, cancel_requested } = found.run
+    const { caller, created_at, resumable, cancel_requested } = found.run
     const request = await store.request(run_id)
     const compiled = this.#planOf(request.source)
     if ("plan" in compiled && resumable && !cancel_requested) {
-      this.#take({ held, request, caller, share: caller, resumed, plan: compiled.plan })
+      this.#take({ held, request, caller, share: caller, created_at, resumed, plan: compiled.plan })
       return
     }
     // Nobody waits for the answer of a run that is not resumable; a source that this release refuses has none.
     const how: RunStop = "error" in compiled ? { why: "failed", error: compiled.error } : { why: "cancelled" }
-    await endAtOnce(held.lease, how, this.#ports)
+    await endAtOnce(held.lease, created_at, how, this.#ports)
     this.#keeper.drop(held)
   }
 }

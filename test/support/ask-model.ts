@@ -91,6 +91,7 @@ export function askModel(
         },
         {
           signal: never,
+          now: () => clock.now(),
           retried: ({ progress, ...retry }) => {
             retries.push(retry)
             progresses.push(joinProgress(progresses.at(-1) ?? request.progress ?? null, progress))

@@ -78,6 +78,7 @@ export async function runPlan(plan: Plan, attempt: Attempt): Promise<Outcome> {
         plan,
         request,
         caller: "",
+        created_at: ports.clock.now(),
         lease,
         leave: attempt.leave ?? new AbortController().signal,
         resumed:

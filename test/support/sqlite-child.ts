@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto"
 import { existsSync, rmSync, writeFileSync, writeSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { openSqliteStore } from "../../src/adapters/sqlite/sqlite-store.ts"
+import { systemClock } from "../../src/adapters/system/system-clock.ts"
 import { createVault } from "../../src/adapters/vault/vault.ts"
 import { StoreFailure, type Lease, type RunStore } from "../../src/ports/store.ts"
 import { created, ended, happened } from "../contract/run-store/material.ts"
@@ -10,13 +11,8 @@ import { created, ended, happened } from "../contract/run-store/material.ts"
 //   sqlite-child.ts COMMAND DATABASE KEY
 
 const [command, path = "", hex = ""] = process.argv.slice(2)
-const clock = {
-  now: () => Date.now(),
-  monotonic: () => performance.now(),
-  sleep: () => Promise.reject(new Error("Nobody sleeps here")),
-}
 const vault = createVault(Buffer.from(hex, "hex"))
-const open = () => openSqliteStore({ path, vault, clock })
+const open = () => openSqliteStore({ path, vault, clock: systemClock })
 
 /**
  * Writes a line before it returns, so that it is out even if the process is killed in the next instant. The pipe may not

@@ -38,6 +38,7 @@ interface StoredRun {
   finished_at: number | null
   cancel_requested: boolean
   fence: number
+  /** By the monotonic clock. */
   lease_until: number
   given_back: boolean
 }
@@ -83,7 +84,7 @@ export class MemoryStore implements RunStore {
       finished_at: null,
       cancel_requested: false,
       fence: 1,
-      lease_until: this.#clock.now() + lease_ms,
+      lease_until: this.#clock.monotonic() + lease_ms,
       given_back: false,
     }
     this.#runs.set(run.run_id, stored)
@@ -174,7 +175,7 @@ export class MemoryStore implements RunStore {
 
   async claim(owner: string, limit: number, lease_ms: number): Promise<ClaimedLease[]> {
     this.#checkOpen()
-    const now = this.#clock.now()
+    const now = this.#clock.monotonic()
     const leases: ClaimedLease[] = []
     for (const [run_id, run] of this.#open) {
       if (leases.length >= limit) break
@@ -190,7 +191,7 @@ export class MemoryStore implements RunStore {
   async renew(lease: Lease, lease_ms: number): Promise<boolean> {
     this.#checkOpen()
     const run = this.#held(lease)
-    if (run !== undefined) run.lease_until = this.#clock.now() + lease_ms
+    if (run !== undefined) run.lease_until = this.#clock.monotonic() + lease_ms
     return run !== undefined
   }
 
@@ -199,7 +200,7 @@ export class MemoryStore implements RunStore {
     const run = this.#held(lease)
     if (run === undefined) return
     run.fence++
-    run.lease_until = 0
+    run.lease_until = Number.NEGATIVE_INFINITY
     run.given_back = true
   }
 

@@ -54,7 +54,7 @@ export class BackendMemory {
 
   of(caller: string, endpoint: string, model: string): BackendQuirks {
     const key = hash("sha256", JSON.stringify([caller, endpoint, model]))
-    const now = this.#clock.now()
+    const now = this.#clock.monotonic()
     const known = this.#entries.get(key)
     this.#entries.delete(key)
     const entry =

@@ -124,13 +124,14 @@ export class Caller {
   async #once(built: Built): Promise<Answer> {
     const { request, watch, egress, url, headers, limits, clock } = this.#parts
     const attempt = ++this.#attempt
-    const started = clock.now()
+    const started_at = isoTime(watch.now())
+    const started = clock.monotonic()
     const record = (usage: Usage | null, format: string | null): void => {
       this.calls.push({
         turn: request.turn,
         attempt,
-        started_at: isoTime(started),
-        duration_ms: Math.max(0, clock.now() - started),
+        started_at,
+        duration_ms: Math.round(clock.monotonic() - started),
         ...(usage === null ? {} : { usage }),
         ...(format === null ? {} : { format }),
       })

@@ -46,7 +46,10 @@ export interface ClaimOperation extends Blobs<readonly []> {
   readonly kind: "claim"
   readonly owner: string
   readonly limit: number
+  /** By the monotonic clock of the machine, like `lease_until`. */
   readonly now: number
+  /** By the wall clock, which older releases counted leases by. */
+  readonly wall: number
   readonly lease_until: number
 }
 

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, describe, test } from "node:test"
 import { created, ended, from, happened, Reader, row, several } from "../../../test/contract/run-store/material.ts"
-import { ManualClock } from "../../../test/support/manual-clock.ts"
+import { systemClock } from "../system/system-clock.ts"
 import { startChild } from "../../../test/support/start-child.ts"
 import { within } from "../../../test/support/within.ts"
 import type { RunStore } from "../../ports/store.ts"
@@ -19,7 +19,7 @@ const childFile = join(import.meta.dirname, "../../../test/support/sqlite-child.
 function place(name: string) {
   const path = join(scratch, name, "wire.db")
   const key = randomBytes(32)
-  const clock = new ManualClock(Date.now())
+  const clock = systemClock
   return {
     path,
     hex: key.toString("hex"),
@@ -73,10 +73,11 @@ describe("sqlite store, with processes that come and go", () => {
     assert.deepEqual(readdirSync(join(scratch, "killed")), ["wire.db"])
   })
 
-  test("a follower in another process misses nothing while the writer is killed and another goes on", async () => {
+  test("a follower in another process misses nothing while the writer is killed and another goes on", async (context) => {
     const { path, hex, open } = place("followed")
     const store = await open()
     const child = startChild(childFile, ["append", path, hex])
+    context.after(() => child.process.kill("SIGKILL"))
     await child.printed(5)
     const run_ids = [...acknowledged(child.lines).keys()]
     const readings = run_ids.map((run_id) => new Reader(store, run_id).rest())

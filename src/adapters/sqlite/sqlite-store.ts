@@ -100,7 +100,7 @@ class SqliteStore implements RunStore {
       created_at: run.created_at,
       resumable: run.resumable,
       owner,
-      lease_until: this.#clock.now() + lease_ms,
+      lease_until: this.#leaseTime() + lease_ms,
       blobs: [
         ...(idempotency === null ? ([null, null] as const) : this.#digests(caller, idempotency)),
         wrapped,
@@ -220,12 +220,13 @@ class SqliteStore implements RunStore {
 
   async claim(owner: string, limit: number, lease_ms: number): Promise<ClaimedLease[]> {
     this.#checkOpen()
-    const now = this.#clock.now()
+    const now = this.#leaseTime()
     const claimed = await this.#queue.send({
       kind: "claim",
       owner,
       limit,
       now,
+      wall: this.#clock.now(),
       lease_until: now + lease_ms,
       blobs: [],
     })
@@ -236,10 +237,15 @@ class SqliteStore implements RunStore {
   async renew(lease: Lease, lease_ms: number): Promise<boolean> {
     this.#checkOpen()
     const { run_id, fence } = lease
-    const lease_until = this.#clock.now() + lease_ms
+    const lease_until = this.#leaseTime() + lease_ms
     const held = await this.#queue.send({ kind: "renew", run_id, fence, lease_until, blobs: [] })
     if (!held) this.#disown(run_id)
     return held
+  }
+
+  /** Leases go by the machine's monotonic clock: setting the wall clock neither ends nor prolongs them. */
+  #leaseTime(): number {
+    return Math.floor(this.#clock.monotonic())
   }
 
   #disown(run_id: string): void {

@@ -21,6 +21,10 @@ import { codeOf, sentenceFor, sqliteCode } from "./sqlite-error.ts"
 const sweptRuns = 100
 const sweptRows = 1_000
 const rememberedRuns = 20_000
+/** No lease lasts longer: one that seems to was taken before the machine, and with it the monotonic clock, started again. */
+const longestLeaseMs = 3_600_000
+/** From here on a lease's time is one of the wall clock, written by an older release: no machine runs for 30 years. */
+const firstWallTime = 1_000_000_000_000
 
 /** Applies operations, many to a transaction. Lives in the writer thread; knows nothing of threads. */
 export class Writer {
@@ -194,13 +198,16 @@ export class Writer {
     this.#lastEvents.delete(run)
   }
 
-  #claim({ owner, limit, now, lease_until }: ClaimOperation): ResultOf<ClaimOperation> {
+  #claim({ owner, limit, now, wall, lease_until }: ClaimOperation): ResultOf<ClaimOperation> {
     if (limit <= 0) return []
     this.#freeLeasesOfTheDead(now)
     const rows = this.#all(
-      `SELECT num, run_id, fence, owner FROM runs INDEXED BY runs_unfinished WHERE finished_at IS NULL AND lease_until <= ?
-       ORDER BY num LIMIT ?`,
+      `SELECT num, run_id, fence, owner FROM runs INDEXED BY runs_unfinished WHERE finished_at IS NULL
+       AND (lease_until <= ?1 OR lease_until BETWEEN ?2 AND ?3 OR lease_until BETWEEN ?3 AND ?4) ORDER BY num LIMIT ?5`,
       now,
+      now + longestLeaseMs,
+      firstWallTime,
+      wall,
       limit,
     )
     return rows.map((row) => {

@@ -5,7 +5,7 @@ const longest = 0x7fff_ffff
 
 export const systemClock: Clock = {
   now: () => Date.now(),
-  monotonic: () => performance.now(),
+  monotonic: () => Number(process.hrtime.bigint()) / 1e6,
   sleep: async (ms, signal) => {
     for (let left = ms; left > longest; left -= longest) await timer(longest, signal)
     await timer(Math.max(0, ms > longest ? ms % longest : ms), signal)

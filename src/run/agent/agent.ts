@@ -416,10 +416,11 @@ class AgentStep {
   }
 
   #modelWatch(): ModelWatch {
-    const { log, redactor, signal } = this.#running
+    const { log, ports, redactor, signal } = this.#running
     const { about } = this.#caller
     return {
       signal,
+      now: () => ports.clock.now(),
       retried: ({ attempt, reason, delay_ms, progress }) => {
         const kept = { turn: this.#turn, progress: storeProgress(progress) }
         log.add("agent_retried", { ...about, attempt, reason, delay_ms }, kept)

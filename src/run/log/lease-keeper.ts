@@ -36,7 +36,7 @@ export class LeaseKeeper {
   hold(lease: Lease): HeldLease {
     const abort = new AbortController()
     const sure = (): Promise<void> => this.#sure(held)
-    const held: Held = { lease, leave: abort.signal, sure, abort, renewedAt: this.#clock.now() }
+    const held: Held = { lease, leave: abort.signal, sure, abort, renewedAt: this.#clock.monotonic() }
     this.#held.set(lease.run_id, held)
     return held
   }
@@ -69,12 +69,12 @@ export class LeaseKeeper {
   }
 
   async #sure(held: Held): Promise<void> {
-    if (this.#clock.now() - held.renewedAt >= (this.#leaseMs * 2) / 3) await this.#renew(held)
+    if (this.#clock.monotonic() - held.renewedAt >= (this.#leaseMs * 2) / 3) await this.#renew(held)
     held.leave.throwIfAborted()
   }
 
   async #renew(held: Held): Promise<void> {
-    const at = this.#clock.now()
+    const at = this.#clock.monotonic()
     try {
       if (await this.#store.renew(held.lease, this.#leaseMs)) {
         held.renewedAt = at

@@ -18,6 +18,8 @@ export interface ReplayState {
   lastId: number
   /** Milliseconds; null for a run that has not begun. */
   startedAt: number | null
+  /** Time of the last event in milliseconds; null for a run that has not begun. */
+  lastAt: number | null
   planned: boolean
   ended: boolean
   /** An agent failed, and the process died before the run's end was written. */
@@ -92,6 +94,7 @@ function emptyPast(): ReplayState {
   return {
     lastId: 0,
     startedAt: null,
+    lastAt: null,
     planned: false,
     ended: false,
     failed: null,
@@ -138,7 +141,9 @@ export class PastReader {
   take(event: LogEvent): void {
     const { past } = this
     past.lastId = event.id
-    past.startedAt ??= Date.parse(event.at)
+    const at = Date.parse(event.at)
+    past.startedAt ??= at
+    past.lastAt = Math.max(past.lastAt ?? at, at)
     if (!repeats.has(event.type)) past.vainResumes = 0
     switch (event.type) {
       case "workflow_planned":
