@@ -1,7 +1,7 @@
 import { Icon } from "./icon.tsx"
 
 /** The states that have a colour, an icon and a word. */
-export type StateName = "waiting" | "running" | "completed" | "cached" | "retried" | "failed" | "cancelled"
+export type StateName = "waiting" | "running" | "completed" | "cached" | "retried" | "failed" | "cancelled" | "skipped"
 
 export const stateWords: Readonly<Record<StateName, string>> = {
   waiting: "waiting",
@@ -11,6 +11,7 @@ export const stateWords: Readonly<Record<StateName, string>> = {
   retried: "retried",
   failed: "failed",
   cancelled: "cancelled",
+  skipped: "skipped",
 }
 
 /** A state as colour, icon and word. */

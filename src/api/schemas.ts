@@ -143,6 +143,7 @@ export const components: JsonObject = {
       kind: { type: "string", enum: ["dynamic", "agent", "output"] },
       name: { type: "string" },
       depends_on: { type: "array", items: { type: "string" } },
+      when: { type: "string", description: "The source text of the node's condition, where it has one." },
     },
     required: ["id", "kind", "name", "depends_on"],
   },

@@ -4,6 +4,7 @@ import { checkModelReference } from "./check-model-reference.ts"
 import type { CheckContext } from "./check-context.ts"
 import { expectType } from "./infer.ts"
 import { unknownReference } from "./infer-steps.ts"
+import { presentUpTo } from "./narrowing.ts"
 import { expressionOf, readProperties } from "./properties.ts"
 import type { Scope } from "./scope.ts"
 
@@ -56,5 +57,9 @@ function checkAgentReference(checking: CheckContext, chain: Syntax.Chain, path: 
   if (other.declaration.loop !== undefined) {
     const message = `agent.${name} is a loop: it has as many histories as items, and none to continue`
     checking.report("type-mismatch", path, chain, message, "Continue an agent without `for`.")
+  } else if (other.mayBeSkipped && presentUpTo(chain, scope.present) < chain.steps.length) {
+    const message = `agent.${name} may be skipped, and then has no history to continue`
+    const hint = `Give this agent a condition that rules it out: \`when agent.${name} != null\`.`
+    checking.report("nullable-access", path, chain, message, hint)
   }
 }

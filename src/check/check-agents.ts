@@ -7,8 +7,11 @@ import { checkModelReference } from "./check-model-reference.ts"
 import { checkUses } from "./check-uses.ts"
 import type { CheckContext } from "./check-context.ts"
 import { positiveInteger } from "./constants.ts"
-import { expectType } from "./infer.ts"
+import { expectType, infer } from "./infer.ts"
+import { wordOrString } from "./infer-asset.ts"
 import { inferLocals } from "./infer-dynamics.ts"
+import { checkCondition } from "./infer-operators.ts"
+import { narrowed, pathsPresent } from "./narrowing.ts"
 import type { DynamicSymbol } from "./program.ts"
 import { expressionOf, readProperties } from "./properties.ts"
 import { declareUnique } from "./repeated-name.ts"
@@ -16,6 +19,7 @@ import { checkAssetsOfModel } from "./rules/unsupported-asset.ts"
 import type { AgentScope, Scope } from "./scope.ts"
 import { runScope } from "./scope.ts"
 import { typesOf } from "./types-of.ts"
+import { maybe } from "../types/relations.ts"
 import type { RecordType, Type } from "../types/types.ts"
 
 const stringType: Type = { kind: "string" }
@@ -30,11 +34,14 @@ export function declareAgents(checking: CheckContext): void {
     if (checking.agentDeclarations.get(name) !== declaration) continue
     const record: RecordType = output ?? { kind: "record", fields: [] }
     // Whether it is one output or an array of them, a broken loop leaves open.
-    const one: Type = output === undefined || declaration.brokenLoop ? { kind: "error" } : output
+    const given: Type = output === undefined || declaration.brokenLoop ? { kind: "error" } : output
+    const mayBeSkipped = declaration.when !== undefined || skipsFailures(declaration)
+    const one = mayBeSkipped ? maybe(given) : given
     checking.agents.set(name, {
       declaration,
       output: record,
       type: declaration.loop === undefined ? one : { kind: "array", element: one },
+      mayBeSkipped,
       variables: new Map(),
       locals: new Map(),
     })
@@ -58,18 +65,47 @@ function checkAgent(checking: CheckContext, declaration: Syntax.AgentDeclaration
   const locals = new Map<string, DynamicSymbol>()
   const localFields = declareLocals(checking, declaration, path)
   const agent: AgentScope = { name, variables, hasBrokenLoop: declaration.brokenLoop, localFields, locals }
-  const scope: Scope = { ...base, agent }
+  const scope: Scope = narrowed({ ...base, agent }, checkWhen(checking, declaration, { ...base, agent }))
   if (symbol?.declaration === declaration) checking.agents.set(name, { ...symbol, variables, locals })
 
   const properties = readProperties(checking, "agent", declaration.body, path, declaration.name)
-  inferLocals(checking, agent, node)
+  inferLocals(checking, scope)
   const model = checkModelReference(checking, properties.get("model"), `${path}.model`)
   checkInstruction(checking, properties.get("instruction"), scope, model)
   checkUses(checking, properties.get("uses"), scope)
   checkContext(checking, properties.get("context"), scope)
   for (const item of declaration.body.items) if (item.name.text === "file") checkFile(checking, item, scope)
   checkResponseFormat(checking, properties.get("response_format"), path)
+  checkOnFailure(checking, properties.get("on_failure"), path)
   positiveInteger(checking, properties.get("max_steps"), `${path}.max_steps`)
+}
+
+/** Checks the condition; the paths that are not null where it holds. */
+function checkWhen(checking: CheckContext, { when }: Syntax.AgentDeclaration, scope: Scope): readonly string[] {
+  if (when === undefined || scope.agent === undefined) return []
+  // It is decided before the agent's own values are computed.
+  const agent: AgentScope = { ...scope.agent, localFields: new Map(), later: scope.agent.localFields }
+  const inner: Scope = { ...scope, agent, path: `${scope.path}.when`, place: "a condition" }
+  checkCondition(checking, when.condition, inner, infer)
+  return pathsPresent(when.condition, true)
+}
+
+const failureWords = ["fail", "skip"]
+
+function skipsFailures({ body }: Syntax.AgentDeclaration): boolean {
+  const value = body.items.find((item) => item.name.text === "on_failure")?.value
+  return value?.kind === "expression" && wordOrString(value.expression) === "skip"
+}
+
+/** `on_failure: skip`, as a bare word or a string */
+function checkOnFailure(checking: CheckContext, property: Syntax.Property | undefined, path: string): void {
+  const expression = expressionOf(checking, property, path)
+  if (expression === undefined) return
+  const written = wordOrString(expression)
+  if (written !== undefined && failureWords.includes(written)) return
+  const hint = "Write `on_failure: skip`, or `fail`, which is the default."
+  const message = `Unknown way to go on: ${checking.quote(expression)}`
+  checking.report("invalid-value", `${path}.on_failure`, expression, message, hint)
 }
 
 function declareLocals(

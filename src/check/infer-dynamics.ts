@@ -5,7 +5,7 @@ import type { CheckContext } from "./check-context.ts"
 import { infer } from "./infer.ts"
 import type { DynamicSymbol } from "./program.ts"
 import { assetKindsOf } from "./rules/unsupported-asset.ts"
-import type { AgentScope, Scope } from "./scope.ts"
+import type { Scope } from "./scope.ts"
 import { runScope } from "./scope.ts"
 import { bounded } from "../types/type-size.ts"
 
@@ -26,14 +26,15 @@ export function inferDynamics(checking: CheckContext): void {
 }
 
 /** The same for the dynamic values of an agent. */
-export function inferLocals(checking: CheckContext, agent: AgentScope, node: string | undefined): void {
+export function inferLocals(checking: CheckContext, { agent, node, present }: Scope): void {
+  if (agent === undefined) return
   // A loop's variable called `dynamic` hides them all.
   const order = agent.variables.has("dynamic") ? agent.localFields.keys() : inOrder(agent.localFields)
   for (const name of order) {
     const field = agent.localFields.get(name)
     if (field === undefined) continue
     const local = node === undefined ? undefined : name
-    const scope = { ...dynamicScope(`agent.${agent.name}.dynamic.${name}`), node, agent, local }
+    const scope = { ...dynamicScope(`agent.${agent.name}.dynamic.${name}`), node, agent, local, present }
     agent.locals.set(name, inferDynamic(checking, field, scope))
   }
 }

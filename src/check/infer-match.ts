@@ -1,11 +1,14 @@
+import { branchChain, branchLabel, isShortBranch } from "../syntax/match-branch.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
 import { unknownCase, untypedHint } from "./infer-steps.ts"
 import { asWritten, listed } from "./known-list.ts"
+import { narrowed, pathOf, pathOfCase } from "./narrowing.ts"
 import { caseRecord, isAssignable, maybe, nullable, resolve, union, withoutNull } from "../types/relations.ts"
 import type { Infer, Scope } from "./scope.ts"
+import { refuseSecrets } from "./secret-compared.ts"
 import { showType } from "../types/show-type.ts"
-import type { Type, VariantType } from "../types/types.ts"
+import type { Type, TypeTable, VariantType } from "../types/types.ts"
 
 const errorType: Type = { kind: "error" }
 
@@ -14,23 +17,62 @@ export function inferMatch(checking: CheckContext, node: Syntax.MatchNode, scope
   // Only one text can be the instruction: a branch would lose the assets in it.
   const inBranch: Scope = scope.assets === "text" ? { ...scope, assets: "none" } : scope
   const value = infer(checking, node.value, { ...scope, assets: "none" })
-  const variant = resolve(withoutNull(value, checking.types), checking.types)
-  if (variant.kind !== "variant") {
-    if (variant.kind !== "error") {
-      const message = `\`match\` needs a variant, found ${showType(value)}`
-      checking.report("type-mismatch", scope.path, node.value, message, untypedHint(variant))
+  const choice = choiceOf(value, checking.types)
+  if (choice === undefined) {
+    const plain = resolve(withoutNull(value, checking.types), checking.types)
+    if (plain.kind !== "error") {
+      const message = `\`match\` needs a variant, an enum, a boolean or string literals, found ${showType(value)}`
+      checking.report("type-mismatch", scope.path, node.value, message, untypedHint(plain))
     }
-    // What stands at a case cannot be told; the rest still can.
-    for (const { case: name, value: branch } of node.body.items) {
-      if (name === undefined) infer(checking, branch, inBranch)
-      else if (branch.kind === "default") infer(checking, branch.right, inBranch)
-    }
+    for (const branch of node.body.items) inferUnplaced(checking, branch, inBranch, infer)
     return errorType
   }
-  checking.tags.set(node, variant.tag)
-  const types = branchTypes(checking, node, variant, inBranch, infer)
-  checkExhaustive(checking, node, variant, nullable(value, checking.types), scope.path)
+  if (choice.kind === "variant") checking.tags.set(node, choice.variant.tag)
+  else refuseSecrets(checking, node.value, scope)
+  const mayBeNull = nullable(value, checking.types)
+  const types = branchTypes(checking, node, choice, inBranch, infer)
+  checkExhaustive(checking, node, choice, mayBeNull, scope.path)
   return joinBranches(checking, types, scope.path)
+}
+
+/** What a match chooses by. */
+type Choice =
+  | { readonly kind: "variant"; readonly variant: VariantType }
+  /** An enum, string literals, or a boolean. */
+  | { readonly kind: "plain"; readonly values: readonly (string | boolean)[] }
+
+function choiceOf(type: Type, types: TypeTable): Choice | undefined {
+  const plain = resolve(withoutNull(type, types), types)
+  if (plain.kind === "variant") return { kind: "variant", variant: plain }
+  if (plain.kind === "boolean") return { kind: "plain", values: [true, false] }
+  const members = plain.kind === "union" ? plain.members : [plain]
+  const values: string[] = []
+  for (const member of members) {
+    if (member.kind === "literal") values.push(member.value)
+    else if (member.kind === "enum") values.push(...member.values)
+    else return undefined
+  }
+  return { kind: "plain", values: [...new Set(values)] }
+}
+
+function knownLabels(choice: Choice): readonly (string | boolean)[] {
+  return choice.kind === "variant" ? choice.variant.cases.map(({ name }) => name) : choice.values
+}
+
+/** A branch as it is written: `true` is the boolean, `"true"` a string. */
+function showLabel(label: string | boolean): string {
+  if (typeof label === "boolean") return String(label)
+  return isWord(label) ? JSON.stringify(label) : asWritten(label)
+}
+
+function isWord(name: string): boolean {
+  return name === "true" || name === "false" || name === "null"
+}
+
+/** A branch of which nobody knows what it takes: what can be told of its value is. */
+function inferUnplaced(checking: CheckContext, branch: Syntax.MatchBranch, scope: Scope, infer: Infer): void {
+  if (!isShortBranch(branch)) infer(checking, branch.value, scope)
+  else if (branch.value.kind === "default") infer(checking, branch.value.right, scope)
 }
 
 interface BranchType {
@@ -41,64 +83,99 @@ interface BranchType {
 function branchTypes(
   checking: CheckContext,
   node: Syntax.MatchNode,
-  variant: VariantType,
+  choice: Choice,
   scope: Scope,
   infer: Infer,
 ): BranchType[] {
+  const path = pathOf(node.value)
   const types: BranchType[] = []
   for (const branch of node.body.items) {
-    if (branch.case !== undefined) {
-      const record = caseRecord(variant, branch.case.text)
-      if (record === undefined) {
-        unknownCase(checking, variant, branch.case, scope.path)
-        if (branch.value.kind === "default") infer(checking, branch.value.right, scope)
-        continue
-      }
-      const chain = branchChain(branch.value)
-      if (chain !== undefined) checking.matched.set(chain, record)
+    const label = branchLabel(branch)
+    if (!takesBranch(checking, branch, choice, scope)) {
+      inferUnplaced(checking, branch, scope, infer)
+      continue
     }
-    types.push({ branch, type: infer(checking, branch.value, scope) })
+    const present: string[] = []
+    if (path !== undefined && label.kind !== "rest" && !(label.kind === "value" && label.value === null)) {
+      present.push(path)
+      if (choice.kind === "variant" && label.kind === "name") present.push(pathOfCase(path, label.name))
+    }
+    types.push({ branch, type: infer(checking, branch.value, narrowed(scope, present)) })
   }
   return types
 }
 
-/** The chain that begins with the case's name: the branch itself, or the left side of its default. */
-export function branchChain(value: Syntax.Expression): Syntax.Chain | undefined {
-  if (value.kind === "chain") return value
-  return value.kind === "default" && value.left.kind === "chain" ? value.left : undefined
+/** Whether a branch is one of this match; reports one that is not. */
+function takesBranch(checking: CheckContext, branch: Syntax.MatchBranch, choice: Choice, scope: Scope): boolean {
+  const label = branchLabel(branch)
+  const name = branch.case
+  if (name === undefined || label.kind === "rest" || (label.kind === "value" && label.value === null)) return true
+  const known = knownLabels(choice)
+  const wanted = label.kind === "name" ? label.name : label.value
+  if (wanted === null || !known.includes(wanted)) {
+    const isQuotable = label.kind === "value" && known.includes(String(label.value))
+    const hint = isQuotable ? `Write \`"${String(label.value)}": …\`: bare, it is the value.` : elseHint(name)
+    unknownCase(checking, known.map(showLabel), name, scope.path, hint)
+    return false
+  }
+  const chain = branchChain(branch)
+  if (chain === undefined) return true
+  const record = choice.kind === "variant" ? caseRecord(choice.variant, name.text) : undefined
+  if (record === undefined) {
+    const message = "Only a case of a variant has fields to read"
+    checking.report("type-mismatch", scope.path, branch, message, `Write \`${checking.quote(name)}: value\`.`)
+    return false
+  }
+  checking.matched.set(chain, record)
+  return true
+}
+
+/** `else: …`, `default: …` */
+function elseHint({ text, quoted }: Syntax.Name): string | undefined {
+  return !quoted && (text === "else" || text === "default" || text === "otherwise")
+    ? "The rest is written `_ value`."
+    : undefined
 }
 
 function checkExhaustive(
   checking: CheckContext,
   node: Syntax.MatchNode,
-  variant: VariantType,
+  choice: Choice,
   mayBeNull: boolean,
   path: string,
 ): void {
-  const missing = new Set(variant.cases.map((one) => one.name))
-  let needsRest = mayBeNull
+  const missing = new Set(knownLabels(choice))
+  const known = new Set(missing)
+  let needsNull = mayBeNull
   for (const branch of node.body.items) {
-    const name = branch.case?.text
-    if (name === undefined) {
-      if (missing.size === 0 && !needsRest) unreachable(checking, branch, path, "Every case has its branch already")
+    const label = branchLabel(branch)
+    if (label.kind === "rest") {
+      if (missing.size === 0 && !needsNull) unreachable(checking, branch, path, "Every case has its branch already")
       missing.clear()
-      needsRest = false
-    } else if (caseRecord(variant, name) !== undefined && !missing.delete(name)) {
-      unreachable(checking, branch, path, `The case \`${asWritten(name)}\` is taken by a branch before this one`)
+      needsNull = false
+    } else if (label.kind === "value" && label.value === null) {
+      if (!mayBeNull) {
+        unreachable(checking, branch, path, `\`${checking.quote(node.value)}\` is never null`)
+      } else if (!needsNull) unreachable(checking, branch, path, "Null is taken by a branch before this one")
+      needsNull = false
+    } else {
+      const wanted = label.kind === "name" ? label.name : label.value
+      if (wanted === null || !known.has(wanted) || missing.delete(wanted)) continue
+      unreachable(checking, branch, path, `The case \`${showLabel(wanted)}\` is taken by a branch before this one`)
     }
   }
-  if ((missing.size > 0 || needsRest) && checking.isBroken(node.body)) return
+  if ((missing.size > 0 || needsNull) && checking.isBroken(node.body)) return
   if (missing.size > 0) {
     const names = listed(
-      [...missing].map((name) => ({ name })),
-      asWritten,
+      [...missing].map((label) => ({ name: showLabel(label) })),
+      (name) => name,
     )
     const what = missing.size === 1 ? "the case" : "the cases"
     const hint = `Add ${missing.size === 1 ? "a branch for it" : "a branch for each"}, or \`_\` for the rest.`
     checking.report("non-exhaustive-match", path, node.keyword, `This match leaves out ${what} ${names}`, hint)
-  } else if (needsRest) {
+  } else if (needsNull) {
     const message = `\`${checking.quote(node.value)}\` may be null, which no branch of this match takes`
-    checking.report("non-exhaustive-match", path, node.keyword, message, "Add a branch `_`.")
+    checking.report("non-exhaustive-match", path, node.keyword, message, "Add a branch `null: …`, or `_` for the rest.")
   }
 }
 
@@ -118,7 +195,7 @@ function joinBranches(checking: CheckContext, branches: readonly BranchType[], p
     const plain = withoutLiterals(withoutNull(type, types))
     if (joined !== undefined) checking.fit(plain, joined)
     if (joined === undefined || isAssignable(joined, plain, types)) {
-      // What a branch is of which nothing is known, nobody knows of the whole.
+      // An untyped branch makes the match untyped.
       if (joined?.kind !== "any") joined = plain
     } else if (!isAssignable(plain, joined, types)) {
       const message = `This branch is ${showType(plain)}, while those before it are ${showType(joined)}`

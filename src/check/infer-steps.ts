@@ -4,6 +4,8 @@ import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
 import { fieldNamed } from "../types/field-named.ts"
 import { asWritten, knownNames, listed, namesOf } from "./known-list.ts"
+import { presentUpTo } from "./narrowing.ts"
+import type { Scope } from "./scope.ts"
 import { caseRecord, maybe, nullable, resolve, union, withoutNull } from "../types/relations.ts"
 import { showType } from "../types/show-type.ts"
 import type { ArrayType, TupleType, Type, UnionType, VariantType } from "../types/types.ts"
@@ -16,8 +18,8 @@ type Step = Syntax.ChainStep
 type FieldStep = Step & { kind: "field" | "pluck" }
 
 /** The type of a chain from its `index`th step on, where what is before it has `type`. */
-export function inferSteps(checking: CheckContext, chain: Syntax.Chain, type: Type, index: number, path: string): Type {
-  return new Steps(checking, chain, path).from(type, index)
+export function inferSteps(checking: CheckContext, chain: Syntax.Chain, type: Type, index: number, scope: Scope): Type {
+  return new Steps(checking, chain, scope).from(type, index)
 }
 
 /** Reports a reference from its first segment that does not resolve, with what was probably meant. */
@@ -50,15 +52,19 @@ class Steps {
   readonly #checking: CheckContext
   readonly #chain: Syntax.Chain
   readonly #path: string
+  /** Up to this step, what the chain reads is known not to be null. */
+  readonly #present: number
 
-  constructor(checking: CheckContext, chain: Syntax.Chain, path: string) {
+  constructor(checking: CheckContext, chain: Syntax.Chain, scope: Scope) {
     this.#checking = checking
     this.#chain = chain
-    this.#path = path
+    this.#path = scope.path
+    this.#present = presentUpTo(chain, scope.present)
   }
 
   /** Skipping the rest of the chain on null is a return from here: the rest is typed as if the value were there. */
-  from(type: Type, index: number): Type {
+  from(read: Type, index: number): Type {
+    const type = index <= this.#present ? withoutNull(read, this.#checking.types) : read
     const step = this.#chain.steps[index]
     if (step === undefined || type.kind === "error") return type
     this.#checking.receivers.set(step, type)
@@ -84,7 +90,7 @@ class Steps {
     const rest = this.from(anyType, index + 1)
     if (rest.kind === "error") return rest
     const found: Type = step.kind === "pluck" ? { kind: "array", element: rest } : rest
-    return step.optional ? maybe(found) : found
+    return step.optional && index > this.#present ? maybe(found) : found
   }
 
   #report(
@@ -244,12 +250,17 @@ class Steps {
     }
     const record = caseRecord(variant, step.name.text)
     if (record === undefined) {
-      unknownCase(this.#checking, variant, step.name, this.#path)
+      unknownCase(
+        this.#checking,
+        variant.cases.map(({ name }) => asWritten(name)),
+        step.name,
+        this.#path,
+      )
       return errorType
     }
     this.#checking.tags.set(step, variant.tag)
     const rest = this.from(record, index + 1)
-    return rest.kind === "error" ? rest : maybe(rest)
+    return rest.kind === "error" || index < this.#present ? rest : maybe(rest)
   }
 }
 
@@ -258,10 +269,20 @@ export function untypedHint(type: Type): string | undefined {
   return type.kind === "any" ? "Declare its type, in the `output` of its tool." : undefined
 }
 
-export function unknownCase(checking: CheckContext, variant: VariantType, name: Syntax.Name, path: string): void {
+/** `known` are the cases as they are written. */
+export function unknownCase(
+  checking: CheckContext,
+  known: readonly string[],
+  name: Syntax.Name,
+  path: string,
+  instead?: string,
+): void {
   if (checking.isSkipped(name.text)) return
-  const near = checking.suggest(name.text, namesOf(variant.cases))
-  const known = `Its cases are ${listed(variant.cases, asWritten)}.`
-  const hint = near === undefined ? known : `Did you mean \`${asWritten(near)}\`? ${known}`
+  const near = checking.suggest(name.text, known)
+  const list = `Its cases are ${listed(
+    known.map((one) => ({ name: one })),
+    (one) => one,
+  )}.`
+  const hint = instead ?? (near === undefined ? list : `Did you mean \`${near}\`? ${list}`)
   checking.report("unknown-case", path, name, `Unknown case: ${name.text}`, hint)
 }

@@ -4,6 +4,7 @@ import type { CheckContext } from "./check-context.ts"
 import { inferAsset } from "./infer-asset.ts"
 import { inferInvoke } from "./infer-invoke.ts"
 import { inferMatch } from "./infer-match.ts"
+import { inferBinary, inferNot } from "./infer-operators.ts"
 import { inferSteps } from "./infer-steps.ts"
 import { refuseAsset } from "./misplaced-asset.ts"
 import { mustFit } from "./must-fit.ts"
@@ -11,7 +12,7 @@ import { isAssignable, nullable, union, withoutNull } from "../types/relations.t
 import { declareUnique, refuseKey } from "./repeated-name.ts"
 import { inferRoot } from "./resolve-root.ts"
 import type { Scope } from "./scope.ts"
-import { at } from "./scope.ts"
+import { at, nonePresent } from "./scope.ts"
 import type { Field, Type } from "../types/types.ts"
 
 const errorType: Type = { kind: "error" }
@@ -42,6 +43,10 @@ function inferHere(checking: CheckContext, expression: Syntax.Expression, scope:
       return inferChain(checking, expression, scope)
     case "default":
       return inferDefault(checking, expression, scope)
+    case "binary":
+      return inferBinary(checking, expression, scope, infer)
+    case "not":
+      return inferNot(checking, expression, scope, infer)
     case "match":
       return inferMatch(checking, expression, scope, infer)
     case "call":
@@ -121,7 +126,8 @@ function inferChain(checking: CheckContext, chain: Syntax.Chain, scope: Scope): 
   const matched = checking.matched.get(chain)
   if (matched !== undefined) {
     checking.roots.set(chain, { kind: "matched" })
-    return inferRest(checking, chain, matched, 0, scope)
+    // It begins with the name of a case, which only looks like the root of a path.
+    return inferRest(checking, chain, matched, 0, { ...scope, present: nonePresent })
   }
   if (chain.base.kind === "name") {
     const root = inferRoot(checking, chain, chain.base, scope)
@@ -133,7 +139,7 @@ function inferChain(checking: CheckContext, chain: Syntax.Chain, scope: Scope): 
 }
 
 function inferRest(checking: CheckContext, chain: Syntax.Chain, type: Type, index: number, scope: Scope): Type {
-  const rest = inferSteps(checking, chain, type, index, scope.path)
+  const rest = inferSteps(checking, chain, type, index, scope)
   return isCutOff(chain) ? errorType : rest
 }
 

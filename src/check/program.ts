@@ -74,8 +74,10 @@ export interface AgentSymbol {
   readonly declaration: Syntax.AgentDeclaration
   /** What one step yields. */
   readonly output: RecordType
-  /** What `agent.x` is: the output, or for a loop the array of them. */
+  /** What `agent.x` is: the output, or for a loop the array of them; `maybe` where a step may be skipped. */
   readonly type: Type
+  /** It has a condition, or goes on after a failure. */
+  readonly mayBeSkipped: boolean
   readonly variables: ReadonlyMap<string, LoopVariable>
   readonly locals: ReadonlyMap<string, DynamicSymbol>
 }

@@ -47,7 +47,7 @@ const shapes: Readonly<Record<PropertyPlace, Shape | undefined>> = {
   batch: shape([], ["bindings", "max_calls"]),
   agent: shape(
     ["model", "instruction", "output"],
-    ["uses", "context", "file", "dynamic", "response_format", "max_steps"],
+    ["uses", "context", "file", "dynamic", "response_format", "max_steps", "on_failure"],
     { repeated: ["file", "dynamic"], obsolete: { prompt: "instruction", tools: "uses" } },
   ),
   inference: shape([], [...inferenceKeys]),

@@ -2,6 +2,7 @@ import { isCutOff } from "../syntax/cut-off.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
 import { fieldNamed } from "../types/field-named.ts"
+import { secretCompared } from "./secret-compared.ts"
 import { unknownReference } from "./infer-steps.ts"
 import { isBuiltInType } from "./resolve-types.ts"
 import type { Scope } from "./scope.ts"
@@ -60,7 +61,7 @@ function requestRoot(
   }
   checking.refer(kind, base)
   checking.roots.set(chain, { kind })
-  if (kind === "secrets" && scope.secrets === "exposed") {
+  if (kind === "secrets" && scope.secrets !== "allowed") {
     const [field] = chain.steps
     const known = field?.kind !== "field" || fieldNamed(type, field.name.text) !== undefined
     if (known) exposed(checking, chain, scope)
@@ -69,6 +70,7 @@ function requestRoot(
 }
 
 function exposed(checking: CheckContext, chain: Syntax.Chain, scope: Scope): void {
+  if (scope.secrets === "compared") return secretCompared(checking, chain, scope.path)
   checking.report(
     "secret-exposed",
     scope.path,
@@ -117,6 +119,11 @@ function dynamicRoot(
     return { type: agent.locals.get(name.text)?.type ?? errorType, steps: 1 }
   }
   if (!checking.dynamicFields.has(name.text)) {
+    if (agent?.later?.has(name.text) === true) {
+      const hint = "A condition is decided before the agent's own values are computed: move it to the top level."
+      unknownReference(checking, chain, name, () => [], scope.path, hint)
+      return undefined
+    }
     if (checking.isSwallowed(name.text, ":")) return undefined
     unknownReference(checking, chain, name, () => dynamicNames(checking, scope), scope.path)
     return undefined

@@ -14,12 +14,17 @@ export interface Scope {
   readonly agent: AgentScope | undefined
   /** The agent-local dynamic value that is being defined. */
   readonly local: string | undefined
-  readonly secrets: "allowed" | "exposed"
+  /** `compared`: inside an operand, in a place where they would else be allowed. */
+  readonly secrets: "allowed" | "exposed" | "compared"
   /** `run`: all values of the run, and calls; `request`: only `input` and `secrets`, which are known before it. */
   readonly values: "run" | "request"
   /** Whether the expression may be an asset (`value`), or a text with assets in it (`text`). */
   readonly assets: "text" | "value" | "none"
+  /** Paths that a condition around the expression makes non-null (see narrowing.ts). */
+  readonly present: ReadonlySet<string>
 }
+
+export const nonePresent: ReadonlySet<string> = new Set()
 
 /** The names that only an agent's own expressions see. */
 export interface AgentScope {
@@ -29,6 +34,8 @@ export interface AgentScope {
   readonly hasBrokenLoop: boolean
   readonly localFields: ReadonlyMap<string, Syntax.ValueField>
   readonly locals: Map<string, DynamicSymbol>
+  /** In the agent's condition: its own values, which are computed after it. */
+  readonly later?: ReadonlyMap<string, Syntax.ValueField>
 }
 
 /** The function `infer` of infer.ts, for the parts of it that stand in files of their own. */
@@ -45,6 +52,7 @@ export function runScope(node: string, place: string): Scope {
     secrets: "exposed",
     values: "run",
     assets: "none",
+    present: nonePresent,
   }
 }
 
@@ -59,6 +67,7 @@ export function requestScope(path: string, place: string): Scope {
     secrets: "allowed",
     values: "request",
     assets: "none",
+    present: nonePresent,
   }
 }
 

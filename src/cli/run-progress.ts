@@ -29,7 +29,9 @@ function agentLine(node: NodeState, now: number, width: number, palette: Palette
   const padded = visibleText(name) + " ".repeat(Math.max(0, width - cellWidth(name)))
   const elapsed = node.duration_ms ?? now - (node.started_at ?? now)
   const facts = [seconds(elapsed)]
+  if (node.state === "skipped") facts.push("skipped")
   if (loop !== null) facts.push(`${loop.completed} of ${loop.total}`)
+  if (loop !== null && loop.skipped > 0) facts.push(`${loop.skipped} skipped`)
   if (tokens(node.usage) > 0) facts.push(tokensText(node.usage))
   const retries = node.attempts - Math.max(1, loop?.started ?? 1)
   if (retries > 0) facts.push(`${retries} ${retries === 1 ? "retry" : "retries"}`)
@@ -45,6 +47,8 @@ function mark(node: NodeState, now: number, palette: Palette): string {
       return palette.error("✗")
     case "cancelled":
       return palette.warning("–")
+    case "skipped":
+      return palette.faint("–")
     case "running":
       return frames[Math.floor(now / 80) % frames.length] ?? ""
     case "waiting":
@@ -75,6 +79,8 @@ export function eventLine(event: LogEvent, state: RunState): string | null {
       return `${data.agent}: trying again (${data.reason})`
     case "agent_failed":
       return `${data.agent}: failed after ${seconds(data.duration_ms)}`
+    case "step_skipped":
+      return data.iteration === undefined ? `${data.step.replace(/^agent\./, "")}: skipped` : null
     case "tool_call_failed":
       return `${data.agent ?? data.dynamic ?? ""}: ${data.tool} failed (${data.error.message})`
     default:

@@ -31,6 +31,7 @@ export function completeRoots(program: Program, { setting, chain }: NameUse & { 
     case "context":
       return [...namesUnder(program, "agent", setting, true), keyword("compact", undefined, "compact agent.${1}")]
     case "response_format":
+    case "on_failure":
     case "boolean":
       return completeConstants(setting.expects, false)
     case "asset":

@@ -10,6 +10,7 @@ import {
   lookUp,
   propertyText,
   providerKindTexts,
+  onFailureTexts,
   responseFormatTexts,
   typeTexts,
 } from "./explanations.ts"
@@ -111,7 +112,14 @@ export function completeSchemas(program: Program, prefix: string): Completion[] 
 
 // ------------------------------------------------------------------------------------------------------- constants
 
-export type ConstantList = "response_format" | "asset" | "boolean" | "level" | "provider-kind" | "remote-kind"
+export type ConstantList =
+  | "response_format"
+  | "on_failure"
+  | "asset"
+  | "boolean"
+  | "level"
+  | "provider-kind"
+  | "remote-kind"
 
 export function completeConstants(list: ConstantList, quoted: boolean): Completion[] {
   const quote = (word: string): string => (quoted ? JSON.stringify(word) : word)
@@ -123,6 +131,7 @@ export function completeConstants(list: ConstantList, quoted: boolean): Completi
 
 const constantTexts: Readonly<Record<ConstantList, Readonly<Record<string, string>>>> = {
   response_format: responseFormatTexts,
+  on_failure: onFailureTexts,
   asset: assetTexts,
   boolean: { true: "", false: "" },
   level: { low: "", medium: "", high: "" },

@@ -184,6 +184,8 @@ function stringItems(program: Program, offset: number): Completion[] {
       return place === "asset" ? completeConstants("asset", false) : []
     case "response_format":
       return completeConstants("response_format", false)
+    case "on_failure":
+      return completeConstants("on_failure", false)
     case "reasoning_effort":
     case "verbosity":
       return place === "inference" ? completeConstants("level", false) : []

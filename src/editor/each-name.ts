@@ -1,5 +1,6 @@
 import type { AgentSymbol, ImportNode, Program } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
+import { branchChain, branchLabel } from "../syntax/match-branch.ts"
 import type { PropertyPlace } from "../syntax/property-forms.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type {
@@ -45,6 +46,7 @@ const constants: Readonly<Record<string, Setting["expects"]>> = {
   pin: "value",
   idempotent: "boolean",
   response_format: "response_format",
+  on_failure: "on_failure",
   assets: "asset",
 }
 
@@ -197,6 +199,10 @@ class NameWalk {
       this.#pattern(declaration, loop)
       this.#words(loop.pattern.end, loop.items.start, ["in"])
       this.#expression(loop.items, agentSetting(node, undefined))
+    }
+    if (declaration.when !== undefined) {
+      this.#keyword(declaration.when.keyword)
+      this.#expression(declaration.when.condition, agentSetting(node, symbol && { ...symbol, locals: new Map() }))
     }
     this.#properties("agent", declaration.body.items, agentSetting(node, symbol))
   }
@@ -382,6 +388,16 @@ class NameWalk {
         this.#expression(node.left, setting)
         this.#expression(node.right, setting)
         break
+      case "binary": {
+        const operand: Setting = { ...setting, secrets: false, assets: false, expects: "value" }
+        this.#expression(node.left, operand)
+        if (node.operator === "contains") this.#keyword(node.sign)
+        this.#expression(node.right, operand)
+        break
+      }
+      case "not":
+        this.#expression(node.operand, { ...setting, secrets: false, assets: false, expects: "value" })
+        break
       case "match":
         this.#emit(node.keyword, "match", { kind: "keyword", match: node })
         this.#expression(node.value, { ...setting, assets: false, expects: "value" })
@@ -410,9 +426,12 @@ class NameWalk {
       this.#expression(value, setting)
       return
     }
-    this.#name(branch.case, { kind: "branch", match, branch, setting })
-    const chain = value.kind === "default" ? value.left : value
-    if (chain.kind === "chain") this.#steps(chain, setting, true)
+    const isValue = branchLabel(branch).kind === "value"
+    if (isValue) this.#keyword(branch.case)
+    else this.#name(branch.case, { kind: "branch", match, branch, setting })
+    const chain = branchChain(branch)
+    if (chain === undefined) return this.#expression(value, setting)
+    this.#steps(chain, setting, true)
     if (value.kind === "default") this.#expression(value.right, setting)
   }
 

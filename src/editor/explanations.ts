@@ -26,9 +26,12 @@ export const keywordTexts: Readonly<Record<string, string>> = {
   from: "Where it comes from: the kind of a provider, the provider of a model, the place on an MCP server.",
   for: "Runs the agent once for each item of an array. `agent.name` is then the array of its outputs, in the order of the items.",
   in: "The array whose items the agent runs for.",
+  when: "Runs the agent only where the condition is true. Otherwise it is skipped, and `agent.name` is null.",
+  contains: "Whether a string has another in it, or an array an element equal to the value.",
   as: "The name that the import has here.",
   mcp: "A server that is declared with `mcp name { … }`.",
-  match: "A value by the case of a variant: each branch begins with the name of its case, `_` is for the rest.",
+  match:
+    "A value by the case of a variant, the member of an enum, or a boolean: each branch begins with what it takes, `_` is for the rest.",
   _: "The branch for all cases that have none of their own, and for null.",
   call: "Calls a tool. Its value is what the tool gives back.",
   read: "Reads a resource. Its value is the text, or the parsed JSON.",
@@ -79,6 +82,11 @@ export const responseFormatTexts: Readonly<Record<string, string>> = {
   json_schema: "The output contract goes as a JSON schema that the backend enforces.",
   json_object: "The backend gives any JSON object; the contract goes into the instruction.",
   instruction_only: "The contract goes into the instruction alone.",
+}
+
+export const onFailureTexts: Readonly<Record<string, string>> = {
+  fail: "The run fails with the agent.",
+  skip: "The agent's value is null, and the run goes on.",
 }
 
 export const assetTexts: Readonly<Record<string, string>> = {
@@ -140,6 +148,7 @@ const propertyTexts: Readonly<Record<PropertyPlace, Readonly<Record<string, stri
     file: "A file that is attached to the step. May stand several times.",
     dynamic: "Values of this agent alone. In a loop they are computed for each item and see the loop's variables.",
     response_format: responseFormat,
+    on_failure: "`skip`: when the agent fails for good, `agent.name` is null and the run goes on. `fail` ends the run.",
     max_steps: "Most model turns in the loop of tool calls; 16 if left out.",
   },
   inference: {

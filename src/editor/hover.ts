@@ -8,6 +8,7 @@ import {
   lookUp,
   propertyText,
   providerKindTexts,
+  onFailureTexts,
   responseFormatTexts,
   rootTexts,
   typeTexts,
@@ -106,6 +107,7 @@ function explain(use: NameUse): string | undefined {
       return use.of === "headers" ? "An HTTP header." : "A field of the request to the backend."
     case "root":
       if (use.setting.expects === "response_format") return lookUp(responseFormatTexts, use.text)
+      if (use.setting.expects === "on_failure") return lookUp(onFailureTexts, use.text)
       if (use.setting.expects === "asset") return lookUp(assetTexts, use.text)
       return lookUp(rootTexts, use.text)
     default:

@@ -29,6 +29,7 @@ export type Expected =
   | "agent"
   | Syntax.ImportKind
   | "response_format"
+  | "on_failure"
   | "asset"
   | "boolean"
   /** `"low"`, `"medium"`, `"high"` and the like. */

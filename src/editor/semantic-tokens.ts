@@ -94,6 +94,15 @@ function lexicalTokens(text: string, token: Token, found: SemanticToken[]): void
     case "***":
     case "#":
     case "|":
+    case "||":
+    case "&&":
+    case "==":
+    case "!=":
+    case "<":
+    case "<=":
+    case ">":
+    case ">=":
+    case "!":
       add(found, "operator", start, end)
       break
     default:
@@ -158,7 +167,8 @@ function rootType(use: NameUse & { kind: "root" }): TokenType {
   const { setting, chain } = use
   if (setting.expects === "value" && setting.agent?.variables.has(use.text) === true) return "parameter"
   if (chain.steps.length > 0) return "namespace"
-  return setting.expects === "response_format" || setting.expects === "asset" ? "enumMember" : "variable"
+  const isConstant = ["response_format", "on_failure", "asset"].includes(setting.expects)
+  return isConstant ? "enumMember" : "variable"
 }
 
 function declarationType(declared: (NameUse & { kind: "declaration" })["declares"]): TokenType {

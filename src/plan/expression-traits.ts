@@ -49,7 +49,10 @@ export function children(expression: Expression): readonly Expression[] {
     case "chain":
       return [expression.base]
     case "default":
+    case "binary":
       return [expression.left, expression.right]
+    case "not":
+      return [expression.value]
     case "match":
       return [expression.value, ...expression.branches.map((branch) => branch.value)]
     case "call":

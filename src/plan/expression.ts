@@ -13,6 +13,8 @@ export type Expression =
   | { readonly op: "reference"; readonly root: Root; readonly text: string }
   | { readonly op: "chain"; readonly base: Expression; readonly steps: readonly Step[]; readonly text: string }
   | { readonly op: "default"; readonly left: Expression; readonly right: Expression }
+  | BinaryExpression
+  | { readonly op: "not"; readonly value: Expression; readonly text: string }
   | MatchExpression
   | CallExpression
   | { readonly op: "read"; readonly resource: string; readonly bindings: readonly Entry[]; readonly text: string }
@@ -56,18 +58,30 @@ export type Step =
   /** The object itself when its tag names the case, else null (the rest of the chain is skipped then). */
   | { readonly step: "case"; readonly tag: string | null; readonly name: string; readonly optional: boolean }
 
+/** The right side of `&&` and `||` is evaluated only when it decides. */
+export interface BinaryExpression {
+  readonly op: "binary"
+  readonly operator: "||" | "&&" | "==" | "!=" | "<" | "<=" | ">" | ">=" | "contains"
+  readonly left: Expression
+  readonly right: Expression
+  readonly text: string
+}
+
 export interface MatchExpression {
   readonly op: "match"
   readonly value: Expression
-  /** Field that names the case; null when the type is not known before the run. */
+  /** Field that names the case of a variant; null where plain values are matched. */
   readonly tag: string | null
   readonly branches: readonly MatchBranch[]
   readonly text: string
 }
 
 export interface MatchBranch {
-  /** Null for `_`. */
-  readonly case: string | null
+  readonly takes:
+    | { readonly kind: "case"; readonly name: string }
+    | { readonly kind: "value"; readonly value: string | boolean | null }
+    /** `_` */
+    | { readonly kind: "rest" }
   readonly value: Expression
 }
 

@@ -1,10 +1,10 @@
 import { cutText } from "../base/cut-text.ts"
 import { constantOf } from "../check/constants.ts"
-import { branchChain } from "../check/infer-match.ts"
 import { wordOrString } from "../check/infer-asset.ts"
 import type { Program } from "../check/program.ts"
+import { branchLabel } from "../syntax/match-branch.ts"
 import type * as Syntax from "../syntax/tree.ts"
-import type { AssetExpression, CallExpression, Entry, Expression, Root, Step } from "./expression.ts"
+import type { AssetExpression, CallExpression, Entry, Expression, MatchBranch, Root, Step } from "./expression.ts"
 import type { AssetKind } from "./plan-shape.ts"
 
 /** Turns checked expressions into those of the plan: names resolved, constants folded, source forgotten. */
@@ -34,6 +34,13 @@ export class Lowering {
         return this.#chain(node, place)
       case "default":
         return { op: "default", left: this.expression(node.left, place), right: this.expression(node.right, place) }
+      case "binary": {
+        const left = this.expression(node.left, place)
+        const right = this.expression(node.right, place)
+        return { op: "binary", operator: node.operator, left, right, text: this.#text(node) }
+      }
+      case "not":
+        return { op: "not", value: this.expression(node.operand, place), text: this.#text(node) }
       case "match":
         return this.#match(node, place)
       case "call":
@@ -111,21 +118,16 @@ export class Lowering {
     // What follows `_` is never chosen.
     const rest = items.findIndex((branch) => branch.case === undefined)
     const reachable = rest === -1 ? items : items.slice(0, rest + 1)
+    const tag = this.#program.tags.get(node) ?? null
     return {
       op: "match",
       value: this.expression(node.value, place),
-      tag: this.#program.tags.get(node) ?? null,
-      branches: reachable.map((branch) => ({ case: branch.case?.text ?? null, value: this.#branch(branch, place) })),
+      tag,
+      branches: reachable.map((branch) => {
+        return { takes: takes(branch, tag !== null), value: this.expression(branch.value, place) }
+      }),
       text: this.#text(node),
     }
-  }
-
-  /** A bare case is the matched value itself, which the constant folding of a chain cannot know. */
-  #branch(branch: Syntax.MatchBranch, place: string): Expression {
-    if (branch.case !== undefined && branchChain(branch.value) === undefined) {
-      throw new Error("A branch begins with its case")
-    }
-    return this.expression(branch.value, place)
   }
 
   #call(node: Syntax.InvokeNode, place: string): CallExpression {
@@ -186,6 +188,12 @@ function planRoot(root: NonNullable<ReturnType<Program["roots"]["get"]>>): Root 
     case "variable":
       return { kind: root.kind, name: root.name }
   }
+}
+
+function takes(branch: Syntax.MatchBranch, isVariant: boolean): MatchBranch["takes"] {
+  const label = branchLabel(branch)
+  if (label.kind !== "name") return label
+  return isVariant ? { kind: "case", name: label.name } : { kind: "value", value: label.name }
 }
 
 function targetName(node: Syntax.InvokeNode): string {

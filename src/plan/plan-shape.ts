@@ -97,6 +97,8 @@ export interface OutputNode extends NodeBase {
 export interface AgentNode extends NodeBase {
   readonly kind: "agent"
   readonly loop: LoopPlan | null
+  readonly when: WhenPlan | null
+  readonly on_failure: "fail" | "skip"
   readonly model: string
   /** The agent's own overrides, not yet merged with those of its model and provider. */
   readonly inference: Inference
@@ -117,6 +119,13 @@ export interface LoopPlan {
   readonly pattern:
     | { readonly kind: "item"; readonly variable: string }
     | { readonly kind: "fields"; readonly fields: readonly { readonly field: string; readonly variable: string }[] }
+}
+
+/** Decides whether a step is done, for each item of a loop. */
+export interface WhenPlan {
+  readonly condition: Expression
+  /** As the author wrote it. */
+  readonly text: string
 }
 
 export interface UsePlan {
@@ -148,4 +157,6 @@ export interface PlannedNode {
   readonly kind: "dynamic" | "agent" | "output"
   readonly name: string
   readonly depends_on: readonly string[]
+  /** The source text of its condition. */
+  readonly when?: string
 }

@@ -25,6 +25,7 @@ import type {
   ServerPlan,
   ToolPlan,
   UsePlan,
+  WhenPlan,
 } from "./plan-shape.ts"
 import { topologicalOrder } from "./topological-order.ts"
 
@@ -114,6 +115,8 @@ class Planner {
       name,
       depends_on,
       loop: declaration.loop === undefined ? null : this.#loop(declaration.loop, id),
+      when: declaration.when === undefined ? null : this.#when(declaration.when, id),
+      on_failure: wordProperty(body, "on_failure") === "skip" ? "skip" : "fail",
       model: model.name,
       inference: model.inference,
       response_format: responseFormat(body),
@@ -135,6 +138,11 @@ class Planner {
       variable: variable.text,
     }))
     return { items, pattern: { kind: "fields", fields } }
+  }
+
+  #when({ condition }: Syntax.When, id: string): WhenPlan {
+    const text = this.#program.tree.text.slice(condition.start, condition.end)
+    return { condition: this.#lower.expression(condition, `${id}.when`), text }
   }
 
   #locals(agent: string, symbol: AgentSymbol): Entry[] {
@@ -300,9 +308,13 @@ function constantProperty(block: AnyBlock, name: string): JsonValue | undefined 
   return value?.kind === "expression" ? constantOf(value.expression) : undefined
 }
 
+function wordProperty(block: AnyBlock, name: string): string | undefined {
+  const value = propertyOf(block, name)?.value
+  return value?.kind === "expression" ? wordOrString(value.expression) : undefined
+}
+
 function responseFormat(block: AnyBlock): ResponseFormat | null {
-  const value = propertyOf(block, "response_format")?.value
-  const word = value?.kind === "expression" ? wordOrString(value.expression) : undefined
+  const word = wordProperty(block, "response_format")
   return word === "auto" || word === "json_schema" || word === "json_object" || word === "instruction_only"
     ? word
     : null

@@ -55,7 +55,7 @@ function prepareAfresh(plan: Plan): Prepared {
   const agents = nodes.filter((node) => node.kind === "agent")
   const effects = nodes.flatMap(effectsOf)
   return {
-    planned: nodes.map(({ id, kind, name, depends_on }) => ({ id, kind, name, depends_on })),
+    planned: nodes.map(plannedNode),
     dependents,
     waitsFor,
     providers: [...new Set(Object.values(plan.models).map(({ provider }) => provider))],
@@ -64,6 +64,12 @@ function prepareAfresh(plan: Plan): Prepared {
     effects,
     calls: new Map(agents.map((agent) => [agent, callSettings(plan, agent)])),
   }
+}
+
+function plannedNode(node: PlanNode): PlannedNode {
+  const { id, kind, name, depends_on } = node
+  const planned = { id, kind, name, depends_on }
+  return node.kind === "agent" && node.when !== null ? { ...planned, when: node.when.text } : planned
 }
 
 function callSettings(plan: Plan, agent: AgentNode): CallSettings {
@@ -102,6 +108,7 @@ function expressionsOf(node: PlanNode): Expression[] {
     case "agent":
       return [
         ...(node.loop === null ? [] : [node.loop.items]),
+        node.when?.condition ?? null,
         ...values(node.locals),
         node.instruction,
         ...node.files.flatMap((file) => [file.name, file.content, file.media_type]),

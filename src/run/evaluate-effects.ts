@@ -1,7 +1,18 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { CallExpression, Entry, Expression } from "../plan/expression.ts"
 import type { Scope } from "./evaluate.ts"
-import { ArrayBuilder, chosenBranch, evaluate, followChain, ObjectBuilder, TextBuilder, toAsset } from "./evaluate.ts"
+import {
+  ArrayBuilder,
+  chosenBranch,
+  evaluate,
+  followChain,
+  negated,
+  ObjectBuilder,
+  operated,
+  shortcut,
+  TextBuilder,
+  toAsset,
+} from "./evaluate.ts"
 import { sizeOf } from "./value-size.ts"
 import { traits } from "../plan/expression-traits.ts"
 
@@ -17,7 +28,7 @@ export interface Effects {
 
 /**
  * The value of any expression. Effects beside each other (items, fields, pieces of a text) happen side by side; those
- * that the value does not need (the right of `??`, other branches of a `match`) never happen.
+ * that the value does not need (the right of `??`, of `&&` and of `||`, other branches of a `match`) never happen.
  */
 export function evaluateEffects(
   expression: Expression,
@@ -96,6 +107,18 @@ async function evaluateImpure(expression: Expression, scope: Scope, effects: Eff
         (await evaluateEffects(expression.left, scope, effects)) ??
         (await evaluateEffects(expression.right, scope, effects))
       )
+    case "binary": {
+      const { left, right, operator } = expression
+      if (operator === "&&" || operator === "||") {
+        const first = await evaluateEffects(left, scope, effects)
+        const decided = shortcut(expression, first, scope)
+        return decided ?? operated(expression, first, await evaluateEffects(right, scope, effects), scope)
+      }
+      const [one, other] = await Promise.all([begin(left, scope, effects), begin(right, scope, effects)])
+      return operated(expression, one, other, scope)
+    }
+    case "not":
+      return negated(expression, await evaluateEffects(expression.value, scope, effects), scope)
     case "match": {
       const matched = await evaluateEffects(expression.value, scope, effects)
       return evaluateEffects(chosenBranch(expression, matched, scope), { ...scope, matched }, effects)

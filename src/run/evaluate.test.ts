@@ -148,9 +148,9 @@ test("match takes the branch of the case, `_` for the rest and for null", () => 
     value: lit(value),
     tag: "kind",
     branches: [
-      ...(rest ? [{ case: null, value: lit("rest") }] : []),
-      { case: "a", value: { op: "chain", base: matched, steps: stepsOf(".x"), text: "a.x" } },
-      { case: "b", value: lit("b") },
+      ...(rest ? [{ takes: { kind: "rest" } as const, value: lit("rest") }] : []),
+      { takes: { kind: "case", name: "a" }, value: { op: "chain", base: matched, steps: stepsOf(".x"), text: "a.x" } },
+      { takes: { kind: "case", name: "b" }, value: lit("b") },
     ],
     text: "match v",
   })

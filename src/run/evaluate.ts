@@ -1,9 +1,11 @@
 import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
-import type { AssetExpression, Expression, MatchExpression, Root, Step } from "../plan/expression.ts"
+import type { AssetExpression, BinaryExpression, Expression, MatchExpression, Root, Step } from "../plan/expression.ts"
 import type { EvaluationWork } from "./evaluation-work.ts"
 import { asset, assetLabel, assetUrl, isAsset } from "./agent/asset.ts"
 import { failure } from "./failure.ts"
+import { decidedByLeft, operate } from "./operate.ts"
+import type { WrongOperand } from "./operate.ts"
 import type { RunFailure } from "../ports/run-failure.ts"
 
 /** What an expression can refer to, and where in the workflow it stands. */
@@ -61,6 +63,12 @@ function valueOf(expression: Expression, scope: Scope): JsonValue {
       return followChain(expression, valueOf(expression.base, scope), scope)
     case "default":
       return valueOf(expression.left, scope) ?? valueOf(expression.right, scope)
+    case "binary": {
+      const left = valueOf(expression.left, scope)
+      return shortcut(expression, left, scope) ?? operated(expression, left, valueOf(expression.right, scope), scope)
+    }
+    case "not":
+      return negated(expression, valueOf(expression.value, scope), scope)
     case "match": {
       const matched = valueOf(expression.value, scope)
       return valueOf(chosenBranch(expression, matched, scope), { ...scope, matched })
@@ -260,14 +268,38 @@ function isCase(value: JsonObject, tag: string | null, name: string, scope: Scop
 
 export function chosenBranch(expression: MatchExpression, matched: JsonValue, scope: Scope): Expression {
   const { branches, tag } = expression
-  if (matched !== null && !isJsonObject(matched)) throw lacking(expression, "match needs an object", matched, scope)
+  if (tag !== null && matched !== null && !isJsonObject(matched)) {
+    throw lacking(expression, "match needs an object", matched, scope)
+  }
   let rest: Expression | null = null
-  for (const branch of branches) {
-    if (branch.case === null) rest ??= branch.value
-    else if (matched !== null && isCase(matched, tag, branch.case, scope)) return branch.value
+  for (const { takes, value } of branches) {
+    if (takes.kind === "rest") rest ??= value
+    else if (takes.kind === "value") {
+      if (takes.value === matched) return value
+    } else if (matched !== null && isJsonObject(matched) && isCase(matched, tag, takes.name, scope)) return value
   }
   if (rest !== null) return rest
   throw lacking(expression, "no case of the match fits", matched, scope)
+}
+
+/** The result that the left side decides alone, null where the right side is needed. */
+export function shortcut(expression: BinaryExpression, left: JsonValue, scope: Scope): boolean | null {
+  const decided = decidedByLeft(expression.operator, left)
+  return decided === null ? null : resultOf(expression, decided, scope)
+}
+
+export function operated(expression: BinaryExpression, left: JsonValue, right: JsonValue, scope: Scope): boolean {
+  const spend = (work: number): void => scope.work.text(work, scope.path)
+  return resultOf(expression, operate(expression.operator, left, right, spend), scope)
+}
+
+export function negated(expression: { readonly text: string }, value: JsonValue, scope: Scope): boolean {
+  return !resultOf(expression, typeof value === "boolean" ? value : { need: "! takes a boolean", found: value }, scope)
+}
+
+function resultOf(expression: { readonly text: string }, result: boolean | WrongOperand, scope: Scope): boolean {
+  if (typeof result === "boolean") return result
+  throw lacking(expression, result.need, result.found, scope)
 }
 
 export function toAsset(

@@ -93,6 +93,8 @@ export interface EventData {
     readonly duration_ms: number
     readonly calls: readonly ModelCallRecord[]
   }
+  /** A step that its condition ruled out, or (`error`) one that failed and may. */
+  step_skipped: { readonly step: string; readonly iteration?: number; readonly error?: WireError }
   agent_loop_started: { readonly agent: string; readonly iterations: number }
   agent_loop_completed: { readonly agent: string; readonly iterations: number; readonly duration_ms: number }
   context_compacted: About & { readonly source: string; readonly duration_ms: number; readonly usage: Usage }

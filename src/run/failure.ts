@@ -27,6 +27,11 @@ export function failureAt(path: string, found: RunFailure): RunFailure {
   return new RunFailure({ ...error, issues }, found.calls)
 }
 
+/** Whether an error is that of a limit which the author set: such a run ends, whatever else it could skip. */
+export function endsRun(error: WireError): boolean {
+  return error.issues.some(({ path }) => /(?:^|\.)limits(?:\.|$)/.test(path))
+}
+
 const places = /^(?:agent|dynamic|provider|model|mcp|tool|resource|prompt|output|input|secrets)(?:[.[]|$)/
 
 function namesPlace(path: string): boolean {

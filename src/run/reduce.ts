@@ -31,13 +31,15 @@ export interface RunState {
   index: { nodes: Record<string, number>; spans: Record<string, number> }
 }
 
-export type Progress = "waiting" | "running" | "completed" | "failed" | "cancelled"
+export type Progress = "waiting" | "running" | "completed" | "skipped" | "failed" | "cancelled"
 
 export interface NodeState {
   readonly id: string
   readonly kind: "dynamic" | "agent" | "output"
   readonly name: string
   readonly depends_on: readonly string[]
+  /** The source text of its condition. */
+  readonly when?: string
   state: Progress
   started_at: number | null
   finished_at: number | null
@@ -50,7 +52,7 @@ export interface NodeState {
   tool_calls: number
   /** Every answer came from the cache. */
   cached: boolean
-  loop: { total: number; started: number; completed: number } | null
+  loop: { total: number; started: number; completed: number; skipped: number } | null
   error: WireError | null
 }
 
@@ -76,7 +78,7 @@ export interface Span {
   readonly iteration?: number
   start: number
   end: number | null
-  state: Exclude<Progress, "waiting">
+  state: Exclude<Progress, "waiting" | "skipped">
   usage?: Usage
   output?: JsonValue
   error?: WireError
@@ -219,10 +221,25 @@ function take(state: RunState, event: SeenEvent, at: number): void {
       endNode(node, "failed", at, node.loop === null ? duration_ms : null)
       return
     }
+    case "step_skipped": {
+      const { step, iteration, error } = event.data
+      const node = nodeOf(state, step)
+      if (node === undefined) return
+      if (iteration === undefined) {
+        node.started_at ??= at
+        endNode(node, "skipped", at, null)
+      } else {
+        if (node.loop !== null) node.loop.skipped++
+        // One item has failed; the loop goes on.
+        if (error !== undefined)
+          Object.assign(node, { state: "running", finished_at: null, duration_ms: null, error: null })
+      }
+      return
+    }
     case "agent_loop_started": {
       const { agent, iterations } = event.data
       const node = startNode(state, `agent.${agent}`, at)
-      if (node !== undefined) node.loop = { total: iterations, started: 0, completed: 0 }
+      if (node !== undefined) node.loop = { total: iterations, started: 0, completed: 0, skipped: 0 }
       open(state, loopKey(agent), { kind: "loop", name: agent, parent: null, start: at, end: null, state: "running" })
       return
     }
@@ -338,12 +355,16 @@ function endNode(node: NodeState, as: Progress, at: number, duration: number | n
   node.duration_ms = duration ?? at - (node.started_at ?? at)
 }
 
+function isOver({ state }: NodeState): boolean {
+  return state === "completed" || state === "failed" || state === "skipped"
+}
+
 /** A failure that came before its node had begun is known by its path alone. */
 function blame(state: RunState, error: WireError, at: number): void {
   for (const { path } of error.issues) {
     const [kind, name] = path.split(/[.[]/)
     const node = nodeOf(state, kind === "output" ? "output" : `${kind ?? ""}.${name ?? ""}`)
-    if (node === undefined || node.state === "completed" || node.state === "failed") continue
+    if (node === undefined || isOver(node)) continue
     node.error = error
     endNode(node, "failed", at, null)
   }
@@ -355,7 +376,7 @@ function finish(state: RunState, as: "completed" | "failed" | "cancelled", at: n
   state.duration_ms = duration
   for (const node of state.nodes) {
     if (as === "completed") {
-      if (node.state !== "completed") endNode(node, "completed", at, node.started_at === null ? 0 : null)
+      if (!isOver(node)) endNode(node, "completed", at, node.started_at === null ? 0 : null)
     } else if (node.state === "running") endNode(node, "cancelled", at, null)
   }
   for (const position of Object.values(state.index.spans)) {

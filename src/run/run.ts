@@ -7,7 +7,7 @@ import type { Deadlines } from "./deadlines.ts"
 import { describe, problem, setOwn, textOf } from "./evaluate.ts"
 import { evaluateEffects, evaluateToKeep } from "./evaluate-effects.ts"
 import type { LogEvent, WireError } from "./events.ts"
-import { failure, wireError } from "./failure.ts"
+import { endsRun, failure, wireError } from "./failure.ts"
 import { EvaluationWork } from "./evaluation-work.ts"
 import { RunLog } from "./log/log.ts"
 import { Permits } from "./permits.ts"
@@ -156,7 +156,8 @@ class Run {
       if (!past.planned) log.add("workflow_planned", { nodes: prepared.planned })
       // Also where the log is empty: a call may have been made before its first piece was stored.
       if (resumed !== null) await this.#resume(resumed)
-      if (past.failed !== null) this.#end({ why: "failed", error: past.failed })
+      const failed = this.#fatalFailure()
+      if (failed !== null) this.#end({ why: "failed", error: failed })
       else if (this.#stop === null) await this.#work()
       // Whatever the run was stopped by: nothing of it may be open when it says so.
       await permits.idle()
@@ -183,6 +184,16 @@ class Run {
     }
     log.add("run_resumed", { reason }, given_back ? { given_back } : undefined)
     await log.stored().catch((error: unknown) => this.#fail(error))
+  }
+
+  /** An agent had failed for good, and the process died before the run's end was written. */
+  #fatalFailure(): WireError | null {
+    const { past, plan } = this.#running
+    const skips = (name: string): boolean => {
+      const node = plan.nodes.find((one) => one.kind === "agent" && one.name === name)
+      return node?.kind === "agent" && node.on_failure === "skip"
+    }
+    return past.failures.find(({ agent, error }) => endsRun(error) || !skips(agent))?.error ?? null
   }
 
   async #work(): Promise<void> {
@@ -227,7 +238,7 @@ class Run {
   }
 
   async #runOnce(node: AgentNode): Promise<void> {
-    this.#running.agents.set(node.name, await runAgent(this.#running, node, null, new Map()))
+    this.#running.agents.set(node.name, await runAgent(this.#running, node, null, () => new Map()))
   }
 
   async #runLoop(node: AgentNode, loop: NonNullable<AgentNode["loop"]>): Promise<void> {
@@ -255,7 +266,7 @@ class Run {
       maxConcurrency,
       async (index) => {
         signal.throwIfAborted()
-        const variables = this.#loopVariables(node, loop, items[index] ?? null, index)
+        const variables = () => this.#loopVariables(node, loop, items[index] ?? null, index)
         outputs[index] = await runAgent(this.#running, node, index, variables)
         const room = log.room()
         if (room !== null) await room

@@ -107,6 +107,11 @@ export const codes = {
     "The workflow has no `output` block, so its result is empty.",
     "Add `output { }`.",
   ),
+  "constant-condition": entry(
+    "warning",
+    "The result of a comparison or condition is known before the run.",
+    "Remove it, or compare something else.",
+  ),
   "unreachable-branch": entry("warning", "A default or branch can never be chosen.", "Remove it."),
 } as const satisfies Record<string, CodeEntry>
 

@@ -1,29 +1,54 @@
+import { missing } from "./chain-parser.ts"
 import { leavesNames, startsPattern } from "./declaration-start.ts"
 import type { Start } from "./head-parser.ts"
 import { parseBlock, parseName, skipToBrace } from "./head-parser.ts"
 import type { TokenReader } from "./token-reader.ts"
-import type { Declaration, Loop, Pattern, PatternField } from "./tree.ts"
+import type { Declaration, Loop, Pattern, PatternField, When } from "./tree.ts"
 import { parseKey, parseWordKey } from "./type-parser.ts"
 import { parseExpression, parseProperties } from "./value-parser.ts"
 
-/** Agent = "agent" name ("for" pattern "in" expression)? properties */
+/** Agent = "agent" name ("for" pattern "in" expression)? ("when" expression)? properties */
 export function parseAgent(start: Start): Declaration | undefined {
   const { reader, keyword, doc } = start
   const name = parseName(start)
   const head = `\`${start.path.replace(".", " ")}\``
-  if (!reader.isWord("for") && !startsPattern(reader, 0) && !reader.is("{")) {
+  if (!startsHead(reader)) {
     reader.expected(`\`{\` after ${head}`)
-    while (!reader.isWord("for") && !reader.is("{") && !reader.is("end") && !reader.token.afterBreak) {
-      reader.skipBalanced()
-    }
+    while (!startsHead(reader) && !reader.is("end") && !reader.token.afterBreak) reader.skipBalanced()
   }
-  const isLooped = reader.isWord("for") || startsPattern(reader, 0)
-  const loop = isLooped ? parseLoop(reader, head) : undefined
-  const after = loop === undefined ? undefined : "the loop's list"
+  let isLooped = startsLoop(reader)
+  let loop = isLooped ? parseLoop(reader, head) : undefined
+  const when = parseWhen(reader)
+  if (when !== undefined && !isLooped && reader.isWord("for")) {
+    reader.report(reader.token, "`for` comes before `when`", "Write `agent name for item in list when condition`.")
+    isLooped = true
+    loop = parseLoop(reader, head)
+  }
+  const after = when !== undefined ? "the condition" : loop === undefined ? undefined : "the loop's list"
   const body = parseBlock(start, (reader) => parseProperties(reader, "agent"), after)
   if (name === undefined || body === undefined) return undefined
   const brokenLoop = isLooped && loop === undefined
-  return { kind: "agent", keyword, doc, name, loop, brokenLoop, body, start: keyword.start, end: body.end }
+  return { kind: "agent", keyword, doc, name, loop, brokenLoop, when, body, start: keyword.start, end: body.end }
+}
+
+function startsHead(reader: TokenReader): boolean {
+  return startsLoop(reader) || reader.isWord("when") || reader.isWord("if") || reader.is("{")
+}
+
+function startsLoop(reader: TokenReader): boolean {
+  return reader.isWord("for") || startsPattern(reader, 0)
+}
+
+/** When = "when" expression. A broken one ends at the agent's body. */
+function parseWhen(reader: TokenReader): When | undefined {
+  const keyword = reader.token
+  if (reader.isWord("if")) reader.report(keyword, "A condition is not written with `if`", "Write `when condition`.")
+  else if (!reader.isWord("when")) return undefined
+  reader.take()
+  if (reader.is("{")) reader.expected("a condition after `when`")
+  const condition = reader.is("{") ? missing(reader) : parseExpression(reader)
+  if (condition.kind === "missing-expression") skipToBrace(reader)
+  return { keyword, condition, start: keyword.start, end: reader.endFrom(keyword) }
 }
 
 /** Loop = "for" pattern "in" expression. A broken one ends at the agent's body, so that what is in it is still read. */

@@ -55,12 +55,11 @@ function codePoint(point: number): string {
 
 function hintFor(written: string): string | undefined {
   if (/^[\p{L}\p{N}\p{M}]/u.test(written)) return "A name is made of the letters A to Z, digits and `_`."
-  if (/^(?:[=<>]=|>)/.test(written)) return "There are no operators but `??`."
   if (written.startsWith("<!")) return "A comment begins with `//`."
   switch (written[0]) {
     case "=":
       return written.startsWith("=>")
-        ? "A branch of a match is written `case.field`, or `_ value`."
+        ? "A branch of a match is written `case: value`, or `_ value`."
         : "A value follows `:`, not `=`."
     case "?":
       return "A type that may be null is `maybe …`; a value that may be null is read with `?.` and `??`."
@@ -69,10 +68,12 @@ function hintFor(written: string): string | undefined {
     case "+":
       return 'Texts are joined by interpolation: `"{{ a }}{{ b }}"`.'
     case "&":
+      return "Both of two conditions is written `&&`."
     case "!":
+      return "A comparison is written `!=`."
     case "%":
     case "^":
-      return "There are no operators but `??`."
+      return "There is no arithmetic."
     case "$":
     case "@":
       return "A name is made of the letters A to Z, digits and `_`."

@@ -80,7 +80,9 @@ export function startsNamed(reader: TokenReader): boolean {
   if (next.kind !== "name" || next.afterBreak || third.afterBreak) return false
   switch (reader.textOf(reader.token)) {
     case "agent":
-      return (third.kind === "{" && !reader.isWord("_", next)) || reader.isWord("for", third)
+      return (
+        (third.kind === "{" && !reader.isWord("_", next)) || reader.isWord("for", third) || reader.isWord("when", third)
+      )
     case "schema":
     case "mcp":
       return third.kind === "{" && !reader.isWord("_", next)

@@ -21,8 +21,12 @@ export function eachChain(expression: Expression, visit: (chain: Chain) => void)
       if (expression.base.kind !== "name") inner(expression.base)
       break
     case "default":
+    case "binary":
       inner(expression.left)
       inner(expression.right)
+      break
+    case "not":
+      inner(expression.operand)
       break
     case "match":
       inner(expression.value)

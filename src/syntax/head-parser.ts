@@ -1,4 +1,5 @@
 import { declarationWord, startsPattern } from "./declaration-start.ts"
+import { operandFollows } from "./operator-parser.ts"
 import type { Token } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
 import type { Name } from "./tree.ts"
@@ -37,14 +38,22 @@ function isBeyondName(reader: TokenReader): boolean {
   if (!reader.token.afterBreak) return false
   const next = reader.peek()
   if (next.kind === ":") return true
-  const mayFollowName = next.kind === "{" || reader.isWord("from", next) || reader.isWord("for", next)
+  const isHead = reader.isWord("from", next) || reader.isWord("for", next) || reader.isWord("when", next)
+  const mayFollowName = next.kind === "{" || isHead
   return !mayFollowName && declarationWord(reader) !== undefined
 }
 
-/** `model from llm {`, `agent for x in list {`: the name is left out. With another `from` or `for` this one is the name. */
+/**
+ * `model from llm {`, `agent for x in list {`, `agent when input.ok {`: the name is left out. With another `from`, `for` or
+ * `when` this one is the name.
+ */
 function isHeadWithoutName({ reader, path }: Start): boolean {
   const next = reader.peek()
-  if (path === "agent") return reader.isWord("for") && !reader.isWord("for", next) && startsPattern(reader, 1)
+  if (path === "agent") {
+    if (reader.isWord("when"))
+      return operandFollows(reader, 1) && !reader.isWord("when", next) && !reader.isWord("for", next)
+    return reader.isWord("for") && !reader.isWord("for", next) && startsPattern(reader, 1)
+  }
   const hasOrigin = path === "provider" || path === "model"
   return hasOrigin && reader.isWord("from") && next.kind === "name" && !reader.isWord("from", next)
 }

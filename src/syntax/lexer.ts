@@ -39,14 +39,20 @@ const noComments: readonly Comment[] = []
 
 const LF = 10
 const CR = 13
+const BANG = 33
 const QUOTE = 34
+const AMPERSAND = 38
 const STAR = 42
 const MINUS = 45
 const DOT = 46
 const SLASH = 47
+const LESS = 60
+const EQUALS = 61
+const GREATER = 62
 const QUESTION = 63
 const BACKSLASH = 92
 const OPEN_BRACE = 123
+const BAR = 124
 const CLOSE_BRACE = 125
 const BOM = 0xfeff
 
@@ -88,7 +94,7 @@ const classes = Uint8Array.from({ length: 128 }, (_, unit) => {
   if (/[\r\n]/.test(character)) return BREAK
   if (/[{}]/.test(character)) return BRACE
   if (/[ \t]/.test(character)) return BLANK
-  return /[#(),.:;[\]|]/.test(character) ? SINGLE : OTHER
+  return /[#(),.:;[\]]/.test(character) ? SINGLE : OTHER
 })
 
 /** More syntax errors than this help nobody; they only cost memory. */
@@ -213,6 +219,16 @@ class Lexer {
         while (end < start + 3 && text.charCodeAt(end) === STAR) end++
         this.#push(end === start + 1 ? "*" : end === start + 2 ? "**" : "***", start, end)
         return
+      }
+      case BANG:
+      case AMPERSAND:
+      case LESS:
+      case EQUALS:
+      case GREATER:
+      case BAR: {
+        const operator = operatorAt(text, start, unit)
+        if (operator !== undefined) return this.#push(operator, start, start + operator.length)
+        break
       }
     }
     const kind = unit < 128 ? singles[unit] : undefined
@@ -502,6 +518,29 @@ class Lexer {
 }
 
 const foreignComment = "Comments are written with `//`, not with `/* */`"
+
+/** The operator at a place; undefined for what only other languages have: `=`, `===`, `!==`, `<>`, `<!--`, `&`. */
+function operatorAt(text: string, at: number, unit: number): TokenKind | undefined {
+  const next = text.charCodeAt(at + 1)
+  const third = text.charCodeAt(at + 2)
+  switch (unit) {
+    case EQUALS:
+      return next === EQUALS && third !== EQUALS ? "==" : undefined
+    case BANG:
+      if (next !== EQUALS) return "!"
+      return third === EQUALS ? undefined : "!="
+    case LESS:
+      if (next === EQUALS) return third === GREATER ? undefined : "<="
+      return next === LESS || next === GREATER || (next === BANG && third === MINUS) ? undefined : "<"
+    case GREATER:
+      if (next === EQUALS) return ">="
+      return next === GREATER ? undefined : ">"
+    case AMPERSAND:
+      return next === AMPERSAND ? "&&" : undefined
+    default:
+      return next === BAR ? "||" : "|"
+  }
+}
 
 function isDigit(unit: number): boolean {
   return unit >= 48 && unit <= 57

@@ -73,7 +73,9 @@ function notADeclaration(reader: TokenReader): void {
     while (reader.is("}") || reader.is(",") || reader.is(";")) reader.take()
     return
   }
-  reader.unexpected("a declaration", declarationHint(reader))
+  if (reader.isWord("else")) {
+    reader.report(token, "There is no `else`", "Give the other agent the opposite condition: `when !(…)`.")
+  } else reader.unexpected("a declaration", declarationHint(reader))
   reader.skipBalanced()
   skipToDeclaration(reader)
 }

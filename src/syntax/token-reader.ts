@@ -561,12 +561,19 @@ const groupedNumber = /^-?\d+(?:_\d+)*(?:\.\d+(?:_\d+)*)?(?:[eE][+-]?\d+(?:_\d+)
 const unexpectedHints: Partial<Record<TokenKind, string>> = {
   "#": "A comment begins with `//`.",
   "|": "A default for a value that may be null is written `??`.",
+  "<": "An array type is written `[string]`.",
 }
 
 /** What goes on with the line before when it stands at the start of one. */
-const continues: ReadonlySet<TokenKind> = new Set([":", ";", ".", "?.", "??", "*", "**", "***", "|", "/", "]", ")"])
+const continues: ReadonlySet<TokenKind> = new Set<TokenKind>([
+  ...([":", ";", ".", "?.", "??", "*", "**", "***", "|", "/", "]", ")"] as const),
+  ...(["||", "&&", "==", "!=", "<", "<=", ">", ">="] as const),
+])
 
 /** What may stand by mistake where a brace should. */
-const meaningless: ReadonlySet<TokenKind> = new Set(["name", "number", "string", "bad", "(", "[", "-", "#", "|"])
+const meaningless: ReadonlySet<TokenKind> = new Set<TokenKind>([
+  ...(["name", "number", "string", "bad", "(", "[", "-", "#", "|"] as const),
+  ...(["||", "&&", "==", "!=", "<", "<=", ">", ">=", "!"] as const),
+])
 
 const closers: Partial<Record<TokenKind, "}" | "]" | ")" | "tail">> = { "{": "}", "[": "]", "(": ")", head: "tail" }

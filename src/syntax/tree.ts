@@ -143,7 +143,14 @@ export interface AgentDeclaration extends DeclarationBase {
   readonly loop: Loop | undefined
   /** There is a `for` that could not be read. */
   readonly brokenLoop: boolean
+  readonly when: When | undefined
   readonly body: Block<Property>
+}
+
+/** `when condition` */
+export interface When extends Span {
+  readonly keyword: Token
+  readonly condition: Expression
 }
 
 /** `for pattern in expression` */
@@ -278,6 +285,9 @@ export type Expression =
   | (Span & { readonly kind: "group"; readonly expression: Expression })
   | Chain
   | (Span & { readonly kind: "default"; readonly left: Expression; readonly right: Expression })
+  | BinaryNode
+  /** `!operand` */
+  | (Span & { readonly kind: "not"; readonly operand: Expression })
   | MatchNode
   | InvokeNode
   | AssetNode
@@ -310,7 +320,19 @@ export type ChainStep =
   | (Span & { readonly kind: "pluck"; readonly stars: 1 | 2 | 3; readonly name: Name; readonly optional: boolean })
   | (Span & { readonly kind: "case"; readonly name: Name; readonly optional: boolean })
 
-/** `match v { case_a.path  _ e }` */
+export type Comparison = "==" | "!=" | "<" | "<=" | ">" | ">=" | "contains"
+export type BinaryOperator = "||" | "&&" | Comparison
+
+export interface BinaryNode extends Span {
+  readonly kind: "binary"
+  readonly operator: BinaryOperator
+  /** Where the operator is written. */
+  readonly sign: Token
+  readonly left: Expression
+  readonly right: Expression
+}
+
+/** `match v { case_a.path  case_b: e  _ e }` */
 export interface MatchNode extends Span {
   readonly kind: "match"
   readonly keyword: Token
@@ -322,7 +344,11 @@ export interface MatchBranch extends Span {
   readonly kind: "branch"
   /** Missing for `_`. */
   readonly case: Name | undefined
-  /** What follows `_`; else a chain with the case's name as its base, or a default with such a chain at its left. */
+  readonly colon: Token | undefined
+  /**
+   * What follows `_` or the colon. In the short form `case.path` a chain with the case's name as its base, or a default
+   * with such a chain at its left.
+   */
   readonly value: Expression
 }
 

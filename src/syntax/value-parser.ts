@@ -2,6 +2,7 @@ import type { Span } from "../source/span.ts"
 import { missing, parseReference, parseSteps, startsStep } from "./chain-parser.ts"
 import { leavesBlock, leavesNames, startsDeclaration } from "./declaration-start.ts"
 import { docBefore } from "./doc-comment.ts"
+import { operandFollows, parseOperations, parseTernary, startsOperation } from "./operator-parser.ts"
 import type { PropertyForm, PropertyForms, PropertyPlace } from "./property-forms.ts"
 import { formsOf } from "./property-forms.ts"
 import { parseString } from "./string-parser.ts"
@@ -38,16 +39,22 @@ import {
 
 // -------------------------------------------------------------------------------------------------- expressions
 
-/** Expression = operand ("??" operand)*, right associative */
+/** Expression = operations */
 export function parseExpression(reader: TokenReader): Expression {
   // A block counts its own level.
-  if (reader.is("{")) return parseDefaults(reader)
+  if (reader.is("{")) return parseWhole(reader)
   if (!reader.enter()) return missing(reader)
-  const expression = parseDefaults(reader)
+  const expression = parseWhole(reader)
   reader.leave()
   return expression
 }
 
+function parseWhole(reader: TokenReader): Expression {
+  const whole = parseOperations(reader, parseDefaults(reader), parseDefaults)
+  return reader.is("bad") ? parseTernary(reader, whole, parseExpression) : whole
+}
+
+/** Defaults = operand ("??" operand)*, right associative */
 function parseDefaults(reader: TokenReader): Expression {
   const first = parseOperand(reader)
   return reader.is("??") ? defaultFrom(reader, first) : first
@@ -64,7 +71,7 @@ function defaultFrom(reader: TokenReader, left: Expression): Expression {
   return { kind: "default", left, right, start: left.start, end: right.end }
 }
 
-/** Operand = (literal | name | array | object | "(" expression ")" | match | call | asset) step* */
+/** Operand = (literal | name | array | object | "(" expression ")" | match | call | asset) step* | "!" defaults */
 function parseOperand(reader: TokenReader): Expression {
   const { token } = reader
   const base = token.kind === "name" ? parseKeyword(reader, token) : parseBase(reader, token)
@@ -93,6 +100,8 @@ function parseBase(reader: TokenReader, first: Token): Expression {
       closeBracket(reader, first, ")", "`)`")
       return { kind: "group", expression, start: first.start, end: reader.endFrom(first) }
     }
+    case "!":
+      return parseNot(reader)
     case "bad":
       reader.expected("a value")
       reader.take()
@@ -104,12 +113,37 @@ function parseBase(reader: TokenReader, first: Token): Expression {
   return missing(reader)
 }
 
+/** `!operand`: weaker than `??`, stronger than everything else. */
+function parseNot(reader: TokenReader): Expression {
+  const sign = reader.take()
+  let operand = missing(reader)
+  if (reader.enter()) {
+    if (!valueIsAbsent(reader, "a value", true)) operand = parseDefaults(reader)
+    reader.leave()
+  }
+  return { kind: "not", operand, start: sign.start, end: Math.max(sign.end, operand.end) }
+}
+
+/** Whether a word of another language is followed by its operand: then it can be nothing else. */
+function isForeignWord(reader: TokenReader, word: string): boolean {
+  return reader.isWord(word) && !reader.peek().afterBreak && operandFollows(reader, 1)
+}
+
+/** `if a then b else c`: explained, and read over. */
+function refuseIf(reader: TokenReader): Expression {
+  const hint = "Write `match condition { true: …, false: … }`, or give an agent a condition with `when`."
+  reader.report(reader.token, "There is no `if`", hint)
+  do reader.skipToNextItem()
+  while (reader.isWord("else"))
+  return missing(reader)
+}
+
 /** What begins with a word that is no reference; undefined for one that is. */
 function parseKeyword(reader: TokenReader, token: Token): Expression | undefined {
   // Most words are none of these: what they begin with tells it without looking at the rest.
   switch (reader.text.charCodeAt(token.start)) {
     case 97:
-      if (reader.isWord("asset") && operandFollows(reader)) return parseAsset(reader)
+      if (reader.isWord("asset") && keywordOperandFollows(reader)) return parseAsset(reader)
       break
     case 99:
       if (reader.isWord("call") && referenceFollows(reader)) return parseInvoke(reader, "call")
@@ -117,11 +151,18 @@ function parseKeyword(reader: TokenReader, token: Token): Expression | undefined
     case 102:
       if (reader.isWord("false")) return { kind: "word", value: false, ...spanOf(reader.take()) }
       break
+    case 105:
+      if (isForeignWord(reader, "if")) return refuseIf(reader)
+      break
     case 109:
-      if (reader.isWord("match") && operandFollows(reader)) return parseMatch(reader)
+      if (reader.isWord("match") && keywordOperandFollows(reader)) return parseMatch(reader)
       break
     case 110:
       if (reader.isWord("null")) return { kind: "word", value: null, ...spanOf(reader.take()) }
+      if (isForeignWord(reader, "not")) {
+        reader.report(token, "`not` is not an operator", "Write `!`.")
+        return parseNot(reader)
+      }
       break
     case 114:
       if (reader.isWord("read") && referenceFollows(reader)) return parseInvoke(reader, "read")
@@ -139,14 +180,14 @@ function spanOf({ start, end }: Token): Span {
 }
 
 /** Keywords are contextual: `match` begins a match only where a value follows it, and not the name of the next field. */
-function operandFollows(reader: TokenReader): boolean {
+function keywordOperandFollows(reader: TokenReader): boolean {
   const next = reader.peek()
   if (next.kind === "head" || next.kind === "(") return true
   return (next.kind === "name" || next.kind === "string") && reader.peek(2).kind !== ":"
 }
 
 function referenceFollows(reader: TokenReader): boolean {
-  return reader.peek().kind === "name" && operandFollows(reader)
+  return reader.peek().kind === "name" && keywordOperandFollows(reader)
 }
 
 /** Array = "[" (expression ("," expression)* ","?)? "]" */
@@ -190,40 +231,55 @@ function parseMatch(reader: TokenReader): MatchNode | Expression {
   return { kind: "match", keyword, value, body, start: keyword.start, end: body.end }
 }
 
-/** Branch = "_" expression | key step* ("??" operand)* */
+/** Branch = "_" ":"? expression | key ":" expression | key step* ("??" operand)* */
 function parseBranch(reader: TokenReader): MatchBranch | undefined {
   const first = reader.token
   const { start } = first
-  if (reader.isWord("_")) {
+  const isElse = isForeignWord(reader, "else")
+  if (reader.isWord("_") || isElse) {
+    if (isElse) reader.report(first, "The rest is not written `else`", "Write `_ value`.")
     reader.take()
-    foreignArrow(reader, "Write `_ value`.")
+    const colon = reader.accept(":")
+    if (colon === undefined) foreignArrow(reader, "Write `_ value`.")
     const value = parseExpression(reader)
-    return { kind: "branch", case: undefined, value, start, end: reader.endFrom(first) }
+    return { kind: "branch", case: undefined, colon, value, start, end: reader.endFrom(first) }
   }
   const name = parseKey(reader)
   if (name === undefined) return undefined
-  if (foreignArrow(reader, `Write \`${reader.show(name)}.field\`, or \`_ value\` for the rest.`))
-    reader.skipToNextItem()
+  const colon = reader.accept(":") ?? foreignArrow(reader, `Write \`${reader.show(name)}: value\`.`)
+  if (colon !== undefined) {
+    const value = valueIsAbsent(reader, "a value") ? missing(reader) : parseExpression(reader)
+    return { kind: "branch", case: name, colon, value, start, end: reader.endFrom(first) }
+  }
   const steps = parseSteps(reader)
   const chain: Chain = { kind: "chain", base: name, steps, start, end: reader.previous.end }
   const value = reader.is("??") ? defaultFrom(reader, chain) : chain
-  return { kind: "branch", case: name, value, start, end: reader.endFrom(first) }
+  refuseOperator(reader, name)
+  return { kind: "branch", case: name, colon, value, start, end: reader.endFrom(first) }
 }
 
-/** `case: value`, `case => value` and `case -> value` as other languages have them. */
-function foreignArrow(reader: TokenReader, hint: string): boolean {
+/** `case.path == 1`: the short form is a path and a default. */
+function refuseOperator(reader: TokenReader, name: Name): void {
+  if (!startsOperation(reader)) return
+  const hint = `Write \`${reader.show(name)}: …\` with the whole expression.`
+  reader.report(reader.token, "Only `??` may follow `case.path`", hint)
+  reader.skipToNextItem()
+}
+
+/** `case => value` and `case -> value` as other languages have them: the arrow is taken for a colon. */
+function foreignArrow(reader: TokenReader, hint: string): Token | undefined {
   const { token } = reader
   const next = reader.peek()
-  const isThin = token.kind === "-" && next.kind === "bad" && reader.text.charCodeAt(next.start) === 62
-  if (token.kind !== ":" && !isThin && (token.kind !== "bad" || token.afterBreak)) return false
-  if (token.kind === "bad" && !reader.textOf(token).startsWith("=")) reader.expected("a value")
+  const isThin = token.kind === "-" && next.kind === ">"
+  if (!isThin && (token.kind !== "bad" || token.afterBreak)) return undefined
+  if (!isThin && !reader.textOf(token).startsWith("=")) reader.expected("a value")
   else {
     const span = { start: token.start, end: isThin ? next.end : token.end }
     reader.report(span, `A branch has no \`${reader.textOf(span)}\``, hint)
   }
   reader.take()
   if (isThin) reader.take()
-  return true
+  return token
 }
 
 /** Invoke = ("call" | "read" | "render") reference block? */

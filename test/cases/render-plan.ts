@@ -1,6 +1,6 @@
 import { compile } from "../../src/compile.ts"
 import type { AgentNode, Plan, PlanNode } from "../../src/plan/plan-shape.ts"
-import type { Entry, Expression, Step } from "../../src/plan/expression.ts"
+import type { Entry, Expression, MatchBranch, Step } from "../../src/plan/expression.ts"
 import { isError } from "../../src/source/diagnostic.ts"
 import { LineMap } from "../../src/source/line-map.ts"
 import { showType } from "../../src/types/show-type.ts"
@@ -39,8 +39,10 @@ function agentParts(node: AgentNode): string[] {
         : `{ ${loop.pattern.fields.map(({ field, variable }) => `${field}: ${variable}`).join(", ")} }`
     parts.push(`for ${variables} in ${show(loop.items)}`)
   }
+  if (node.when !== null) parts.push(`when ${show(node.when.condition)}, written ${JSON.stringify(node.when.text)}`)
   const format = node.response_format === null ? "" : `, response_format ${node.response_format}`
-  parts.push(`model ${node.model} ${prettyJson(node.inference)}, max_steps ${node.max_steps}${format}`)
+  const skips = node.on_failure === "skip" ? ", on_failure skip" : ""
+  parts.push(`model ${node.model} ${prettyJson(node.inference)}, max_steps ${node.max_steps}${format}${skips}`)
   for (const { kind, name, bindings, max_calls } of node.uses) {
     parts.push(`uses ${kind} ${name} ${entries(bindings)}${max_calls === null ? "" : `, max_calls ${max_calls}`}`)
   }
@@ -104,11 +106,14 @@ function show(expression: Expression): string {
       return `(${show(expression.base)} ${expression.steps.map(showStep).join(" ")})`
     case "default":
       return `(default ${show(expression.left)} ${show(expression.right)})`
+    case "binary":
+      return `(${expression.operator} ${show(expression.left)} ${show(expression.right)})`
+    case "not":
+      return `(! ${show(expression.value)})`
     case "match": {
-      const branches = expression.branches.map(
-        (branch) => `${branch.case === null ? "_" : JSON.stringify(branch.case)} → ${show(branch.value)}`,
-      )
-      return `(match ${show(expression.value)} by ${String(expression.tag)}: ${branches.join("; ")})`
+      const { tag } = expression
+      const branches = expression.branches.map(({ takes, value }) => `${showTaken(takes)} → ${show(value)}`)
+      return `(match ${show(expression.value)}${tag === null ? "" : ` by ${tag}`}: ${branches.join("; ")})`
     }
     case "call": {
       const { tool, input, bindings, max_calls, site } = expression
@@ -124,6 +129,11 @@ function show(expression: Expression): string {
       return `(asset ${type} ${show(value)} ${optional.join(" ")})`
     }
   }
+}
+
+function showTaken(takes: MatchBranch["takes"]): string {
+  if (takes.kind === "rest") return "_"
+  return JSON.stringify(takes.kind === "case" ? takes.name : takes.value)
 }
 
 function showStep(step: Step): string {

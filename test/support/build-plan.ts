@@ -84,6 +84,8 @@ export const agent = (name: string, more: LooseAgent = {}): AgentNode => ({
   name,
   depends_on: [],
   loop: null,
+  when: null,
+  on_failure: "fail",
   model: "m",
   inference: {},
   response_format: null,

@@ -46,6 +46,7 @@ export function checkPlanPlaces(plan: Plan): void {
 function checkAgent(node: AgentNode): void {
   const place = inRun(node.id)
   if (node.loop !== null) checkExpression(node.loop.items, place)
+  if (node.when !== null) checkExpression(node.when.condition, place)
   checkEntries(node.locals, { ...place, assets: "value" })
   for (const { name, content, media_type } of node.files) {
     for (const expression of [name, content, media_type]) if (expression !== null) checkExpression(expression, place)
@@ -89,6 +90,11 @@ function checkExpression(expression: Expression, place: Place): void {
       checkExpression(expression.left, either)
       return checkExpression(expression.right, either)
     }
+    case "binary":
+      checkExpression(expression.left, { ...inner, secrets: false })
+      return checkExpression(expression.right, { ...inner, secrets: false })
+    case "not":
+      return checkExpression(expression.value, { ...inner, secrets: false })
     case "match": {
       checkExpression(expression.value, inner)
       const either: Place = place.assets === "value" ? place : inner

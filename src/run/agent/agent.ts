@@ -14,8 +14,9 @@ import { cacheHash } from "./cache-key.ts"
 import type { Scope } from "../evaluate.ts"
 import type { Effects } from "../evaluate-effects.ts"
 import { evaluateToKeep } from "../evaluate-effects.ts"
-import type { ModelCallRecord, Usage } from "../events.ts"
-import { failure, failureAt } from "../failure.ts"
+import { decide } from "../condition.ts"
+import type { ModelCallRecord, Usage, WireError } from "../events.ts"
+import { endsRun, failure, failureAt } from "../failure.ts"
 import type { KeptModelCall } from "../log/kept.ts"
 import { shown } from "../log/log.ts"
 import { storeMessages } from "../log/stored-messages.ts"
@@ -33,19 +34,24 @@ import { serverFacts } from "../tools/tool-servers.ts"
 import { addUsage, noUsage, usageOf } from "../usage.ts"
 import { renderPrompt, workflowEffects } from "../tools/workflow-effects.ts"
 
-/** Runs an agent once: all of it, or what an interrupted run left to do. Its output is checked against its contract. */
+/**
+ * Runs an agent once: all of it, or what an interrupted run left to do. Its output is checked against its contract; it is
+ * null where the agent is skipped.
+ */
 export async function runAgent(
   running: RunContext,
   node: AgentNode,
   iteration: number | null,
-  variables: ReadonlyMap<string, JsonValue>,
+  variables: () => ReadonlyMap<string, JsonValue>,
 ): Promise<JsonValue> {
+  if (running.past.skipped.has(placeKey(node.id, iteration))) return null
   const past = running.past.agents.get(placeKey(node.name, iteration)) ?? null
   if (past !== null && past.completed !== null) {
     keepHistory(running, node, past.completed.history ?? [])
     return past.completed.output
   }
-  return new AgentStep(running, node, iteration, variables, past).run()
+  const step = new AgentStep(running, node, iteration, past)
+  return past !== null && past.failed !== null ? step.skip(past.failed) : step.run(variables)
 }
 
 function keepHistory(running: RunContext, node: AgentNode, history: readonly Message[]): void {
@@ -77,44 +83,69 @@ class AgentStep {
   readonly #node: AgentNode
   readonly #past: AgentPast | null
   readonly #caller: Caller
-  readonly #scope: Scope
   readonly #effects: Effects
   readonly #locals = new Map<string, JsonValue>()
   readonly #watch: ModelWatch
   /** Memory of the agent's own dynamic values. */
   #kept = 0
+  #scope: Scope
   #turn = 1
   #startedAt = 0
+  /** What it failed with, once that is in the log. */
+  #failure: RunFailure | null = null
   #usage: Usage = noUsage
   #calls: readonly ModelCallRecord[] = []
 
-  constructor(
-    running: RunContext,
-    node: AgentNode,
-    iteration: number | null,
-    variables: ReadonlyMap<string, JsonValue>,
-    past: AgentPast | null,
-  ) {
+  constructor(running: RunContext, node: AgentNode, iteration: number | null, past: AgentPast | null) {
     const path = `agent.${node.name}`
     const about = iteration === null ? { agent: node.name } : { agent: node.name, iteration }
     this.#running = running
     this.#node = node
     this.#past = past
     this.#caller = { path, about }
-    this.#scope = { ...outerScope(running, path), locals: this.#locals, variables, iteration }
+    this.#scope = { ...outerScope(running, path), locals: this.#locals, iteration }
     this.#effects = workflowEffects(running, path, about)
     this.#watch = this.#modelWatch()
   }
 
-  async run(): Promise<JsonValue> {
+  async run(variables: () => ReadonlyMap<string, JsonValue>): Promise<JsonValue> {
+    this.#startedAt = this.#past?.startedAt ?? this.#running.ports.clock.now()
     try {
-      return await this.#run()
+      this.#scope = { ...this.#scope, variables: variables() }
+      return (await this.#isWanted()) ? await this.#work() : this.skip(null)
+    } catch (error) {
+      if (!this.#maySkip(error)) throw error
+      return this.skip((this.#failure ?? this.#failed(error)).error)
     } finally {
       this.#running.work.forget(this.#kept)
     }
   }
 
-  async #run(): Promise<JsonValue> {
+  /** The agent's value is null from here on, whatever comes. */
+  skip(error: WireError | null): null {
+    const { iteration } = this.#caller.about
+    this.#running.log.add("step_skipped", {
+      step: this.#node.id,
+      ...(iteration === undefined ? {} : { iteration }),
+      ...(error === null ? {} : { error }),
+    })
+    return null
+  }
+
+  /** What has begun was wanted: a condition is decided once. */
+  #isWanted(): boolean | Promise<boolean> {
+    const { when } = this.#node
+    if (when === null || (this.#past !== null && this.#past.startedAt !== null)) return true
+    const { path, about } = this.#caller
+    return decide(when, this.#at("when"), workflowEffects(this.#running, `${path}.when`, about))
+  }
+
+  #maySkip(error: unknown): error is RunFailure {
+    if (this.#node.on_failure !== "skip" || this.#running.signal.aborted) return false
+    return error instanceof RunFailure && !endsRun(error.error)
+  }
+
+  async #work(): Promise<JsonValue> {
     const { log, ports } = this.#running
     for (const local of this.#node.locals) await this.#resolveLocal(local.key, local.value)
     const rendered = await this.#render()
@@ -131,7 +162,8 @@ class AgentStep {
       return await this.#answer(rendered)
     } catch (error) {
       if (this.#running.signal.aborted || !(error instanceof RunFailure)) throw error
-      throw this.#failed(error)
+      this.#failure = this.#failed(error)
+      throw this.#failure
     }
   }
 

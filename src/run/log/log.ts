@@ -22,6 +22,8 @@ export function shown(value: JsonValue): JsonValue {
 const recordsWork: ReadonlySet<EventType> = new Set<EventType>([
   "agent_completed",
   "agent_failed",
+  // What a condition decided is decided for good before anything is asked on the strength of it.
+  "step_skipped",
   "context_compacted",
   // With it goes the turn of the model that called.
   "tool_call_started",

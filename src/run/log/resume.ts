@@ -22,8 +22,10 @@ export interface ReplayState {
   lastAt: number | null
   planned: boolean
   ended: boolean
-  /** An agent failed, and the process died before the run's end was written. */
-  failed: WireError | null
+  /** The failures of agents, in their order. */
+  readonly failures: { readonly agent: string; readonly error: WireError }[]
+  /** Steps that were skipped, by `placeKey` of their id. */
+  readonly skipped: Set<string>
   usage: Usage
   /** By `placeKey`. */
   readonly agents: Map<string, AgentPast>
@@ -46,6 +48,7 @@ export interface ReplayState {
 export interface AgentPast {
   startedAt: number | null
   completed: { readonly output: JsonValue; readonly history: readonly Message[] | null } | null
+  failed: WireError | null
   /** Turns that had come to no answer, by number. */
   begun: Map<number, BegunTurn>
   summary: string | null
@@ -97,7 +100,8 @@ function emptyPast(): ReplayState {
     lastAt: null,
     planned: false,
     ended: false,
-    failed: null,
+    failures: [],
+    skipped: new Set(),
     usage: noUsage,
     agents: new Map(),
     loopsStarted: new Map(),
@@ -186,8 +190,12 @@ export class PastReader {
         break
       }
       case "agent_failed":
-        past.failed ??= event.data.error
+        past.failures.push({ agent: event.data.agent, error: event.data.error })
+        this.#agent(event.data).failed = event.data.error
         past.usage = addUsage(past.usage, usageOf(event.data.calls))
+        break
+      case "step_skipped":
+        past.skipped.add(placeKey(event.data.step, event.data.iteration))
         break
       case "context_compacted": {
         const summary = kept<"context_compacted">(event)?.summary ?? null
@@ -251,7 +259,7 @@ export class PastReader {
     const key = placeKey(about.agent, about.iteration)
     let agent = this.past.agents.get(key)
     if (agent === undefined) {
-      agent = { startedAt: null, completed: null, begun: new Map(), summary: null, turns: new Map() }
+      agent = { startedAt: null, completed: null, failed: null, begun: new Map(), summary: null, turns: new Map() }
       this.past.agents.set(key, agent)
     }
     return agent

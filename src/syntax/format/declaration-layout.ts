@@ -74,12 +74,17 @@ function layOutDeclaration(builder: LayoutBuilder, declaration: Declaration): vo
       builder.space()
       builder.name(declaration.name)
       if (declaration.loop !== undefined) layOutLoop(builder, declaration.loop)
+      if (declaration.when !== undefined) {
+        takeWord(builder)
+        builder.space()
+        layOutExpression(builder, declaration.when.condition)
+      }
       layOutBody(builder, declaration.body)
       return
   }
 }
 
-/** A keyword inside a declaration's head: `from`, `as`, `for`, `in`. */
+/** A keyword inside a declaration's head: `from`, `as`, `for`, `in`, `when`. */
 function takeWord(builder: LayoutBuilder): void {
   builder.space()
   builder.take()

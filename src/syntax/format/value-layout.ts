@@ -1,4 +1,5 @@
 import type {
+  BinaryNode,
   Block,
   Chain,
   Expression,
@@ -10,6 +11,7 @@ import type {
   UseEntry,
   ValueField,
 } from "../tree.ts"
+import { isShortBranch } from "../match-branch.ts"
 import { indentBlockString } from "./block-string.ts"
 import { layOutBlock, layOutList } from "./blocks.ts"
 import { comma } from "./layout.ts"
@@ -50,6 +52,13 @@ export function layOutExpression(builder: LayoutBuilder, expression: Expression)
       return
     case "default":
       layOutDefault(builder, expression)
+      return
+    case "binary":
+      layOutBinary(builder, expression)
+      return
+    case "not":
+      builder.take()
+      layOutExpression(builder, expression.operand)
       return
     case "match":
       layOutMatch(builder, expression)
@@ -128,6 +137,33 @@ function isBrokenAtOperator(builder: LayoutBuilder, expression: Expression): boo
   return false
 }
 
+/** The same for operators: those of one kind in a row are broken together. */
+function layOutBinary(builder: LayoutBuilder, expression: BinaryNode): void {
+  const row = [expression]
+  for (let { left } = expression; left.kind === "binary" && left.operator === expression.operator;) {
+    row.unshift(left)
+    left = left.left
+  }
+  const broken = !builder.flat && row.some((node) => isBrokenAtSign(builder, node))
+  const [first] = row
+  layOutExpression(builder, first?.left ?? expression.left)
+  const layOutRest = () => {
+    for (const { right } of row) {
+      if (broken) builder.line()
+      else builder.space()
+      builder.take()
+      builder.space()
+      layOutExpression(builder, right)
+    }
+  }
+  if (broken) builder.continued(layOutRest)
+  else layOutRest()
+}
+
+function isBrokenAtSign(builder: LayoutBuilder, { sign, right }: BinaryNode): boolean {
+  return sign.afterBreak || builder.tokenAt(builder.indexFrom(right.start)).afterBreak
+}
+
 function layOutString(builder: LayoutBuilder, string: StringNode): void {
   const { depth } = builder
   const parts = [builder.at]
@@ -163,21 +199,33 @@ function layOutMatch(builder: LayoutBuilder, match: MatchNode): void {
     block: match.body,
     canBeFlat: false,
     layOut: (branch) => layOutBranch(builder, branch),
-    needsComma: (branch) => !isCaseAlone(branch) && endsWithBareWord(builder, contextualWords),
+    needsComma: (branch, next) =>
+      (!isCaseAlone(branch) && endsWithBareWord(builder, contextualWords)) || isContains(branch, next),
   })
 }
 
-/** `_ value`, or a case with the steps to its value. */
+/** `_ value`, `case: value`, or a case with the steps to its value. */
 function layOutBranch(builder: LayoutBuilder, branch: MatchBranch): void {
-  if (branch.case === undefined) {
-    builder.take()
+  if (!isShortBranch(branch)) {
+    if (branch.case === undefined) builder.take()
+    else builder.name(branch.case)
+    if (branch.colon !== undefined) {
+      // `_: value` is `_ value`.
+      if (branch.case === undefined) builder.drop()
+      else builder.take()
+    }
     builder.space()
   }
   layOutExpression(builder, branch.value)
 }
 
-function isCaseAlone({ value, case: name }: MatchBranch): boolean {
-  return name !== undefined && value.kind === "chain" && value.steps.length === 0
+function isCaseAlone(branch: MatchBranch): boolean {
+  return isShortBranch(branch) && branch.value.kind === "chain" && branch.value.steps.length === 0
+}
+
+/** A case called `contains` would become the operator after a value, where one follows it in turn. */
+function isContains(branch: MatchBranch, next: MatchBranch): boolean {
+  return !isShortBranch(branch) && isCaseAlone(next) && next.case?.text === "contains" && !next.case.quoted
 }
 
 // ------------------------------------------------------------------------------------------------ blocks of values
@@ -224,7 +272,9 @@ const contextualWords = ["match", "call", "read", "render", "asset"]
 
 export function runsInto(builder: LayoutBuilder, next: { readonly kind: "batch-item" } | Property): boolean {
   const keepsColon = next.kind === "property" && !isBlockValue(next.value)
-  return endsWithBareWord(builder, ["compact"]) || (!keepsColon && endsWithBareWord(builder, contextualWords))
+  if (keepsColon) return endsWithBareWord(builder, ["compact"])
+  const isContains = next.kind === "property" && next.name.text === "contains" && !next.name.quoted
+  return isContains || endsWithBareWord(builder, ["compact", ...contextualWords])
 }
 
 function isBlockValue(value: PropertyValue): boolean {

@@ -1,0 +1,282 @@
+import type * as Syntax from "../syntax/tree.ts"
+import { overlaps } from "../types/overlap.ts"
+import { isAssignable, nullable, resolve, union, withoutNull } from "../types/relations.ts"
+import { showType } from "../types/show-type.ts"
+import type { Type } from "../types/types.ts"
+import type { CheckContext } from "./check-context.ts"
+import { constantOf } from "./constants.ts"
+import { narrowed, pathsPresent } from "./narrowing.ts"
+import type { Infer, Scope } from "./scope.ts"
+
+const booleanType: Type = { kind: "boolean" }
+const numberType: Type = { kind: "number" }
+const stringType: Type = { kind: "string" }
+
+/** `a && b`, `a == b`, `a contains b` … */
+export function inferBinary(checking: CheckContext, node: Syntax.BinaryNode, scope: Scope, infer: Infer): Type {
+  const { left, right, operator } = node
+  if (operator === "&&" || operator === "||") {
+    inferBoolean(checking, left, scope, infer, operator)
+    const guarded = narrowed(scope, pathsPresent(left, operator === "&&"))
+    inferBoolean(checking, right, guarded, infer, operator)
+    return booleanType
+  }
+  const leftType = inferOperand(checking, left, scope, infer)
+  const rightType = inferOperand(checking, right, scope, infer)
+  if (leftType === undefined || rightType === undefined) return booleanType
+  switch (operator) {
+    case "==":
+    case "!=":
+      checkEquality(checking, node, leftType, rightType, scope)
+      break
+    case "contains":
+      checkContains(checking, node, leftType, rightType, scope)
+      break
+    default:
+      mustBe(checking, left, leftType, numberType, `\`${operator}\` compares numbers`, "0", scope)
+      mustBe(checking, right, rightType, numberType, `\`${operator}\` compares numbers`, "0", scope)
+  }
+  if (constantOf(left) !== undefined && constantOf(right) !== undefined) {
+    constantCondition(checking, node, "Both sides are written out, so this is always the same", scope)
+  }
+  return booleanType
+}
+
+/** `!a` */
+export function inferNot(
+  checking: CheckContext,
+  node: Syntax.Expression & { kind: "not" },
+  scope: Scope,
+  infer: Infer,
+): Type {
+  inferBoolean(checking, node.operand, scope, infer, "!")
+  return booleanType
+}
+
+/** The condition of a declaration. */
+export function checkCondition(checking: CheckContext, node: Syntax.Expression, scope: Scope, infer: Infer): void {
+  inferBoolean(checking, node, scope, infer, "when")
+  const constant = constantOf(node)
+  if (typeof constant === "boolean") {
+    constantCondition(checking, node, `This condition is always ${String(constant)}`, scope)
+  }
+}
+
+function inferBoolean(
+  checking: CheckContext,
+  node: Syntax.Expression,
+  scope: Scope,
+  infer: Infer,
+  operator: string,
+): void {
+  const type = inferOperand(checking, node, scope, infer)
+  if (type === undefined) return
+  const needs = operator === "when" ? "A condition is a boolean" : `\`${operator}\` takes booleans`
+  mustBe(checking, node, type, booleanType, needs, "false", scope)
+}
+
+/** The type of an operand; undefined for what cannot be one, which is reported. */
+function inferOperand(checking: CheckContext, node: Syntax.Expression, scope: Scope, infer: Infer): Type | undefined {
+  const secrets = scope.secrets === "allowed" ? "compared" : scope.secrets
+  // That an asset may not stand here is told once, by its type.
+  const type = infer(checking, node, { ...scope, secrets, assets: "value" })
+  if (!isAsset(type, checking)) return type
+  const hint = "Decide by something else, such as the text that it is made from."
+  checking.report("type-mismatch", scope.path, node, "An asset cannot be compared", hint)
+  return undefined
+}
+
+function isAsset(type: Type, checking: CheckContext): boolean {
+  const resolved = resolve(type, checking.types)
+  const members = resolved.kind === "union" ? resolved.members : [resolved]
+  return members.some(({ kind }) => kind === "asset")
+}
+
+/** Reports an operand that is not of the type that its operator takes, or may be null. */
+function mustBe(
+  checking: CheckContext,
+  node: Syntax.Expression,
+  type: Type,
+  wanted: Type,
+  needs: string,
+  fallback: string,
+  scope: Scope,
+): void {
+  const { types } = checking
+  const plain = withoutNull(type, types)
+  if (!isAssignable(plain, wanted, types)) {
+    const hint = wanted.kind === "boolean" ? testFor(checking, node, type) : undefined
+    checking.report("type-mismatch", scope.path, node, `${needs}, found ${showType(type)}`, hint)
+  } else if (nullable(type, types)) mayBeNull(checking, node, fallback, scope)
+}
+
+function mayBeNull(checking: CheckContext, node: Syntax.Expression, fallback: string, scope: Scope): void {
+  const written = checking.quote(node)
+  checking.report(
+    "nullable-access",
+    scope.path,
+    node,
+    `\`${written}\` may be null`,
+    `Write \`${written} ?? ${fallback}\`.`,
+  )
+}
+
+/** There is no truthiness: the question that was probably meant. */
+function testFor(checking: CheckContext, node: Syntax.Expression, type: Type): string | undefined {
+  const written = checking.quote(node)
+  if (nullable(type, checking.types)) return `Ask whether it is there: \`${written} != null\`.`
+  const { kind } = resolve(type, checking.types)
+  if (kind === "string" || kind === "literal") return `Compare it: \`${written} != ""\`.`
+  if (kind === "enum") return `Compare it: \`${written} == "…"\`.`
+  return kind === "number" || kind === "integer" ? `Compare it: \`${written} != 0\`.` : undefined
+}
+
+// ----------------------------------------------------------------------------------------------------- comparisons
+
+function checkEquality(checking: CheckContext, node: Syntax.BinaryNode, left: Type, right: Type, scope: Scope): void {
+  checking.fit(left, right)
+  if (left.kind === "null" || right.kind === "null") {
+    const [tested, type] = right.kind === "null" ? [node.left, left] : [node.right, right]
+    neverNull(checking, node, tested, type, scope)
+    return
+  }
+  if (!overlaps(exactType(checking, node.left), exactType(checking, node.right), checking.types)) {
+    const message = `These can never be equal: ${showType(left)} and ${showType(right)}`
+    checking.report("type-mismatch", scope.path, misfit(node), message, nearest(checking, node, left, right))
+    return
+  }
+  if (left.kind === "literal" && right.kind === "literal" && !areConstant(node)) {
+    const message = `Both sides are always ${showType(left)}, so this is always ${String(node.operator === "==")}`
+    constantCondition(checking, node, message, scope)
+  }
+}
+
+function areConstant({ left, right }: Syntax.BinaryNode): boolean {
+  return constantOf(left) !== undefined && constantOf(right) !== undefined
+}
+
+/** `x == null` where `x` is never null. */
+function neverNull(
+  checking: CheckContext,
+  node: Syntax.BinaryNode,
+  tested: Syntax.Expression,
+  type: Type,
+  scope: Scope,
+): void {
+  if (type.kind === "any" || type.kind === "error" || areConstant(node)) return
+  const always = String((node.operator === "==") === (type.kind === "null"))
+  const written = checking.quote(tested)
+  if (type.kind === "null") {
+    constantCondition(checking, node, `\`${written}\` is always null, so this is always ${always}`, scope)
+  } else if (!nullable(type, checking.types)) {
+    constantCondition(checking, node, `\`${written}\` is never null, so this is always ${always}`, scope)
+  }
+}
+
+function constantCondition(checking: CheckContext, node: Syntax.Expression, message: string, scope: Scope): void {
+  checking.report("constant-condition", scope.path, node, message, "Remove it, or compare something else.")
+}
+
+/** Which side to show: the one that is written out, where only one is. */
+function misfit({ left, right, ...node }: Syntax.BinaryNode): Syntax.Expression {
+  const isLeft = constantOf(left) !== undefined
+  const isRight = constantOf(right) !== undefined
+  if (isLeft === isRight) return { ...node, left, right }
+  return isRight ? right : left
+}
+
+/** The string of an enum that was probably meant. */
+function nearest(checking: CheckContext, node: Syntax.BinaryNode, left: Type, right: Type): string | undefined {
+  const [written, type] =
+    right.kind === "literal" ? [right.value, left] : left.kind === "literal" ? [left.value, right] : []
+  if (written === undefined || type === undefined) return mayNeedText(node, left, right)
+  const known = stringsOf(type, checking)
+  if (known.length === 0) return undefined
+  const near = checking.suggest(written, known)
+  const shown = known.slice(0, 20).map((value) => `\`${JSON.stringify(value)}\``)
+  const list = `It is one of ${shown.join(", ")}${known.length > 20 ? ", …" : ""}.`
+  return near === undefined ? list : `Did you mean \`${JSON.stringify(near)}\`? ${list}`
+}
+
+function mayNeedText(node: Syntax.BinaryNode, left: Type, right: Type): string | undefined {
+  const isNumber = ({ kind }: Type) => kind === "number" || kind === "integer"
+  return (left.kind === "string" && isNumber(right)) || (right.kind === "string" && isNumber(left))
+    ? `A number is written into text with braces: \`"{{ … }}" ${node.operator} …\`.`
+    : undefined
+}
+
+function stringsOf(type: Type, checking: CheckContext): readonly string[] {
+  const resolved = resolve(type, checking.types)
+  switch (resolved.kind) {
+    case "enum":
+      return resolved.values
+    case "literal":
+      return [resolved.value]
+    case "union":
+      return resolved.members.flatMap((member) => stringsOf(member, checking))
+    default:
+      return []
+  }
+}
+
+/** An array literal has as many elements as are written. */
+function exactType(checking: CheckContext, node: Syntax.Expression): Type {
+  switch (node.kind) {
+    case "group":
+      return exactType(checking, node.expression)
+    case "array":
+      return { kind: "tuple", elements: node.items.map((item) => exactType(checking, item)) }
+    case "object":
+      return {
+        kind: "record",
+        fields: node.body.items.map(({ name, value }) => ({ name: name.text, type: exactType(checking, value) })),
+      }
+    default:
+      return checking.expressionTypes.get(node) ?? { kind: "error" }
+  }
+}
+
+// -------------------------------------------------------------------------------------------------------- contains
+
+function checkContains(checking: CheckContext, node: Syntax.BinaryNode, left: Type, right: Type, scope: Scope): void {
+  const { types } = checking
+  const holder = resolve(withoutNull(left, types), types)
+  const members = holder.kind === "union" ? holder.members.map((member) => resolve(member, types)) : [holder]
+  const elements = members.map(elementOf)
+  const isText = members.every((member) => isAssignable(member, stringType, types))
+  if (!isText && elements.some((element) => element === undefined)) {
+    const message = `\`contains\` searches a string or an array, found ${showType(left)}`
+    checking.report("type-mismatch", scope.path, node.left, message)
+    return
+  }
+  if (nullable(left, types)) mayBeNull(checking, node.left, isText ? '""' : "[]", scope)
+  if (holder.kind === "any" || holder.kind === "error") return
+  if (isText) {
+    mustBe(checking, node.right, right, stringType, "A string is searched for a string", '""', scope)
+    return
+  }
+  const element = union(elements.filter((one) => one !== undefined))
+  checking.fit(right, element)
+  if (nullable(right, types) && !nullable(element, types) && element.kind !== "any") {
+    const written = checking.quote(node.right)
+    const message = `\`${written}\` may be null, and no element of \`${checking.quote(node.left)}\` is`
+    checking.report("nullable-access", scope.path, node.right, message, `Give a default: \`${written} ?? …\`.`)
+  } else if (!overlaps(exactType(checking, node.right), element, types)) {
+    const message = `No element can be equal to this: they are ${showType(element)}, found ${showType(right)}`
+    checking.report("type-mismatch", scope.path, node.right, message, nearest(checking, node, element, right))
+  }
+}
+
+function elementOf(type: Type): Type | undefined {
+  switch (type.kind) {
+    case "array":
+      return type.element
+    case "tuple":
+      return union(type.elements)
+    case "any":
+    case "error":
+      return type
+    default:
+      return undefined
+  }
+}

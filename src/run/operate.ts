@@ -1,0 +1,67 @@
+import { jsonEqual } from "../base/json-equal.ts"
+import type { JsonValue } from "../base/json-value.ts"
+import type { BinaryExpression } from "../plan/expression.ts"
+
+/** An operand that its operator does not take: only an untyped value can be one. */
+export interface WrongOperand {
+  readonly need: string
+  readonly found: JsonValue
+}
+
+/** What the left side of `&&` or `||` decides alone; null where the right side is needed, and for other operators. */
+export function decidedByLeft(operator: BinaryExpression["operator"], left: JsonValue): boolean | WrongOperand | null {
+  if (operator !== "&&" && operator !== "||") return null
+  if (typeof left !== "boolean") return { need: `${operator} takes booleans`, found: left }
+  return left === (operator === "||") ? left : null
+}
+
+/**
+ * The result of an operator whose both sides are known; the left side of `&&` and `||` has not decided. `spend` counts the
+ * work before it is done.
+ */
+export function operate(
+  operator: BinaryExpression["operator"],
+  left: JsonValue,
+  right: JsonValue,
+  spend: (work: number) => void,
+): boolean | WrongOperand {
+  switch (operator) {
+    case "&&":
+    case "||":
+      return typeof right === "boolean" ? right : { need: `${operator} takes booleans`, found: right }
+    case "==":
+      return jsonEqual(left, right, spend)
+    case "!=":
+      return !jsonEqual(left, right, spend)
+    case "contains":
+      return contains(left, right, spend)
+    default:
+      if (typeof left !== "number") return { need: `${operator} compares numbers`, found: left }
+      if (typeof right !== "number") return { need: `${operator} compares numbers`, found: right }
+      return isInOrder(operator, left, right)
+  }
+}
+
+function contains(holder: JsonValue, wanted: JsonValue, spend: (work: number) => void): boolean | WrongOperand {
+  if (Array.isArray(holder)) {
+    spend(holder.length)
+    return holder.some((element) => jsonEqual(element, wanted, spend))
+  }
+  if (typeof holder !== "string") return { need: "contains searches a string or an array", found: holder }
+  if (typeof wanted !== "string") return { need: "contains searches a string for a string", found: wanted }
+  spend(holder.length)
+  return holder.includes(wanted)
+}
+
+function isInOrder(operator: "<" | "<=" | ">" | ">=", left: number, right: number): boolean {
+  switch (operator) {
+    case "<":
+      return left < right
+    case "<=":
+      return left <= right
+    case ">":
+      return left > right
+    case ">=":
+      return left >= right
+  }
+}

@@ -1,0 +1,187 @@
+import { missing } from "./chain-parser.ts"
+import type { Token } from "./token.ts"
+import type { TokenReader } from "./token-reader.ts"
+import type { BinaryOperator, Expression } from "./tree.ts"
+import { valueIsAbsent } from "./type-parser.ts"
+
+/** `parseDefaults` or `parseExpression` of value-parser.ts, which needs this file. */
+type Parse = (reader: TokenReader) => Expression
+
+/** How strongly an operator binds. `+` and its like do not exist; they are read to be explained. */
+const strengths: Readonly<Record<BinaryOperator | "arithmetic", 1 | 2 | 3 | 4>> = {
+  "||": 1,
+  "&&": 2,
+  "==": 3,
+  "!=": 3,
+  "<": 3,
+  "<=": 3,
+  ">": 3,
+  ">=": 3,
+  contains: 3,
+  arithmetic: 4,
+}
+
+const comparison = 3
+
+/** Operations = operand (operator operand)*, from the weakest `||` over `&&` to the comparisons, which do not chain */
+export function parseOperations(reader: TokenReader, first: Expression, parseOperand: Parse): Expression {
+  return operatorAt(reader) === undefined ? first : parseFrom(reader, first, 1, parseOperand)
+}
+
+/** All operators that bind at least this strongly, with `left` before them. Each one is a level deeper. */
+function parseFrom(reader: TokenReader, left: Expression, least: number, parseOperand: Parse): Expression {
+  let levels = 0
+  for (;;) {
+    const operator = operatorAt(reader)
+    if (operator === undefined || strengths[operator] < least || !reader.enter()) break
+    levels++
+    left =
+      operator === "arithmetic"
+        ? parseArithmetic(reader, left, parseOperand)
+        : parseBinary(reader, left, operator, parseOperand)
+  }
+  for (; levels > 0; levels--) reader.leave()
+  return left
+}
+
+function parseBinary(reader: TokenReader, left: Expression, operator: BinaryOperator, parseOperand: Parse): Expression {
+  const { token } = reader
+  if (token.kind === "bad" || (token.kind === "name" && operator !== "contains")) {
+    reader.report(token, `\`${reader.textOf(token)}\` is not an operator`, `Write \`${operator}\`.`)
+  }
+  const sign = reader.take()
+  let right: Expression = missing(reader)
+  if (!valueIsAbsent(reader, "a value", true)) {
+    right = parseFrom(reader, parseOperand(reader), strengths[operator] + 1, parseOperand)
+  }
+  if (strengths[operator] === comparison) refuseChain(reader)
+  return { kind: "binary", operator, sign, left, right, start: left.start, end: Math.max(sign.end, right.end) }
+}
+
+/** `a < b < c` */
+function refuseChain(reader: TokenReader): void {
+  const next = operatorAt(reader)
+  if (next === undefined || strengths[next] !== comparison) return
+  reader.report(reader.token, "Comparisons do not chain", "Join two of them with `&&`, or use parentheses.")
+}
+
+export function startsOperation(reader: TokenReader): boolean {
+  return operatorAt(reader) !== undefined
+}
+
+/** The operator that the reader is at, or what people from elsewhere write for it. */
+function operatorAt(reader: TokenReader): BinaryOperator | "arithmetic" | undefined {
+  const { token } = reader
+  switch (token.kind) {
+    case "name":
+      return wordAt(reader, token)
+    case "||":
+    case "&&":
+    case "==":
+    case "!=":
+    case "<":
+    case "<=":
+    case ">":
+    case ">=":
+      return token.kind
+    case "bad":
+      return foreignSigns[reader.textOf(token)]
+    case "*":
+    case "-":
+    case "/":
+      return !token.afterBreak && operandFollows(reader, 1) ? "arithmetic" : undefined
+    default:
+      return undefined
+  }
+}
+
+const foreignSigns: Readonly<Partial<Record<string, BinaryOperator | "arithmetic">>> = Object.assign(
+  Object.create(null),
+  {
+    "=": "==",
+    "===": "==",
+    "!==": "!=",
+    "<>": "!=",
+    "&": "&&",
+    "+": "arithmetic",
+    "%": "arithmetic",
+  },
+)
+
+/** `contains`; and the words of other languages, where they can be nothing else. */
+function wordAt(reader: TokenReader, token: Token): BinaryOperator | undefined {
+  // What most words begin with tells it without looking at the rest.
+  switch (reader.text.charCodeAt(token.start)) {
+    case 97:
+      return reader.isWord("and") && !token.afterBreak && operandFollows(reader, 1) ? "&&" : undefined
+    case 99:
+      return reader.isWord("contains") && (operandFollows(reader, 1) || reader.peek().kind === "{")
+        ? "contains"
+        : undefined
+    case 111:
+      return reader.isWord("or") && !token.afterBreak && operandFollows(reader, 1) ? "||" : undefined
+    default:
+      return undefined
+  }
+}
+
+/** Whether the token `ahead` begins a value, and is not the name of the next field. */
+export function operandFollows(reader: TokenReader, ahead: number): boolean {
+  switch (reader.peek(ahead).kind) {
+    case "name":
+    case "string":
+      return reader.peek(ahead + 1).kind !== ":"
+    case "head":
+    case "number":
+    case "(":
+    case "[":
+    case "!":
+      return true
+    default:
+      return false
+  }
+}
+
+/** `a + b`: explained, and read over. */
+function parseArithmetic(reader: TokenReader, left: Expression, parseOperand: Parse): Expression {
+  const sign = reader.take()
+  const parts = [left]
+  if (!valueIsAbsent(reader, "a value", true)) parts.push(parseOperand(reader))
+  while (reader.is("bad") && reader.textOf(reader.token) === "+") {
+    reader.take()
+    parts.push(parseOperand(reader))
+  }
+  const written = reader.textOf(sign)
+  const isText = written === "+" && !parts.every((part) => part.kind === "number")
+  const hint = isText
+    ? `Texts are joined by interpolation: \`"${parts.map((part) => interpolated(reader, part)).join("")}"\`.`
+    : "There is no arithmetic: let a model or a tool calculate."
+  reader.report(sign, `There is no \`${written}\``, hint)
+  return missing(reader)
+}
+
+/** A part of a text: what is in the quotes of a string, everything else between braces. */
+function interpolated(reader: TokenReader, part: Expression): string {
+  const written = reader.textOf(part)
+  return part.kind === "string" && !part.block ? written.slice(1, -1) : `{{ ${written} }}`
+}
+
+/** `condition ? a : b`: explained, and read over. */
+export function parseTernary(reader: TokenReader, condition: Expression, parseExpression: Parse): Expression {
+  if (reader.textOf(reader.token) !== "?" || reader.peek().afterBreak) return condition
+  const sign = reader.token
+  const next = reader.peek().kind
+  if (next !== "name" && next !== "string" && next !== "[" && next !== "{" && !operandFollows(reader, 1)) {
+    return condition
+  }
+  reader.take()
+  const chosen = parseExpression(reader)
+  const other = reader.accept(":") === undefined ? undefined : parseExpression(reader)
+  const show = (node: Expression | undefined): string => (node === undefined ? "…" : reader.textOf(node))
+  reader.report(
+    sign,
+    "There is no `? :`",
+    `Write \`match ${show(condition)} { true: ${show(chosen)}, false: ${show(other)} }\`.`,
+  )
+  return missing(reader)
+}

@@ -1,0 +1,124 @@
+import { caseRecord, resolve } from "./relations.ts"
+import type { RecordType, Type, TypeTable, VariantType } from "./types.ts"
+
+/** Further than this two types are taken to overlap: no author writes such types by hand. */
+const deepest = 400
+const mostPairs = 20_000
+
+/** Whether there is a value that both types have. `any` and `error` overlap with everything. */
+export function overlaps(a: Type, b: Type, types: TypeTable): boolean {
+  return new Overlap(types).some(a, b, 0)
+}
+
+/** One question about two types. A pair that comes up inside its own answer adds no value: values are finite. */
+class Overlap {
+  readonly #types: TypeTable
+  readonly #open = new Map<Type, Set<Type>>()
+  #pairs = 0
+
+  constructor(types: TypeTable) {
+    this.#types = types
+  }
+
+  some(one: Type, other: Type, depth: number): boolean {
+    const a = resolve(one, this.#types)
+    const b = resolve(other, this.#types)
+    if (a === b || isOpen(a) || isOpen(b) || depth > deepest || ++this.#pairs > mostPairs) return true
+    if (this.#open.get(a)?.has(b) === true) return false
+    const inside = this.#open.get(a) ?? new Set()
+    this.#open.set(a, inside.add(b))
+    const found = this.#byKind(a, b, depth + 1)
+    inside.delete(b)
+    return found
+  }
+
+  #byKind(a: Type, b: Type, depth: number): boolean {
+    if (a.kind === "union") return a.members.some((member) => this.some(member, b, depth))
+    if (b.kind === "union") return b.members.some((member) => this.some(a, member, depth))
+    switch (a.kind) {
+      case "string":
+      case "literal":
+      case "enum":
+        return stringsOverlap(a, b)
+      case "number":
+      case "integer":
+        return b.kind === "number" || b.kind === "integer"
+      case "array":
+      case "tuple":
+        return (b.kind === "array" || b.kind === "tuple") && this.#elements(a, b, depth)
+      case "object":
+        return b.kind === "object" || b.kind === "record" || b.kind === "variant"
+      case "record":
+        if (b.kind === "record") return this.#records(a, b, depth)
+        return b.kind === "object" || (b.kind === "variant" && this.#cases(b, a, depth))
+      case "variant":
+        if (b.kind === "record") return this.#cases(a, b, depth)
+        return b.kind === "object" || (b.kind === "variant" && this.#variants(a, b, depth))
+      default:
+        return a.kind === b.kind
+    }
+  }
+
+  #elements(a: Type & { kind: "array" | "tuple" }, b: Type & { kind: "array" | "tuple" }, depth: number): boolean {
+    const lengthA = a.kind === "tuple" ? a.elements.length : a.length
+    const lengthB = b.kind === "tuple" ? b.elements.length : b.length
+    if (lengthA !== undefined && lengthB !== undefined && lengthA !== lengthB) return false
+    // Two empty arrays are equal, whatever they might hold.
+    const length = lengthA ?? lengthB ?? 0
+    if (a.kind === "array" && b.kind === "array") return length === 0 || this.some(a.element, b.element, depth)
+    for (let at = 0; at < length; at++) {
+      const one = a.kind === "tuple" ? a.elements[at] : a.element
+      const other = b.kind === "tuple" ? b.elements[at] : b.element
+      if (one !== undefined && other !== undefined && !this.some(one, other, depth)) return false
+    }
+    return true
+  }
+
+  /** Both closed: the same fields, in any order. */
+  #records(a: RecordType, b: RecordType, depth: number): boolean {
+    if (a.fields.length !== b.fields.length) return false
+    const types = new Map(b.fields.map((field) => [field.name, field.type]))
+    return a.fields.every((field) => {
+      const other = types.get(field.name)
+      return other !== undefined && this.some(field.type, other, depth)
+    })
+  }
+
+  #cases(variant: VariantType, record: RecordType, depth: number): boolean {
+    return variant.cases.some((one) => {
+      const known = caseRecord(variant, one.name)
+      return known !== undefined && this.#records(known, record, depth)
+    })
+  }
+
+  #variants(a: VariantType, b: VariantType, depth: number): boolean {
+    if (a.tag !== b.tag) {
+      return b.cases.some((one) => {
+        const record = caseRecord(b, one.name)
+        return record !== undefined && this.#cases(a, record, depth)
+      })
+    }
+    return a.cases.some(({ name }) => {
+      const one = caseRecord(a, name)
+      const other = caseRecord(b, name)
+      return one !== undefined && other !== undefined && this.#records(one, other, depth)
+    })
+  }
+}
+
+function stringsOverlap(a: Type, b: Type): boolean {
+  const known = knownStrings(a)
+  const others = knownStrings(b)
+  if (known === undefined) return a.kind === "string" && (b.kind === "string" || others !== undefined)
+  if (others === undefined) return b.kind === "string"
+  return known.some((value) => others.includes(value))
+}
+
+function knownStrings(type: Type): readonly string[] | undefined {
+  if (type.kind === "literal") return [type.value]
+  return type.kind === "enum" ? type.values : undefined
+}
+
+function isOpen({ kind }: Type): boolean {
+  return kind === "any" || kind === "error"
+}
