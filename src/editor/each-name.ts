@@ -1,6 +1,6 @@
 import type { AgentSymbol, ImportNode, Program } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
-import { branchChain, branchLabel } from "../syntax/match-branch.ts"
+import { branchChain } from "../syntax/match-branch.ts"
 import type { PropertyPlace } from "../syntax/property-forms.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type {
@@ -426,9 +426,7 @@ class NameWalk {
       this.#expression(value, setting)
       return
     }
-    const isValue = branchLabel(branch).kind === "value"
-    if (isValue) this.#keyword(branch.case)
-    else this.#name(branch.case, { kind: "branch", match, branch, setting })
+    this.#name(branch.case, { kind: "branch", match, branch, setting })
     const chain = branchChain(branch)
     if (chain === undefined) return this.#expression(value, setting)
     this.#steps(chain, setting, true)

@@ -3,6 +3,7 @@ import { fieldNamed } from "../types/field-named.ts"
 import { caseRecord, resolve, union, withoutNull } from "../types/relations.ts"
 import type { Field, Type, VariantType } from "../types/types.ts"
 import type { Token } from "../syntax/token.ts"
+import { branchLabel } from "../syntax/match-branch.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { DeclarationKind, DeclaredNode, NameUse } from "./name-use.ts"
 
@@ -43,6 +44,7 @@ export function targetsOf(program: Program, use: NameUse): readonly Target[] {
     case "step":
       return stepTargets(program, use)
     case "branch":
+      if (branchLabel(use.branch).kind !== "name") return []
       return caseTargets(program, program.expressionTypes.get(use.match.value), use.text)
     case "type-segment":
       return segmentTargets(program, use.segments.slice(0, use.index + 1))

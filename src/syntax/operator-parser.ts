@@ -162,7 +162,7 @@ function parseArithmetic(reader: TokenReader, left: Expression, parseOperand: Pa
 
 /** A part of a text: what is in the quotes of a string, everything else between braces. */
 function interpolated(reader: TokenReader, part: Expression): string {
-  const written = reader.textOf(part)
+  const written = reader.quote(part)
   return part.kind === "string" && !part.block ? written.slice(1, -1) : `{{ ${written} }}`
 }
 
@@ -177,7 +177,7 @@ export function parseTernary(reader: TokenReader, condition: Expression, parseEx
   reader.take()
   const chosen = parseExpression(reader)
   const other = reader.accept(":") === undefined ? undefined : parseExpression(reader)
-  const show = (node: Expression | undefined): string => (node === undefined ? "…" : reader.textOf(node))
+  const show = (node: Expression | undefined): string => (node === undefined ? "…" : reader.quote(node))
   reader.report(
     sign,
     "There is no `? :`",

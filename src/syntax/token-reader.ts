@@ -220,6 +220,11 @@ export class TokenReader {
     return cutText(this.textOf(name), 40)
   }
 
+  /** What the author wrote, for a hint: on one line, and not too long. */
+  quote(span: Span): string {
+    return cutText(this.text.slice(span.start, Math.min(span.end, span.start + 200)).replace(/\s+/g, " "), 60)
+  }
+
   describe(token: Token): string {
     if (token.kind === "end") return "the end of the file"
     if (token.kind === "string" || token.kind === "head") return "a string"
