@@ -4,6 +4,7 @@ import type { JsonObject, JsonValue } from "../../src/base/json-value.ts"
 import { compile } from "../../src/compile.ts"
 import type { Plan } from "../../src/plan/plan-shape.ts"
 import { RunFailure } from "../../src/ports/run-failure.ts"
+import { toText } from "../../src/run/evaluate.ts"
 import { failure, wireError } from "../../src/run/failure.ts"
 import { initialState, reduce } from "../../src/run/reduce.ts"
 import { record, string } from "../support/build-types.ts"
@@ -40,7 +41,10 @@ function planOf(source: string): Plan {
 const echo = (): InProcessTools =>
   new InProcessTools({
     tools: {
-      find: { input: record({ query: string }), call: ({ query }) => ({ text: String(query), is_error: false }) },
+      find: {
+        input: record({ query: string }),
+        call: ({ query }) => ({ text: toText(query ?? null), is_error: false }),
+      },
     },
   })
 
@@ -286,7 +290,7 @@ test("on_failure: skip in a loop: one bad item does not end the run, whatever is
   assert.deepEqual(
     dataOf(outcome.events, "step_skipped")
       .map(({ iteration, error }) => [iteration, error?.kind])
-      .toSorted(),
+      .toSorted(([a = 0], [b = 0]) => Number(a) - Number(b)),
     [
       [1, "evaluation_error"],
       [2, "evaluation_error"],
