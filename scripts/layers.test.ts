@@ -55,12 +55,12 @@ describe("layers", () => {
     }
     assert.deepEqual(violations(files), [
       "src/adapters/mcp/client.ts:1 imports its equal: adapters/mcp → adapters/egress (both 6)",
-      "src/demo/model.ts:1 imports src/adapters/egress/door.ts: only src/cli/compose.ts and src/cli/open-store.ts join ports to adapters",
+      "src/demo/model.ts:1 imports src/adapters/egress/door.ts: only src/cli/compose.ts, src/cli/model-apis.ts, src/cli/open-store.ts join ports to adapters",
       "src/editor/hover.ts:1 imports its equal: editor → run (both 5)",
     ])
   })
 
-  test("only compose.ts and open-store.ts join ports to adapters", () => {
+  test("only the composing files of cli/ join ports to adapters", () => {
     const files = {
       "src/adapters/memory/store.ts": empty,
       "src/cli/compose.ts": `import "../adapters/memory/store.ts"\n`,
@@ -68,7 +68,7 @@ describe("layers", () => {
       "src/server/routes.ts": `import "../adapters/memory/store.ts"\n`,
     }
     const message =
-      "imports src/adapters/memory/store.ts: only src/cli/compose.ts and src/cli/open-store.ts join ports to adapters"
+      "imports src/adapters/memory/store.ts: only src/cli/compose.ts, src/cli/model-apis.ts, src/cli/open-store.ts join ports to adapters"
     assert.deepEqual(violations(files), [`src/cli/serve.ts:1 ${message}`, `src/server/routes.ts:1 ${message}`])
   })
 
@@ -108,6 +108,17 @@ describe("layers", () => {
       "src/adapters/responses/client.test.ts": `import "../../demo/model.ts"\n`,
     }
     assert.deepEqual(violations(files), [])
+  })
+
+  test("the adapters of model APIs import what they share, which imports none of them", () => {
+    const files = {
+      "src/adapters/model-turn/turn.ts": `import "../responses/api.ts"\n`,
+      "src/adapters/model-turn/other.ts": empty,
+      "src/adapters/responses/api.ts": `import "../model-turn/other.ts"\n`,
+    }
+    assert.deepEqual(violations(files), [
+      "src/adapters/model-turn/turn.ts:1 imports uphill: adapters/model-turn (5.5) → adapters/responses (6)",
+    ])
   })
 
   test("the playground imports only what runs in a browser", () => {

@@ -18,6 +18,8 @@ export const layers: Readonly<Record<string, number>> = {
   run: 5,
   editor: 5,
   api: 6,
+  // What the adapters of all model APIs share.
+  "adapters/model-turn": 5.5,
   adapters: 6,
   demo: 6,
   client: 7,
@@ -63,8 +65,8 @@ const browserFolders = new Set([
   "run/reduce.ts",
 ])
 
-/** The file that joins ports to adapters, and the part of it that opens the store. */
-const composers: readonly string[] = ["src/cli/compose.ts", "src/cli/open-store.ts"]
+/** The file that joins ports to adapters, and those parts of it that open the store and load the model APIs. */
+const composers: readonly string[] = ["src/cli/compose.ts", "src/cli/model-apis.ts", "src/cli/open-store.ts"]
 
 export interface Violation {
   readonly file: string
@@ -117,7 +119,7 @@ function folderOf(file: string): string {
 }
 
 function layerOf(file: string): number | undefined {
-  return layers[file.slice("src/".length)] ?? layers[folderOf(file)]
+  return layers[file.slice("src/".length)] ?? layers[roomOf(file)] ?? layers[folderOf(file)]
 }
 
 /** Adapters stand apart from each other: `adapters/sqlite`. */
@@ -140,7 +142,7 @@ function judge(edge: Edge, files: ReadonlyMap<string, string>): string | null {
   const [fromLayer, toLayer] = [layerOf(from), layerOf(to)]
   if (fromLayer === undefined || toLayer === undefined) return null
   if (folderOf(to) === "adapters" && !composers.includes(from) && folderOf(from) !== "adapters") {
-    return `imports ${to}: only ${composers.join(" and ")} join ports to adapters`
+    return `imports ${to}: only ${composers.join(", ")} join ports to adapters`
   }
   return compareLayers([fromRoom, fromLayer], [toRoom, toLayer])
 }

@@ -6,7 +6,7 @@ import type { EgressPolicy } from "../adapters/egress/policy.ts"
 import { parseEgressPolicy } from "../adapters/egress/policy.ts"
 import type { ListedTool, ServerContents } from "../adapters/mcp/inspect-server.ts"
 import { MemoryStore } from "../adapters/memory/memory-store.ts"
-import { createResponsesClient } from "../adapters/responses/responses-client.ts"
+import { createModelClient } from "../adapters/model-turn/model-client.ts"
 import { systemChance } from "../adapters/system/system-chance.ts"
 import { systemClock } from "../adapters/system/system-clock.ts"
 import { createMetrics } from "../adapters/telemetry/metrics.ts"
@@ -29,6 +29,7 @@ import { Runs } from "../run/runs.ts"
 import { createServer } from "../server/create-server.ts"
 import { sourceError } from "../server/source-error.ts"
 import { createLog } from "./log.ts"
+import { modelApi } from "./model-apis.ts"
 import type { OpenedStore } from "./open-store.ts"
 import { leaseMs, openStore, StartRefusal } from "./open-store.ts"
 import { playgroundFiles } from "./playground-files.ts"
@@ -204,8 +205,9 @@ export function joinPorts(
   const egress = createEgress({ policy, user_agent: `wireworks/${about.version}` })
   // The demo model is reached whatever the policy says, and by nobody else: its endpoint is a word, not an address.
   const demoEgress = createEgress({ policy: { kind: "private" } })
-  const model = createResponsesClient({
+  const model = createModelClient({
     egress,
+    api: modelApi,
     clock: systemClock,
     chance: systemChance,
     demo: demo === null ? null : { endpoint: demo.endpoint, egress: demoEgress },

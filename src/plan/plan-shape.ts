@@ -1,4 +1,5 @@
 import type { JsonObject } from "../base/json-value.ts"
+import type { ApiName } from "../check/provider-kinds.ts"
 import type { RecordType, Type, TypeTable } from "../types/types.ts"
 import type { Entry, Expression } from "./expression.ts"
 
@@ -20,6 +21,7 @@ export interface Plan {
 }
 
 export interface ProviderPlan {
+  readonly api: ApiName
   /** The literal `demo` is the service's own demo model. */
   readonly endpoint: Expression
   readonly api_key: Expression | null

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
+import type { ApiName } from "../check/provider-kinds.ts"
 import type { Inference, ResponseFormat } from "../plan/plan-shape.ts"
 import type { ModelCallRecord, Usage } from "../run/events.ts"
 import type { RecordType, TypeTable } from "../types/types.ts"
@@ -6,6 +7,7 @@ import type { AssistantMessage, Message } from "./messages.ts"
 
 /** Where calls go and as whom. Secret values are plain here: the adapter is the only one that sends them. */
 export interface Backend {
+  readonly api: ApiName
   /** The base address; `demo` is the service's own demo model. */
   readonly endpoint: string
   readonly api_key: string | null
@@ -34,6 +36,8 @@ export interface ModelRequest {
   readonly path: string
   readonly backend: Backend
   readonly model: string
+  /** The system text; it is not part of the conversation. */
+  readonly system: string | null
   /** The whole conversation, oldest first. */
   readonly input: readonly Message[]
   readonly tools: readonly ToolDefinition[]

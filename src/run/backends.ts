@@ -46,8 +46,9 @@ function resolve(running: RunContext, name: string, secrets: JsonObject): Backen
   const provider = running.plan.providers[name]
   if (provider === undefined) throw new Error(`Provider ${name} is not in the plan`)
   const path = `provider.${name}`
-  const { endpoint, api_key, headers } = provider
+  const { api, endpoint, api_key, headers } = provider
   return {
+    api,
     endpoint: resolveText(running, endpoint, `${path}.endpoint`, secrets),
     api_key: api_key === null ? null : resolveHeader(running, api_key, `${path}.api_key`, secrets),
     headers: resolveHeaders(running, headers, `${path}.headers`, secrets),

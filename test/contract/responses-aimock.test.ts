@@ -19,7 +19,7 @@ async function start(t: TestContext): Promise<{ mock: LLMock; backend: ModelRequ
   const mock = new LLMock({ port: 0, host: "127.0.0.1", logLevel: "silent" })
   await mock.start()
   t.after(() => mock.stop())
-  return { mock, backend: { endpoint: `${mock.url}/v1`, api_key: "mock", headers: {} } }
+  return { mock, backend: { api: "responses", endpoint: `${mock.url}/v1`, api_key: "mock", headers: {} } }
 }
 
 for (const deltas of [false, true]) {

@@ -13,7 +13,7 @@ import { record, string } from "../support/build-types.ts"
 
 // The model client and the demo model, over HTTP, as a workflow with `endpoint: "demo"` joins them.
 
-const backend = { endpoint: "demo", api_key: null, headers: {} }
+const backend = { api: "responses" as const, endpoint: "demo", api_key: null, headers: {} }
 const reply = { name: "reply", type: record({ message: string }), types: {} }
 const greeting = { message: "Hello, Ada." }
 

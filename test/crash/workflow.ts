@@ -1,5 +1,6 @@
 import { createEgress } from "../../src/adapters/egress/egress.ts"
-import { createResponsesClient } from "../../src/adapters/responses/responses-client.ts"
+import { createModelClient } from "../../src/adapters/model-turn/model-client.ts"
+import { modelApi } from "../../src/cli/model-apis.ts"
 import { openSqliteStore } from "../../src/adapters/sqlite/sqlite-store.ts"
 import { systemChance } from "../../src/adapters/system/system-chance.ts"
 import { systemClock } from "../../src/adapters/system/system-clock.ts"
@@ -104,7 +105,7 @@ export function startRuns(store: RunStore, origin: string): { readonly runs: Run
   const runs = new Runs(
     {
       store,
-      model: createResponsesClient({ egress, clock: systemClock, chance: systemChance, demo: null }),
+      model: createModelClient({ api: modelApi, egress, clock: systemClock, chance: systemChance, demo: null }),
       tools,
       clock: systemClock,
       chance: systemChance,

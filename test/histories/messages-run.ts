@@ -1,6 +1,7 @@
 import { createEgress } from "../../src/adapters/egress/egress.ts"
 import { MemoryStore } from "../../src/adapters/memory/memory-store.ts"
-import { createResponsesClient } from "../../src/adapters/responses/responses-client.ts"
+import { createModelClient } from "../../src/adapters/model-turn/model-client.ts"
+import { modelApi } from "../../src/cli/model-apis.ts"
 import { systemChance } from "../../src/adapters/system/system-chance.ts"
 import { systemClock } from "../../src/adapters/system/system-clock.ts"
 import type { JsonObject } from "../../src/base/json-value.ts"
@@ -51,7 +52,7 @@ export async function runScene(past: readonly LogEvent[] = []): Promise<SceneOut
   }
   const store = new Recording(systemClock)
   const tools = new InProcessTools(served)
-  const model = createResponsesClient({ egress, clock: systemClock, chance: systemChance, demo: null })
+  const model = createModelClient({ api: modelApi, egress, clock: systemClock, chance: systemChance, demo: null })
   try {
     const run_id = "scene"
     if (past.length > 0) await leave(store, run_id, past)

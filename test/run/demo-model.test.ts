@@ -6,7 +6,8 @@ import { test } from "node:test"
 import type { TestContext } from "node:test"
 import { createEgress } from "../../src/adapters/egress/egress.ts"
 import { MemoryStore } from "../../src/adapters/memory/memory-store.ts"
-import { createResponsesClient } from "../../src/adapters/responses/responses-client.ts"
+import { createModelClient } from "../../src/adapters/model-turn/model-client.ts"
+import { modelApi } from "../../src/cli/model-apis.ts"
 import { openSqliteStore } from "../../src/adapters/sqlite/sqlite-store.ts"
 import { systemChance } from "../../src/adapters/system/system-chance.ts"
 import { systemClock } from "../../src/adapters/system/system-clock.ts"
@@ -49,7 +50,8 @@ async function serve(t: TestContext, open: (t: TestContext) => Promise<RunStore>
   const demo = await startDemoServer()
   const egress = createEgress({ policy: { kind: "private" } })
   const store = await open(t)
-  const model: ModelClient = createResponsesClient({
+  const model: ModelClient = createModelClient({
+    api: modelApi,
     egress,
     clock: systemClock,
     chance: systemChance,

@@ -1,8 +1,9 @@
 import type { TestContext } from "node:test"
 import type { EgressOptions } from "../../src/adapters/egress/egress.ts"
 import { createEgress } from "../../src/adapters/egress/egress.ts"
-import type { ResponsesOptions } from "../../src/adapters/responses/responses-client.ts"
-import { createResponsesClient } from "../../src/adapters/responses/responses-client.ts"
+import type { ModelClientOptions } from "../../src/adapters/model-turn/model-client.ts"
+import { createModelClient } from "../../src/adapters/model-turn/model-client.ts"
+import { modelApi } from "../../src/cli/model-apis.ts"
 import type { JsonValue } from "../../src/base/json-value.ts"
 import type { RecordType } from "../../src/types/types.ts"
 import type { Clock } from "../../src/ports/clock.ts"
@@ -36,7 +37,7 @@ export interface AskModel {
 
 export function askModel(
   t: TestContext,
-  options: Partial<ResponsesOptions> = {},
+  options: Partial<ModelClientOptions> = {},
   egressOptions: Partial<EgressOptions> = {},
 ): AskModel {
   const egress = createEgress({
@@ -58,7 +59,8 @@ export function askModel(
       return Promise.resolve()
     },
   }
-  const client = createResponsesClient({
+  const client = createModelClient({
+    api: modelApi,
     egress,
     clock,
     chance: { id: () => "id", fraction: () => 0.5 },
@@ -78,6 +80,7 @@ export function askModel(
           caller: "tester",
           path: "agent.reply",
           model: "test-model",
+          system: null,
           input: [userText("Greet Ada.")],
           tools: [],
           contract: { name: "reply", type: message, types: {} },

@@ -149,7 +149,9 @@ export function plan(nodes: readonly PlanNode[], more: LoosePlan = {}): Plan {
     input: record({}),
     secrets: record({}),
     output: record({}),
-    providers: { p: { endpoint: lit("demo"), api_key: null, headers: [], inference: {}, ...provider } },
+    providers: {
+      p: { api: "responses", endpoint: lit("demo"), api_key: null, headers: [], inference: {}, ...provider },
+    },
     models: { m: { provider: "p", id: lit("demo"), inference: {}, assets: [], response_format: null, ...model } },
     servers: Object.keys(tools).length === 0 ? {} : { s: { endpoint: lit("http://127.0.0.1:1/mcp"), headers: [] } },
     tools: {},

@@ -34,7 +34,7 @@ export async function fakeBackend(t: TestContext, behave: Behaviour): Promise<Fa
     behave({ body, headers: request.headers, url: request.url }, asked.length)(response, raw)
   })
   t.after(() => server.close())
-  const backend = { endpoint: `${server.origin}/v1`, api_key: "test-key", headers: {} }
+  const backend: Backend = { api: "responses", endpoint: `${server.origin}/v1`, api_key: "test-key", headers: {} }
   const remote = { ...backend, endpoint: `http://backend.example.com:${server.port}/v1` }
   return { backend, remote, server, asked }
 }

@@ -1,7 +1,9 @@
 import { isJsonObject } from "../../base/is-json-object.ts"
-import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import type { JsonObject } from "../../base/json-value.ts"
 import type { Inference } from "../../plan/plan-shape.ts"
 import type { ToolDefinition } from "../../ports/model.ts"
+import type { ContractForm, FormatRung } from "../model-turn/output-format.ts"
+import { mergeOptions } from "../model-turn/wire-options.ts"
 import type { Item } from "./read-answer.ts"
 
 /** What `extra` may not touch. `text.format` is kept apart in `text`. */
@@ -33,60 +35,13 @@ function makeOptions(inference: Inference): JsonObject {
   const { text, ...others } = extra
   for (const key of reserved) delete others[key]
   const { format: _, ...ownText } = isJsonObject(text) ? text : {}
-  return merge(options, text === undefined ? others : { ...others, text: isJsonObject(text) ? ownText : text })
-}
-
-function merge(into: JsonObject, from: JsonObject): JsonObject {
-  const merged = new Map<string, JsonValue>(Object.entries(into))
-  for (const [key, value] of Object.entries(from)) {
-    const before = merged.get(key)
-    merged.set(key, isJsonObject(before) && isJsonObject(value) ? merge(before, value) : value)
-  }
-  return Object.fromEntries(merged)
-}
-
-/** The names of all options that are set, those within objects too: `seed`, `reasoning`, `reasoning.effort`. */
-export function optionNames(options: JsonObject): string[] {
-  return Object.entries(options).flatMap(([key, value]) => {
-    return isJsonObject(value) ? [key, ...Object.keys(value).map((inner) => `${key}.${inner}`)] : [key]
-  })
-}
-
-/** The value of an option by its name. A field of `extra` may itself have a dot in its name. */
-export function optionValue(options: JsonObject, name: string): JsonValue | undefined {
-  if (Object.hasOwn(options, name)) return options[name]
-  const dot = name.indexOf(".")
-  const holder = dot < 0 ? undefined : options[name.slice(0, dot)]
-  const inner = name.slice(dot + 1)
-  return isJsonObject(holder) && Object.hasOwn(holder, inner) ? holder[inner] : undefined
-}
-
-/** How an option is remembered that is refused with one value only. */
-export function optionWithValue(name: string, value: JsonValue | undefined): string {
-  return `${name}=${JSON.stringify(value)}`
-}
-
-/** The options without those that the backend does not take, by name, or by name and value. */
-export function withoutOptions(options: JsonObject, dropped: ReadonlySet<string>): JsonObject {
-  if (dropped.size === 0) return options
-  const isDropped = (name: string, value: JsonValue): boolean =>
-    dropped.has(name) || dropped.has(optionWithValue(name, value))
-  const left = new Map<string, JsonValue>()
-  for (const [key, value] of Object.entries(options)) {
-    if (isDropped(key, value)) continue
-    if (!isJsonObject(value)) {
-      left.set(key, value)
-      continue
-    }
-    const inner = Object.entries(value).filter(([name, item]) => !isDropped(`${key}.${name}`, item))
-    if (inner.length === Object.keys(value).length) left.set(key, value)
-    else if (inner.length > 0) left.set(key, Object.fromEntries(inner))
-  }
-  return Object.fromEntries(left)
+  return mergeOptions(options, text === undefined ? others : { ...others, text: isJsonObject(text) ? ownText : text })
 }
 
 export interface RequestParts {
   readonly model: string
+  /** The workflow's system text. */
+  readonly system: string | null
   /** JSON texts of items, in their order. */
   readonly input: readonly string[]
   readonly options: JsonObject
@@ -99,16 +54,22 @@ export interface RequestParts {
 
 /** The body, put together from texts, so that what is large is turned into text once and not for every attempt. */
 export function requestBody(parts: RequestParts): string {
-  const { outside, inText } = optionTexts(parts.options)
+  const { outside, inText } = optionTexts(parts.system === null ? parts.options : withoutSystem(parts.options))
   let input = ""
   for (const one of parts.input) input = joined(input, one)
   let body = `{"model":${JSON.stringify(parts.model)},"input":[${input}]`
+  if (parts.system !== null) body += `,"instructions":${JSON.stringify(parts.system)}`
   if (outside !== "") body += `,${outside}`
   if (parts.tools !== null) body += `,"tools":${parts.tools}`
   const text = joined(parts.format === null ? "" : `"format":${parts.format}`, inText)
   if (text !== "") body += `,"text":{${text}}`
   if (parts.stream) body += ',"stream":true'
   return `${body}}`
+}
+
+/** The workflow's own `system` wins over `extra`. */
+function withoutSystem({ instructions: _, ...options }: JsonObject): JsonObject {
+  return options
 }
 
 function joined(before: string, after: string): string {
@@ -152,4 +113,21 @@ export function toolsText(tools: readonly ToolDefinition[], strictField: boolean
       ...(strictField ? { strict: false } : {}),
     })),
   )
+}
+
+const formats = new WeakMap<ContractForm, Readonly<Record<FormatRung, string>>>()
+
+/** JSON text of `text.format`. */
+export function formatText(rung: FormatRung, form: ContractForm): string {
+  let texts = formats.get(form)
+  if (texts === undefined) {
+    const name = JSON.stringify(form.name)
+    texts = {
+      strict: `{"type":"json_schema","name":${name},"schema":${form.strict_schema ?? form.schema},"strict":true}`,
+      json_schema: `{"type":"json_schema","name":${name},"schema":${form.schema},"strict":false}`,
+      json_object: '{"type":"json_object"}',
+    }
+    formats.set(form, texts)
+  }
+  return texts[rung]
 }

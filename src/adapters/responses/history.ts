@@ -8,7 +8,8 @@ import type {
   ProviderData,
   UserPart,
 } from "../../ports/messages.ts"
-import type { Answer, Item } from "./read-answer.ts"
+import type { ModelToolCall } from "../../ports/model.ts"
+import type { Item } from "./read-answer.ts"
 
 const api = "responses"
 
@@ -91,8 +92,13 @@ export function holdsReasoning(messages: readonly Message[]): boolean {
 }
 
 /** The part of an answer that goes into the history. `text` stands in for the text of its messages. */
-export function toMessage(answer: Answer, text: string, origin: string): AssistantMessage {
-  const reasonings = answer.items.filter((item) => item["type"] === "reasoning")
+export function toMessage(
+  items: readonly Item[],
+  text: string,
+  tool_calls: readonly ModelToolCall[],
+  origin: string,
+): AssistantMessage {
+  const reasonings = items.filter((item) => item["type"] === "reasoning")
   // A backend refuses an item that refers to reasoning that is not there: ids are then left out.
   const ids = reasonings.every(canGoBack)
   const own = (data: JsonObject): ProviderData => ({ api, origin, data })
@@ -100,10 +106,10 @@ export function toMessage(answer: Answer, text: string, origin: string): Assista
     ? reasonings.map((item) => ({ type: "provider", provider: own(reasoningData(item)) }))
     : []
   if (text !== "") {
-    const id = ids ? messageId(answer.items) : null
+    const id = ids ? messageId(items) : null
     parts.push({ type: "text", text, ...(id === null ? {} : { provider: own({ id }) }) })
   }
-  for (const { call_id, name, arguments: given } of answer.tool_calls) {
+  for (const { call_id, name, arguments: given } of tool_calls) {
     parts.push({ type: "tool_call", call_id, name, arguments: given })
   }
   return { role: "assistant", parts }
@@ -133,6 +139,6 @@ function reasoningData(item: Item): JsonObject {
 }
 
 /** Whether the answer holds reasoning that has to be asked for in its encrypted form. */
-export function hidesReasoning(answer: Answer): boolean {
-  return answer.items.some((item) => item["type"] === "reasoning" && !canGoBack(item))
+export function hidesReasoning(items: readonly Item[]): boolean {
+  return items.some((item) => item["type"] === "reasoning" && !canGoBack(item))
 }

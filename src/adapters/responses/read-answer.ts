@@ -2,7 +2,7 @@ import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { Usage } from "../../run/events.ts"
 import type { ModelToolCall, ModelWatch } from "../../ports/model.ts"
-import { brokenAnswer, readInnerError, UpstreamFailure } from "./upstream-failure.ts"
+import { brokenAnswer, readInnerError, UpstreamFailure } from "../model-turn/upstream-failure.ts"
 
 /** An item of the `/responses` wire format, in a request's `input` or a response's `output`. */
 export type Item = JsonObject

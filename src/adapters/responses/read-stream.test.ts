@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { streamOf } from "../../../test/support/fake-backend.ts"
 import { readAnswer } from "./read-answer.ts"
 import { StreamReader } from "./read-stream.ts"
-import { UpstreamFailure } from "./upstream-failure.ts"
+import { UpstreamFailure } from "../model-turn/upstream-failure.ts"
 
 const watch = { redact: <T extends JsonValue>(value: T): T => value }
 

@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { ModelWatch } from "../../ports/model.ts"
 import type { Answer } from "./read-answer.ts"
 import { readAnswer, textOfItems } from "./read-answer.ts"
-import { brokenAnswer, readInnerError, UpstreamFailure } from "./upstream-failure.ts"
+import { brokenAnswer, readInnerError, UpstreamFailure } from "../model-turn/upstream-failure.ts"
 
 /** Events that carry something we use. The others are known by name, and not even parsed. */
 const used = new Set([

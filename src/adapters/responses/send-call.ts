@@ -5,8 +5,8 @@ import type { ModelWatch } from "../../ports/model.ts"
 import type { Answer } from "./read-answer.ts"
 import { readAnswer } from "./read-answer.ts"
 import { StreamReader } from "./read-stream.ts"
-import { readRetryAfter } from "./retry-delay.ts"
-import { brokenAnswer, readUpstreamError, UpstreamFailure } from "./upstream-failure.ts"
+import { readRetryAfter } from "../model-turn/retry-delay.ts"
+import { brokenAnswer, readUpstreamError, UpstreamFailure } from "../model-turn/upstream-failure.ts"
 
 export interface Call {
   readonly url: string

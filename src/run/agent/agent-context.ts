@@ -94,6 +94,7 @@ async function summary(
         path: caller.path,
         backend: backendOf(running, context.compact?.model ?? ""),
         model: facts.model,
+        system: null,
         input: [...history, userText(facts.instruction)],
         tools: [],
         contract: null,

@@ -320,6 +320,7 @@ class AgentStep {
           path: this.#caller.path,
           backend: backendOf(running, node.model),
           model: rendered.model,
+          system: null,
           input: history,
           tools,
           contract: { name: node.name, type: node.output, types: running.plan.types },

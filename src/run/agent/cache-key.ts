@@ -1,6 +1,7 @@
 import { hash } from "node:crypto"
 import { canonicalJson } from "../../base/canonical-json.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import type { ApiName } from "../../check/provider-kinds.ts"
 import type { Inference, ResponseFormat } from "../../plan/plan-shape.ts"
 import type { Message } from "../../ports/messages.ts"
 
@@ -23,6 +24,7 @@ export interface CacheFacts {
 }
 
 export interface BackendFacts {
+  readonly api: ApiName
   readonly endpoint: string
   readonly api_key: string | null
   readonly headers: Readonly<Record<string, string>>

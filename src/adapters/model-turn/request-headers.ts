@@ -2,19 +2,22 @@ import { failure } from "../../run/failure.ts"
 import type { ModelRequest } from "../../ports/model.ts"
 
 /**
- * The headers of a call. Those that the workflow sets win over the service's own. A value that would break the message
+ * The headers of a call, with `own` of the API. Those that the workflow sets win over the service's own. A value that would break the message
  * is refused by name; it may be a secret, so it is not shown.
  */
-export function requestHeaders(request: ModelRequest): Record<string, string> {
-  const { api_key, headers } = request.backend
+export function requestHeaders(
+  request: ModelRequest,
+  own: Readonly<Record<string, string>> = {},
+): Record<string, string> {
+  const { headers } = request.backend
   const result: Record<string, string> = {
     "content-type": "application/json",
     accept: request.deltas ? "text/event-stream, application/json" : "application/json",
+    ...own,
   }
-  if (api_key !== null && api_key !== "") result["authorization"] = `Bearer ${api_key}`
   for (const name in headers) result[name.toLowerCase()] = headers[name] ?? ""
   for (const name in result) {
-    if ((isOurs(name) || isName.test(name)) && isValue.test(result[name] ?? "")) continue
+    if (isName.test(name) && isValue.test(result[name] ?? "")) continue
     throw failure(
       "evaluation_error",
       request.path,
@@ -26,7 +29,3 @@ export function requestHeaders(request: ModelRequest): Record<string, string> {
 
 const isName = /^[\w!#$%&'*+.^`|~-]+$/
 const isValue = /^[\t\x20-\x7e\x80-\xff]*$/
-
-function isOurs(name: string): boolean {
-  return name === "authorization" || name === "accept" || name === "content-type"
-}

@@ -23,6 +23,7 @@ const sent: Sent = {
   tools: true,
   stream: true,
   reasoning: false,
+  tool_strict: true,
 }
 
 const option = (name: string, unknown: boolean): RefusedPart => ({ about: "option", name, unknown })
@@ -104,7 +105,14 @@ test("only what was sent can be refused, and only by a 400 or 422", () => {
     retry_after_ms: null,
   }
   assert.equal(
-    refusedField(error, { options: () => [], format: false, tools: false, stream: false, reasoning: false }),
+    refusedField(error, {
+      options: () => [],
+      format: false,
+      tools: false,
+      stream: false,
+      reasoning: false,
+      tool_strict: true,
+    }),
     null,
   )
   assert.equal(refusedField({ ...error, status: 401 }, sent), null)

@@ -1,4 +1,5 @@
 import { hash } from "node:crypto"
+import type { ApiName } from "../../check/provider-kinds.ts"
 import type { Clock } from "../../ports/clock.ts"
 import { isLocalEndpoint } from "./is-local-endpoint.ts"
 import type { Rung } from "./output-format.ts"
@@ -52,8 +53,8 @@ export class BackendMemory {
     this.#clock = clock
   }
 
-  of(caller: string, endpoint: string, model: string): BackendQuirks {
-    const key = hash("sha256", JSON.stringify([caller, endpoint, model]))
+  of(caller: string, api: ApiName, endpoint: string, model: string): BackendQuirks {
+    const key = hash("sha256", JSON.stringify([caller, api, endpoint, model]))
     const now = this.#clock.monotonic()
     const known = this.#entries.get(key)
     this.#entries.delete(key)
@@ -75,6 +76,7 @@ export function addDropped(quirks: BackendQuirks, field: string): void {
 
 function blank(endpoint: string, model: string, key: string): BackendQuirks {
   return {
+    // Logs hold it: it must stay the same from release to release.
     origin: hash("sha256", `${endpoint}\n${model}`).slice(0, 16),
     key,
     local: isLocalEndpoint(endpoint),

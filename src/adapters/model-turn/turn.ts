@@ -8,22 +8,12 @@ import { assistantText, userText } from "../../ports/messages.ts"
 import type { ModelRequest, ModelToolCall, ModelTurn, ModelWatch, OutputContract } from "../../ports/model.ts"
 import type { BackendQuirks } from "./backend-memory.ts"
 import { addDropped } from "./backend-memory.ts"
-import {
-  itemsText,
-  optionNames,
-  optionValue,
-  optionWithValue,
-  requestBody,
-  toolsText,
-  wireOptions,
-  withoutOptions,
-} from "./build-request.ts"
-import type { Built } from "./caller.ts"
+import type { NamedCall } from "./caller.ts"
 import { Caller } from "./caller.ts"
 import type { Fit } from "./fit-output.ts"
 import { fitOutput } from "./fit-output.ts"
-import { hidesReasoning, holdsReasoning, systemItem, toItems, toMessage } from "./history.ts"
-import type { ContractForm, Rung } from "./output-format.ts"
+import type { Answer, ApiTurn, Built, ModelApi } from "./model-api.ts"
+import type { ContractForm, FormatRung, Rung } from "./output-format.ts"
 import {
   contractForm,
   firstRung,
@@ -34,15 +24,15 @@ import {
   schemaInstruction,
   schemaInstructionWithTools,
 } from "./output-format.ts"
-import type { Answer } from "./read-answer.ts"
 import type { Refusal } from "./refused-field.ts"
-import { requestHeaders } from "./request-headers.ts"
 import { holdsToolMarkup } from "./tool-markup.ts"
+import { optionValue, optionWithValue, withoutOptions } from "./wire-options.ts"
 
 /** Where a turn's calls go. */
 export interface Target {
+  readonly api: ModelApi
   readonly egress: Egress
-  readonly url: string
+  readonly endpoint: string
   readonly demo: boolean
 }
 
@@ -79,8 +69,8 @@ export class Turn {
   /** Changes that only words of an error suggested: later turns know of them once the backend has accepted a request. */
   #unproven: ((quirks: BackendQuirks) => void)[] = []
   readonly #caller: Caller
-  readonly #options: JsonObject
-  readonly #origin: string
+  readonly #api: ModelApi
+  readonly #calls: ApiTurn
   readonly #owed: PendingContract | null
   /** Tools first, without a format; then one closing call for the structured output, without tools. */
   #apart: boolean
@@ -88,7 +78,6 @@ export class Turn {
   #repairs: number
   /** Said after the conversation: an answer that did not fit, and what is wrong with it. */
   #added: readonly Message[]
-  #inputText: { readonly reasoning: boolean; readonly text: string } | null = null
 
   constructor(parts: TurnParts) {
     const { request, watch, target, lessons, clock, chance } = parts
@@ -96,8 +85,8 @@ export class Turn {
     this.#watch = watch
     this.#lessons = lessons
     this.#quirks = { ...lessons, dropped: new Set(lessons.dropped) }
-    this.#options = wireOptions(request.inference)
-    this.#origin = lessons.origin
+    this.#api = target.api
+    this.#calls = target.api.begin({ request, quirks: this.#quirks, egress: target.egress, endpoint: target.endpoint })
     this.#apart = lessons.apart || (!target.demo && lessons.local)
     this.#closing = request.progress?.closing ?? false
     this.#repairs = request.progress?.repairs ?? 0
@@ -106,9 +95,6 @@ export class Turn {
     this.#caller = new Caller({
       request,
       watch,
-      egress: target.egress,
-      url: target.url,
-      headers: requestHeaders(request),
       limits: limitsOf(parts),
       clock,
       chance,
@@ -126,10 +112,10 @@ export class Turn {
     while (true) {
       const answer = await this.#caller.call(
         () => this.#build(),
-        (refusal) => this.#adapt(refusal),
+        (refusal, built) => this.#adapt(refusal, built),
       )
       for (const change of this.#unproven.splice(0)) change(this.#lessons)
-      if (hidesReasoning(answer)) this.#learn((quirks) => (quirks.hides_reasoning = true))
+      if (answer.hides_reasoning) this.#learn((quirks) => (quirks.hides_reasoning = true))
       const turn = await this.#judge(answer)
       if (turn !== null) return turn
     }
@@ -142,7 +128,7 @@ export class Turn {
     if (offered && holdsToolMarkup(answer.text)) return this.#markup(answer)
     const owed = this.#owed
     if (owed === null) {
-      if (answer.text !== "") return { kind: "text", text: answer.text, ...this.#result(answer, answer.text) }
+      if (answer.text !== "") return { kind: "text", text: answer.text, ...this.#result(answer, answer.text, []) }
       return this.#mend(answer, misfit(this.#request.path, "expected an answer, found nothing"))
     }
     const fit = fitOutput(answer.text, owed.contract, owed.form, this.#request.path)
@@ -157,7 +143,7 @@ export class Turn {
 
   #toolCalls(answer: Answer): ModelTurn {
     const tool_calls = answer.tool_calls.map((call) => ({ ...call, arguments: this.#redactJson(call.arguments) }))
-    return { kind: "tool_calls", tool_calls, ...this.#result({ ...answer, tool_calls }, answer.text) }
+    return { kind: "tool_calls", tool_calls, ...this.#result(answer, answer.text, tool_calls) }
   }
 
   #output(answer: Answer, found: JsonObject, owed: PendingContract): ModelTurn {
@@ -165,15 +151,16 @@ export class Turn {
     // The text was searched for secrets as it came; escapes in it may have hidden one.
     const output = this.#watch.redact(found)
     const kept = JSON.stringify(output)
-    return { kind: "output", output, ...this.#result({ ...answer, tool_calls: [] }, kept) }
+    return { kind: "output", output, ...this.#result(answer, kept, []) }
   }
 
   #result(
-    answer: Answer & { readonly tool_calls: readonly ModelToolCall[] },
+    answer: Answer,
     text: string,
+    tool_calls: readonly ModelToolCall[],
   ): Pick<ModelTurn, "message" | "calls" | "usage"> {
     const { calls, usage } = this.#caller
-    return { message: toMessage(answer, text, this.#origin), calls, usage }
+    return { message: answer.toMessage(text, tool_calls), calls, usage }
   }
 
   /** Arguments are JSON within a string: escapes may hide a secret from the search of the string. */
@@ -234,28 +221,18 @@ export class Turn {
 
   // ------------------------------------------------------------------------------------------------- the request
 
-  #build(): Built {
-    const { model } = this.#request
+  #build(): NamedCall {
     const tools = this.#offersTools()
-    const told = this.#told()
-    const format = this.#format()
-    const stream = this.#streams()
-    const options = withoutOptions(this.#withInclude(), this.#quirks.dropped)
-    const reasoning = !this.#quirks.no_reasoning_back && holdsReasoning(this.#request.input)
-    const body = requestBody({
-      model,
-      input: [
-        told === null ? "" : itemsText([systemItem(told)]),
-        this.#input(reasoning),
-        itemsText(toItems(this.#added, this.#origin, reasoning)),
-      ],
-      options,
-      format,
-      tools: tools ? toolsText(this.#request.tools, !this.#quirks.no_tool_strict) : null,
-      stream,
+    const built = this.#calls.build({
+      input: this.#request.input,
+      added: this.#added,
+      told: this.#told(),
+      options: withoutOptions(this.#calls.options(tools), this.#quirks.dropped),
+      format: this.#format(),
+      tools: tools ? this.#request.tools : [],
+      stream: this.#streams(),
     })
-    const sent = { options: () => optionNames(options), format: format !== null, tools, stream, reasoning }
-    return { body, sent, format: this.#formatName() }
+    return { built, format: this.#formatName() }
   }
 
   #offersTools(): boolean {
@@ -264,13 +241,15 @@ export class Turn {
 
   /** The tool loop goes first: its requests carry no format. */
   #standsApart(): boolean {
-    return this.#apart && this.#offersTools() && this.#owed !== null && this.#owed.rung !== "instruction_only"
+    const owed = this.#owed
+    if (owed === null || !this.#offersTools() || owed.rung === "instruction_only") return false
+    return this.#apart || this.#calls.excludesTools(owed.rung)
   }
 
-  #format(): string | null {
+  #format(): { readonly rung: FormatRung; readonly form: ContractForm } | null {
     const owed = this.#owed
     if (owed === null || this.#standsApart() || owed.rung === "instruction_only") return null
-    return owed.form.formats[owed.rung]
+    return { rung: owed.rung, form: owed.form }
   }
 
   #formatName(): string {
@@ -291,23 +270,10 @@ export class Turn {
     return !(this.#offersTools() && this.#quirks.no_stream_with_tools)
   }
 
-  /** Reasoning goes back to the model in the next turn of a tool loop; where it is hidden, in its encrypted form. */
-  #withInclude(): JsonObject {
-    const reasons = this.#quirks.hides_reasoning || this.#request.inference.reasoning_effort !== undefined
-    if (!reasons || !this.#offersTools() || this.#options["include"] !== undefined) return this.#options
-    return { ...this.#options, include: ["reasoning.encrypted_content"] }
-  }
-
-  #input(reasoning: boolean): string {
-    if (this.#inputText?.reasoning !== reasoning) {
-      this.#inputText = { reasoning, text: itemsText(toItems(this.#request.input, this.#origin, reasoning)) }
-    }
-    return this.#inputText.text
-  }
-
   #owe(contract: OutputContract): PendingContract {
     const form = contractForm(contract)
-    const first = firstRung(this.#request.response_format, form, this.#quirks.rung, this.#quirks.key)
+    const { rung: known, key } = this.#quirks
+    const first = firstRung(this.#request.response_format, form, known, key, this.#api.ladder)
     const rung = looser(first, rungNamed(this.#request.progress?.format ?? null))
     return { contract, form, rung, fallen_to: rung === first ? null : rung }
   }
@@ -315,8 +281,10 @@ export class Turn {
   /** To the next looser format, where the author leaves the choice. */
   #fall(owed: PendingContract): void {
     const asked = this.#request.response_format
-    // Not to enforce the schema helps only where the schema itself was the trouble.
-    const next = asked === "auto" && owed.rung === "strict" ? "json_object" : nextRung(asked, owed.rung)
+    const { ladder } = this.#api
+    // A schema that is not enforced helps only where the schema itself was the trouble.
+    const skips = asked === "auto" && owed.rung === "strict" && ladder.includes("json_object")
+    const next = skips ? "json_object" : nextRung(asked, owed.rung, ladder)
     if (next === null) return
     owed.rung = next
     owed.fallen_to = next
@@ -331,12 +299,12 @@ export class Turn {
   }
 
   /** Does without what the backend refused, now and later. */
-  #adapt(refusal: Refusal): string | null {
+  #adapt(refusal: Refusal, built: Built): string | null {
     const named = refusal.by === "param"
     switch (refusal.about) {
       case "option": {
         const { name } = refusal
-        const value = optionValue(this.#withInclude(), name)
+        const value = optionValue(this.#calls.options(built.sent.tools), name)
         const field = refusal.unknown ? name : optionWithValue(name, value)
         this.#quirks.dropped.add(field)
         this.#learn((quirks) => addDropped(quirks, field), named)
@@ -365,7 +333,7 @@ export class Turn {
     if (owed === null) return null
     const before = owed.rung
     if (schema) {
-      const rung = nextRung(this.#request.response_format, before) ?? before
+      const rung = nextRung(this.#request.response_format, before, this.#api.ladder) ?? before
       const { refused_by } = owed.form
       const remember = ({ key }: BackendQuirks): void => {
         if (refused_by.size >= 100) refused_by.clear()

@@ -1,5 +1,5 @@
 import { isoTime } from "../../base/iso-time.ts"
-import type { Egress, EgressLimits } from "../../ports/egress.ts"
+import type { EgressLimits } from "../../ports/egress.ts"
 import { EgressFailure } from "../../ports/egress.ts"
 import type { ErrorIssue, ErrorKind, ModelCallRecord, Usage } from "../../run/events.ts"
 import { wireError } from "../../run/failure.ts"
@@ -8,29 +8,21 @@ import type { Clock } from "../../ports/clock.ts"
 import type { ModelRequest, ModelWatch, TurnProgress } from "../../ports/model.ts"
 import { RunFailure } from "../../ports/run-failure.ts"
 import { usageOf } from "../../run/usage.ts"
-import type { Answer } from "./read-answer.ts"
-import type { Refusal, Sent } from "./refused-field.ts"
+import type { Answer, Built } from "./model-api.ts"
+import type { Refusal } from "./refused-field.ts"
 import { refusedField } from "./refused-field.ts"
 import { longestWait, retryDelay } from "./retry-delay.ts"
-import { sendCall } from "./send-call.ts"
 import { UpstreamFailure } from "./upstream-failure.ts"
 
-/** One request, ready to go. */
-export interface Built {
-  /** JSON text. */
-  readonly body: string
-  /** What may be refused of it. */
-  readonly sent: Sent
-  /** For the call's record. */
+/** A request, and the name of its output format for the call's record. */
+export interface NamedCall {
+  readonly built: Built
   readonly format: string
 }
 
 export interface CallerParts {
   readonly request: ModelRequest
   readonly watch: ModelWatch
-  readonly egress: Egress
-  readonly url: string
-  readonly headers: Readonly<Record<string, string>>
   readonly limits: EgressLimits
   readonly clock: Clock
   readonly chance: Chance
@@ -79,12 +71,13 @@ export class Caller {
    * Calls until there is an answer. `build` makes the request anew for each attempt; `adapt` is given what the backend
    * refused, and says in words what will be done about it, or null when nothing can be.
    */
-  async call(build: () => Built, adapt: (refusal: Refusal) => string | null): Promise<Answer> {
-    let built = build()
+  async call(build: () => NamedCall, adapt: (refusal: Refusal, built: Built) => string | null): Promise<Answer> {
+    let call = build()
     while (true) {
+      const { built } = call
       let failed: UpstreamFailure | EgressFailure
       try {
-        const answer = await this.#once(built)
+        const answer = await this.#once(call)
         this.#retries = 0
         return answer
       } catch (error) {
@@ -93,13 +86,13 @@ export class Caller {
         failed = error
       }
       const refusal = failed instanceof UpstreamFailure ? refusedField(failed.error, built.sent) : null
-      const adapted = refusal === null || this.#adaptations >= mostAdaptations ? null : adapt(refusal)
-      const next = adapted === null ? built : build()
+      const adapted = refusal === null || this.#adaptations >= mostAdaptations ? null : adapt(refusal, built)
+      const next = adapted === null ? call : build()
       // The same request would be refused again.
-      if (adapted === null || next.body === built.body) await this.#wait(failed)
+      if (adapted === null || next.built.text === built.text) await this.#wait(failed)
       else {
         this.#adaptations++
-        built = next
+        call = next
         await this.again(adapted)
       }
     }
@@ -121,25 +114,24 @@ export class Caller {
     return new RunFailure(wireError(kind, [first ?? issues[0], ...others]), this.calls)
   }
 
-  async #once(built: Built): Promise<Answer> {
-    const { request, watch, egress, url, headers, limits, clock } = this.#parts
+  async #once({ built, format }: NamedCall): Promise<Answer> {
+    const { request, watch, limits, clock } = this.#parts
     const attempt = ++this.#attempt
     const started_at = isoTime(watch.now())
     const started = clock.monotonic()
-    const record = (usage: Usage | null, format: string | null): void => {
+    const record = (usage: Usage | null, held: string | null): void => {
       this.calls.push({
         turn: request.turn,
         attempt,
         started_at,
         duration_ms: Math.round(clock.monotonic() - started),
         ...(usage === null ? {} : { usage }),
-        ...(format === null ? {} : { format }),
+        ...(held === null ? {} : { format: held }),
       })
     }
     try {
-      const call = { url, headers, body: built.body, attempt, stream: built.sent.stream, limits }
-      const answer = await sendCall(egress, call, watch, () => clock.now())
-      record(answer.usage, built.format)
+      const answer = await built.send({ attempt, limits, watch, now: () => clock.now() })
+      record(answer.usage, format)
       return answer
     } catch (error) {
       record(error instanceof UpstreamFailure ? error.usage : null, null)

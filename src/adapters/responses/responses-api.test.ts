@@ -5,7 +5,7 @@ import type { Message } from "../../ports/messages.ts"
 import { userText } from "../../ports/messages.ts"
 import type { OutputContract, RetryProgress, TurnProgress } from "../../ports/model.ts"
 import { joinProgress } from "../../run/log/turn-progress.ts"
-import { BackendMemory } from "./backend-memory.ts"
+import { BackendMemory } from "../model-turn/backend-memory.ts"
 import { askModel, redacting } from "../../../test/support/ask-model.ts"
 import {
   apiError,
@@ -767,7 +767,7 @@ test("a backend that does not take its reasoning back is asked again without it"
 
 test("a forbidden destination names the agent", async (t) => {
   const failure = await askModel(t, {}, { policy: { kind: "public" } }).refuse({
-    backend: { endpoint: "http://10.0.0.1/v1", api_key: null, headers: {} },
+    backend: { api: "responses", endpoint: "http://10.0.0.1/v1", api_key: null, headers: {} },
   })
   assert.equal(failure.error.kind, "blocked_destination")
   assert.equal(failure.error.issues[0]?.path, "agent.reply")
@@ -781,12 +781,16 @@ test("a backend that is not there is a provider error after retries; one that do
   assert.equal(failure.error.kind, "provider_error")
   assert.match(failure.error.message, /refused the connection \(after 4 attempts\)/)
   const slow = askModel(t, {}, { connect_ms: 50, resolve: () => new Promise(() => {}) })
-  const late = await slow.refuse({ backend: { endpoint: "http://slow.test/v1", api_key: null, headers: {} } })
+  const late = await slow.refuse({
+    backend: { api: "responses", endpoint: "http://slow.test/v1", api_key: null, headers: {} },
+  })
   assert.equal(late.error.kind, "timeout")
 })
 
 test("the demo model that is switched off says so", async (t) => {
-  const failure = await askModel(t).refuse({ backend: { endpoint: "demo", api_key: null, headers: {} } })
+  const failure = await askModel(t).refuse({
+    backend: { api: "responses", endpoint: "demo", api_key: null, headers: {} },
+  })
   assert.match(failure.error.message, /WIRE_DEMO/)
 })
 

@@ -21,6 +21,8 @@ export interface Sent {
   readonly tools: boolean
   readonly stream: boolean
   readonly reasoning: boolean
+  /** Tools carry `strict`. */
+  readonly tool_strict: boolean
 }
 
 /** Other names under which backends know a field, mostly those of their older interface. */
@@ -29,6 +31,23 @@ const aliases: Readonly<Record<string, readonly string[]>> = {
   reasoning: ["reasoning"],
   "reasoning.effort": ["reasoning.effort", "reasoning_effort", "effort"],
   "text.verbosity": ["text.verbosity", "verbosity"],
+  max_completion_tokens: ["max_completion_tokens", "max_tokens"],
+  "generationConfig.topP": ["topP", "top_p"],
+  "generationConfig.topK": ["topK", "top_k"],
+  "generationConfig.seed": ["seed"],
+  "generationConfig.temperature": ["temperature"],
+  "generationConfig.maxOutputTokens": ["maxOutputTokens", "max_output_tokens"],
+  "generationConfig.stopSequences": ["stopSequences", "stop_sequences"],
+  "generationConfig.frequencyPenalty": ["frequencyPenalty", "frequency_penalty"],
+  "generationConfig.presencePenalty": ["presencePenalty", "presence_penalty"],
+  "generationConfig.thinkingConfig": [
+    "thinkingConfig",
+    "thinking_config",
+    "thinking level",
+    "thinkingLevel",
+    "thinking_level",
+  ],
+  "output_config.effort": ["output_config.effort", "effort"],
 }
 
 const formatNames = [
@@ -43,6 +62,14 @@ const formatNames = [
   "grammar",
   "json mode",
   "format",
+  "output_config.format",
+  "output_format",
+  "tool_choice",
+  "responseSchema",
+  "response_schema",
+  "responseMimeType",
+  "response_mime_type",
+  "response mime type",
 ]
 
 /** English words: they count as a field's name only where they are quoted, or next to a word that says so. */
@@ -76,7 +103,7 @@ export function refusedField(error: UpstreamError, sent: Sent): Refusal | null {
     return { about: "reasoning", by: "words" }
   }
   if (error.status === 404) return null
-  if (sent.tools && /^tools\b.*\bstrict$/.test(param ?? "")) return { about: "tool_strict", by: "param" }
+  if (sent.tool_strict && /^tools\b.*\bstrict$/.test(param ?? "")) return { about: "tool_strict", by: "param" }
   const format = sent.format ? refusedFormat(error, named) : null
   if (format !== null && sent.tools && /\b(?:tools?|functions?)\b/i.test(message)) return { about: "both", by: "words" }
   // The longest name first: `reasoning.effort` before `reasoning`.

@@ -7,17 +7,21 @@ import type { OutputContract } from "../../ports/model.ts"
 /** A way to ask for structured output, from the tightest to the loosest. */
 export type Rung = "strict" | "json_schema" | "json_object" | "instruction_only"
 
-const ladder: readonly Rung[] = ["strict", "json_schema", "json_object", "instruction_only"]
+/** Those that a request carries in a field of its own. */
+export type FormatRung = Exclude<Rung, "instruction_only">
 
-/** What a contract looks like on the wire: made once for a contract, however often it is asked for. */
+export const wholeLadder: readonly Rung[] = ["strict", "json_schema", "json_object", "instruction_only"]
+
+/** A contract as requests need it: made once for a contract, however often it is asked for. */
 export interface ContractForm {
-  /** JSON text of the schema, for the instructions. */
+  /** Fits the names that APIs take. */
+  readonly name: string
+  /** JSON text of the schema. */
   readonly schema: string
-  readonly strict: boolean
+  /** JSON text of the schema that OpenAI's strict mode takes; null where the contract does not fit it. */
+  readonly strict_schema: string | null
   /** The only field, where there is one and it is a string: plain text will do for it. */
   readonly only_text_field: string | null
-  /** JSON texts of `text.format`. */
-  readonly formats: Readonly<Record<"strict" | "json_schema" | "json_object", string>>
   /** Backends that refused this very schema: the first rung that is left to them. */
   readonly refused_by: Map<string, Rung>
 }
@@ -29,20 +33,13 @@ export function contractForm(contract: OutputContract): ContractForm {
   if (known !== undefined) return known
   const { type, types } = contract
   const schema = JSON.stringify(toJsonSchema(type, types))
-  const strict = fitsStrict(type, types).fits
-  const strictSchema = strict ? JSON.stringify(toStrictSchema(type, types)) : schema
-  const name = JSON.stringify(contract.name.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, 64) || "output")
   const [first, ...others] = type.fields
   const form: ContractForm = {
+    name: contract.name.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, 64) || "output",
     schema,
-    strict,
+    strict_schema: fitsStrict(type, types).fits ? JSON.stringify(toStrictSchema(type, types)) : null,
     only_text_field:
       first !== undefined && others.length === 0 && resolve(first.type, types).kind === "string" ? first.name : null,
-    formats: {
-      strict: `{"type":"json_schema","name":${name},"schema":${strictSchema},"strict":true}`,
-      json_schema: `{"type":"json_schema","name":${name},"schema":${schema},"strict":false}`,
-      json_object: '{"type":"json_object"}',
-    },
     refused_by: new Map(),
   }
   forms.set(type, form)
@@ -50,8 +47,18 @@ export function contractForm(contract: OutputContract): ContractForm {
 }
 
 /** Where to begin: as the author says, else at the tightest that the backend is not known to refuse. */
-export function firstRung(asked: ResponseFormat, form: ContractForm, known: Rung | null, backend: string): Rung {
-  const tightest: Rung = form.strict ? "strict" : "json_schema"
+export function firstRung(
+  asked: ResponseFormat,
+  form: ContractForm,
+  known: Rung | null,
+  backend: string,
+  ladder: readonly Rung[],
+): Rung {
+  return onLadder(wantedRung(asked, form, known, backend), ladder)
+}
+
+function wantedRung(asked: ResponseFormat, form: ContractForm, known: Rung | null, backend: string): Rung {
+  const tightest: Rung = form.strict_schema === null ? "json_schema" : "strict"
   const refused = form.refused_by.get(backend) ?? null
   switch (asked) {
     case "auto":
@@ -68,11 +75,11 @@ export function firstRung(asked: ResponseFormat, form: ContractForm, known: Rung
 
 /** A rung by its name; null for none, or one of another release. */
 export function rungNamed(name: string | null): Rung | null {
-  return ladder.find((rung) => rung === name) ?? null
+  return wholeLadder.find((rung) => rung === name) ?? null
 }
 
 /** The next looser rung that the author's choice leaves; null at the end. */
-export function nextRung(asked: ResponseFormat, rung: Rung): Rung | null {
+export function nextRung(asked: ResponseFormat, rung: Rung, ladder: readonly Rung[]): Rung | null {
   const next = ladder[ladder.indexOf(rung) + 1] ?? null
   if (asked === "auto" || (asked === "json_schema" && rung === "strict")) return next
   return null
@@ -80,8 +87,17 @@ export function nextRung(asked: ResponseFormat, rung: Rung): Rung | null {
 
 export function looser(...rungs: readonly (Rung | null)[]): Rung {
   let result: Rung = "strict"
-  for (const rung of rungs) if (rung !== null && ladder.indexOf(rung) > ladder.indexOf(result)) result = rung
+  for (const rung of rungs) if (rung !== null && place(rung) > place(result)) result = rung
   return result
+}
+
+/** The rung itself, or the next looser one that the API has. */
+export function onLadder(rung: Rung, ladder: readonly Rung[]): Rung {
+  return ladder.find((candidate) => place(candidate) >= place(rung)) ?? "instruction_only"
+}
+
+function place(rung: Rung): number {
+  return wholeLadder.indexOf(rung)
 }
 
 /** The name of a rung in call records: the two with a schema are one format. */

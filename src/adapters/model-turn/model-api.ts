@@ -1,0 +1,79 @@
+import type { JsonObject } from "../../base/json-value.ts"
+import type { ApiName } from "../../check/provider-kinds.ts"
+import type { Egress, EgressLimits } from "../../ports/egress.ts"
+import type { AssistantMessage, Message } from "../../ports/messages.ts"
+import type { ModelRequest, ModelToolCall, ModelWatch, ToolDefinition } from "../../ports/model.ts"
+import type { Usage } from "../../run/events.ts"
+import type { BackendQuirks } from "./backend-memory.ts"
+import type { ContractForm, FormatRung, Rung } from "./output-format.ts"
+import type { Sent } from "./refused-field.ts"
+
+// What the turn loop needs to know of an API by which models are called. Everything else about a turn is the same for all
+// of them: the ladder of output formats, validation and repairs, retries, progress, what is remembered about a backend.
+
+export interface ModelApi {
+  readonly name: ApiName
+  /** The ways to ask for structured output that the API has, from the tightest to the loosest. */
+  readonly ladder: readonly Rung[]
+  /** The address of the demo model for this API, from that of the demo model for `/responses`. */
+  demoEndpoint(endpoint: string): string
+  /** Throws a `RunFailure` when the request cannot be made. */
+  begin(parts: ApiTurnParts): ApiTurn
+}
+
+export interface ApiTurnParts {
+  readonly request: ModelRequest
+  readonly quirks: BackendQuirks
+  readonly egress: Egress
+  /** The base address; never `demo`. */
+  readonly endpoint: string
+}
+
+export interface ApiTurn {
+  /** The optional fields of a request, under the API's names. */
+  options(tools: boolean): JsonObject
+  /** Whether the API cannot ask for output in this way while it offers tools. */
+  excludesTools(rung: Rung): boolean
+  build(ask: Ask): Built
+}
+
+/** One call: what to ask for. */
+export interface Ask {
+  readonly input: readonly Message[]
+  /** Follows the input in this turn only. */
+  readonly added: readonly Message[]
+  /** The contract in words, where the format does not carry it. */
+  readonly told: string | null
+  readonly options: JsonObject
+  readonly format: { readonly rung: FormatRung; readonly form: ContractForm } | null
+  readonly tools: readonly ToolDefinition[]
+  readonly stream: boolean
+}
+
+/** A request that is ready to be sent. */
+export interface Built {
+  /** Requests with the same text are the same request. */
+  readonly text: string
+  /** What of it the backend may refuse. */
+  readonly sent: Sent
+  /** Rejects with an `UpstreamFailure`, or with what the egress door throws. */
+  send(call: Call): Promise<Answer>
+}
+
+export interface Call {
+  readonly attempt: number
+  readonly limits: EgressLimits
+  readonly watch: ModelWatch
+  readonly now: () => number
+}
+
+/** A whole answer of a backend, secrets already replaced. */
+export interface Answer {
+  readonly text: string
+  readonly tool_calls: readonly ModelToolCall[]
+  readonly usage: Usage | null
+  /** The backend reasoned without showing it. */
+  readonly hides_reasoning: boolean
+  /** The answer for the history, with this text and these calls in place of its own. */
+  toMessage(text: string, tool_calls: readonly ModelToolCall[]): AssistantMessage
+}

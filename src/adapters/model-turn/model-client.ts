@@ -1,0 +1,54 @@
+import type { ApiName } from "../../check/provider-kinds.ts"
+import type { Chance } from "../../ports/chance.ts"
+import type { Clock } from "../../ports/clock.ts"
+import type { Egress, EgressLimits } from "../../ports/egress.ts"
+import type { Backend, ModelClient } from "../../ports/model.ts"
+import { failure } from "../../run/failure.ts"
+import { BackendMemory } from "./backend-memory.ts"
+import type { ModelApi } from "./model-api.ts"
+import type { Target } from "./turn.ts"
+import { Turn } from "./turn.ts"
+
+export interface ModelClientOptions {
+  readonly egress: Egress
+  readonly clock: Clock
+  readonly chance: Chance
+  /** What `endpoint: "demo"` means, and a door that leads there and nowhere else; null where it is switched off. */
+  readonly demo: { readonly endpoint: string; readonly egress: Egress } | null
+  readonly limits?: Partial<EgressLimits>
+  /** Loads an API when a workflow first needs it. */
+  readonly api: (name: ApiName) => ModelApi | Promise<ModelApi>
+}
+
+const defaultLimits: EgressLimits = {
+  first_byte_ms: 300_000,
+  silence_ms: 300_000,
+  /** Where a workflow sets no `timeout_seconds`. */
+  total_ms: 600_000,
+  max_bytes: 64 * 1024 * 1024,
+}
+
+/** Models behind any of the APIs. */
+export function createModelClient(options: ModelClientOptions): ModelClient {
+  const memory = new BackendMemory(options.clock)
+  const { demo, clock, chance } = options
+  const limits = { ...defaultLimits, ...options.limits }
+
+  function targetOf(backend: Backend, api: ModelApi, path: string): Target {
+    if (backend.endpoint !== "demo") return { api, egress: options.egress, endpoint: backend.endpoint, demo: false }
+    if (demo === null) throw failure("provider_error", path, "The demo model is switched off (WIRE_DEMO).")
+    return { api, egress: demo.egress, endpoint: api.demoEndpoint(demo.endpoint), demo: true }
+  }
+
+  return {
+    async turn(request, watch) {
+      const { backend } = request
+      const loaded = options.api(backend.api)
+      const api = loaded instanceof Promise ? await loaded : loaded
+      const lessons = memory.of(request.caller, backend.api, backend.endpoint, request.model)
+      const target = targetOf(backend, api, request.path)
+      const turn = new Turn({ request, watch, target, lessons, limits, clock, chance })
+      return turn.run()
+    },
+  }
+}

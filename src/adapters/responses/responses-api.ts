@@ -1,0 +1,104 @@
+import type { JsonObject } from "../../base/json-value.ts"
+import type { ModelRequest } from "../../ports/model.ts"
+import type { BackendQuirks } from "../model-turn/backend-memory.ts"
+import type { Answer, ApiTurn, ApiTurnParts, Ask, Built, Call, ModelApi } from "../model-turn/model-api.ts"
+import { wholeLadder } from "../model-turn/output-format.ts"
+import { requestHeaders } from "../model-turn/request-headers.ts"
+import { optionNames } from "../model-turn/wire-options.ts"
+import { formatText, itemsText, requestBody, toolsText, wireOptions } from "./build-request.ts"
+import { hidesReasoning, holdsReasoning, systemItem, toItems, toMessage } from "./history.ts"
+import { responsesUrl } from "./responses-url.ts"
+import { sendCall } from "./send-call.ts"
+
+/** OpenAI's `/responses`, and everything that is compatible with it. */
+export const responsesApi: ModelApi = {
+  name: "responses",
+  ladder: wholeLadder,
+  demoEndpoint: (endpoint) => endpoint,
+  begin: (parts) => new ResponsesTurn(parts),
+}
+
+class ResponsesTurn implements ApiTurn {
+  readonly #parts: ApiTurnParts
+  readonly #request: ModelRequest
+  readonly #quirks: BackendQuirks
+  readonly #options: JsonObject
+  readonly #headers: Readonly<Record<string, string>>
+  readonly #url: string
+  readonly #holdsReasoning: boolean
+  #inputText: { readonly reasoning: boolean; readonly text: string } | null = null
+
+  constructor(parts: ApiTurnParts) {
+    const { request, quirks } = parts
+    this.#parts = parts
+    this.#request = request
+    this.#quirks = quirks
+    this.#options = wireOptions(request.inference)
+    this.#headers = requestHeaders(request, bearer(request.backend.api_key))
+    this.#url = responsesUrl(parts.endpoint)
+    this.#holdsReasoning = holdsReasoning(request.input)
+  }
+
+  /** Reasoning goes back to the model in the next turn of a tool loop; where it is hidden, in its encrypted form. */
+  options(tools: boolean): JsonObject {
+    const reasons = this.#quirks.hides_reasoning || this.#request.inference.reasoning_effort !== undefined
+    if (!reasons || !tools || this.#options["include"] !== undefined) return this.#options
+    return { ...this.#options, include: ["reasoning.encrypted_content"] }
+  }
+
+  excludesTools(): boolean {
+    return false
+  }
+
+  build({ added, told, options, format, tools, stream }: Ask): Built {
+    const { origin, no_tool_strict, no_reasoning_back } = this.#quirks
+    const reasoning = !no_reasoning_back && this.#holdsReasoning
+    const body = requestBody({
+      model: this.#request.model,
+      system: this.#request.system,
+      input: [
+        told === null ? "" : itemsText([systemItem(told)]),
+        this.#input(reasoning),
+        itemsText(toItems(added, origin, reasoning)),
+      ],
+      options,
+      format: format === null ? null : formatText(format.rung, format.form),
+      tools: toolsText(tools, !no_tool_strict),
+      stream,
+    })
+    const sent = {
+      options: () => optionNames(options),
+      format: format !== null,
+      tools: tools.length > 0,
+      stream,
+      reasoning,
+      tool_strict: tools.length > 0 && !no_tool_strict,
+    }
+    return { text: body, sent, send: (call) => this.#send(body, stream, call) }
+  }
+
+  async #send(body: string, stream: boolean, { attempt, limits, watch, now }: Call): Promise<Answer> {
+    const { egress, quirks } = this.#parts
+    const call = { url: this.#url, headers: this.#headers, body, attempt, stream, limits }
+    const answer = await sendCall(egress, call, watch, now)
+    return {
+      text: answer.text,
+      tool_calls: answer.tool_calls,
+      usage: answer.usage,
+      hides_reasoning: hidesReasoning(answer.items),
+      toMessage: (text, tool_calls) => toMessage(answer.items, text, tool_calls, quirks.origin),
+    }
+  }
+
+  #input(reasoning: boolean): string {
+    if (this.#inputText?.reasoning !== reasoning) {
+      const items = toItems(this.#request.input, this.#quirks.origin, reasoning)
+      this.#inputText = { reasoning, text: itemsText(items) }
+    }
+    return this.#inputText.text
+  }
+}
+
+export function bearer(api_key: string | null): Record<string, string> {
+  return api_key === null || api_key === "" ? {} : { authorization: `Bearer ${api_key}` }
+}
