@@ -292,7 +292,7 @@ test("a refusal that nothing helps against ends the turn, and so do too many of 
 
 test("nothing that is remembered names an endpoint", () => {
   const memory = new BackendMemory({ now: () => 0, monotonic: () => 0, sleep: () => Promise.resolve() })
-  const quirks = memory.of("alice", "https://canary-0123.example.com/canary-4567", "canary-model")
+  const quirks = memory.of("alice", "responses", "https://canary-0123.example.com/canary-4567", "canary-model")
   assert.doesNotMatch(JSON.stringify({ ...quirks, dropped: [...quirks.dropped] }), /canary|alice/)
 })
 
