@@ -68,8 +68,9 @@ export function requestBody(parts: RequestParts): string {
 }
 
 /** The workflow's own `system` wins over `extra`. */
-function withoutSystem({ instructions: _, ...options }: JsonObject): JsonObject {
-  return options
+function withoutSystem(options: JsonObject): JsonObject {
+  const { instructions: _, ...others } = options
+  return others
 }
 
 function joined(before: string, after: string): string {
