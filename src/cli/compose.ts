@@ -96,6 +96,8 @@ export async function compose(
       cache_ttl_ms: settings.cacheTtl,
       // Who may send more may also compute more of it.
       value_bytes: Math.max(usualLimits.value_bytes, 2 * settings.maxBody),
+      kept_bytes: settings.maxRunMemory,
+      log_bytes: settings.maxRunLog,
     },
   })
   const { app, drain, streams } = createServer({

@@ -29,6 +29,8 @@ test("the defaults", () => {
     maxQueued: 1000,
     maxRunsPerCaller: undefined,
     maxBody: 8_388_608,
+    maxRunLog: 536_870_912,
+    maxRunMemory: 134_217_728,
     rateLimit: 1000,
     playground: true,
     demo: true,

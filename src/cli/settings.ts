@@ -139,6 +139,13 @@ export const settingTable = {
     "most runs at a time of one caller, who gets the same share of the queue; else half of them where there are several callers",
   ),
   maxBody: setting("MAX_BODY", size(1), "8mb", "largest request"),
+  maxRunLog: setting("MAX_RUN_LOG", size(1), "512mb", "largest log of one run"),
+  maxRunMemory: setting(
+    "MAX_RUN_MEMORY",
+    size(1),
+    "128mb",
+    "most memory of the values that one run keeps: dynamic values, outputs, conversations",
+  ),
   rateLimit: setting(
     "RATE_LIMIT",
     wholeNumber(0, 1_000_000),

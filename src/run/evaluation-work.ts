@@ -6,6 +6,9 @@ import { sizeOf } from "./value-size.ts"
 /** Bytes of JSON of the largest value that an expression may make, unless the operator allows larger requests. */
 export const usualLargestValue = 16 * 1024 * 1024
 
+/** Memory of all values that a run keeps at a time, unless the operator allows more. */
+export const usualMostKept = 128 * 1024 * 1024
+
 /** What an element that is made or looked at counts, in bytes. */
 const perElement = 8
 
@@ -21,7 +24,7 @@ export class EvaluationWork {
   readonly largest: number
   /** Work of one expression: bytes of text that it makes, and some for every element that it makes or looks at. */
   readonly #most: number
-  /** Memory of all values of `dynamic` blocks that are kept at a time. */
+  /** Memory of all values that are kept at a time: of `dynamic` blocks, outputs of agents, conversations. */
   readonly #mostKept: number
   /** After so much work the event loop gets a turn. */
   readonly #perTurn: number
@@ -31,10 +34,10 @@ export class EvaluationWork {
   #together = false
   #resting: Promise<void> | null = null
 
-  constructor(largest = usualLargestValue) {
+  constructor(largest = usualLargestValue, mostKept = usualMostKept) {
     this.largest = largest
     this.#most = 3 * largest
-    this.#mostKept = 8 * largest
+    this.#mostKept = mostKept
     this.#perTurn = usualLargestValue / 4
   }
 
@@ -99,7 +102,7 @@ export class EvaluationWork {
     throw failure(
       "limit_exceeded",
       path,
-      `The dynamic values of the run take more than ${this.#mostKept} bytes of memory together`,
+      `The values that the run keeps take more than ${this.#mostKept} bytes of memory together (WIRE_MAX_RUN_MEMORY)`,
     )
   }
 

@@ -1,6 +1,7 @@
 /**
  * Compiles each source once and keeps what came of it, the least recently used going first: a service runs the same few
- * workflows all day. Bounded by the number of entries and by the characters of their sources.
+ * workflows all day. Bounded by the number of entries and by the characters of their sources: a plan takes up to 20 bytes for
+ * each of them.
  */
 export class PlanCache<T extends object> {
   readonly #compile: (source: string) => T
@@ -10,7 +11,7 @@ export class PlanCache<T extends object> {
   readonly #entries = new Map<string, T>()
   #characters = 0
 
-  constructor(compile: (source: string) => T, most = 500, mostCharacters = 16_000_000) {
+  constructor(compile: (source: string) => T, most = 500, mostCharacters = 4_000_000) {
     this.#compile = compile
     this.#most = most
     this.#mostCharacters = mostCharacters

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import type { Scope } from "./evaluate.ts"
 import type { EvaluationWork } from "./evaluation-work.ts"
-import { usualLargestValue } from "./evaluation-work.ts"
+import { usualLargestValue, usualMostKept } from "./evaluation-work.ts"
 import type { Usage } from "./events.ts"
 import type { RunLog } from "./log/log.ts"
 import type { Permits } from "./permits.ts"
@@ -37,6 +37,10 @@ export interface RunLimits {
   readonly output_bytes: number
   /** The largest value that an expression may make. */
   readonly value_bytes: number
+  /** Memory of all values that the run keeps: dynamic values, outputs, conversations. */
+  readonly kept_bytes: number
+  /** Events and what is kept with them, in about the bytes that they take in memory. */
+  readonly log_bytes: number
 }
 
 export const usualLimits: RunLimits = {
@@ -46,6 +50,8 @@ export const usualLimits: RunLimits = {
   cache_ttl_ms: 3_600_000,
   output_bytes: 8 * 1024 * 1024,
   value_bytes: usualLargestValue,
+  kept_bytes: usualMostKept,
+  log_bytes: 512 * 1024 * 1024,
 }
 
 /** A run under way: what its parts share. */

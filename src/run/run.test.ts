@@ -501,3 +501,19 @@ test("no model is asked in the room of an answer that is not in the log yet", as
     "agent.c": ["a", "b"],
   })
 })
+
+test("the log of a run has a limit", async () => {
+  const endless = new ScriptedModel(async (_, watch) => {
+    for (let attempt = 2; ; attempt++) {
+      watch.signal.throwIfAborted()
+      await watch.retried({ attempt, reason: "429", delay_ms: 0, progress: noRetryProgress })
+    }
+  })
+  const one = plan([agent("a", {})])
+  const { events, end } = await runPlan(one, { model: endless, limits: { log_bytes: 100_000 } })
+  assert.equal(end?.type, "workflow_failed")
+  const error = end.data.error
+  assert.equal(error.kind, "limit_exceeded")
+  assert.match(error.message, /100000 bytes \(WIRE_MAX_RUN_LOG\)/)
+  assert.ok(JSON.stringify(events).length < 150_000, String(JSON.stringify(events).length))
+})

@@ -123,7 +123,10 @@ class Run {
       options: request.options,
       ports,
       limits,
-      log: new RunLog(ports.store, lease, ports.clock, past.lastId, (error) => this.#fail(error)),
+      log: new RunLog(ports.store, lease, ports.clock, past.lastId, (error) => this.#fail(error), {
+        most: limits.log_bytes,
+        before: past.logBytes,
+      }),
       permits: new Permits(maxConcurrency, signal),
       maxConcurrency,
       signal,
@@ -138,7 +141,7 @@ class Run {
       toolCalls: new Map(past.toolCalls),
       siteCalls: new Map(past.siteCalls),
       usage: past.usage,
-      work: new EvaluationWork(limits.value_bytes),
+      work: new EvaluationWork(limits.value_bytes, limits.kept_bytes),
       backgroundWork: new Set(),
       fail: (error) => this.#fail(error),
     }

@@ -639,3 +639,51 @@ test("cancelling aborts an open tool call", async () => {
   assert.equal(outcome.end, null)
   assert.equal(tools.open_, 0)
 })
+
+test("a model that calls too many tools in one turn is stopped before any of them is called", async () => {
+  const tools = new InProcessTools({ tools: { search: search() } })
+  const many = (count: number): ScriptedModel =>
+    callsThenAnswers(
+      Array.from({ length: count }, (_, n) => ({
+        name: "search",
+        arguments: { query: "x", project: "wire" },
+        call_id: `c${n}`,
+      })),
+    )
+  const outcome = await runPlan(toolPlan(), { model: many(129), tools })
+  const { kind, message, issues } = errorOf(outcome)
+  assert.deepEqual([kind, issues[0]?.path, tools.calls.length], ["limit_exceeded", "agent.a", 0])
+  assert.match(message, /129 tool calls in one turn; at most 128/)
+  assert.equal((await runPlan(toolPlan(), { model: many(128), tools })).end?.type, "workflow_completed")
+})
+
+test("the memory of a run has a limit: outputs, conversations, histories that are continued", async () => {
+  const limits = { kept_bytes: 1_000_000 }
+  const long = "x".repeat(400_000)
+  const model = new ScriptedModel((request) => answers({ message: long }, request))
+  const agents = (count: number): Plan => plan(Array.from({ length: count }, (_, n) => agent(`a${n}`, {})))
+  assert.equal((await runPlan(agents(2), { model, limits })).end?.type, "workflow_completed")
+  const outputs = await runPlan(agents(3), { model, limits })
+  assert.equal(errorOf(outputs).kind, "limit_exceeded")
+  assert.match(errorOf(outputs).message, /1000000 bytes of memory together \(WIRE_MAX_RUN_MEMORY\)/)
+  assert.equal(dataOf(outputs.events, "agent_failed").length, 1)
+
+  const tools = new InProcessTools({ tools: { search: search({ call: () => ({ text: long, is_error: false }) }) } })
+  const turns = Array.from({ length: 3 }, () => [{ name: "search", arguments: { query: "x", project: "wire" } }])
+  const conversation = await runPlan(toolPlan(), { model: callsThenAnswers(...turns), tools, limits })
+  assert.deepEqual([errorOf(conversation).kind, errorOf(conversation).issues[0]?.path], ["limit_exceeded", "agent.a"])
+
+  // What a step needed for its conversation is free when it has ended.
+  const short = plan(
+    Array.from({ length: 5 }, (_, n) => {
+      const instruction = n === 0 ? text("Begin.") : text(ref(`agent.a${n - 1}.message`))
+      return agent(`a${n}`, { uses: [use("tool", "search", {})], instruction })
+    }),
+    { tools: { search: tool({ remote: "search" }) } },
+  )
+  const once = new ScriptedModel((request) =>
+    request.turn === 1 ? callsTools(turns[0] ?? [], request) : answers({ message: "done" }, request),
+  )
+  const freed = await runPlan(short, { model: once, tools, limits })
+  assert.equal(freed.end?.type, "workflow_completed")
+})

@@ -17,6 +17,7 @@ import { evaluateToKeep } from "../evaluate-effects.ts"
 import { decide } from "../condition.ts"
 import type { ModelCallRecord, Usage, WireError } from "../events.ts"
 import { endsRun, failure, failureAt } from "../failure.ts"
+import { memoryOf } from "../memory-of.ts"
 import type { KeptModelCall } from "../log/kept.ts"
 import { shown } from "../log/log.ts"
 import { storeMessages } from "../log/stored-messages.ts"
@@ -34,6 +35,9 @@ import { serverFacts } from "../tools/tool-servers.ts"
 import { addUsage, noUsage, usageOf } from "../usage.ts"
 import { renderPrompt, workflowEffects } from "../tools/workflow-effects.ts"
 
+/** A model that calls more tools than this in one turn is not going to do anything useful with the answers. */
+const mostToolCalls = 128
+
 /**
  * Runs an agent once: all of it, or what an interrupted run left to do. Its output is checked against its contract; it is
  * null where the agent is skipped.
@@ -48,6 +52,7 @@ export async function runAgent(
   const past = running.past.agents.get(placeKey(node.name, iteration)) ?? null
   if (past !== null && past.completed !== null) {
     keepHistory(running, node, past.completed.history ?? [])
+    running.work.keep(memoryOf(past.completed.output), `agent.${node.name}`)
     return past.completed.output
   }
   const step = new AgentStep(running, node, iteration, past)
@@ -55,7 +60,9 @@ export async function runAgent(
 }
 
 function keepHistory(running: RunContext, node: AgentNode, history: readonly Message[]): void {
-  if (running.prepared.continued.has(node.name)) running.histories.set(node.name, history)
+  if (!running.prepared.continued.has(node.name)) return
+  running.work.keep(memoryOf(history), `agent.${node.name}`)
+  running.histories.set(node.name, history)
 }
 
 const contracts = new WeakMap<AgentNode, JsonObject>()
@@ -289,6 +296,14 @@ class AgentStep {
             place?.release()
             break
           }
+          if (answer.tool_calls.length > mostToolCalls) {
+            place?.release()
+            throw failure(
+              "limit_exceeded",
+              this.#caller.path,
+              `The model of agent.${this.#node.name} made ${answer.tool_calls.length} tool calls in one turn; at most ${mostToolCalls} are allowed`,
+            )
+          }
           await this.#callTools(rendered.tools, turn, { ...answer, withdrawn }, history, place)
       }
     }
@@ -373,11 +388,16 @@ class AgentStep {
     }
     let answers: Promise<ToolReply>[]
     try {
-      answers = tool_calls.map((call, index) => tools.answer(call, keep(index), past?.calls.get(index) ?? null, place))
+      answers = tool_calls.map(async (call, index) => {
+        const reply = await tools.answer(call, keep(index), past?.calls.get(index) ?? null, place)
+        this.#hold(memoryOf(reply))
+        return reply
+      })
     } finally {
       place?.releaseUnclaimed()
     }
     const outputs = await Promise.all(answers)
+    this.#hold(memoryOf(message))
     history.push(message)
     for (const [index, { call_id, name }] of tool_calls.entries()) {
       history.push({ role: "tool", call_id, name, output: outputs[index]?.text ?? "" })
@@ -390,8 +410,16 @@ class AgentStep {
     }
   }
 
+  /** Counts memory that the conversation takes until the step ends. */
+  #hold(bytes: number): void {
+    this.#running.work.keep(bytes, this.#caller.path)
+    this.#kept += bytes
+  }
+
   #completed(output: JsonObject, history: readonly Message[], cached: boolean): JsonValue {
     const running = this.#running
+    running.work.keep(memoryOf(output), this.#caller.path)
+    keepHistory(running, this.#node, history)
     const { log, ports, prepared } = running
     const asShown = shown(output)
     const kept = {
@@ -411,7 +439,6 @@ class AgentStep {
       Object.keys(kept).length === 0 ? undefined : kept,
     )
     running.usage = addUsage(running.usage, this.#usage)
-    keepHistory(running, this.#node, history)
     return output
   }
 

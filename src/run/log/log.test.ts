@@ -6,6 +6,7 @@ import { usualOptions } from "../../../test/support/run-plan.ts"
 import type { LogEvent } from "../events.ts"
 import { bytesOver } from "../value-size.ts"
 import { RunLog, shown } from "./log.ts"
+import { PastReader } from "./resume.ts"
 import { StoreFailure } from "../../ports/store.ts"
 
 class Slow extends MemoryStore {
@@ -20,13 +21,42 @@ class Slow extends MemoryStore {
   }
 }
 
-async function logTo<S extends MemoryStore>(store: S, failed: unknown[] = []): Promise<RunLog> {
+async function logTo<S extends MemoryStore>(
+  store: S,
+  failed: unknown[] = [],
+  size?: ConstructorParameters<typeof RunLog>[5],
+): Promise<RunLog> {
   const request = { source: "", input: {}, secrets: {}, options: usualOptions }
   const run = { run_id: "r", caller: "", request, created_at: 0, idempotency: null, resumable: true }
   const created = await store.create(run, "me", 1000)
   if (created.outcome !== "created") throw new Error("not created")
-  return new RunLog(store, created.lease, new ManualClock(), 0, (error) => failed.push(error))
+  return new RunLog(store, created.lease, new ManualClock(), 0, (error) => failed.push(error), size)
 }
+
+test("a log over its size is reported; what was there before a resume counts like what is added", async () => {
+  const failed: unknown[] = []
+  const log = await logTo(new MemoryStore(new ManualClock()), failed, { before: 0, most: 3000 })
+  const events = [log.add("workflow_started", {})]
+  while (failed.length === 0) {
+    events.push(log.add("agent_retried", { agent: "a", attempt: 2, reason: "x".repeat(500), delay_ms: 0 }, { turn: 1 }))
+  }
+  assert.match(String(failed[0]), /larger than 3000 bytes/)
+  assert.ok(events.length > 2 && events.length < 7, String(events.length))
+
+  const past = new PastReader()
+  for (const event of events.slice(0, -1)) past.take(event)
+  const before = past.past.logBytes
+  assert.ok(before > 1000 && before <= 3000, String(before))
+  const resumed: unknown[] = []
+  const again = await logTo(new MemoryStore(new ManualClock()), resumed, { before, most: before + 900 })
+  again.add("run_resumed", { reason: "x" })
+  assert.equal(resumed.length, 0)
+  again.addDelta({ agent: "a", attempt: 1, text: "x" })
+  again.addDelta({ agent: "a", attempt: 1, text: "x".repeat(500) })
+  assert.equal(resumed.length, 1)
+  again.add("workflow_failed", { error: { kind: "limit_exceeded", message: "", issues: [] }, duration_ms: 1 })
+  assert.equal(resumed.length, 1)
+})
 
 test("what one turn adds is one append; what comes meanwhile is the next; stored() waits for all so far", async () => {
   const store = new Slow(new ManualClock())

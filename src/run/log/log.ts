@@ -1,6 +1,9 @@
 import { isoTime } from "../../base/iso-time.ts"
 import type { JsonValue } from "../../base/json-value.ts"
 import type { EventData, EventType, LogEvent } from "../events.ts"
+import { isTerminal } from "../events.ts"
+import { failure } from "../failure.ts"
+import { eventBytes } from "./event-bytes.ts"
 import { bytesOver } from "../value-size.ts"
 import type { Kept } from "./kept.ts"
 import type { Clock } from "../../ports/clock.ts"
@@ -48,19 +51,31 @@ export class RunLog {
   #storedId: number
   /** The last event that records work. */
   #workId = 0
+  /** The size of the log, and of the largest that is allowed. */
+  #bytes: number
+  readonly #mostBytes: number
   #pending: LogEvent[] = []
   #deltas = new Map<string, { event: Mutable<LogEvent>; attempt: number }>()
   #writing = false
   #failed: { readonly error: unknown } | null = null
   #waiting: { readonly id: number; readonly resolve: () => void; readonly reject: (error: unknown) => void }[] = []
 
-  constructor(store: RunStore, lease: Lease, clock: Clock, lastId: number, onFailure: (error: unknown) => void) {
+  constructor(
+    store: RunStore,
+    lease: Lease,
+    clock: Clock,
+    lastId: number,
+    onFailure: (error: unknown) => void,
+    size: { readonly before: number; readonly most: number } = { before: 0, most: Number.POSITIVE_INFINITY },
+  ) {
     this.#store = store
     this.#lease = lease
     this.#clock = clock
     this.#lastId = lastId
     this.#storedId = lastId
     this.#onFailure = onFailure
+    this.#bytes = size.before
+    this.#mostBytes = size.most
   }
 
   get lastId(): number {
@@ -74,6 +89,7 @@ export class RunLog {
     const event = (kept === undefined ? base : { ...base, kept }) as LogEvent
     if (recordsWork.has(type)) this.#workId = event.id
     this.#push(event)
+    if (!isTerminal(type)) this.#grow(eventBytes(event))
     return event
   }
 
@@ -84,6 +100,7 @@ export class RunLog {
     if (before !== undefined && before.attempt === data.attempt && before.event.type === "agent_delta") {
       const joined = before.event.data.text + data.text
       before.event.data = { ...before.event.data, text: joined }
+      this.#grow(data.text.length)
       return
     }
     this.#deltas.set(key, { event: this.add("agent_delta", data), attempt: data.attempt })
@@ -102,6 +119,15 @@ export class RunLog {
   /** A promise to wait for before more is added, or null when there is room. */
   room(): Promise<void> | null {
     return this.#lastId - this.#storedId > roomy ? this.stored() : null
+  }
+
+  /** The event that is too much is still stored; the run ends with the next one. */
+  #grow(bytes: number): void {
+    this.#bytes += bytes
+    if (this.#bytes <= this.#mostBytes) return
+    this.#onFailure(
+      failure("limit_exceeded", "", `The log of the run is larger than ${this.#mostBytes} bytes (WIRE_MAX_RUN_LOG)`),
+    )
   }
 
   #storedTo(id: number): Promise<void> {

@@ -6,6 +6,7 @@ import type { AssistantMessage, Message } from "../../ports/messages.ts"
 import type { TurnProgress } from "../../ports/model.ts"
 import type { PromptMessage, ToolPart } from "../../ports/tools.ts"
 import type { RunStore } from "../../ports/store.ts"
+import { eventBytes } from "./event-bytes.ts"
 import { addUsage, noUsage, usageOf } from "../usage.ts"
 import { readMessages } from "./stored-messages.ts"
 import { readProgress } from "./turn-progress.ts"
@@ -16,6 +17,8 @@ import { readProgress } from "./turn-progress.ts"
  */
 export interface ReplayState {
   lastId: number
+  /** The size of the log. */
+  logBytes: number
   /** Milliseconds; null for a run that has not begun. */
   startedAt: number | null
   /** Time of the last event in milliseconds; null for a run that has not begun. */
@@ -96,6 +99,7 @@ export function placeKey(name: string, iteration: number | null | undefined): st
 function emptyPast(): ReplayState {
   return {
     lastId: 0,
+    logBytes: 0,
     startedAt: null,
     lastAt: null,
     planned: false,
@@ -145,6 +149,7 @@ export class PastReader {
   take(event: LogEvent): void {
     const { past } = this
     past.lastId = event.id
+    past.logBytes += eventBytes(event)
     const at = Date.parse(event.at)
     past.startedAt ??= at
     past.lastAt = Math.max(past.lastAt ?? at, at)

@@ -1,0 +1,7 @@
+import type { LogEvent } from "../events.ts"
+import { memoryOf } from "../memory-of.ts"
+
+/** About what an event takes in a log. The same when it is written and when it is read again. */
+export function eventBytes(event: LogEvent): number {
+  return 100 + memoryOf(event.data) + memoryOf(event.kept)
+}
