@@ -1,6 +1,9 @@
 # The service on its own: Node, and the bundle with all that it needs.
 
-FROM node:24-bookworm-slim AS build
+# `--build-arg NODE_IMAGE=node@sha256:…` builds on exactly one image: see docs/deploy.md.
+ARG NODE_IMAGE=node:24-bookworm-slim
+
+FROM $NODE_IMAGE AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY playground/package.json playground/
@@ -8,7 +11,7 @@ RUN npm ci
 COPY . .
 RUN npm run build
 
-FROM node:24-bookworm-slim
+FROM $NODE_IMAGE
 ENV NODE_ENV=production WIRE_HOST=0.0.0.0 WIRE_PORT=13703 WIRE_DATA_DIR=/data
 WORKDIR /app
 COPY --from=build /app/package.json ./

@@ -17,7 +17,7 @@ await main(async () => {
     throw new SetupError(`No benchmark in bench/ ${name === undefined ? "yet" : `like ${name}`}.`)
   for (const file of chosen) {
     console.log(`\n${file}`)
-    const { code } = await run(pinnedNode, [join(folder, file), ...rest], { shell: false })
+    const { code } = await run(pinnedNode(), [join(folder, file), ...rest], { shell: false })
     if (code !== 0) return code
   }
   return 0

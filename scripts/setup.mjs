@@ -9,10 +9,21 @@ import { fileURLToPath } from "node:url"
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
-const nodeBinary = join("node", "bin", process.platform === "win32" ? "node.exe" : "node")
+/** The npm package that holds Node for this platform; the lockfile pins the content of each. */
+const nodePackage = `node-${process.platform === "win32" ? "win" : process.platform}-${process.arch}`
+const nodeBinary = join(nodePackage, "bin", process.platform === "win32" ? "node.exe" : "node")
+/** The oldest Node that the project runs on. */
+const oldestMajor = 24
 
-/** The Node that the project is made for, installed as the npm package `node`. */
-export const pinnedNode = join(root, "node_modules", nodeBinary)
+/** The Node that the project runs on: the one of the lockfile or, for a platform that it has none for, the one of this process. */
+export function pinnedNode() {
+  const installed = join(root, "node_modules", nodeBinary)
+  if (existsSync(installed)) return installed
+  if (Number.parseInt(process.versions.node, 10) >= oldestMajor) return process.execPath
+  throw new SetupError(
+    `For ${process.platform} on ${process.arch} no Node is installed with the dependencies: install Node ${oldestMajor} or newer.`,
+  )
+}
 
 /** Installs the dependencies unless what is installed is what the lockfile says. */
 export async function ensureInstalled() {
@@ -23,9 +34,16 @@ export async function ensureInstalled() {
     throw new SetupError(`${reason}, but node_modules is a symbolic link. Run \`npm ci\` where it points to.`)
   }
   console.error(`Installing dependencies (${reason}).`)
-  // The flags undo what a user's npmrc or NODE_ENV may say: without install scripts the package `node` has no binary,
-  // without dev dependencies there is no esbuild. `loglevel` hides that the machine's own Node is older than ours.
-  const flags = ["--ignore-scripts=false", "--include=dev", "--no-audit", "--no-fund", "--loglevel=error"]
+  // The flags undo what a user's npmrc or NODE_ENV may say: without dev dependencies there is no esbuild, without optional
+  // ones no Node. No package needs its install scripts. `loglevel` hides that the machine's own Node is older than ours.
+  const flags = [
+    "--ignore-scripts",
+    "--include=dev",
+    "--include=optional",
+    "--no-audit",
+    "--no-fund",
+    "--loglevel=error",
+  ]
   const { code } = await run("npm", ["ci", ...flags], { env: { ...process.env, PATH: pathWithoutModules() } })
   if (code !== 0) throw new SetupError(`\`npm ci\` failed (exit code ${code}).`)
   const still = whyInstall(root)
@@ -54,8 +72,8 @@ export function whyInstall(at) {
       return `${name} differs from the lockfile`
     }
   }
-  if (!existsSync(join(modules, nodeBinary))) return "the package `node` has no binary"
-  return null
+  const locked = wanted[`node_modules/${nodePackage}`] !== undefined
+  return locked && !existsSync(join(modules, nodeBinary)) ? `${nodePackage} has no binary` : null
 }
 
 /** `npm run` puts node_modules/.bin first, whose `node` would be deleted under npm's feet. */

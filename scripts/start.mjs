@@ -1,6 +1,6 @@
 // `npm start`: installs and builds what is missing, then serves. Arguments go to `wire serve`, settings are WIRE_*.
 
-import { readFileSync } from "node:fs"
+import { realpathSync } from "node:fs"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { ensureInstalled, main, pinnedNode, root, run } from "./setup.mjs"
@@ -15,14 +15,14 @@ await main(async () => {
     console.error("Building dist/ from src/.")
     await build()
   }
-  const pinned = JSON.parse(readFileSync(join(root, "node_modules", "node", "package.json"), "utf8")).version
-  if (process.versions.node === pinned) {
+  const node = pinnedNode()
+  if (realpathSync(process.execPath) === realpathSync(node)) {
     // Already on the Node that it needs (npm puts the installed one first): no second process, nothing to hand on.
     process.argv = [process.execPath, entry, ...args]
     await import(pathToFileURL(entry).href)
     return process.exitCode
   }
-  const { code, signal } = await run(pinnedNode, [entry, ...args], { shell: false })
+  const { code, signal } = await run(node, [entry, ...args], { shell: false })
   if (signal !== null) process.kill(process.pid, signal)
   return code
 })

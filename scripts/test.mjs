@@ -36,7 +36,7 @@ async function runTests(files, namePattern) {
   const report = join(scratch, "report")
   try {
     const { code } = await run(
-      pinnedNode,
+      pinnedNode(),
       [
         "--test",
         "--test-concurrency=2",

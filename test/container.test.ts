@@ -25,8 +25,10 @@ function buildStages(context: string, work: string): Stage {
     const [word = "", ...rest] = line.split(" ")
     const words = rest.filter((part) => part !== "")
     const stage = stages.at(-1)
-    if (word === "FROM") {
-      assert.match(words[0] ?? "", /^node:24/)
+    if (word === "ARG") {
+      assert.match(rest.join(" "), /^NODE_IMAGE=node:24/)
+    } else if (word === "FROM") {
+      assert.equal(words[0], "$NODE_IMAGE")
       const folder = join(work, `stage-${stages.length}`)
       mkdirSync(join(folder, "app"), { recursive: true })
       stages.push({ name: words[2] ?? "", folder, environment: {}, command: [], health: "" })

@@ -59,7 +59,7 @@ describe("npm start", { skip: process.platform === "win32" && "signals are not W
     const service = await startService(other, [start, "--port", "0"])
     assert.equal((await fetch(`${service.address}/healthz`)).status, 200)
     if (process.platform === "linux")
-      assert.match(commandOfChild(service.child.pid), /^[^\0]*node_modules\/node\/bin\/node\0/)
+      assert.match(commandOfChild(service.child.pid), /^[^\0]*node_modules\/node-linux-\w+\/bin\/node\0/)
     service.child.kill("SIGTERM")
     assert.deepEqual(await service.ended, { code: 0, signal: null })
     assert.ok(await isGone(service.address))

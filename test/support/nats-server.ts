@@ -30,7 +30,7 @@ export interface NatsCluster {
   close(): Promise<void>
 }
 
-async function freePorts(count: number): Promise<number[]> {
+export async function freePorts(count: number): Promise<number[]> {
   const servers = Array.from({ length: count }, () => createServer())
   const ports: number[] = []
   for (const server of servers) {
