@@ -17,8 +17,8 @@ export type Expression =
   | { readonly op: "not"; readonly value: Expression; readonly text: string }
   | MatchExpression
   | CallExpression
-  | { readonly op: "read"; readonly resource: string; readonly bindings: readonly Entry[]; readonly text: string }
-  | { readonly op: "render"; readonly prompt: string; readonly bindings: readonly Entry[]; readonly text: string }
+  | ReadExpression
+  | RenderExpression
   | AssetExpression
 
 export interface Entry {
@@ -91,7 +91,23 @@ export interface CallExpression {
   readonly input: readonly Entry[]
   readonly bindings: readonly Entry[]
   readonly max_calls: number | null
-  /** Names this place in the workflow for good, so that a resumed run knows the call again. */
+  /** Durable identity of the call site: `dynamic.related/call find_issues`. Edits elsewhere in the file do not change it. */
+  readonly site: string
+  readonly text: string
+}
+
+export interface ReadExpression {
+  readonly op: "read"
+  readonly resource: string
+  readonly bindings: readonly Entry[]
+  readonly site: string
+  readonly text: string
+}
+
+export interface RenderExpression {
+  readonly op: "render"
+  readonly prompt: string
+  readonly bindings: readonly Entry[]
   readonly site: string
   readonly text: string
 }

@@ -10,7 +10,7 @@ import type { AssetKind } from "./plan-shape.ts"
 /** Turns checked expressions into those of the plan: names resolved, constants folded, source forgotten. */
 export class Lowering {
   readonly #program: Program
-  /** How many calls each place holds so far, so that every one gets a name of its own. */
+  /** How many call sites of each name exist so far. */
   readonly #sites = new Map<string, number>()
 
   constructor(program: Program) {
@@ -47,12 +47,13 @@ export class Lowering {
         return this.#call(node, place)
       case "read":
       case "render": {
-        const bindings = this.entries(valuesOf(node.block, "bindings"), place)
         const name = targetName(node)
+        const site = this.site(place, node.kind, name)
+        const bindings = this.entries(valuesOf(node.block, "bindings"), place)
         const text = this.#text(node)
         return node.kind === "read"
-          ? { op: "read", resource: name, bindings, text }
-          : { op: "render", prompt: name, bindings, text }
+          ? { op: "read", resource: name, bindings, site, text }
+          : { op: "render", prompt: name, bindings, site, text }
       }
       case "asset":
         return this.#asset(node, place)
@@ -131,19 +132,30 @@ export class Lowering {
   }
 
   #call(node: Syntax.InvokeNode, place: string): CallExpression {
-    const count = (this.#sites.get(place) ?? 0) + 1
-    this.#sites.set(place, count)
+    const tool = targetName(node)
+    const site = this.site(place, "call", tool)
     const limit = propertyOf(node.block, "max_calls")
     const max = limit?.value.kind === "expression" ? constantOf(limit.value.expression) : undefined
     return {
       op: "call",
-      tool: targetName(node),
+      tool,
       input: this.entries(valuesOf(node.block, "input"), place),
       bindings: this.entries(valuesOf(node.block, "bindings"), place),
       max_calls: typeof max === "number" ? max : null,
-      site: count === 1 ? place : `${place}#${count}`,
+      site,
       text: this.#text(node),
     }
+  }
+
+  /**
+   * The durable identity of a call site: its place, what it does and to what. Only further sites with the same three are
+   * numbered, so that edits elsewhere change no identity.
+   */
+  site(place: string, kind: "call" | "read" | "render" | "use", name: string): string {
+    const site = `${place}/${kind} ${name}`
+    const count = (this.#sites.get(site) ?? 0) + 1
+    this.#sites.set(site, count)
+    return count === 1 ? site : `${site} (${count})`
   }
 
   #asset(node: Syntax.AssetNode, place: string): AssetExpression {

@@ -133,6 +133,8 @@ export interface WhenPlan {
 export interface UsePlan {
   readonly kind: "tool" | "resource" | "prompt"
   readonly name: string
+  /** Durable identity, as that of a call. */
+  readonly site: string
   readonly bindings: readonly Entry[]
   readonly max_calls: number | null
 }

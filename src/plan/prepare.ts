@@ -2,6 +2,7 @@ import type { JsonObject } from "../base/json-value.ts"
 import type { Entry, Expression } from "./expression.ts"
 import type { AgentNode, Inference, Plan, PlanNode, PlannedNode, ResponseFormat } from "./plan-shape.ts"
 import { children } from "./expression-traits.ts"
+import { legacySites } from "./legacy-sites.ts"
 
 /** What every run of a plan needs to know of it, found out once. */
 export interface Prepared {
@@ -13,8 +14,8 @@ export interface Prepared {
   readonly providers: readonly string[]
   /** Agents whose message history another one continues. */
   readonly continued: ReadonlySet<string>
-  /** Names each `read` and `render` for good, so that a resumed run knows it again. */
-  readonly sites: ReadonlyMap<Expression, string>
+  /** Names that release 0.1 gave to call sites, by those of today. */
+  readonly legacySites: ReadonlyMap<string, string>
   /** Every `call`, `read` and `render`. */
   readonly effects: readonly Effect[]
   readonly calls: ReadonlyMap<AgentNode, CallSettings>
@@ -60,7 +61,7 @@ function prepareAfresh(plan: Plan): Prepared {
     waitsFor,
     providers: [...new Set(Object.values(plan.models).map(({ provider }) => provider))],
     continued: new Set(agents.flatMap(({ context }) => (context === null ? [] : [context.agent]))),
-    sites: new Map(nodes.flatMap((node) => effectsOf(node).map((effect, count) => [effect, `${node.id}/${count}`]))),
+    legacySites: new Map(nodes.flatMap((node) => legacySites(node, effectsOf(node)))),
     effects,
     calls: new Map(agents.map((agent) => [agent, callSettings(plan, agent)])),
   }

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
-import type { CallExpression, Entry, Expression } from "../plan/expression.ts"
+import type { CallExpression, Entry, Expression, ReadExpression, RenderExpression } from "../plan/expression.ts"
 import type { Scope } from "./evaluate.ts"
 import {
   ArrayBuilder,
@@ -15,9 +15,6 @@ import {
 } from "./evaluate.ts"
 import { sizeOf } from "./value-size.ts"
 import { traits } from "../plan/expression-traits.ts"
-
-export type ReadExpression = Extract<Expression, { op: "read" }>
-export type RenderExpression = Extract<Expression, { op: "render" }>
 
 /** What an expression can make happen outside. */
 export interface Effects {

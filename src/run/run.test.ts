@@ -359,6 +359,7 @@ test("headers and keys are evaluated before any call; one that could end its lin
   const attempt = { model, input: { host: "x.test", tenant: "1" }, secrets: { key: "sk-secret-value" } }
   await runPlan(named, attempt)
   assert.deepEqual(model.requests[0]?.backend, {
+    api: "responses",
     endpoint: "https://x.test/v1",
     api_key: "sk-secret-value",
     headers: { "X-Tenant": "t-1" },

@@ -14,7 +14,7 @@ import { Permits } from "./permits.ts"
 import type { Lease, RunRequest } from "../ports/store.ts"
 import { LeaseLost, StoreFailure } from "../ports/store.ts"
 import { RunFailure } from "../ports/run-failure.ts"
-import { prepare } from "../plan/prepare.ts"
+import { prepare, type Prepared } from "../plan/prepare.ts"
 import { namedSecrets, redactor } from "./secrets/redact.ts"
 import type { ReplayState } from "./log/resume.ts"
 import { noPast, placeKey, readPast } from "./log/resume.ts"
@@ -139,7 +139,7 @@ class Run {
       backends: new Map(),
       host: null,
       toolCalls: new Map(past.toolCalls),
-      siteCalls: new Map(past.siteCalls),
+      siteCalls: siteCallsOf(past, prepare(plan)),
       usage: past.usage,
       work: new EvaluationWork(limits.value_bytes, limits.kept_bytes),
       backgroundWork: new Set(),
@@ -388,3 +388,13 @@ const stopping = new Error("The run stops")
 const internalError: WireError = wireError("internal_error", [
   { path: "", message: "An internal error stopped the run" },
 ])
+
+/** Calls made by site; a log of release 0.1 has them under other names. */
+function siteCallsOf(past: ReplayState, { legacySites }: Prepared): Map<string, number> {
+  const counts = new Map(past.siteCalls)
+  for (const [site, legacy] of counts.size === 0 ? [] : legacySites) {
+    const made = past.siteCalls.get(legacy)
+    if (made !== undefined) counts.set(site, made + (past.siteCalls.get(site) ?? 0))
+  }
+  return counts
+}

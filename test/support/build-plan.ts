@@ -132,7 +132,7 @@ export const use = (
   kind: "tool" | "resource" | "prompt",
   name: string,
   more: Partial<AgentNode["uses"][number]> = {},
-): AgentNode["uses"][number] => ({ kind, name, bindings: [], max_calls: null, ...more })
+): AgentNode["uses"][number] => ({ kind, name, site: `uses/use ${name}`, bindings: [], max_calls: null, ...more })
 
 interface LoosePlan extends Partial<Omit<Plan, "nodes" | "providers" | "models">> {
   readonly provider?: Partial<ProviderPlan>

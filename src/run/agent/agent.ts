@@ -232,14 +232,13 @@ class AgentStep {
   async #prompts(): Promise<Message[]> {
     const found: Message[] = []
     const { plan } = this.#running
-    for (const [position, use] of this.#node.uses.entries()) {
+    for (const use of this.#node.uses) {
       if (use.kind !== "prompt") continue
       const path = `prompt.${use.name}.bindings`
-      const site = placeKey(`${this.#caller.path}/use/${position}`, this.#caller.about.iteration)
       const messages = await renderPrompt(
         this.#running,
         use.name,
-        site,
+        { site: use.site, iteration: this.#caller.about.iteration ?? null },
         [
           { path, entries: plan.prompts[use.name]?.bindings ?? [] },
           { path, entries: use.bindings },

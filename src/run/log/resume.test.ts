@@ -92,7 +92,13 @@ const served = (idempotent: boolean): Served => ({
 const everything: Plan = plan(
   [
     dynamic("related", call("search", { query: ref("input.topic") }, { site: "related" })),
-    dynamic("page", { op: "read", resource: "page", bindings: [], text: "read resource.page" }),
+    dynamic("page", {
+      op: "read",
+      resource: "page",
+      bindings: [],
+      site: "dynamic.doc/read doc",
+      text: "read resource.page",
+    }),
     agent("each", {
       loop: loopOver(ref("input.items"), "item"),
       locals: entries({ hit: call("search", { query: ref("variable.item") }, { site: "each.hit" }) }),

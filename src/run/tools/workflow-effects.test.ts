@@ -133,9 +133,21 @@ test("read gives text, or parsed JSON when the media type says so; render gives 
   })
   const reading = plan(
     [
-      dynamic("page", { op: "read", resource: "page", bindings: [], text: "read resource.page" }),
-      dynamic("data", { op: "read", resource: "data", bindings: entries({ id: ref("secrets.id") }), text: "read" }),
-      dynamic("hello", { op: "render", prompt: "hello", bindings: entries({ who: lit("Bo") }), text: "render" }),
+      dynamic("page", { op: "read", resource: "page", bindings: [], site: "site 1", text: "read resource.page" }),
+      dynamic("data", {
+        op: "read",
+        resource: "data",
+        bindings: entries({ id: ref("secrets.id") }),
+        site: "site 2",
+        text: "read",
+      }),
+      dynamic("hello", {
+        op: "render",
+        prompt: "hello",
+        bindings: entries({ who: lit("Bo") }),
+        site: "site 3",
+        text: "render",
+      }),
       output({ page: ref("dynamic.page"), data: ref("dynamic.data"), hello: ref("dynamic.hello") }),
     ],
     {

@@ -1,19 +1,19 @@
 import type { JsonObject } from "../../base/json-value.ts"
 import { validateValue } from "../../types/validate-value.ts"
-import type { CallExpression } from "../../plan/expression.ts"
+import type { CallExpression, ReadExpression, RenderExpression } from "../../plan/expression.ts"
 import type { RemotePlan } from "../../plan/plan-shape.ts"
 import { argumentProblems } from "./argument-problems.ts"
 import { bind } from "./bind.ts"
 import { withoutFields } from "./bound-schema.ts"
 import { callTool, countCall, toolOf, usedUp } from "./call-tool.ts"
 import type { ToolCall } from "./call-tool.ts"
-import type { Effects, ReadExpression, RenderExpression } from "../evaluate-effects.ts"
+import type { Effects } from "../evaluate-effects.ts"
 import { evaluateEntries } from "../evaluate-effects.ts"
 import type { Scope } from "../evaluate.ts"
 import { failureAt, wireError } from "../failure.ts"
 import type { PromptMessage, ResourceAnswer } from "../../ports/tools.ts"
 import { RunFailure } from "../../ports/run-failure.ts"
-import { placeKey } from "../log/resume.ts"
+import { placeKey, type EffectPast } from "../log/resume.ts"
 import { resourceValue } from "./resource-value.ts"
 import type { Place } from "../permits.ts"
 import type { RunContext } from "../run-context.ts"
@@ -25,7 +25,7 @@ export function workflowEffects(running: RunContext, path: string, about: ToolCa
   const effects: Effects = {
     async call(expression, scope) {
       const { plan, hosted } = toolOf(running, expression.tool)
-      const past = running.past.effects.get(placeKey(expression.site, iteration))
+      const past = pastEffect(running, expression.site, iteration)
       const input = await evaluateEntries(expression.input, scope, effects)
       const bound = await bind(running, layers(running, expression), scope, effects)
       const values = hosted.fit({ ...input, ...bound.values })
@@ -64,8 +64,7 @@ export function workflowEffects(running: RunContext, path: string, about: ToolCa
     },
 
     async read(expression, scope) {
-      const site = siteOf(running, expression, iteration)
-      const past = running.past.effects.get(site)
+      const past = pastEffect(running, expression.site, iteration)
       if (past?.kind === "read") return past.value
       const { values } = await bind(running, layers(running, expression), scope, effects)
       const startedAt = running.ports.clock.now()
@@ -78,17 +77,16 @@ export function workflowEffects(running: RunContext, path: string, about: ToolCa
           server: running.plan.resources[expression.resource]?.server ?? "",
           duration_ms: running.ports.clock.now() - startedAt,
         },
-        { site, value },
+        { site: placeKey(expression.site, iteration), value },
       )
       return value
     },
 
     async render(expression, scope) {
-      const site = siteOf(running, expression, iteration)
       const messages = await renderPrompt(
         running,
         expression.prompt,
-        site,
+        { site: expression.site, iteration },
         layers(running, expression),
         scope,
         path,
@@ -104,13 +102,13 @@ export function workflowEffects(running: RunContext, path: string, about: ToolCa
 export async function renderPrompt(
   running: RunContext,
   prompt: string,
-  site: string,
+  at: { readonly site: string; readonly iteration: number | null },
   bindings: Parameters<typeof bind>[1],
   scope: Scope,
   path: string,
   effects: Effects,
 ): Promise<readonly PromptMessage[]> {
-  const past = running.past.effects.get(site)
+  const past = pastEffect(running, at.site, at.iteration)
   if (past?.kind === "render") return past.messages
   const { host } = running
   if (host === null) throw new Error(`Prompt ${prompt} was not looked up at the start of the run`)
@@ -124,7 +122,7 @@ export async function renderPrompt(
       server: running.plan.prompts[prompt]?.server ?? "",
       duration_ms: running.ports.clock.now() - startedAt,
     },
-    { site, messages },
+    { site: placeKey(at.site, at.iteration), messages },
   )
   return messages
 }
@@ -199,8 +197,11 @@ export function remoteOf(
   return { tool: tools, resource: resources, prompt: prompts }[kind][name]
 }
 
-function siteOf(running: RunContext, expression: ReadExpression | RenderExpression, iteration: number | null): string {
-  const site = running.prepared.sites.get(expression)
-  if (site === undefined) throw new Error(`${expression.text} is not a part of the plan`)
-  return placeKey(site, iteration)
+/** What the log knows of a call site, also under the name that release 0.1 gave to it. */
+function pastEffect(running: RunContext, site: string, iteration: number | null): EffectPast | undefined {
+  const { effects } = running.past
+  if (effects.size === 0) return undefined
+  const found = effects.get(placeKey(site, iteration))
+  const legacy = running.prepared.legacySites.get(site)
+  return found ?? (legacy === undefined ? undefined : effects.get(placeKey(legacy, iteration)))
 }
