@@ -13,9 +13,16 @@ async function read(text: string, pieceLength: number, most: number): Promise<st
   })
   let read = ""
   const decoder = new TextDecoder()
-  for await (const chunk of boundedEvents(source, most)) read += decoder.decode(chunk, { stream: true })
+  for await (const chunk of boundedEvents(source, most, 5000)) read += decoder.decode(chunk, { stream: true })
   return read
 }
+
+test("a stream that goes on and on breaks off, however small its events are", async () => {
+  await assert.rejects(
+    read("data: x\n\n".repeat(600), 100, 100),
+    (error) => error instanceof EgressFailure && error.reason === "too_large",
+  )
+})
 
 for (const piece of [1, 3, 1000]) {
   test(`many events of the allowed size pass, in pieces of ${piece}`, async () => {

@@ -5,8 +5,12 @@ type Bytes = Uint8Array<ArrayBuffer>
 const lineFeed = 10
 const carriageReturn = 13
 
-/** The same stream of server-sent events, which breaks off at an event of more than `most` bytes: readers keep them whole. */
-export function boundedEvents(stream: ReadableStream<Bytes>, most: number): ReadableStream<Bytes> {
+/**
+ * The same stream of server-sent events, which breaks off at an event of more than `most` bytes, because readers keep events whole,
+ * and after `total` bytes.
+ */
+export function boundedEvents(stream: ReadableStream<Bytes>, most: number, total: number): ReadableStream<Bytes> {
+  let streamBytes = 0
   let eventBytes = 0
   let lineBytes = 0
   const count = (chunk: Bytes): void => {
@@ -31,6 +35,10 @@ export function boundedEvents(stream: ReadableStream<Bytes>, most: number): Read
   return stream.pipeThrough(
     new TransformStream<Bytes, Bytes>({
       transform(chunk, controller) {
+        streamBytes += chunk.length
+        if (streamBytes > total) {
+          throw new EgressFailure("too_large", `The server sent more than ${total} bytes of events`)
+        }
         count(chunk)
         controller.enqueue(chunk)
       },

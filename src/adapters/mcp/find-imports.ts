@@ -1,5 +1,5 @@
 import { didYouMean } from "../../base/did-you-mean.ts"
-import type { JsonObject } from "../../base/json-value.ts"
+import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { ErrorIssue } from "../../run/events.ts"
 import type { HostedPrompt, HostedResource, Imported } from "../../ports/tools.ts"
 import { cleanLine, cleanText } from "./clean-text.ts"
@@ -9,9 +9,23 @@ import { isObject } from "./walk-schema.ts"
 
 export type Found<T> = { readonly found: T } | { readonly problem: ErrorIssue }
 
+/** Of several tools with one name, the first. */
 export function findTool(imported: Imported, tools: readonly JsonObject[]): Found<JsonObject> {
-  const found = tools.find((tool) => tool["name"] === imported.remote)
-  return found === undefined ? unknown("tool", imported, tools.map(nameOf)) : { found }
+  const [found] = matching(tools, "name", imported.remote)
+  return found === undefined ? unknown("tool", imported, tools, nameOf) : { found }
+}
+
+type Table = ReadonlyMap<JsonValue | undefined, readonly JsonObject[]>
+
+/** Lists by one of their keys, made once: a workflow may import thousands of a server's things. */
+const tables = new WeakMap<readonly JsonObject[], Map<string, Table>>()
+
+function matching(items: readonly JsonObject[], key: string, wanted: string): readonly JsonObject[] {
+  const known = tables.get(items) ?? new Map<string, Table>()
+  tables.set(items, known)
+  const table = known.get(key) ?? Map.groupBy(items, (item) => item[key])
+  known.set(key, table)
+  return table.get(wanted) ?? []
 }
 
 export interface PromptFound extends HostedPrompt {
@@ -19,8 +33,8 @@ export interface PromptFound extends HostedPrompt {
 }
 
 export function findPrompt(imported: Imported, prompts: readonly JsonObject[]): Found<PromptFound> {
-  const found = prompts.find((prompt) => prompt["name"] === imported.remote)
-  if (found === undefined) return unknown("prompt", imported, prompts.map(nameOf))
+  const [found] = matching(prompts, "name", imported.remote)
+  if (found === undefined) return unknown("prompt", imported, prompts, nameOf)
   const declared = Array.isArray(found["arguments"]) ? found["arguments"].filter(isObject) : []
   return {
     found: {
@@ -42,28 +56,29 @@ export function findResource(
 ): Found<ResourceFound> {
   const { remote, name, server } = imported
   const path = `resource.${name}`
-  const matching = (key: string) => [
-    ...resources.filter((item) => item[key === "uri" ? "uri" : "name"] === remote),
-    ...templates.filter((item) => item[key === "uri" ? "uriTemplate" : "name"] === remote),
-  ]
-  const found = matching("uri").length > 0 ? matching("uri") : matching("name")
+  const byAddress = [...matching(resources, "uri", remote), ...matching(templates, "uriTemplate", remote)]
+  const found =
+    byAddress.length > 0 ? byAddress : [...matching(resources, "name", remote), ...matching(templates, "name", remote)]
   const [first, second] = found
   if (first === undefined) {
-    return unknown(
-      "resource",
-      imported,
-      [...resources, ...templates].flatMap((item) => [nameOf(item), addressOf(item)]),
-    )
+    const all = [...resources.slice(0, mostHinted), ...templates.slice(0, mostHinted)]
+    return unknown("resource", imported, all, nameOf, addressOf)
   }
   if (second !== undefined) {
     const message = `mcp.${server} has ${found.length} resources named ${remote}`
-    return { problem: { path, message, hint: `Name one by its URI: ${cleanLine(found.map(addressOf).join(", "))}` } }
+    return {
+      problem: {
+        path,
+        message,
+        hint: `Name one by its URI: ${cleanLine(found.slice(0, 10).map(addressOf).join(", "))}`,
+      },
+    }
   }
   const description = cleanText(typeof first["description"] === "string" ? first["description"] : "", 2000)
   if (typeof first["uri"] === "string") {
     return { found: { description, variables: [], required: [], uri: first["uri"] } }
   }
-  const template = parseUriTemplate(addressOf(first))
+  const template = addressOf(first).length > longestTemplate ? null : parseUriTemplate(addressOf(first))
   if (template === null) {
     return { problem: { path, message: `mcp.${server} has a URI template for ${remote} that cannot be read` } }
   }
@@ -79,12 +94,23 @@ export function addressOf(item: JsonObject): string {
   return typeof address === "string" ? address : ""
 }
 
-function unknown(kind: string, { name, server, remote }: Imported, known: readonly string[]): { problem: ErrorIssue } {
+const longestTemplate = 2000
+
+/** A slip is looked for among so many. */
+const mostHinted = 200
+
+function unknown(
+  kind: string,
+  { name, server, remote }: Imported,
+  items: readonly JsonObject[],
+  ...namings: ((item: JsonObject) => string)[]
+): { problem: ErrorIssue } {
+  const known = items.slice(0, mostHinted).flatMap((item) => namings.map((naming) => naming(item)))
   const near = didYouMean(
     remote,
     known.filter((one) => one !== ""),
   )
-  const offered = known.length === 0 ? `: it offers no ${kind}s` : ""
+  const offered = items.length === 0 ? `: it offers no ${kind}s` : ""
   return {
     problem: {
       path: `${kind}.${name}`,

@@ -8,6 +8,7 @@ import { cleanText } from "./clean-text.ts"
 import { declaredClashes } from "./declared-fit.ts"
 import { isDeeper } from "./is-deeper.ts"
 import { badMirrors } from "./mirrored-headers.ts"
+import type { PublishedSchema } from "./published-schema.ts"
 import { publishedSchema } from "./published-schema.ts"
 import { SchemaValidator } from "./schema-validator.ts"
 import type { StepBudget } from "./step-budget.ts"
@@ -44,8 +45,7 @@ export function hostTool(
 ): ToolFound {
   const path = `tool.${imported.name}`
   const problems: ErrorIssue[] = []
-  const input = publishedSchema(definition["inputSchema"])
-  const output = definition["outputSchema"] === undefined ? null : publishedSchema(definition["outputSchema"])
+  const { input, output } = schemasOf(definition)
   const about = `${imported.remote} of mcp.${imported.server}`
   for (const [side, read] of [["input", input] as const, ["output", output] as const]) {
     if (read?.ok !== false) continue
@@ -82,6 +82,27 @@ export function hostTool(
     tool: new PublishedTool(path, definition, input.schema, output?.schema ?? null, budgets.validation),
     problems,
   }
+}
+
+interface Schemas {
+  readonly input: PublishedSchema
+  readonly output: PublishedSchema | null
+}
+
+/** Read once, however often a definition is imported, and by however many runs while its list is kept. */
+const known = new WeakMap<JsonObject, Schemas>()
+
+function schemasOf(definition: JsonObject): Schemas {
+  let schemas = known.get(definition)
+  if (schemas === undefined) {
+    const { inputSchema, outputSchema } = definition
+    schemas = {
+      input: publishedSchema(inputSchema),
+      output: outputSchema === undefined ? null : publishedSchema(outputSchema),
+    }
+    known.set(definition, schemas)
+  }
+  return schemas
 }
 
 class PublishedTool implements HostedTool {

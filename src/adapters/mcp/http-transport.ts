@@ -16,8 +16,10 @@ export interface HttpTransportOptions {
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
   readonly egress: Egress
-  /** Largest answer, and largest event of a stream that stays open. */
+  /** Largest answer of a call, and largest event of a stream that stays open. */
   readonly max_bytes: number
+  /** Largest answer of anything else: a page of a list, the beginning of a session. */
+  readonly max_list_bytes: number
   /** No exchange but a stream that stays open lasts longer. */
   readonly longest_ms: number
 }
@@ -28,12 +30,23 @@ const lingerMs = 1000
 /** Nobody waits longer than this for a cancellation to be delivered. */
 const cancelMs = 1000
 
+/** A stream that stays open is closed after so many events, in bytes. The older transport has all its answers there. */
+const mostStreamBytes = { streamable: 16 * 1024 * 1024, sse: 256 * 1024 * 1024 }
+
+/** So often, and no sooner than that, a broken stream is opened again: the SDK would do it without end, at a server's word at once. */
+const mostReconnections = 20
+const soonestReconnectionMs = 100
+
+/** These may have large answers. */
+const calls = new Set(["tools/call", "resources/read", "prompts/get"])
+
 /** The code of an error that this transport makes up: no answer came. Its data names the request. */
 const unansweredCode = -32_099
 
 interface Pending {
   /** A list is asked for. */
   readonly list: boolean
+  readonly most_bytes: number
   readonly stop: AbortController
   answer: "open" | "json" | "nothing"
   failure: Error | null
@@ -55,6 +68,7 @@ export class HttpTransport implements Transport {
   readonly #failures = new Map<string | number, Error>()
   readonly #lingering = new Set<NodeJS.Timeout>()
   readonly #cancelling = new Set<Promise<void>>()
+  #reconnections = 0
   #closed = false
 
   constructor(options: HttpTransportOptions) {
@@ -76,6 +90,7 @@ export class HttpTransport implements Transport {
               reconnectionDelayGrowFactor: 2,
               maxRetries: 2,
             },
+            reconnectionScheduler: (reconnect, delay) => this.#reconnect(reconnect, delay),
           })
   }
 
@@ -114,7 +129,9 @@ export class HttpTransport implements Transport {
     }
     const { id } = message
     const list = message.method.endsWith("/list")
-    const pending: Pending = { list, stop: new AbortController(), answer: "open", failure: null }
+    const { max_bytes, max_list_bytes } = this.#options
+    const most_bytes = calls.has(message.method) ? max_bytes : max_list_bytes
+    const pending: Pending = { list, most_bytes, stop: new AbortController(), answer: "open", failure: null }
     this.#pending.set(id, pending)
     const { requestSignal } = options
     const stopped = pending.stop.signal
@@ -151,6 +168,12 @@ export class HttpTransport implements Transport {
   /** Resolves when the cancellations under way are delivered, or have been given up. */
   async settled(): Promise<void> {
     await Promise.all(this.#cancelling)
+  }
+
+  #reconnect(reconnect: () => void, delay: number): () => void {
+    if (++this.#reconnections > mostReconnections) return () => undefined
+    const timer = setTimeout(reconnect, Math.max(delay, soonestReconnectionMs))
+    return () => clearTimeout(timer)
   }
 
   #close(): void {
@@ -209,7 +232,7 @@ export class HttpTransport implements Transport {
   }
 
   async #fetch(url: string | URL, init: RequestInit): Promise<Response> {
-    const { egress, max_bytes, longest_ms } = this.#options
+    const { egress, kind, max_bytes, max_list_bytes, longest_ms } = this.#options
     if ((init.method ?? "GET") !== "POST") {
       const response = await egress.fetch(url, init, {
         first_byte_ms: 0,
@@ -217,11 +240,13 @@ export class HttpTransport implements Transport {
         total_ms: init.method === "DELETE" ? cancelMs : 0,
         max_bytes: 0,
       })
-      return isStream(response) ? withBody(response, (body) => boundedEvents(body, max_bytes)) : response
+      const total = mostStreamBytes[kind]
+      return isStream(response) ? withBody(response, (body) => boundedEvents(body, max_bytes, total)) : response
     }
     const id = typeof init.body === "string" ? requestId(init.body) : undefined
     const pending = id === undefined ? undefined : this.#pending.get(id)
-    const limits = { first_byte_ms: 0, silence_ms: 0, total_ms: longest_ms, max_bytes }
+    const most = pending?.most_bytes ?? max_list_bytes
+    const limits = { first_byte_ms: 0, silence_ms: 0, total_ms: longest_ms, max_bytes: most }
     const response = await egress.fetch(url, init, limits)
     if (id === undefined || pending === undefined || !response.ok) return response
     if (response.status === 202 || response.status === 204) pending.answer = "nothing"

@@ -1,14 +1,15 @@
 import { createHash } from "node:crypto"
 import type { PriorDiscovery } from "@modelcontextprotocol/client"
-import type { JsonObject } from "../../base/json-value.ts"
+import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { ToolServer } from "../../ports/tools.ts"
+import { isDeeper } from "./is-deeper.ts"
 
 /** What is remembered of a server, as one set of credentials sees it, from one run to the next. */
 export interface KnownServer {
   /** How it was reached last, and until when that is taken for granted. */
   way: { readonly kind: "streamable" | "sse"; readonly prior: PriorDiscovery; readonly until: number } | null
   /** Lists that the server said may be kept, by method. */
-  readonly lists: Map<string, { readonly items: readonly JsonObject[]; readonly until: number }>
+  readonly lists: Map<string, { readonly items: readonly JsonObject[]; readonly bytes: number; readonly until: number }>
 }
 
 /** A server that is upgraded is asked again after so long. */
@@ -16,6 +17,10 @@ const wayMs = 10 * 60 * 1000
 const longestListMs = 24 * 60 * 60 * 1000
 const mostServers = 200
 const mostListBytes = 512 * 1024
+/** Of all lists of all servers. */
+const mostBytes = 8 * 1024 * 1024
+/** What a server says of itself, in its own words, is not remembered beyond this. */
+const mostDiscoveryBytes = 16 * 1024
 
 /** The servers met last. Nothing of one server, or of one set of credentials, is ever used for another. */
 export class KnownServers {
@@ -24,16 +29,22 @@ export class KnownServers {
   of(server: ToolServer): KnownServer {
     const key = keyOf(server)
     const known: KnownServer = this.#servers.get(key) ?? { way: null, lists: new Map() }
-    // The one used last stands last; the one that stands first is forgotten.
+    // The one used last stands last; those that stand first are forgotten.
     this.#servers.delete(key)
+    let bytes = 0
+    for (const { lists } of this.#servers.values()) for (const list of lists.values()) bytes += list.bytes
+    for (const [oldest, { lists }] of this.#servers) {
+      if (bytes <= mostBytes && this.#servers.size < mostServers) break
+      for (const list of lists.values()) bytes -= list.bytes
+      this.#servers.delete(oldest)
+    }
     this.#servers.set(key, known)
-    const [oldest] = this.#servers.keys()
-    if (this.#servers.size > mostServers && oldest !== undefined) this.#servers.delete(oldest)
     return known
   }
 }
 
 export function rememberWay(known: KnownServer, kind: "streamable" | "sse", prior: PriorDiscovery): void {
+  if (isDeeper(prior as unknown as JsonValue, 100) || JSON.stringify(prior).length > mostDiscoveryBytes) return
   known.way = { kind, prior, until: Date.now() + wayMs }
 }
 
@@ -41,10 +52,16 @@ export function wayTo({ way }: KnownServer): NonNullable<KnownServer["way"]> | n
   return way !== null && way.until > Date.now() ? way : null
 }
 
-export function rememberList(known: KnownServer, method: string, items: readonly JsonObject[], ttlMs: number): void {
+export function rememberList(
+  known: KnownServer,
+  method: string,
+  items: readonly JsonObject[],
+  bytes: number,
+  ttlMs: number,
+): void {
   known.lists.delete(method)
-  if (!(ttlMs > 0) || JSON.stringify(items).length > mostListBytes) return
-  known.lists.set(method, { items, until: Date.now() + Math.min(ttlMs, longestListMs) })
+  if (!(ttlMs > 0) || bytes > mostListBytes) return
+  known.lists.set(method, { items, bytes, until: Date.now() + Math.min(ttlMs, longestListMs) })
 }
 
 export function listOf({ lists }: KnownServer, method: string): readonly JsonObject[] | null {

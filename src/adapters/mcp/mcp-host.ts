@@ -46,6 +46,7 @@ export const usualMcpLimits: McpLimits = {
   silence_ms: 120_000,
   call_ms: 600_000,
   max_bytes: 32 * 1024 * 1024,
+  max_list_bytes: 8 * 1024 * 1024,
 }
 
 /** Tools, resources and prompts of MCP servers. */
@@ -162,8 +163,8 @@ class McpSession implements HostSession {
     const [first] = failures
     if (first === undefined) {
       // In the order of the source, whichever server was the fastest.
-      const order = [...this.#servedBy.keys()]
-      const rank = ({ path }: ErrorIssue): number => order.indexOf(path.split(".").slice(0, 2).join("."))
+      const order = new Map([...this.#servedBy.keys()].map((place, index) => [place, index]))
+      const rank = ({ path }: ErrorIssue): number => order.get(path.split(".").slice(0, 2).join(".")) ?? -1
       this.problems.sort((a, b) => rank(a) - rank(b))
       return
     }
@@ -241,20 +242,30 @@ class McpSession implements HostSession {
         resources.length === 0 ? none : connection.list("resources/templates/list", signal),
         prompts.length === 0 ? none : connection.list("prompts/list", signal),
       ])
-      for (const tool of imported) this.problems.push(...this.#takeTool(server, tool, tools))
+      const breath = new Breath()
+      for (const tool of imported) {
+        this.#report(this.#takeTool(server, tool, tools))
+        await breath.due()
+      }
       for (const resource of resources) {
         const outcome = findResource(resource, listed, templates)
         if ("found" in outcome) this.resources.set(resource.name, outcome.found)
-        else this.problems.push(outcome.problem)
+        else this.#report([outcome.problem])
+        await breath.due()
       }
       for (const prompt of prompts) {
         const outcome = findPrompt(prompt, offered)
         if ("found" in outcome) this.prompts.set(prompt.name, outcome.found)
-        else this.problems.push(outcome.problem)
+        else this.#report([outcome.problem])
+        await breath.due()
       }
       const names = tools.slice(0, mostNames).map((tool) => cleanLine(nameOf(tool), 128))
       watch.connected(name, connection.protocol, names, Math.round(performance.now() - startedAt))
     })
+  }
+
+  #report(problems: readonly ErrorIssue[]): void {
+    this.problems.push(...problems.slice(0, mostProblems - this.problems.length))
   }
 
   #takeTool(server: OpenServer, imported: ImportedTool, tools: readonly JsonObject[]): readonly ErrorIssue[] {
@@ -279,7 +290,8 @@ class McpSession implements HostSession {
       const imports = this.#request.tools.filter((one) => one.server === connection.server.name)
       // One that is gone fails when it is called, not before.
       const here = imports.filter((imported) => "found" in findTool(imported, tools))
-      for (const imported of imports) if (!here.includes(imported)) server.definitions.delete(imported.name)
+      const remaining = new Set(here)
+      for (const imported of imports) if (!remaining.has(imported)) server.definitions.delete(imported.name)
       const [first, ...rest] = here.flatMap((imported) => this.#takeTool(server, imported, tools))
       if (first !== undefined) {
         server.stale.add("tools")
@@ -305,6 +317,20 @@ class McpSession implements HostSession {
 }
 
 const mostNames = 1000
+
+/** A run that cannot begin says no more than so many reasons. */
+const mostProblems = 100
+
+/** Lets others have the process when long work has had it for some time. */
+class Breath {
+  #since = performance.now()
+
+  async due(): Promise<void> {
+    if (performance.now() - this.#since < 20) return
+    await new Promise((resolve) => setImmediate(resolve))
+    this.#since = performance.now()
+  }
+}
 
 /** For comparing what a workflow declares with what its servers publish. */
 const mostLookUpSteps = 1_000_000

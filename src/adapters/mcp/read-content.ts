@@ -7,11 +7,19 @@ import { isDeeper } from "./is-deeper.ts"
 /** Deeper than this no value is taken in: everything that walks over it would have to be afraid of it. */
 const deepest = 200
 
+/** An answer in more parts than this is not one that anybody wrote. */
+const mostParts = 10_000
+
+function few<T>(parts: readonly T[]): readonly T[] {
+  if (parts.length > mostParts) throw new Error(`The server sent an answer of more than ${mostParts} parts`)
+  return parts
+}
+
 export function readToolResult(result: CallToolResult): ToolAnswer {
   const structured = result.structuredContent as JsonValue | undefined
   if (isDeeper(structured, deepest))
     throw new Error(`The server sent a value that is nested over ${deepest} levels deep`)
-  const parts = (result.content ?? []).map(partOf)
+  const parts = few(result.content ?? []).map(partOf)
   const text = parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n")
   return {
     ...(structured === undefined ? {} : { structured }),
@@ -29,12 +37,12 @@ export function readResourceResult(result: ReadResourceResult): ResourceAnswer {
       ? { text: only.text, media_type }
       : { text: dataUrl(only.mimeType, only.blob), media_type: null }
   }
-  const texts = result.contents.map((one) => ("text" in one ? one.text : dataUrl(one.mimeType, one.blob)))
+  const texts = few(result.contents).map((one) => ("text" in one ? one.text : dataUrl(one.mimeType, one.blob)))
   return { text: texts.join("\n\n"), media_type: null }
 }
 
 export function readPromptResult(result: GetPromptResult): PromptMessage[] {
-  return result.messages.map(({ role, content }) => {
+  return few(result.messages).map(({ role, content }) => {
     const part = partOf(content)
     // A model's own words cannot hold an image; neither can those of one that answers in another's name.
     const image = part.type === "image" && role === "user" ? [part.url] : []

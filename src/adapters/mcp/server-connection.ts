@@ -13,6 +13,7 @@ import { failure } from "../../run/failure.ts"
 import type { ToolServer } from "../../ports/tools.ts"
 import { statusOf } from "./explain-failure.ts"
 import { HttpTransport, publishedKey } from "./http-transport.ts"
+import { isDeeper } from "./is-deeper.ts"
 import type { KnownServer } from "./known-servers.ts"
 import { listOf, rememberList, rememberWay, wayTo } from "./known-servers.ts"
 import { realReason } from "./unwrap-sdk-error.ts"
@@ -27,8 +28,10 @@ export interface McpLimits {
   readonly silence_ms: number
   /** For an answer, whatever progress is told. */
   readonly call_ms: number
-  /** Of one answer. */
+  /** Of one answer to a call. */
   readonly max_bytes: number
+  /** Of one list, all its pages together. */
+  readonly max_list_bytes: number
 }
 
 export interface ConnectionOptions {
@@ -55,7 +58,13 @@ const listKeys = {
 export type ListMethod = keyof typeof listKeys
 
 const mostPages = 100
-const mostItems = 20_000
+const mostItems = 10_000
+/** Far more than any item needs, and little enough for everything that walks over one. */
+const deepestItem = 500
+/** A list may take as long as so many of its pages. */
+const patientPages = 2
+/** Connections that their servers have forgotten, and that others may still wait on. */
+const mostRetired = 4
 
 interface Live {
   readonly client: Client
@@ -100,26 +109,38 @@ export class ServerConnection {
 
   /** All pages of a list, as the server publishes it; empty where the server has no such list. */
   async list(method: ListMethod, signal: AbortSignal): Promise<readonly JsonObject[]> {
-    const { known } = this.#options
+    const { known, limits } = this.#options
     const kept = listOf(known, method)
     if (kept !== null) return kept
     const items: JsonObject[] = []
     const cursors = new Set<string>()
+    const deadline = performance.now() + patientPages * limits.connect_ms
+    let bytes = 0
     let cursor: string | undefined
     let ttlMs = 0
     for (;;) {
-      const page = await this.#page(method, cursor, signal)
+      const page = await this.#page(method, cursor, Math.min(limits.connect_ms, deadline - performance.now()), signal)
       if (page === null) return []
-      items.push(...page.items)
+      if (isDeeper(page.items, deepestItem)) {
+        throw new Error(`The server's ${method} has an item that is nested over ${deepestItem} levels deep`)
+      }
+      bytes += Buffer.byteLength(JSON.stringify(page.items))
+      if (bytes > limits.max_list_bytes) {
+        throw new Error(`The server's ${method} has more than ${limits.max_list_bytes} bytes`)
+      }
+      if (items.length + page.items.length > mostItems) {
+        throw new Error(`The server's ${method} has more than ${mostItems} items`)
+      }
+      for (const item of page.items) items.push(item)
       if (cursor === undefined) ttlMs = page.ttlMs
       if (page.next === undefined) break
-      if (cursors.has(page.next) || cursors.size >= mostPages || items.length > mostItems) {
+      if (cursors.has(page.next) || cursors.size >= mostPages || performance.now() > deadline) {
         throw new Error(`The server's ${method} does not come to an end`)
       }
       cursors.add(page.next)
       cursor = page.next
     }
-    rememberList(known, method, items, ttlMs)
+    rememberList(known, method, items, bytes, ttlMs)
     return items
   }
 
@@ -191,12 +212,12 @@ export class ServerConnection {
   async #page(
     method: ListMethod,
     cursor: string | undefined,
+    ms: number,
     signal: AbortSignal,
   ): Promise<{ items: JsonObject[]; next: string | undefined; ttlMs: number } | null> {
-    const { connect_ms } = this.#options.limits
     const params = { _meta: this.#options.meta(), ...(cursor === undefined ? {} : { cursor }) }
     try {
-      const answer = await this.#use(signal, { silence_ms: connect_ms, total_ms: connect_ms }, ({ client }, options) =>
+      const answer = await this.#use(signal, { silence_ms: ms, total_ms: ms }, ({ client }, options) =>
         client.request({ method, params }, anyObject, options),
       )
       const whole = answer[publishedKey]
@@ -236,6 +257,11 @@ export class ServerConnection {
         if (live.assumed) this.#options.known.way = null
         // Others may still wait there for the same news: it is closed at the end.
         this.#retired.add(live)
+        const [oldest] = this.#retired
+        if (this.#retired.size > mostRetired && oldest !== undefined) {
+          this.#retired.delete(oldest)
+          await oldest.client.close()
+        }
         if (this.#live === live) this.#live = null
       }
     }
@@ -288,11 +314,19 @@ export class ServerConnection {
 
   async #attempt(kind: HttpTransport["kind"], prior: PriorDiscovery | null, signal: AbortSignal): Promise<Live> {
     const { egress, version, limits, known, changed } = this.#options
-    const { connect_ms, max_bytes, call_ms } = limits
+    const { connect_ms, max_bytes, max_list_bytes, call_ms } = limits
     signal.throwIfAborted()
     const { endpoint } = this.server
     const headers = ownHeaders(this.server.headers)
-    const transport = new HttpTransport({ kind, url: urlOf(endpoint), headers, egress, max_bytes, longest_ms: call_ms })
+    const transport = new HttpTransport({
+      kind,
+      url: urlOf(endpoint),
+      headers,
+      egress,
+      max_bytes,
+      max_list_bytes,
+      longest_ms: call_ms,
+    })
     const client = new Client(
       { name: "wireworks", version },
       {
