@@ -13,15 +13,18 @@ async function read(text: string, pieceLength: number, most: number): Promise<st
   })
   let read = ""
   const decoder = new TextDecoder()
-  for await (const chunk of boundedEvents(source, most, 5000)) read += decoder.decode(chunk, { stream: true })
+  for await (const chunk of boundedEvents(source, { event_bytes: most, bytes: 5000, events: 100 }))
+    read += decoder.decode(chunk, { stream: true })
   return read
 }
 
-test("a stream that goes on and on breaks off, however small its events are", async () => {
-  await assert.rejects(
-    read("data: x\n\n".repeat(600), 100, 100),
-    (error) => error instanceof EgressFailure && error.reason === "too_large",
-  )
+test("a stream that goes on and on breaks off, after many bytes or many events", async () => {
+  for (const text of [`data: ${"x".repeat(80)}\n\n`.repeat(60), "data: x\n\n".repeat(101)]) {
+    await assert.rejects(
+      read(text, 100, 100),
+      (error) => error instanceof EgressFailure && error.reason === "too_large",
+    )
+  }
 })
 
 for (const piece of [1, 3, 1000]) {

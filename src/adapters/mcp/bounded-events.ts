@@ -5,12 +5,18 @@ type Bytes = Uint8Array<ArrayBuffer>
 const lineFeed = 10
 const carriageReturn = 13
 
-/**
- * The same stream of server-sent events, which breaks off at an event of more than `most` bytes, because readers keep events whole,
- * and after `total` bytes.
- */
-export function boundedEvents(stream: ReadableStream<Bytes>, most: number, total: number): ReadableStream<Bytes> {
+export interface EventLimits {
+  /** Of one event: readers keep events whole. */
+  readonly event_bytes: number
+  /** Of the stream. */
+  readonly bytes: number
+  readonly events: number
+}
+
+/** The same stream of server-sent events, which breaks off where it goes beyond its limits. */
+export function boundedEvents(stream: ReadableStream<Bytes>, most: EventLimits): ReadableStream<Bytes> {
   let streamBytes = 0
+  let events = 0
   let eventBytes = 0
   let lineBytes = 0
   const count = (chunk: Bytes): void => {
@@ -22,11 +28,16 @@ export function boundedEvents(stream: ReadableStream<Bytes>, most: number, total
       const blank = text === 0 || (text === 1 && chunk[from] === carriageReturn)
       lineBytes += blank ? 0 : text
       eventBytes += text + (end < 0 ? 0 : 1)
-      if (eventBytes > most) {
-        throw new EgressFailure("too_large", `The server sent an event of more than ${most} bytes`)
+      if (eventBytes > most.event_bytes) {
+        throw new EgressFailure("too_large", `The server sent an event of more than ${most.event_bytes} bytes`)
       }
       if (end >= 0) {
-        if (lineBytes === 0) eventBytes = 0
+        if (lineBytes === 0) {
+          eventBytes = 0
+          if (++events > most.events) {
+            throw new EgressFailure("too_large", `The server sent more than ${most.events} events`)
+          }
+        }
         lineBytes = 0
       }
       from = until + 1
@@ -36,8 +47,8 @@ export function boundedEvents(stream: ReadableStream<Bytes>, most: number, total
     new TransformStream<Bytes, Bytes>({
       transform(chunk, controller) {
         streamBytes += chunk.length
-        if (streamBytes > total) {
-          throw new EgressFailure("too_large", `The server sent more than ${total} bytes of events`)
+        if (streamBytes > most.bytes) {
+          throw new EgressFailure("too_large", `The server sent more than ${most.bytes} bytes of events`)
         }
         count(chunk)
         controller.enqueue(chunk)

@@ -30,8 +30,14 @@ const lingerMs = 1000
 /** Nobody waits longer than this for a cancellation to be delivered. */
 const cancelMs = 1000
 
-/** A stream that stays open is closed after so many events, in bytes. The older transport has all its answers there. */
-const mostStreamBytes = { streamable: 16 * 1024 * 1024, sse: 256 * 1024 * 1024 }
+/** A stream that stays open is closed after so much. The older transport has all its answers there. */
+const openStream = {
+  streamable: { bytes: 16 * 1024 * 1024, events: 10_000 },
+  sse: { bytes: 256 * 1024 * 1024, events: 100_000 },
+}
+
+/** News of its progress and the like that one call may send before its answer. */
+const mostCallEvents = 10_000
 
 /** So often, and no sooner than that, a broken stream is opened again: the SDK would do it without end, at a server's word at once. */
 const mostReconnections = 20
@@ -240,8 +246,8 @@ export class HttpTransport implements Transport {
         total_ms: init.method === "DELETE" ? cancelMs : 0,
         max_bytes: 0,
       })
-      const total = mostStreamBytes[kind]
-      return isStream(response) ? withBody(response, (body) => boundedEvents(body, max_bytes, total)) : response
+      const most = { event_bytes: max_bytes, ...openStream[kind] }
+      return isStream(response) ? withBody(response, (body) => boundedEvents(body, most)) : response
     }
     const id = typeof init.body === "string" ? requestId(init.body) : undefined
     const pending = id === undefined ? undefined : this.#pending.get(id)
@@ -251,8 +257,10 @@ export class HttpTransport implements Transport {
     if (id === undefined || pending === undefined || !response.ok) return response
     if (response.status === 202 || response.status === 204) pending.answer = "nothing"
     else if (!isStream(response)) pending.answer = "json"
+    const events = { event_bytes: most, bytes: most, events: mostCallEvents }
+    const bounded = (body: Body): Body => (isStream(response) ? boundedEvents(body, events) : body)
     return withBody(response, (body) =>
-      failing(body, (error) => {
+      failing(bounded(body), (error) => {
         pending.failure = error
         // Else the SDK would ask for the rest, which is as large as before.
         if (error instanceof EgressFailure && error.reason === "too_large") this.#unanswered(id)
