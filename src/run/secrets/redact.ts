@@ -109,6 +109,8 @@ function walk(
   return changed ? Object.fromEntries(entries) : value
 }
 
+const escapes = /%[0-9a-f]{2}/i
+
 /** Finds long secrets in a text. What it needs is made when a text first calls for it: most runs never do. */
 class Search {
   readonly #secrets: readonly SecretText[]
@@ -122,19 +124,20 @@ class Search {
 
   replace(text: string): string {
     if (text.length < shortestSearched || !this.#suspects(text)) return text
-    const scan = this.scan()
+    const scan = this.scan(escapes.test(text))
     const clean = scan.push(text) + scan.end()
     return scan.replaced ? clean : text
   }
 
-  scan(): SecretScan {
+  /** `decodes`: whether the text may hold percent-escapes. */
+  scan(decodes = true): SecretScan {
     this.#patterns ??= new SecretPatterns(this.#formsOnce())
-    return new SecretScan(this.#patterns, (secret) => label(this.#secrets[secret]?.name ?? ""))
+    return new SecretScan(this.#patterns, (secret) => label(this.#secrets[secret]?.name ?? ""), decodes)
   }
 
   #suspects(text: string): boolean {
     this.#filter ??= new GramFilter(this.#formsOnce().map((form) => form.text))
-    return this.#filter.mayHold(text) || /%[0-9a-f]{2}/i.test(text)
+    return this.#filter.mayHold(text) || escapes.test(text)
   }
 
   #formsOnce(): readonly SecretForm[] {

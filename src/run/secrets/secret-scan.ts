@@ -10,14 +10,12 @@ export class SecretPatterns {
   readonly forms: readonly SecretForm[]
   readonly automaton: PatternAutomaton
   readonly lengths: readonly number[]
-  readonly longest: number
 
   constructor(forms: readonly SecretForm[]) {
     const patterns = forms.map(({ text }) => ({ bytes: bytesOf(text) }))
     this.forms = forms
     this.automaton = new PatternAutomaton(patterns)
     this.lengths = patterns.map(({ bytes }) => bytes.length)
-    this.longest = Math.max(...this.lengths)
   }
 }
 
@@ -38,6 +36,7 @@ interface Region {
  */
 export class SecretScan {
   readonly #label: (secret: number) => string
+  readonly #plain: Reading
   readonly #readings: readonly Reading[]
   readonly #decoders: readonly PercentDecoder[]
   /** In order, and none overlaps another. */
@@ -51,15 +50,19 @@ export class SecretScan {
   #half = -1
   #replaced = false
 
-  constructor(patterns: SecretPatterns, label: (secret: number) => string) {
+  /** `decodes`: false for a text that is known to hold no percent-escapes. */
+  constructor(patterns: SecretPatterns, label: (secret: number) => string, decodes: boolean) {
     const cover = (from: number, to: number, secret: number): void => this.#cover(from, to, secret)
     const [plain, once, deep] = [0, 1, 2].map(() => new Reading(patterns, cover)) as [Reading, Reading, Reading]
     this.#label = label
-    this.#readings = [plain, once, deep]
-    this.#decoders = [
-      new PercentDecoder((byte, from, to) => once.take(byte, from, to), 1),
-      new PercentDecoder((byte, from, to) => deep.take(byte, from, to), mostLevels),
-    ]
+    this.#plain = plain
+    this.#readings = decodes ? [plain, once, deep] : [plain]
+    this.#decoders = !decodes
+      ? []
+      : [
+          new PercentDecoder((byte, from, to) => once.take(byte, from, to), 1),
+          new PercentDecoder((byte, from, to) => deep.take(byte, from, to), mostLevels),
+        ]
   }
 
   /** Whether anything has been replaced so far. */
@@ -104,7 +107,7 @@ export class SecretScan {
   }
 
   #takeByte(byte: number, from: number, to: number): void {
-    this.#readings[0]?.take(byte, from, to)
+    this.#plain.take(byte, from, to)
     for (const decoder of this.#decoders) decoder.push(byte, from, to)
   }
 
@@ -116,6 +119,12 @@ export class SecretScan {
   }
 
   #cover(from: number, to: number, secret: number): void {
+    const newest = this.#regions.at(-1)
+    if (newest !== undefined && newest.from < from && from < newest.to && newest.to <= to) {
+      // The usual case of a text that is like itself: the last region grows.
+      newest.to = to
+      return
+    }
     const later: Region[] = []
     const region = { from, to, secret, matchTo: to, shown: false }
     for (let last = this.#regions.at(-1); last !== undefined && last.to > from; last = this.#regions.at(-1)) {
@@ -169,8 +178,12 @@ function precedes(a: Region, b: Region): boolean {
 class Reading {
   readonly #patterns: SecretPatterns
   readonly #cover: (from: number, to: number, secret: number) => void
-  /** Of the last bytes: where each begins in the text, times two, plus one for a character of the Base64 alphabets. */
-  #marks: number[] = []
+  /**
+   * Of the last bytes, in a ring whose size is a power of two: where each begins in the text, times two, plus one for a
+   * character of the Base64 alphabets. It holds one more than any match could reach back to.
+   */
+  #marks = new Float64Array(64)
+  #count = 0
   #state = 0
   /** After a Base64 form: how much of `[A-Za-z0-9+/_-]?={0,2}` may still follow; 3 is all of it. */
   #tail = 0
@@ -183,13 +196,15 @@ class Reading {
   }
 
   take(byte: number, from: number, to: number): void {
-    const { automaton, forms, lengths, longest } = this.#patterns
+    const { automaton, forms, lengths } = this.#patterns
     const base64 = inBase64[byte] ?? 0
     if (this.#tail > 0) this.#takeTail(byte, base64, to)
-    if (this.#marks.length > 2 * longest + 1024) this.#marks = this.#marks.slice(-longest - 1)
-    this.#marks.push(from * 2 + base64)
     this.#state = automaton.next(this.#state, folded(byte))
+    if ((automaton.depth[this.#state] ?? 0) >= this.#marks.length) this.#widen()
+    this.#marks[this.#count++ & (this.#marks.length - 1)] = from * 2 + base64
     const found = automaton.longest[this.#state] ?? -1
+    // Not left to the lookup below: one at -1 is slow, and this is the usual case.
+    if (found < 0) return
     const form = forms[found]
     if (form === undefined) return
     const start = this.#startOf(lengths[found] ?? 0, form.sharedBefore)
@@ -200,15 +215,26 @@ class Reading {
   /** Where a form may have begun that is not whole yet; `end` when nowhere. */
   openFrom(end: number): number {
     const depth = this.#patterns.automaton.depth[this.#state] ?? 0
-    return depth === 0 && this.#marks.length === 0 ? end : Math.min(end, this.#startOf(depth, true, end))
+    return Math.min(end, this.#startOf(depth, true, end))
   }
 
+  /** Where the last `length` bytes begin, with the character before them where that is shared; `end` for none. */
   #startOf(length: number, sharedBefore: boolean, end = 0): number {
-    const first = this.#marks.length - length
-    const before = sharedBefore ? (this.#marks[first - 1] ?? 0) : 0
+    const first = this.#count - length
+    const before = sharedBefore && first > 0 ? this.#markAt(first - 1) : 0
     if (before % 2 === 1) return (before - 1) / 2
-    const mark = this.#marks[first]
-    return mark === undefined ? end : Math.floor(mark / 2)
+    return length === 0 ? end : Math.floor(this.#markAt(first) / 2)
+  }
+
+  #markAt(index: number): number {
+    return this.#marks[index & (this.#marks.length - 1)] ?? 0
+  }
+
+  #widen(): void {
+    const wider = new Float64Array(this.#marks.length * 2)
+    const oldest = Math.max(0, this.#count - this.#marks.length)
+    for (let index = oldest; index < this.#count; index++) wider[index & (wider.length - 1)] = this.#markAt(index)
+    this.#marks = wider
   }
 
   #takeTail(byte: number, base64: number, to: number): void {
