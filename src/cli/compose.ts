@@ -22,10 +22,12 @@ import type { WireError } from "../run/events.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import { PlanCache } from "../run/plan-cache.ts"
 import type { HostSession, ToolHost, ToolServer } from "../ports/tools.ts"
-import type { RunStore } from "../ports/store.ts"
+import { isStoreTrouble, type RunStore } from "../ports/store.ts"
 import type { RunPorts } from "../run/run-context.ts"
 import { usualLimits } from "../run/run-context.ts"
+import { Health, type TroubleKind } from "../run/health.ts"
 import { Runs } from "../run/runs.ts"
+import { watchStore } from "../run/watch-store.ts"
 import { createServer } from "../server/create-server.ts"
 import { sourceError } from "../server/source-error.ts"
 import { createLog } from "./log.ts"
@@ -79,9 +81,16 @@ export async function compose(
     broker: opened.broker,
   })
   const observers = traces === null ? [metrics.observer] : [metrics.observer, traces.observer]
-  const store = observeStore(opened.store, observers)
+  const health = new Health(systemClock, log)
+  const watched = watchStore(opened.store, health, systemClock)
+  const store = observeStore(watched.store, observers)
   const demo = settings.demo ? await startDemoServer() : null
-  const ports = joinPorts(policy, store, demo, traces, (error) => log.error({ err: error }, "unexpected error"))
+  const joined = joinPorts(policy, store, demo, traces, (error) => log.error({ err: error }, "unexpected error"))
+  const ports = {
+    ...joined,
+    note: (run_id: string, sentence: string) => log.info({ run_id }, sentence),
+    trouble: () => (health.trouble === null ? null : troubleForCallers[health.trouble.kind]),
+  }
   const plans = new PlanCache(compileForRun)
   const planOf = (source: string): CompiledForRun => plans.get(source)
   const runs = new Runs(ports, planOf, {
@@ -113,13 +122,15 @@ export async function compose(
     planOf,
     log,
     metrics: () => metrics.text(),
+    trouble: () => health.trouble?.kind ?? null,
     requestTimeoutMs: timing.requestTimeoutMs,
   })
   await app.ready()
   const sweeper = setInterval(() => {
     store
       .sweep(systemClock.now() - settings.retention)
-      .catch((error: unknown) => log.error({ err: error }, "sweep failed"))
+      // Trouble with the store is logged once for all that it concerns.
+      .catch((error: unknown) => isStoreTrouble(error) || log.error({ err: error }, "sweep failed"))
   }, sweepEvery(settings.retention)).unref()
   return {
     async listen() {
@@ -131,6 +142,7 @@ export async function compose(
       clearInterval(sweeper)
       drain()
       await runs.drain(grace_ms)
+      watched.stop()
       streams.close()
       await app.close()
       await store.close()
@@ -139,6 +151,11 @@ export async function compose(
       await demo?.close()
     },
   }
+}
+
+const troubleForCallers: Readonly<Record<TroubleKind, string>> = {
+  store: "The store cannot be written to right now: no run can begin. Try again later",
+  descriptors: "The service is out of file descriptors: no run can begin. Try again later",
 }
 
 /**

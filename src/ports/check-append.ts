@@ -1,5 +1,4 @@
 import { isTerminal, type LogEvent } from "../run/events.ts"
-import { StoreFailure } from "./store.ts"
 
 /** A bug of the caller, wherever the log stands: ids with a gap, or something after the end. */
 export function checkAppend(events: readonly LogEvent[]): void {
@@ -9,8 +8,4 @@ export function checkAppend(events: readonly LogEvent[]): void {
     if (event.id !== previous.id + 1) throw new Error(`Event ${event.id} cannot be appended after ${previous.id}`)
     if (isTerminal(previous.type)) throw new Error(`Event ${event.id} cannot be appended after ${previous.type}`)
   }
-}
-
-export function notNext(run_id: string, first: number, last: number): StoreFailure {
-  return new StoreFailure(`Event ${first} does not follow event ${last}, the last of run ${run_id} that is stored`)
 }

@@ -85,6 +85,35 @@ export class StoreFailure extends Error {
   }
 }
 
+/** Something of a run that is stored cannot be read, and never will be. It says nothing of other runs. */
+export class Damaged extends StoreFailure {
+  constructor(message: string, cause?: unknown) {
+    super(message, cause)
+    this.name = "Damaged"
+  }
+}
+
+export class NoSuchRun extends StoreFailure {
+  constructor(run_id: string) {
+    super(`There is no run ${run_id}`)
+    this.name = "NoSuchRun"
+  }
+}
+
+/** An append whose ids do not go on from the last event that is stored: another one failed, or somebody else wrote. */
+export class NotNext extends StoreFailure {
+  constructor(run_id: string, first: number, last: number) {
+    super(`Event ${first} does not follow event ${last}, the last of run ${run_id} that is stored`)
+    this.name = "NotNext"
+  }
+}
+
+/** Whether it is about the store as a whole, and not about one run. */
+export function isStoreTrouble(error: unknown): error is StoreFailure {
+  if (!(error instanceof StoreFailure)) return false
+  return !(error instanceof Damaged || error instanceof NoSuchRun || error instanceof NotNext)
+}
+
 export type RunLookup =
   | { readonly found: "run"; readonly run: RunRow }
   /** Deleted by retention. */

@@ -25,6 +25,10 @@ export interface RunPorts {
   readonly chance: Chance
   /** Hears of bugs of ours: the run's own error says nothing of them. */
   bug(error: unknown): void
+  /** Hears of ordinary things that an operator may want to know. */
+  note?(run_id: string, sentence: string): void
+  /** Why the service can take no work right now, as a sentence for callers; null when it can. */
+  trouble?(): string | null
 }
 
 /** The operator's settings that bound a run. */
@@ -41,6 +45,8 @@ export interface RunLimits {
   readonly kept_bytes: number
   /** Events and what is kept with them, in about the bytes that they take in memory. */
   readonly log_bytes: number
+  /** How long a run keeps what it has paid for while the store fails, before it is given back. */
+  readonly store_patience_ms: number
 }
 
 export const usualLimits: RunLimits = {
@@ -52,6 +58,7 @@ export const usualLimits: RunLimits = {
   value_bytes: usualLargestValue,
   kept_bytes: usualMostKept,
   log_bytes: 512 * 1024 * 1024,
+  store_patience_ms: 120_000,
 }
 
 /** A run under way: what its parts share. */

@@ -126,6 +126,7 @@ class Run {
       log: new RunLog(ports.store, lease, ports.clock, past.lastId, (error) => this.#fail(error), {
         most: limits.log_bytes,
         before: past.logBytes,
+        patience_ms: limits.store_patience_ms,
       }),
       permits: new Permits(maxConcurrency, signal),
       maxConcurrency,
@@ -150,7 +151,10 @@ class Run {
   async toEnd(): Promise<LogEvent | null> {
     const { log, past, permits, ports, prepared } = this.#running
     const { leave, resumed } = this.#job
-    const onLeave = (): void => this.#end({ why: "left" })
+    const onLeave = (): void => {
+      log.giveUp()
+      this.#end({ why: "left" })
+    }
     leave.addEventListener("abort", onLeave, { once: true })
     const stopListening = ports.store.onCancel(this.#running.runId, () => this.#end({ why: "cancelled" }))
     const stopWatch = this.#watchTime()

@@ -12,7 +12,7 @@ import { within } from "../../test/support/within.ts"
 import type { WireError } from "./events.ts"
 import { wireError } from "./failure.ts"
 import type { Clock } from "../ports/clock.ts"
-import type { RunStore } from "../ports/store.ts"
+import { StoreFailure, type RunStore } from "../ports/store.ts"
 import { usualLimits } from "./run-context.ts"
 import type { NewRequest, RunsSettings } from "./runs.ts"
 import { Runs } from "./runs.ts"
@@ -32,6 +32,8 @@ interface Setup {
   readonly runs: Runs
   readonly store: RunStore
   readonly bugs: unknown[]
+  readonly notes: string[]
+  trouble: string | null
 }
 
 function setUp(
@@ -42,12 +44,23 @@ function setUp(
   refused: WireError | null = null,
 ): Setup {
   const bugs: unknown[] = []
+  const notes: string[] = []
+  const setup = { bugs, notes, store, trouble: null }
   const runs = new Runs(
-    { store, model, tools: new InProcessTools({}), clock, chance: systemChance, bug: (error) => bugs.push(error) },
+    {
+      store,
+      model,
+      tools: new InProcessTools({}),
+      clock,
+      chance: systemChance,
+      bug: (error) => bugs.push(error),
+      note: (_, sentence) => notes.push(sentence),
+      trouble: () => setup.trouble,
+    },
     () => (refused === null ? { plan: one } : { error: refused }),
     { owner: "me", lease_ms: 30_000, max_runs: 2, max_queued: 2, limits: usualLimits, ...settings },
   )
-  return { runs, store, bugs }
+  return Object.assign(setup, { runs })
 }
 
 /** Holds calls until they are let go. */
@@ -226,14 +239,100 @@ test("a run whose lease is lost stops, and the one who took it over goes on", as
   while (model.open === 0) await new Promise((resolve) => setImmediate(resolve))
   const left = first.runs.ending(run_id, never)
   clock.advance(1001)
-  assert.equal(await within(2000, "the end", left), null)
-  assert.equal(model.open, 0)
+  while (model.open > 0) await new Promise((resolve) => setImmediate(resolve))
   clock.advance(3000)
   const second = setUp(new ScriptedModel((asked) => answers({ message: "m" }, asked)), {}, store, clock)
   await second.runs.recover()
   assert.equal((await second.runs.ending(run_id, never))?.type, "workflow_completed")
+  // Whoever waits at the first process gets the end that the second one brought about.
+  assert.equal((await within(2000, "the end", left))?.type, "workflow_completed")
+  assert.deepEqual(first.notes, ["The run is left to another process: its lease is lost"])
+  assert.deepEqual(first.bugs, [])
   await first.runs.drain(0)
   await second.runs.drain(0)
+})
+
+/** Takes small things, and no answers, until there is room again. */
+class NearlyFull extends MemoryStore {
+  full = true
+  refused = 0
+
+  override async append(...[lease, events]: Parameters<MemoryStore["append"]>): Promise<void> {
+    if (this.full && events.some(({ type }) => type === "agent_completed")) {
+      this.refused++
+      throw new StoreFailure("The disk is full")
+    }
+    return super.append(lease, events)
+  }
+}
+
+test("an answer that cannot be stored is kept until it can be, and not asked for again", async () => {
+  const clock = new ManualClock()
+  const store = new NearlyFull(clock)
+  const model = new ScriptedModel((asked) => answers({ message: "m" }, asked))
+  const { runs, bugs } = setUp(model, { lease_ms: 3000 }, store, clock)
+  await runs.recover()
+  const run_id = await created(runs)
+  const end = runs.ending(run_id, never)
+  while (store.refused < 10) {
+    clock.advance(500)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  assert.equal(model.requests.length, 1)
+  store.full = false
+  let ended = false
+  void end.then(() => (ended = true))
+  while (!ended) {
+    clock.advance(500)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  assert.equal((await end)?.type, "workflow_completed")
+  assert.equal(model.requests.length, 1)
+  assert.deepEqual(bugs, [])
+  await runs.drain(0)
+})
+
+test("while the store is in trouble, runs are neither admitted nor taken up, and a stop does not wait for it", async () => {
+  const clock = new ManualClock()
+  const store = new NearlyFull(clock)
+  const model = new ScriptedModel((asked) => answers({ message: "m" }, asked))
+  const limits = { ...usualLimits, store_patience_ms: 1000 }
+  const setup = setUp(model, { lease_ms: 3000, limits }, store, clock)
+  const { runs, notes } = setup
+  await runs.recover()
+  const run_id = await created(runs)
+  while (notes.length === 0) {
+    clock.advance(250)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  setup.trouble = "The disk is full"
+  assert.deepEqual(notes, ["The run is given back: The disk is full"])
+  for (let n = 0; n < 40; n++) {
+    clock.advance(1000)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  assert.equal(model.requests.length, 1)
+  const refused = await runs.admit(one, request())
+  assert.ok(refused.outcome === "refused")
+  assert.deepEqual([refused.error.kind, refused.error.message], ["overloaded", "The disk is full"])
+  setup.trouble = null
+  store.full = false
+  while ((await runs.record(run_id))?.status !== "completed") {
+    clock.advance(500)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  store.full = true
+  await created(runs)
+  const refusedBefore = store.refused
+  while (store.refused === refusedBefore) await new Promise((resolve) => setImmediate(resolve))
+  let drained = false
+  const stopped = runs.drain(0).finally(() => (drained = true))
+  while (!drained) {
+    clock.advance(0)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  await stopped
+  assert.deepEqual(setup.bugs, [])
 })
 
 test("leases are renewed while a run runs or waits", async () => {

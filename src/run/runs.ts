@@ -92,6 +92,10 @@ export class Runs {
     return this.#active.size
   }
 
+  get isDraining(): boolean {
+    return this.#draining
+  }
+
   get queued(): number {
     return this.#queue.size
   }
@@ -136,6 +140,8 @@ export class Runs {
   #whyNot(share: string): WireError | null {
     const { max_runs, max_queued } = this.#settings
     if (this.#draining) return refusal("overloaded", "The service is shutting down")
+    const trouble = this.#ports.trouble?.() ?? null
+    if (trouble !== null) return refusal("overloaded", trouble)
     if (this.#jobs.size + this.#admitting >= max_runs + max_queued) {
       return refusal("overloaded", "The service is at capacity")
     }
@@ -172,15 +178,24 @@ export class Runs {
     if (waiting !== undefined) this.#start(waiting, () => this.#endJob(waiting, { why: "cancelled" }))
   }
 
-  /** The event that a run ends with; null when the signal aborts, or the run is left to another process, before that. */
+  /**
+   * The event that a run ends with, wherever it runs; null when the signal aborts, this process stops, or retention deletes
+   * the run before that.
+   * Rejects with a `StoreFailure` when the store fails.
+   */
   async ending(run_id: string, signal: AbortSignal): Promise<LogEvent | null> {
     const job = this.#jobs.get(run_id)
-    if (job !== undefined) return orAbort(job.end, signal)
+    if (job !== undefined) {
+      const end = await orAbort(job.end, signal)
+      if (end !== null || signal.aborted || this.#draining) return end
+      // Another process has it, or will have it.
+    }
     const found = await this.#ports.store.lookup(run_id)
     if (found.found !== "run") return null
     const { last_event_id, finished_at } = found.run
     const after = finished_at === null ? last_event_id : last_event_id - 1
-    for await (const event of this.#ports.store.follow(run_id, after, signal)) {
+    const stop = AbortSignal.any([signal, this.#stop.signal])
+    for await (const event of this.#ports.store.follow(run_id, after, stop)) {
       if (isTerminal(event.type)) return event
     }
     return null
@@ -277,8 +292,10 @@ export class Runs {
     let end: LogEvent | null = null
     try {
       end = await work()
+      if (end === null && !this.#draining) this.#note(job, "The run is left to another process: its lease is lost")
     } catch (error) {
-      this.#ports.bug(error)
+      if (error instanceof StoreFailure) this.#note(job, `The run is given back: ${error.message}`)
+      else this.#ports.bug(error)
     }
     try {
       if (end === null) await this.#ports.store.release(job.held.lease)
@@ -286,6 +303,10 @@ export class Runs {
       if (!(error instanceof StoreFailure)) this.#ports.bug(error)
     }
     this.#over(job, end)
+  }
+
+  #note(job: Job, sentence: string): void {
+    this.#ports.note?.(job.held.lease.run_id, sentence)
   }
 
   #over(job: Job, end: LogEvent | null): void {
@@ -318,6 +339,8 @@ export class Runs {
   }
 
   async #tryToClaim(reason: string): Promise<void> {
+    // What is taken up now would ask its models again, for answers that cannot be stored.
+    if ((this.#ports.trouble?.() ?? null) !== null) return
     try {
       await this.#claim(reason)
     } catch (error) {

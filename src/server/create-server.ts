@@ -3,6 +3,7 @@ import { fastify } from "fastify"
 import type { DemoModel } from "../demo/handle-demo.ts"
 import { answerDemo } from "../demo/handle-demo.ts"
 import type { RunStore } from "../ports/store.ts"
+import type { TroubleKind } from "../run/health.ts"
 import type { Runs } from "../run/runs.ts"
 import { answerError, describeProblems } from "./answer-error.ts"
 import { answerBrokenRequest, refuseOddities } from "./broken-request.ts"
@@ -40,6 +41,8 @@ export interface ServerOptions {
   readonly log: ServerLog
   /** Prometheus text. */
   readonly metrics: () => Promise<{ readonly type: string; readonly text: string }>
+  /** What keeps the service from its work right now. */
+  readonly trouble: () => TroubleKind | null
   /** How long a request may take to arrive; a minute unless set. */
   readonly requestTimeoutMs?: number | undefined
 }
@@ -189,7 +192,7 @@ function isPreflight(request: FastifyRequest, rules: BrowserRules): boolean {
 function operations(app: FastifyInstance, options: ServerOptions, isDraining: () => boolean): void {
   app.get("/healthz", () => ({ status: "ok" }))
   app.get("/readyz", async (_request, reply) => {
-    const status = isDraining() ? "draining" : await storeStatus(options.store)
+    const status = isDraining() ? "draining" : await readiness(options)
     if (status !== "ready") void reply.code(503).header("retry-after", "5")
     return { status }
   })
@@ -201,7 +204,11 @@ function operations(app: FastifyInstance, options: ServerOptions, isDraining: ()
   app.get("/openapi.json", (_request, reply) => reply.type("application/json; charset=utf-8").send(document))
 }
 
-async function storeStatus(store: RunStore): Promise<"ready" | "store unreachable"> {
+type Readiness = "ready" | "store unreachable" | "out of file descriptors"
+
+async function readiness({ store, trouble }: ServerOptions): Promise<Readiness> {
+  const before = trouble()
+  if (before !== null) return before === "store" ? "store unreachable" : "out of file descriptors"
   try {
     await store.probe()
     return "ready"

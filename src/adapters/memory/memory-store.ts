@@ -1,10 +1,12 @@
 import type { Bell } from "../../base/bell.ts"
 import type { JsonValue } from "../../base/json-value.ts"
-import { checkAppend, notNext } from "../../ports/check-append.ts"
+import { checkAppend } from "../../ports/check-append.ts"
 import { isTerminal, type LogEvent } from "../../run/events.ts"
 import { followLog } from "../../ports/follow-log.ts"
 import {
   LeaseLost,
+  NoSuchRun,
+  NotNext,
   StoreFailure,
   type CreateOutcome,
   type ExistingRun,
@@ -123,7 +125,7 @@ export class MemoryStore implements RunStore {
   async request(run_id: string): Promise<RunRequest> {
     this.#checkOpen()
     const run = this.#runs.get(run_id)
-    if (run === undefined) throw new StoreFailure(`There is no run ${run_id}`)
+    if (run === undefined) throw new NoSuchRun(run_id)
     return run.request
   }
 
@@ -134,7 +136,7 @@ export class MemoryStore implements RunStore {
     if (run === undefined) throw new LeaseLost(lease.run_id)
     const [first, last] = [events[0], events.at(-1)]
     if (first === undefined || last === undefined) return
-    if (first.id !== run.events.length + 1) throw notNext(lease.run_id, first.id, run.events.length)
+    if (first.id !== run.events.length + 1) throw new NotNext(lease.run_id, first.id, run.events.length)
 
     for (const event of events) run.events.push(event.kept === undefined ? event : withoutKept(event, run.kept))
     if (isTerminal(last.type)) {

@@ -1,4 +1,4 @@
-import { StoreFailure } from "../../ports/store.ts"
+import { Damaged } from "../../ports/store.ts"
 
 // What every message of ours looks like: a version, a JSON line of plain facts (numbers, ids, times: nothing that a
 // workflow or a caller wrote but the caller's name), then sealed parts, each with its length before it.
@@ -52,6 +52,6 @@ export function cutPart(part: Uint8Array, bytes: number): Uint8Array[] {
   return pieces
 }
 
-function damaged(subject: string): StoreFailure {
-  return new StoreFailure(`The message on ${subject} is damaged, or was not written by Wireworks`)
+function damaged(subject: string): Damaged {
+  return new Damaged(`The message on ${subject} is damaged, or was not written by Wireworks`)
 }

@@ -1,5 +1,5 @@
 import type { LogEvent } from "../../run/events.ts"
-import { StoreFailure } from "../../ports/store.ts"
+import { Damaged } from "../../ports/store.ts"
 import type { DataKey, Vault } from "../../ports/vault.ts"
 import type { Broker, Stored } from "./broker.ts"
 import { unpackFrame } from "./frame.ts"
@@ -54,7 +54,7 @@ export class LogReader {
     const found = await this.slot(run_id, 0, "sure", 2)
     if (found === null || found.facts.kind !== "head") return null
     const [wrapped, request] = found.parts
-    if (wrapped === undefined || request === undefined) throw new StoreFailure(`Run ${run_id} has a damaged head`)
+    if (wrapped === undefined || request === undefined) throw new Damaged(`Run ${run_id} has a damaged head`)
     return this.remember(run_id, {
       facts: found.facts,
       key: this.#vault.openKey(aboutRun(run_id), wrapped),
@@ -109,7 +109,7 @@ export class LogReader {
     const pieces = await Promise.all(subjects.map((subject) => this.#broker.get("log", subject, "sure")))
     return Buffer.concat(
       pieces.map((piece, index) => {
-        if (piece === null) throw new StoreFailure(`A piece of a log is missing: ${subjects[index]}`)
+        if (piece === null) throw new Damaged(`A piece of a log is missing: ${subjects[index]}`)
         return piece.data
       }),
     )

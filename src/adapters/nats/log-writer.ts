@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto"
-import { notNext } from "../../ports/check-append.ts"
 import type { LogEvent } from "../../run/events.ts"
-import { LeaseLost, type Lease } from "../../ports/store.ts"
+import { LeaseLost, NotNext, type Lease } from "../../ports/store.ts"
 import type { DataKey } from "../../ports/vault.ts"
 import { holdMs, type Broker } from "./broker.ts"
 import { cutPart, packFrame } from "./frame.ts"
@@ -186,7 +185,7 @@ export class LogWriter {
       const [first] = pending.events
       this.#queue.shift()
       if (first === undefined) pending.resolve()
-      else if (first.id !== next) pending.reject(notNext(this.#lease.run_id, first.id, next - 1))
+      else if (first.id !== next) pending.reject(new NotNext(this.#lease.run_id, first.id, next - 1))
       else {
         batch.push(pending)
         next += pending.events.length

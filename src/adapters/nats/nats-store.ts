@@ -5,6 +5,7 @@ import type { LogEvent } from "../../run/events.ts"
 import { followLog } from "../../ports/follow-log.ts"
 import {
   LeaseLost,
+  NoSuchRun,
   StoreFailure,
   type CreateOutcome,
   type ExistingRun,
@@ -198,7 +199,7 @@ class NatsStore implements ClusterStore {
     this.#checkOpen()
     const there = isRunId(run_id) && (await this.#reader.slot(run_id, 0, "sure")) !== null
     const head = there ? await this.#reader.head(run_id) : null
-    if (head === null) throw new StoreFailure(`There is no run ${run_id}`)
+    if (head === null) throw new NoSuchRun(run_id)
     return {
       ...(JSON.parse(head.key.open("request", head.request)) as Omit<RunRequest, "secrets">),
       secrets: await this.#open.secrets({ run_id, created_at: head.facts.created_at }),

@@ -8,6 +8,8 @@ import type { FromWriterThread, ToWriterThread, WriterThreadData } from "./write
 const batchOperations = 1_000
 const batchBytes = 16 * 1024 * 1024
 const provenMs = 5_000
+/** The others may have had nothing to write: a claim that finds no run proves nothing. */
+const writes: ReadonlySet<Operation["kind"]> = new Set<Operation["kind"]>(["create", "append", "probe"])
 
 interface Waiting {
   readonly operation: Operation
@@ -29,6 +31,7 @@ export class CommitQueue {
   #broken: string | null = null
   /** When something was stored last; minus infinity when the last thing could not be. */
   #storedAt = -Infinity
+  #failedLast = false
 
   private constructor(worker: Worker) {
     this.#worker = worker
@@ -58,6 +61,11 @@ export class CommitQueue {
   /** Whether there is recent proof that the store can be written to. */
   get storedLately(): boolean {
     return this.#broken === null && performance.now() - this.#storedAt < provenMs
+  }
+
+  /** The last thing that was to be stored could not be. */
+  get failedLast(): boolean {
+    return this.#failedLast
   }
 
   /** Takes its place in the order of operations at once; resolves when it is durable. */
@@ -125,7 +133,13 @@ export class CommitQueue {
     if (this.#closing === null) this.#worker.unref()
     const outcomes = unpackOutcomes(batch.length, message.outcomes)
     for (const [index, waiting] of batch.entries()) settle(waiting, outcomes[index])
-    this.#storedAt = outcomes.some((outcome) => "failure" in outcome) ? -Infinity : performance.now()
+    const failed = outcomes.some((outcome) => "failure" in outcome)
+    if (failed) this.#storedAt = -Infinity
+    else if (batch.some(({ operation }) => writes.has(operation.kind))) {
+      this.#storedAt = performance.now()
+      this.#failedLast = false
+    }
+    if (failed) this.#failedLast = true
     if (this.#waiting.length > 0 || this.#closing !== null) this.#schedule()
   }
 

@@ -1,7 +1,7 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { LogEvent } from "../../run/events.ts"
-import { StoreFailure, type ExistingRun, type RunLookup, type RunRequest } from "../../ports/store.ts"
+import { NoSuchRun, type ExistingRun, type RunLookup, type RunRequest } from "../../ports/store.ts"
 import type { DataKey, Vault } from "../../ports/vault.ts"
 import { OpenedRows } from "./opened-rows.ts"
 import { failureOf } from "./sqlite-error.ts"
@@ -97,7 +97,7 @@ export class LogReader {
     const head = this.head(run_id)
     const body =
       head === undefined ? undefined : this.#get("SELECT body FROM requests WHERE run = ?", head.num)?.["body"]
-    if (head === undefined || body === undefined) throw new StoreFailure(`There is no run ${run_id}`)
+    if (head === undefined || body === undefined) throw new NoSuchRun(run_id)
     const request = JSON.parse(head.key.open("request", body as Uint8Array)) as Omit<RunRequest, "secrets">
     const sealed = this.#get("SELECT body FROM secrets WHERE run = ?", head.num)?.["body"]
     const secrets = sealed === undefined ? "{}" : head.key.open("secrets", sealed as Uint8Array)

@@ -92,6 +92,8 @@ export interface SweepOperation extends Blobs<readonly []> {
 
 export interface ProbeOperation extends Blobs<readonly []> {
   readonly kind: "probe"
+  /** How much to write beside the usual page; it is deleted by the next sweep. */
+  readonly bytes: number
 }
 
 interface Results {

@@ -1,10 +1,11 @@
 import type { Bell } from "../../base/bell.ts"
 import type { JsonValue } from "../../base/json-value.ts"
-import { checkAppend, notNext } from "../../ports/check-append.ts"
+import { checkAppend } from "../../ports/check-append.ts"
 import { isTerminal, type LogEvent } from "../../run/events.ts"
 import { followLog, type GrowingLog } from "../../ports/follow-log.ts"
 import {
   LeaseLost,
+  NotNext,
   StoreFailure,
   type CreateOutcome,
   type ExistingRun,
@@ -25,6 +26,7 @@ import { openForReading } from "./open-database.ts"
 
 /** What one of thousands of followers has in hand at a time, and what one reader is given at once. */
 const followedPage = { events: 50, bytes: 32 * 1024 }
+const probeBytes = 256 * 1024
 const readBytes = 8 * 1024 * 1024
 /** Every so many looks at what other processes do, we also look at the runs that we believe to be ours. */
 const thoroughLook = 10
@@ -163,7 +165,7 @@ class SqliteStore implements RunStore {
       this.#reader.forget(run_id)
     }
     if (result === "lease lost") throw new LeaseLost(run_id)
-    if (result !== "stored") throw notNext(run_id, first.id, result.stored_last)
+    if (result !== "stored") throw new NotNext(run_id, first.id, result.stored_last)
     // Followers get what was stored, not what the caller has in hand and might change.
     this.#watches.get(run_id)?.add(JSON.parse(text) as LogEvent[], text.length)
   }
@@ -353,7 +355,10 @@ class SqliteStore implements RunStore {
   async probe(): Promise<void> {
     this.#checkOpen()
     this.#reader.version()
-    if (!this.#queue.storedLately) await this.#queue.send({ kind: "probe", blobs: [] })
+    if (this.#queue.storedLately) return
+    // A few bytes often still fit where nothing else does: after a failure, as much is written as an agent's answer takes.
+    const bytes = this.#queue.failedLast ? probeBytes : 0
+    await this.#queue.send({ kind: "probe", bytes, blobs: [] })
   }
 
   close(): Promise<void> {

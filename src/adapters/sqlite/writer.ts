@@ -21,6 +21,7 @@ import { codeOf, sentenceFor, sqliteCode } from "./sqlite-error.ts"
 const sweptRuns = 100
 const sweptRows = 1_000
 const rememberedRuns = 20_000
+const probeEntry = Buffer.from("probe")
 /** No lease lasts longer: one that seems to was taken before the machine, and with it the monotonic clock, started again. */
 const longestLeaseMs = 3_600_000
 /** From here on a lease's time is one of the wall clock, written by an older release: no machine runs for 30 years. */
@@ -120,8 +121,7 @@ export class Writer {
       case "sweep ages":
         return this.#sweepAges(operation)
       case "probe":
-        this.#run("UPDATE store SET mark = mark")
-        return null
+        return this.#probe(operation.bytes)
     }
   }
 
@@ -340,6 +340,19 @@ export class Writer {
       sweptRows,
     )
     return Number(dead.changes) + Number(forgotten.changes)
+  }
+
+  #probe(bytes: number): null {
+    this.#run("UPDATE store SET mark = mark")
+    if (bytes > 0) {
+      // An entry of the cache that nobody can ask for, and that has expired.
+      this.#run(
+        "INSERT OR REPLACE INTO cache (entry, slot, expires_at, body) VALUES (?1, ?1, 0, randomblob(?2))",
+        probeEntry,
+        bytes,
+      )
+    }
+    return null
   }
 
   #emptyLog(): boolean {

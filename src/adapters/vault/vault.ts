@@ -7,7 +7,7 @@ import {
   randomFillSync,
   type KeyObject,
 } from "node:crypto"
-import { StoreFailure } from "../../ports/store.ts"
+import { Damaged } from "../../ports/store.ts"
 import type { DataKey, Vault } from "../../ports/vault.ts"
 
 // Everything here is AES-256-GCM. Its one hard rule is that no nonce is used twice under one key. So every key counts:
@@ -169,6 +169,6 @@ function takeRandom(length: number): Buffer {
   return taken
 }
 
-function notOurs(about: string): StoreFailure {
-  return new StoreFailure(`What is stored as "${about}" cannot be decrypted: it is damaged, or was not written here`)
+function notOurs(about: string): Damaged {
+  return new Damaged(`What is stored as "${about}" cannot be decrypted: it is damaged, or was not written here`)
 }

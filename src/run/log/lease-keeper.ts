@@ -7,7 +7,8 @@ export interface HeldLease {
   readonly leave: AbortSignal
   /**
    * To be awaited before something is done that the log cannot refuse, such as a model call: at once while the lease lasts by
-   * the clock; a process that stood still for longer asks the store first. Rejects once the lease is lost.
+   * the clock; a process that stood still for longer asks the store first, and waits while the store fails. Rejects once the
+   * lease is lost.
    */
   sure(): Promise<void>
 }
@@ -69,7 +70,14 @@ export class LeaseKeeper {
   }
 
   async #sure(held: Held): Promise<void> {
-    if (this.#clock.monotonic() - held.renewedAt >= (this.#leaseMs * 2) / 3) await this.#renew(held)
+    const isFresh = (): boolean => this.#clock.monotonic() - held.renewedAt < (this.#leaseMs * 2) / 3
+    while (!isFresh() && !held.leave.aborted) {
+      await this.#renew(held)
+      // The store fails: whether the lease still holds is known when it works again.
+      if (!isFresh() && !held.leave.aborted) {
+        await this.#clock.sleep(this.#leaseMs / 3, held.leave).catch(() => undefined)
+      }
+    }
     held.leave.throwIfAborted()
   }
 
@@ -81,8 +89,8 @@ export class LeaseKeeper {
         return
       }
     } catch {
-      // A store that is out of reach for a moment costs nothing while the lease lasts.
-      if (at - held.renewedAt < this.#leaseMs) return
+      // A store that fails takes nobody's lease. If another process takes the run over, the next append or renewal says so.
+      return
     }
     this.drop(held)
     held.abort.abort(new Error("The lease is lost"))

@@ -7,7 +7,7 @@ import { eventBytes } from "./event-bytes.ts"
 import { bytesOver } from "../value-size.ts"
 import type { Kept } from "./kept.ts"
 import type { Clock } from "../../ports/clock.ts"
-import type { Lease, RunStore } from "../../ports/store.ts"
+import { isStoreTrouble, type Lease, type RunStore } from "../../ports/store.ts"
 
 /** Values over this appear in events by their size alone. */
 export const shownBytes = 256 * 1024
@@ -36,6 +36,20 @@ const recordsWork: ReadonlySet<EventType> = new Set<EventType>([
   "prompt_rendered",
 ])
 
+/** Pauses between attempts to store the same events. */
+const firstPauseMs = 250
+const longestPauseMs = 5_000
+
+export interface LogBounds {
+  /** Bytes that the log has already, and may have at most. */
+  readonly before: number
+  readonly most: number
+  /** How long a store that fails is asked again: what was paid for is not thrown away at once. */
+  readonly patience_ms?: number
+}
+
+const unbounded: LogBounds = { before: 0, most: Number.POSITIVE_INFINITY }
+
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
 /**
@@ -47,6 +61,8 @@ export class RunLog {
   readonly #lease: Lease
   readonly #clock: Clock
   readonly #onFailure: (error: unknown) => void
+  readonly #patienceMs: number
+  readonly #giveUp = new AbortController()
   #lastId: number
   #storedId: number
   /** The last event that records work. */
@@ -66,7 +82,7 @@ export class RunLog {
     clock: Clock,
     lastId: number,
     onFailure: (error: unknown) => void,
-    size: { readonly before: number; readonly most: number } = { before: 0, most: Number.POSITIVE_INFINITY },
+    bounds: LogBounds = unbounded,
   ) {
     this.#store = store
     this.#lease = lease
@@ -74,8 +90,9 @@ export class RunLog {
     this.#lastId = lastId
     this.#storedId = lastId
     this.#onFailure = onFailure
-    this.#bytes = size.before
-    this.#mostBytes = size.most
+    this.#bytes = bounds.before
+    this.#mostBytes = bounds.most
+    this.#patienceMs = bounds.patience_ms ?? 0
   }
 
   get lastId(): number {
@@ -153,7 +170,7 @@ export class RunLog {
         const batch = this.#pending
         this.#pending = []
         if (this.#deltas.size > 0) this.#deltas.clear()
-        await this.#store.append(this.#lease, batch)
+        await this.#append(batch)
         this.#storedId += batch.length
         this.#wake()
       }
@@ -163,6 +180,39 @@ export class RunLog {
       this.#pending = []
       this.#onFailure(error)
       for (const { reject } of this.#waiting.splice(0)) reject(error)
+    }
+  }
+
+  /** Stops asking a store that fails. */
+  giveUp(): void {
+    this.#giveUp.abort()
+  }
+
+  async #append(batch: readonly LogEvent[]): Promise<void> {
+    const { signal } = this.#giveUp
+    const deadline = this.#clock.monotonic() + this.#patienceMs
+    for (let pause = firstPauseMs; ; pause = Math.min(pause * 2, longestPauseMs)) {
+      try {
+        await this.#store.append(this.#lease, batch)
+        return
+      } catch (error) {
+        if (!isStoreTrouble(error) || signal.aborted || this.#clock.monotonic() + pause > deadline) throw error
+        await this.#clock.sleep(pause, signal).catch(() => undefined)
+      }
+      if (await this.#isStored(batch)) return
+    }
+  }
+
+  /** Whether an attempt that failed has stored the events after all: its answer may have been lost on the way. */
+  async #isStored(batch: readonly LogEvent[]): Promise<boolean> {
+    const last = batch.at(-1)
+    if (last === undefined) return true
+    try {
+      const [found] = await this.#store.read(this.#lease.run_id, last.id - 1, 1)
+      return found?.id === last.id && found.at === last.at && JSON.stringify(found.data) === JSON.stringify(last.data)
+    } catch (error) {
+      if (!isStoreTrouble(error)) throw error
+      return false
     }
   }
 

@@ -66,19 +66,21 @@ async function answerJson(
   reply.raw.once("close", onClose)
   // It may have gone while the run was being stored; `close` is said only once.
   if (reply.raw.closed) onClose()
+  void reply.headers(headers)
   const end = await parts.runs.ending(run_id, gone.signal)
   reply.raw.off("close", onClose)
-  void reply.headers(headers)
   if (gone.signal.aborted) {
     if (cancelWhenGone) await parts.runs.cancel(run_id)
     reply.hijack()
     return reply
   }
-  return answerEnd(reply, end)
+  if (end !== null) return answerEnd(reply, end)
+  if (parts.runs.isDraining) throw refuse("overloaded", "The service is shutting down")
+  throw refuse("run_expired", "This run has been deleted: its time, WIRE_RETENTION, is over")
 }
 
-function answerEnd(reply: FastifyReply, end: LogEvent | null): FastifyReply {
-  switch (end?.type) {
+function answerEnd(reply: FastifyReply, end: LogEvent): FastifyReply {
+  switch (end.type) {
     case "workflow_completed":
       return reply.type("application/json; charset=utf-8").send(JSON.stringify(end.data.output.result))
     case "workflow_failed":
@@ -86,8 +88,7 @@ function answerEnd(reply: FastifyReply, end: LogEvent | null): FastifyReply {
     case "workflow_cancelled":
       return sendError(reply, { kind: "cancelled", message: "The run was cancelled", issues: [] })
     default:
-      // Given back by this process, which is about to stop.
-      return sendError(reply, { kind: "overloaded", message: "The service is shutting down", issues: [] })
+      throw new Error(`${end.type} ends no run`)
   }
 }
 

@@ -1,0 +1,67 @@
+import { isStoreTrouble, type RunStore } from "../ports/store.ts"
+import type { Clock } from "../ports/clock.ts"
+import type { Health } from "./health.ts"
+
+const firstProbeMs = 500
+const longestPauseMs = 5_000
+
+/** What proves that the store can be written to. Claims, renewals and sweeps may have had nothing to write. */
+const proofs: ReadonlySet<string> = new Set(["append", "create", "probe"])
+
+/**
+ * The same store. Its failures are reported to `health`; after one, the store is probed until it can be written to again, so
+ * that the service recovers although it takes no work meanwhile.
+ */
+export function watchStore(store: RunStore, health: Health, clock: Clock): { store: RunStore; stop: () => void } {
+  const end = new AbortController()
+  let probing = false
+
+  const probeUntilItWorks = async (): Promise<void> => {
+    for (let pause = firstProbeMs; ; pause = Math.min(pause * 2, longestPauseMs)) {
+      try {
+        await clock.sleep(pause, end.signal)
+      } catch {
+        return
+      }
+      try {
+        await store.probe()
+        health.worked("store")
+        return
+      } catch (error) {
+        health.failed("store", sentenceOf(error))
+      }
+    }
+  }
+
+  const failed = (error: unknown): void => {
+    if (!isStoreTrouble(error) || end.signal.aborted) return
+    health.failed("store", error.message)
+    if (probing) return
+    probing = true
+    void probeUntilItWorks().finally(() => (probing = false))
+  }
+
+  const watched = new Proxy(store, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name)
+      if (typeof member !== "function") return member
+      return (...args: unknown[]): unknown => {
+        const result: unknown = Reflect.apply(member, target, args)
+        if (result instanceof Promise && typeof name === "string") {
+          result.then(
+            () => {
+              if (proofs.has(name) && !probing) health.worked("store")
+            },
+            (error: unknown) => failed(error),
+          )
+        }
+        return result
+      }
+    },
+  })
+  return { store: watched, stop: () => end.abort(new Error("The service stops")) }
+}
+
+function sentenceOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
