@@ -35,8 +35,9 @@ function mounted(): Disk | null {
   return {
     folder,
     fill() {
-      const { bavail, bsize } = statfsSync(folder)
-      writeFileSync(ballast, Buffer.alloc(bavail * bsize))
+      const { blocks, bsize } = statfsSync(folder)
+      // More than there is room for: what fits is written.
+      assert.throws(() => writeFileSync(ballast, Buffer.alloc(blocks * bsize)), { code: "ENOSPC" })
     },
     free: () => rmSync(ballast),
   }
