@@ -8,8 +8,10 @@ export function modelApi(name: ApiName): ModelApi | Promise<ModelApi> {
     case "responses":
       return responsesApi
     case "chat":
+      return import("../adapters/ai-sdk/chat-api.ts").then(({ chatApi }) => chatApi)
     case "anthropic":
+      return import("../adapters/ai-sdk/anthropic-api.ts").then(({ anthropicApi }) => anthropicApi)
     case "google":
-      throw new Error(`The API ${name} is not there yet`)
+      return import("../adapters/ai-sdk/google-api.ts").then(({ googleApi }) => googleApi)
   }
 }

@@ -44,6 +44,10 @@ export type ResponseFormat = "auto" | "json_schema" | "json_object" | "instructi
 export interface Inference {
   readonly temperature?: number
   readonly top_p?: number
+  readonly top_k?: number
+  readonly frequency_penalty?: number
+  readonly presence_penalty?: number
+  readonly repeat_penalty?: number
   readonly max_tokens?: number
   readonly reasoning_effort?: string
   readonly verbosity?: string

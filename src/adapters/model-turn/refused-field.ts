@@ -98,7 +98,9 @@ export function refusedField(error: UpstreamError, sent: Sent): Refusal | null {
   }
   if (
     sent.reasoning &&
-    /\brs_|encrypted|reasoning item|type.{0,3}reasoning|\['content'\]/i.test(`${message} ${error.code}`)
+    /\brs_|encrypted|reasoning item|reasoning_content|thinking|signature|type.{0,3}reasoning|\['content'\]/i.test(
+      `${message} ${error.code}`,
+    )
   ) {
     return { about: "reasoning", by: "words" }
   }

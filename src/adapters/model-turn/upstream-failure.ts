@@ -56,7 +56,8 @@ export function readUpstreamError(
   retry_after_ms: number | null,
   watch: Pick<ModelWatch, "redact">,
 ): UpstreamError {
-  const found = fieldsOf(body)
+  // Google puts the errors of some routes in an array.
+  const found = fieldsOf(Array.isArray(body) ? body[0] : body)
   const code = found.code === null ? null : safeWord(watch.redact(found.code))
   return {
     status,
@@ -65,7 +66,7 @@ export function readUpstreamError(
     message: oneLine(found.message, watch),
     // Gateways blur the status of what is behind them; the type that they add is the truer one.
     retryable: isTransient((found.error_type === null ? null : statusOfWords(found.error_type)) ?? status),
-    retry_after_ms,
+    retry_after_ms: retry_after_ms ?? found.retry_after_ms,
   }
 }
 
@@ -89,11 +90,16 @@ interface Fields {
   readonly param: string | null
   readonly message: string
   readonly error_type: string | null
+  /** Google says in the body how long to wait. */
+  readonly retry_after_ms: number | null
 }
 
-/** `{ error: { message, type, param, code } }`, `{ error: "…" }`, `{ message }`, FastAPI's `{ detail: [{ loc, msg }] }`. */
+/**
+ * `{ error: { message, type, param, code } }`, Google's `{ error: { message, status, code, details } }`, `{ error: "…" }`, `{ message }`,
+ * FastAPI's `{ detail: [{ loc, msg }] }`.
+ */
 function fieldsOf(body: JsonValue | undefined): Fields {
-  if (!isJsonObject(body)) return { code: null, param: null, message: "", error_type: null }
+  if (!isJsonObject(body)) return { code: null, param: null, message: "", error_type: null, retry_after_ms: null }
   const { error, detail } = body
   const error_type = textOrNull(body["error_type"])
   const inner = isJsonObject(error) ? error : body
@@ -108,18 +114,35 @@ function fieldsOf(body: JsonValue | undefined): Fields {
           : loc.map((part) => (typeof part === "string" ? part : `${JSON.stringify(part)}`)).join("."),
       message: detail.map((one) => (isJsonObject(one) ? asText(one["msg"]) : "")).join("; "),
       error_type,
+      retry_after_ms: null,
     }
   }
   return {
-    code: error_type ?? textOrNull(inner["code"]) ?? textOrNull(inner["type"]),
+    code: error_type ?? wordOf(inner["code"]) ?? wordOf(inner["status"]) ?? textOrNull(inner["code"] ?? inner["type"]),
     param: textOrNull(inner["param"]),
     message: typeof error === "string" ? error : asText(inner["message"]) || asText(detail),
     error_type,
+    retry_after_ms: retryInfo(inner["details"]),
   }
 }
 
+/** A code in words; numbers repeat the status. */
+function wordOf(value: JsonValue | undefined): string | null {
+  return typeof value === "string" && !/^\d*$/.test(value) ? value : null
+}
+
+/** `{ "@type": "…RetryInfo", retryDelay: "13s" }` */
+function retryInfo(details: JsonValue | undefined): number | null {
+  if (!Array.isArray(details)) return null
+  for (const one of details) {
+    const delay = isJsonObject(one) ? /^(\d+(?:\.\d+)?)s$/.exec(asText(one["retryDelay"])) : null
+    if (delay !== null) return Number(delay[1]) * 1000
+  }
+  return null
+}
+
 const statuses: readonly (readonly [RegExp, number])[] = [
-  [/rate.?limit|too.?many.?requests|quota|insufficient_quota/i, 429],
+  [/rate.?limit|too.?many.?requests|quota|insufficient_quota|resource.?exhausted/i, 429],
   [/overload|unavailable|capacity/i, 503],
   [/timeout|timed.?out/i, 504],
   [/auth|api.?key|permission|forbidden/i, 401],
@@ -134,7 +157,9 @@ function statusOf(body: JsonObject): number | null {
     const number = typeof value === "string" ? Number(value) : value
     if (typeof number === "number" && Number.isInteger(number) && number >= 400 && number < 600) return number
   }
-  const words = [body["error_type"], inner["code"], inner["type"]].filter((word) => typeof word === "string").join(" ")
+  const words = [body["error_type"], inner["code"], inner["status"], inner["type"]]
+    .filter((word) => typeof word === "string")
+    .join(" ")
   return statusOfWords(words)
 }
 

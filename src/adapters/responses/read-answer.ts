@@ -16,6 +16,9 @@ export interface Answer {
   readonly usage: Usage | null
 }
 
+const otherKind =
+  'The backend answers as `/chat/completions` does: its provider is of the kind `openai_chat`, or has wire_api: "chat/completion"'
+
 /** What a response object must be asked before it counts as an answer. Throws an `UpstreamFailure`. */
 export function readAnswer(
   response: JsonObject,
@@ -27,6 +30,7 @@ export function readAnswer(
   const hasOutput = Array.isArray(output) && output.length > 0
   if (isGiven(error) && (!hasOutput || status === "failed"))
     throw new UpstreamFailure(readInnerError(response, retry_after_ms, watch), undefined, usage)
+  if (output === undefined && Array.isArray(response["choices"])) throw brokenAnswer(otherKind, false, usage)
   refuseUnfinished(response, usage)
   const items = (Array.isArray(output) ? output : [])
     .filter((item) => isJsonObject(item))

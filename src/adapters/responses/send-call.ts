@@ -5,6 +5,7 @@ import type { ModelWatch } from "../../ports/model.ts"
 import type { Answer } from "./read-answer.ts"
 import { readAnswer } from "./read-answer.ts"
 import { StreamReader } from "./read-stream.ts"
+import { readUpTo } from "../model-turn/read-up-to.ts"
 import { readRetryAfter } from "../model-turn/retry-delay.ts"
 import { brokenAnswer, readUpstreamError, UpstreamFailure } from "../model-turn/upstream-failure.ts"
 
@@ -97,21 +98,6 @@ async function readRest(chunks: AsyncIterator<Uint8Array>, response: EgressRespo
   } finally {
     clearTimeout(timer)
   }
-}
-
-async function readUpTo(response: EgressResponse, bytes: number): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  try {
-    for await (const chunk of response.body) {
-      chunks.push(chunk)
-      length += chunk.length
-      if (length > bytes) break
-    }
-  } catch {
-    // The status has been told; the rest of the body is not worth another error.
-  }
-  return Buffer.concat(chunks).toString("utf8")
 }
 
 function parse(text: string): JsonValue | undefined {

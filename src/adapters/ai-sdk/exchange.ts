@@ -1,0 +1,151 @@
+import type { LanguageModelV4GenerateResult, LanguageModelV4StreamResult } from "@ai-sdk/provider"
+import { isJsonObject } from "../../base/is-json-object.ts"
+import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import type { Egress, EgressResponse } from "../../ports/egress.ts"
+import { EgressFailure } from "../../ports/egress.ts"
+import { RunFailure } from "../../ports/run-failure.ts"
+import type { Call } from "../model-turn/model-api.ts"
+import { readUpTo } from "../model-turn/read-up-to.ts"
+import { readRetryAfter } from "../model-turn/retry-delay.ts"
+import { brokenAnswer, readInnerError, readUpstreamError, UpstreamFailure } from "../model-turn/upstream-failure.ts"
+import type { Dialect, Fetch } from "./dialect.ts"
+
+export interface ExchangeParts {
+  readonly dialect: Dialect
+  readonly egress: Egress
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly call: Call
+  readonly stream: boolean
+  readonly finish: (body: JsonObject) => JsonObject
+}
+
+/** The answer came whole where a stream was asked for, or the reverse. */
+class OtherForm extends Error {}
+
+/** So much of an error's body is read. */
+const largestError = 64 * 1024
+
+/**
+ * One HTTP exchange between a package and the egress door. Address, headers and the rest of the body are ours; failures are
+ * kept here, because packages wrap or swallow what their `fetch` throws.
+ */
+export class Exchange {
+  readonly #parts: ExchangeParts
+  #failure: unknown = null
+  /** An answer in the other form, to be read again. */
+  #replay: { readonly body: string; readonly stream: boolean } | null = null
+
+  constructor(parts: ExchangeParts) {
+    this.#parts = parts
+  }
+
+  /** Asks in the wanted form, and reads the answer in the form in which it came. */
+  async open(
+    stream: boolean,
+    ask: (stream: boolean) => PromiseLike<LanguageModelV4GenerateResult | LanguageModelV4StreamResult>,
+  ): Promise<LanguageModelV4GenerateResult | LanguageModelV4StreamResult> {
+    try {
+      return await ask(stream)
+    } catch (error) {
+      if (this.#replay === null) throw error
+      return ask(this.#replay.stream)
+    }
+  }
+
+  readonly fetch: Fetch = async (_, init) => {
+    const replay = this.#replay
+    if (replay !== null) return respond(replay.body, replay.stream)
+    try {
+      return await this.#exchange(init?.body)
+    } catch (error) {
+      this.#failure = error
+      throw error
+    }
+  }
+
+  /** What really went wrong. */
+  failureOf(error: unknown): unknown {
+    const failure = this.#failure instanceof OtherForm ? null : this.#failure
+    for (const candidate of [failure, error, error instanceof Error ? error.cause : null]) {
+      if (candidate instanceof UpstreamFailure || candidate instanceof EgressFailure) return candidate
+      if (candidate instanceof RunFailure) return candidate
+    }
+    if (failure !== null) return failure
+    // The packages validate what they read: the answer is not what the API's answers look like.
+    return brokenAnswer("The answer of the model backend could not be read", true)
+  }
+
+  async #exchange(given: unknown): Promise<Response> {
+    const { dialect, egress, url, headers, call, stream, finish } = this.#parts
+    const { watch, limits, now } = call
+    if (typeof given !== "string") throw new Error("The package sent no JSON")
+    const body = JSON.stringify(finish(JSON.parse(given) as JsonObject))
+    const response = await egress.request({ url, method: "POST", headers, body, signal: watch.signal, limits })
+    const retry_after_ms = readRetryAfter(response.headers, now())
+    if (response.status < 200 || response.status > 299) {
+      const error = parse(await readUpTo(response, largestError))
+      throw new UpstreamFailure(readUpstreamError(response.status, error, retry_after_ms, watch))
+    }
+    const type = (response.headers["content-type"] ?? "").toLowerCase()
+    if (type.startsWith("text/event-stream") && stream) return this.#streamed(response)
+    const text = await response.text()
+    const isStream = type.startsWith("text/event-stream") || /^\s*(?:event|data|:)/.test(text)
+    if (!isStream) {
+      const whole = this.#checked(text, type, retry_after_ms, dialect)
+      if (!stream) return respond(JSON.stringify(whole), false)
+      this.#replay = { body: JSON.stringify(whole), stream: false }
+      throw new OtherForm()
+    }
+    if (stream) return respond(text, true)
+    this.#replay = { body: text, stream: true }
+    throw new OtherForm()
+  }
+
+  #checked(text: string, type: string, retry_after_ms: number | null, dialect: Dialect): JsonObject {
+    const { watch } = this.#parts.call
+    const parsed = parse(text)
+    const body = Array.isArray(parsed) && parsed.length === 1 ? parsed[0] : parsed
+    if (!isJsonObject(body)) {
+      const short = /^[\w.+-]+\/[\w.+-]+/.exec(type)?.[0] ?? "something of no known type"
+      throw brokenAnswer(`The model backend answered ${short} where JSON was expected`, false)
+    }
+    if (isJsonObject(body["error"]) || (typeof body["error"] === "string" && body["error"] !== "")) {
+      throw new UpstreamFailure(readInnerError(body, retry_after_ms, watch))
+    }
+    const problem = dialect.problem(body)
+    if (problem !== null) throw brokenAnswer(problem, false)
+    return watch.redact(body)
+  }
+
+  /** The body as the package wants it; what breaks it off is kept. */
+  #streamed(response: EgressResponse): Response {
+    const chunks = response.body[Symbol.asyncIterator]()
+    const body = new ReadableStream<Uint8Array>({
+      pull: async (controller) => {
+        try {
+          const { done, value } = await chunks.next()
+          if (done === true) controller.close()
+          else controller.enqueue(value)
+        } catch (error) {
+          this.#failure = error
+          controller.error(error)
+        }
+      },
+      cancel: () => response.discard(),
+    })
+    return new Response(body, { headers: { "content-type": "text/event-stream" } })
+  }
+}
+
+function respond(body: string, stream: boolean): Response {
+  return new Response(body, { headers: { "content-type": stream ? "text/event-stream" : "application/json" } })
+}
+
+function parse(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text) as JsonValue
+  } catch {
+    return undefined
+  }
+}
