@@ -16,7 +16,7 @@ export function aiSdkApi(dialect: Dialect): ModelApi {
   return {
     name: dialect.name,
     ladder: dialect.ladder,
-    demoEndpoint: dialect.demoEndpoint,
+    demoEndpoint: (endpoint) => dialect.demoEndpoint(endpoint),
     begin: (parts) => new AiSdkTurn(dialect, parts),
   }
 }

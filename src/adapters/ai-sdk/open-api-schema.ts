@@ -43,7 +43,7 @@ function convert(schema: JsonObject, root: JsonObject, depth: number): JsonObjec
   if (Array.isArray(branches)) return union(branches.filter(isJsonObject), schema, root, depth)
   const result: JsonObject = {}
   for (const [key, value] of Object.entries(schema)) {
-    if (key === "format" && !formats.has(String(value))) continue
+    if (key === "format" && !(typeof value === "string" && formats.has(value))) continue
     if (kept.has(key)) result[key] = value
   }
   const { type, const: only, items, properties } = schema

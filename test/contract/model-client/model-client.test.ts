@@ -27,7 +27,7 @@ const tools = [
 interface Fake {
   readonly fake: FakeBackend
   readonly backend: Backend
-  asked(): Asked[]
+  readonly asked: () => Asked[]
 }
 
 async function start(t: TestContext, voice: Voice, behave: Behaviour): Promise<Fake> {

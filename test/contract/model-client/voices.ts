@@ -215,7 +215,7 @@ const chat: Voice = {
       { id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: "m", choices: [], usage: chatUsage },
     ]
   },
-  error: responses.error,
+  error: (...given) => responses.error(...given),
   unknownField: (name) => responses.error(400, `Unrecognized request argument supplied: ${name}`),
   refusesFormat: () =>
     responses.error(400, "'response_format' of this type is not supported with this model.", {
