@@ -96,17 +96,17 @@ function walk(
     }
     return copy ?? value
   }
-  const keys = Object.keys(value)
-  let changed = false
-  const entries: [string, JsonValue][] = []
-  for (const key of keys) {
+  let copy: [string, JsonValue][] | null = null
+  let position = 0
+  for (const key in value) {
     const item = value[key] ?? null
     const clean = walk(item, whole, numbers, search)
     const cleanKey = search === null ? key : search.replace(key)
-    if (clean !== item || cleanKey !== key) changed = true
-    entries.push([cleanKey, clean])
+    if (copy === null && (clean !== item || cleanKey !== key)) copy = Object.entries(value).slice(0, position)
+    copy?.push([cleanKey, clean])
+    position++
   }
-  return changed ? Object.fromEntries(entries) : value
+  return copy === null ? value : Object.fromEntries(copy)
 }
 
 const escapes = /%[0-9a-f]{2}/i
