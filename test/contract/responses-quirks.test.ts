@@ -719,7 +719,7 @@ const streams: readonly Quirk[] = [
     },
     requests: 1,
     limits: { max_bytes: 200_000 },
-    fails: kindOf("provider_error", /more than 200000 bytes/),
+    fails: kindOf("provider_error", /too large/),
   },
   {
     quirk: "a 429 in place of the stream",

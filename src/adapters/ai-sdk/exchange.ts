@@ -1,4 +1,5 @@
 import type { LanguageModelV4GenerateResult, LanguageModelV4StreamResult } from "@ai-sdk/provider"
+import { streamLimits } from "../model-turn/stream-limits.ts"
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { Egress, EgressResponse } from "../../ports/egress.ts"
@@ -81,7 +82,14 @@ export class Exchange {
     const { watch, limits, now } = call
     if (typeof given !== "string") throw new Error("The package sent no JSON")
     const body = JSON.stringify(finish(JSON.parse(given) as JsonObject))
-    const response = await egress.request({ url, method: "POST", headers, body, signal: watch.signal, limits })
+    const response = await egress.request({
+      url,
+      method: "POST",
+      headers,
+      body,
+      signal: watch.signal,
+      limits: stream ? streamLimits(limits) : limits,
+    })
     const retry_after_ms = readRetryAfter(response.headers, now())
     if (response.status < 200 || response.status > 299) {
       const error = parse(await readUpTo(response, largestError))

@@ -41,7 +41,7 @@ export function readGenerated({ content, finishReason, usage }: LanguageModelV4G
 export async function readStreamed(
   stream: ReadableStream<LanguageModelV4StreamPart>,
   dialect: Dialect,
-  { attempt, watch }: Call,
+  { attempt, watch, limits }: Call,
   show: boolean,
 ): Promise<Result> {
   const redacted = watch.redactStream()
@@ -53,7 +53,10 @@ export async function readStreamed(
   const answers = new Set<string>()
   let finish: LanguageModelV4FinishReason | null = null
   let usage: LanguageModelV4Usage | null = null
+  let length = 0
   for await (const part of stream) {
+    if ("delta" in part) length += part.delta.length
+    if (length > limits.max_bytes) throw brokenAnswer("The streamed answer is too large", false)
     switch (part.type) {
       case "raw":
         readRaw(part.rawValue as JsonValue | undefined, dialect, watch)

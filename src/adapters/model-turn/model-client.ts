@@ -25,7 +25,7 @@ const defaultLimits: EgressLimits = {
   silence_ms: 300_000,
   /** Where a workflow sets no `timeout_seconds`. */
   total_ms: 600_000,
-  max_bytes: 16 * 1024 * 1024,
+  max_bytes: 4 * 1024 * 1024,
 }
 
 /** Models behind any of the APIs. */

@@ -119,3 +119,13 @@ test("whatever a backend streams is an answer or a failure of the backend, never
     { numRuns: 500 },
   )
 })
+
+test("a streamed answer is bounded by its text, not by the bytes of its events", () => {
+  const watch = { redact: <T>(value: T): T => value }
+  const delta = (text: string) =>
+    Buffer.from(`event: response.output_text.delta\ndata: ${JSON.stringify({ delta: text, pad: "x".repeat(200) })}\n\n`)
+  const reader = new StreamReader(watch, 1_000, () => {})
+  for (let count = 0; count < 100; count++) assert.equal(reader.feed(delta("ten chars.")), false)
+  assert.equal(reader.feed(delta("one more")), true)
+  assert.throws(() => reader.finish(null), /The streamed answer is too large/)
+})

@@ -30,6 +30,7 @@ export class StreamReader {
   readonly #decoder = new TextDecoder()
   /** Items that were announced as done, by their place in the output. */
   readonly #items = new Map<number, JsonObject>()
+  readonly #most: number
   #text = ""
   #damaged = false
   #final: JsonObject | null = null
@@ -38,6 +39,7 @@ export class StreamReader {
   constructor(watch: Pick<ModelWatch, "redact">, max_bytes: number, onDelta: (text: string) => void) {
     this.#watch = watch
     this.#onDelta = onDelta
+    this.#most = max_bytes
     this.#parser = createParser({
       onEvent: (event) => this.#event(event),
       onError: (error) => {
@@ -79,6 +81,7 @@ export class StreamReader {
       case "response.output_text.delta":
         if (typeof body["delta"] !== "string") return
         this.#text += body["delta"]
+        if (this.#text.length > this.#most) this.#failure = brokenAnswer("The streamed answer is too large", false)
         this.#onDelta(body["delta"])
         return
       case "response.output_item.done":

@@ -7,6 +7,7 @@ import { readAnswer } from "./read-answer.ts"
 import { StreamReader } from "./read-stream.ts"
 import { readUpTo } from "../model-turn/read-up-to.ts"
 import { readRetryAfter } from "../model-turn/retry-delay.ts"
+import { streamLimits } from "../model-turn/stream-limits.ts"
 import { brokenAnswer, readUpstreamError, UpstreamFailure } from "../model-turn/upstream-failure.ts"
 
 export interface Call {
@@ -32,7 +33,7 @@ export async function sendCall(egress: Egress, call: Call, watch: ModelWatch, no
     headers: call.headers,
     body: call.body,
     signal: watch.signal,
-    limits: call.limits,
+    limits: call.stream ? streamLimits(call.limits) : call.limits,
   })
   const retry_after_ms = readRetryAfter(response.headers, now())
   if (response.status < 200 || response.status > 299) {
