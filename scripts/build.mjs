@@ -50,8 +50,12 @@ export async function build(outdir = join(root, "dist")) {
   const { build: bundle, stop } = await import("esbuild")
   const { outputFiles: command } = await bundle({
     ...common,
-    // The command, and the thread that the SQLite store starts by its file name.
-    entryPoints: { wire: "src/cli/wire.ts", "writer-thread": "src/adapters/sqlite/writer-thread.ts" },
+    // The command, and the threads that the SQLite store and the compiler start by their file names.
+    entryPoints: {
+      wire: "src/cli/wire.ts",
+      "writer-thread": "src/adapters/sqlite/writer-thread.ts",
+      "source-thread": "src/compiler/source-thread.ts",
+    },
     outdir,
     splitting: true,
     plugins: [undiciClient],

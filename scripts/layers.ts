@@ -22,6 +22,7 @@ export const layers: Readonly<Record<string, number>> = {
   "adapters/model-turn": 5.5,
   adapters: 6,
   demo: 6,
+  compiler: 6.5,
   client: 7,
   server: 7,
   "mcp-server": 7,

@@ -152,6 +152,10 @@ export const components: JsonObject = {
     properties: {
       valid: { type: "boolean" },
       issues: { type: "array", items: { $ref: "#/components/schemas/Issue" } },
+      issues_omitted: {
+        type: "integer",
+        description: "How many more issues there are, where they are too many to send.",
+      },
       plan: nullable("object", {
         properties: {
           nodes: { type: "array", items: { $ref: "#/components/schemas/Node" } },

@@ -43,6 +43,8 @@ export type ValidateIssue = Issue | Omit<Issue, "range">
 export interface ValidateAnswer {
   readonly valid: boolean
   readonly issues: readonly ValidateIssue[]
+  /** How many more issues there are, where they are too many to send. */
+  readonly issues_omitted?: number
   readonly plan: PlanView | null
   /** JSON Schemas; there when the workflow is valid. */
   readonly schemas: { readonly input: JsonObject; readonly secrets: JsonObject; readonly output: JsonObject } | null

@@ -14,11 +14,12 @@ import { observeStore } from "../adapters/telemetry/observe-store.ts"
 import type { Traces } from "../adapters/telemetry/traces.ts"
 import { startTraces } from "../adapters/telemetry/traces.ts"
 import type { JsonObject } from "../base/json-value.ts"
-import { compile } from "../compile.ts"
+import { Compiler } from "../compiler/compiler.ts"
+import type { Planned } from "../compiler/source-jobs.ts"
+import { planSource } from "../compiler/source-jobs.ts"
 import type { DemoServer } from "../demo/demo-server.ts"
 import { startDemoServer } from "../demo/demo-server.ts"
 import { createDemoModel } from "../demo/handle-demo.ts"
-import type { WireError } from "../run/events.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import { PlanCache } from "../run/plan-cache.ts"
 import type { HostSession, ToolHost, ToolServer } from "../ports/tools.ts"
@@ -29,7 +30,6 @@ import { Health, type TroubleKind } from "../run/health.ts"
 import { Runs } from "../run/runs.ts"
 import { watchStore } from "../run/watch-store.ts"
 import { createServer } from "../server/create-server.ts"
-import { sourceError } from "../server/source-error.ts"
 import { createLog } from "./log.ts"
 import { modelApi } from "./model-apis.ts"
 import type { OpenedStore } from "./open-store.ts"
@@ -91,8 +91,9 @@ export async function compose(
     note: (run_id: string, sentence: string) => log.info({ run_id }, sentence),
     trouble: () => (health.trouble === null ? null : troubleForCallers[health.trouble.kind]),
   }
-  const plans = new PlanCache(compileForRun)
-  const planOf = (source: string): CompiledForRun => plans.get(source)
+  const compiler = new Compiler()
+  const plans = new PlanCache((source) => compiler.plan(source))
+  const planOf = (source: string): Promise<Planned> => plans.get(source)
   const runs = new Runs(ports, planOf, {
     owner: randomUUID(),
     lease_ms: opened.lease_ms,
@@ -120,6 +121,7 @@ export async function compose(
     runs,
     store,
     planOf,
+    compiler,
     log,
     metrics: () => metrics.text(),
     trouble: () => health.trouble?.kind ?? null,
@@ -145,6 +147,7 @@ export async function compose(
       watched.stop()
       streams.close()
       await app.close()
+      await compiler.close()
       await store.close()
       await ports.close()
       await traces?.close()
@@ -175,7 +178,7 @@ export async function composeRuns(
     .some(({ endpoint }) => endpoint !== null && (endpoint.op !== "literal" || endpoint.value === "demo"))
   const demo = mayDemo ? await startDemoServer() : null
   const ports = joinPorts(policy, store, demo, null, bug)
-  const runs = new Runs(ports, compileForRun, {
+  const runs = new Runs(ports, async (source) => planSource(source), {
     owner: randomUUID(),
     lease_ms: leaseMs,
     max_runs: maxRuns,
@@ -204,13 +207,6 @@ export async function inspectMcp(settings: Settings, server: ToolServer, signal:
   } finally {
     await egress.close()
   }
-}
-
-type CompiledForRun = { readonly plan: Plan } | { readonly error: WireError }
-
-export function compileForRun(source: string): CompiledForRun {
-  const { plan, diagnostics } = compile(source)
-  return plan === undefined ? { error: sourceError(source, diagnostics) } : { plan }
 }
 
 /** The ports of runs; `close` ends the connections behind them. */

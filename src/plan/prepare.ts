@@ -40,28 +40,54 @@ export function prepare(plan: Plan): Prepared {
   return found
 }
 
+/** The same in steps, for a plan so large that it takes its time: `prepare` then knows it. */
+export function* prepareInTurns(plan: Plan): Generator<void, Prepared, undefined> {
+  const found = yield* steps(plan)
+  prepared.set(plan, found)
+  return found
+}
+
 function prepareAfresh(plan: Plan): Prepared {
+  const work = steps(plan)
+  for (;;) {
+    const step = work.next()
+    if (step.done === true) return step.value
+  }
+}
+
+/** Nodes that are looked at in one step. */
+const perStep = 1000
+
+function* steps(plan: Plan): Generator<void, Prepared, undefined> {
   const { nodes } = plan
   const positions = new Map(nodes.map((node, position) => [node.id, position]))
   const dependents: number[][] = nodes.map(() => [])
-  const waitsFor = nodes.map((node, position) => {
+  const waitsFor: number[] = []
+  const effects: Effect[] = []
+  const legacy = new Map<string, string>()
+  const planned: PlannedNode[] = []
+  for (const [position, node] of nodes.entries()) {
     const needed = new Set(node.depends_on)
     for (const id of needed) {
       const on = positions.get(id)
       if (on === undefined) throw new Error(`${node.id} depends on ${id}, which is not in the plan`)
       dependents[on]?.push(position)
     }
-    return needed.size
-  })
+    waitsFor.push(needed.size)
+    const own = effectsOf(node)
+    for (const effect of own) effects.push(effect)
+    for (const [now, before] of legacySites(node, own)) legacy.set(now, before)
+    planned.push(plannedNode(node))
+    if (position % perStep === perStep - 1) yield
+  }
   const agents = nodes.filter((node) => node.kind === "agent")
-  const effects = nodes.flatMap(effectsOf)
   return {
-    planned: nodes.map(plannedNode),
+    planned,
     dependents,
     waitsFor,
     providers: [...new Set(Object.values(plan.models).map(({ provider }) => provider))],
     continued: new Set(agents.flatMap(({ context }) => (context === null ? [] : [context.agent]))),
-    legacySites: new Map(nodes.flatMap((node) => legacySites(node, effectsOf(node)))),
+    legacySites: legacy,
     effects,
     calls: new Map(agents.map((agent) => [agent, callSettings(plan, agent)])),
   }

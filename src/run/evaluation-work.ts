@@ -12,6 +12,9 @@ export const usualMostKept = 128 * 1024 * 1024
 /** What an element that is made or looked at counts, in bytes. */
 const perElement = 8
 
+/** What an expression counts for the event loop, however little it makes: events are logged and others started with it. */
+const perExpression = 2048
+
 /** What an element counts that is only measured. No JSON text has more elements than half its bytes. */
 const perVisit = 2
 
@@ -44,6 +47,7 @@ export class EvaluationWork {
   /** Starts to count for another expression. */
   begin(): void {
     if (!this.#together) this.#spent = 0
+    this.#sinceTurn += perExpression
   }
 
   /** Expressions that are evaluated one after the other without a rest have the work of one. */

@@ -4,27 +4,38 @@
  * each of them.
  */
 export class PlanCache<T extends object> {
-  readonly #compile: (source: string) => T
+  readonly #compile: (source: string) => Promise<T>
   readonly #most: number
   readonly #mostCharacters: number
   /** By source; the most recently used last. */
   readonly #entries = new Map<string, T>()
+  /** Those that are being compiled. */
+  readonly #pending = new Map<string, Promise<T>>()
   #characters = 0
 
-  constructor(compile: (source: string) => T, most = 500, mostCharacters = 4_000_000) {
+  constructor(compile: (source: string) => Promise<T>, most = 500, mostCharacters = 4_000_000) {
     this.#compile = compile
     this.#most = most
     this.#mostCharacters = mostCharacters
   }
 
-  get(source: string): T {
+  async get(source: string): Promise<T> {
     const known = this.#entries.get(source)
     if (known !== undefined) {
       this.#entries.delete(source)
       this.#entries.set(source, known)
       return known
     }
-    const value = this.#compile(source)
+    let pending = this.#pending.get(source)
+    if (pending === undefined) {
+      pending = this.#compileAndKeep(source).finally(() => this.#pending.delete(source))
+      this.#pending.set(source, pending)
+    }
+    return pending
+  }
+
+  async #compileAndKeep(source: string): Promise<T> {
+    const value = await this.#compile(source)
     this.#entries.set(source, value)
     this.#characters += source.length
     for (const [oldest] of this.#entries) {

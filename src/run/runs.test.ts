@@ -57,7 +57,7 @@ function setUp(
       note: (_, sentence) => notes.push(sentence),
       trouble: () => setup.trouble,
     },
-    () => (refused === null ? { plan: one } : { error: refused }),
+    async () => (refused === null ? { plan: one } : { error: refused }),
     { owner: "me", lease_ms: 30_000, max_runs: 2, max_queued: 2, limits: usualLimits, ...settings },
   )
   return Object.assign(setup, { runs })

@@ -30,7 +30,7 @@ export interface RunsSettings {
 }
 
 /** The plan of a source; an error for one that (no longer) is valid. */
-export type PlanOf = (source: string) => { readonly plan: Plan } | { readonly error: WireError }
+export type PlanOf = (source: string) => Promise<{ readonly plan: Plan } | { readonly error: WireError }>
 
 export type Admission =
   | { readonly outcome: "created" | "exists" | "conflict"; readonly run_id: string }
@@ -381,7 +381,7 @@ export class Runs {
     if (found.found !== "run") throw new StoreFailure(`There is no run ${run_id}`)
     const { caller, created_at, resumable, cancel_requested } = found.run
     const request = await store.request(run_id)
-    const compiled = this.#planOf(request.source)
+    const compiled = await this.#planOf(request.source)
     if ("plan" in compiled && resumable && !cancel_requested) {
       this.#take({ held, request, caller, share: caller, created_at, resumed, plan: compiled.plan })
       return

@@ -38,6 +38,7 @@ export interface ServerOptions {
   readonly runs: Runs
   readonly store: RunStore
   readonly planOf: RouteDependencies["planOf"]
+  readonly compiler: RouteDependencies["compiler"]
   readonly log: ServerLog
   /** Prometheus text. */
   readonly metrics: () => Promise<{ readonly type: string; readonly text: string }>
@@ -109,7 +110,7 @@ export function createServer(options: ServerOptions): Server {
   operations(app, options, () => draining)
   executeRoute(app, parts)
   runRoutes(app, parts)
-  sourceRoutes(app)
+  sourceRoutes(app, options)
   cacheRoutes(app, parts)
   if (options.demo !== null) demoRoute(app, options.demo)
   if (options.playground !== null) playgroundRoutes(app, options.playground)

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from "fastify"
-import type { WireError } from "../run/events.ts"
-import type { Plan } from "../plan/plan-shape.ts"
+import type { Compiler } from "../compiler/compiler.ts"
+import type { Planned } from "../compiler/source-jobs.ts"
 import type { RunStore } from "../ports/store.ts"
 import type { Runs } from "../run/runs.ts"
 import type { EventStreams } from "./event-stream.ts"
@@ -11,7 +11,8 @@ export interface RouteDependencies {
   readonly store: RunStore
   readonly streams: EventStreams
   /** Compiled once and kept. */
-  readonly planOf: (source: string) => { readonly plan: Plan } | { readonly error: WireError }
+  readonly planOf: (source: string) => Promise<Planned>
+  readonly compiler: Compiler
   readonly log: ServerLog
 }
 

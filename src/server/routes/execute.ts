@@ -19,7 +19,7 @@ export function executeRoute(app: FastifyInstance, parts: RouteDependencies): vo
   app.post("/execute", { schema: { body: executeBody, querystring: noQuery } }, async (request, reply) => {
     const key = idempotencyKey(request)
     const run = toRunRequest(request.body as ExecuteBody)
-    const compiled = parts.planOf(run.source)
+    const compiled = await parts.planOf(run.source)
     if ("error" in compiled) throw new HttpError(compiled.error)
     const misfit = validateRequest(compiled.plan, run.input, run.secrets)
     if (misfit !== null) throw new HttpError(misfit)

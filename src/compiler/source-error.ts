@@ -1,14 +1,13 @@
 import type { ErrorIssue, WireError } from "../run/events.ts"
-import { wireError } from "../run/failure.ts"
 import type { Diagnostic } from "../source/diagnostic.ts"
-import { isError, toIssue } from "../source/diagnostic.ts"
-import { LineMap } from "../source/line-map.ts"
+import { isError } from "../source/diagnostic.ts"
+import { boundedIssues } from "./bounded-issues.ts"
 
 /** A source's errors as the body of a refusal. Warnings stay out of it. */
 export function sourceError(text: string, diagnostics: readonly Diagnostic[]): WireError {
-  const lines = new LineMap(text)
-  const [first, ...rest] = diagnostics.filter(isError).map((found): ErrorIssue => {
-    const { path, message, code, hint, range } = toIssue(found, lines)
+  const errors = diagnostics.filter(isError)
+  const issues = boundedIssues(text, errors).map((issue): ErrorIssue => {
+    const { path, message, code, hint, range } = issue
     return {
       path,
       message,
@@ -17,6 +16,9 @@ export function sourceError(text: string, diagnostics: readonly Diagnostic[]): W
       range: { start: { ...range.start }, end: { ...range.end } },
     }
   })
+  const [first] = issues
   if (first === undefined) throw new Error("There is no error to tell")
-  return wireError("validation_error", [first, ...rest])
+  const more = errors.length - 1
+  const message = more > 0 ? `${first.message} (and ${more} more)` : first.message
+  return { kind: "validation_error", message, issues }
 }

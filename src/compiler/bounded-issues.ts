@@ -1,0 +1,41 @@
+import { cutText } from "../base/cut-text.ts"
+import type { Diagnostic, Issue } from "../source/diagnostic.ts"
+import { isError, toIssue } from "../source/diagnostic.ts"
+import { LineMap } from "../source/line-map.ts"
+
+/** More than these nobody reads. */
+export const mostIssues = 1000
+
+/** A name can be as long as a source. */
+const longestText = 2000
+
+/** Characters of all texts of the issues of one answer. */
+const mostCharacters = 1024 * 1024
+
+/** What is wrong, as answers show it: in source order and bounded, errors before warnings where not all have room. */
+export function boundedIssues(text: string, diagnostics: readonly Diagnostic[]): Issue[] {
+  const lines = new LineMap(text)
+  const issues: Issue[] = []
+  let characters = 0
+  for (const found of chosen(diagnostics)) {
+    const { code, severity, path, message, hint, range } = toIssue(found, lines)
+    const issue: Issue = {
+      code,
+      severity,
+      path: cutText(path, longestText),
+      message: cutText(message, longestText),
+      ...(hint !== undefined && { hint: cutText(hint, longestText) }),
+      range,
+    }
+    characters += issue.path.length + issue.message.length + (issue.hint?.length ?? 0)
+    if (characters > mostCharacters) break
+    issues.push(issue)
+  }
+  return issues
+}
+
+function chosen(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
+  if (diagnostics.length <= mostIssues) return diagnostics
+  let warnings = mostIssues - Math.min(mostIssues, diagnostics.filter(isError).length)
+  return diagnostics.filter((found) => isError(found) || warnings-- > 0).slice(0, mostIssues)
+}

@@ -1,0 +1,190 @@
+import { setImmediate as nextTurn } from "node:timers/promises"
+import { Worker } from "node:worker_threads"
+import type { Plan } from "../plan/plan-shape.ts"
+import { prepareInTurns } from "../plan/prepare.ts"
+import { RunFailure } from "../ports/run-failure.ts"
+import type { WireError } from "../run/events.ts"
+import { failure } from "../run/failure.ts"
+import { fromPieces } from "./json-pieces.ts"
+import type { Formatted, Planned, SourceJob, ValidateJob } from "./source-jobs.ts"
+import { formatSource, planSource, validateSource } from "./source-jobs.ts"
+import type { FromSourceThread } from "./source-thread.ts"
+
+/** Characters of a source that is worked on at once: whatever it holds, that takes a few dozen milliseconds at most. */
+const atOnce = 16 * 1024
+
+/** Large sources that wait for the thread; more are refused. */
+const mostWaiting = 64
+
+export interface CompilerOptions {
+  /** How long one source may take. */
+  readonly timeLimitMs?: number
+  /** The thread's heap. */
+  readonly heapMb?: number
+  /** For tests: the thread's file. */
+  readonly file?: URL
+}
+
+interface Waiting {
+  readonly job: SourceJob
+  readonly resolve: (answer: FromSourceThread) => void
+  readonly reject: (error: Error) => void
+}
+
+/**
+ * Works on sources for the service: small ones at once, large ones in a thread, one after the other, so that the event loop
+ * goes on. The thread starts with the first large source. Rejects with a `RunFailure` for a source that takes too long or too
+ * much memory, and when too many wait.
+ */
+export class Compiler {
+  readonly #timeLimitMs: number
+  readonly #heapMb: number
+  readonly #file: URL
+  #thread: Worker | null = null
+  #current: (Waiting & { readonly timer: NodeJS.Timeout }) | null = null
+  readonly #queue: Waiting[] = []
+
+  constructor(options: CompilerOptions = {}) {
+    this.#timeLimitMs = options.timeLimitMs ?? 30_000
+    this.#heapMb = options.heapMb ?? 512
+    this.#file = options.file ?? threadFile()
+  }
+
+  async plan(source: string): Promise<Planned> {
+    if (source.length <= atOnce) return planSource(source)
+    const answer = await this.#ask({ kind: "plan", source }).catch(planError)
+    if ("error" in answer) return answer
+    if ("text" in answer) return JSON.parse(answer.text) as Planned
+    if (!("pieces" in answer)) throw bug(answer)
+    const plan = withBareTables((await inTurns(fromPieces(answer.pieces))) as unknown as Plan)
+    await inTurns(prepareInTurns(plan))
+    return { plan }
+  }
+
+  async format(source: string): Promise<Formatted> {
+    if (source.length <= atOnce) return formatSource(source)
+    const answer = await this.#ask({ kind: "format", source })
+    if ("text" in answer) return JSON.parse(answer.text) as Formatted
+    throw bug(answer)
+  }
+
+  /** JSON of a `ValidateAnswer`. */
+  async validate(job: ValidateJob): Promise<string> {
+    if (job.source.length <= atOnce) return JSON.stringify(validateSource(job))
+    const answer = await this.#ask(job)
+    if ("text" in answer) return answer.text
+    throw bug(answer)
+  }
+
+  async close(): Promise<void> {
+    for (const { reject } of this.#queue.splice(0)) reject(failure("overloaded", "", "The service is shutting down"))
+    this.#fail(failure("overloaded", "", "The service is shutting down"))
+    await this.#stopThread()
+  }
+
+  #ask(job: SourceJob): Promise<FromSourceThread> {
+    if (this.#queue.length >= mostWaiting) {
+      return Promise.reject(failure("overloaded", "", "Too many large sources wait to be compiled; try again later"))
+    }
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ job, resolve, reject })
+      this.#next()
+    })
+  }
+
+  #next(): void {
+    if (this.#current !== null) return
+    const waiting = this.#queue.shift()
+    if (waiting === undefined) return
+    const timer = setTimeout(() => this.#tooMuch("time"), this.#timeLimitMs)
+    this.#current = { ...waiting, timer }
+    this.#thread ??= this.#startThread()
+    // While somebody waits, the process stays.
+    this.#thread.ref()
+    this.#thread.postMessage(waiting.job)
+  }
+
+  #startThread(): Worker {
+    const thread = new Worker(this.#file, {
+      name: "large sources",
+      resourceLimits: { maxOldGenerationSizeMb: this.#heapMb },
+    })
+    thread.on("message", (answer: FromSourceThread) => {
+      // One that was stopped meanwhile has nothing to say any more.
+      if (thread !== this.#thread) return
+      this.#take()?.resolve(answer)
+      this.#next()
+    })
+    thread.on("error", (error: Error) => {
+      if (thread !== this.#thread) return
+      if ("code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY") this.#tooMuch("memory")
+      else this.#stopWith(error)
+    })
+    return thread
+  }
+
+  #tooMuch(what: "time" | "memory"): void {
+    this.#stopWith(failure("limit_exceeded", "", `The source takes too much ${what} to compile: make it smaller`))
+  }
+
+  #stopWith(error: Error): void {
+    this.#fail(error)
+    void this.#stopThread().then(() => this.#next())
+  }
+
+  #fail(error: Error): void {
+    this.#take()?.reject(error)
+  }
+
+  #take(): Waiting | null {
+    const current = this.#current
+    this.#current = null
+    clearTimeout(current?.timer)
+    this.#thread?.unref()
+    return current
+  }
+
+  async #stopThread(): Promise<void> {
+    const thread = this.#thread
+    this.#thread = null
+    await thread?.terminate()
+  }
+}
+
+/** Does the steps of some work, with a turn of the event loop after every few milliseconds. */
+async function inTurns<T>(work: Generator<void, T, undefined>): Promise<T> {
+  let started = performance.now()
+  for (;;) {
+    const step = work.next()
+    if (step.done === true) return step.value
+    if (performance.now() - started < 10) continue
+    await nextTurn()
+    started = performance.now()
+  }
+}
+
+const tables = ["types", "providers", "models", "servers", "tools", "resources", "prompts"] as const
+
+/** Tables by name have no prototype: a workflow may call its agent `constructor`. */
+function withBareTables(plan: Plan): Plan {
+  for (const table of tables) Object.setPrototypeOf(plan[table], null)
+  return plan
+}
+
+/** A source that is too much for the thread has no plan, now or later. */
+function planError(error: unknown): { readonly error: WireError } {
+  if (error instanceof RunFailure && error.error.kind === "limit_exceeded") return { error: error.error }
+  throw error
+}
+
+function bug(answer: FromSourceThread): Error {
+  const error = new Error("A large source met a bug")
+  if ("bug" in answer) error.stack = `${error.message}${answer.bug}`
+  return error
+}
+
+/** Beside this file in the sources, beside the bundle that this file has become a part of. */
+function threadFile(): URL {
+  const extension = import.meta.url.endsWith(".ts") ? "ts" : "js"
+  return new URL(`./source-thread.${extension}`, import.meta.url)
+}

@@ -1,0 +1,36 @@
+import { parentPort } from "node:worker_threads"
+import type { JsonValue } from "../base/json-value.ts"
+import { toPieces } from "./json-pieces.ts"
+import type { SourceJob } from "./source-jobs.ts"
+import { formatSource, planSource, validateSource } from "./source-jobs.ts"
+
+// The entry point of the thread that works on large sources: a megabyte takes seconds, and the service's own thread has to
+// answer others meanwhile.
+
+export type FromSourceThread =
+  | { readonly pieces: readonly string[] }
+  /** JSON of the job's result. */
+  | { readonly text: string }
+  /** A bug: where it was, never what the message says, which may quote the source. */
+  | { readonly bug: string }
+
+const port = parentPort
+if (port === null) throw new Error("This is a worker thread's entry point")
+
+port.on("message", (job: SourceJob) => {
+  try {
+    const planned = job.kind === "plan" ? planSource(job.source) : null
+    if (planned !== null && "plan" in planned) {
+      const message: FromSourceThread = { pieces: toPieces(planned.plan as unknown as JsonValue) }
+      port.postMessage(message)
+      return
+    }
+    const result = planned ?? (job.kind === "validate" ? validateSource(job) : formatSource(job.source))
+    const message: FromSourceThread = { text: JSON.stringify(result) }
+    port.postMessage(message)
+  } catch (error) {
+    const stack = error instanceof Error ? (error.stack ?? "") : ""
+    const message: FromSourceThread = { bug: stack.slice(stack.indexOf("\n    at ")) }
+    port.postMessage(message)
+  }
+})
