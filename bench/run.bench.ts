@@ -1,3 +1,4 @@
+import { openGate } from "../src/ports/gate.ts"
 import { randomBytes } from "node:crypto"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -77,6 +78,7 @@ const tools: ToolHost = { open: () => Promise.reject(new Error("no tools here"))
 const watch = {
   signal: new AbortController().signal,
   now: () => Date.now(),
+  gate: openGate,
   retried: () => Promise.resolve(),
   delta: () => undefined,
   redact: <T>(value: T) => value,
@@ -124,6 +126,7 @@ async function oneRun(plan: Plan, input: JsonObject, store: RunStore): Promise<v
       created_at: made.created_at,
       lease,
       leave: watch.signal,
+      gate: openGate,
       resumed: null,
       deadlines,
     },

@@ -1,3 +1,5 @@
+import type { Gate } from "./gate.ts"
+
 /**
  * The one door that opens outgoing connections, as the adapters that call other machines see it. A destination that the
  * policy forbids rejects with a `RunFailure` of kind `blocked_destination` (its issue has an empty path: the caller knows
@@ -6,7 +8,7 @@
 export interface Egress {
   request(request: EgressRequest): Promise<EgressResponse>
   /** The same door in the shape of `fetch`, for libraries that take one. Bodies are text, bytes or form parameters. */
-  fetch(url: string | URL, init?: RequestInit, limits?: Partial<EgressLimits>): Promise<Response>
+  fetch(url: string | URL, init?: RequestInit, limits?: Partial<EgressLimits>, gate?: Gate): Promise<Response>
   /** Closes every connection, idle or not. */
   close(): Promise<void>
 }
@@ -17,6 +19,8 @@ export interface EgressRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Uint8Array | null
   readonly signal: AbortSignal
+  /** Passed when the connection stands, right before the first byte of the request. */
+  readonly gate: Gate
   /** Those left out are the door's own. */
   readonly limits?: Partial<EgressLimits>
 }

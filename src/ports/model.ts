@@ -1,3 +1,4 @@
+import type { Gate } from "./gate.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { ApiName } from "../check/provider-kinds.ts"
 import type { Inference, ResponseFormat } from "../plan/plan-shape.ts"
@@ -84,6 +85,8 @@ export interface ModelWatch {
   readonly signal: AbortSignal
   /** The run's own time, in milliseconds since the epoch: what the times in its log are taken from. */
   now(): number
+  /** Passed right before every request: retries, repairs and closing calls too. */
+  readonly gate: Gate
   /**
    * Awaited before the wait begins, so that the retry is in the log first. `attempt` is the one about to be made; it is
    * made because the one before it failed, was refused (`delay_ms` 0), or did not fit the contract (`delay_ms` 0).

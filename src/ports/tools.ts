@@ -1,3 +1,4 @@
+import type { Gate } from "./gate.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { ErrorIssue } from "../run/events.ts"
 import type { Type, TypeTable } from "../types/types.ts"
@@ -35,6 +36,8 @@ export interface HostRequest {
 
 export interface HostWatch {
   readonly signal: AbortSignal
+  /** Passed right before every request that the session makes. */
+  readonly gate: Gate
   /** Called for each server when its lists have been read. */
   connected(server: string, protocol: string, tools: readonly string[], duration_ms: number): void
 }

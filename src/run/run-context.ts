@@ -10,6 +10,7 @@ import type { Message } from "../ports/messages.ts"
 import type { Backend, ModelClient } from "../ports/model.ts"
 import type { Chance } from "../ports/chance.ts"
 import type { Clock } from "../ports/clock.ts"
+import { pass, type Gate } from "../ports/gate.ts"
 import type { HostSession, ToolHost } from "../ports/tools.ts"
 import type { RunOptions, RunStore } from "../ports/store.ts"
 import type { Prepared } from "../plan/prepare.ts"
@@ -79,6 +80,8 @@ export interface RunContext {
   readonly maxConcurrency: number
   /** Aborts when the run is to stop, for whatever reason. */
   readonly signal: AbortSignal
+  /** Passed right before every call that leaves this process. */
+  readonly gate: Gate
   readonly past: ReplayState
   readonly redactor: Redactor
   readonly agents: Map<string, JsonValue>
@@ -132,6 +135,17 @@ export async function callStored<T>(running: RunContext, call: () => Promise<T>)
   const stored = running.log.workStored()
   if (stored !== null) {
     await stored
+    running.signal.throwIfAborted()
+  }
+  return callSurely(running, call)
+}
+
+/** Makes a call, or one more attempt at it, while the run is surely this process's. */
+export async function callSurely<T>(running: RunContext, call: () => Promise<T>): Promise<T> {
+  const wait = running.gate()
+  if (wait !== null) {
+    await wait
+    await pass(running.gate)
     running.signal.throwIfAborted()
   }
   return call()

@@ -13,6 +13,7 @@ import { RunLog } from "./log/log.ts"
 import { Permits } from "./permits.ts"
 import type { Lease, RunRequest } from "../ports/store.ts"
 import { LeaseLost, StoreFailure } from "../ports/store.ts"
+import type { Gate } from "../ports/gate.ts"
 import { RunFailure } from "../ports/run-failure.ts"
 import { prepare, type Prepared } from "../plan/prepare.ts"
 import { namedSecrets, redactor } from "./secrets/redact.ts"
@@ -42,6 +43,8 @@ export interface RunJob {
   readonly created_at: number
   /** Aborts when the lease is lost, or the process gives the run back: it then stops without a further word. */
   readonly leave: AbortSignal
+  /** Passed right before every call that leaves this process. */
+  readonly gate: Gate
   /** Why there is a log already; null for a run that is new. */
   readonly resumed: Resumption | null
   readonly deadlines: Deadlines
@@ -131,6 +134,7 @@ class Run {
       permits: new Permits(maxConcurrency, signal),
       maxConcurrency,
       signal,
+      gate: job.gate,
       past,
       redactor: redactor(request.secrets),
       agents: new Map(),

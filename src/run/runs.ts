@@ -6,7 +6,7 @@ import { failure, wireError } from "./failure.ts"
 import { FairQueue } from "./fair-queue.ts"
 import { LeaseKeeper } from "./log/lease-keeper.ts"
 import type { HeldLease } from "./log/lease-keeper.ts"
-import type { ModelClient } from "../ports/model.ts"
+import { instant } from "../ports/clock.ts"
 import type { NewRun, RunRequest, RunRow, RunStatus } from "../ports/store.ts"
 import { RunFailure } from "../ports/run-failure.ts"
 import { StoreFailure } from "../ports/store.ts"
@@ -118,11 +118,12 @@ export class Runs {
     this.#taken.add(share)
     try {
       const run_id = chance.id()
+      const askedAt = instant(clock)
       const created_at = clock.now()
       const created = await store.create({ ...request, run_id, created_at }, owner, lease_ms)
       if (created.outcome !== "created") return created
       this.#take({
-        held: this.#keeper.hold(created.lease),
+        held: this.#keeper.hold(created.lease, askedAt),
         plan,
         request: request.request,
         caller: request.caller,
@@ -317,10 +318,10 @@ export class Runs {
   }
 
   #runJob({ plan, request, caller, created_at, held, resumed }: Job): Promise<LogEvent | null> {
-    const { lease, leave } = held
+    const { lease, leave, gate } = held
     const deadlines = this.#deadlines
-    const ports = { ...this.#ports, model: whileHeld(this.#ports.model, held) }
-    return run({ plan, request, caller, created_at, lease, leave, resumed, deadlines }, ports, this.#settings.limits)
+    const job = { plan, request, caller, created_at, lease, leave, gate, resumed, deadlines }
+    return run(job, this.#ports, this.#settings.limits)
   }
 
   #endJob({ held, created_at }: Job, how: RunStop): Promise<LogEvent | null> {
@@ -350,7 +351,7 @@ export class Runs {
 
   async #claim(reason: string): Promise<void> {
     const { owner, lease_ms, max_runs, max_queued } = this.#settings
-    const { store } = this.#ports
+    const { clock, store } = this.#ports
     for (;;) {
       const room = max_runs + max_queued - this.#jobs.size
       if (this.#draining || room <= 0) return
@@ -358,10 +359,11 @@ export class Runs {
       // for ever. Runs that wait because their caller has its share leave the places free for others.
       const free = max_runs - this.#active.size
       const limit = Math.max(1, Math.min(free, room, 50))
+      const askedAt = instant(clock)
       const leases = await store.claim(owner, limit, lease_ms)
       this.#moreToClaim = leases.length === limit
       for (const lease of leases) {
-        const held = this.#keeper.hold(lease)
+        const held = this.#keeper.hold(lease, askedAt)
         try {
           await this.#takeUp(held, { reason, given_back: lease.given_back })
         } catch (error) {
@@ -390,16 +392,6 @@ export class Runs {
     const how: RunStop = "error" in compiled ? { why: "failed", error: compiled.error } : { why: "cancelled" }
     await endAtOnce(held.lease, created_at, how, this.#ports)
     this.#keeper.drop(held)
-  }
-}
-
-/** A process that stood still, and whose run another has taken over since, calls no model for it any more. */
-function whileHeld(model: ModelClient, held: HeldLease): ModelClient {
-  return {
-    async turn(request, watch) {
-      await held.sure()
-      return model.turn(request, watch)
-    },
   }
 }
 

@@ -1,3 +1,4 @@
+import { openGate } from "../../src/ports/gate.ts"
 import { createEgress } from "../../src/adapters/egress/egress.ts"
 import { createModelClient } from "../../src/adapters/model-turn/model-client.ts"
 import { modelApi } from "../../src/cli/model-apis.ts"
@@ -96,7 +97,14 @@ export function startRuns(store: RunStore, origin: string): { readonly runs: Run
         idempotent: true,
         call: async ({ text }, callId, signal) => {
           const body = JSON.stringify({ text, call_id: callId })
-          const answer = await egress.request({ url: `${origin}/tool`, method: "POST", headers: {}, body, signal })
+          const answer = await egress.request({
+            url: `${origin}/tool`,
+            method: "POST",
+            headers: {},
+            body,
+            signal,
+            gate: openGate,
+          })
           return { text: await answer.text(), is_error: false }
         },
       },

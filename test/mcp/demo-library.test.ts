@@ -1,3 +1,4 @@
+import { openGate } from "../../src/ports/gate.ts"
 import assert from "node:assert/strict"
 import { join } from "node:path"
 import { test } from "node:test"
@@ -28,7 +29,7 @@ test("where the demo is switched off, a sentence says so", async (t) => {
   const hours = { name: "hours", server: "library", remote: "opening-hours", bindings: {} }
   const request = { run_id: "run-1", types: {}, servers: [library], tools: [], resources: [hours], prompts: [] }
   await assert.rejects(
-    host.open(request, { signal: new AbortController().signal, connected: () => {} }),
+    host.open(request, { signal: new AbortController().signal, gate: openGate, connected: () => {} }),
     (error) => error instanceof RunFailure && /switched off \(WIRE_DEMO\)/.test(error.message),
   )
 })

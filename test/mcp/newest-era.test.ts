@@ -1,3 +1,4 @@
+import { openGate } from "../../src/ports/gate.ts"
 import assert from "node:assert/strict"
 import { after, before, describe, test } from "node:test"
 import { fromJsonSchema, McpServer, ResourceTemplate } from "@modelcontextprotocol/server"
@@ -259,6 +260,12 @@ describe("an MCP server of the newest era", () => {
         ["user", "Now."],
       ],
     )
+    // A server can refuse what comes too late for a run.
+    for (const method of ["resources/read", "prompts/get"]) {
+      const bodies = server.received.map(({ body }) => body).filter((body) => body.includes(`"${method}"`))
+      assert.ok(bodies.length > 0)
+      for (const body of bodies) assert.ok(body.includes(`"wireworks/run_id":"${outcome.run_id}"`), body)
+    }
   })
 
   test("cancelling a run closes the call's stream: the server hears of it, and nothing stays open", async () => {
@@ -292,7 +299,7 @@ describe("an MCP server of the newest era", () => {
           resources: [],
           prompts: [],
         },
-        { signal: new AbortController().signal, connected: () => undefined },
+        { signal: new AbortController().signal, gate: openGate, connected: () => undefined },
       )
       await session.close()
       return /"(sha256:[0-9a-f]{64})"/.exec(session.problems[0]?.hint ?? "")?.[1] ?? ""

@@ -1,3 +1,4 @@
+import { openGate } from "../../src/ports/gate.ts"
 import type { TestContext } from "node:test"
 import type { EgressOptions } from "../../src/adapters/egress/egress.ts"
 import { createEgress } from "../../src/adapters/egress/egress.ts"
@@ -95,6 +96,7 @@ export function askModel(
         {
           signal: never,
           now: () => clock.now(),
+          gate: openGate,
           retried: ({ progress, ...retry }) => {
             retries.push(retry)
             progresses.push(joinProgress(progresses.at(-1) ?? request.progress ?? null, progress))

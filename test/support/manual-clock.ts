@@ -42,9 +42,14 @@ export class ManualClock implements Clock {
     })
   }
 
-  advance(ms: number): void {
+  /** Time passes while the process stands still: nobody who sleeps wakes up yet. */
+  pass(ms: number): void {
     this.#now += ms
     this.#monotonic += ms
+  }
+
+  advance(ms: number): void {
+    this.pass(ms)
     const due = this.#sleepers.filter(({ until }) => until <= this.#monotonic)
     this.#sleepers = this.#sleepers.filter(({ until }) => until > this.#monotonic)
     for (const { wake } of due) wake()

@@ -1,3 +1,4 @@
+import { openGate, type Gate } from "../../src/ports/gate.ts"
 import { systemChance } from "../../src/adapters/system/system-chance.ts"
 import { systemClock } from "../../src/adapters/system/system-clock.ts"
 import { MemoryStore } from "../../src/adapters/memory/memory-store.ts"
@@ -24,6 +25,7 @@ export interface Attempt {
   readonly limits?: Partial<RunLimits>
   readonly ports?: Partial<RunPorts>
   readonly leave?: AbortSignal
+  readonly gate?: Gate
   readonly run_id?: string
   /** Goes on from the log that is there. */
   readonly resumed?: string
@@ -81,6 +83,7 @@ export async function runPlan(plan: Plan, attempt: Attempt): Promise<Outcome> {
         created_at: ports.clock.now(),
         lease,
         leave: attempt.leave ?? new AbortController().signal,
+        gate: attempt.gate ?? openGate,
         resumed:
           attempt.resumed === undefined ? null : { reason: attempt.resumed, given_back: attempt.given_back ?? false },
         deadlines,

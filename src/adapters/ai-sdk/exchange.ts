@@ -88,6 +88,7 @@ export class Exchange {
       headers,
       body,
       signal: watch.signal,
+      gate: watch.gate,
       limits: stream ? streamLimits(limits) : limits,
     })
     const retry_after_ms = readRetryAfter(response.headers, now())

@@ -7,6 +7,7 @@ import type { TestServer } from "../../../test/support/http-server.ts"
 import { startServer, within } from "../../../test/support/http-server.ts"
 import type { Egress, EgressRequest } from "../../ports/egress.ts"
 import { EgressFailure } from "../../ports/egress.ts"
+import { openGate } from "../../ports/gate.ts"
 import { RunFailure } from "../../ports/run-failure.ts"
 import type { EgressOptions } from "./egress.ts"
 import { createEgress } from "./egress.ts"
@@ -31,11 +32,11 @@ async function serve(t: TestContext, ...args: Parameters<typeof startServer>): P
 }
 
 function post(url: string, more: Partial<EgressRequest> = {}): EgressRequest {
-  return { url, method: "POST", headers: {}, body: "{}", signal: never, ...more }
+  return { url, method: "POST", headers: {}, body: "{}", signal: never, gate: openGate, ...more }
 }
 
 function get(url: string, more: Partial<EgressRequest> = {}): EgressRequest {
-  return { url, method: "GET", headers: {}, body: null, signal: never, ...more }
+  return { url, method: "GET", headers: {}, body: null, signal: never, gate: openGate, ...more }
 }
 
 function reasonOf(promise: Promise<unknown>): Promise<string> {
@@ -617,3 +618,46 @@ RQIge7SNxyQewdJNNtrn/w5h+Ed7gNlEAvD79BOIXH3eq5gCIQDP5c6E8lRvyvUx
 Fk7NnhWkNZthJKWtLI0dSOfETWum1g==
 -----END CERTIFICATE-----`,
 }
+
+test("a request passes its gate when the connection stands, and not a byte of it is sent before", async (t) => {
+  let requests = 0
+  const server = await serve(t, (_, response) => {
+    requests++
+    response.end("ok")
+  })
+  const egress = open(t)
+  // Open while the connection is made, closed when it stands, then open again.
+  const answersOfGate = [null, "closed", null, null]
+  const seen: number[] = []
+  const gate = (): Promise<void> | null => {
+    seen.push(requests)
+    return answersOfGate.shift() === "closed" ? new Promise((resolve) => setImmediate(resolve)) : null
+  }
+  const response = await egress.request(post(server.origin, { gate }))
+  assert.equal(await response.text(), "ok")
+  assert.equal(requests, 1)
+  assert.deepEqual(seen, [0, 0, 0, 0])
+})
+
+test("a gate that stays closed ends the request with its own error, on new and on kept connections, in both shapes", async (t) => {
+  let requests = 0
+  const server = await serve(t, (_, response) => {
+    requests++
+    response.end("ok")
+  })
+  const egress = open(t)
+  const lost = new Error("The lease is lost")
+  for (const kept of [false, true]) {
+    if (kept) await (await egress.request(post(server.origin))).text()
+    const before = requests
+    for (const openFor of [0, 1]) {
+      let asked = 0
+      const gate = (): Promise<void> | null => (asked++ < openFor ? null : Promise.reject(lost))
+      await assert.rejects(egress.request(post(server.origin, { gate })), lost)
+      asked = 0
+      await assert.rejects(egress.fetch(server.origin, { method: "POST", body: "{}" }, {}, gate), lost)
+    }
+    assert.equal(requests, before)
+  }
+  assert.equal(await (await egress.request(post(server.origin))).text(), "ok")
+})

@@ -4,6 +4,7 @@ import type { LookupFunction } from "node:net"
 import { callbackify } from "node:util"
 import type { Egress, EgressLimits, EgressRequest, EgressResponse } from "../../ports/egress.ts"
 import { EgressFailure } from "../../ports/egress.ts"
+import { pass } from "../../ports/gate.ts"
 import { Call } from "./call.ts"
 import { ConnectionPool } from "./connection-pool.ts"
 import type { ExchangeRequest } from "./exchange.ts"
@@ -72,6 +73,14 @@ export function createEgress(options: EgressOptions): Egress {
     return url
   }
 
+  async function send(sent: ExchangeRequest, call: Call): Promise<EgressResponse> {
+    for (;;) {
+      await pass(sent.gate)
+      const response = await exchange(await pool.acquire(sent.url.origin, call), sent, call)
+      if (response !== "held back") return response
+    }
+  }
+
   async function request(asked: EgressRequest, redirect: Redirects): Promise<EgressResponse> {
     const given = { ...limits, ...asked.limits }
     const call = new Call(asked.signal, given.total_ms)
@@ -80,8 +89,9 @@ export function createEgress(options: EgressOptions): Egress {
       let headers = sendable(asked.headers, options.user_agent ?? "wireworks")
       let { method, body } = asked
       for (let redirects = 0; ; redirects++) {
-        const sent = { url, method, headers, body, limits: given, leaves: redirecting(redirect, method) }
-        const response = await exchange(await pool.acquire(url.origin, call), sent, call)
+        const { gate } = asked
+        const sent = { url, method, headers, body, gate, limits: given, leaves: redirecting(redirect, method) }
+        const response = await send(sent, call)
         if (!sent.leaves(response.status, response.headers)) return response
         if (redirect === "error" || redirects === maxRedirects) {
           const most = redirect === "error" ? 0 : maxRedirects

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from "node:http"
 import type { Dispatcher } from "undici"
 import type { EgressLimits, EgressReason, EgressResponse } from "../../ports/egress.ts"
 import { EgressFailure } from "../../ports/egress.ts"
+import type { Gate } from "../../ports/gate.ts"
 import { RunFailure } from "../../ports/run-failure.ts"
 import type { Call } from "./call.ts"
 import type { Connection } from "./connection-pool.ts"
@@ -11,6 +12,7 @@ export interface ExchangeRequest {
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Uint8Array | null
+  readonly gate: Gate
   readonly limits: EgressLimits
   /** The call goes on elsewhere after a response with such a head: nothing more of it is read. */
   readonly leaves: (status: number, headers: Readonly<Record<string, string>>) => boolean
@@ -19,8 +21,15 @@ export interface ExchangeRequest {
 /** So much of a body is taken from the socket before its reader asks for it. */
 const highWater = 256 * 1024
 
-/** Sends one request on a connection and resolves with the head of its response. Whatever the end, the connection goes back. */
-export function exchange(connection: Connection, request: ExchangeRequest, call: Call): Promise<EgressResponse> {
+/**
+ * Sends one request on a connection and resolves with the head of its response, or, where the gate has closed by the time the
+ * connection stands, with "held back": nothing was sent. Whatever the end, the connection goes back.
+ */
+export function exchange(
+  connection: Connection,
+  request: ExchangeRequest,
+  call: Call,
+): Promise<EgressResponse | "held back"> {
   return new Promise((resolve, reject) => {
     const handler = new Exchange(connection, request, call, resolve, reject)
     connection.client.dispatch(
@@ -42,7 +51,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #connection: Connection
   readonly #request: ExchangeRequest
   readonly #call: Call
-  readonly #onHead: (response: EgressResponse) => void
+  readonly #onHead: (response: EgressResponse | "held back") => void
   readonly #onFailure: (error: Error) => void
   #controller: Dispatcher.DispatchController | null = null
   #chunks: Uint8Array[] = []
@@ -59,7 +68,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     connection: Connection,
     request: ExchangeRequest,
     call: Call,
-    onHead: (response: EgressResponse) => void,
+    onHead: (response: EgressResponse | "held back") => void,
     onFailure: (error: Error) => void,
   ) {
     this.#connection = connection
@@ -72,6 +81,14 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
+    const { gate } = this.#request
+    const closed = gate()
+    if (closed !== null) {
+      // Whoever sends it again waits there, and hears what becomes of it.
+      closed.catch(() => undefined)
+      this.#holdBack(controller)
+      return
+    }
     const { first_byte_ms } = this.#request.limits
     this.#watch("first_byte_timeout", first_byte_ms, `did not begin to answer within ${first_byte_ms} ms`)
   }
@@ -124,6 +141,14 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseError(_: Dispatcher.DispatchController | undefined, error: Error): void {
     this.#fail(explain(error, this.#request))
+  }
+
+  #holdBack(controller: Dispatcher.DispatchController): void {
+    if (this.#state !== "open") return
+    this.#state = "ended"
+    controller.abort(new Error("Held back"))
+    this.#connection.destroy()
+    this.#onHead("held back")
   }
 
   #fail(error: Error): void {

@@ -1,3 +1,4 @@
+import { openGate } from "../../ports/gate.ts"
 import type { Egress, EgressRequest, EgressResponse } from "../../ports/egress.ts"
 
 export type Redirects = "follow" | "manual" | "error"
@@ -8,7 +9,7 @@ const neverAborted = new AbortController().signal
 
 /** Gives the egress door the shape of `fetch`. It rejects with the door's own errors, which say more than a `TypeError`. */
 export function toFetch(send: Send): Egress["fetch"] {
-  return async (url, init = {}, limits = {}) => {
+  return async (url, init = {}, limits = {}, gate = openGate) => {
     const headers = new Headers(init.headers)
     const body = readBody(init.body ?? null, headers)
     const method = (init.method ?? "GET").toUpperCase()
@@ -19,6 +20,7 @@ export function toFetch(send: Send): Egress["fetch"] {
         headers: Object.fromEntries(headers),
         body,
         signal: init.signal ?? neverAborted,
+        gate,
         limits,
       },
       init.redirect ?? "follow",

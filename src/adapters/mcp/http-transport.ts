@@ -8,6 +8,7 @@ import type {
 import { SSEClientTransport, SseError, StreamableHTTPClientTransport } from "@modelcontextprotocol/client"
 import type { Egress } from "../../ports/egress.ts"
 import { EgressFailure } from "../../ports/egress.ts"
+import { openGate, type Gate } from "../../ports/gate.ts"
 import { boundedEvents } from "./bounded-events.ts"
 
 export interface HttpTransportOptions {
@@ -16,6 +17,8 @@ export interface HttpTransportOptions {
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
   readonly egress: Egress
+  /** Passed right before every request that wants an answer. */
+  readonly gate: Gate
   /** Largest answer of a call, and largest event of a stream that stays open. */
   readonly max_bytes: number
   /** Largest answer of anything else: a page of a list, the beginning of a session. */
@@ -238,7 +241,7 @@ export class HttpTransport implements Transport {
   }
 
   async #fetch(url: string | URL, init: RequestInit): Promise<Response> {
-    const { egress, kind, max_bytes, max_list_bytes, longest_ms } = this.#options
+    const { egress, gate, kind, max_bytes, max_list_bytes, longest_ms } = this.#options
     if ((init.method ?? "GET") !== "POST") {
       const response = await egress.fetch(url, init, {
         first_byte_ms: 0,
@@ -253,7 +256,8 @@ export class HttpTransport implements Transport {
     const pending = id === undefined ? undefined : this.#pending.get(id)
     const most = pending?.most_bytes ?? max_list_bytes
     const limits = { first_byte_ms: 0, silence_ms: 0, total_ms: longest_ms, max_bytes: most }
-    const response = await egress.fetch(url, init, limits)
+    // News for the server, such as a cancellation, may go out whoever has the run.
+    const response = await egress.fetch(url, init, limits, id === undefined ? openGate : gate)
     if (id === undefined || pending === undefined || !response.ok) return response
     if (response.status === 202 || response.status === 204) pending.answer = "nothing"
     else if (!isStream(response)) pending.answer = "json"

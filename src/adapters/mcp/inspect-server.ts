@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../base/json-value.ts"
 import type { Egress } from "../../ports/egress.ts"
+import { openGate } from "../../ports/gate.ts"
 import type { ToolServer } from "../../ports/tools.ts"
 import { cleanText } from "./clean-text.ts"
 import { explainFailure } from "./explain-failure.ts"
@@ -62,6 +63,7 @@ export async function inspectServer(
   const known = new KnownServers().of(server)
   const connection = new ServerConnection(server, {
     egress,
+    gate: openGate,
     version,
     limits,
     known,

@@ -2,6 +2,7 @@ import { ProtocolError } from "@modelcontextprotocol/client"
 import { cutText } from "../../base/cut-text.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { Egress } from "../../ports/egress.ts"
+import type { Gate } from "../../ports/gate.ts"
 import type { ErrorIssue } from "../../run/events.ts"
 import { failure, wireError } from "../../run/failure.ts"
 import type {
@@ -65,7 +66,7 @@ export class McpHost implements ToolHost {
       request,
       request.servers
         .filter(({ name }) => imported.has(name))
-        .map((server) => this.#connection(server, request.run_id)),
+        .map((server) => this.#connection(server, request.run_id, watch.gate)),
       (farewell) => this.#sayFarewell(farewell),
     )
     try {
@@ -82,17 +83,18 @@ export class McpHost implements ToolHost {
     await Promise.all(this.#farewells)
   }
 
-  #connection(wanted: ToolServer, run_id: string): OpenServer {
+  #connection(wanted: ToolServer, run_id: string, gate: Gate): OpenServer {
     const { version, limits, meta = () => ({}) } = this.#options
     const { server, egress } = this.#whither(wanted)
     const stale = new Set<string>()
     const known = this.#known.of(server)
     const connection = new ServerConnection(server, {
       egress,
+      gate,
       version,
       limits: { ...usualMcpLimits, ...limits },
       known,
-      meta: () => meta(run_id),
+      meta: () => ({ ...meta(run_id), "wireworks/run_id": run_id }),
       changed: (list) => {
         known.lists.delete(`${list}/list`)
         if (list === "resources") known.lists.delete("resources/templates/list")
@@ -176,7 +178,7 @@ class McpSession implements HostSession {
     const imported = this.#request.tools.find(({ name }) => name === tool)
     if (imported === undefined) throw new Error(`Tool ${tool} is not imported`)
     const { connection } = server
-    const meta = { "wireworks/run_id": this.#request.run_id, "wireworks/call_id": call_id }
+    const meta = { "wireworks/call_id": call_id }
     return this.#asking(connection.server, async () => {
       for (let again = false; ; again = true) {
         if (server.stale.has("tools")) await this.#refresh(server, signal)

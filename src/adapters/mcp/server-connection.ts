@@ -9,6 +9,7 @@ import type {
 import { Client, ProtocolError, SdkHttpError } from "@modelcontextprotocol/client"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { Egress } from "../../ports/egress.ts"
+import type { Gate } from "../../ports/gate.ts"
 import { failure } from "../../run/failure.ts"
 import type { ToolServer } from "../../ports/tools.ts"
 import { statusOf } from "./explain-failure.ts"
@@ -36,6 +37,8 @@ export interface McpLimits {
 
 export interface ConnectionOptions {
   readonly egress: Egress
+  /** Passed right before every request that wants an answer. */
+  readonly gate: Gate
   /** Of this service, for servers that ask who calls. */
   readonly version: string
   readonly limits: McpLimits
@@ -313,7 +316,7 @@ export class ServerConnection {
   }
 
   async #attempt(kind: HttpTransport["kind"], prior: PriorDiscovery | null, signal: AbortSignal): Promise<Live> {
-    const { egress, version, limits, known, changed } = this.#options
+    const { egress, gate, version, limits, known, changed } = this.#options
     const { connect_ms, max_bytes, max_list_bytes, call_ms } = limits
     signal.throwIfAborted()
     const { endpoint } = this.server
@@ -323,6 +326,7 @@ export class ServerConnection {
       url: urlOf(endpoint),
       headers,
       egress,
+      gate,
       max_bytes,
       max_list_bytes,
       longest_ms: call_ms,

@@ -33,6 +33,7 @@ export async function sendCall(egress: Egress, call: Call, watch: ModelWatch, no
     headers: call.headers,
     body: call.body,
     signal: watch.signal,
+    gate: watch.gate,
     limits: call.stream ? streamLimits(call.limits) : call.limits,
   })
   const retry_after_ms = readRetryAfter(response.headers, now())

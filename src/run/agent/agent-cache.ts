@@ -3,6 +3,7 @@ import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { Message } from "../../ports/messages.ts"
 import type { StoredMessages } from "../log/stored-messages.ts"
 import { readMessages, storeMessages } from "../log/stored-messages.ts"
+import { pass } from "../../ports/gate.ts"
 import type { RunContext } from "../run-context.ts"
 import { runAside } from "../run-context.ts"
 
@@ -36,6 +37,12 @@ export function cacheAgent(running: RunContext, hash: string, agent: CachedAgent
   runAside(
     running,
     (async () => {
+      try {
+        // What is learned after the run was lost to another process is dropped.
+        await pass(running.gate)
+      } catch {
+        return
+      }
       try {
         await ports.store.cachePut(caller, cache_key, hash, entry, limits.cache_ttl_ms)
       } catch {

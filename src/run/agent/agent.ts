@@ -475,10 +475,11 @@ class AgentStep {
   }
 
   #modelWatch(): ModelWatch {
-    const { log, ports, redactor, signal } = this.#running
+    const { log, ports, redactor, signal, gate } = this.#running
     const { about } = this.#caller
     return {
       signal,
+      gate,
       now: () => ports.clock.now(),
       retried: ({ attempt, reason, delay_ms, progress }) => {
         const kept = { turn: this.#turn, progress: storeProgress(progress) }

@@ -1,21 +1,23 @@
-import type { Clock } from "../../ports/clock.ts"
-import type { Lease, RunStore } from "../../ports/store.ts"
+import { instant, mostElapsed, type Clock, type Instant } from "../../ports/clock.ts"
+import type { Gate } from "../../ports/gate.ts"
+import { LeaseLost, type Lease, type RunStore } from "../../ports/store.ts"
 
 export interface HeldLease {
   readonly lease: Lease
   /** Aborts when the lease is lost, or is to be given back. */
   readonly leave: AbortSignal
   /**
-   * To be awaited before something is done that the log cannot refuse, such as a model call: at once while the lease lasts by
-   * the clock; a process that stood still for longer asks the store first, and waits while the store fails. Rejects once the
-   * lease is lost.
+   * Passes while the lease is sure: renewed so recently, by every clock, that nobody can have taken the run over. A process that
+   * stood still for longer asks the store first, and waits while the store fails.
    */
-  sure(): Promise<void>
+  readonly gate: Gate
 }
 
 interface Held extends HeldLease {
   readonly abort: AbortController
-  renewedAt: number
+  /** When the latest renewal was asked for. */
+  renewedAt: Instant
+  renewing: Promise<void> | null
 }
 
 /** Renews all leases of this process in one go, and tells each run whose lease is lost to stop. */
@@ -34,10 +36,17 @@ export class LeaseKeeper {
     this.#renewing = this.#renewForEver()
   }
 
-  hold(lease: Lease): HeldLease {
+  /** `askedAt`: before the store was asked for the lease. The answer may have been long on its way. */
+  hold(lease: Lease, askedAt: Instant): HeldLease {
     const abort = new AbortController()
-    const sure = (): Promise<void> => this.#sure(held)
-    const held: Held = { lease, leave: abort.signal, sure, abort, renewedAt: this.#clock.monotonic() }
+    const held: Held = {
+      lease,
+      leave: abort.signal,
+      gate: () => this.#gate(held),
+      abort,
+      renewedAt: askedAt,
+      renewing: null,
+    }
     this.#held.set(lease.run_id, held)
     return held
   }
@@ -69,23 +78,33 @@ export class LeaseKeeper {
     }
   }
 
-  async #sure(held: Held): Promise<void> {
-    const isFresh = (): boolean => this.#clock.monotonic() - held.renewedAt < (this.#leaseMs * 2) / 3
-    while (!isFresh() && !held.leave.aborted) {
-      await this.#renew(held)
-      // The store fails: whether the lease still holds is known when it works again.
-      if (!isFresh() && !held.leave.aborted) {
-        await this.#clock.sleep(this.#leaseMs / 3, held.leave).catch(() => undefined)
-      }
-    }
-    held.leave.throwIfAborted()
+  #gate(held: Held): Promise<void> | null {
+    if (held.leave.aborted) return Promise.reject(new LeaseLost(held.lease.run_id))
+    // The last third is for what happens between this answer and the first byte of the call.
+    if (mostElapsed(this.#clock, held.renewedAt) < (this.#leaseMs * 2) / 3) return null
+    return this.#becomeSure(held)
   }
 
-  async #renew(held: Held): Promise<void> {
-    const at = this.#clock.monotonic()
+  async #becomeSure(held: Held): Promise<void> {
+    const { renewedAt } = held
+    await this.#renew(held)
+    // The store fails: whether the lease still holds is known when it works again.
+    if (held.renewedAt === renewedAt && !held.leave.aborted) {
+      await this.#clock.sleep(this.#leaseMs / 3, held.leave).catch(() => undefined)
+    }
+    if (held.leave.aborted) throw new LeaseLost(held.lease.run_id)
+  }
+
+  #renew(held: Held): Promise<void> {
+    held.renewing ??= this.#renewNow(held).finally(() => (held.renewing = null))
+    return held.renewing
+  }
+
+  async #renewNow(held: Held): Promise<void> {
+    const askedAt = instant(this.#clock)
     try {
       if (await this.#store.renew(held.lease, this.#leaseMs)) {
-        held.renewedAt = at
+        held.renewedAt = askedAt
         return
       }
     } catch {

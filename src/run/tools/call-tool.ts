@@ -12,7 +12,7 @@ import { RunFailure } from "../../ports/run-failure.ts"
 import type { CallOutcome, CallPast } from "../log/resume.ts"
 import type { Place } from "../permits.ts"
 import type { RunContext } from "../run-context.ts"
-import { callStored } from "../run-context.ts"
+import { callStored, callSurely } from "../run-context.ts"
 import { partsText, partsValue } from "./tool-parts.ts"
 
 /** One call of a tool, whoever makes it. */
@@ -71,7 +71,7 @@ export async function callTool(running: RunContext, call: ToolCall): Promise<Cal
       }
       const make = (): Promise<ToolAnswer> => host.call(tool, call.values, callId, running.signal)
       // Should the process die once the start is stored, the log knows that the call may have been made.
-      return callStored(running, () => (idempotent ? onceMore(make, running.signal) : make()))
+      return callStored(running, () => (idempotent ? onceMore(running, make) : make()))
     }, call.place)
   } catch (error) {
     if (running.signal.aborted || !(error instanceof RunFailure)) throw error
@@ -113,12 +113,12 @@ export function toolOf(
 }
 
 /** A transport failure is met with one more call, where that does no harm. */
-async function onceMore<T>(make: () => Promise<T>, signal: AbortSignal): Promise<T> {
+async function onceMore<T>(running: RunContext, make: () => Promise<T>): Promise<T> {
   try {
     return await make()
   } catch (error) {
-    if (signal.aborted || !(error instanceof RunFailure) || error.error.kind !== "tool_error") throw error
-    return make()
+    if (running.signal.aborted || !(error instanceof RunFailure) || error.error.kind !== "tool_error") throw error
+    return callSurely(running, make)
   }
 }
 

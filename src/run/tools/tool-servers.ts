@@ -11,7 +11,7 @@ import type { HostedTool, HostSession, ToolServer } from "../../ports/tools.ts"
 import { RunFailure } from "../../ports/run-failure.ts"
 import { redactHost } from "./redact-host.ts"
 import type { RunContext } from "../run-context.ts"
-import { outerScope } from "../run-context.ts"
+import { callOut, outerScope } from "../run-context.ts"
 import { hideHost } from "../secrets/hide-host.ts"
 import { remoteOf } from "./workflow-effects.ts"
 
@@ -29,7 +29,7 @@ export async function openServers(running: RunContext): Promise<void> {
   const imports = (remotes: typeof plan.resources) =>
     Object.entries(remotes).map(([name, { server, remote }]) => ({ name, server, remote }))
   try {
-    const host = await running.permits.use(() =>
+    const host = await callOut(running, () =>
       ports.tools.open(
         {
           run_id: running.runId,
@@ -48,6 +48,7 @@ export async function openServers(running: RunContext): Promise<void> {
         },
         {
           signal,
+          gate: running.gate,
           connected: (server, protocol, tools, duration_ms) => {
             // A resumed run connects again; the log has said so once.
             if (past.servers.has(server)) return
