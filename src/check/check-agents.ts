@@ -72,6 +72,7 @@ function checkAgent(checking: CheckContext, declaration: Syntax.AgentDeclaration
   inferLocals(checking, scope)
   const model = checkModelReference(checking, properties.get("model"), `${path}.model`)
   checkInstruction(checking, properties.get("instruction"), scope, model)
+  checkSystem(checking, properties.get("system"), scope)
   checkUses(checking, properties.get("uses"), scope)
   checkContext(checking, properties.get("context"), scope)
   for (const item of declaration.body.items) if (item.name.text === "file") checkFile(checking, item, scope)
@@ -106,6 +107,13 @@ function checkOnFailure(checking: CheckContext, property: Syntax.Property | unde
   const hint = "Write `on_failure: skip`, or `fail`, which is the default."
   const message = `Unknown way to go on: ${checking.quote(expression)}`
   checking.report("invalid-value", `${path}.on_failure`, expression, message, hint)
+}
+
+/** `system: "…"` */
+function checkSystem(checking: CheckContext, property: Syntax.Property | undefined, scope: Scope): void {
+  const path = `${scope.path}.system`
+  const expression = expressionOf(checking, property, scope.path)
+  if (expression !== undefined) expectType(checking, expression, stringType, { ...scope, path, place: "a system text" })
 }
 
 function declareLocals(

@@ -4,9 +4,10 @@ import { checkInference, checkResponseFormat } from "./check-inference.ts"
 import type { CheckContext } from "./check-context.ts"
 import { expectType } from "./infer.ts"
 import { checkAssetKind } from "./infer-asset.ts"
-import { knownNames } from "./known-list.ts"
+import { constantOf } from "./constants.ts"
+import { knownList, knownNames } from "./known-list.ts"
 import { expressionOf, readProperties } from "./properties.ts"
-import { providerKinds } from "./provider-kinds.ts"
+import { meantKind, providerKinds, wireApis } from "./provider-kinds.ts"
 import { checkEndpoint } from "./rules/invalid-endpoint.ts"
 import { checkHardcodedSecret } from "./rules/hardcoded-secret.ts"
 import { checkHeaders } from "./rules/invalid-header.ts"
@@ -43,7 +44,29 @@ function checkProvider(checking: CheckContext, declaration: Syntax.ProviderDecla
     checkHardcodedSecret(checking, key, `${path}.api_key`, "api_key")
   }
   checkHeadersProperty(checking, properties.get("headers"), `${path}.headers`)
-  checkInference(checking, properties.get("inference"), `${path}.inference`)
+  checkInference(checking, properties.get("inference"), `${path}.inference`, declaration)
+  checkWireApi(checking, properties.get("wire_api"), declaration, path)
+}
+
+/** `wire_api: "responses"`, on a provider that speaks one of OpenAI's APIs */
+function checkWireApi(
+  checking: CheckContext,
+  property: Syntax.Property | undefined,
+  { providerKind }: Syntax.ProviderDeclaration,
+  path: string,
+): void {
+  const expression = expressionOf(checking, property, path)
+  if (expression === undefined) return
+  const kind = providerKinds.get(providerKind?.text ?? "")
+  if (kind !== undefined && kind.api !== "responses" && kind.api !== "chat") {
+    const message = `A provider of the kind ${providerKind?.text ?? ""} has one API only`
+    checking.report("type-mismatch", `${path}.wire_api`, expression, message, "Remove `wire_api`.")
+    return
+  }
+  const value = constantOf(expression)
+  if (typeof value === "string" && wireApis.has(value)) return
+  const message = 'Expected "responses" or "chat/completion"'
+  checking.report("type-mismatch", `${path}.wire_api`, expression, message)
 }
 
 function checkProviderKind(checking: CheckContext, declaration: Syntax.ProviderDeclaration, path: string): void {
@@ -59,8 +82,16 @@ function checkProviderKind(checking: CheckContext, declaration: Syntax.ProviderD
     checking.report("syntax-error", path, name, `Expected \`from openai\` after \`provider ${name.text}\``, hint)
   } else if (!providerKinds.has(providerKind.text)) {
     const message = `Unknown kind of provider: ${providerKind.text}`
-    const only = "Write `from openai`, which is any backend with an OpenAI-compatible `/responses`."
-    checking.report("unknown-provider-kind", path, providerKind, message, only)
+    const meant = meantKind(providerKind.text, (word, known) => checking.suggest(word, known))
+    const near = meant === undefined || providerKinds.has(meant) ? meant : meantKind(meant, () => undefined)
+    const known = knownList(
+      checking,
+      "",
+      [...providerKinds.keys()].map((kind) => ({ name: kind })),
+      "Known are",
+    )
+    const hint = near === undefined ? known : `Did you mean \`${near}\`? ${known}`
+    checking.report("unknown-provider-kind", path, providerKind, message, hint)
   }
 }
 
@@ -102,7 +133,17 @@ function checkModel(checking: CheckContext, declaration: Syntax.ModelDeclaration
     const scope = { ...requestScope(`${path}.id`, "a model's `id`"), secrets: "exposed" as const }
     expectType(checking, id, stringType, scope)
   }
-  checkInference(checking, properties.get("inference"), `${path}.inference`)
+  checkInference(
+    checking,
+    properties.get("inference"),
+    `${path}.inference`,
+    checking.providers.get(provider?.text ?? ""),
+  )
+  const system = expressionOf(checking, properties.get("system"), path)
+  if (system !== undefined) {
+    const scope = { ...requestScope(`${path}.system`, "a model's `system`"), secrets: "exposed" as const }
+    expectType(checking, system, stringType, scope)
+  }
   checkAssets(checking, properties.get("assets"), path)
   checkResponseFormat(checking, properties.get("response_format"), path)
 }

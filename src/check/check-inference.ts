@@ -6,6 +6,7 @@ import { wordOrString } from "./infer-asset.ts"
 import { knownList } from "./known-list.ts"
 import type { inferenceKeys } from "./properties.ts"
 import { expressionOf, readProperties } from "./properties.ts"
+import { checkIgnoredSettings } from "./rules/ignored-setting.ts"
 
 // How a model is asked: what may be set for a provider, a model and an agent.
 
@@ -31,6 +32,10 @@ const text: ConstantRule = { expected: "a string that is not empty", type: "stri
 const rules: Readonly<Record<(typeof inferenceKeys)[number], ConstantRule>> = {
   temperature: number("a number from 0", (value) => value >= 0),
   top_p: number("a number from 0 to 1", (value) => value >= 0 && value <= 1),
+  top_k: whole(1),
+  frequency_penalty: number("a number from -2 to 2", (value) => value >= -2 && value <= 2),
+  presence_penalty: number("a number from -2 to 2", (value) => value >= -2 && value <= 2),
+  repeat_penalty: number("a number from 0", (value) => value >= 0),
   max_tokens: whole(1),
   reasoning_effort: text,
   verbosity: text,
@@ -43,8 +48,13 @@ const rules: Readonly<Record<(typeof inferenceKeys)[number], ConstantRule>> = {
   extra: { expected: "an object", type: "object" },
 }
 
-/** `inference { … }` */
-export function checkInference(checking: CheckContext, property: Syntax.Property | undefined, path: string): void {
+/** `inference { … }` of what goes to this provider, as far as it is known */
+export function checkInference(
+  checking: CheckContext,
+  property: Syntax.Property | undefined,
+  path: string,
+  provider: Syntax.ProviderDeclaration | undefined,
+): void {
   if (property === undefined || property.value.kind === "missing") return
   if (property.value.kind !== "properties") {
     const span = property.value.kind === "expression" ? property.value.expression : property.name
@@ -56,6 +66,7 @@ export function checkInference(checking: CheckContext, property: Syntax.Property
     const rule = Object.hasOwn(rules, name) ? rules[name as keyof typeof rules] : undefined
     if (rule !== undefined) checkConstant(checking, item, `${path}.${name}`, rule)
   }
+  checkIgnoredSettings(checking, property, path, provider)
 }
 
 const responseFormats = ["auto", "json_schema", "json_object", "instruction_only"]

@@ -15,8 +15,10 @@ export function checkModelReference(
   const { value } = property
   if (value.kind === "configured") {
     const properties = readProperties(checking, "configured-model", value.block, path, property.name)
-    checkInference(checking, properties.get("inference"), `${path}.inference`)
-    return resolveModel(checking, value.reference, path)
+    const model = resolveModel(checking, value.reference, path)
+    const provider = checking.providers.get(model?.provider?.text ?? "")
+    checkInference(checking, properties.get("inference"), `${path}.inference`, provider)
+    return model
   }
   if (value.kind === "expression" && value.expression.kind === "chain") {
     return resolveModel(checking, value.expression, path)

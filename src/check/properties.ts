@@ -24,6 +24,10 @@ const shape = (required: string[], optional: string[], more: Partial<Shape> = {}
 export const inferenceKeys = [
   "temperature",
   "top_p",
+  "top_k",
+  "frequency_penalty",
+  "presence_penalty",
+  "repeat_penalty",
   "max_tokens",
   "reasoning_effort",
   "verbosity",
@@ -38,8 +42,8 @@ export const inferenceKeys = [
 
 /** Which properties each block takes. */
 const shapes: Readonly<Record<PropertyPlace, Shape | undefined>> = {
-  provider: shape([], ["endpoint", "api_key", "headers", "inference"], { obsolete: { driver: "from" } }),
-  model: shape(["id"], ["inference", "assets", "response_format"]),
+  provider: shape([], ["endpoint", "api_key", "headers", "inference", "wire_api"], { obsolete: { driver: "from" } }),
+  model: shape(["id"], ["inference", "assets", "response_format", "system"]),
   mcp: shape(["endpoint"], ["headers"]),
   tool: shape([], ["input", "output", "bindings", "max_calls", "description", "idempotent", "pin"]),
   resource: shape([], ["bindings"]),
@@ -47,10 +51,12 @@ const shapes: Readonly<Record<PropertyPlace, Shape | undefined>> = {
   batch: shape([], ["bindings", "max_calls"]),
   agent: shape(
     ["model", "instruction", "output"],
-    ["uses", "context", "file", "dynamic", "response_format", "max_steps", "on_failure"],
+    ["uses", "context", "file", "dynamic", "response_format", "max_steps", "on_failure", "system"],
     { repeated: ["file", "dynamic"], obsolete: { prompt: "instruction", tools: "uses" } },
   ),
-  inference: shape([], [...inferenceKeys]),
+  inference: shape([], [...inferenceKeys], {
+    obsolete: { provider_max_retries: "max_retries", provider_retry_base_delay_ms: "retry_base_delay_ms" },
+  }),
   file: shape(["name", "content"], ["media_type"]),
   use: shape([], ["bindings", "max_calls"]),
   "configured-model": shape([], ["inference"]),

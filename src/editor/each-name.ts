@@ -44,6 +44,7 @@ const constants: Readonly<Record<string, Setting["expects"]>> = {
   max_steps: "value",
   description: "value",
   pin: "value",
+  wire_api: "value",
   idempotent: "boolean",
   response_format: "response_format",
   on_failure: "on_failure",

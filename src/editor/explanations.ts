@@ -72,9 +72,27 @@ export const rootTexts: Readonly<Record<string, string>> = {
   schema: "A declared schema, or the type of one of its fields.",
 }
 
+const chat = "A backend with OpenAI-compatible chat completions"
+
 export const providerKindTexts: Readonly<Record<string, string>> = {
   openai: "Any backend with an OpenAI-compatible `/responses`.",
   openai_compatible: "The same as `openai`.",
+  openai_chat: `${chat}; OpenAI's own if no \`endpoint\` is set.`,
+  anthropic: "Anthropic's API, `/messages`.",
+  google: "Google's Gemini API, `generateContent`.",
+  ollama: `${chat}: Ollama on this machine.`,
+  lmstudio: `${chat}: LM Studio on this machine.`,
+  vllm: `${chat}: vLLM on this machine.`,
+  llamacpp: `${chat}: llama.cpp on this machine.`,
+  openrouter: `${chat}: OpenRouter.`,
+  groq: `${chat}: Groq.`,
+  mistral: `${chat}: Mistral.`,
+  deepseek: `${chat}: DeepSeek.`,
+  xai: `${chat}: xAI.`,
+  together: `${chat}: Together.`,
+  fireworks: `${chat}: Fireworks.`,
+  cerebras: `${chat}: Cerebras.`,
+  perplexity: `${chat}: Perplexity.`,
 }
 
 export const responseFormatTexts: Readonly<Record<string, string>> = {
@@ -107,17 +125,20 @@ const responseFormat =
 /** What the properties of each block mean. */
 const propertyTexts: Readonly<Record<PropertyPlace, Readonly<Record<string, string>>>> = {
   provider: {
-    endpoint: "The address of the backend; OpenAI's own if left out. `\"demo\"` is this service's demo model.",
+    endpoint: "The address of the backend; the vendor's own if left out. `\"demo\"` is this service's demo model.",
     api_key:
       "The key that goes with every call. Declare it in `secrets { }`; leave it out for backends that need none.",
     headers,
     inference,
+    wire_api:
+      'Which of OpenAI\'s APIs the backend speaks: `"responses"` or `"chat/completion"`. It wins over the kind.',
   },
   model: {
     id: "What the provider calls the model.",
     inference,
     assets: 'The kinds of assets that the model takes: `["image", "document", "video"]`.',
     response_format: responseFormat,
+    system: "The system text of its agents that have none of their own.",
   },
   mcp: {
     endpoint: "The address of the MCP server.",
@@ -141,6 +162,7 @@ const propertyTexts: Readonly<Record<PropertyPlace, Readonly<Record<string, stri
   agent: {
     model: "The model that does the step: `model.name`, with a block for settings of this agent alone.",
     instruction: "What the model is asked: the user message of the step.",
+    system: "The system text, which stands apart from the conversation. It wins over the model's.",
     output: "The fields that the model has to give, with their types. Doc comments (`///`) go to the model.",
     uses: "The tools, resources and prompts that the model may use. Nothing is offered unless it is listed.",
     context:
@@ -154,6 +176,10 @@ const propertyTexts: Readonly<Record<PropertyPlace, Readonly<Record<string, stri
   inference: {
     temperature: "How freely the model chooses its words: 0 for the likeliest.",
     top_p: "Chooses among the likeliest words that together have this probability, from 0 to 1.",
+    top_k: "Chooses among this many of the likeliest words.",
+    frequency_penalty: "Makes words less likely the more often they were used, from -2 to 2.",
+    presence_penalty: "Makes words less likely that were used at all, from -2 to 2.",
+    repeat_penalty: "Makes repetitions less likely: 1 changes nothing.",
     max_tokens: "Most tokens of an answer.",
     reasoning_effort: "How long a reasoning model thinks, such as `low`, `medium`, `high`.",
     verbosity: "How long the answers are, such as `low`, `medium`, `high`.",

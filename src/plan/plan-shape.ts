@@ -35,6 +35,8 @@ export interface ModelPlan {
   readonly inference: Inference
   readonly assets: readonly AssetKind[]
   readonly response_format: ResponseFormat | null
+  /** For its agents that have none of their own. */
+  readonly system: Expression | null
 }
 
 export type AssetKind = "image" | "document" | "video"
@@ -116,6 +118,7 @@ export interface AgentNode extends NodeBase {
   readonly locals: readonly Entry[]
   readonly files: readonly FilePlan[]
   readonly instruction: Expression
+  readonly system: Expression | null
   readonly output: RecordType
 }
 

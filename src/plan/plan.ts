@@ -1,4 +1,5 @@
 import type { JsonValue } from "../base/json-value.ts"
+import { apiOf } from "../check/api-of.ts"
 import { constantFields, constantOf } from "../check/constants.ts"
 import { wordOrString } from "../check/infer-asset.ts"
 import type { AgentSymbol, ImportSymbol, Program } from "../check/program.ts"
@@ -126,6 +127,7 @@ class Planner {
       locals: this.#locals(name, symbol),
       files: body.items.flatMap((item) => (item.name.text === "file" ? [this.#file(item, id)] : [])),
       instruction: this.#propertyExpression(body, "instruction", `${id}.instruction`),
+      system: this.#optional(body, "system", `${id}.system`),
       output: symbol.output,
     }
   }
@@ -235,7 +237,7 @@ class Planner {
     if (kind === undefined) throw new Error("The checker let an unknown kind of provider through")
     const endpoint = this.#optional(body, "endpoint", `provider.${name}`)
     return {
-      api: kind.api,
+      api: apiOf(declaration) ?? kind.api,
       endpoint: endpoint ?? { op: "literal", value: kind.endpoint },
       api_key: this.#optional(body, "api_key", `provider.${name}`),
       headers: this.#lower.entries(valuesOf(body, "headers"), `provider.${name}`),
@@ -258,6 +260,7 @@ class Planner {
       inference: inferenceOf(body),
       assets: items.map((item) => assetKind(wordOrString(item))),
       response_format: responseFormat(body),
+      system: this.#optional(body, "system", `model.${name}.system`),
     }
   }
 

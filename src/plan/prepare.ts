@@ -138,6 +138,7 @@ function expressionsOf(node: PlanNode): Expression[] {
         node.when?.condition ?? null,
         ...values(node.locals),
         node.instruction,
+        node.system,
         ...node.files.flatMap((file) => [file.name, file.content, file.media_type]),
         ...node.uses.flatMap((use) => values(use.bindings)),
         node.context?.compact?.instruction ?? null,

@@ -41,7 +41,11 @@ export const codes = {
     "A type is neither built in nor a declared schema.",
     "Fix the name, or declare a schema.",
   ),
-  "unknown-provider-kind": entry("error", "A provider is of a kind that does not exist.", "Write `from openai`."),
+  "unknown-provider-kind": entry(
+    "error",
+    "A provider is of a kind that does not exist.",
+    "Write one that does: `openai`, `openai_chat`, `anthropic`, `google`, or a product such as `ollama`.",
+  ),
   "type-mismatch": entry("error", "A value has another type than its place needs.", "Give a value of that type."),
   "nullable-access": entry(
     "error",
@@ -95,6 +99,11 @@ export const codes = {
     "error",
     "A header frames the message, or its name or value is not one.",
     "Remove the header, or the character from it.",
+  ),
+  "ignored-setting": entry(
+    "warning",
+    "A setting in `inference` does not exist in the provider's API, and is not sent.",
+    "Remove it, or write the field of the backend in `extra { }`.",
   ),
   "unused-declaration": entry("warning", "Nothing refers to this declaration.", "Remove it, or use it."),
   "nullable-interpolation": entry(

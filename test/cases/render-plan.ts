@@ -58,6 +58,7 @@ function agentParts(node: AgentNode): string[] {
   for (const { name, content, media_type } of node.files) {
     parts.push(`file ${show(name)}: ${show(content)}${media_type === null ? "" : ` as ${show(media_type)}`}`)
   }
+  if (node.system !== null) parts.push(`system: ${show(node.system)}`)
   parts.push(`instruction: ${show(node.instruction)}`, `output: ${showType(node.output, 200)}`)
   return parts
 }

@@ -95,6 +95,7 @@ export const agent = (name: string, more: LooseAgent = {}): AgentNode => ({
   locals: [],
   files: [],
   instruction: text(`Do ${name}.`),
+  system: null,
   output: record({ message: string }),
   ...more,
 })
@@ -152,7 +153,9 @@ export function plan(nodes: readonly PlanNode[], more: LoosePlan = {}): Plan {
     providers: {
       p: { api: "responses", endpoint: lit("demo"), api_key: null, headers: [], inference: {}, ...provider },
     },
-    models: { m: { provider: "p", id: lit("demo"), inference: {}, assets: [], response_format: null, ...model } },
+    models: {
+      m: { provider: "p", id: lit("demo"), inference: {}, assets: [], response_format: null, system: null, ...model },
+    },
     servers: Object.keys(tools).length === 0 ? {} : { s: { endpoint: lit("http://127.0.0.1:1/mcp"), headers: [] } },
     tools: {},
     resources: {},

@@ -23,10 +23,10 @@ export const chatApi = aiSdkApi({
       ...most,
       temperature,
       top_p,
-      top_k,
       frequency_penalty,
       presence_penalty,
-      repeat_penalty,
+      // OpenAI's own endpoint has neither, those of local servers do.
+      ...(isOpenAi(backend.endpoint) ? {} : { top_k, repeat_penalty }),
       reasoning_effort,
       verbosity,
       seed,

@@ -5,7 +5,15 @@ import type { AgentNode } from "../../plan/plan-shape.ts"
 import { cacheAgent, cachedAgent, cacheInUse } from "./agent-cache.ts"
 import { compactedHistory, compactFacts, continuedHistory } from "./agent-context.ts"
 import type { Instruction } from "./agent-messages.ts"
-import { imagePart, imagesFrom, promptMessages, renderFiles, renderInstruction, textPart } from "./agent-messages.ts"
+import {
+  evaluateText,
+  imagePart,
+  imagesFrom,
+  promptMessages,
+  renderFiles,
+  renderInstruction,
+  textPart,
+} from "./agent-messages.ts"
 import type { Caller, ToolReply } from "./agent-tools.ts"
 import { AgentTools } from "./agent-tools.ts"
 import { backendFacts, backendOf, modelId } from "../backends.ts"
@@ -80,6 +88,7 @@ function contractSchema(node: AgentNode, types: TypeTable): JsonObject {
 interface Rendered {
   readonly model: string
   readonly instruction: Instruction
+  readonly system: string | null
   readonly files: readonly FilePart[]
   readonly tools: AgentTools
   readonly compact: CompactFacts | null
@@ -198,10 +207,19 @@ class AgentStep {
     return {
       model: modelId(running, node.model, this.#scope),
       instruction: await renderInstruction(node.instruction, this.#at("instruction"), this.#effects),
+      system: await this.#system(),
       files,
       tools: await AgentTools.offered(running, node, this.#caller, this.#at("uses"), this.#effects),
       compact: compact === null ? null : await compactFacts(running, compact, this.#at("context"), this.#effects),
     }
+  }
+
+  /** The agent's own, or its model's. */
+  async #system(): Promise<string | null> {
+    const { system, model } = this.#node
+    if (system !== null) return evaluateText(system, this.#at("system"), this.#effects)
+    const usual = this.#running.plan.models[model]?.system ?? null
+    return usual === null ? null : evaluateText(usual, { ...this.#scope, path: `model.${model}.system` }, this.#effects)
   }
 
   async #answer(rendered: Rendered): Promise<JsonValue> {
@@ -334,7 +352,7 @@ class AgentStep {
           path: this.#caller.path,
           backend: backendOf(running, node.model),
           model: rendered.model,
-          system: null,
+          system: rendered.system,
           input: history,
           tools,
           contract: { name: node.name, type: node.output, types: running.plan.types },
@@ -463,6 +481,7 @@ class AgentStep {
     return cacheHash({
       backend: backendFacts(running, node.model),
       model: rendered.model,
+      system: rendered.system,
       inference: settings.inference,
       response_format: settings.response_format,
       max_steps: node.max_steps,

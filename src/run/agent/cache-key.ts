@@ -9,6 +9,7 @@ import type { Message } from "../../ports/messages.ts"
 export interface CacheFacts {
   readonly backend: BackendFacts
   readonly model: string
+  readonly system: string | null
   readonly inference: Inference
   readonly response_format: ResponseFormat
   readonly max_steps: number
