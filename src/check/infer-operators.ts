@@ -1,4 +1,5 @@
 import type * as Syntax from "../syntax/tree.ts"
+import { elementType } from "../types/element-type.ts"
 import { overlaps } from "../types/overlap.ts"
 import { isAssignable, nullable, resolve, union, withoutNull } from "../types/relations.ts"
 import { showType } from "../types/show-type.ts"
@@ -242,7 +243,7 @@ function checkContains(checking: CheckContext, node: Syntax.BinaryNode, left: Ty
   const { types } = checking
   const holder = resolve(withoutNull(left, types), types)
   const members = holder.kind === "union" ? holder.members.map((member) => resolve(member, types)) : [holder]
-  const elements = members.map(elementOf)
+  const elements = members.map((member) => elementType(member, types))
   const isText = members.every((member) => isAssignable(member, stringType, types))
   if (!isText && elements.some((element) => element === undefined)) {
     const message = `\`contains\` searches a string or an array, found ${showType(left)}`
@@ -264,19 +265,5 @@ function checkContains(checking: CheckContext, node: Syntax.BinaryNode, left: Ty
   } else if (!overlaps(exactType(checking, node.right), element, types)) {
     const message = `No element can be equal to this: they are ${showType(element)}, found ${showType(right)}`
     checking.report("type-mismatch", scope.path, node.right, message, nearest(checking, node, element, right))
-  }
-}
-
-function elementOf(type: Type): Type | undefined {
-  switch (type.kind) {
-    case "array":
-      return type.element
-    case "tuple":
-      return union(type.elements)
-    case "any":
-    case "error":
-      return type
-    default:
-      return undefined
   }
 }

@@ -2,13 +2,14 @@ import { cutText } from "../base/cut-text.ts"
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
-import { fieldNamed } from "../types/field-named.ts"
+import { elementType, typeAt } from "../types/element-type.ts"
+import { fieldType } from "../types/field-type.ts"
 import { asWritten, knownNames, listed, namesOf } from "./known-list.ts"
 import { presentUpTo } from "./narrowing.ts"
 import type { Scope } from "./scope.ts"
-import { caseRecord, maybe, nullable, resolve, union, withoutNull } from "../types/relations.ts"
+import { caseRecord, maybe, nullable, resolve, withoutNull } from "../types/relations.ts"
 import { showType } from "../types/show-type.ts"
-import type { ArrayType, TupleType, Type, UnionType, VariantType } from "../types/types.ts"
+import type { Type, UnionType, VariantType } from "../types/types.ts"
 
 const anyType: Type = { kind: "any" }
 const errorType: Type = { kind: "error" }
@@ -121,24 +122,18 @@ class Steps {
   /** The field that a step reads from a value, or a pluck from an element, of this type. */
   #field(type: Type, step: FieldStep): Type {
     const { types } = this.#checking
+    const found = fieldType(type, step.name.text, types)
+    if (found !== undefined) return found
     const resolved = resolve(type, types)
     switch (resolved.kind) {
-      case "record": {
-        const field = fieldNamed(resolved, step.name.text)
-        if (field !== undefined) return field.type
+      case "record":
         if (this.#checking.incomplete.has(resolved)) return errorType
         return this.#unknown(step, () => namesOf(resolved.fields))
-      }
-      case "object":
-      case "any":
-        return anyType
-      case "error":
-        return errorType
       case "variant":
         return this.#variantAccess(resolved, step)
       case "array":
       case "tuple":
-        return this.#arrayAccess(resolved, step)
+        return this.#arrayAccess(step, type)
       case "union":
         return this.#fieldOfUnion(resolved, step)
       default:
@@ -156,31 +151,30 @@ class Steps {
     return errorType
   }
 
-  /** A field that every member has is a field of the union. */
+  /** Reports a field that not every member of a union has. */
   #fieldOfUnion(type: UnionType, step: FieldStep): Type {
-    const members = type.members.map((member) => resolve(member, this.#checking.types))
-    const variant = members.find((member) => member.kind === "variant")
-    if (variant !== undefined) {
-      const hint = "Declare one variant with all of the cases: a union with a variant in it cannot be taken apart."
+    const { types, incomplete } = this.#checking
+    const members = type.members.map((member) => resolve(member, types))
+    if (members.some((member) => member.kind === "record" && incomplete.has(member))) return errorType
+    if (elementType(type, types) !== undefined) return this.#arrayAccess(step, type)
+    if (members.some(({ kind }) => kind === "variant")) {
+      const hint = "Only what every member has can be read. Declare one variant with all of the cases."
       this.#report("variant-access", step, `${this.#subject(step)} may be a variant`, hint)
       return errorType
     }
-    const found = members.map((member) => {
-      if (member.kind === "record") return fieldNamed(member, step.name.text)?.type
-      return member.kind === "object" ? anyType : undefined
-    })
-    const known = found.filter((one) => one !== undefined)
-    if (known.length === found.length) return union(known)
-    if (known.length > 0) return this.#unknown(step, none, `Not every member of ${showType(type)} has this field.`)
+    const isKnown = members.some((member) => fieldType(member, step.name.text, types) !== undefined)
+    if (isKnown) return this.#unknown(step, none, `Not every member of ${showType(type)} has this field.`)
     const fields = members.flatMap((member) => (member.kind === "record" ? member.fields : []))
     const otherwise = fields.length > 0 ? undefined : `${this.#subject(step)} is ${showType(type)} and has no fields.`
     return this.#unknown(step, () => new Set(namesOf(fields)), otherwise)
   }
 
-  #arrayAccess(type: ArrayType | TupleType, step: FieldStep): Type {
+  #arrayAccess(step: FieldStep, type: Type): Type {
+    const { types } = this.#checking
     const before = this.#before(step)
     const { text } = step.name
-    const holdsArrays = type.kind === "array" && resolve(type.element, this.#checking.types).kind === "array"
+    const element = elementType(type, types)
+    const holdsArrays = element !== undefined && resolve(element, types).kind === "array"
     const hint =
       step.kind === "pluck" || holdsArrays
         ? `Write \`${before}[0]?.*.${text}\` for one of them, or loop over them with \`for\`.`
@@ -208,24 +202,15 @@ class Steps {
   }
 
   #index(type: Type, step: Step & { kind: "index" }, index: number): Type {
-    const resolved = resolve(type, this.#checking.types)
-    const at = step.index?.value
-    if (resolved.kind === "error" || at === undefined) return errorType
-    if (resolved.kind === "array") {
-      // Of an array of known length the element is surely there.
-      const inRange = resolved.length !== undefined && at < resolved.length
-      return this.from(inRange ? resolved.element : maybe(resolved.element), index + 1)
-    }
-    if (resolved.kind === "tuple") return this.from(resolved.elements[at] ?? { kind: "null" }, index + 1)
-    return this.#notAnArray(resolved, step)
+    if (step.index === undefined) return errorType
+    const element = typeAt(type, step.index.value, this.#checking.types)
+    return element === undefined ? this.#notAnArray(type, step) : this.from(element, index + 1)
   }
 
   #pluck(type: Type, step: Step & { kind: "pluck" }, index: number): Type {
     const { types } = this.#checking
-    const resolved = resolve(type, types)
-    if (resolved.kind === "error") return errorType
-    if (resolved.kind !== "array" && resolved.kind !== "tuple") return this.#notAnArray(resolved, step)
-    const element = resolved.kind === "array" ? resolved.element : union(resolved.elements)
+    const element = elementType(type, types)
+    if (element === undefined) return this.#notAnArray(type, step)
     const field = element.kind === "any" ? anyType : this.#field(withoutNull(element, types), step)
     if (field.kind === "error") return errorType
     const mayBeNull = nullable(element, types) || nullable(field, types)
@@ -235,7 +220,7 @@ class Steps {
   }
 
   #notAnArray(type: Type, step: Step): Type {
-    this.#report("not-iterable", step, `\`${this.#before(step)}\` is no array, but ${showType(type)}`)
+    this.#report("not-iterable", step, `\`${this.#before(step)}\` is not an array (found ${showType(type)})`)
     return errorType
   }
 

@@ -1,6 +1,7 @@
 import { asWritten } from "../check/known-list.ts"
 import type { Program } from "../check/program.ts"
-import { nullable, resolve } from "../types/relations.ts"
+import { fieldType } from "../types/field-type.ts"
+import { nullable, resolve, tagType } from "../types/relations.ts"
 import type { Field, Type } from "../types/types.ts"
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
@@ -207,27 +208,34 @@ function memberItems(program: Program, type: Type, step: Span & { readonly optio
       return [...items, first]
     }
     case "variant":
-      return caseItems(program, plain).map((item) => {
-        const insert = `#${item.insert}`
-        return { ...item, label: insert, insert, filter: item.label, edits: [{ span: dot, text: "" }] }
-      })
+      return [
+        ...caseItems(program, plain).map((item): Completion => {
+          const insert = `#${item.insert}`
+          return { ...item, label: insert, insert, filter: item.label, edits: [{ span: dot, text: "" }] }
+        }),
+        ...fieldItems(program, plain).map((item) => withEdits(item, optional)),
+      ]
     default:
       return fieldItems(program, plain).map((item) => withEdits(item, optional))
   }
 }
 
-/** The fields of a record, or those that all members of a union have. */
+/** What can be read from every value of the type: fields, and the tag of a variant. */
 export function fieldItems(program: Program, type: Type | undefined): Completion[] {
   const plain = plainType(program, type)
-  if (plain?.kind === "record") return plain.fields.map((field) => fieldItem(field, ""))
-  if (plain?.kind !== "union") return []
-  const [first, ...others] = plain.members.map((member) => resolve(member, program.types))
-  if (first?.kind !== "record") return []
-  return first.fields
-    .filter(({ name }) =>
-      others.every((one) => one.kind === "record" && one.fields.some((field) => field.name === name)),
-    )
-    .map((field) => fieldItem(field, ""))
+  if (plain === undefined) return []
+  const [first] = plain.kind === "union" ? plain.members : [plain]
+  const model = first && resolve(first, program.types)
+  const fields: readonly Field[] =
+    model?.kind === "record"
+      ? model.fields
+      : model?.kind === "variant"
+        ? [{ name: model.tag, type: tagType(model) }]
+        : []
+  return fields.flatMap((field) => {
+    const found = fieldType(plain, field.name, program.types)
+    return found === undefined ? [] : [fieldItem({ ...field, type: found }, "")]
+  })
 }
 
 function fieldItem({ name, type, doc }: Field, prefix: string): Completion {

@@ -1,6 +1,7 @@
 import type { ImportSymbol, Program } from "../check/program.ts"
+import { elementType } from "../types/element-type.ts"
 import { fieldNamed } from "../types/field-named.ts"
-import { caseRecord, resolve, union, withoutNull } from "../types/relations.ts"
+import { caseRecord, resolve, withoutNull } from "../types/relations.ts"
 import type { Field, Type, VariantType } from "../types/types.ts"
 import type { Token } from "../syntax/token.ts"
 import { branchLabel } from "../syntax/match-branch.ts"
@@ -154,26 +155,37 @@ export function plainType(program: Program, type: Type | undefined): Type | unde
 /** What an array holds. */
 export function elementOf(program: Program, type: Type | undefined): Type | undefined {
   const plain = plainType(program, type)
-  if (plain?.kind === "array") return plain.element
-  return plain?.kind === "tuple" ? union(plain.elements) : undefined
+  return plain && elementType(plain, program.types)
+}
+
+/** The members of a union, or the type alone; none of them a reference. */
+function membersOf(program: Program, type: Type | undefined): readonly Type[] {
+  const plain = plainType(program, type)
+  if (plain?.kind !== "union") return plain === undefined ? [] : [plain]
+  return plain.members.map((member) => resolve(member, program.types))
 }
 
 /** The fields of that name: of a record one, of a union one for each member that has it. */
 export function fieldsOf(program: Program, type: Type | undefined, name: string): readonly Field[] {
-  const plain = plainType(program, type)
-  if (plain === undefined) return []
-  const members = plain.kind === "union" ? plain.members : [plain]
-  return members.flatMap((member) => {
-    const record = resolve(member, program.types)
-    return (record.kind === "record" ? fieldNamed(record, name) : undefined) ?? []
+  return membersOf(program, type).flatMap((member) => {
+    return (member.kind === "record" ? fieldNamed(member, name) : undefined) ?? []
   })
 }
 
 function fieldTargets(program: Program, type: Type | undefined, name: string): Target[] {
-  return fieldsOf(program, type, name).flatMap((field): Target[] => {
+  const fields = fieldsOf(program, type, name).flatMap((field): Target[] => {
     const node = nodeOfField(program, field)
     if (node === undefined) return []
     return [node.kind === "variant" ? { kind: "tag", node, name: node.tag } : { kind: "field", node, name: node.name }]
+  })
+  return [...fields, ...tagTargets(program, type, name)]
+}
+
+/** The tags of that name: of a variant one, of a union one for each member that is a variant. */
+function tagTargets(program: Program, type: Type | undefined, name: string): Target[] {
+  return membersOf(program, type).flatMap((member): Target[] => {
+    const node = member.kind === "variant" && member.tag === name ? program.variantNodes.get(member) : undefined
+    return node === undefined ? [] : [{ kind: "tag", node, name: node.tag }]
   })
 }
 

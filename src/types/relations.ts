@@ -1,5 +1,5 @@
 import { indexOfUnion } from "./union-index.ts"
-import type { PrimitiveType, RecordType, Type, TypeTable, UnionType, VariantType } from "./types.ts"
+import type { EnumType, PrimitiveType, RecordType, Type, TypeTable, UnionType, VariantType } from "./types.ts"
 
 /**
  * Further than this two types are not compared, but taken to agree: the values are validated anyway when the workflow
@@ -136,6 +136,18 @@ function isThere(type: Type, kept: ReadonlyMap<unknown, Type>): boolean {
     }
   }
   return false
+}
+
+const tagsOfVariants = new WeakMap<VariantType, EnumType>()
+
+/** What the tag of a variant may be: the names of its cases. */
+export function tagType(variant: VariantType): EnumType {
+  let tag = tagsOfVariants.get(variant)
+  if (tag === undefined) {
+    tag = { kind: "enum", values: variant.cases.map(({ name }) => name) }
+    tagsOfVariants.set(variant, tag)
+  }
+  return tag
 }
 
 /** The object that a variant's value is when it is of this case: the tag, then the case's fields. */

@@ -1,0 +1,47 @@
+import { resolve, union } from "./relations.ts"
+import type { Type, TypeTable } from "./types.ts"
+
+/** What the elements of an array are: of a union of arrays, of one of them. Undefined for what is not always an array. */
+export function elementType(type: Type, types: TypeTable): Type | undefined {
+  const resolved = resolve(type, types)
+  switch (resolved.kind) {
+    case "array":
+      return resolved.element
+    case "tuple":
+      return union(resolved.elements)
+    case "any":
+    case "error":
+      return resolved
+    case "union": {
+      const elements = resolved.members.map((member) => elementType(member, types))
+      const known = elements.filter((element) => element !== undefined)
+      return known.length === elements.length ? union(known) : undefined
+    }
+    default:
+      return undefined
+  }
+}
+
+/** The element at a position, null where there may be none. Undefined for what is not always an array. */
+export function typeAt(type: Type, index: number, types: TypeTable): Type | undefined {
+  const resolved = resolve(type, types)
+  switch (resolved.kind) {
+    case "array": {
+      // Of an array of known length the element is surely there.
+      const isThere = resolved.length !== undefined && index < resolved.length
+      return isThere ? resolved.element : union([resolved.element, { kind: "null" }])
+    }
+    case "tuple":
+      return resolved.elements[index] ?? { kind: "null" }
+    case "any":
+    case "error":
+      return resolved
+    case "union": {
+      const elements = resolved.members.map((member) => typeAt(member, index, types))
+      const known = elements.filter((element) => element !== undefined)
+      return known.length === elements.length ? union(known) : undefined
+    }
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,29 @@
+import { fieldNamed } from "./field-named.ts"
+import { resolve, tagType, union } from "./relations.ts"
+import type { Type, TypeTable } from "./types.ts"
+
+/**
+ * The type of a field that every value of the type has: of a union, what one of its members gives; of a variant, its tag.
+ * Undefined where a value may lack the field.
+ */
+export function fieldType(type: Type, name: string, types: TypeTable): Type | undefined {
+  const resolved = resolve(type, types)
+  switch (resolved.kind) {
+    case "record":
+      return fieldNamed(resolved, name)?.type
+    case "variant":
+      return resolved.tag === name ? tagType(resolved) : undefined
+    case "object":
+    case "any":
+      return { kind: "any" }
+    case "error":
+      return resolved
+    case "union": {
+      const found = resolved.members.map((member) => fieldType(member, name, types))
+      const known = found.filter((one) => one !== undefined)
+      return known.length === found.length ? union(known) : undefined
+    }
+    default:
+      return undefined
+  }
+}
