@@ -1,3 +1,4 @@
+import { timerMs } from "../base/timer-ms.ts"
 import type {
   CancelAnswer,
   ExecuteBody,
@@ -229,7 +230,7 @@ function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
     const timer = setTimeout(() => {
       signal?.removeEventListener("abort", stop)
       resolve()
-    }, ms)
+    }, timerMs(ms))
     const stop = (): void => {
       clearTimeout(timer)
       reject(signal?.reason as Error)

@@ -1,3 +1,4 @@
+import { timerMs } from "../../base/timer-ms.ts"
 import { EgressFailure } from "../../ports/egress.ts"
 
 /** One call from its start to the body's last byte: knows when it has to stop, and what there is to stop just now. */
@@ -17,7 +18,7 @@ export class Call {
       total_ms > 0
         ? setTimeout(
             () => this.stop(new EgressFailure("total_timeout", `No whole answer within ${total_ms} ms`)),
-            total_ms,
+            timerMs(total_ms),
           )
         : null
   }

@@ -1,3 +1,4 @@
+import { timerMs } from "../../base/timer-ms.ts"
 import type { LookupFunction, Socket } from "node:net"
 import { buildConnector, Client } from "undici"
 import { EgressFailure } from "../../ports/egress.ts"
@@ -92,7 +93,7 @@ class Origin {
         socket.destroy(
           new EgressFailure("connect_timeout", `${target.host} took no connection in ${options.connect_ms} ms`),
         )
-      }, options.connect_ms)
+      }, timerMs(options.connect_ms))
       const done: buildConnector.Callback = (...outcome) => {
         clearTimeout(timer)
         callback(...outcome)

@@ -661,3 +661,14 @@ test("a gate that stays closed ends the request with its own error, on new and o
   }
   assert.equal(await (await egress.request(post(server.origin))).text(), "ok")
 })
+
+test("times that are too long for a timer are long times", async (t) => {
+  const server = await serve(t, (_, response) => {
+    response.write("a")
+    setImmediate(() => setTimeout(() => response.end("b"), 50))
+  })
+  const years = 1e12
+  const limits = { total_ms: years, first_byte_ms: years, silence_ms: years }
+  const response = await open(t).request(get(server.origin, { limits }))
+  assert.equal(await response.text(), "ab")
+})

@@ -1,3 +1,4 @@
+import { timerMs } from "../../base/timer-ms.ts"
 import type { IncomingHttpHeaders } from "node:http"
 import type { Dispatcher } from "undici"
 import type { EgressLimits, EgressReason, EgressResponse } from "../../ports/egress.ts"
@@ -165,7 +166,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   #watch(reason: EgressReason, ms: number, what: string): void {
     this.#unwatch()
     if (ms <= 0) return
-    this.#watchdog = setTimeout(() => this.#fail(new EgressFailure(reason, `${this.#request.url.host} ${what}`)), ms)
+    const late = (): void => this.#fail(new EgressFailure(reason, `${this.#request.url.host} ${what}`))
+    this.#watchdog = setTimeout(late, timerMs(ms))
   }
 
   #watchSilence(): void {

@@ -1,3 +1,4 @@
+import { timerMs } from "../../base/timer-ms.ts"
 import type {
   FetchLike,
   JSONRPCMessage,
@@ -181,7 +182,7 @@ export class HttpTransport implements Transport {
 
   #reconnect(reconnect: () => void, delay: number): () => void {
     if (++this.#reconnections > mostReconnections) return () => undefined
-    const timer = setTimeout(reconnect, Math.max(delay, soonestReconnectionMs))
+    const timer = setTimeout(reconnect, timerMs(Math.max(delay, soonestReconnectionMs)))
     return () => clearTimeout(timer)
   }
 

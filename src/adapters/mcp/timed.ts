@@ -1,3 +1,4 @@
+import { timerMs } from "../../base/timer-ms.ts"
 import type { RequestOptions } from "@modelcontextprotocol/client"
 import { CallTimeout } from "./explain-failure.ts"
 import type { HttpTransport } from "./http-transport.ts"
@@ -23,8 +24,8 @@ export async function timed<T>(
   const onAbort = (): void => stop.abort(signal.reason)
   signal.addEventListener("abort", onAbort, { once: true })
   const end = (ms: number) => (): void => stop.abort(new CallTimeout(`did not answer within ${ms} ms`))
-  const silence = setTimeout(end(times.silence_ms), times.silence_ms)
-  const total = setTimeout(end(times.total_ms), times.total_ms)
+  const silence = setTimeout(end(times.silence_ms), timerMs(times.silence_ms))
+  const total = setTimeout(end(times.total_ms), timerMs(times.total_ms))
   try {
     return await work({ signal: stop.signal, timeout: never, onprogress: () => void silence.refresh() })
   } catch (error) {

@@ -128,3 +128,52 @@ test("hostile texts take no time", () => {
     assert.ok(cpuTime() - start < 10_000, text.slice(0, 10))
   }
 })
+
+function timeOf(work: () => void): number {
+  const started = cpuTime()
+  work()
+  return cpuTime() - started
+}
+
+const eight = 8 * 1024 * 1024
+const deep = `{${" ".repeat(300)}"a":`
+const longAnswers: Readonly<Record<string, string>> = {
+  "code fences": "```".repeat(eight / 3),
+  "code fences with letters between them": "```a".repeat(eight / 4),
+  "code fences with braces between them": "```{".repeat(eight / 4),
+  "tildes and backticks": "~~~```".repeat(eight / 6),
+  "open braces": "{".repeat(eight),
+  "open objects": '{"a":'.repeat(eight / 5),
+  "open objects with blanks": `x${deep.repeat(eight / deep.length)}`,
+  "objects with blanks that end wrong": `x${deep.repeat(100)}[${"1,".repeat(eight / 2)}x`,
+  "broken objects": '{"a" 1}'.repeat(eight / 7),
+  quotes: '"'.repeat(eight),
+  backslashes: `{"${"\\".repeat(eight)}"`,
+  "escaped quotes": `{"${'\\"'.repeat(eight / 2)}`,
+  "trailing commas": `{"a":[${"[],".repeat(eight / 3)}],}`,
+  blanks: " ".repeat(eight),
+  "open thoughts": "<think>".repeat(eight / 7),
+  digits: `{"a":${"1".repeat(eight)}`,
+  "minus signs": `{"a":${"-".repeat(eight)}`,
+}
+
+for (const [name, answer] of Object.entries(longAnswers)) {
+  test(`eight megabytes are read in time: ${name}`, () => {
+    const spent = timeOf(() => parseLenient(answer))
+    // What JSON.parse takes for it cannot be saved.
+    const floor = timeOf(() => {
+      try {
+        JSON.parse(answer)
+      } catch {
+        // It is not meant to be JSON.
+      }
+    })
+    assert.ok(spent < 250 + 2 * floor, `${spent} ms, ${floor} ms of them for JSON.parse`)
+  })
+}
+
+test("a long answer with prose around its JSON is still found", () => {
+  const value = { a: "x".repeat(2 * 1024 * 1024) }
+  assert.deepEqual(parseLenient(`Here it is: ${JSON.stringify(value)}\nBye!`).candidates, [value])
+  assert.deepEqual(parseLenient(`\`\`\`json\n${JSON.stringify(value)}\n\`\`\``).candidates, [value])
+})

@@ -18,6 +18,9 @@ export interface LenientAnswer {
 /** Places in a text where an object may begin that are looked at; an answer is not a haystack. */
 const mostPlaces = 100
 
+/** Characters of the longest answer that is read with tolerance, which takes its time; a longer one has to be JSON. */
+const longestTolerant = 1024 * 1024
+
 /** Finds the JSON in a model's answer: bare, in a code fence, with prose around it, with trailing commas. */
 export function parseLenient(answer: string): LenientAnswer {
   const text = withoutThoughts(answer).trim()
@@ -54,8 +57,12 @@ function isQuoted(text: string): boolean {
 /** What stands between two fences, each pair in its turn. A fence within a JSON string only spoils its own pair. */
 function parseFences(text: string): JsonValue[] {
   const found: JsonValue[] = []
-  const marks = [...text.matchAll(/`{3,}|~{3,}/g)]
-  for (let at = 0; at + 1 < marks.length && at < mostPlaces; at++) {
+  const marks: RegExpExecArray[] = []
+  for (const mark of text.matchAll(/`{3,}|~{3,}/g)) {
+    marks.push(mark)
+    if (marks.length > mostPlaces) break
+  }
+  for (let at = 0; at + 1 < marks.length; at++) {
     const [open, close] = [marks[at], marks[at + 1]]
     if (open === undefined || close === undefined) break
     const content = text
@@ -63,7 +70,7 @@ function parseFences(text: string): JsonValue[] {
       .replace(/^[\w.+-]*/, "")
       .trim()
     if (!/^[{[]/.test(content)) continue
-    const value = parse(content) ?? readWhole(content)
+    const value = parse(content) ?? (text.length > longestTolerant ? undefined : readWhole(content))
     if (value === undefined) continue
     found.push(value)
     at++
@@ -79,6 +86,7 @@ function readWhole(text: string): JsonValue | undefined {
 
 /** Objects between other text, in their order. */
 function parseWithin(text: string): { candidates: JsonValue[]; trouble: NonNullable<LenientAnswer["trouble"]> } {
+  if (text.length > longestTolerant) return parseBetween(text)
   const candidates: JsonValue[] = []
   let trouble: NonNullable<LenientAnswer["trouble"]> = "no_json"
   let places = 0
@@ -102,6 +110,16 @@ function parseWithin(text: string): { candidates: JsonValue[]; trouble: NonNulla
   return { candidates, trouble }
 }
 
+/** From the first brace to the last, of a text that is too long to be read with tolerance. */
+function parseBetween(text: string): ReturnType<typeof parseWithin> {
+  const start = text.indexOf("{")
+  const end = text.lastIndexOf("}") + 1
+  if (start < 0) return { candidates: [], trouble: "no_json" }
+  // The whole text was tried before.
+  const value = start === 0 && end === text.length ? undefined : parse(text.slice(start, end))
+  return { candidates: value === undefined ? [] : [value], trouble: "malformed" }
+}
+
 /** Where the brace at `start` is closed, as far as braces and quotes tell; negative when it is not. */
 function closingBrace(text: string, start: number): number {
   let depth = 0
@@ -116,8 +134,11 @@ function closingBrace(text: string, start: number): number {
   return -1
 }
 
+const objectBegins = /\{\s*(?:"|$)/y
+
 function looksLikeObject(text: string, at: number): boolean {
-  return /^\{\s*(?:"|$)/.test(text.slice(at, at + 200))
+  objectBegins.lastIndex = at
+  return objectBegins.test(text)
 }
 
 function parse(text: string): JsonValue | undefined {

@@ -1,14 +1,12 @@
+import { longestTimerMs } from "../../base/timer-ms.ts"
 import type { Clock } from "../../ports/clock.ts"
-
-/** Timers of Node take 31 bits of milliseconds; a longer wait is made of several. */
-const longest = 0x7fff_ffff
 
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => Number(process.hrtime.bigint()) / 1e6,
   sleep: async (ms, signal) => {
-    for (let left = ms; left > longest; left -= longest) await timer(longest, signal)
-    await timer(Math.max(0, ms > longest ? ms % longest : ms), signal)
+    for (let left = ms; left > longestTimerMs; left -= longestTimerMs) await timer(longestTimerMs, signal)
+    await timer(Math.max(0, ms > longestTimerMs ? ms % longestTimerMs : ms), signal)
   },
 }
 
