@@ -8,7 +8,7 @@ import type { Gate } from "./gate.ts"
 export interface Egress {
   request(request: EgressRequest): Promise<EgressResponse>
   /** The same door in the shape of `fetch`, for libraries that take one. Bodies are text, bytes or form parameters. */
-  fetch(url: string | URL, init?: RequestInit, limits?: Partial<EgressLimits>, gate?: Gate): Promise<Response>
+  fetch(url: string | URL, init?: RequestInit, options?: FetchOptions, gate?: Gate): Promise<Response>
   /** Closes every connection, idle or not. */
   close(): Promise<void>
 }
@@ -23,6 +23,12 @@ export interface EgressRequest {
   readonly gate: Gate
   /** Those left out are the door's own. */
   readonly limits?: Partial<EgressLimits>
+  /** The body is not sent to another origin: a redirect that would do so is refused. */
+  readonly body_stays?: boolean
+}
+
+export interface FetchOptions extends Partial<EgressLimits> {
+  readonly body_stays?: boolean
 }
 
 /** Milliseconds, or bytes; 0 is no limit. */
@@ -58,6 +64,8 @@ export type EgressReason =
   | "connection"
   | "too_large"
   | "too_many_redirects"
+  /** To another origin, with a body that must stay. */
+  | "redirect_refused"
 
 export class EgressFailure extends Error {
   readonly reason: EgressReason

@@ -8,6 +8,8 @@ export interface ToolServer {
   readonly name: string
   readonly endpoint: string
   readonly headers: Readonly<Record<string, string>>
+  /** Secrets are among the arguments that the workflow gives: no request goes on to another origin. */
+  readonly secret_bodies?: boolean
 }
 
 /** Something imported from a server. */

@@ -298,6 +298,25 @@ test("credentials stay with their origin; within it they go along", async (t) =>
   assert.equal(seen.headers.cookie, undefined)
 })
 
+test("a body that must stay is not sent to another origin; within its own, and without a body, a redirect is followed", async (t) => {
+  const other = await serve(t, (_, response) => response.end("other"))
+  const server = await serve(t, (request, response) => {
+    if (request.url === "/same") response.writeHead(307, { location: "/here" }).end()
+    else if (request.url === "/here") response.end(request.body)
+    else response.writeHead(308, { location: `http://other.test:${other.port}/` }).end()
+  })
+  const egress = open(t)
+  const stays = { body: "secret", body_stays: true }
+  assert.equal(await (await egress.request(post(`${server.origin}/same`, stays))).text(), "secret")
+  assert.equal(await reasonOf(egress.request(post(`${server.origin}/away`, stays))), "redirect_refused")
+  assert.equal(
+    await reasonOf(egress.fetch(`${server.origin}/away`, { method: "POST", body: "secret" }, { body_stays: true })),
+    "redirect_refused",
+  )
+  assert.equal(other.received.length, 0)
+  assert.equal(await (await egress.request({ ...get(`${server.origin}/away`), body_stays: true })).text(), "other")
+})
+
 test("each redirect is judged: to an address, to a name that resolves to one, to another scheme", async (t) => {
   let location = ""
   const server = await serve(t, (_, response) => response.writeHead(307, { location }).end())

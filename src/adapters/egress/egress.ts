@@ -98,10 +98,16 @@ export function createEgress(options: EgressOptions): Egress {
           throw new EgressFailure("too_many_redirects", `${url.host} redirects more than ${most} times`)
         }
         const next = permit(response.headers["location"] ?? "", url)
-        if (next.origin !== url.origin) headers = pickHarmless(headers)
         if (response.status === 303) {
           method = method === "HEAD" ? "HEAD" : "GET"
           body = null
+        }
+        if (next.origin !== url.origin) {
+          if (body !== null && asked.body_stays === true) {
+            const where = `${url.host} redirects to ${next.host}`
+            throw new EgressFailure("redirect_refused", `${where}: a request that holds secrets is not sent there`)
+          }
+          headers = pickHarmless(headers)
         }
         url = next
       }

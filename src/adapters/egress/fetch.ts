@@ -9,7 +9,7 @@ const neverAborted = new AbortController().signal
 
 /** Gives the egress door the shape of `fetch`. It rejects with the door's own errors, which say more than a `TypeError`. */
 export function toFetch(send: Send): Egress["fetch"] {
-  return async (url, init = {}, limits = {}, gate = openGate) => {
+  return async (url, init = {}, { body_stays = false, ...limits } = {}, gate = openGate) => {
     const headers = new Headers(init.headers)
     const body = readBody(init.body ?? null, headers)
     const method = (init.method ?? "GET").toUpperCase()
@@ -22,6 +22,7 @@ export function toFetch(send: Send): Egress["fetch"] {
         signal: init.signal ?? neverAborted,
         gate,
         limits,
+        body_stays,
       },
       init.redirect ?? "follow",
     )

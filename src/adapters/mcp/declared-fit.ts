@@ -4,10 +4,10 @@ import { caseRecord, resolve } from "../../types/relations.ts"
 import { showType } from "../../types/show-type.ts"
 import type { RecordType, Type, TypeTable } from "../../types/types.ts"
 import { cleanLine } from "./clean-text.ts"
-import { SchemaIndex } from "./schema-index.ts"
+import { SchemaIndex } from "../../base/schema-index.ts"
 import type { StepBudget } from "./step-budget.ts"
 import { OverBudget } from "./step-budget.ts"
-import { isObject } from "./walk-schema.ts"
+import { isObject } from "../../base/walk-schema.ts"
 
 /** Why a declared type and a published schema have no value in common, at a dotted path below the declaration. */
 export interface Clash {

@@ -5,7 +5,7 @@ import type { HostedPrompt, HostedResource, Imported } from "../../ports/tools.t
 import { cleanLine, cleanText } from "./clean-text.ts"
 import type { UriTemplate } from "./uri-template.ts"
 import { parseUriTemplate } from "./uri-template.ts"
-import { isObject } from "./walk-schema.ts"
+import { isObject } from "../../base/walk-schema.ts"
 
 export type Found<T> = { readonly found: T } | { readonly problem: ErrorIssue }
 

@@ -15,7 +15,7 @@ import type { StepBudget } from "./step-budget.ts"
 import { OverBudget } from "./step-budget.ts"
 import { toolPin } from "./tool-pin.ts"
 import type { ValidationBudget } from "./validation-budget.ts"
-import { isObject } from "./walk-schema.ts"
+import { isObject } from "../../base/walk-schema.ts"
 
 /** Longer ones are cut: a description is no place for a speech to the model. */
 const longestDescription = 4000

@@ -20,6 +20,8 @@ export interface HttpTransportOptions {
   readonly egress: Egress
   /** Passed right before every request that wants an answer. */
   readonly gate: Gate
+  /** Requests may hold secrets: none goes on to another origin. */
+  readonly secret_bodies: boolean
   /** Largest answer of a call, and largest event of a stream that stays open. */
   readonly max_bytes: number
   /** Largest answer of anything else: a page of a list, the beginning of a session. */
@@ -242,7 +244,7 @@ export class HttpTransport implements Transport {
   }
 
   async #fetch(url: string | URL, init: RequestInit): Promise<Response> {
-    const { egress, gate, kind, max_bytes, max_list_bytes, longest_ms } = this.#options
+    const { egress, gate, kind, secret_bodies, max_bytes, max_list_bytes, longest_ms } = this.#options
     if ((init.method ?? "GET") !== "POST") {
       const response = await egress.fetch(url, init, {
         first_byte_ms: 0,
@@ -258,7 +260,8 @@ export class HttpTransport implements Transport {
     const most = pending?.most_bytes ?? max_list_bytes
     const limits = { first_byte_ms: 0, silence_ms: 0, total_ms: longest_ms, max_bytes: most }
     // News for the server, such as a cancellation, may go out whoever has the run.
-    const response = await egress.fetch(url, init, limits, id === undefined ? openGate : gate)
+    const passed = id === undefined ? openGate : gate
+    const response = await egress.fetch(url, init, { ...limits, body_stays: secret_bodies }, passed)
     if (id === undefined || pending === undefined || !response.ok) return response
     if (response.status === 202 || response.status === 204) pending.answer = "nothing"
     else if (!isStream(response)) pending.answer = "json"

@@ -9,7 +9,7 @@ import { KnownServers } from "./known-servers.ts"
 import type { ListedKind, ListMethod, McpLimits } from "./server-connection.ts"
 import { ServerConnection } from "./server-connection.ts"
 import { toolPin } from "./tool-pin.ts"
-import { isObject } from "./walk-schema.ts"
+import { isObject } from "../../base/walk-schema.ts"
 
 /** What a server offers, texts cleaned of what cannot be seen. */
 export interface ServerContents {

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../base/json-value.ts"
-import { innerSchemas, isObject } from "./walk-schema.ts"
+import { innerSchemas, isObject } from "../../base/walk-schema.ts"
 
 const annotation = "x-mcp-header"
 

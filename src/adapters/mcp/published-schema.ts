@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { cleanText } from "./clean-text.ts"
 import { isDeeper } from "./is-deeper.ts"
-import { SchemaIndex } from "./schema-index.ts"
-import { innerSchemas, isObject, rewriteSchema } from "./walk-schema.ts"
+import { SchemaIndex } from "../../base/schema-index.ts"
+import { innerSchemas, isObject, rewriteSchema } from "../../base/walk-schema.ts"
 
 // Schemas come from strangers: nothing in them is fetched, none is larger or deeper than people write.
 const mostBytes = 256 * 1024

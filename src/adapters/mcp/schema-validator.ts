@@ -5,9 +5,9 @@ import type { ValueProblem } from "../../ports/tools.ts"
 import type { LinearPattern } from "./linear-pattern.ts"
 import { linearPattern } from "./linear-pattern.ts"
 import { canonicalJson, isMultipleOf } from "./schema-values.ts"
-import { SchemaIndex } from "./schema-index.ts"
+import { SchemaIndex } from "../../base/schema-index.ts"
 import type { StepBudget } from "./step-budget.ts"
-import { innerSchemas, isObject } from "./walk-schema.ts"
+import { innerSchemas, isObject } from "../../base/walk-schema.ts"
 
 const mostProblems = 50
 

@@ -327,6 +327,7 @@ export class ServerConnection {
       headers,
       egress,
       gate,
+      secret_bodies: this.server.secret_bodies ?? false,
       max_bytes,
       max_list_bytes,
       longest_ms: call_ms,

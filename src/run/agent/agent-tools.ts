@@ -1,4 +1,5 @@
 import { isJsonObject } from "../../base/is-json-object.ts"
+import { cutText } from "../../base/cut-text.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { toJsonSchema } from "../../types/json-schema.ts"
 import { validateValue } from "../../types/validate-value.ts"
@@ -6,7 +7,8 @@ import type { AgentNode, UsePlan } from "../../plan/plan-shape.ts"
 import { argumentProblems } from "../tools/argument-problems.ts"
 import type { Bound } from "../tools/bind.ts"
 import { bind } from "../tools/bind.ts"
-import { withoutFields, withoutProperties } from "../tools/bound-schema.ts"
+import { boundLookalikes } from "../tools/bound-lookalikes.ts"
+import { namedProperties, withoutFields, withoutProperties } from "../tools/bound-schema.ts"
 import { callTool, toolOf } from "../tools/call-tool.ts"
 import type { Effects } from "../evaluate-effects.ts"
 import type { Scope } from "../evaluate.ts"
@@ -194,6 +196,8 @@ export class AgentTools {
       ]
     }
     const { plan: tool, hosted } = toolOf(this.#running, offer.use.name)
+    const like = boundLookalikes(own, offer.bound.values, namedProperties(offer.definition.parameters))
+    if (like.length > 0) return like.map((name) => `${cutText(name, 64)}: unknown argument`)
     if (tool.input !== null) {
       const misfits = validateValue(own, withoutFields(tool.input, offer.bound.values), plan.types, "arguments")
       if (misfits.length > 0) return misfits.map(({ message }) => message)

@@ -1,4 +1,5 @@
 import { isJsonObject } from "../../base/is-json-object.ts"
+import { cutText } from "../../base/cut-text.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { AgentNode } from "../../plan/plan-shape.ts"
 import type { Entry, Expression } from "../../plan/expression.ts"
@@ -21,10 +22,14 @@ import { remoteOf } from "./workflow-effects.ts"
  */
 export async function openServers(running: RunContext): Promise<void> {
   const { plan, ports, log, past, signal } = running
+  if (Object.keys(plan.servers).length === 0) return
+  const secretive = sentSecrets(running)
   const servers = running.work.together(() =>
-    Object.keys(plan.servers).map((name) => serverOf(running, name, running.secrets)),
+    Object.keys(plan.servers).map((name) => ({
+      ...serverOf(running, name, running.secrets),
+      secret_bodies: secretive.has(name),
+    })),
   )
-  if (servers.length === 0) return
   for (const { endpoint } of servers) hideHost(running.redactor, running.secrets, endpoint)
   const imports = (remotes: typeof plan.resources) =>
     Object.entries(remotes).map(([name, { server, remote }]) => ({ name, server, remote }))
@@ -87,6 +92,15 @@ function serverOf(running: RunContext, name: string, secrets: JsonObject): ToolS
   }
 }
 
+/** The servers that are sent secrets among the arguments of tools and resources. */
+function sentSecrets(running: RunContext): Set<string | undefined> {
+  const binding = placesOf(running).filter(({ kind, name, bindings, given }) => {
+    const own = remoteOf(running, kind, name)?.bindings ?? []
+    return [...own, ...bindings, ...(given ?? [])].some(({ value }) => traits(value).secrets)
+  })
+  return new Set(binding.map(({ kind, name }) => remoteOf(running, kind, name)?.server))
+}
+
 /** A place that names an import: what it binds, and what else it gives (null: others give the rest). */
 interface Place {
   readonly kind: "tool" | "resource" | "prompt"
@@ -112,7 +126,7 @@ function bindingIssues(running: RunContext, host: HostSession): ErrorIssue[] {
     const { names, required } = parameters
     for (const key of bindings.keys()) {
       if (names !== null && !names.includes(key)) {
-        const known = names.length === 0 ? "it takes none" : `it takes ${names.join(", ")}`
+        const known = names.length === 0 ? "it takes none" : `it takes ${cutText(shownNames(names), 500)}`
         report(`${path}.bindings.${key}`, `${place.name} has no argument ${key}: ${known}`)
         // The server's schema would refuse it once more.
         bindings.delete(key)
@@ -129,6 +143,14 @@ function bindingIssues(running: RunContext, host: HostSession): ErrorIssue[] {
     if (hosted !== undefined) mistyped(running, path, hosted, bindings, report)
   }
   return [...issues.values()]
+}
+
+/** Names that a server gives: without characters that could steer a terminal. */
+function shownNames(names: readonly string[]): string {
+  return names
+    .slice(0, 100)
+    .join(", ")
+    .replaceAll(/[\p{Cc}\p{Cf}\p{Co}\p{Cs}]/gu, "")
 }
 
 /** Checks the values that do not depend on what the run finds out. */
@@ -182,8 +204,10 @@ function parametersOf(running: RunContext, host: HostSession, place: Place): Par
   const schema = tool.parameters
   const properties = schema["properties"] ?? null
   const required = schema["required"] ?? []
-  // A schema that allows more than it names cannot say that a binding is wrong.
-  const open = schema["additionalProperties"] !== undefined && schema["additionalProperties"] !== false
+  // A schema that allows more than it names, or names more elsewhere, cannot say that a binding is wrong.
+  const open =
+    (schema["additionalProperties"] !== undefined && schema["additionalProperties"] !== false) ||
+    ["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "patternProperties"].some((key) => schema[key] !== undefined)
   const declared = running.plan.tools[name]?.input ?? null
   return {
     names: isJsonObject(properties) && !open ? Object.keys(properties) : null,

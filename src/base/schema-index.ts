@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import type { JsonObject, JsonValue } from "./json-value.ts"
 import { innerSchemas, isObject, unescape } from "./walk-schema.ts"
 
 /** What the references of one schema stand for. Anchors are found in one walk, each reference is resolved once. */

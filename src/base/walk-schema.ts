@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import type { JsonObject, JsonValue } from "./json-value.ts"
 
 /** Where a JSON Schema holds others: under these keywords one, a list of them, or a table of them. */
 const single = new Set([
