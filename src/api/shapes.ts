@@ -86,3 +86,6 @@ export interface InvalidateAnswer {
 export interface ErrorAnswer {
   readonly error: ApiError
 }
+
+/** The name of the frame that ends a stream which can not go on to the run's end; its data is an `ErrorAnswer`. */
+export const streamError = "stream_error"

@@ -88,7 +88,7 @@ export async function compose(
   const joined = joinPorts(policy, store, demo, traces, (error) => log.error({ err: error }, "unexpected error"))
   const ports = {
     ...joined,
-    note: (run_id: string, sentence: string) => log.info({ run_id }, sentence),
+    note: (run_id: string, sentence: string, level: "info" | "error") => log[level]({ run_id }, sentence),
     trouble: () => (health.trouble === null ? null : troubleForCallers[health.trouble.kind]),
   }
   const compiler = new Compiler()

@@ -1,4 +1,5 @@
 import { timerMs } from "../base/timer-ms.ts"
+import { errorStatus } from "../api/error-status.ts"
 import type {
   CancelAnswer,
   ExecuteBody,
@@ -140,8 +141,9 @@ export class WireworksClient {
         if (response.status === 204 || response.body === null) return
         const known = response.headers.get("x-service-run-id")
         if (run_id === undefined && known !== null) options.onRun?.((run_id = known))
-        for await (const { event, retry_ms } of readEvents(response.body)) {
+        for await (const { event, failure, retry_ms } of readEvents(response.body)) {
           if (retry_ms !== undefined) wait = retry_ms
+          if (failure !== undefined) throw new WireworksError(failure, errorStatus[failure.kind], run_id)
           if (event === undefined || event.id <= last) continue
           last = event.id
           failures = 0

@@ -1,4 +1,5 @@
 import { createParser } from "eventsource-parser"
+import { streamError, type ErrorAnswer } from "../api/shapes.ts"
 import type { EventData, EventType } from "../run/events.ts"
 
 /** An event of a run's stream; `data` has `at`, save for `workflow_started`. */
@@ -8,6 +9,8 @@ export type StreamEvent = {
 
 export interface StreamPart {
   readonly event?: StreamEvent
+  /** The stream ends here, and not because the run has. */
+  readonly failure?: ErrorAnswer["error"]
   /** How long the service asks to wait before a reconnect. */
   readonly retry_ms?: number
 }
@@ -17,6 +20,10 @@ export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenera
   const parts: StreamPart[] = []
   const parser = createParser({
     onEvent({ id, event, data }) {
+      if (event === streamError) {
+        parts.push({ failure: (JSON.parse(data) as ErrorAnswer).error })
+        return
+      }
       const number = Number(id)
       if (event === undefined || !Number.isSafeInteger(number)) return
       parts.push({ event: { id: number, type: event, data: JSON.parse(data) } as StreamEvent })

@@ -1,15 +1,19 @@
 import { Bell } from "../base/bell.ts"
 import { isTerminal, type LogEvent } from "../run/events.ts"
+import { NoSuchRun } from "./store.ts"
 
 export interface LogPage {
   /** The next events, as many as fit in memory for each of thousands of readers. */
   readonly events: readonly LogEvent[]
   /** With no events: there will be none any more. */
   readonly over: boolean
+  /** With no events: the run was there when the follower came, and has been deleted. */
+  readonly gone?: boolean
 }
 
 /** A log that grows, as `RunStore.follow` needs to see it. */
 export interface GrowingLog {
+  readonly run_id: string
   page(after: number): LogPage | Promise<LogPage>
   /** From now on each append rings the bell. The result stops that. */
   watch(bell: Bell): () => void
@@ -25,13 +29,14 @@ export async function* followLog(log: GrowingLog, after: number, signal: AbortSi
   try {
     let last = after
     while (!signal.aborted) {
-      const { events, over } = await log.page(last)
+      const { events, over, gone } = await log.page(last)
       for (const event of events) {
         yield event
         if (signal.aborted || isTerminal(event.type)) return
         last = event.id
       }
       if (events.length > 0) continue
+      if (gone === true) throw new NoSuchRun(log.run_id)
       if (over) return
       await bell.rung()
     }

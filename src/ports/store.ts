@@ -147,9 +147,16 @@ export interface RunStore {
    */
   read(run_id: string, after: number, limit: number, kept?: "kept"): Promise<LogEvent[]>
   /**
+   * Ends a run of which something cannot be read (`Damaged`) with a terminal event, whose id is the one after the last that
+   * was ever given. From now on the log can be read to its end; events before the end may be missing. Rejects with
+   * `LeaseLost`.
+   */
+  condemn(lease: Lease, end: LogEvent): Promise<void>
+  /**
    * Every event after `after`, first stored, then live, each once and in order, until the terminal one or the abort,
-   * neither of which throws. Ends at once for a run that does not exist, or has ended by then. Backpressure: nothing is
-   * buffered for a reader that does not ask. Others may be given the same objects.
+   * neither of which throws. Ends at once for a run that does not exist, or has ended by then. A run that retention deletes
+   * while it is read goes on to its end, or else `NoSuchRun` is thrown. Backpressure: nothing is buffered for a reader that
+   * does not ask. Others may be given the same objects.
    */
   follow(run_id: string, after: number, signal: AbortSignal): AsyncIterable<LogEvent>
 

@@ -26,8 +26,8 @@ export interface RunPorts {
   readonly chance: Chance
   /** Hears of bugs of ours: the run's own error says nothing of them. */
   bug(error: unknown): void
-  /** Hears of ordinary things that an operator may want to know. */
-  note?(run_id: string, sentence: string): void
+  /** Hears of what an operator may want to know: ordinary things at `info`. */
+  note?(run_id: string, sentence: string, level: "info" | "error"): void
   /** Why the service can take no work right now, as a sentence for callers; null when it can. */
   trouble?(): string | null
 }

@@ -1,3 +1,4 @@
+import { isoTime } from "../base/iso-time.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import { Deadlines } from "./deadlines.ts"
 import type { LogEvent, WireError } from "./events.ts"
@@ -7,9 +8,9 @@ import { FairQueue } from "./fair-queue.ts"
 import { LeaseKeeper } from "./log/lease-keeper.ts"
 import type { HeldLease } from "./log/lease-keeper.ts"
 import { instant } from "../ports/clock.ts"
-import type { NewRun, RunRequest, RunRow, RunStatus } from "../ports/store.ts"
+import type { Lease, NewRun, RunRequest, RunRow, RunStatus } from "../ports/store.ts"
 import { RunFailure } from "../ports/run-failure.ts"
-import { StoreFailure } from "../ports/store.ts"
+import { Damaged, LeaseLost, StoreFailure } from "../ports/store.ts"
 import type { RunState } from "./reduce.ts"
 import { initialState, reduce } from "./reduce.ts"
 import type { Resumption, RunStop } from "./run.ts"
@@ -291,14 +292,17 @@ export class Runs {
   /** A run that cannot be brought to its end here (the store failed, a bug) is given back, to be taken up again. */
   async #finish(job: Job, work: () => Promise<LogEvent | null>): Promise<void> {
     let end: LogEvent | null = null
+    let damage: Damaged | null = null
     try {
       end = await work()
       if (end === null && !this.#draining) this.#note(job, "The run is left to another process: its lease is lost")
     } catch (error) {
-      if (error instanceof StoreFailure) this.#note(job, `The run is given back: ${error.message}`)
+      if (error instanceof Damaged) damage = error
+      else if (error instanceof StoreFailure) this.#note(job, `The run is given back: ${error.message}`)
       else this.#ports.bug(error)
     }
     try {
+      if (damage !== null) end = await this.#condemn(job.held.lease, damage)
       if (end === null) await this.#ports.store.release(job.held.lease)
     } catch (error) {
       if (!(error instanceof StoreFailure)) this.#ports.bug(error)
@@ -307,7 +311,28 @@ export class Runs {
   }
 
   #note(job: Job, sentence: string): void {
-    this.#ports.note?.(job.held.lease.run_id, sentence)
+    this.#ports.note?.(job.held.lease.run_id, sentence, "info")
+  }
+
+  /** Ends a run of which something is damaged for good: nobody could ever go on with it. */
+  async #condemn(lease: Lease, damage: Damaged): Promise<LogEvent | null> {
+    const { store, clock, note } = this.#ports
+    const { run_id } = lease
+    const found = await store.lookup(run_id)
+    if (found.found !== "run") return null
+    const { created_at, last_event_id } = found.run
+    const now = Math.max(clock.now(), created_at)
+    const at = isoTime(now)
+    const data = { error: damagedError, duration_ms: now - created_at, at }
+    const end: LogEvent = { id: last_event_id + 1, type: "workflow_failed", at, data }
+    try {
+      await store.condemn(lease, end)
+    } catch (error) {
+      if (error instanceof LeaseLost) return null
+      throw error
+    }
+    note?.(run_id, `The run has failed, for something of it that is stored is damaged: ${damage.message}`, "error")
+    return end
   }
 
   #over(job: Job, end: LogEvent | null): void {
@@ -367,9 +392,11 @@ export class Runs {
         try {
           await this.#takeUp(held, { reason, given_back: lease.given_back })
         } catch (error) {
-          // One run that cannot be read must not keep the others down. Its lease runs out, and then it is tried again.
+          // One run that cannot be read must not keep the others down.
+          if (error instanceof Damaged) await this.#condemn(lease, error)
+          else if (!(error instanceof StoreFailure)) this.#ports.bug(error)
+          // Its lease runs out, and then it is tried again.
           this.#keeper.drop(held)
-          this.#ports.bug(error)
         }
       }
       if (!this.#moreToClaim || free <= 0) return
@@ -394,6 +421,10 @@ export class Runs {
     this.#keeper.drop(held)
   }
 }
+
+const damagedError = wireError("internal_error", [
+  { path: "", message: "Something of this run that was stored is damaged: it could not go on" },
+])
 
 function refusal(kind: "overloaded" | "rate_limited", message: string): WireError {
   return wireError(kind, [{ path: "", message }])

@@ -6,7 +6,7 @@ import type { ApiError } from "../api/api-error.ts"
 import type { ErrorIssue } from "../run/events.ts"
 import { wireError } from "../run/failure.ts"
 import { RunFailure } from "../ports/run-failure.ts"
-import { StoreFailure } from "../ports/store.ts"
+import { Damaged, NoSuchRun, StoreFailure } from "../ports/store.ts"
 import { HttpError, refuse } from "./http-error.ts"
 
 /** Any error → the contract's body. What is not expected is a bug: logged, and nothing of the request echoed. */
@@ -55,9 +55,15 @@ function lingerAfter(reply: FastifyReply): void {
   raw.once("close", stop)
 }
 
-function asHttpError(error: unknown): HttpError | undefined {
+export function asHttpError(error: unknown): HttpError | undefined {
   if (error instanceof HttpError) return error
   if (error instanceof RunFailure) return new HttpError(error.error)
+  if (error instanceof NoSuchRun) {
+    return refuse("run_expired", "This run has been deleted: its time, WIRE_RETENTION, is over")
+  }
+  if (error instanceof Damaged) {
+    return refuse("internal_error", "Something of this run that was stored is damaged and cannot be read")
+  }
   if (error instanceof StoreFailure) {
     return refuse("overloaded", "The store can not be used right now; try again later", [], { "retry-after": "5" })
   }

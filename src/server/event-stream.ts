@@ -1,5 +1,8 @@
 import type { ServerResponse } from "node:http"
+import { streamError, type ErrorAnswer } from "../api/shapes.ts"
+import { Damaged, NoSuchRun } from "../ports/store.ts"
 import type { LogEvent } from "../run/events.ts"
+import { asHttpError } from "./answer-error.ts"
 
 const heartbeatMs = 15_000
 
@@ -19,6 +22,11 @@ export function frameOf(event: LogEvent): string {
     frames.set(event, frame)
   }
   return frame
+}
+
+/** Without an id: it is no event of the run. */
+function errorFrame(error: ErrorAnswer["error"] | undefined): string {
+  return `event: ${streamError}\ndata: ${JSON.stringify({ error })}\n\n`
 }
 
 /** All open streams, which share one heartbeat. */
@@ -57,6 +65,11 @@ export class EventStreams {
       }
       response.end()
     } catch (error) {
+      if (error instanceof NoSuchRun || error instanceof Damaged) {
+        // There is nothing to come back for, and the client is to know that this is not the run's end.
+        response.end(errorFrame(asHttpError(error)?.error))
+        return
+      }
       // Cut, not ended: the client sees a broken stream, and comes back with its last id.
       response.destroy()
       throw error

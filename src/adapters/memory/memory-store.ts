@@ -36,6 +36,8 @@ interface StoredRun {
   readonly events: LogEvent[]
   /** `kept` of the event with that id; emptied when the run ends, for nobody will go on from it. */
   readonly kept: Map<number, JsonValue>
+  /** Of a condemned run: all that its log still is. */
+  end: LogEvent | null
   request: RunRequest
   finished_at: number | null
   cancel_requested: boolean
@@ -82,6 +84,7 @@ export class MemoryStore implements RunStore {
       cancelListeners: new Set(),
       events: [],
       kept: new Map(),
+      end: null,
       request: run.request,
       finished_at: null,
       cancel_requested: false,
@@ -115,7 +118,7 @@ export class MemoryStore implements RunStore {
       return tombstone === undefined ? { found: "nothing" } : { found: "expired", caller: tombstone.caller }
     }
     const { caller, created_at, finished_at, cancel_requested, resumable } = run
-    const last_event_id = run.events.length
+    const last_event_id = run.end?.id ?? run.events.length
     return {
       found: "run",
       run: { run_id, caller, created_at, finished_at, last_event_id, cancel_requested, resumable },
@@ -139,20 +142,14 @@ export class MemoryStore implements RunStore {
     if (first.id !== run.events.length + 1) throw new NotNext(lease.run_id, first.id, run.events.length)
 
     for (const event of events) run.events.push(event.kept === undefined ? event : withoutKept(event, run.kept))
-    if (isTerminal(last.type)) {
-      run.finished_at = Date.parse(last.at)
-      run.fence++
-      run.request = { ...run.request, secrets: {} }
-      run.kept.clear()
-      this.#open.delete(lease.run_id)
-    }
-    for (const bell of run.bells) bell.ring()
+    if (isTerminal(last.type)) this.#finish(lease.run_id, run, last)
+    else for (const bell of run.bells) bell.ring()
   }
 
   async read(run_id: string, after: number, limit: number, kept?: "kept"): Promise<LogEvent[]> {
     this.#checkOpen()
     const run = this.#runs.get(run_id)
-    const events = run?.events.slice(after, after + limit) ?? []
+    const events = eventsAfter(run, after, limit)
     if (run === undefined || kept === undefined) return events
     return events.map((event) => {
       const more = run.kept.get(event.id)
@@ -160,11 +157,30 @@ export class MemoryStore implements RunStore {
     })
   }
 
+  async condemn(lease: Lease, end: LogEvent): Promise<void> {
+    this.#checkOpen()
+    const run = this.#held(lease)
+    if (run === undefined) throw new LeaseLost(lease.run_id)
+    run.end = end
+    run.events.length = 0
+    this.#finish(lease.run_id, run, end)
+  }
+
+  #finish(run_id: string, run: StoredRun, end: LogEvent): void {
+    run.finished_at = Date.parse(end.at)
+    run.fence++
+    run.request = { ...run.request, secrets: {} }
+    run.kept.clear()
+    this.#open.delete(run_id)
+    for (const bell of run.bells) bell.ring()
+  }
+
   follow(run_id: string, after: number, signal: AbortSignal): AsyncIterable<LogEvent> {
     const run = this.#runs.get(run_id)
     const log = {
+      run_id,
       page: (last: number) => {
-        const events = run?.events.slice(last, last + pageEvents) ?? []
+        const events = eventsAfter(run, last, pageEvents)
         return { events, over: run === undefined || run.finished_at !== null || this.#closed }
       },
       watch: (bell: Bell) => {
@@ -303,6 +319,12 @@ function withoutKept(event: LogEvent, keep: Map<number, JsonValue>): LogEvent {
   const { kept, ...shown } = event
   if (kept !== undefined) keep.set(event.id, kept)
   return shown
+}
+
+function eventsAfter(run: StoredRun | undefined, after: number, limit: number): LogEvent[] {
+  if (run === undefined) return []
+  if (run.end !== null) return run.end.id > after && limit > 0 ? [run.end] : []
+  return run.events.slice(after, after + limit)
 }
 
 /** One key for two strings. */

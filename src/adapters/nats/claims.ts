@@ -1,8 +1,8 @@
 import { instant, type Clock, type Instant } from "../../ports/clock.ts"
-import type { ClaimedLease } from "../../ports/store.ts"
+import { Damaged, type ClaimedLease } from "../../ports/store.ts"
 import type { Broker } from "./broker.ts"
 import type { Leases } from "./leases.ts"
-import type { LogReader } from "./log-reader.ts"
+import type { LogReader, RunHead } from "./log-reader.ts"
 import { fillSlot, type Position } from "./log-writer.ts"
 import type { OpenRun, OpenRuns } from "./open-runs.ts"
 import { SignsOfLife } from "./signs-of-life.ts"
@@ -20,7 +20,8 @@ export interface Claimed {
   /** The fence of the owner before. */
   readonly before: number
   readonly askedAt: Instant
-  readonly position: Position
+  /** Null for a run whose key is damaged: it can be condemned, not written to. */
+  readonly position: Position | null
   /** Its owner gave it back; else the owner was not heard of any more. */
   readonly given_back: boolean
 }
@@ -74,7 +75,17 @@ export class Claims {
     return leases
   }
 
+  /** A run whose last slot cannot be read keeps no other down. */
   async #claimOne(run: OpenRun, lease_ms: number): Promise<Claimed | null> {
+    try {
+      return await this.#tryToClaim(run, lease_ms)
+    } catch (error) {
+      if (error instanceof Damaged) return null
+      throw error
+    }
+  }
+
+  async #tryToClaim(run: OpenRun, lease_ms: number): Promise<Claimed | null> {
     const { run_id } = run
     for (;;) {
       const tail = await this.#reader.tail(run_id)
@@ -103,7 +114,7 @@ export class Claims {
       } as const
       const filled = await fillSlot(this.#broker, this.#reader, run_id, slot + 1, claim, [])
       if (filled !== null) {
-        const position = { slot: slot + 1, last, key: head.key }
+        const position = positionAt(slot + 1, last, head)
         const given_back = facts.kind === "release"
         return { run_id, fence: claim.fence, before: facts.fence, askedAt, position, given_back }
       }
@@ -115,5 +126,14 @@ export class Claims {
   async #strikeOffUnmade(run: OpenRun): Promise<void> {
     if (this.#signs.silentMs(run.run_id, 0, 0) < creationMs) return
     if (await this.#open.makeVoid(run.run_id)) await this.#open.strikeOff(run)
+  }
+}
+
+function positionAt(slot: number, last: number, { key }: RunHead): Position | null {
+  try {
+    return { slot, last, key: key() }
+  } catch (error) {
+    if (error instanceof Damaged) return null
+    throw error
   }
 }

@@ -5,6 +5,7 @@ import { Watch } from "../../ports/follower-buffer.ts"
 import type { Broker } from "./broker.ts"
 import type { LogReader, RunHead } from "./log-reader.ts"
 import { lastToken } from "./names.ts"
+import { Damaged } from "../../ports/store.ts"
 import { endOf, openEvents, type Slot } from "./slot.ts"
 
 /** Core messages may get lost on their way: how often to look at a run of which nothing is heard. */
@@ -36,6 +37,7 @@ export class LiveLogs {
   growing(run_id: string): GrowingLog {
     let log: LiveLog | null = null
     return {
+      run_id,
       watch: (bell) => {
         if (this.#closed) return () => {}
         log = this.#watch(run_id, bell)
@@ -118,6 +120,16 @@ class LiveLog {
   }
 
   async page(after: number): Promise<LogPage> {
+    try {
+      return await this.#page(after)
+    } catch (error) {
+      const end = error instanceof Damaged ? await this.#reader.condemnedEnd(this.#run_id) : null
+      if (end === null) throw error
+      return { events: end.id > after ? [end] : [], over: true }
+    }
+  }
+
+  async #page(after: number): Promise<LogPage> {
     this.#ready ??= this.#start()
     try {
       await this.#ready
@@ -132,7 +144,8 @@ class LiveLog {
     if (after >= this.#watch.seen) return { events: [], over: this.#over }
     const events = await this.#storedPage(after)
     // Nothing where there was something: retention took it.
-    return { events, over: events.length === 0 || this.#closed }
+    const gone = events.length === 0 && !this.#closed
+    return { events, over: gone || this.#closed, gone }
   }
 
   /** The rest of the slot that the next event is in. Followers share what is read, and hold no more than one slot each. */

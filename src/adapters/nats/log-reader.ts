@@ -19,7 +19,8 @@ export interface PageLimits {
 /** What never changes in a run. */
 export interface RunHead {
   readonly facts: HeadFacts
-  readonly key: DataKey
+  /** Throws `Damaged` for one that cannot be opened. */
+  readonly key: () => DataKey
   readonly request: Uint8Array
 }
 
@@ -55,11 +56,18 @@ export class LogReader {
     if (found === null || found.facts.kind !== "head") return null
     const [wrapped, request] = found.parts
     if (wrapped === undefined || request === undefined) throw new Damaged(`Run ${run_id} has a damaged head`)
+    let key: DataKey | undefined
     return this.remember(run_id, {
       facts: found.facts,
-      key: this.#vault.openKey(aboutRun(run_id), wrapped),
+      key: () => (key ??= this.#vault.openKey(aboutRun(run_id), wrapped)),
       request,
     })
+  }
+
+  /** The event that a run ends with whose log cannot be read; null for a run that was not condemned. */
+  async condemnedEnd(run_id: string): Promise<LogEvent | null> {
+    const tail = await this.tail(run_id)
+    return tail?.facts.kind === "events" ? (tail.facts.condemned ?? null) : null
   }
 
   remember(run_id: string, head: RunHead): RunHead {
@@ -159,6 +167,16 @@ export class LogReader {
 
   /** Events with an id over `after`. Empty: there are no more now. */
   async page(run_id: string, after: number, limits: PageLimits, kept: boolean): Promise<LogEvent[]> {
+    try {
+      return await this.#page(run_id, after, limits, kept)
+    } catch (error) {
+      const end = error instanceof Damaged ? await this.condemnedEnd(run_id) : null
+      if (end === null) throw error
+      return end.id > after ? [end] : []
+    }
+  }
+
+  async #page(run_id: string, after: number, limits: PageLimits, kept: boolean): Promise<LogEvent[]> {
     const head = await this.head(run_id)
     if (head === null) return []
     const found: LogEvent[] = []

@@ -239,6 +239,6 @@ export class LogWriter {
     if (tail === null || head === null || tail.facts.fence !== fence || endOf(tail.facts) !== null) {
       throw new LeaseLost(run_id)
     }
-    return { slot: tail.slot, last: tail.facts.last, key: head.key }
+    return { slot: tail.slot, last: tail.facts.last, key: head.key() }
   }
 }

@@ -156,7 +156,7 @@ class NatsStore implements ClusterStore {
       if (announced) await this.#open.strikeOff(run)
       throw new StoreFailure(`There is a run ${run_id} already`)
     }
-    this.#reader.remember(run_id, { facts: head, key, request: sealed })
+    this.#reader.remember(run_id, { facts: head, key: () => key, request: sealed })
     const lease: Lease = { run_id, owner, fence: 1 }
     this.#leases.hold(run_id, lease.fence, lease_ms, askedAt)
     this.#makeWriter(lease, { slot: 0, last: 0, key })
@@ -201,7 +201,7 @@ class NatsStore implements ClusterStore {
     const head = there ? await this.#reader.head(run_id) : null
     if (head === null) throw new NoSuchRun(run_id)
     return {
-      ...(JSON.parse(head.key.open("request", head.request)) as Omit<RunRequest, "secrets">),
+      ...(JSON.parse(head.key().open("request", head.request)) as Omit<RunRequest, "secrets">),
       secrets: await this.#open.secrets({ run_id, created_at: head.facts.created_at }),
     }
   }
@@ -226,6 +226,34 @@ class NatsStore implements ClusterStore {
     } catch (error) {
       if (error instanceof LeaseLost) this.#forgetLease(lease)
       throw error
+    }
+  }
+
+  async condemn(lease: Lease, end: LogEvent): Promise<void> {
+    this.#checkOpen()
+    const { run_id, fence } = lease
+    // What is under way is stored first, or refused.
+    await this.#writers.get(keyOf(lease))?.end()
+    for (;;) {
+      const tail = await this.#reader.tail(run_id)
+      if (tail === null || tail.facts.fence !== fence || endOf(tail.facts) !== null) {
+        this.#forgetLease(lease)
+        throw new LeaseLost(run_id)
+      }
+      const facts = {
+        kind: "events",
+        fence,
+        session: this.#leases.session,
+        until: 0,
+        last: end.id,
+        end: Date.parse(end.at),
+        condemned: end,
+      } as const
+      const stored = await fillSlot(this.#broker, this.#reader, run_id, tail.slot + 1, facts, [])
+      if (stored === null || stored.kind !== "events") continue
+      this.#live.stored(run_id, tail.slot + 1, [end], 0, true)
+      await this.#ended(run_id, tail.slot + 1, stored)
+      return
     }
   }
 
@@ -434,7 +462,7 @@ class NatsStore implements ClusterStore {
   }
 }
 
-const nothing = { page: () => ({ events: [], over: true }), watch: () => () => {} }
+const nothing = { run_id: "", page: () => ({ events: [], over: true }), watch: () => () => {} }
 
 function keyOf({ run_id, fence }: Pick<Lease, "run_id" | "fence">): string {
   return `${run_id} ${fence}`

@@ -32,6 +32,8 @@ export interface EventsFacts extends Standing {
   readonly kind: "events"
   /** When the run ended, if it ends here. */
   readonly end: number | null
+  /** The one event of this slot, in plain text: it ends a run whose key may be what is damaged. */
+  readonly condemned?: LogEvent
 }
 
 export type SlotFacts =
@@ -69,12 +71,13 @@ export function sealEvents(key: DataKey, slot: number, events: readonly LogEvent
   return { text, parts: [body, key.seal(`kept in slot ${slot}`, JSON.stringify(kept))] }
 }
 
-export function openEvents(key: DataKey, { slot, parts }: Slot, withKept: boolean): LogEvent[] {
+export function openEvents(key: () => DataKey, { slot, facts, parts }: Slot, withKept: boolean): LogEvent[] {
+  if (facts.kind === "events" && facts.condemned !== undefined) return [facts.condemned]
   const [body, kept] = parts
   if (body === undefined) return []
-  const events = JSON.parse(key.open(`events in slot ${slot}`, body)) as LogEvent[]
+  const events = JSON.parse(key().open(`events in slot ${slot}`, body)) as LogEvent[]
   if (!withKept || kept === undefined) return events
-  const more = new Map(JSON.parse(key.open(`kept in slot ${slot}`, kept)) as [number, JsonValue][])
+  const more = new Map(JSON.parse(key().open(`kept in slot ${slot}`, kept)) as [number, JsonValue][])
   return events.map((event) => {
     const value = more.get(event.id)
     return value === undefined ? event : { ...event, kept: value }

@@ -9,7 +9,7 @@ const batchOperations = 1_000
 const batchBytes = 16 * 1024 * 1024
 const provenMs = 5_000
 /** The others may have had nothing to write: a claim that finds no run proves nothing. */
-const writes: ReadonlySet<Operation["kind"]> = new Set<Operation["kind"]>(["create", "append", "probe"])
+const writes: ReadonlySet<Operation["kind"]> = new Set<Operation["kind"]>(["create", "append", "condemn", "probe"])
 
 interface Waiting {
   readonly operation: Operation

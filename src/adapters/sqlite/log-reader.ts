@@ -1,16 +1,17 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { LogEvent } from "../../run/events.ts"
-import { NoSuchRun, type ExistingRun, type RunLookup, type RunRequest } from "../../ports/store.ts"
+import { Damaged, NoSuchRun, type ExistingRun, type RunLookup, type RunRequest } from "../../ports/store.ts"
 import type { DataKey, Vault } from "../../ports/vault.ts"
 import { OpenedRows } from "./opened-rows.ts"
-import { failureOf } from "./sqlite-error.ts"
+import { codeOf, failureOf, sqliteCode } from "./sqlite-error.ts"
 
 /** Keys of runs that were made or read last; unwrapping one costs more than a read. */
 const keptKeys = 10_000
 
 /** A run's number in the database, and its key. */
 export interface RunHead {
+  readonly run_id: string
   readonly num: number
   readonly key: DataKey
 }
@@ -42,7 +43,7 @@ export class LogReader {
     const row = this.#get("SELECT num, key FROM runs WHERE run_id = ?", run_id)
     if (row === undefined) return undefined
     const key = this.#vault.openKey(aboutRun(run_id), row["key"] as Uint8Array)
-    return this.remember(run_id, { num: row["num"] as number, key })
+    return this.remember(run_id, { run_id, num: row["num"] as number, key })
   }
 
   remember(run_id: string, head: RunHead): RunHead {
@@ -69,7 +70,7 @@ export class LogReader {
   lookup(run_id: string): RunLookup {
     const row = this.#get(
       `SELECT caller, created_at, finished_at, cancel_requested, resumable,
-         ifnull((SELECT max(last) FROM events WHERE run = num), 0) AS last_event_id
+         ifnull((SELECT max(last) FROM events WHERE run = num), 0) + (condemned IS NOT NULL) AS last_event_id
        FROM runs WHERE run_id = ?`,
       run_id,
     )
@@ -96,7 +97,11 @@ export class LogReader {
   request(run_id: string): RunRequest {
     const head = this.head(run_id)
     const body =
-      head === undefined ? undefined : this.#get("SELECT body FROM requests WHERE run = ?", head.num)?.["body"]
+      head === undefined
+        ? undefined
+        : this.#guard(() => this.#prepared("SELECT body FROM requests WHERE run = ?").get(head.num), "of a run")?.[
+            "body"
+          ]
     if (head === undefined || body === undefined) throw new NoSuchRun(run_id)
     const request = JSON.parse(head.key.open("request", body as Uint8Array)) as Omit<RunRequest, "secrets">
     const sealed = this.#get("SELECT body FROM secrets WHERE run = ?", head.num)?.["body"]
@@ -133,6 +138,8 @@ export class LogReader {
     const found: LogEvent[] = []
     let bytes = 0
     const sql = `SELECT ${columns} FROM events WHERE run = ? AND last > ? ORDER BY last`
+    const end = this.#condemnedEnd(head)
+    if (end !== null) return end.id > after ? [end] : []
     return this.#guard(() => {
       for (const row of this.#prepared(sql).iterate(head.num, after)) {
         for (const event of open(row)) if (event.id > after && found.length < limits.events) found.push(event)
@@ -140,16 +147,25 @@ export class LogReader {
         if (found.length >= limits.events || bytes >= limits.bytes) break
       }
       return found
-    })
+    }, "of a run")
+  }
+
+  /** Asked of the database each time: another process may have condemned the run a moment ago. */
+  #condemnedEnd({ run_id, num }: RunHead): LogEvent | null {
+    const row = this.#get("SELECT key, condemned FROM runs WHERE num = ? AND condemned IS NOT NULL", num)
+    if (row === undefined) return null
+    const key = this.#vault.openKey(aboutRun(run_id), row["key"] as Uint8Array)
+    return JSON.parse(key.open("end", row["condemned"] as Uint8Array)) as LogEvent
   }
 
   last(num: number): number {
     return this.#get("SELECT ifnull(max(last), 0) AS last FROM events WHERE run = ?", num)?.["last"] as number
   }
 
-  /** Whether the run has ended, or is gone. */
-  isOver(num: number): boolean {
-    return this.#get("SELECT 1 FROM runs WHERE num = ? AND finished_at IS NULL", num) === undefined
+  stateOf(num: number): "open" | "ended" | "gone" {
+    const row = this.#get("SELECT finished_at FROM runs WHERE num = ?", num)
+    if (row === undefined) return "gone"
+    return row["finished_at"] === null ? "open" : "ended"
   }
 
   isCancelRequested(run_id: string): boolean {
@@ -186,11 +202,14 @@ export class LogReader {
     return this.#guard(() => this.#prepared(sql).get(...values))
   }
 
-  #guard<T>(query: () => T): T {
+  /** A damaged page of what belongs to one run is no trouble of the others. */
+  #guard<T>(query: () => T, whose?: "of a run"): T {
     try {
       return query()
     } catch (error) {
-      throw failureOf(this.#path, error)
+      const failure = failureOf(this.#path, error)
+      if (whose !== undefined && codeOf(error) === sqliteCode.corrupt) throw new Damaged(failure.message, error)
+      throw failure
     }
   }
 
@@ -232,6 +251,11 @@ export function sealEvents(key: DataKey, events: readonly LogEvent[], last: numb
     body: key.seal(`events to ${last}`, text),
     kept: kept.length === 0 ? null : key.seal(`kept to ${last}`, JSON.stringify(kept)),
   }
+}
+
+/** The one event of a condemned run. */
+export function sealEnd(key: DataKey, end: LogEvent): Uint8Array {
+  return key.seal("end", JSON.stringify(end))
 }
 
 function openEvents(key: DataKey, last: number, body: unknown, kept: unknown): LogEvent[] {

@@ -60,6 +60,14 @@ export interface RenewOperation extends Blobs<readonly []> {
   readonly lease_until: number
 }
 
+/** With a new key, for the old one may be what is damaged. */
+export interface CondemnOperation extends Blobs<readonly [key: Uint8Array, end: Uint8Array]> {
+  readonly kind: "condemn"
+  readonly run_id: string
+  readonly fence: number
+  readonly finished_at: number
+}
+
 export interface ReleaseOperation extends Blobs<readonly []> {
   readonly kind: "release"
   readonly run_id: string
@@ -100,7 +108,8 @@ interface Results {
   create: CreateResult
   append: AppendResult
   claim: readonly { readonly run_id: string; readonly fence: number; readonly given_back: boolean }[]
-  /** Whether the lease still holds. */
+  /** Whether the lease still held. */
+  condemn: boolean
   renew: boolean
   release: null
   cancel: boolean
@@ -117,6 +126,7 @@ export type Operation =
   | CreateOperation
   | AppendOperation
   | ClaimOperation
+  | CondemnOperation
   | RenewOperation
   | ReleaseOperation
   | CancelOperation

@@ -68,6 +68,10 @@ export const migrations: readonly string[] = [
   -- So that looking for cancel requests of other processes touches only runs that are to stop.
   CREATE INDEX runs_cancelling ON runs (run_id) WHERE cancel_requested = 1 AND finished_at IS NULL;
   `,
+  `
+  -- Of a run whose log cannot be read: its last event, sealed, which is all that its log still is.
+  ALTER TABLE runs ADD COLUMN condemned BLOB;
+  `,
 ]
 
 export const currentVersion = migrations.length

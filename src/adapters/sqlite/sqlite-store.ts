@@ -21,7 +21,7 @@ import type { Clock } from "../../ports/clock.ts"
 import type { Vault } from "../../ports/vault.ts"
 import { Watch } from "../../ports/follower-buffer.ts"
 import { CommitQueue } from "./commit-queue.ts"
-import { aboutCache, aboutRun, LogReader, sealEvents, type RunHead } from "./log-reader.ts"
+import { aboutCache, aboutRun, LogReader, sealEnd, sealEvents, type RunHead } from "./log-reader.ts"
 import { openForReading } from "./open-database.ts"
 
 /** What one of thousands of followers has in hand at a time, and what one reader is given at once. */
@@ -111,7 +111,7 @@ class SqliteStore implements RunStore {
       ],
     })
     if (result.outcome !== "created") return result
-    this.#reader.remember(run_id, { num: result.num, key })
+    this.#reader.remember(run_id, { run_id, num: result.num, key })
     this.#own.add(run_id)
     this.#fresh.add(run_id)
     return { outcome: "created", lease: { run_id, owner, fence: result.fence } }
@@ -170,6 +170,23 @@ class SqliteStore implements RunStore {
     this.#watches.get(run_id)?.add(JSON.parse(text) as LogEvent[], text.length)
   }
 
+  async condemn(lease: Lease, end: LogEvent): Promise<void> {
+    this.#checkOpen()
+    const { run_id, fence } = lease
+    const { key, wrapped } = this.#vault.newKey(aboutRun(run_id))
+    const held = await this.#queue.send({
+      kind: "condemn",
+      run_id,
+      fence,
+      finished_at: Date.parse(end.at),
+      blobs: [wrapped, sealEnd(key, end)],
+    })
+    this.#disown(run_id)
+    this.#reader.forget(run_id)
+    if (!held) throw new LeaseLost(run_id)
+    this.#watches.get(run_id)?.skip(end.id)
+  }
+
   async read(run_id: string, after: number, limit: number, kept?: "kept"): Promise<LogEvent[]> {
     this.#checkOpen()
     const head = this.#reader.head(run_id)
@@ -186,6 +203,7 @@ class SqliteStore implements RunStore {
     let head: RunHead | undefined
     let watch: Watch | undefined
     return {
+      run_id,
       watch: (bell) => {
         head = !this.#closed ? this.#reader.head(run_id) : undefined
         if (head === undefined) return () => {}
@@ -197,8 +215,8 @@ class SqliteStore implements RunStore {
         const newest = watch?.after(after) ?? null
         if (newest !== null) return { events: newest, over: false }
         // In this order: a run that was over before the page was read has no events that the page lacks.
-        const over = this.#reader.isOver(head.num)
-        return { events: this.#reader.page(head, after, followedPage), over }
+        const state = this.#reader.stateOf(head.num)
+        return { events: this.#reader.page(head, after, followedPage), over: state !== "open", gone: state === "gone" }
       },
     }
   }

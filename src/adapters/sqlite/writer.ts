@@ -6,6 +6,7 @@ import type {
   CachePurgeOperation,
   CachePutOperation,
   ClaimOperation,
+  CondemnOperation,
   CreateOperation,
   CreateResult,
   Operation,
@@ -104,6 +105,8 @@ export class Writer {
         return this.#append(operation)
       case "claim":
         return this.#claim(operation)
+      case "condemn":
+        return this.#condemn(operation)
       case "renew":
         return this.#renew(operation)
       case "release":
@@ -186,6 +189,21 @@ export class Writer {
     if (known?.fence === fence) return known.last
     if (this.#lastEvents.size > rememberedRuns) this.#lastEvents.clear()
     return this.#get("SELECT ifnull(max(last), 0) AS last FROM events WHERE run = ?", run)?.["last"] as number
+  }
+
+  /** Touches no row of the log: the pages that they are on may be what is damaged. */
+  #condemn({ run_id, fence, finished_at, blobs: [key, end] }: CondemnOperation): boolean {
+    const { changes } = this.#run(
+      "UPDATE runs SET key = ?, condemned = ? WHERE run_id = ? AND fence = ? AND finished_at IS NULL",
+      key,
+      end,
+      run_id,
+      fence,
+    )
+    if (changes === 0) return false
+    const num = this.#get("SELECT num FROM runs WHERE run_id = ?", run_id)?.["num"] as number
+    this.#finish(num, finished_at)
+    return true
   }
 
   #finish(run: number, finished_at: number): void {

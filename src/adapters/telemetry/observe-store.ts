@@ -13,7 +13,11 @@ export function observeStore(store: RunStore, observers: readonly RunObserver[])
   const left = (run_id: string): void => {
     for (const observer of observers) observer.left?.(run_id)
   }
-  const observed: Pick<RunStore, "append" | "release"> = {
+  const observed: Pick<RunStore, "append" | "condemn" | "release"> = {
+    async condemn(lease: Lease, end: LogEvent): Promise<void> {
+      await store.condemn(lease, end)
+      for (const observer of observers) observer.appended(lease.run_id, [end])
+    },
     async append(lease: Lease, events: readonly LogEvent[]): Promise<void> {
       try {
         await store.append(lease, events)

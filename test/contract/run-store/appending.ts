@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { LeaseLost, StoreFailure } from "../../../src/ports/store.ts"
-import { created, ended, from, happened, ids, lapse, leaseMs, row, several, type OnBench } from "./material.ts"
+import { created, ended, from, happened, ids, lapse, leaseMs, Reader, row, several, type OnBench } from "./material.ts"
 
 export function appending(onBench: OnBench): void {
   onBench("events come back as they were appended", async ({ store, other }) => {
@@ -62,6 +62,36 @@ export function appending(onBench: OnBench): void {
     const lease = await created(store)
     await store.append(lease, [])
     assert.deepEqual(await ids(store, lease.run_id), [])
+  })
+
+  onBench("a condemned run has ended, can be read to its end, and is deleted like others", async (bench) => {
+    const { store, other, clock } = bench
+    const lease = await created(store, { idempotency: { key: "k", fingerprint: "f" } })
+    await store.append(lease, several(1, 3))
+    const reader = new Reader(other, lease.run_id, 2)
+    assert.equal(await reader.next(), 3)
+    const end = ended(4, new Date(clock.now()).toISOString())
+    await store.condemn(lease, end)
+    assert.deepEqual(await reader.rest(), [4])
+    for (const from of [store, other]) {
+      const { last_event_id, finished_at } = await row(from, lease.run_id)
+      assert.deepEqual([last_event_id, finished_at], [4, clock.now()])
+      const all = await from.read(lease.run_id, 0, 100)
+      assert.deepEqual(all.at(-1), end)
+      assert.equal(all.filter(({ type }) => type === "workflow_cancelled").length, 1)
+      assert.deepEqual(await ids(from, lease.run_id, 3), [4])
+      assert.deepEqual(await ids(from, lease.run_id, 4), [])
+      assert.equal((await new Reader(from, lease.run_id).rest()).at(-1), 4)
+      assert.equal(await from.requestCancel(lease.run_id), false)
+    }
+    await assert.rejects(store.append(lease, [happened(5)]), LeaseLost)
+    await assert.rejects(store.condemn(lease, end), LeaseLost)
+    assert.equal(await store.renew(lease, leaseMs), false)
+    await lapse(bench)
+    assert.deepEqual(await other.claim("owner-2", 10, leaseMs), [])
+    clock.advance(1_000)
+    assert.equal(await store.sweep(clock.now()), 1)
+    assert.equal((await other.lookup(lease.run_id)).found, "expired")
   })
 
   onBench("a writer that lost its lease cannot append", async ({ store, other, clock }) => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { StoreFailure } from "../../../src/ports/store.ts"
+import { NoSuchRun, StoreFailure } from "../../../src/ports/store.ts"
 import { aRun, created, ended, from, happened, ids, leaseMs, owner, Reader, row, type OnBench } from "./material.ts"
 
 const hour = 3_600_000
@@ -32,6 +32,28 @@ export function retaining(onBench: OnBench): void {
     // A run that has not ended stays, however old.
     assert.equal(await other.sweep(start + 1_000 * day), 0)
     assert.equal((await row(store, running.run_id)).last_event_id, 1)
+  })
+
+  onBench("a follower of a run that is deleted gets the rest, or is told", async ({ store, other, clock }) => {
+    const lease = await created(store)
+    // Far more than a follower has in hand at a time.
+    for (const n of from(0, 20)) {
+      await store.append(
+        lease,
+        from(1 + n * 50, 50).map((id) => happened(id, "x".repeat(200))),
+      )
+    }
+    await store.append(lease, [ended(1_001, iso(clock.now()))])
+    const reader = new Reader(other, lease.run_id)
+    assert.equal(await reader.next(), 1)
+    clock.advance(day)
+    await store.sweep(clock.now())
+    assert.equal((await other.lookup(lease.run_id)).found, "expired")
+    const outcome = await reader.rest().then(
+      (rest) => rest.at(-1),
+      (error: unknown) => error,
+    )
+    if (outcome !== 1_001) assert.ok(outcome instanceof NoSuchRun, String(outcome))
   })
 
   onBench("a key lives as long as its run", async ({ store, other, clock }) => {
