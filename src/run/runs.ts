@@ -316,7 +316,7 @@ export class Runs {
 
   /** Ends a run of which something is damaged for good: nobody could ever go on with it. */
   async #condemn(lease: Lease, damage: Damaged): Promise<LogEvent | null> {
-    const { store, clock, note } = this.#ports
+    const { store, clock } = this.#ports
     const { run_id } = lease
     const found = await store.lookup(run_id)
     if (found.found !== "run") return null
@@ -331,7 +331,11 @@ export class Runs {
       if (error instanceof LeaseLost) return null
       throw error
     }
-    note?.(run_id, `The run has failed, for something of it that is stored is damaged: ${damage.message}`, "error")
+    this.#ports.note?.(
+      run_id,
+      `The run has failed, for something of it that is stored is damaged: ${damage.message}`,
+      "error",
+    )
     return end
   }
 

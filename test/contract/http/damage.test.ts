@@ -60,9 +60,10 @@ describe("a run with a damaged row", () => {
         service.get(`/execute/${run_id}/events?after=${seen}`).then(allEvents),
       )
       const end = events.at(-1)
-      assert.equal(end?.type, "workflow_failed")
-      assert.equal((end?.data["error"] as { kind: string }).kind, "internal_error")
-      assert.match((end?.data["error"] as { message: string }).message, /damaged/)
+      assert.ok(end?.type === "workflow_failed")
+      const error = end.data["error"] as { kind: string; message: string }
+      assert.equal(error.kind, "internal_error")
+      assert.match(error.message, /damaged/)
       const record = (await (await service.get(`/execute/${run_id}`)).json()) as Record<string, unknown>
       assert.equal(record["status"], "failed")
       assert.equal((await service.post(`/execute/${run_id}/cancel`, "")).status, 200)
