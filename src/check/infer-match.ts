@@ -22,7 +22,7 @@ export function inferMatch(checking: CheckContext, node: Syntax.MatchNode, scope
     const plain = resolve(withoutNull(value, checking.types), checking.types)
     if (plain.kind !== "error") {
       const message = `\`match\` needs a variant, an enum, a boolean or string literals, found ${showType(value)}`
-      checking.report("type-mismatch", scope.path, node.value, message, untypedHint(plain))
+      checking.report("type-mismatch", scope.path, node.value, message, untypedHint(value))
     }
     for (const branch of node.body.items) inferUnplaced(checking, branch, inBranch, infer)
     return errorType

@@ -201,6 +201,7 @@ function nearest(checking: CheckContext, node: Syntax.BinaryNode, left: Type, ri
 
 function mayNeedText(node: Syntax.BinaryNode, left: Type, right: Type): string | undefined {
   const isNumber = ({ kind }: Type) => kind === "number" || kind === "integer"
+  if (node.operator === "contains") return undefined
   return (left.kind === "string" && isNumber(right)) || (right.kind === "string" && isNumber(left))
     ? `A number is written into text with braces: \`"{{ … }}" ${node.operator} …\`.`
     : undefined
@@ -260,8 +261,11 @@ function checkContains(checking: CheckContext, node: Syntax.BinaryNode, left: Ty
   checking.fit(right, element)
   if (nullable(right, types) && !nullable(element, types) && element.kind !== "any") {
     const written = checking.quote(node.right)
-    const message = `\`${written}\` may be null, and no element of \`${checking.quote(node.left)}\` is`
-    checking.report("nullable-access", scope.path, node.right, message, `Give a default: \`${written} ?? …\`.`)
+    const never = `no element of \`${checking.quote(node.left)}\` is`
+    const message =
+      right.kind === "null" ? `Null is searched, and ${never}` : `\`${written}\` may be null, and ${never}`
+    const hint = right.kind === "null" ? "Search for another value." : `Give a default: \`${written} ?? …\`.`
+    checking.report("nullable-access", scope.path, node.right, message, hint)
   } else if (!overlaps(exactType(checking, node.right), element, types)) {
     const message = `No element can be equal to this: they are ${showType(element)}, found ${showType(right)}`
     checking.report("type-mismatch", scope.path, node.right, message, nearest(checking, node, element, right))
