@@ -113,16 +113,24 @@ function wordAt(reader: TokenReader, token: Token): BinaryOperator | undefined {
   // What most words begin with tells it without looking at the rest.
   switch (reader.text.charCodeAt(token.start)) {
     case 97:
-      return reader.isWord("and") && !token.afterBreak && operandFollows(reader, 1) ? "&&" : undefined
+      return isForeignWord(reader, "and") && !token.afterBreak ? "&&" : undefined
     case 99:
       return reader.isWord("contains") && (operandFollows(reader, 1) || reader.peek().kind === "{")
         ? "contains"
         : undefined
     case 111:
-      return reader.isWord("or") && !token.afterBreak && operandFollows(reader, 1) ? "||" : undefined
+      return isForeignWord(reader, "or") && !token.afterBreak ? "||" : undefined
     default:
       return undefined
   }
+}
+
+/** Whether a word of another language is followed by its operand on the same line: then it can be nothing else. */
+export function isForeignWord(reader: TokenReader, word: string): boolean {
+  const next = reader.peek()
+  if (!reader.isWord(word) || next.afterBreak || !operandFollows(reader, 1)) return false
+  // `if[0]` is a variable of that name, and so is the `if` in `for x in if when …`.
+  return next.kind !== "[" && !reader.isWord("when", next)
 }
 
 /** Whether the token `ahead` begins a value, and is not the name of the next field. */

@@ -2,7 +2,7 @@ import type { Span } from "../source/span.ts"
 import { missing, parseReference, parseSteps, startsStep } from "./chain-parser.ts"
 import { leavesBlock, leavesNames, startsDeclaration } from "./declaration-start.ts"
 import { docBefore } from "./doc-comment.ts"
-import { operandFollows, parseOperations, parseTernary, startsOperation } from "./operator-parser.ts"
+import { isForeignWord, parseOperations, parseTernary, startsOperation } from "./operator-parser.ts"
 import type { PropertyForm, PropertyForms, PropertyPlace } from "./property-forms.ts"
 import { formsOf } from "./property-forms.ts"
 import { parseString } from "./string-parser.ts"
@@ -122,11 +122,6 @@ function parseNot(reader: TokenReader): Expression {
     reader.leave()
   }
   return { kind: "not", operand, start: sign.start, end: Math.max(sign.end, operand.end) }
-}
-
-/** Whether a word of another language is followed by its operand: then it can be nothing else. */
-function isForeignWord(reader: TokenReader, word: string): boolean {
-  return reader.isWord(word) && !reader.peek().afterBreak && operandFollows(reader, 1)
 }
 
 /** `if a then b else c`: explained, and read over. */

@@ -48,7 +48,10 @@ const block = (item: Source, maxLength = 3): Source => seq("{", items(item, 0, m
 const plainNames = ["a", "b", "c1", "_x", "path", "title", "a_rather_long_name_that_fills_a_line_quickly"]
 /** Words that mean something in one place or another. */
 const wordNames = ["input", "output", "model", "agent", "tool", "from", "for", "as", "in", "mcp", "schema", "file"]
-const trickyNames = ["match", "call", "read", "render", "asset", "compact", "maybe", "enum", "variant", "true", "_"]
+const trickyNames = [
+  ...["match", "call", "read", "render", "asset", "compact", "maybe", "enum", "variant", "true", "_"],
+  ...["when", "contains", "null", "and", "or", "not", "if", "else"],
+]
 
 const identifier: fc.Arbitrary<string> = fc.oneof(
   { weight: 20, arbitrary: fc.constantFrom(...plainNames) },
@@ -151,8 +154,11 @@ const string = (
     return [opening ?? { text: quotes + quotes }, ...(rest.length === 0 ? [] : place(others))]
   })
 
+const operator: Source = fc.constantFrom("||", "&&", "&&", "==", "!=", "<", "<=", ">", ">=", "contains").map(text)
+
 const expressions = fc.letrec<{
   expression: Pieces
+  whole: Pieces
   operand: Pieces
   base: Pieces
   step: Pieces
@@ -161,8 +167,21 @@ const expressions = fc.letrec<{
   invoke: Pieces
   asset: Pieces
 }>((tie) => ({
+  whole: fc.oneof(
+    { weight: 8, arbitrary: tie("expression") },
+    { weight: 2, arbitrary: seq(tie("expression"), operator, tie("expression")) },
+    {
+      weight: 1,
+      arbitrary: seq(tie("expression"), "==", tie("expression"), "&&", tie("expression"), "||", tie("expression")),
+    },
+    {
+      weight: 1,
+      arbitrary: seq(tie("expression"), "||", tie("expression"), "||", "!", tie("expression"), "&&", tie("expression")),
+    },
+  ),
   expression: fc.oneof(
     { weight: 5, arbitrary: tie("operand") },
+    { weight: 1, arbitrary: seq("!", tie("operand")) },
     { weight: 1, arbitrary: seq(tie("operand"), "??", tie("operand")) },
     { weight: 1, arbitrary: seq(tie("operand"), "??", tie("operand"), "??", tie("operand")) },
   ),
@@ -179,8 +198,8 @@ const expressions = fc.letrec<{
     seq("?.", "*", ".", name),
   ),
   string: fc.oneof(
-    { weight: 2, arbitrary: string('"', lineText, tie("expression"), inLine) },
-    { weight: 1, arbitrary: string('"""', blockText, tie("expression"), (pieces) => pieces) },
+    { weight: 2, arbitrary: string('"', lineText, tie("whole"), inLine) },
+    { weight: 1, arbitrary: string('"""', blockText, tie("whole"), (pieces) => pieces) },
   ),
   base: fc.oneof(
     { depthSize: "small", withCrossShrink: true },
@@ -188,9 +207,9 @@ const expressions = fc.letrec<{
     fc.constantFrom("true", "false", "null").map(text),
     number,
     tie("string"),
-    seq("[", list(tie("expression"), 0, 4), "]"),
-    block(seq(key, ":", tie("expression"))),
-    seq("(", tie("expression"), ")"),
+    seq("[", list(tie("whole"), 0, 4), "]"),
+    block(seq(key, ":", tie("whole"))),
+    seq("(", tie("whole"), ")"),
     tie("match"),
     tie("invoke"),
     tie("asset"),
@@ -199,14 +218,23 @@ const expressions = fc.letrec<{
     "match",
     name,
     fc.array(tie("step"), { maxLength: 1 }).map((steps) => steps.flat()),
-    block(either(seq("_", tie("expression")), key, seq(key, tie("step")), seq(key, tie("step"), "??", tie("operand")))),
+    block(
+      either(
+        seq("_", maybe(fc.constant(text(":"))), tie("whole")),
+        key,
+        seq(key, tie("step")),
+        seq(key, tie("step"), "??", tie("operand")),
+        seq(key, ":", tie("whole")),
+        seq(fc.constantFrom("true", "false", "null", '"true"').map(text), ":", tie("whole")),
+      ),
+    ),
   ),
   invoke: either(
-    seq("call", "tool", ".", name, maybe(block(callProperty(tie("expression"))))),
-    seq("read", "resource", ".", name, maybe(block(bindings(tie("expression"))))),
-    seq("render", "prompt", ".", name, maybe(block(bindings(tie("expression"))))),
+    seq("call", "tool", ".", name, maybe(block(callProperty(tie("whole"))))),
+    seq("read", "resource", ".", name, maybe(block(bindings(tie("whole"))))),
+    seq("render", "prompt", ".", name, maybe(block(bindings(tie("whole"))))),
   ),
-  asset: seq("asset", "input", ".", name, maybe(block(seq(name, ":", tie("expression"))))),
+  asset: seq("asset", "input", ".", name, maybe(block(seq(name, ":", tie("whole"))))),
 }))
 
 function valueFields(expression: Source): Source {
@@ -233,7 +261,7 @@ function callProperty(expression: Source): Source {
 
 // ------------------------------------------------------------------------------------------------------ declarations
 
-const { expression } = expressions
+const expression = expressions.whole
 const values = valueFields(expression)
 const setting = seq(key, ":", expression)
 const chain = seq(name, ".", name)
@@ -261,6 +289,7 @@ const agentProperty = either(
   seq("context", "(", chain, ")"),
   blockProperty("file", block(setting)),
   blockProperty("dynamic", values),
+  seq("on_failure", ":", "skip"),
   setting,
   seq(name, block(setting)),
 )
@@ -298,6 +327,11 @@ const declaration: Source = fc.oneof(
   blockProperty("dynamic", values),
   { weight: 2, arbitrary: seq("agent", name, block(agentProperty, 5)) },
   { weight: 2, arbitrary: seq("agent", name, "for", pattern, "in", expression, block(agentProperty)) },
+  { weight: 1, arbitrary: seq("agent", name, "when", expression, block(agentProperty)) },
+  {
+    weight: 1,
+    arbitrary: seq("agent", name, "for", pattern, "in", expression, "when", expression, block(agentProperty)),
+  },
   blockProperty("output", values),
 )
 

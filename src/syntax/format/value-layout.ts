@@ -11,7 +11,7 @@ import type {
   UseEntry,
   ValueField,
 } from "../tree.ts"
-import { isShortBranch } from "../match-branch.ts"
+import { branchChain, isShortBranch } from "../match-branch.ts"
 import { indentBlockString } from "./block-string.ts"
 import { layOutBlock, layOutList } from "./blocks.ts"
 import { comma } from "./layout.ts"
@@ -223,9 +223,11 @@ function isCaseAlone(branch: MatchBranch): boolean {
   return isShortBranch(branch) && branch.value.kind === "chain" && branch.value.steps.length === 0
 }
 
-/** A case called `contains` would become the operator after a value, where one follows it in turn. */
+/** A case called `contains` would become the operator after a value, where something like one follows it in turn. */
 function isContains(branch: MatchBranch, next: MatchBranch): boolean {
-  return !isShortBranch(branch) && isCaseAlone(next) && next.case?.text === "contains" && !next.case.quoted
+  if (isShortBranch(branch) || next.case?.text !== "contains" || next.case.quoted) return false
+  const chain = branchChain(next)
+  return chain !== undefined && (chain.steps[0] === undefined || chain.steps[0].kind === "index")
 }
 
 // ------------------------------------------------------------------------------------------------ blocks of values
