@@ -4,7 +4,7 @@ import { test } from "node:test"
 import fc from "fast-check"
 
 import type { JsonObject } from "../../src/base/json-value.ts"
-import { caseRecord, nullable, resolve, withoutNull } from "../../src/types/relations.ts"
+import { caseRecord, maybe, nullable, resolve, withoutNull } from "../../src/types/relations.ts"
 import { showType } from "../../src/types/show-type.ts"
 import type { Type, TypeTable } from "../../src/types/types.ts"
 import { partsOf } from "../../src/types/type-parts.ts"
@@ -50,7 +50,73 @@ function headerOf(type: Type, types: TypeTable): string {
 }
 
 /** A longer expression that might be right where `before` is. */
-function longer({ text, type, types }: Typed, random: Random): string {
+function longer(before: Typed, random: Random): string {
+  return random.below(3) === 0 ? decided(before, random) : read(before, random)
+}
+
+const literals = ["null", "1", "0.5", '""', '"a"', '"low"', "true", "[]", '["a"]', "{ }", "{ a: null }", "input.x"]
+
+/** A comparison, a condition or a choice with the expression in it. */
+function decided({ text, type, types, ...rest }: Typed, random: Random): string {
+  const there: Typed = { ...rest, text, types, type: withoutNull(type, types) }
+  const other = random.pick([...literals, text])
+  const compared = `${text} ${random.pick(["==", "!=", "==", "<", ">=", "contains"])} ${other}`
+  switch (random.below(14)) {
+    case 7:
+    case 8:
+    case 9: {
+      // Most of these guard nothing, and must not be let through then.
+      const test = `${text} ${random.pick(["==", "!="])} null`
+      const tests = [test, `!(${test})`, `(${test} || ${compared})`, `(true && ${test})`, `!(${test} && ${compared})`]
+      return `(${random.pick(tests)} ${random.pick(["&&", "||"])} ${read(there, random)} == ${other})`
+    }
+    case 0:
+      return `(${compared})`
+    case 1:
+      return `(${other} contains ${text})`
+    case 2:
+      return `!(${text})`
+    case 3:
+      return `(${text} ${random.pick(["&&", "||"])} ${random.pick([text, "true", "false", compared])})`
+    case 4:
+      return `(${text} != null && ${read(there, random)} ${random.pick(["==", "!="])} ${other})`
+    case 5:
+      return `(${text} == null || !(${read(there, random)} == ${other}))`
+    case 6:
+      return `(!(${text} == null) && (${read(there, random)} != null && ${read(there, random)} != ${other}))`
+    default:
+      return chosen(there, random)
+  }
+}
+
+/** A match on the expression, with what its branches know of it. */
+function chosen({ text, type, types }: Typed, random: Random): string {
+  const inner = resolve(type, types)
+  const value = (): string => random.pick([text, "null", '"x"', "1"])
+  switch (inner.kind) {
+    case "boolean":
+      return `match ${text} { true: ${value()}, false: ${value()}${random.pick(["", ", null: 1", ", _ null"])} }`
+    case "enum":
+    case "literal": {
+      const names = inner.kind === "enum" ? inner.values : [inner.value]
+      const branches = names.map((name) => `${JSON.stringify(name)}: ${value()}`)
+      const some = branches.slice(0, 1 + random.below(branches.length))
+      return `match ${text} { ${some.join(", ")}${random.pick(["", `, null: ${value()}`, `, _ ${value()}`])} }`
+    }
+    case "variant": {
+      const branches = inner.cases.map((one) => {
+        const field = random.pick(caseRecord(inner, one.name)?.fields ?? []).name
+        const path = `${text}#${nameSource(one.name)}.${nameSource(field)}`
+        return `${JSON.stringify(one.name)}: ${random.pick([path, text, value()])}`
+      })
+      return `match ${text} { ${branches.join(", ")}${random.pick(["", ", null: null", `, _ ${value()}`])} }`
+    }
+    default:
+      return `match ${text} == ${random.pick(literals)} { true: ${value()}, false: ${text} }`
+  }
+}
+
+function read({ text, type, types }: Typed, random: Random): string {
   const isNull = nullable(type, types)
   const inner = resolve(withoutNull(type, types), types)
   const dot = isNull && random.below(8) > 0 ? "?." : "."
@@ -100,18 +166,22 @@ function longer({ text, type, types }: Typed, random: Random): string {
 
 test("an expression that is let through yields a value of its type", () => {
   let checked = 0
+  let decisions = 0
+  let guards = 0
   fc.assert(
     fc.property(arbitraryType, fc.integer(), ({ type, types }, seed) => {
       const random = randomFrom(seed)
-      const header = headerOf(type, types)
+      const header = headerOf(random.below(2) === 0 ? type : maybe(type), types)
       let current = typed("input.x", header)
       assert.ok(current !== undefined, header)
       let isOpen = false
-      for (let step = 0; step < 6; step++) {
+      for (let step = 0; step < 7; step++) {
         isOpen ||= holdsOpen(current.type, current.types)
         const next = typed(longer(current, random), header)
         if (next !== undefined) current = next
       }
+      if (/ (?:==|!=|<|>=|contains|&&|\|\|) |!\(/.test(current.text)) decisions++
+      if (/ != null && .* \|\| |!= null && .*[.#\]]/.test(current.text)) guards++
       const { input } = current
       for (let round = 0; round < 8; round++) {
         const value = validValue({ type: input, types: current.types }, random) as JsonObject
@@ -121,6 +191,35 @@ test("an expression that is let through yields a value of its type", () => {
     { numRuns: 1_000 },
   )
   assert.ok(checked > 2_000, `only ${checked} values were looked at`)
+  assert.ok(decisions > 150, `only ${decisions} expressions have operators`)
+  assert.ok(guards > 10, `only ${guards} expressions are guarded`)
+})
+
+test("what the checker knows of a comparison before the run holds in every run", () => {
+  let known = 0
+  fc.assert(
+    fc.property(arbitraryType, fc.integer(), ({ type, types }, seed) => {
+      const random = randomFrom(seed)
+      const header = headerOf(type, types)
+      const start = typed("input.x", header)
+      assert.ok(start !== undefined, header)
+      const path = typed(read(start, random), header) ?? start
+      const text = `${path.text} ${random.pick(["==", "!="])} ${random.pick(literals)}`
+      const { diagnostics } = compile(`${header}\noutput { r: ${text} }`)
+      const said = diagnostics.map(({ message }) => /so this is always (true|false)$/.exec(message)?.[1])
+      const always = said.find((one) => one !== undefined)
+      const next = always === undefined ? undefined : typed(text, header)
+      if (next === undefined) return
+      for (let round = 0; round < 8; round++) {
+        const input = validValue({ type: next.input, types: next.types }, random) as JsonObject
+        if (!holds(next, input, holdsOpen(next.input, next.types))) continue
+        assert.equal(String(evaluate(next.expression, scopeOf(input))), always, `${text} of ${JSON.stringify(input)}`)
+        known++
+      }
+    }),
+    { numRuns: 1_000 },
+  )
+  assert.ok(known > 100, `only ${known} values were looked at`)
 })
 
 /** Whether something inside of the type is known at run time only: a step from there may fail. */
