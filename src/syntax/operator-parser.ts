@@ -108,6 +108,11 @@ const foreignSigns: Readonly<Partial<Record<string, BinaryOperator | "arithmetic
   },
 )
 
+/** Whether a word that begins so can be an operator, or one of another language. */
+export function mayBeOperator(unit: number): boolean {
+  return unit === 97 || unit === 99 || unit === 111
+}
+
 /** `contains`; and the words of other languages, where they can be nothing else. */
 function wordAt(reader: TokenReader, token: Token): BinaryOperator | undefined {
   // What most words begin with tells it without looking at the rest.

@@ -2,7 +2,7 @@ import type { Span } from "../source/span.ts"
 import { missing, parseReference, parseSteps, startsStep } from "./chain-parser.ts"
 import { leavesBlock, leavesNames, startsDeclaration } from "./declaration-start.ts"
 import { docBefore } from "./doc-comment.ts"
-import { isForeignWord, parseOperations, parseTernary, startsOperation } from "./operator-parser.ts"
+import { isForeignWord, mayBeOperator, parseOperations, parseTernary, startsOperation } from "./operator-parser.ts"
 import type { PropertyForm, PropertyForms, PropertyPlace } from "./property-forms.ts"
 import { formsOf } from "./property-forms.ts"
 import { parseString } from "./string-parser.ts"
@@ -50,7 +50,12 @@ export function parseExpression(reader: TokenReader): Expression {
 }
 
 function parseWhole(reader: TokenReader): Expression {
-  const whole = parseOperations(reader, parseDefaults(reader), parseDefaults)
+  const first = parseDefaults(reader)
+  // Most expressions are one operand, and the next field follows: that shows without a closer look.
+  const { kind, start } = reader.token
+  if (kind === "}" || kind === "," || kind === "tail") return first
+  if (kind === "name" && !mayBeOperator(reader.text.charCodeAt(start))) return first
+  const whole = parseOperations(reader, first, parseDefaults)
   return reader.is("bad") ? parseTernary(reader, whole, parseExpression) : whole
 }
 
