@@ -213,7 +213,11 @@ test("what the checker knows of a comparison before the run holds in every run",
       for (let round = 0; round < 8; round++) {
         const input = validValue({ type: next.input, types: next.types }, random) as JsonObject
         if (!holds(next, input, holdsOpen(next.input, next.types))) continue
-        assert.equal(String(evaluate(next.expression, scopeOf(input))), always, `${text} of ${JSON.stringify(input)}`)
+        assert.equal(
+          JSON.stringify(evaluate(next.expression, scopeOf(input))),
+          always,
+          `${text} of ${JSON.stringify(input)}`,
+        )
         known++
       }
     }),

@@ -48,15 +48,13 @@ const block = (item: Source, maxLength = 3): Source => seq("{", items(item, 0, m
 const plainNames = ["a", "b", "c1", "_x", "path", "title", "a_rather_long_name_that_fills_a_line_quickly"]
 /** Words that mean something in one place or another. */
 const wordNames = ["input", "output", "model", "agent", "tool", "from", "for", "as", "in", "mcp", "schema", "file"]
-const trickyNames = [
-  ...["match", "call", "read", "render", "asset", "compact", "maybe", "enum", "variant", "true", "_"],
-  ...["when", "contains", "null", "and", "or", "not", "if", "else"],
-]
+const trickyNames = ["match", "call", "read", "render", "asset", "compact", "maybe", "enum", "variant", "true", "_"]
+const operatorNames = ["when", "contains", "null", "and", "or", "not", "if", "else"]
 
 const identifier: fc.Arbitrary<string> = fc.oneof(
   { weight: 20, arbitrary: fc.constantFrom(...plainNames) },
   { weight: 3, arbitrary: fc.constantFrom(...wordNames) },
-  { weight: 1, arbitrary: fc.constantFrom(...trickyNames) },
+  { weight: 1, arbitrary: fc.constantFrom(...trickyNames, ...operatorNames) },
 )
 const name: Source = identifier.map(text)
 const quoted: Source = fc.constantFrom('"X-Trace"', '"a b"', '"other.case"', '"\\u{1F600}"', '""').map(text)
