@@ -55,7 +55,7 @@ function checkAgentReference(checking: CheckContext, chain: Syntax.Chain, path: 
   checking.refer(`agent.${name}`, step.name)
   if (scope.node !== undefined) checking.depend(scope.node, `agent.${name}`, { span: chain, path })
   if (other.declaration.loop !== undefined) {
-    const message = `agent.${name} is a loop: it has as many histories as items, and none to continue`
+    const message = `agent.${name} is a loop: it has one history per item, so there is no single history to continue`
     checking.report("type-mismatch", path, chain, message, "Continue an agent without `for`.")
   } else if (other.mayBeSkipped && presentUpTo(chain, scope.present) < chain.steps.length) {
     const message = `agent.${name} may be skipped, and then has no history to continue`

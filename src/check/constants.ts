@@ -110,7 +110,7 @@ function notConstant(checking: CheckContext, node: Syntax.Expression, path: stri
   if (node.kind === "missing-expression") return
   const secret = secretIn(node)
   if (secret !== undefined) {
-    const message = `\`${checking.quote(secret)}\` may not stand here: no expression may pass a secret to a model or a caller`
+    const message = `\`${checking.quote(secret)}\` is not allowed here: no expression may pass a secret to a model or a caller`
     checking.report("secret-exposed", path, secret, message, "Send it in `headers { }`.")
     return
   }

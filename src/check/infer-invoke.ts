@@ -21,7 +21,7 @@ const kinds = { call: "tool", read: "resource", render: "prompt" } as const
 /** `call tool.t { … }`, `read resource.r { … }`, `render prompt.p { … }` */
 export function inferInvoke(checking: CheckContext, node: Syntax.InvokeNode, scope: Scope, infer: Infer): Type {
   if (scope.values === "request") {
-    const message = `\`${node.kind}\` may not stand in ${scope.place}, which is known before the workflow runs`
+    const message = `\`${node.kind}\` is not allowed in ${scope.place}, which must be known before the workflow runs`
     checking.report("misplaced-expression", scope.path, node.keyword, message, "Use a value of the request.")
   }
   const kind = kinds[node.kind]

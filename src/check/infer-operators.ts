@@ -79,7 +79,7 @@ function inferBoolean(
 /** The type of an operand; undefined for what cannot be one, which is reported. */
 function inferOperand(checking: CheckContext, node: Syntax.Expression, scope: Scope, infer: Infer): Type | undefined {
   const secrets = scope.secrets === "allowed" ? "compared" : scope.secrets
-  // That an asset may not stand here is told once, by its type.
+  // The type check reports the asset once.
   const type = infer(checking, node, { ...scope, secrets, assets: "value" })
   if (!isAsset(type, checking)) return type
   const hint = "Decide by something else, such as the text that it is made from."

@@ -229,7 +229,7 @@ class Steps {
     const variant = resolve(withoutNull(type, types), types)
     if (variant.kind === "error") return errorType
     if (variant.kind !== "variant") {
-      const message = `\`${this.#before(step)}\` is no variant, but ${showType(variant)}`
+      const message = `\`${this.#before(step)}\` is not a variant (found ${showType(variant)})`
       this.#report("type-mismatch", step, message, untypedHint(variant))
       return errorType
     }

@@ -10,7 +10,7 @@ interface Named {
 /** "Did you mean `x`? Its fields are `x`, `y`." */
 export function knownList(checking: CheckContext, name: string, known: readonly Named[], intro: string): string {
   const near = checking.suggest(name, namesOf(known))
-  const list = known.length === 0 ? "There is none." : `${intro} ${listed(known, (one) => one)}.`
+  const list = known.length === 0 ? "None are declared." : `${intro} ${listed(known, (one) => one)}.`
   return near === undefined ? list : `Did you mean \`${near}\`? ${list}`
 }
 

@@ -75,7 +75,7 @@ function exposed(checking: CheckContext, chain: Syntax.Chain, scope: Scope): voi
     "secret-exposed",
     scope.path,
     chain,
-    `\`${checking.quote(chain)}\` may not stand in ${scope.place}: no expression may pass a secret to a model or a caller`,
+    `\`${checking.quote(chain)}\` is not allowed in ${scope.place}: no expression may pass a secret to a model or a caller`,
     "Secrets belong in an `endpoint`, `api_key` or `headers`, and in the `bindings` of tools and resources.",
   )
 }
@@ -182,10 +182,10 @@ function unknownRoot(checking: CheckContext, chain: Syntax.Chain, base: Syntax.N
     const verb = text === "tool" ? "call" : text === "resource" ? "read" : "render"
     const [step] = chain.steps
     const name = step?.kind === "field" ? step.name.text : "name"
-    return report(`A ${text} is no value: write \`${verb} ${text}.${name}\`.`)
+    return report(`A ${text} is not a value: write \`${verb} ${text}.${name}\`.`)
   }
-  if (text === "schema" || isBuiltInType(text)) return report("Here stands a value, and this is a type.")
-  if (text === "model") return report("A model is no value: an agent names it in its `model`.")
+  if (text === "schema" || isBuiltInType(text)) return report("Expected a value, found a type.")
+  if (text === "model") return report("A model is not a value: name it in the `model` of an agent.")
   const root = [
     ["input", checking.input !== undefined && fieldNamed(checking.input, text) !== undefined] as const,
     ["agent", checking.agents.has(text)] as const,

@@ -64,7 +64,7 @@ function resolveSchema(checking: CheckContext, declaration: Syntax.SchemaDeclara
   for (const other of others) {
     if (!isVariant && other.kind === "type-field") continue
     const span = other.kind === "variant" ? other.keyword : other.name
-    const hint = "Give each variant a field of its own: `name: variant tag { … }`."
+    const hint = "Give each variant its own field: `name: variant tag { … }`."
     checking.report("syntax-error", path, span, "A schema holds either fields or one variant", hint)
   }
   if (isVariant) return resolveVariant(checking, only, path)
@@ -167,7 +167,7 @@ function resolvePath(checking: CheckContext, node: Syntax.TypeNode & { kind: "ty
   if (root?.text !== "schema") {
     const isValue = root !== undefined && ["input", "agent", "dynamic", "secrets"].includes(root.text)
     const hint = isValue
-      ? "Here stands a type, and this is a value."
+      ? "Expected a type, found a value."
       : root !== undefined && checking.schemas.has(root.text)
         ? `Did you mean schema.${written}?`
         : "A named type is written `schema.name`."
@@ -213,7 +213,7 @@ function copied(checking: CheckContext, type: Type, span: Span, path: string): T
   if (before <= mostCopiedParts) {
     const message =
       depth > deepestType ? `This type is more than ${deepestType} levels deep` : "Too many types are copied"
-    const hint = "Declare the type as a schema of its own, and refer to that."
+    const hint = "Declare the type as a schema, and refer to that."
     checking.report("invalid-value", path, span, message, hint)
   }
   return errorType

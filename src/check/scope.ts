@@ -7,7 +7,7 @@ import type { Type } from "../types/types.ts"
 export interface Scope {
   /** The place in the workflow, for diagnostics: `agent.writer.instruction`. */
   readonly path: string
-  /** The place in words, for sentences about what may not stand there: `an instruction`. */
+  /** The place in words, for messages about what is not allowed there: `an instruction`. */
   readonly place: string
   /** The plan's node that this is a part of; undefined where references make no dependency. */
   readonly node: string | undefined

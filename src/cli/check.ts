@@ -13,7 +13,7 @@ export function addCheck(program: Command): void {
     .command("check")
     .summary("report what is wrong with workflows")
     .description(
-      "Reports everything that is wrong with workflows, each problem with its place, its code and its mend.\n" +
+      "Reports everything that is wrong with workflows, each problem with its place, its code and how to fix it.\n" +
         "Nothing is run and nothing is called over the network.",
     )
     .argument("[file...]", "files, folders (every .wire file under them) or quoted patterns")

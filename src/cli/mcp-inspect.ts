@@ -52,7 +52,7 @@ async function inspect(url: string, flags: InspectFlags, command: Command): Prom
   if (flags.json === true && flags.wire === true) command.error("error: give --json or --wire, not both")
   const endpoint = URL.parse(url)
   if (endpoint === null || !/^https?:$/.test(endpoint.protocol)) {
-    command.error(`error: ${visibleText(url)} is no http or https address`)
+    command.error(`error: ${visibleText(url)} is not an http or https address`)
   }
   if (flags.name !== undefined && !/^[A-Za-z_][A-Za-z0-9_]*$/.test(flags.name)) {
     command.error(`error: --name ${visibleText(flags.name)}: it must be letters, digits and _`)

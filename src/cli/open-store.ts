@@ -65,7 +65,7 @@ async function openCluster(settings: Settings): Promise<OpenedStore> {
   if (settings.encryptionKey === undefined) {
     throw new StartRefusal(
       "A cluster needs WIRE_ENCRYPTION_KEY, the same on every replica: 32 bytes, as `openssl rand -base64 32` makes them. " +
-        "Without it this replica could not read the others' runs, and takes none.",
+        "Without it this replica cannot read the runs of the other replicas.",
     )
   }
   const masterKey = parseMasterKey(settings.encryptionKey)

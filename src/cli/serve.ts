@@ -95,7 +95,7 @@ function whyNotListening(error: unknown, { host, port }: Settings): string {
   if (code === "EADDRINUSE") return `Port ${port} of ${host} is taken: set WIRE_PORT to another one.`
   if (code === "EACCES") return `Port ${port} needs more rights: set WIRE_PORT to 1024 or more.`
   if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") {
-    return `${host} is no address of this machine: set WIRE_HOST to one, or to 0.0.0.0 for all.`
+    return `${host} is not an address of this machine: set WIRE_HOST to one, or to 0.0.0.0 for all.`
   }
   return `Cannot listen on ${host}:${port}: ${String(error)}`
 }

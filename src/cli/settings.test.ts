@@ -109,7 +109,7 @@ test("a wrong secret is not repeated", () => {
   const three = readSettings({ WIRE_API_KEYS: "a:1,a:2,a:3" }, {})
   assert.deepEqual(three.wrong, ["WIRE_API_KEYS is wrong: it must be a list with at most two keys for a."])
   const shared = readSettings({ WIRE_API_KEYS: "a:1,b:1" }, {})
-  assert.deepEqual(shared.wrong, ["WIRE_API_KEYS is wrong: it must be a list in which no key stands twice."])
+  assert.deepEqual(shared.wrong, ["WIRE_API_KEYS is wrong: it must be a list without repeated keys."])
 })
 
 test("keys that turn out to be none do not open the service", () => {
@@ -123,7 +123,7 @@ test("keys that turn out to be none do not open the service", () => {
 test("a variable that is no setting is told, with what was meant", () => {
   const { settings, unknown } = readSettings({ WIRE_PROT: "1", WIRE_XYZZY: "1", OTHER: "1" }, {})
   assert.notEqual(settings, null)
-  assert.deepEqual(unknown, ["WIRE_PROT is no setting; did you mean WIRE_PORT?", "WIRE_XYZZY is no setting"])
+  assert.deepEqual(unknown, ["WIRE_PROT is not a setting; did you mean WIRE_PORT?", "WIRE_XYZZY is not a setting"])
 })
 
 test("each setting has a flag", () => {

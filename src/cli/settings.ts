@@ -92,7 +92,7 @@ function apiKeys(written: string): { value: ApiKey[] } | { mustBe: string } {
     if (name === undefined || key === undefined) return { mustBe: "name:key, several with commas between them" }
     if (keys.filter((other) => other.name === name).length === 2)
       return { mustBe: `a list with at most two keys for ${name}` }
-    if (keys.some((other) => other.key === key)) return { mustBe: "a list in which no key stands twice" }
+    if (keys.some((other) => other.key === key)) return { mustBe: "a list without repeated keys" }
     keys.push({ name, key })
   }
   // Whoever sets it does not want an open service.
@@ -218,7 +218,7 @@ function unknownVariables(environment: Readonly<Record<string, string | undefine
   for (const name of Object.keys(environment)) {
     if (!name.startsWith("WIRE_") || known.has(name)) continue
     const meant = didYouMean(name, known)
-    sentences.push(`${name} is no setting${meant === undefined ? "" : `; did you mean ${meant}?`}`)
+    sentences.push(`${name} is not a setting${meant === undefined ? "" : `; did you mean ${meant}?`}`)
   }
   return sentences
 }

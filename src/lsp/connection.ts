@@ -76,7 +76,7 @@ export class Connection {
     }
     if (!isObject(message) || message["jsonrpc"] !== "2.0") {
       const id = isObject(message) && isId(message["id"]) ? message["id"] : null
-      return this.#fail(id, new RpcError("invalidRequest", "A message is no JSON-RPC 2.0 object"))
+      return this.#fail(id, new RpcError("invalidRequest", "A message is not a JSON-RPC 2.0 object"))
     }
     const { id, method, params } = message
     if (typeof method !== "string") {

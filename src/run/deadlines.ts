@@ -67,4 +67,4 @@ export class Deadlines {
   }
 }
 
-const earlier = new Error("Another deadline comes first, or none is waited for any more")
+const earlier = new Error("Another deadline comes first, or no deadline is awaited any more")

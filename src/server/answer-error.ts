@@ -13,7 +13,7 @@ import { HttpError, refuse } from "./http-error.ts"
 export function answerError(error: unknown, reply: FastifyReply, log: (error: unknown) => void): FastifyReply {
   const known = asHttpError(error)
   if (known === undefined) log(error)
-  const answer = known ?? refuse("internal_error", "The service met a bug of its own; its log says more")
+  const answer = known ?? refuse("internal_error", "The service has a bug; its log says more")
   return sendError(reply, answer.error, answer.headers)
 }
 

@@ -4,20 +4,20 @@ interface CodeEntry {
   /** What is wrong, in one sentence. */
   readonly summary: string
   /** What the author does about it. */
-  readonly mend: string
+  readonly fix: string
 }
 
-const entry = (severity: CodeEntry["severity"], summary: string, mend: string): CodeEntry => ({
+const entry = (severity: CodeEntry["severity"], summary: string, fix: string): CodeEntry => ({
   severity,
   summary,
-  mend,
+  fix,
 })
 
 export const codes = {
   "syntax-error": entry("error", "The text is not a workflow at this place.", "Write what the message expects there."),
   "duplicate-declaration": entry(
     "error",
-    "Two declarations of one kind share a name, or a block that may stand once stands twice.",
+    "Two declarations of one kind share a name, or a block that is allowed once appears twice.",
     "Rename one of them, or join the two blocks.",
   ),
   "duplicate-field": entry(
@@ -84,14 +84,14 @@ export const codes = {
   ),
   "unsupported-asset": entry(
     "error",
-    "An asset stands where no model can take it.",
+    "An asset is at a place where no model can take it.",
     "List its kind in the model's `assets`, and use it in an instruction.",
   ),
   "empty-type": entry("error", "An enum or variant has no members.", "Add at least one."),
   "obsolete-syntax": entry("error", "An old spelling.", "Write it the way the hint says."),
   "misplaced-expression": entry(
     "error",
-    "An expression of this form may not stand here.",
+    "An expression of this form is not allowed here.",
     "Move it to a `dynamic` value and refer to that.",
   ),
   "invalid-value": entry("error", "A value is out of its range.", "Give a value that the message allows."),

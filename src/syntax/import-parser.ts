@@ -33,7 +33,7 @@ export function parseImport(start: Start, importKind: ImportKind): Declaration |
   const { name, naming } = named
   if (written !== undefined && reader.isWord("as") && reader.peek().kind === "name") {
     const span = { start: reader.take().start, end: reader.take().end }
-    reader.report(span, "The name stands before `from` already", "Leave one of the two names out.")
+    reader.report(span, "The name is already before `from`", "Remove one of the two names.")
   }
   start.path = `${importKind}.${name.text}`
   const body = parseProperties(reader, importKind)

@@ -476,7 +476,7 @@ class Lexer {
       return wrong.end
     }
     // A one-line string is not closed then, and that is told.
-    if (block) this.#report(at, at + 1, "A `\\` stands at the end of the line", "Write `\\\\` for a backslash.")
+    if (block) this.#report(at, at + 1, "A `\\` at the end of the line", "Write `\\\\` for a backslash.")
     return at + 1
   }
 

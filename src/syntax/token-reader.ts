@@ -492,7 +492,7 @@ export class TokenReader {
   /** Takes what may stand between two items: nothing, or a comma. */
   separator(): void {
     if (this.#token.kind === ";") {
-      this.report(this.#token, "Nothing is separated by `;` here", "Remove it: a line break or a comma will do.")
+      this.report(this.#token, "Nothing is separated by `;` here", "Remove it: use a line break or a comma.")
       while (this.#token.kind === ";") this.take()
     }
     if (this.accept(",") === undefined) return

@@ -297,7 +297,7 @@ function parseVerbless(reader: TokenReader, target: Chain): Expression {
   const verb = base.kind === "name" && target.steps.length === 1 ? verbs[base.text] : undefined
   if (verb === undefined) return target
   const written = reader.textOf(target)
-  reader.report(target, `\`${written}\` is no value by itself`, `Write \`${verb} ${written} { … }\`.`)
+  reader.report(target, `\`${written}\` is not a value by itself`, `Write \`${verb} ${written} { … }\`.`)
   const block = parseProperties(reader, verb)
   const keyword = { ...reader.previous, start: target.start, end: target.start }
   return { kind: verb, keyword, target, block, start: target.start, end: reader.endFrom(target) }

@@ -191,7 +191,7 @@ describe("secrets", () => {
     await tab(page, "Input")
     await page.getByRole("textbox", { name: "name string" }).fill(`Ada ${secret}`)
     await page.getByRole("button", { name: "Share" }).click()
-    assert.match(await refusal(page), /secrets\.api_key stands in the source or the input/)
+    assert.match(await refusal(page), /secrets\.api_key is in the source or the input/)
     await runToEnd(page)
     await page.locator(".tab", { hasText: /History\s*1/ }).waitFor()
     await page.evaluate(() => dispatchEvent(new Event("pagehide")))

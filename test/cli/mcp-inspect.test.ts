@@ -90,7 +90,7 @@ describe("wire mcp inspect", () => {
     assert.deepEqual([none.code, none.err], [1, "http://127.0.0.1:1/mcp 127.0.0.1:1 refused the connection\n"])
     const address = await runWire(["mcp", "inspect", "example"])
     assert.equal(address.code, 2)
-    assert.match(address.err, /example is no http or https address/)
+    assert.match(address.err, /example is not an http or https address/)
     const header = await runWire(["mcp", "inspect", server.url, "-H", "secret value"])
     assert.equal(header.code, 2)
     assert.doesNotMatch(header.err, /secret value/)

@@ -31,7 +31,7 @@ describe("wire serve", () => {
     const { code, err } = await runWire(["serve", "--max-body", "big"], { env: { WIRE_PORT: "80x", WIRE_PROT: "1" } })
     assert.equal(code, 2)
     assert.deepEqual(err.split("\n"), [
-      "WIRE_PROT is no setting; did you mean WIRE_PORT?",
+      "WIRE_PROT is not a setting; did you mean WIRE_PORT?",
       'WIRE_PORT is "80x": it must be a whole number from 0 to 65535.',
       '--max-body is "big": it must be a size such as 512kb or 8mb.',
       "",

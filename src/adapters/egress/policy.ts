@@ -47,7 +47,7 @@ export function parseEgressPolicy(text: string): PolicyOutcome {
     const rule = parseHostRule(entry)
     if (rule === null) {
       return refuse(
-        `WIRE_EGRESS holds "${entry}", which is no host: write example.com, *.example.com, 10.0.0.5 or [::1]:8080.`,
+        `WIRE_EGRESS holds "${entry}", which is not a host: write example.com, *.example.com, 10.0.0.5 or [::1]:8080.`,
       )
     }
     hosts.push(rule)

@@ -86,7 +86,10 @@ function refused({ name, headers }: ToolServer, status: number): RunFailure {
       ? [`${path}.headers.${header}`, `${said}: it does not accept the header ${header} that the workflow sends`]
       : others.length > 0
         ? [`${path}.headers`, `${said}: it does not accept ${list(others)}, and the workflow sends no Authorization`]
-        : [`${path}.headers.Authorization`, `${said}: it wants a header Authorization, and the workflow sends none`]
+        : [
+            `${path}.headers.Authorization`,
+            `${said}: it requires an Authorization header, and the workflow does not send one`,
+          ]
   return new RunFailure(wireError("tool_error", [{ path: at, message, upstream_status: status }]))
 }
 

@@ -13,13 +13,13 @@ export function badMirrors(schema: JsonObject): string | undefined {
   const visit = (at: JsonObject, reachable: boolean, top: boolean): string | undefined => {
     if (Object.hasOwn(at, annotation)) {
       const name = at[annotation]
-      if (!reachable || top) return `has an ${annotation} where none may be`
+      if (!reachable || top) return `has an ${annotation} at a place where it is not allowed`
       if (typeof name !== "string" || !/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name)) {
-        return `has an ${annotation} that is no name of a header`
+        return `has an ${annotation} that is not a header name`
       }
       const { type } = at
       if (type !== "string" && type !== "integer" && type !== "boolean") {
-        return `has an ${annotation} on an argument that is no string, integer or boolean`
+        return `has an ${annotation} on an argument that is not a string, integer or boolean`
       }
       if (names.has(name.toLowerCase())) return `has the ${annotation} ${name} twice`
       names.add(name.toLowerCase())

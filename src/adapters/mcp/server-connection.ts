@@ -226,7 +226,7 @@ export class ServerConnection {
       const whole = answer[publishedKey]
       const page = isObject(whole) ? whole : answer
       const items = page[listKeys[method]]
-      if (!Array.isArray(items)) throw new Error(`The server's ${method} is no list`)
+      if (!Array.isArray(items)) throw new Error(`The server's ${method} is not a list`)
       const { nextCursor, ttlMs } = page
       return {
         items: items.filter(isObject),

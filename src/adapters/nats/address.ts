@@ -30,7 +30,7 @@ export function readAddress(written: string): AddressRead {
   for (const item of rest.slice(at + 1).split(",")) {
     const [, host, port = defaultPort] =
       /^(?:(?:nats|tls):\/\/)?(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::(\d{1,5}))?\/?$/.exec(item.trim()) ?? []
-    if (host === undefined) return { ok: false, must: `name hosts such as a:4222, and "${item}" is none` }
+    if (host === undefined) return { ok: false, must: `name hosts such as a:4222, and "${item}" is not a host` }
     if (Number(port) < 1 || Number(port) > 65_535) return { ok: false, must: `have ports from 1 to 65535, not ${port}` }
     servers.push(`${host}:${port}`)
   }

@@ -126,7 +126,7 @@ function bindingIssues(running: RunContext, host: HostSession): ErrorIssue[] {
     const { names, required } = parameters
     for (const key of bindings.keys()) {
       if (names !== null && !names.includes(key)) {
-        const known = names.length === 0 ? "it takes none" : `it takes ${cutText(shownNames(names), 500)}`
+        const known = names.length === 0 ? "it takes no arguments" : `it takes ${cutText(shownNames(names), 500)}`
         report(`${path}.bindings.${key}`, `${place.name} has no argument ${key}: ${known}`)
         // The server's schema would refuse it once more.
         bindings.delete(key)
