@@ -236,7 +236,11 @@ test("demo-slow takes its time, and streams token by token", async () => {
 test("demo-slow stops when its caller goes away", async () => {
   const model = createDemoModel({ slow_first_ms: 60_000 })
   const abort = new AbortController()
-  const answer = model.handle({ body: JSON.stringify({ ...question, model: "demo-slow" }), signal: abort.signal })
+  const answer = model.handle({
+    route: { api: "responses" },
+    body: JSON.stringify({ ...question, model: "demo-slow" }),
+    signal: abort.signal,
+  })
   abort.abort()
   await assert.rejects(within(100, "the end", answer))
 })
@@ -250,7 +254,7 @@ test("demo-flaky fails first, with Retry-After, always in the same way, and then
     const statuses = async (): Promise<number[]> => {
       const found: number[] = []
       while (found.at(-1) !== 200 && found.length < 9) {
-        const reply = await model.handle({ body })
+        const reply = await model.handle({ route: { api: "responses" }, body })
         if (reply.status !== 200) assert.equal(reply.headers["retry-after"], "1")
         found.push(reply.status)
       }

@@ -2,6 +2,7 @@ import { createServer } from "node:http"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import type { McpHttpHandler } from "@modelcontextprotocol/server"
+import { demoRoute } from "./apis/route.ts"
 import type { DemoOptions, DemoReply } from "./handle-demo.ts"
 import { answerDemo, createDemoModel, errorReply } from "./handle-demo.ts"
 
@@ -36,7 +37,8 @@ export async function startDemoServer(options: DemoOptions & { readonly port?: n
       chunks.push(chunk)
     }
     const body = Buffer.concat(chunks).toString("utf8")
-    if (path !== "/demo/mcp") return answerDemo(model, body, response)
+    const route = demoRoute(request.url ?? "")
+    if (route !== null) return answerDemo(model, route, body, response)
     // The protocol's own SDK takes its time to load: only where somebody calls.
     library ??= import("./demo-library.ts").then(({ createDemoLibrary }) => createDemoLibrary())
     const { fetch } = await library
@@ -86,11 +88,10 @@ async function answerByFetch(
 }
 
 function refusalOf(request: IncomingMessage): DemoReply | null {
-  const path = (request.url ?? "").split("?")[0]
-  if (path !== "/demo/v1/responses" && path !== "/v1/responses")
-    return errorReply(apiError(404, "There is nothing here."))
+  const route = demoRoute(request.url ?? "")
+  if (route === null) return errorReply(apiError(404, "There is nothing here."))
   if (request.method === "POST") return null
-  return errorReply(apiError(405, "Only POST is answered here."), { allow: "POST" })
+  return errorReply(apiError(405, "Only POST is answered here."), route.api, { allow: "POST" })
 }
 
 function apiError(status: number, message: string): Parameters<typeof errorReply>[0] {

@@ -1,16 +1,23 @@
 import { setTimeout as delay } from "node:timers/promises"
 import type { ServerResponse } from "node:http"
 import type { Answer } from "./compose-answer.ts"
+import type { JsonValue } from "../base/json-value.ts"
+import { isJson } from "../types/value-fits.ts"
+import { anthropicDemo } from "./apis/anthropic.ts"
+import { chatDemo } from "./apis/chat.ts"
+import type { DemoApi, DemoRoute } from "./apis/demo-api.ts"
+import { googleDemo } from "./apis/google.ts"
 import { composeAnswer } from "./compose-answer.ts"
 import { Flakiness } from "./flakiness.ts"
 import { TooMuchAsked } from "./make-value.ts"
 import type { ApiError, Question } from "./read-question.ts"
-import { readQuestion } from "./read-question.ts"
+import { isObject, readQuestion } from "./read-question.ts"
 import { countTokens, respond } from "./respond.ts"
 import type { StreamStep } from "./stream-events.ts"
 import { streamEvents } from "./stream-events.ts"
 
 export interface DemoRequest {
+  readonly route: DemoRoute
   /** Text, or the JSON that the server already made of it. */
   readonly body: unknown
   /** Ends a slow answer early. */
@@ -47,13 +54,20 @@ export function createDemoModel(options: DemoOptions = {}): DemoModel {
   const now = options.now ?? Date.now
   const flakiness = new Flakiness(options.retry_after_seconds ?? 1, now)
 
-  async function handle({ body, signal }: DemoRequest): Promise<DemoReply> {
-    const reading = readQuestion(body)
-    if ("error" in reading) return errorReply(reading.error)
+  async function handle({ route, body, signal }: DemoRequest): Promise<DemoReply> {
+    const api = apis[route.api]
+    const asked = typeof body === "string" ? parse(body) : (body as JsonValue | undefined)
+    // What is not a JSON object that can be read, is refused in the same words for all APIs.
+    const translated = isObject(asked) && isJson(asked, 0) ? api.toResponses(asked, route) : { body }
+    const reading = "error" in translated ? translated : readQuestion(translated.body)
+    if ("error" in reading) return errorReply(reading.error, route.api)
     const { question } = reading
+    const original = isObject(asked) ? asked : {}
     if (question.model === "demo-flaky") {
       const failure = flakiness.next(question.seed)
-      if (failure !== null) return errorReply(failure.error, { "retry-after": String(failure.retry_after) })
+      if (failure !== null) {
+        return errorReply(failure.error, route.api, { "retry-after": String(failure.retry_after) })
+      }
     }
     const answer = answerOrRefuse(question)
     if ("error" in answer) return errorReply(answer.error)
@@ -66,8 +80,13 @@ export function createDemoModel(options: DemoOptions = {}): DemoModel {
         undefined,
         signal === undefined ? {} : { signal },
       )
-    if (!question.stream) return { status: 200, headers: json, body: JSON.stringify(response) }
-    const steps = streamEvents(response)
+    if (!question.stream) {
+      return { status: 200, headers: json, body: JSON.stringify(api.answer(response, original)) }
+    }
+    const steps = api.stream(response, original)
+    if (route.api === "google" && route.sse !== true) {
+      return { status: 200, headers: json, body: asArray(steps) }
+    }
     const headers = {
       "content-type": "text/event-stream; charset=utf-8",
       "cache-control": "no-store",
@@ -106,19 +125,55 @@ async function* unhurried(
   }
 }
 
-/** An error in OpenAI's shape. */
-export function errorReply(error: ApiError, headers: Readonly<Record<string, string>> = {}): DemoReply {
-  const { status, message, type, param, code } = error
-  return { status, headers: { ...json, ...headers }, body: JSON.stringify({ error: { message, type, param, code } }) }
+/** `/responses` is what the others are translated to. */
+const responsesDemo: DemoApi = {
+  toResponses: (body) => ({ body }),
+  answer: (response) => response,
+  stream: (response) => streamEvents(response),
+  error: ({ message, type, param, code }) => ({ error: { message, type, param, code } }),
+}
+
+const apis: Readonly<Record<DemoRoute["api"], DemoApi>> = {
+  responses: responsesDemo,
+  chat: chatDemo,
+  anthropic: anthropicDemo,
+  google: googleDemo,
+}
+
+/** A stream that is not one of events comes as one array. */
+function asArray(steps: Iterable<StreamStep>): string {
+  return `[${[...steps].map(({ text }) => text.replace(/^data: /, "").trim()).join(",\n")}]`
+}
+
+function parse(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text) as JsonValue
+  } catch {
+    return undefined
+  }
+}
+
+/** An error in the vendor's shape. */
+export function errorReply(
+  error: ApiError,
+  api: DemoRoute["api"] = "responses",
+  headers: Readonly<Record<string, string>> = {},
+): DemoReply {
+  return { status: error.status, headers: { ...json, ...headers }, body: JSON.stringify(apis[api].error(error)) }
 }
 
 /** Answers on a response of `node:http` (Fastify's, once hijacked). Stops when the caller goes away. */
-export async function answerDemo(model: DemoModel, body: unknown, response: ServerResponse): Promise<void> {
+export async function answerDemo(
+  model: DemoModel,
+  route: DemoRoute,
+  body: unknown,
+  response: ServerResponse,
+): Promise<void> {
   const gone = new AbortController()
   const onClose = (): void => gone.abort()
   response.on("close", onClose)
   try {
-    const reply = await model.handle({ body, signal: gone.signal })
+    const reply = await model.handle({ route, body, signal: gone.signal })
     response.writeHead(reply.status, reply.headers)
     if (typeof reply.body === "string") {
       response.end(reply.body)

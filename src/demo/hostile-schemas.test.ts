@@ -10,7 +10,7 @@ async function ask(schema: JsonObject, more: JsonObject = {}): Promise<{ status:
   const format = { type: "json_schema", name: "x", schema }
   const request = { model: "demo", input: "Say what is not broken.", text: { format }, ...more }
   const started = cpuTime()
-  const { status, body } = await demo.handle({ body: JSON.stringify(request) })
+  const { status, body } = await demo.handle({ route: { api: "responses" }, body: JSON.stringify(request) })
   return { status, body: typeof body === "string" ? body : "", ms: cpuTime() - started }
 }
 
@@ -101,7 +101,7 @@ test("thousands of tools share the budget of one answer", async () => {
 
 test("a body that is nested too deeply is refused", async () => {
   const deep = `{"model":"demo","input":"x","metadata":${"[".repeat(100_000)}${"]".repeat(100_000)}}`
-  const { status, body } = await demo.handle({ body: deep })
+  const { status, body } = await demo.handle({ route: { api: "responses" }, body: deep })
   assert.equal(status, 400)
   assert.match(typeof body === "string" ? body : "", /nested too deeply/)
 })
@@ -110,7 +110,7 @@ test("a text full of braces is not searched for a schema again and again", async
   const instructions = `${'{"a":'.repeat(100_000)}1${"}".repeat(99_999)}`
   const request = { model: "demo", input: "x", instructions }
   const started = cpuTime()
-  const { status } = await demo.handle({ body: JSON.stringify(request) })
+  const { status } = await demo.handle({ route: { api: "responses" }, body: JSON.stringify(request) })
   assert.equal(status, 200)
   assert.ok(cpuTime() - started < 250, `${cpuTime() - started} ms`)
 })

@@ -46,7 +46,8 @@ export function* streamEvents(response: DemoResponse): Generator<StreamStep, voi
 const mostPieces = 2000
 
 /** Words with the blank before them, long ones in pieces. */
-function tokens(text: string): readonly string[] {
+export function tokens(text: string): readonly string[] {
+  if (text === "") return []
   const usual = text.length > 6 * mostPieces ? null : text.match(/\s?\S{1,6}|\s/gu)
   return usual ?? text.match(new RegExp(`[^]{1,${Math.ceil(text.length / mostPieces)}}`, "gu")) ?? []
 }

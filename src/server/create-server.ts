@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify"
 import { fastify } from "fastify"
+import { demoRoute } from "../demo/apis/route.ts"
 import type { DemoModel } from "../demo/handle-demo.ts"
 import { answerDemo } from "../demo/handle-demo.ts"
 import type { RunStore } from "../ports/store.ts"
@@ -112,7 +113,7 @@ export function createServer(options: ServerOptions): Server {
   runRoutes(app, parts)
   sourceRoutes(app, options)
   cacheRoutes(app, parts)
-  if (options.demo !== null) demoRoute(app, options.demo)
+  if (options.demo !== null) demoRoutes(app, options.demo)
   if (options.playground !== null) playgroundRoutes(app, options.playground)
   elsewhere(app)
   return {
@@ -218,12 +219,18 @@ async function readiness({ store, trouble }: ServerOptions): Promise<Readiness> 
   }
 }
 
-function demoRoute(app: FastifyInstance, demo: DemoModel): void {
-  app.post("/demo/v1/responses", { config: { errors: "openai" } }, async (request, reply) => {
-    reply.hijack()
-    await answerDemo(demo, request.body, reply.raw)
-    return reply
-  })
+const demoAddresses = ["/demo/v1/responses", "/demo/v1/chat/completions", "/demo/v1/messages", "/demo/v1beta/models/*"]
+
+function demoRoutes(app: FastifyInstance, demo: DemoModel): void {
+  for (const address of demoAddresses) {
+    app.post(address, { config: { errors: "openai" } }, async (request, reply) => {
+      const route = demoRoute(request.url)
+      if (route === null) throw refuse("not_found", "The demo model has no such address")
+      reply.hijack()
+      await answerDemo(demo, route, request.body, reply.raw)
+      return reply
+    })
+  }
 }
 
 function playgroundRoutes(app: FastifyInstance, files: (path: string) => Page | undefined): void {

@@ -18,6 +18,18 @@ const body = (schema: JsonObject): JsonObject => ({ required: true, content: jso
 const runId: JsonObject = { name: "run_id", in: "path", required: true, schema: { type: "string" } }
 const eventStream: JsonObject = { "text/event-stream": { schema: { type: "string" } } }
 
+/** The demo model by one of the APIs that it speaks. */
+function demo(operationId: string, api: string): JsonObject {
+  return {
+    post: {
+      operationId,
+      summary: `The built-in demo model, by ${api}`,
+      requestBody: body({ type: "object" }),
+      responses: { "200": answer("As a backend of that API answers."), "404": answer("No such model.") },
+    },
+  }
+}
+
 /** The contract, from the schemas that check requests. */
 export function openApi(version: string, keysRequired: boolean): JsonObject {
   const document: JsonObject = {
@@ -139,13 +151,20 @@ export function openApi(version: string, keysRequired: boolean): JsonObject {
       "/openapi.json": {
         get: { operationId: "openapi", summary: "This document", responses: { "200": answer("The contract.") } },
       },
-      "/demo/v1/responses": {
-        post: {
-          operationId: "demo",
-          summary: "The built-in demo model",
-          requestBody: body({ type: "object" }),
-          responses: { "200": answer("As an OpenAI-compatible backend answers."), "404": answer("No such model.") },
-        },
+      "/demo/v1/responses": demo("demo", "OpenAI's `/responses`"),
+      "/demo/v1/chat/completions": demo("demoChat", "OpenAI's chat completions"),
+      "/demo/v1/messages": demo("demoMessages", "Anthropic's `/messages`"),
+      "/demo/v1beta/models/{call}": {
+        ...demo("demoGenerateContent", "Google's `generateContent` and `streamGenerateContent`"),
+        parameters: [
+          {
+            name: "call",
+            in: "path",
+            required: true,
+            description: "The model and the method: `demo:generateContent`.",
+            schema: { type: "string" },
+          },
+        ],
       },
     },
     components: { schemas: schemas.components },

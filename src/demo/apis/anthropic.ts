@@ -1,0 +1,177 @@
+import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import { isObject } from "../read-question.ts"
+import type { DemoResponse } from "../respond.ts"
+import { tokens } from "../stream-events.ts"
+import type { DemoApi, Said } from "./demo-api.ts"
+import { refuse, saidIn, usageIn } from "./demo-api.ts"
+
+/** Anthropic's `/messages`. */
+export const anthropicDemo: DemoApi = {
+  toResponses(body) {
+    const { model, messages, max_tokens, system, tools, tool_choice, output_config, stream, temperature } = body
+    if (max_tokens === undefined) return refuse("max_tokens: Field required")
+    if (!Array.isArray(messages)) return refuse("messages: Field required")
+    const input = messages.flatMap((message): JsonValue[] => (isObject(message) ? itemsOf(message) : [message]))
+    const instructions = textIn(system)
+    const forced = forcedTool(body)
+    const format = isObject(output_config) && isObject(output_config["format"]) ? output_config["format"] : null
+    const schema = forced?.["input_schema"] ?? format?.["schema"]
+    const asked: JsonObject = {
+      // The arguments of a tool call are always an object: a sloppy model cannot spoil them.
+      ...(model !== undefined && { model: forced !== null && model === "demo-sloppy" ? "demo" : model }),
+      input,
+      max_output_tokens: max_tokens,
+      ...(stream !== undefined && { stream }),
+      ...(temperature !== undefined && { temperature }),
+      ...(instructions !== "" && { instructions }),
+      ...(Array.isArray(tools) && forced === null && { tools: tools.map(toolOf) }),
+      ...(isObject(tool_choice) && tool_choice["type"] === "none" && { tool_choice: "none" }),
+      ...(schema !== undefined && { text: { format: { type: "json_schema", name: "answer", schema } } }),
+    }
+    return { body: asked }
+  },
+
+  answer(response, asked) {
+    const said = forcedCall(saidIn(response), asked)
+    return { ...head(response), content: blocksOf(said), stop_reason: stopOf(said), usage: usageOf(response) }
+  },
+
+  *stream(response, asked) {
+    const said = forcedCall(saidIn(response), asked)
+    const step = (type: string, data: JsonObject, token = false): { text: string; token: boolean } => ({
+      text: `event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`,
+      token,
+    })
+    const usage = usageOf(response)
+    yield step("message_start", {
+      message: { ...head(response), content: [], stop_reason: null, usage: { ...usage, output_tokens: 1 } },
+    })
+    yield step("ping", {})
+    for (const [index, block] of blocksOf(said).entries()) {
+      const isText = block["type"] === "text"
+      yield step("content_block_start", {
+        index,
+        content_block: isText ? { type: "text", text: "" } : { ...block, input: {} },
+      })
+      const whole = isText ? String(block["text"] as string) : JSON.stringify(block["input"])
+      for (const piece of tokens(whole)) {
+        const delta = isText ? { type: "text_delta", text: piece } : { type: "input_json_delta", partial_json: piece }
+        yield step("content_block_delta", { index, delta }, true)
+      }
+      yield step("content_block_stop", { index })
+    }
+    yield step("message_delta", { delta: { stop_reason: stopOf(said), stop_sequence: null }, usage })
+    yield step("message_stop", {})
+  },
+
+  error: ({ status, message }) => ({
+    type: "error",
+    error: { type: errorTypes[status] ?? errorType(status), message },
+  }),
+}
+
+const errorTypes: Readonly<Record<number, string>> = {
+  401: "authentication_error",
+  403: "permission_error",
+  404: "not_found_error",
+  413: "request_too_large",
+  429: "rate_limit_error",
+  529: "overloaded_error",
+}
+
+function errorType(status: number): string {
+  return status >= 500 ? "api_error" : "invalid_request_error"
+}
+
+/** The tool that has to be called, whatever the question. */
+function forcedTool({ tools, tool_choice }: JsonObject): JsonObject | null {
+  if (!isObject(tool_choice) || tool_choice["type"] !== "tool" || !Array.isArray(tools)) return null
+  return tools.filter(isObject).find(({ name }) => name === tool_choice["name"]) ?? null
+}
+
+function forcedCall(said: Said, asked: JsonObject): Said {
+  const name = forcedTool(asked)?.["name"]
+  if (typeof name !== "string" || said.text === null) return said
+  return { text: null, calls: [{ call_id: "toolu_demo_1", name, arguments: said.text }], cut: said.cut }
+}
+
+function itemsOf({ role, content }: JsonObject): JsonObject[] {
+  if (!Array.isArray(content)) return [{ type: "message", role: role ?? null, content: content ?? null } as JsonObject]
+  const items: JsonObject[] = []
+  let parts: JsonObject[] = []
+  const close = (): void => {
+    if (parts.length > 0) items.push({ type: "message", role: role ?? null, content: parts })
+    parts = []
+  }
+  for (const block of content.filter(isObject)) {
+    if (block["type"] === "tool_use") {
+      close()
+      const { id = "", name = "", input = {} } = block
+      items.push({ type: "function_call", call_id: id, name, arguments: JSON.stringify(input) })
+    } else if (block["type"] === "tool_result") {
+      close()
+      items.push({
+        type: "function_call_output",
+        call_id: block["tool_use_id"] ?? "",
+        output: textIn(block["content"]),
+      })
+    } else parts.push(block)
+  }
+  close()
+  return items
+}
+
+function textIn(content: JsonValue | undefined): string {
+  if (typeof content === "string") return content
+  if (!Array.isArray(content)) return ""
+  return content.map((part) => (isObject(part) && typeof part["text"] === "string" ? part["text"] : "")).join("\n")
+}
+
+function toolOf(tool: JsonValue): JsonValue {
+  if (!isObject(tool)) return tool
+  const { name, description, input_schema } = tool
+  return {
+    type: "function",
+    ...(name !== undefined && { name }),
+    ...(description !== undefined && { description }),
+    parameters: input_schema ?? {},
+  }
+}
+
+function head(response: DemoResponse): JsonObject {
+  const { id, model } = response
+  const name = typeof id === "string" ? id.replace("resp_", "msg_") : ""
+  return { id: name, type: "message", role: "assistant", model: model ?? "", stop_sequence: null }
+}
+
+function blocksOf({ text, calls }: Said): JsonObject[] {
+  return [
+    ...(text === null ? [] : [{ type: "text", text }]),
+    ...calls.map(({ call_id, name, arguments: given }) => {
+      return { type: "tool_use", id: call_id, name, input: parse(given) }
+    }),
+  ]
+}
+
+function parse(text: string): JsonValue {
+  try {
+    return JSON.parse(text) as JsonValue
+  } catch {
+    return {}
+  }
+}
+
+function stopOf({ calls, cut }: Said): string {
+  if (cut) return "max_tokens"
+  return calls.length > 0 ? "tool_use" : "end_turn"
+}
+
+function usageOf(response: DemoResponse): JsonObject {
+  const { input, output } = usageIn(response)
+  return {
+    input_tokens: input,
+    output_tokens: output,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: 0,
+  }
+}

@@ -1,0 +1,51 @@
+import type { JsonObject } from "../../base/json-value.ts"
+import type { ApiError } from "../read-question.ts"
+import type { DemoResponse } from "../respond.ts"
+import type { StreamStep } from "../stream-events.ts"
+
+/** What a request's address says. */
+export interface DemoRoute {
+  readonly api: "responses" | "chat" | "anthropic" | "google"
+  /** Google has them in the address. */
+  readonly model?: string
+  readonly stream?: boolean
+  /** `?alt=sse`: else a stream of Google's is one array. */
+  readonly sse?: boolean
+}
+
+export type Translated = { readonly body: JsonObject } | { readonly error: ApiError }
+
+/** One of the APIs that the demo model speaks: it answers as `/responses` does, and each API is a translation of that. */
+export interface DemoApi {
+  /** The request as a body for `/responses`; or what is wrong with it. */
+  toResponses(body: JsonObject, route: DemoRoute): Translated
+  answer(response: DemoResponse, asked: JsonObject): JsonObject
+  stream(response: DemoResponse, asked: JsonObject): Generator<StreamStep, void, undefined>
+  error(error: ApiError): JsonObject
+}
+
+export function refuse(message: string, param: string | null = null, code: string | null = null): { error: ApiError } {
+  return { error: { status: 400, message, type: "invalid_request_error", param, code } }
+}
+
+/** What an answer consists of. */
+export interface Said {
+  readonly text: string | null
+  readonly calls: readonly { readonly call_id: string; readonly name: string; readonly arguments: string }[]
+  readonly cut: boolean
+}
+
+export function saidIn({ output, status }: DemoResponse): Said {
+  let text: string | null = null
+  const calls: Said["calls"][number][] = []
+  for (const item of output) {
+    if (item.type === "message") text = item.content.map((part) => part.text).join("")
+    else calls.push({ call_id: String(item["call_id"]), name: String(item["name"]), arguments: item.arguments })
+  }
+  return { text, calls, cut: status === "incomplete" }
+}
+
+export function usageIn(response: DemoResponse): { readonly input: number; readonly output: number } {
+  const { input_tokens, output_tokens } = response["usage"] as { input_tokens: number; output_tokens: number }
+  return { input: input_tokens, output: output_tokens }
+}

@@ -1,0 +1,153 @@
+import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import { isObject } from "../read-question.ts"
+import type { DemoResponse } from "../respond.ts"
+import { tokens } from "../stream-events.ts"
+import type { DemoApi, Said } from "./demo-api.ts"
+import { refuse, saidIn, usageIn } from "./demo-api.ts"
+
+/** Google's `generateContent` and `streamGenerateContent`. */
+export const googleDemo: DemoApi = {
+  toResponses(body, { model, stream }) {
+    const { contents, systemInstruction, tools, toolConfig } = body
+    if (!Array.isArray(contents)) return refuse("contents is not specified")
+    const config = isObject(body["generationConfig"]) ? body["generationConfig"] : {}
+    const { maxOutputTokens, temperature } = config
+    const instructions = isObject(systemInstruction) ? textIn(systemInstruction["parts"]) : ""
+    const functions = (Array.isArray(tools) ? tools : []).flatMap((tool) => (isObject(tool) ? declared(tool) : []))
+    const format = formatOf(config)
+    const calling = isObject(toolConfig) ? toolConfig["functionCallingConfig"] : undefined
+    const asked: JsonObject = {
+      model: model ?? "",
+      input: contents.flatMap((content): JsonValue[] => (isObject(content) ? itemsOf(content) : [content])),
+      stream: stream === true,
+      ...(maxOutputTokens !== undefined && { max_output_tokens: maxOutputTokens }),
+      ...(temperature !== undefined && { temperature }),
+      ...(instructions !== "" && { instructions }),
+      ...(functions.length > 0 && { tools: functions }),
+      ...(isObject(calling) && calling["mode"] === "NONE" && { tool_choice: "none" }),
+      ...(format !== null && { text: { format } }),
+    }
+    return { body: asked }
+  },
+
+  answer(response) {
+    const said = saidIn(response)
+    return { candidates: [candidate(partsOf(said), finishOf(said))], ...tail(response) }
+  },
+
+  *stream(response) {
+    const said = saidIn(response)
+    const step = (data: JsonObject, token = false): { text: string; token: boolean } => ({
+      text: `data: ${JSON.stringify(data)}\n\n`,
+      token,
+    })
+    for (const text of tokens(said.text ?? "")) yield step({ candidates: [candidate([{ text }], null)] }, true)
+    const calls = partsOf({ ...said, text: null })
+    const last = candidate(calls.length > 0 ? calls : [{ text: "" }], finishOf(said))
+    yield step({ candidates: [last], ...tail(response) })
+  },
+
+  error: ({ status, message }) => ({ error: { code: status, message, status: errorStatus(status) } }),
+}
+
+function errorStatus(status: number): string {
+  if (status === 404) return "NOT_FOUND"
+  if (status === 429) return "RESOURCE_EXHAUSTED"
+  if (status === 500) return "INTERNAL"
+  return status > 500 ? "UNAVAILABLE" : "INVALID_ARGUMENT"
+}
+
+function itemsOf({ role, parts }: JsonObject): JsonObject[] {
+  const items: JsonObject[] = []
+  let said: JsonObject[] = []
+  const close = (): void => {
+    const speaker = role === "model" ? "assistant" : "user"
+    if (said.length > 0) items.push({ type: "message", role: speaker, content: said })
+    said = []
+  }
+  for (const part of Array.isArray(parts) ? parts.filter(isObject) : []) {
+    const { functionCall, functionResponse } = part
+    if (isObject(functionCall)) {
+      close()
+      const { id, name = "", args = {} } = functionCall
+      items.push({ type: "function_call", call_id: id ?? name, name, arguments: JSON.stringify(args) })
+    } else if (isObject(functionResponse)) {
+      close()
+      const { id, name = "", response } = functionResponse
+      items.push({ type: "function_call_output", call_id: id ?? name, output: resultOf(response) })
+    } else if (part["thought"] !== true) said.push(part)
+  }
+  close()
+  return items
+}
+
+/** A result comes as `{ name, content }`, `{ output }`, `{ result }` or as the fields themselves. */
+function resultOf(response: JsonValue | undefined): string {
+  if (!isObject(response)) return JSON.stringify(response ?? null)
+  const only = response["content"] ?? response["output"] ?? response["result"]
+  if (only === undefined) return JSON.stringify(response)
+  return typeof only === "string" ? only : JSON.stringify(only)
+}
+
+function textIn(parts: JsonValue | undefined): string {
+  if (!Array.isArray(parts)) return ""
+  return parts.map((part) => (isObject(part) && typeof part["text"] === "string" ? part["text"] : "")).join("\n")
+}
+
+function declared(tool: JsonObject): JsonObject[] {
+  const { functionDeclarations } = tool
+  if (!Array.isArray(functionDeclarations)) return []
+  return functionDeclarations.filter(isObject).map(({ name, description, parameters, parametersJsonSchema }) => ({
+    type: "function",
+    ...(name !== undefined && { name }),
+    ...(description !== undefined && { description }),
+    parameters: parametersJsonSchema ?? toJsonSchema(parameters ?? {}),
+  }))
+}
+
+function formatOf(config: JsonObject): JsonObject | null {
+  const { responseMimeType, responseSchema, responseJsonSchema } = config
+  if (responseMimeType !== "application/json") return null
+  const schema = responseJsonSchema ?? (responseSchema === undefined ? undefined : toJsonSchema(responseSchema))
+  return schema === undefined ? { type: "json_object" } : { type: "json_schema", name: "answer", schema }
+}
+
+/** Google's schemas write their types in capitals and have `nullable`. */
+function toJsonSchema(schema: JsonValue): JsonValue {
+  if (Array.isArray(schema)) return schema.map(toJsonSchema)
+  if (!isObject(schema)) return schema
+  const { nullable, propertyOrdering: _, ...rest } = schema
+  const plain: JsonObject = {}
+  for (const [key, value] of Object.entries(rest)) {
+    if (key === "properties" && isObject(value)) {
+      plain[key] = Object.fromEntries(
+        Object.entries(value).map(([name, field]): [string, JsonValue] => [name, toJsonSchema(field)]),
+      )
+    } else if (key === "type" && typeof value === "string") plain[key] = value.toLowerCase()
+    else plain[key] = key === "items" || key === "anyOf" ? toJsonSchema(value) : value
+  }
+  return nullable === true && typeof plain["type"] === "string" ? { ...plain, type: [plain["type"], "null"] } : plain
+}
+
+function partsOf({ text, calls }: Said): JsonObject[] {
+  return [
+    ...(text === null ? [] : [{ text }]),
+    ...calls.map(({ call_id, name, arguments: given }) => {
+      return { functionCall: { id: call_id, name, args: JSON.parse(given) as JsonValue } }
+    }),
+  ]
+}
+
+function candidate(parts: JsonObject[], finishReason: string | null): JsonObject {
+  return { content: { role: "model", parts }, ...(finishReason !== null && { finishReason }), index: 0 }
+}
+
+function finishOf({ cut }: Said): string {
+  return cut ? "MAX_TOKENS" : "STOP"
+}
+
+function tail(response: DemoResponse): JsonObject {
+  const { input, output } = usageIn(response)
+  const usageMetadata = { promptTokenCount: input, candidatesTokenCount: output, totalTokenCount: input + output }
+  return { usageMetadata, modelVersion: response["model"] ?? "", responseId: response["id"] ?? "" }
+}
