@@ -70,7 +70,7 @@ export function createDemoModel(options: DemoOptions = {}): DemoModel {
       }
     }
     const answer = answerOrRefuse(question)
-    if ("error" in answer) return errorReply(answer.error)
+    if ("error" in answer) return errorReply(answer.error, route.api)
     const response = respond(question, answer, now())
     const slow = question.model === "demo-slow"
     const tokens = answer.kind === "text" ? countTokens(answer.text) : 10

@@ -17,6 +17,8 @@ interface MessageItem extends JsonObject {
 interface CallItem extends JsonObject {
   type: "function_call"
   id: string
+  call_id: string
+  name: string
   arguments: string
 }
 

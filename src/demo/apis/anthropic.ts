@@ -53,7 +53,7 @@ export const anthropicDemo: DemoApi = {
         index,
         content_block: isText ? { type: "text", text: "" } : { ...block, input: {} },
       })
-      const whole = isText ? String(block["text"] as string) : JSON.stringify(block["input"])
+      const whole = isText ? (block["text"] as string) : JSON.stringify(block["input"])
       for (const piece of tokens(whole)) {
         const delta = isText ? { type: "text_delta", text: piece } : { type: "input_json_delta", partial_json: piece }
         yield step("content_block_delta", { index, delta }, true)
@@ -96,7 +96,7 @@ function forcedCall(said: Said, asked: JsonObject): Said {
 }
 
 function itemsOf({ role, content }: JsonObject): JsonObject[] {
-  if (!Array.isArray(content)) return [{ type: "message", role: role ?? null, content: content ?? null } as JsonObject]
+  if (!Array.isArray(content)) return [{ type: "message", role: role ?? null, content: content ?? null }]
   const items: JsonObject[] = []
   let parts: JsonObject[] = []
   const close = (): void => {

@@ -40,7 +40,7 @@ export function saidIn({ output, status }: DemoResponse): Said {
   const calls: Said["calls"][number][] = []
   for (const item of output) {
     if (item.type === "message") text = item.content.map((part) => part.text).join("")
-    else calls.push({ call_id: String(item["call_id"]), name: String(item["name"]), arguments: item.arguments })
+    else calls.push({ call_id: item.call_id, name: item.name, arguments: item.arguments })
   }
   return { text, calls, cut: status === "incomplete" }
 }
