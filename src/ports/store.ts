@@ -93,6 +93,14 @@ export class Damaged extends StoreFailure {
   }
 }
 
+/** Something of a run was written by a release that this one knows nothing of. Others may be able to read it. */
+export class TooNew extends StoreFailure {
+  constructor(message: string) {
+    super(message)
+    this.name = "TooNew"
+  }
+}
+
 export class NoSuchRun extends StoreFailure {
   constructor(run_id: string) {
     super(`There is no run ${run_id}`)
@@ -111,7 +119,12 @@ export class NotNext extends StoreFailure {
 /** Whether it is about the store as a whole, and not about one run. */
 export function isStoreTrouble(error: unknown): error is StoreFailure {
   if (!(error instanceof StoreFailure)) return false
-  return !(error instanceof Damaged || error instanceof NoSuchRun || error instanceof NotNext)
+  return !(
+    error instanceof Damaged ||
+    error instanceof TooNew ||
+    error instanceof NoSuchRun ||
+    error instanceof NotNext
+  )
 }
 
 export type RunLookup =

@@ -9,6 +9,7 @@ import { evaluateEffects, evaluateToKeep } from "./evaluate-effects.ts"
 import type { LogEvent, WireError } from "./events.ts"
 import { endsRun, failure, wireError } from "./failure.ts"
 import { EvaluationWork } from "./evaluation-work.ts"
+import { thisWriter, whyNotTakenUp } from "./log/log-version.ts"
 import { RunLog } from "./log/log.ts"
 import { Permits } from "./permits.ts"
 import type { Lease, RunRequest } from "../ports/store.ts"
@@ -59,7 +60,10 @@ export interface RunJob {
 export async function run(job: RunJob, ports: RunPorts, limits: RunLimits): Promise<LogEvent | null> {
   if (job.leave.aborted) return null
   const past = job.resumed === null ? noPast : await readPast(ports.store, job.lease.run_id)
-  return past.ended ? null : new Run(job, ports, limits, past).toEnd()
+  if (past.ended) return null
+  const error = whyNotTakenUp(past.writer)
+  if (error !== null) return endAtOnce(job.lease, job.created_at, { why: "failed", error }, ports)
+  return new Run(job, ports, limits, past).toEnd()
 }
 
 /** Ends a run that nobody works on, without doing any of its work. */
@@ -73,7 +77,7 @@ export async function endAtOnce(
   if (past.ended) return null
   const clock = runClock(ports.clock, past.lastAt ?? created_at)
   const log = new RunLog(ports.store, lease, clock, past.lastId, () => undefined)
-  if (past.startedAt === null) log.add("workflow_started", {})
+  if (past.startedAt === null) log.add("workflow_started", {}, thisWriter)
   const duration_ms = past.startedAt === null ? 0 : clock.now() - past.startedAt
   return storeEnd(
     log,
@@ -163,7 +167,7 @@ class Run {
     const stopListening = ports.store.onCancel(this.#running.runId, () => this.#end({ why: "cancelled" }))
     const stopWatch = this.#watchTime()
     try {
-      if (past.startedAt === null) log.add("workflow_started", {})
+      if (past.startedAt === null) log.add("workflow_started", {}, thisWriter)
       if (!past.planned) log.add("workflow_planned", { nodes: prepared.planned })
       // Also where the log is empty: a call may have been made before its first piece was stored.
       if (resumed !== null) await this.#resume(resumed)
@@ -193,7 +197,7 @@ class Run {
       this.#fail(failure("limit_exceeded", "", message))
       return
     }
-    log.add("run_resumed", { reason }, given_back ? { given_back } : undefined)
+    log.add("run_resumed", { reason }, given_back ? { ...thisWriter, given_back } : thisWriter)
     await log.stored().catch((error: unknown) => this.#fail(error))
   }
 

@@ -18,10 +18,14 @@ export function natsServers(): readonly [NatsServer, ...NatsServer[]] {
 export interface NatsNode {
   readonly name: string
   readonly port: number
-  readonly pid: number | undefined
+  /** Where it tells of its streams, over HTTP. */
+  readonly monitor: string
   /** Starts it, or starts it again with what it has stored; resolves when it takes connections. */
   start(): Promise<void>
   kill(signal?: NodeJS.Signals): Promise<void>
+  /** Stands still until it is resumed. */
+  pause(): void
+  resume(): void
 }
 
 export interface NatsCluster {
@@ -50,8 +54,8 @@ export async function startNats(
   server: NatsServer = natsServers()[0],
 ): Promise<NatsCluster> {
   const folder = mkdtempSync(join(tmpdir(), "wireworks-nats-"))
-  const ports = await freePorts(count * 2)
-  const routes = ports.slice(count).map((port) => `nats://127.0.0.1:${port}`)
+  const ports = await freePorts(count * 3)
+  const routes = ports.slice(count, count * 2).map((port) => `nats://127.0.0.1:${port}`)
   const nodes = Array.from({ length: count }, (_, index) => {
     const name = `node-${index + 1}`
     const cluster =
@@ -62,9 +66,9 @@ export async function startNats(
     const store = `jetstream { store_dir: "${join(folder, name)}" }`
     writeFileSync(
       file,
-      `server_name: ${name}\nlisten: "127.0.0.1:${ports[index]}"\n${store}\n${cluster}\n${config.replaceAll("$FOLDER", folder)}\n`,
+      `server_name: ${name}\nlisten: "127.0.0.1:${ports[index]}"\nhttp: "127.0.0.1:${ports[count * 2 + index]}"\n${store}\n${cluster}\n${config.replaceAll("$FOLDER", folder)}\n`,
     )
-    return node(server.path, name, ports[index] ?? 0, file)
+    return node(server.path, name, ports[index] ?? 0, ports[count * 2 + index] ?? 0, file)
   })
   await Promise.all(nodes.map((one) => one.start()))
   return {
@@ -77,15 +81,13 @@ export async function startNats(
   }
 }
 
-function node(server: string, name: string, port: number, file: string): NatsNode {
+function node(server: string, name: string, port: number, monitor: number, file: string): NatsNode {
   let child: ChildProcess | null = null
   let output = ""
   return {
     name,
     port,
-    get pid() {
-      return child?.pid
-    },
+    monitor: `http://127.0.0.1:${monitor}`,
     async start() {
       const started = spawn(server, ["-c", file], { stdio: ["ignore", "ignore", "pipe"] })
       child = started
@@ -106,6 +108,8 @@ function node(server: string, name: string, port: number, file: string): NatsNod
       running.kill(signal)
       await gone
     },
+    pause: () => void child?.kill("SIGSTOP"),
+    resume: () => void child?.kill("SIGCONT"),
   }
 }
 

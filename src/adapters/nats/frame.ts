@@ -1,9 +1,17 @@
-import { Damaged } from "../../ports/store.ts"
+import { Damaged, TooNew } from "../../ports/store.ts"
 
 // What every message of ours looks like: a version, a JSON line of plain facts (numbers, ids, times: nothing that a
 // workflow or a caller wrote but the caller's name), then sealed parts, each with its length before it.
+//
+// While a cluster is upgraded, replicas of two releases read each other's messages. So a release reads its own version and the
+// next one, of which it knows this much: the layout stays, facts and parts may be added, and those that it knows keep their
+// meaning. Facts, parts and kinds of slots that a release does not know are ignored. A release that cannot keep to this writes the old
+// version until no replica of the release before is left.
 
 const version = 1
+const newestReadable = version + 1
+/** What is above is not a version, but something else's first byte: letters begin at 65. */
+const newestPlausible = 32
 
 export interface Frame<Facts> {
   readonly facts: Facts
@@ -27,7 +35,16 @@ export function packFrame(facts: object, parts: readonly Uint8Array[]): Uint8Arr
 
 export function unpackFrame<Facts>(subject: string, data: Uint8Array): Frame<Facts> {
   const frame = Buffer.from(data.buffer, data.byteOffset, data.byteLength)
-  if (frame.length < 5 || frame[0] !== version) throw damaged(subject)
+  const [found = 0] = frame
+  if (frame.length < 5 || found === 0) throw damaged(subject)
+  if (found > newestReadable) {
+    throw found > newestPlausible
+      ? damaged(subject)
+      : new TooNew(
+          `The message on ${subject} was written by a newer release of Wireworks (version ${found} of its form, and this release reads ` +
+            `up to ${newestReadable}): upgrade this replica, too.`,
+        )
+  }
   const bodyAt = 5 + frame.readUInt32BE(1)
   if (bodyAt > frame.length) throw damaged(subject)
   const parts: Uint8Array[] = []

@@ -2,6 +2,7 @@ import type { JsonValue } from "../../base/json-value.ts"
 import type { EventType, ModelCallRecord, Usage } from "../events.ts"
 import type { ModelToolCall, RetryProgress, TurnProgress } from "../../ports/model.ts"
 import type { PromptMessage, ToolPart } from "../../ports/tools.ts"
+import type { LogWriter } from "./log-version.ts"
 import type { StoredMessages } from "./stored-messages.ts"
 
 /**
@@ -9,6 +10,7 @@ import type { StoredMessages } from "./stored-messages.ts"
  * that tells of it; values that follow from outcomes are computed again.
  */
 interface KeptOf {
+  workflow_started: LogWriter
   agent_retried: { readonly turn: number; readonly progress?: KeptProgress }
   agent_completed: {
     /** Where the event shows its size only. */
@@ -30,9 +32,9 @@ interface KeptOf {
     /** The call was not made, and counts for nothing. */
     readonly refused?: boolean
   }
-  run_resumed: {
+  run_resumed: LogWriter & {
     /** The process before gave the run back by itself, so that the run is not to blame for its end. */
-    readonly given_back: true
+    readonly given_back?: true
   }
   resource_read: { readonly site: string; readonly value: JsonValue }
   prompt_rendered: { readonly site: string; readonly messages: readonly PromptMessage[] }

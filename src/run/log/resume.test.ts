@@ -1,3 +1,4 @@
+import about from "../../../package.json" with { type: "json" }
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { MemoryStore } from "../../adapters/memory/memory-store.ts"
@@ -394,9 +395,60 @@ test("a run that is taken up says so durably before it does anything", async () 
   const model = new ScriptedModel(async (request) => {
     const stored = await store.read("r", 0, 100, "kept")
     assert.deepEqual(typesOf(stored).slice(0, 3), ["workflow_started", "workflow_planned", "run_resumed"])
-    assert.deepEqual(stored[2]?.kept, { given_back: true })
+    assert.deepEqual(stored[2]?.kept, { log: 2, engine: about.version, given_back: true })
     return answers({ message: "done" }, request)
   })
   const outcome = await runPlan(steps, { model, store, run_id: "r", resumed: "restart", given_back: true })
   assert.deepEqual(resultOf(outcome), { message: "done" })
+})
+
+/** The first append of a run that has not ended with it. */
+async function begun(): Promise<LogEvent[]> {
+  const store = new Recording(systemClock)
+  const model = new ScriptedModel(async (request) => {
+    await later(4)
+    return answers({ message: "x" }, request)
+  })
+  await runPlan(plan([agent("a", {}), output({})]), { model, store, run_id: "r" })
+  return store.appends[0] ?? []
+}
+
+test("a run records which release began it, and which took it up", async () => {
+  const first = await begun()
+  assert.deepEqual(first[0]?.kept, { log: 2, engine: about.version })
+  const crashed = await crashedAfter([first], {})
+  const appended: LogEvent[] = []
+  const append = crashed.append.bind(crashed)
+  crashed.append = (lease, events) => {
+    appended.push(...events)
+    return append(lease, events)
+  }
+  const model = new ScriptedModel((request) => answers({ message: "x" }, request))
+  await runPlan(plan([agent("a", {}), output({})]), { model, store: crashed, run_id: "r", resumed: "crash" })
+  assert.deepEqual(appended.find(({ type }) => type === "run_resumed")?.kept, { log: 2, engine: about.version })
+})
+
+test("a log in a newer form is not gone on from: the run fails, says why, and calls nobody", async () => {
+  const first = await begun()
+  const newer = { log: 3, engine: "9.9.0" }
+  const at = first[0]?.at ?? ""
+  const started = first.map((event) => (event.type === "workflow_started" ? { ...event, kept: newer } : event))
+  const resumed: LogEvent = {
+    id: first.length + 1,
+    type: "run_resumed",
+    at,
+    data: { reason: "crash", at },
+    kept: newer,
+  }
+  for (const log of [started, [...first, resumed]]) {
+    const outcome = await runPlan(plan([agent("a", {}), output({})]), {
+      model: new ScriptedModel(() => assert.fail("nobody is called")),
+      store: await crashedAfter([log], {}),
+      run_id: "r",
+      resumed: "crash",
+    })
+    assert.equal(errorOf(outcome).kind, "internal_error")
+    assert.match(errorOf(outcome).message, /cannot take up this run: Wireworks 9\.9\.0 wrote its log, in a newer form/)
+    assert.deepEqual(outcome.bugs, [])
+  }
 })

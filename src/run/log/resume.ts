@@ -5,6 +5,7 @@ import type { Kept, KeptTurn } from "./kept.ts"
 import type { AssistantMessage, Message } from "../../ports/messages.ts"
 import type { TurnProgress } from "../../ports/model.ts"
 import type { PromptMessage, ToolPart } from "../../ports/tools.ts"
+import { firstWriter, type LogWriter } from "./log-version.ts"
 import type { RunStore } from "../../ports/store.ts"
 import { eventBytes } from "./event-bytes.ts"
 import { addUsage, noUsage, usageOf } from "../usage.ts"
@@ -17,6 +18,8 @@ import { readProgress } from "./turn-progress.ts"
  */
 export interface ReplayState {
   lastId: number
+  /** Who wrote the log, in the newest form that is in it. */
+  writer: LogWriter
   /** The size of the log. */
   logBytes: number
   /** Milliseconds; null for a run that has not begun. */
@@ -99,6 +102,7 @@ export function placeKey(name: string, iteration: number | null | undefined): st
 function emptyPast(): ReplayState {
   return {
     lastId: 0,
+    writer: firstWriter,
     logBytes: 0,
     startedAt: null,
     lastAt: null,
@@ -155,11 +159,15 @@ export class PastReader {
     past.lastAt = Math.max(past.lastAt ?? at, at)
     if (!repeats.has(event.type)) past.vainResumes = 0
     switch (event.type) {
+      case "workflow_started":
+        this.#writtenBy(kept<"workflow_started">(event))
+        break
       case "workflow_planned":
         past.planned = true
         break
       case "run_resumed":
-        if (kept<"run_resumed">(event) === undefined) past.vainResumes++
+        this.#writtenBy(kept<"run_resumed">(event))
+        if (kept<"run_resumed">(event)?.given_back !== true) past.vainResumes++
         break
       case "agent_started":
         this.#agent(event.data).startedAt = Date.parse(event.at)
@@ -258,6 +266,12 @@ export class PastReader {
       default:
         if (isTerminal(event.type)) past.ended = true
     }
+  }
+
+  /** The newest form counts: whoever wrote last may have written in a newer one. */
+  #writtenBy(writer: Partial<LogWriter> | undefined): void {
+    const { log = firstWriter.log, engine = firstWriter.engine } = writer ?? {}
+    if (log >= this.past.writer.log) this.past.writer = { log, engine }
   }
 
   #agent(about: { readonly agent: string; readonly iteration?: number }): AgentPast {

@@ -1,0 +1,32 @@
+import about from "../../../package.json" with { type: "json" }
+import type { WireError } from "../events.ts"
+import { wireError } from "../failure.ts"
+
+/**
+ * The form of what logs keep for a continuation: the names of call sites, and what `Kept` holds. It counts up when an older release
+ * could no longer go on from a log, and from then on this release must still read the older forms (`test/histories/`).
+ *
+ * 1: release 0.1, whose logs do not say so. 2: call sites are named by place, kind and target; messages are provider-neutral.
+ */
+const version = 2
+
+/** Kept by the events with which a process begins to write to a log. */
+export interface LogWriter {
+  readonly log: number
+  /** The release, for people. */
+  readonly engine: string
+}
+
+export const thisWriter: LogWriter = { log: version, engine: about.version }
+
+/** Of a log that does not say who wrote it. */
+export const firstWriter: LogWriter = { log: 1, engine: "0.1" }
+
+/** Why this release cannot go on from a log of that writer; null when it can. */
+export function whyNotTakenUp({ log, engine }: LogWriter): WireError | null {
+  if (log <= version) return null
+  const message =
+    `Wireworks ${thisWriter.engine} cannot take up this run: Wireworks ${engine} wrote its log, in a newer form (${log}, and this ` +
+    `release reads up to ${version}). To go on from it could repeat what has been done.`
+  return wireError("internal_error", [{ path: "", message }])
+}

@@ -1,0 +1,312 @@
+import assert from "node:assert/strict"
+import { readAddress } from "../../src/adapters/nats/address.ts"
+import { Broker } from "../../src/adapters/nats/broker.ts"
+import { unpackFrame } from "../../src/adapters/nats/frame.ts"
+import { namesOf } from "../../src/adapters/nats/names.ts"
+import type { NatsServer } from "../../scripts/nats-servers.mjs"
+import { followRun, startCluster, type Replica, type SeenEvent, type TestCluster } from "./cluster.ts"
+import { startServer } from "./http-server.ts"
+import type { NatsNode } from "./nats-server.ts"
+import { noProofs } from "./nats-store.ts"
+import { within } from "./within.ts"
+
+// Three brokers, three replicas, many runs; meanwhile replicas are killed, paused and restarted, and brokers killed and paused,
+// one at a time, all by a chance that a seed decides. The model lives in this process and counts.
+
+export interface ChaosOptions {
+  readonly server: NatsServer
+  readonly seed: number
+  readonly runs: number
+  /** How long there is trouble. */
+  readonly ms: number
+}
+
+export interface ChaosReport {
+  readonly runs: number
+  readonly deeds: readonly string[]
+  readonly reconnects: number
+  /** Of the model, and how many a run without trouble would have made. */
+  readonly calls: number
+  readonly agents: number
+  /** Times that a run was taken up again. */
+  readonly resumed: number
+  /** What went wrong: a run that was lost, cut or duplicated, a call by somebody who had lost its run. */
+  readonly faults: readonly string[]
+}
+
+const agents = ["first", "second", "third"]
+
+const source = `
+input { endpoint: string  n: number }
+secrets { key: string }
+provider p from openai { endpoint: input.endpoint  api_key: secrets.key }
+model m from p { id: "m" }
+agent first { model: model.m  instruction: "first of {{ input.n }}."  output { message: string } }
+agent second { model: model.m  instruction: "second of {{ input.n }}. {{ agent.first.message }}"  output { message: string } }
+agent third { model: model.m  instruction: "third of {{ input.n }}. {{ agent.second.message }}"  output { message: string } }
+output { message: agent.third.message }
+`
+
+/** Mulberry32: small, and the same everywhere. */
+function chance(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
+function oneOf<T>(random: () => number, all: readonly T[]): T {
+  const found = all[Math.floor(random() * all.length)]
+  if (found === undefined) throw new Error("There is nothing to choose from")
+  return found
+}
+
+export async function runChaos({ server, seed, runs, ms }: ChaosOptions): Promise<ChaosReport> {
+  const calls: { readonly n: number; readonly agent: string; readonly at: number }[] = []
+  const model = await startServer((request, response) => {
+    const [, agent = "", n = ""] = /(first|second|third) of (\d+)\./.exec(request.body) ?? []
+    calls.push({ n: Number(n), agent, at: Date.now() })
+    const content = [{ type: "output_text", text: JSON.stringify({ message: `${agent} done` }) }]
+    const answer = {
+      output: [{ type: "message", role: "assistant", content }],
+      usage: { input_tokens: 1, output_tokens: 1 },
+    }
+    setTimeout(() => response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer)), 800)
+  })
+  const cluster = await startCluster(3, server, { WIRE_MAX_RUNS: "60" })
+  const { replicas, broker } = cluster
+  const deeds: string[] = []
+  const faults: string[] = []
+  let stopped = false
+  try {
+    const started = performance.now()
+    const going = (): boolean => performance.now() - started < ms && !stopped
+    const trouble = Promise.all([
+      troubleReplicas(replicas, chance(seed), going, deeds),
+      troubleBrokers(broker.nodes, chance(seed + 1), going, deeds),
+    ])
+    trouble.catch(() => undefined)
+    const giveUp = AbortSignal.timeout(ms + 100_000)
+    const clients = Array.from({ length: runs }, async (_, n) => {
+      const random = chance(seed * 1_000 + n)
+      const pick = (): string => {
+        const there = replicas.filter(({ address }) => address !== "")
+        return there.length === 0 ? "" : oneOf(random, there).address
+      }
+      await wait((n / runs) * ms * 0.9)
+      return { n, ...(await followRun(body(model.origin, n), keyOf(seed, n), pick, giveUp)) }
+    })
+    const outcomes = await Promise.allSettled(clients)
+    stopped = true
+    await trouble
+    const ended = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []))
+    for (const outcome of outcomes) if (outcome.status === "rejected") faults.push(String(outcome.reason))
+
+    let resumed = 0
+    for (const { n, run_id, events } of ended) {
+      resumed += events.filter(({ type }) => type === "run_resumed").length
+      // What the client saw is the log, wherever it is read.
+      for (const { name, address } of replicas) {
+        const log = await within(30_000, `the log of run ${n} at ${name}`, logOf(address, run_id))
+        if (JSON.stringify(log) !== JSON.stringify(events)) {
+          faults.push(`run ${n} has ${log.length} events at ${name}, and the client saw ${events.length}`)
+        }
+      }
+      faults.push(...faultsOf(n, events, calls))
+      // One key is one run, for whoever asks.
+      for (const { name, address } of replicas) {
+        const again = await askAgain(address, body(model.origin, n), keyOf(seed, n))
+        if (again !== run_id) faults.push(`the key of run ${n} gives another run at ${name}`)
+      }
+    }
+    faults.push(...(await copiesThatDiffer(broker.nodes)), ...(await runsInBroker(cluster, runs)))
+    return {
+      runs,
+      deeds,
+      reconnects: ended.reduce((sum, { connections }) => sum + connections - 1, 0),
+      calls: calls.length,
+      agents: runs * agents.length,
+      resumed,
+      faults,
+    }
+  } finally {
+    stopped = true
+    for (const node of broker.nodes) node.resume()
+    await cluster.close()
+    await model.close()
+  }
+}
+
+async function troubleReplicas(
+  replicas: readonly Replica[],
+  random: () => number,
+  going: () => boolean,
+  deeds: string[],
+): Promise<void> {
+  while (going()) {
+    const victim = oneOf(random, replicas)
+    const deed = random()
+    if (deed < 0.4) {
+      deeds.push(`kill ${victim.name}`)
+      victim.signal("SIGKILL")
+      await victim.ended()
+      await victim.start()
+    } else if (deed < 0.85) {
+      deeds.push(`pause ${victim.name}`)
+      victim.signal("SIGSTOP")
+      await wait(3_000 + random() * 3_000)
+      victim.signal("SIGCONT")
+    } else {
+      deeds.push(`restart ${victim.name}`)
+      victim.signal("SIGTERM")
+      assert.equal(await victim.ended(), 0, victim.errors)
+      await victim.start()
+    }
+    await wait(200 + random() * 1_000)
+  }
+}
+
+async function troubleBrokers(
+  nodes: readonly NatsNode[],
+  random: () => number,
+  going: () => boolean,
+  deeds: string[],
+): Promise<void> {
+  while (going()) {
+    await wait(500 + random() * 2_500)
+    const node = oneOf(random, nodes)
+    if (random() < 0.35) {
+      deeds.push(`kill ${node.name}`)
+      await node.kill()
+      await wait(500 + random() * 2_500)
+      await node.start()
+    } else {
+      deeds.push(`pause ${node.name}`)
+      node.pause()
+      await wait(1_000 + random() * 5_000)
+      node.resume()
+    }
+  }
+}
+
+const keyOf = (seed: number, n: number): string => `run-${seed}-${n}`
+
+const body = (origin: string, n: number): object => ({
+  workflow_source: source,
+  input: { endpoint: `${origin}/v1`, n },
+  secrets: { key: "sk-chaos-0123456789" },
+})
+
+function faultsOf(
+  n: number,
+  log: readonly SeenEvent[],
+  calls: readonly { readonly n: number; readonly agent: string; readonly at: number }[],
+): string[] {
+  const faults: string[] = []
+  if (log.some(({ id }, index) => id !== index + 1)) faults.push(`run ${n} has gaps or repeats`)
+  const ends = log.filter(({ type }) => /^workflow_(completed|failed|cancelled)$/.test(type))
+  if (ends.length !== 1) faults.push(`run ${n} has ${ends.length} ends`)
+  if (log.at(-1)?.type !== "workflow_completed") faults.push(`run ${n} ended with ${JSON.stringify(log.at(-1))}`)
+  for (const agent of agents) {
+    const completed = log.filter(({ type, data }) => type === "agent_completed" && data["agent"] === agent)
+    if (completed.length !== 1) faults.push(`${agent} of run ${n} completed ${completed.length} times`)
+    const at = Date.parse(String(completed[0]?.data["at"]))
+    for (const call of calls) {
+      if (call.n !== n || call.agent !== agent || call.at <= at) continue
+      faults.push(`${agent} of run ${n} was called ${call.at - at} ms after its end`)
+    }
+  }
+  return faults
+}
+
+async function logOf(address: string, run_id: string): Promise<SeenEvent[]> {
+  const response = await fetch(`${address}/execute/${run_id}/events`, { headers: { accept: "text/event-stream" } })
+  const text = await response.text()
+  return [...text.matchAll(/^id: ?(\d+)\nevent: ?(\S+)\ndata: ?(.*)$/gm)].map(([, id, type, data]) => ({
+    id: Number(id),
+    type: type ?? "",
+    data: JSON.parse(data ?? "null") as Record<string, unknown>,
+  }))
+}
+
+async function askAgain(address: string, asked: object, key: string): Promise<string> {
+  const headers = { accept: "text/event-stream", "content-type": "application/json", "idempotency-key": key }
+  const response = await fetch(`${address}/execute`, { method: "POST", headers, body: JSON.stringify(asked) })
+  await response.text()
+  return response.headers.get("x-service-run-id") ?? `${response.status}`
+}
+
+interface CopyState {
+  readonly messages: number
+  readonly first_seq: number
+  readonly last_seq: number
+  readonly num_subjects?: number
+}
+
+/** Waits until the three copies of each stream agree, each as its own node tells of it. */
+async function copiesThatDiffer(nodes: readonly NatsNode[]): Promise<string[]> {
+  const deadline = performance.now() + 60_000
+  for (;;) {
+    const states = await Promise.all(nodes.map(copiesOf))
+    const names = [...new Set(states.flatMap((state) => [...state.keys()]))]
+    const differing = names.filter((name) => new Set(states.map((state) => state.get(name))).size !== 1)
+    if (names.length > 0 && differing.length === 0) return []
+    if (performance.now() > deadline) {
+      return differing.map((name) => `copies of ${name} differ: ${states.map((state) => state.get(name)).join(" | ")}`)
+    }
+    await wait(250)
+  }
+}
+
+async function copiesOf(node: NatsNode): Promise<Map<string, string>> {
+  const response = await fetch(`${node.monitor}/jsz?streams=true`)
+  const told = (await response.json()) as {
+    account_details?: { stream_detail?: { name: string; state: CopyState }[] }[]
+  }
+  const streams = (told.account_details ?? []).flatMap(({ stream_detail = [] }) => stream_detail)
+  return new Map(
+    streams
+      // Processes go on saying there that they live.
+      .filter(({ name }) => !name.endsWith("_ALIVE"))
+      .map(({ name, state: { messages, first_seq, last_seq, num_subjects = 0 } }) => [
+        name,
+        JSON.stringify({ messages, first_seq, last_seq, num_subjects }),
+      ]),
+  )
+}
+
+async function noneOpen(broker: Broker): Promise<void> {
+  while ((await broker.list("open", "wire.open.>")).length > 0) await wait(250)
+}
+
+/** As many runs as there were keys, none of them open. */
+async function runsInBroker({ broker: { url } }: TestCluster, runs: number): Promise<string[]> {
+  const read = readAddress(url)
+  assert.ok(read.ok)
+  const broker = await Broker.connect(read.address, noProofs, namesOf("wire"))
+  try {
+    const heads = await broker.list("log", "wire.log.*.0")
+    const kinds = await Promise.all(
+      heads.map(async (subject) => {
+        const stored = await broker.getFromLeader("log", subject)
+        return stored === null ? "gone" : unpackFrame<{ kind: string }>(subject, stored.data).facts.kind
+      }),
+    )
+    const made = kinds.filter((kind) => kind === "head").length
+    return [
+      ...(made === runs ? [] : [`${made} runs were made for ${runs} keys`]),
+      // Of runs that ended while the broker was in trouble the entries are removed later, by whoever looks for work.
+      ...(await within(60_000, "the end of the last open run", noneOpen(broker)).then(
+        () => [],
+        async () => [`${(await broker.list("open", "wire.open.>")).length} runs are still open`],
+      )),
+    ]
+  } finally {
+    await broker.close()
+  }
+}
