@@ -8,7 +8,7 @@ export function canonicalJson(value: JsonValue, steps: StepBudget, depth = 0): s
   if (typeof value !== "object" || value === null) return JSON.stringify(value)
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item, steps, depth + 1)).join(",")}]`
   const keys = Object.keys(value).toSorted()
-  steps.spend(keys.length)
+  steps.spend(4 * keys.length)
   return `{${keys.map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key] ?? null, steps, depth + 1)}`).join(",")}}`
 }
 

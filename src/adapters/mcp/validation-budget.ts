@@ -2,11 +2,11 @@ import type { JsonValue } from "../../base/json-value.ts"
 import { StepBudget } from "./step-budget.ts"
 
 /** No validation takes more steps, whatever its value: a fifth of a second. */
-const mostSteps = 2_000_000
+const mostSteps = 1_000_000
 /** What a schema in good faith needs for each part of a value. */
 const stepsPerPart = 50
 /** What the validations of one run may need beyond that, all together. */
-const spareSteps = 2_000_000
+const spareSteps = 1_000_000
 
 /**
  * The steps that a run may spend on validation against the schemas of its servers. What grows with the values is free, up to a
@@ -35,8 +35,9 @@ function partsOf(value: JsonValue): number {
     parts++
     if (typeof at === "string") parts += at.length / 10
     if (typeof at !== "object" || at === null) continue
-    for (const item of Array.isArray(at) ? at : Object.values(at)) open.push(item)
-    if (parts * stepsPerPart > mostSteps) break
+    const items = Array.isArray(at) ? at : Object.values(at)
+    if ((parts + items.length) * stepsPerPart > mostSteps) return mostSteps / stepsPerPart
+    for (const item of items) open.push(item)
   }
   return Math.ceil(parts)
 }
