@@ -21,7 +21,8 @@ export function checkContext(checking: CheckContext, property: Syntax.Property |
   const written = checking.quote(reference)
   if (obsolete) {
     const meant = `${compact === undefined ? "" : "compact "}${written === "" ? "agent.name" : written}`
-    const message = `\`context(${meant})\` is now written \`context: ${meant}\``
+    const old = `${property.colon === undefined ? "" : "context: "}context(${meant})`
+    const message = `\`${old}\` is now written \`context: ${meant}\``
     checking.report("obsolete-syntax", path, property.name, message, `Write \`context: ${meant}\`.`)
   }
   checkAgentReference(checking, reference, path, scope)

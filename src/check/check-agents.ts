@@ -1,6 +1,7 @@
 import type * as Syntax from "../syntax/tree.ts"
 import { blockOf } from "./block-of.ts"
 import { checkContext } from "./check-agent-context.ts"
+import { checkFile } from "./check-file.ts"
 import { checkResponseFormat } from "./check-inference.ts"
 import { loopVariables } from "./check-loop.ts"
 import { checkModelReference } from "./check-model-reference.ts"
@@ -8,7 +9,7 @@ import { checkUses } from "./check-uses.ts"
 import type { CheckContext } from "./check-context.ts"
 import { positiveInteger } from "./constants.ts"
 import { expectType, infer } from "./infer.ts"
-import { wordOrString } from "./infer-asset.ts"
+import { wordOrString } from "./asset-kind.ts"
 import { inferLocals } from "./infer-dynamics.ts"
 import { checkCondition } from "./infer-operators.ts"
 import { narrowed, pathsPresent } from "./narrowing.ts"
@@ -150,20 +151,4 @@ function checkInstruction(
   const path = `${scope.path}.${property.name.text}`
   expectType(checking, expression, stringType, { ...scope, path, place: "an instruction", assets: "text" })
   if (model !== undefined) checkAssetsOfModel(checking, expression, model, { ...scope, path })
-}
-
-function checkFile(checking: CheckContext, property: Syntax.Property, scope: Scope): void {
-  const path = `${scope.path}.file`
-  if (property.value.kind === "missing") return
-  if (property.value.kind !== "properties") {
-    const span = property.value.kind === "expression" ? property.value.expression : property.name
-    checking.report("type-mismatch", path, span, 'Expected a block: `file { name: "…" content: … }`')
-    return
-  }
-  const properties = readProperties(checking, "file", property.value.block, path, property.name)
-  for (const [name, item] of properties) {
-    const value = expressionOf(checking, item, path)
-    if (value === undefined) continue
-    expectType(checking, value, stringType, { ...scope, path: `${path}.${name}`, place: "a file" })
-  }
 }

@@ -1,20 +1,24 @@
 import type * as Syntax from "../syntax/tree.ts"
+import { assetKindOf, isAssetKind, wordOrString } from "./asset-kind.ts"
 import type { CheckContext } from "./check-context.ts"
 import { misplacedAsset } from "./misplaced-asset.ts"
 import { mustFit } from "./must-fit.ts"
 import { expressionOf, readProperties } from "./properties.ts"
 import type { Infer, Scope } from "./scope.ts"
 import { at } from "./scope.ts"
+import { elementType } from "../types/element-type.ts"
+import { resolve, withoutNull } from "../types/relations.ts"
 import type { Type } from "../types/types.ts"
 
 const stringType: Type = { kind: "string" }
+const stringsType: Type = { kind: "array", element: stringType }
 
 /** `asset e { type, media_type, title }` */
 export function inferAsset(checking: CheckContext, node: Syntax.AssetNode, scope: Scope, infer: Infer): Type {
   if (scope.assets !== "value") misplacedAsset(checking, node.keyword, scope.path)
   const inner: Scope = { ...scope, assets: "none" }
-  infer(checking, node.value, inner)
-  mustFit(checking, node.value, stringType, scope.path)
+  const source = infer(checking, node.value, inner)
+  mustFit(checking, node.value, isArray(checking, source) ? stringsType : stringType, scope.path)
   const properties = readProperties(checking, "asset", node.block, scope.path, node.keyword)
   for (const name of ["media_type", "title"]) {
     const value = expressionOf(checking, properties.get(name), scope.path)
@@ -24,13 +28,22 @@ export function inferAsset(checking: CheckContext, node: Syntax.AssetNode, scope
   }
   const type = expressionOf(checking, properties.get("type"), scope.path)
   if (type !== undefined) checkAssetKind(checking, type, `${scope.path}.type`)
+  else if (!properties.has("type") && assetKindOf(node) === undefined) missingKind(checking, node, scope.path)
   return { kind: "asset" }
 }
 
-const assetKinds: readonly string[] = ["image", "document", "video"]
+function isArray(checking: CheckContext, type: Type): boolean {
+  const plain = resolve(withoutNull(type, checking.types), checking.types)
+  return plain.kind !== "any" && plain.kind !== "error" && elementType(plain, checking.types) !== undefined
+}
 
-export function isAssetKind(word: string): boolean {
-  return assetKinds.includes(word)
+function missingKind(checking: CheckContext, node: Syntax.AssetNode, path: string): void {
+  if (node.value.kind === "missing-expression") return
+  if (node.block !== undefined && checking.isSwallowedIn(node.block, "type")) return
+  const message =
+    "`type` is missing: neither a literal `media_type` nor the data URL or extension of the source gives it"
+  const hint = 'Add `type: "image"`, "document" or "video".'
+  checking.report("missing-property", `${path}.type`, node.keyword, message, hint)
 }
 
 /** The kind that an asset, or a model's list, names: a string or a bare word. */
@@ -39,11 +52,4 @@ export function checkAssetKind(checking: CheckContext, node: Syntax.Expression, 
   if (node.kind === "missing-expression" || (written !== undefined && isAssetKind(written))) return
   const hint = 'Write "image", "document" or "video".'
   checking.report("invalid-value", path, node, `Unknown kind of asset: ${checking.quote(node)}`, hint)
-}
-
-/** The value of a plain string, or a bare word such as `auto`. */
-export function wordOrString(node: Syntax.Expression): string | undefined {
-  if (node.kind === "string" && node.interpolations.length === 0) return node.texts[0]
-  if (node.kind === "chain" && node.base.kind === "name" && node.steps.length === 0) return node.base.text
-  return undefined
 }

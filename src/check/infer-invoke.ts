@@ -13,6 +13,7 @@ import { readProperties } from "./properties.ts"
 import { declareUnique, refuseKey } from "./repeated-name.ts"
 import type { Infer, Scope } from "./scope.ts"
 import { at } from "./scope.ts"
+import { nullable } from "../types/relations.ts"
 import { showType } from "../types/show-type.ts"
 import type { Type } from "../types/types.ts"
 
@@ -144,6 +145,8 @@ function checkArguments(
   if (symbol?.input === undefined) return
   for (const { name, type } of symbol.input.fields) {
     if (given.has(name) || bound.has(name) || declared.has(name)) continue
+    // It is not sent then.
+    if (nullable(type, checking.types)) continue
     const message = `The tool needs the argument \`${name}\``
     const hint = `Add \`${name}: …\` (${showType(type)}) to its \`input\`.`
     checking.report("missing-property", `${scope.path}.${name}`, node.target, message, hint)

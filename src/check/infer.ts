@@ -6,6 +6,7 @@ import { inferInvoke } from "./infer-invoke.ts"
 import { inferMatch } from "./infer-match.ts"
 import { inferBinary, inferNot } from "./infer-operators.ts"
 import { inferSteps } from "./infer-steps.ts"
+import { readableNull } from "./infer-text.ts"
 import { refuseAsset } from "./misplaced-asset.ts"
 import { mustFit } from "./must-fit.ts"
 import { isAssignable, nullable, union, withoutNull } from "../types/relations.ts"
@@ -72,18 +73,9 @@ function inferString(checking: CheckContext, node: Syntax.StringNode, scope: Sco
   for (const interpolation of node.interpolations) {
     const type = infer(checking, interpolation, inner)
     if (inner.assets === "none") refuseAsset(checking, interpolation, type, scope.path)
-    if (nullable(type, checking.types)) nullableText(checking, interpolation, type.kind === "null", scope.path)
+    readableNull(checking, interpolation, type, scope.path)
   }
   return stringType
-}
-
-function nullableText(checking: CheckContext, node: Syntax.Expression, always: boolean, path: string): void {
-  const written = checking.quote(node)
-  const message = always
-    ? `\`${written}\` is always null, and reads \`null\``
-    : `\`${written}\` may be null, and would then read \`null\``
-  const hint = always ? "Remove it." : `Give a default: \`{{ ${written} ?? "…" }}\`.`
-  checking.report("nullable-interpolation", path, node, message, hint)
 }
 
 function inferArray(checking: CheckContext, node: Syntax.Expression & { kind: "array" }, scope: Scope): Type {

@@ -52,19 +52,20 @@ const shapes: Readonly<Record<PropertyPlace, Shape | undefined>> = {
   agent: shape(
     ["model", "instruction", "output"],
     ["uses", "context", "file", "dynamic", "response_format", "max_steps", "on_failure", "system"],
-    { repeated: ["file", "dynamic"], obsolete: { prompt: "instruction", tools: "uses" } },
+    { repeated: ["file", "dynamic"], obsolete: { prompt: "instruction", tools: "uses", models: "model" } },
   ),
   inference: shape([], [...inferenceKeys], {
     obsolete: { provider_max_retries: "max_retries", provider_retry_base_delay_ms: "retry_base_delay_ms" },
   }),
-  file: shape(["name", "content"], ["media_type"]),
+  file: shape(["content"], ["name", "media_type"]),
+  "short-file": shape([], ["name", "media_type"]),
   use: shape([], ["bindings", "max_calls"]),
   "configured-model": shape([], ["inference"]),
   compact: shape([], ["model", "instruction"]),
   call: shape([], ["input", "bindings", "max_calls"]),
   read: shape([], ["bindings"]),
   render: shape([], ["bindings"]),
-  asset: shape(["type"], ["media_type", "title"]),
+  asset: shape([], ["type", "media_type", "title"]),
   unknown: undefined,
 }
 
@@ -159,6 +160,5 @@ function unknown(checking: CheckContext, property: Syntax.Property, known: Shape
 function missingHint(place: PropertyPlace, name: string): string {
   if (place === "agent" && name === "model") return "Add `model: model.name`."
   if (place === "agent" && name === "output") return "Add `output { … }` with the fields that the model is to give."
-  if (place === "asset" && name === "type") return 'Add `type: "image"`, "document" or "video".'
   return `Add \`${name}: "…"\`.`
 }

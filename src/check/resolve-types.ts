@@ -1,3 +1,4 @@
+import { valueHint } from "../syntax/type-parser.ts"
 import { cutText } from "../base/cut-text.ts"
 import { didYouMean } from "../base/did-you-mean.ts"
 import type { Span } from "../source/span.ts"
@@ -143,6 +144,7 @@ function suggestType(checking: CheckContext, name: string): string {
   if (checking.schemas.has(name)) return `Did you mean schema.${name}?`
   const lower = name.toLowerCase()
   if (lower === "schema") return "Write `schema.name`."
+  if (name === "true" || name === "false") return `Write \`boolean\`. ${valueHint}`
   if (lower === "any" || lower === "unknown") return "There is no such type: `object` is any JSON object."
   if (lower === "array" || lower === "list") return "An array is written `[type]`."
   if (lower === "optional" || lower === "nullable") return "Write `maybe type`."
@@ -167,7 +169,7 @@ function resolvePath(checking: CheckContext, node: Syntax.TypeNode & { kind: "ty
   if (root?.text !== "schema") {
     const isValue = root !== undefined && ["input", "agent", "dynamic", "secrets"].includes(root.text)
     const hint = isValue
-      ? "Expected a type, found a value."
+      ? valueHint
       : root !== undefined && checking.schemas.has(root.text)
         ? `Did you mean schema.${written}?`
         : "A named type is written `schema.name`."

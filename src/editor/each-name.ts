@@ -264,6 +264,10 @@ class NameWalk {
         this.#chain(value.reference, { ...setting, expects: value.compact === undefined ? "context" : "agent" })
         if (value.block !== undefined) this.#properties("compact", value.block.items, setting)
         break
+      case "file":
+        this.#expression(value.content, setting)
+        if (value.block !== undefined) this.#properties("short-file", value.block.items, setting)
+        break
       case "missing":
         break
     }

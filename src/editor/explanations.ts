@@ -122,6 +122,11 @@ const mediaType = "The media type, such as `image/png`."
 const responseFormat =
   "How the output contract is put to the backend: `auto`, `json_schema`, `json_object` or `instruction_only`."
 
+const fileTexts = {
+  name: "The name of the file, as the model sees it. Content that is a path names its file itself: `input.report`.",
+  media_type: "The media type, such as `text/markdown`; what fits the name and the content if left out.",
+}
+
 /** What the properties of each block mean. */
 const propertyTexts: Readonly<Record<PropertyPlace, Readonly<Record<string, string>>>> = {
   provider: {
@@ -167,7 +172,7 @@ const propertyTexts: Readonly<Record<PropertyPlace, Readonly<Record<string, stri
     uses: "The tools, resources and prompts that the model may use. Nothing is offered unless it is listed.",
     context:
       "Continues the message history of another agent: `agent.name`, or `compact agent.name` for a summary of it.",
-    file: "A file that is attached to the step. May stand several times.",
+    file: "A file that is attached to the step: a block, or its content, as in `file input.report`. May stand several times.",
     dynamic: "Values of this agent alone. In a loop they are computed for each item and see the loop's variables.",
     response_format: responseFormat,
     on_failure: "`skip`: when the agent fails for good, `agent.name` is null and the run goes on. `fail` ends the run.",
@@ -191,11 +196,8 @@ const propertyTexts: Readonly<Record<PropertyPlace, Readonly<Record<string, stri
     output_retries: "How many times the model is asked again when its answer does not fit the output.",
     extra: "Further fields of the request, sent as they are.",
   },
-  file: {
-    name: "The name of the file, as the model sees it.",
-    content: "The text of the file.",
-    media_type: "The media type, such as `text/markdown`.",
-  },
+  file: { content: "What is in the file: text as it is, any other value as JSON.", ...fileTexts },
+  "short-file": fileTexts,
   use: { bindings, max_calls: maxCalls },
   "configured-model": { inference: "Settings for this agent alone." },
   compact: {
@@ -210,7 +212,7 @@ const propertyTexts: Readonly<Record<PropertyPlace, Readonly<Record<string, stri
   read: { bindings: "The values of the variables in the resource's address." },
   render: { bindings: "The arguments of the prompt." },
   asset: {
-    type: 'What it is: `"image"`, `"document"` or `"video"`.',
+    type: 'What it is: `"image"`, `"document"` or `"video"`; left out where the source or its media type tells it.',
     media_type: mediaType,
     title: "What the model is told that it is called.",
   },

@@ -1,6 +1,6 @@
 import { cutText } from "../base/cut-text.ts"
 import { constantOf } from "../check/constants.ts"
-import { wordOrString } from "../check/infer-asset.ts"
+import { assetKindOf } from "../check/asset-kind.ts"
 import type { Program } from "../check/program.ts"
 import { branchLabel } from "../syntax/match-branch.ts"
 import type * as Syntax from "../syntax/tree.ts"
@@ -163,12 +163,10 @@ export class Lowering {
       const value = propertyOf(node.block, name)?.value
       return value?.kind === "expression" ? this.expression(value.expression, place) : null
     }
-    const type = propertyOf(node.block, "type")?.value
-    const kind = type?.kind === "expression" ? wordOrString(type.expression) : undefined
     return {
       op: "asset",
       value: this.expression(node.value, place),
-      type: assetKind(kind),
+      type: assetKind(assetKindOf(node)),
       media_type: optional("media_type"),
       title: optional("title"),
       text: this.#text(node),

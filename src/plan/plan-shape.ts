@@ -157,7 +157,10 @@ export interface ContextPlan {
 }
 
 export interface FilePlan {
-  readonly name: Expression
+  /** Null: `stem` with an extension that fits the content. */
+  readonly name: Expression | null
+  /** The last name of the path that is the content, where it is one. */
+  readonly stem: string | null
   readonly content: Expression
   readonly media_type: Expression | null
 }

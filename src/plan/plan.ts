@@ -1,7 +1,8 @@
 import type { JsonValue } from "../base/json-value.ts"
 import { apiOf } from "../check/api-of.ts"
+import { fileStem } from "../check/check-file.ts"
 import { constantFields, constantOf } from "../check/constants.ts"
-import { wordOrString } from "../check/infer-asset.ts"
+import { wordOrString } from "../check/asset-kind.ts"
 import type { AgentSymbol, ImportSymbol, Program } from "../check/program.ts"
 import { inferenceKeys } from "../check/properties.ts"
 import { providerKinds } from "../check/provider-kinds.ts"
@@ -198,14 +199,21 @@ class Planner {
     }
   }
 
-  #file(property: Syntax.Property, id: string): FilePlan {
-    if (property.value.kind !== "properties") throw new Error("The checker let a strange file through")
-    const { block } = property.value
-    const type = propertyOf(block, "media_type")?.value
+  #file({ value }: Syntax.Property, id: string): FilePlan {
+    if (value.kind !== "properties" && value.kind !== "file") throw new Error("The checker let a strange file through")
+    const written = value.kind === "properties" ? propertyOf(value.block, "content")?.value : undefined
+    const content =
+      value.kind === "file" ? value.content : written?.kind === "expression" ? written.expression : undefined
+    if (content === undefined) throw new Error("The checker let a file without content through")
+    const optional = (name: string): Expression | null => {
+      return value.block === undefined ? null : this.#optional(value.block, name, `${id}.file`)
+    }
+    const name = optional("name")
     return {
-      name: this.#propertyExpression(block, "name", `${id}.file`),
-      content: this.#propertyExpression(block, "content", `${id}.file`),
-      media_type: type?.kind === "expression" ? this.#lower.expression(type.expression, `${id}.file`) : null,
+      name,
+      stem: name === null ? (fileStem(content) ?? null) : null,
+      content: this.#lower.expression(content, `${id}.file`),
+      media_type: optional("media_type"),
     }
   }
 

@@ -2,7 +2,8 @@ import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { AssetExpression, BinaryExpression, Expression, MatchExpression, Root, Step } from "../plan/expression.ts"
 import type { EvaluationWork } from "./evaluation-work.ts"
-import { asset, assetLabel, assetUrl, isAsset } from "./agent/asset.ts"
+import { asset, assetLabel, assetList, assetUrl, isAsset, isAssetList } from "./agent/asset.ts"
+import type { Asset } from "./agent/asset.ts"
 import { failure } from "./failure.ts"
 import { decidedByLeft, operate } from "./operate.ts"
 import type { WrongOperand } from "./operate.ts"
@@ -145,6 +146,7 @@ export class ObjectBuilder {
 /** As interpolation writes it: strings as they are, everything else as compact JSON. */
 export function toText(value: JsonValue): string {
   if (typeof value === "string") return value
+  if (isAssetList(value)) return value.map(assetLabel).join("")
   return isAsset(value) ? assetLabel(value) : JSON.stringify(value)
 }
 
@@ -302,6 +304,7 @@ function resultOf(expression: { readonly text: string }, result: boolean | Wrong
   throw lacking(expression, result.need, result.found, scope)
 }
 
+/** One asset, or one for each string of an array. */
 export function toAsset(
   expression: AssetExpression,
   value: JsonValue,
@@ -310,13 +313,28 @@ export function toAsset(
   scope: Scope,
 ): JsonValue {
   if (value === null) return null
+  const about = {
+    mediaType: mediaType === null ? null : toBoundedText(mediaType, scope),
+    title: title === null ? null : toBoundedText(title, scope),
+  }
+  if (!Array.isArray(value)) return oneAsset(expression, value, about, scope)
+  scope.work.elements(value.length, scope.path)
+  return assetList(value.map((one) => oneAsset(expression, one, about, scope)))
+}
+
+function oneAsset(
+  expression: AssetExpression,
+  value: JsonValue,
+  about: { readonly mediaType: string | null; readonly title: string | null },
+  scope: Scope,
+): Asset {
   if (typeof value !== "string") throw lacking(expression, "an asset needs a URL or Base64 text", value, scope)
   scope.work.text(value.length, scope.path)
-  const url = assetUrl(expression.type, value, mediaType === null ? null : toBoundedText(mediaType, scope))
+  const url = assetUrl(expression.type, value, about.mediaType)
   if (url === null) {
     throw problem(expression.text, "an asset needs an http(s) URL, a data URL or Base64 text, found other text", scope)
   }
-  return asset(expression.type, url, title === null ? null : toBoundedText(title, scope))
+  return asset(expression.type, url, about.title)
 }
 
 function lacking(expression: { readonly text: string }, need: string, found: JsonValue, scope: Scope): RunFailure {

@@ -57,7 +57,7 @@ function parseStep(reader: TokenReader): ChainStep | undefined {
       if (reader.is("*") || reader.is("**") || reader.is("***")) return parsePluck(reader, first, optional)
       const hint = reader.is("number") ? "An element is chosen by its number in brackets: `[0]`." : undefined
       const name = parseSegment(reader, optional ? "a name after `?.`" : "a name after `.`", hint)
-      if (name !== undefined && reader.is("(") && reader.isAdjacent) refuseCall(reader, name)
+      if (name !== undefined && isCalled(reader)) refuseCall(reader, name)
       return name && { kind: "field", name, optional, start, end: name.end }
     }
     case "[":
@@ -72,10 +72,19 @@ function parseStep(reader: TokenReader): ChainStep | undefined {
   }
 }
 
-/** `text.trim()` */
-function refuseCall(reader: TokenReader, { start }: Name): void {
+/** `text.trim()`, `template("…")` */
+export function refuseCall(reader: TokenReader, { start, text }: Name): void {
   reader.skipBalanced()
-  reader.report({ start, end: reader.previous.end }, "There are no functions", "Values are read as they are.")
+  const hint =
+    text === "template"
+      ? 'A text is a template by itself: write `"… {{ input.name }} …"`.'
+      : "Values are read as they are."
+  reader.report({ start, end: reader.previous.end }, "There are no functions", hint)
+}
+
+/** Whether a name that was just read is called like a function: `name(…)`. */
+export function isCalled(reader: TokenReader): boolean {
+  return reader.is("(") && reader.isAdjacent
 }
 
 function parsePluck(reader: TokenReader, first: Token, optional: boolean): ChainStep | undefined {

@@ -10,6 +10,8 @@ export type PropertyPlace =
   | "agent"
   | "inference"
   | "file"
+  /** The block after the content of a file: `file input.report { … }`. */
+  | "short-file"
   | "use"
   | "configured-model"
   | "compact"
@@ -53,6 +55,7 @@ const forms: Readonly<Record<PropertyPlace, Forms>> = {
   batch: imported,
   agent: {
     model: "model",
+    models: "model",
     output: "types",
     uses: "uses",
     tools: "uses",
@@ -62,6 +65,7 @@ const forms: Readonly<Record<PropertyPlace, Forms>> = {
   },
   inference: { extra: "values" },
   file: {},
+  "short-file": {},
   use: imported,
   "configured-model": { inference: "inference" },
   compact: { model: "model" },

@@ -200,6 +200,8 @@ export type PropertyValue =
   /** `model.fast { inference { … } }` */
   | { readonly kind: "configured"; readonly reference: Chain; readonly block: Block<Property> }
   | ContextValue
+  /** `file input.report { name: "…" }`, the short form of `file { content: … }`. */
+  | { readonly kind: "file"; readonly content: Expression; readonly block: Block<Property> | undefined }
   /** Nothing that could be read follows the name. */
   | { readonly kind: "missing" }
 

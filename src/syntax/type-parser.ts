@@ -220,9 +220,12 @@ function parseTypeHere(reader: TokenReader): TypeNode {
   return missingType(reader)
 }
 
+/** Values among the types of an agent's output. */
+export const valueHint = "A type belongs here. Put a value into `dynamic { }`, or into the workflow's own `output { }`."
+
 function typeHint(reader: TokenReader, token: Token): string | undefined {
-  if (token.kind === "head") return "A literal type has no interpolation."
-  if (token.kind === "number") return "Only strings can be literal types."
+  if (token.kind === "head") return `A literal type has no interpolation. ${valueHint}`
+  if (token.kind === "number") return `Only strings can be literal types. ${valueHint}`
   if (token.kind === "string" && !reader.isPlainString(token)) return "A literal type is a one-line string."
   return undefined
 }

@@ -1,5 +1,5 @@
 import type { Span } from "../source/span.ts"
-import { missing, parseReference, parseSteps, startsStep } from "./chain-parser.ts"
+import { isCalled, missing, parseReference, parseSteps, refuseCall, startsStep } from "./chain-parser.ts"
 import { leavesBlock, leavesNames, startsDeclaration } from "./declaration-start.ts"
 import { docBefore } from "./doc-comment.ts"
 import { isForeignWord, mayBeOperator, parseOperations, parseTernary, startsOperation } from "./operator-parser.ts"
@@ -80,10 +80,19 @@ function defaultFrom(reader: TokenReader, left: Expression): Expression {
 function parseOperand(reader: TokenReader): Expression {
   const { token } = reader
   const base = token.kind === "name" ? parseKeyword(reader, token) : parseBase(reader, token)
-  if (base === undefined) return parseVerbless(reader, parseReference(reader))
+  if (base === undefined) return parseNamed(reader)
   if (base.kind === "missing-expression" || !startsStep(reader.token)) return base
   const steps = parseSteps(reader)
   return steps.length === 0 ? base : { kind: "chain", base, steps, start: base.start, end: reader.previous.end }
+}
+
+/** A reference; a name that is called like a function is none. */
+function parseNamed(reader: TokenReader): Expression {
+  const chain = parseReference(reader)
+  if (chain.base.kind !== "name" || chain.steps.length > 0 || !isCalled(reader)) return parseVerbless(reader, chain)
+  refuseCall(reader, chain.base)
+  if (startsStep(reader.token)) parseSteps(reader)
+  return missing(reader)
 }
 
 function parseBase(reader: TokenReader, first: Token): Expression {
@@ -143,7 +152,7 @@ function parseKeyword(reader: TokenReader, token: Token): Expression | undefined
   // Most words are none of these: what they begin with tells it without looking at the rest.
   switch (reader.text.charCodeAt(token.start)) {
     case 97:
-      if (reader.isWord("asset") && keywordOperandFollows(reader)) return parseAsset(reader)
+      if (reader.isWord("asset") && (keywordOperandFollows(reader) || arrayFollows(reader))) return parseAsset(reader)
       break
     case 99:
       if (reader.isWord("call") && referenceFollows(reader)) return parseInvoke(reader, "call")
@@ -184,6 +193,11 @@ function keywordOperandFollows(reader: TokenReader): boolean {
   const next = reader.peek()
   if (next.kind === "head" || next.kind === "(") return true
   return (next.kind === "name" || next.kind === "string") && reader.peek(2).kind !== ":"
+}
+
+/** An array, and not the index of an element. */
+function arrayFollows(reader: TokenReader): boolean {
+  return reader.peek().kind === "[" && reader.peek(2).kind !== "number"
 }
 
 function referenceFollows(reader: TokenReader): boolean {
@@ -402,6 +416,7 @@ function parsePropertyValue(
     const block = parseBlockValue(reader, form, colon)
     if (block !== undefined) return block
   }
+  if (form === "file" && (colon !== undefined || startsContent(reader))) return parseFile(reader)
   if (colon === undefined && parseColon(reader, name) === "missing-value") return missingValue
   switch (form) {
     case "types":
@@ -412,12 +427,17 @@ function parsePropertyValue(
     case "model": {
       if (!reader.is("name")) break
       const reference = parseReference(reader)
+      if (isCalled(reader)) return refuseModelCall(reader, reference)
       const block = parseProperties(reader, "configured-model")
       return block === undefined
         ? { kind: "expression", expression: reference }
         : { kind: "configured", reference, block }
     }
     case "context":
+      if (reader.isWord("context") && reader.peek().kind === "(") {
+        reader.take()
+        return parseObsoleteContext(reader)
+      }
       if (reader.is("name")) return parseContext(reader)
       break
     default:
@@ -425,6 +445,21 @@ function parsePropertyValue(
   }
   const expression = parseExpression(reader)
   return expression.kind === "missing-expression" ? missingValue : { kind: "expression", expression }
+}
+
+/** Whether the content of a file follows its word. */
+function startsContent(reader: TokenReader): boolean {
+  const { kind, afterBreak } = reader.token
+  if (afterBreak) return false
+  if (kind === "name") return reader.peek().kind !== ":"
+  return kind === "string" || kind === "head" || kind === "number" || kind === "(" || kind === "[" || kind === "!"
+}
+
+/** File = expression block? */
+function parseFile(reader: TokenReader): PropertyValue {
+  const content = parseExpression(reader)
+  if (content.kind === "missing-expression") return missingValue
+  return { kind: "file", content, block: parseProperties(reader, "short-file") }
 }
 
 /** `output` and, on the next line, its fields: reports the brace that is missing. */
@@ -492,18 +527,25 @@ function parseContext(reader: TokenReader): PropertyValue & { readonly kind: "co
   return { kind: "context", reference, compact, block, obsolete: false }
 }
 
+/** `openai("gpt-4.1")` as a model. */
+function refuseModelCall(reader: TokenReader, { start }: Chain): PropertyValue {
+  const first = reader.peek()
+  const id = first.kind === "string" ? reader.textOf(first) : '"…"'
+  reader.skipBalanced()
+  const hint = `Declare it, \`model name from provider_name { id: ${id} }\`, and write \`model: model.name\`.`
+  reader.report({ start, end: reader.previous.end }, "A model is declared, not called", hint)
+  return missingValue
+}
+
 /** The old `context(agent.x)`. */
 function obsoleteContext(reader: TokenReader, name: Name, doc: string | undefined): Property {
+  const value = parseObsoleteContext(reader)
+  return { kind: "property", name, colon: undefined, value, doc, start: name.start, end: reader.endFrom(name) }
+}
+
+function parseObsoleteContext(reader: TokenReader): PropertyValue {
   const open = reader.take()
   const { compact, reference, block } = parseContext(reader)
   closeBracket(reader, open, ")", "`)`")
-  return {
-    kind: "property",
-    name,
-    colon: undefined,
-    value: { kind: "context", reference, compact, block, obsolete: true },
-    doc,
-    start: name.start,
-    end: reader.endFrom(name),
-  }
+  return { kind: "context", reference, compact, block, obsolete: true }
 }

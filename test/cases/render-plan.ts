@@ -55,8 +55,10 @@ function agentParts(node: AgentNode): string[] {
     parts.push(`context ${context.agent}${how}`)
   }
   for (const { key, value } of node.locals) parts.push(`local ${key}: ${show(value)}`)
-  for (const { name, content, media_type } of node.files) {
-    parts.push(`file ${show(name)}: ${show(content)}${media_type === null ? "" : ` as ${show(media_type)}`}`)
+  for (const { name, stem, content, media_type } of node.files) {
+    parts.push(
+      `file ${name === null ? `called ${stem ?? "?"}` : show(name)}: ${show(content)}${media_type === null ? "" : ` as ${show(media_type)}`}`,
+    )
   }
   if (node.system !== null) parts.push(`system: ${show(node.system)}`)
   parts.push(`instruction: ${show(node.instruction)}`, `output: ${showType(node.output, 200)}`)

@@ -1,6 +1,6 @@
 import type * as Syntax from "../../syntax/tree.ts"
+import { assetKindOf, wordOrString } from "../asset-kind.ts"
 import type { CheckContext } from "../check-context.ts"
-import { isAssetKind, wordOrString } from "../infer-asset.ts"
 import type { Scope } from "../scope.ts"
 
 /** Reports the assets in an instruction, named or written there, of a kind that its model does not take. */
@@ -36,8 +36,8 @@ export function assetKindsOf(checking: CheckContext, expression: Syntax.Expressi
   const add = (node: Syntax.Expression): void => {
     switch (node.kind) {
       case "asset": {
-        const kind = kindOf(node)
-        if (kind !== undefined && isAssetKind(kind)) kinds.add(kind)
+        const kind = assetKindOf(node)
+        if (kind !== undefined) kinds.add(kind)
         return
       }
       case "group":
@@ -61,9 +61,4 @@ export function assetKindsOf(checking: CheckContext, expression: Syntax.Expressi
   }
   add(expression)
   return kinds
-}
-
-function kindOf(asset: Syntax.AssetNode): string | undefined {
-  const property = asset.block?.items.find((item) => item.name.text === "type")
-  return property?.value.kind === "expression" ? wordOrString(property.value.expression) : undefined
 }

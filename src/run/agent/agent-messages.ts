@@ -3,7 +3,7 @@ import type { JsonValue } from "../../base/json-value.ts"
 import type { Expression } from "../../plan/expression.ts"
 import type { FilePlan } from "../../plan/plan-shape.ts"
 import type { Asset } from "./asset.ts"
-import { assetLabel, isAsset } from "./asset.ts"
+import { assetLabel, isAsset, isAssetList } from "./asset.ts"
 import type { Scope } from "../evaluate.ts"
 import { toBoundedText, toText } from "../evaluate.ts"
 import type { Effects } from "../evaluate-effects.ts"
@@ -36,7 +36,7 @@ export async function renderInstruction(expression: Expression, scope: Scope, ef
       if (value.type === "image" && value.title !== null) open += label
       closeText()
       parts.push(assetPart(value))
-    } else if (Array.isArray(value) && value.some(isAsset)) {
+    } else if (isAssetList(value)) {
       for (const item of value) take(item)
     } else {
       const plain = toText(value)
@@ -67,11 +67,16 @@ export async function renderFiles(files: readonly FilePlan[], scope: Scope, effe
 }
 
 async function renderFile(file: FilePlan, scope: Scope, effects: Effects): Promise<FilePart> {
-  const name = await evaluateText(file.name, scope, effects)
-  const content = await evaluateText(file.content, scope, effects)
-  const given = file.media_type === null ? null : await evaluateText(file.media_type, scope, effects)
-  const isDataUrl = /^data:[\w.+/-]+;base64,/i.test(content)
-  const mediaType = given ?? mediaTypeOf(name)
+  const given = file.name === null ? null : await evaluateText(file.name, scope, effects)
+  const value = await evaluateEffects(file.content, scope, effects)
+  const content = toBoundedText(value, scope)
+  const isText = typeof value === "string"
+  const name = given ?? `${file.stem ?? "file"}.${isText ? "txt" : "json"}`
+  const mediaType =
+    file.media_type === null
+      ? (mediaTypeOf(name) ?? (isText ? "text/plain" : "application/json"))
+      : await evaluateText(file.media_type, scope, effects)
+  const isDataUrl = isText && /^data:[\w.+/-]+;base64,/i.test(content)
   const encoded = isDataUrl ? content : `data:${mediaType};base64,${Buffer.from(content, "utf8").toString("base64")}`
   return { type: "document", url: encoded, name }
 }
@@ -113,12 +118,13 @@ const mediaTypes: Readonly<Record<string, string>> = {
   json: "application/json",
   md: "text/markdown",
   pdf: "application/pdf",
+  txt: "text/plain",
   xml: "application/xml",
   yaml: "application/yaml",
   yml: "application/yaml",
 }
 
-function mediaTypeOf(name: string): string {
+function mediaTypeOf(name: string): string | undefined {
   const extension = name.slice(name.lastIndexOf(".") + 1).toLowerCase()
-  return Object.hasOwn(mediaTypes, extension) ? (mediaTypes[extension] ?? "text/plain") : "text/plain"
+  return Object.hasOwn(mediaTypes, extension) ? mediaTypes[extension] : undefined
 }

@@ -467,8 +467,8 @@ test("assets and files become parts; the event shows text alone", async () => {
         ".",
       ),
       files: [
-        { name: lit("notes.md"), content: text("# ", ref("input.url")), media_type: null },
-        { name: lit("d.json"), content: ref("input"), media_type: lit("application/x-y") },
+        { stem: null, name: lit("notes.md"), content: text("# ", ref("input.url")), media_type: null },
+        { stem: null, name: lit("d.json"), content: ref("input"), media_type: lit("application/x-y") },
       ],
     }),
   ])

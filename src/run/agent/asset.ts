@@ -22,6 +22,17 @@ export function isAsset(value: JsonValue): value is Asset {
   return typeof value === "object" && value !== null && brand in value
 }
 
+const listBrand = Symbol("assets")
+
+/** What `asset e { … }` of an array evaluates to: one part each, in order. */
+export function assetList(assets: Asset[]): JsonValue[] {
+  return Object.defineProperty(assets, listBrand, { value: true })
+}
+
+export function isAssetList(value: JsonValue): value is Asset[] {
+  return Array.isArray(value) && listBrand in value
+}
+
 /** The media type that is assumed for Base64 text that comes without one. */
 const assumed: Record<AssetKind, string> = { image: "image/png", document: "application/pdf", video: "video/mp4" }
 

@@ -2,12 +2,20 @@ import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { SchemaIndex } from "../../base/schema-index.ts"
 import { rewriteSchema } from "../../base/walk-schema.ts"
-import type { Type } from "../../types/types.ts"
+import { nullable } from "../../types/relations.ts"
+import type { Type, TypeTable } from "../../types/types.ts"
 
 /** A declared input type without the arguments that the workflow sets. */
 export function withoutFields(type: Type, bound: JsonObject): Type {
   if (type.kind !== "record") return type
   const fields = type.fields.filter((field) => !Object.hasOwn(bound, field.name))
+  return fields.length === type.fields.length ? type : { kind: "record", fields }
+}
+
+/** A declared input type without the arguments that a call leaves out because they may be null. */
+export function withoutAbsent(type: Type, given: JsonObject, types: TypeTable): Type {
+  if (type.kind !== "record") return type
+  const fields = type.fields.filter((field) => Object.hasOwn(given, field.name) || !nullable(field.type, types))
   return fields.length === type.fields.length ? type : { kind: "record", fields }
 }
 

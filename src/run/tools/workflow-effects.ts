@@ -4,7 +4,7 @@ import type { CallExpression, ReadExpression, RenderExpression } from "../../pla
 import type { RemotePlan } from "../../plan/plan-shape.ts"
 import { argumentProblems } from "./argument-problems.ts"
 import { bind } from "./bind.ts"
-import { withoutFields } from "./bound-schema.ts"
+import { withoutAbsent, withoutFields } from "./bound-schema.ts"
 import { callTool, countCall, toolOf, usedUp } from "./call-tool.ts"
 import type { ToolCall } from "./call-tool.ts"
 import type { Effects } from "../evaluate-effects.ts"
@@ -29,7 +29,8 @@ export function workflowEffects(running: RunContext, path: string, about: ToolCa
       const input = await evaluateEntries(expression.input, scope, effects)
       const bound = await bind(running, layers(running, expression), scope, effects)
       const values = hosted.fit({ ...input, ...bound.values })
-      const declared = plan.input === null ? null : withoutFields(plan.input, bound.values)
+      const declared =
+        plan.input === null ? null : withoutAbsent(withoutFields(plan.input, bound.values), input, running.plan.types)
       const misfits = declared === null ? [] : validateValue(input, declared, running.plan.types, "input")
       const problems =
         misfits.length > 0 ? misfits.map(({ message }) => message) : argumentProblems(hosted, input, bound)

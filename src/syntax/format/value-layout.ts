@@ -2,6 +2,7 @@ import type {
   BinaryNode,
   Block,
   Chain,
+  ContextValue,
   Expression,
   MatchBranch,
   MatchNode,
@@ -299,8 +300,13 @@ function layOutPropertyValue(builder: LayoutBuilder, value: PropertyValue): void
     return
   }
   if (value.kind === "context" && value.obsolete) {
+    // `context(agent.x)`, or `context: context(agent.x)`.
+    if (builder.textOf(builder.token) !== "(") {
+      builder.space()
+      builder.take()
+    }
     builder.take()
-    layOutChain(builder, value.reference)
+    layOutContext(builder, value)
     builder.take()
     return
   }
@@ -331,20 +337,30 @@ function layOutPropertyValue(builder: LayoutBuilder, value: PropertyValue): void
       builder.space()
       layOutProperties(builder, value.block)
       return
-    case "context":
-      if (value.compact !== undefined) {
-        builder.take()
-        builder.space()
-      }
-      layOutChain(builder, value.reference)
+    case "file":
+      layOutExpression(builder, value.content)
       if (value.block !== undefined) {
         builder.space()
         layOutProperties(builder, value.block)
       }
       return
+    case "context":
+      layOutContext(builder, value)
+      return
     case "missing":
       throw new Error("Only a tree without syntax errors can be formatted")
   }
+}
+
+function layOutContext(builder: LayoutBuilder, { compact, reference, block }: ContextValue): void {
+  if (compact !== undefined) {
+    builder.take()
+    builder.space()
+  }
+  layOutChain(builder, reference)
+  if (block === undefined) return
+  builder.space()
+  layOutProperties(builder, block)
 }
 
 function layOutUseEntry(builder: LayoutBuilder, entry: UseEntry): void {

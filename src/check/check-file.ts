@@ -1,0 +1,88 @@
+import type * as Syntax from "../syntax/tree.ts"
+import type { Type } from "../types/types.ts"
+import type { CheckContext } from "./check-context.ts"
+import { expectType, infer } from "./infer.ts"
+import { readableNull } from "./infer-text.ts"
+import { refuseAsset } from "./misplaced-asset.ts"
+import { expressionOf, readProperties } from "./properties.ts"
+import type { Scope } from "./scope.ts"
+
+const stringType: Type = { kind: "string" }
+
+/** `file { name, content, media_type }`, or short `file content { name, media_type }` */
+export function checkFile(checking: CheckContext, property: Syntax.Property, scope: Scope): void {
+  const path = `${scope.path}.file`
+  const { value, name } = property
+  const inner: Scope = { ...scope, place: "a file" }
+  switch (value.kind) {
+    case "missing":
+      return
+    case "properties": {
+      const properties = readProperties(checking, "file", value.block, path, name)
+      const content = expressionOf(checking, properties.get("content"), path)
+      if (content !== undefined) checkContent(checking, content, { ...inner, path: `${path}.content` })
+      checkTexts(checking, properties, inner, path)
+      if (!properties.has("name") && (content !== undefined || !properties.has("content"))) {
+        checkName(checking, content, value.block, property, path)
+      }
+      return
+    }
+    case "file": {
+      if (property.colon !== undefined) {
+        const hint = `Write \`file ${checking.quote(value.content)}\`, without the colon.`
+        checking.report("type-mismatch", path, value.content, 'Expected a block: `file { name: "…" content: … }`', hint)
+        return
+      }
+      const properties = readProperties(checking, "short-file", value.block, path, name)
+      checkContent(checking, value.content, { ...inner, path: `${path}.content` })
+      checkTexts(checking, properties, inner, path)
+      if (!properties.has("name")) checkName(checking, value.content, value.block, property, path)
+      return
+    }
+    default:
+      checking.report("type-mismatch", path, name, 'Expected a block: `file { name: "…" content: … }`')
+  }
+}
+
+/** Any value will do: what is not a string is written as JSON. */
+function checkContent(checking: CheckContext, content: Syntax.Expression, scope: Scope): void {
+  const type = infer(checking, content, scope)
+  if (!refuseAsset(checking, content, type, scope.path)) readableNull(checking, content, type, scope.path)
+}
+
+function checkTexts(
+  checking: CheckContext,
+  properties: ReadonlyMap<string, Syntax.Property>,
+  scope: Scope,
+  path: string,
+): void {
+  for (const name of ["name", "media_type"]) {
+    const value = expressionOf(checking, properties.get(name), path)
+    if (value !== undefined) expectType(checking, value, stringType, { ...scope, path: `${path}.${name}` })
+  }
+}
+
+function checkName(
+  checking: CheckContext,
+  content: Syntax.Expression | undefined,
+  block: Syntax.Block<Syntax.Property> | undefined,
+  { name }: Syntax.Property,
+  path: string,
+): void {
+  if (content !== undefined && (content.kind === "missing-expression" || fileStem(content) !== undefined)) return
+  if (block !== undefined && checking.isSwallowedIn(block, "name")) return
+  const message =
+    content === undefined
+      ? "`name` is missing"
+      : "`name` is missing: only content that is a path, such as `input.report`, names its file"
+  checking.report("missing-property", `${path}.name`, name, message, 'Add `name: "…"`.')
+}
+
+/** What a file is called by default, without its extension: the last name of the path that is its content. */
+export function fileStem(content: Syntax.Expression): string | undefined {
+  if (content.kind === "group") return fileStem(content.expression)
+  if (content.kind !== "chain" || content.base.kind !== "name") return undefined
+  const last = content.steps.findLast((step) => step.kind !== "index")
+  const name = last === undefined ? content.base.text : last.name.text
+  return name.replace(/[^\p{L}\p{N}_.-]+/gu, "_")
+}

@@ -1,0 +1,120 @@
+import assert from "node:assert/strict"
+import { Buffer } from "node:buffer"
+import { test } from "node:test"
+import type { JsonObject } from "../../src/base/json-value.ts"
+import { compile } from "../../src/compile.ts"
+import { record, string } from "../support/build-types.ts"
+import { InProcessTools } from "../support/in-process-tools.ts"
+import type { Outcome } from "../support/run-plan.ts"
+import { dataOf, resultOf, runPlan } from "../support/run-plan.ts"
+import { answers, lastText, partsOf, ScriptedModel } from "../support/scripted-model.ts"
+
+// The forms of files from elsewhere, from their text to what they do.
+
+const head = `
+provider p from openai { endpoint: "https://x.test/v1" }
+model m from p { id: "m-1"  assets: ["image", "document", "video"] }
+`
+
+const model = (): ScriptedModel => new ScriptedModel((request) => answers({ text: lastText(request) }, request))
+
+async function run(source: string, input: JsonObject, asked = model(), tools?: InProcessTools): Promise<Outcome> {
+  const { plan, diagnostics } = compile(`${head}${source}`)
+  if (plan === undefined) throw new Error(diagnostics.map((found) => `${found.path}: ${found.message}`).join("\n"))
+  return runPlan(plan, { model: asked, input, ...(tools === undefined ? {} : { tools }) })
+}
+
+const url = (mediaType: string, content: string): string =>
+  `data:${mediaType};base64,${Buffer.from(content).toString("base64")}`
+
+test("files: the short form, any value as JSON, names and media types by default", async () => {
+  const asked = model()
+  const source = `
+input { report: string  rows: [{ id: integer }]  note: maybe string }
+agent a {
+    model: model.m
+    instruction: "Read."
+    file input.report
+    file input.rows
+    file input.rows.*.id { media_type: "text/plain" }
+    file input.rows[0] { name: "first" }
+    file [1, "two"] { name: "pair.txt" }
+    file input.note
+    file { content: input.rows }
+    output { text: string }
+}
+output { text: agent.a.text }`
+  await run(source, { report: "# R", rows: [{ id: 1 }, { id: 2 }], note: null }, asked)
+  const [, ...files] = partsOf(asked.requests[0]?.input[0])
+  const rows = '[{"id":1},{"id":2}]'
+  assert.deepEqual(files, [
+    { type: "document", name: "report.txt", url: url("text/plain", "# R") },
+    { type: "document", name: "rows.json", url: url("application/json", rows) },
+    { type: "document", name: "id.json", url: url("text/plain", "[1,2]") },
+    { type: "document", name: "first", url: url("application/json", '{"id":1}') },
+    { type: "document", name: "pair.txt", url: url("text/plain", '[1,"two"]') },
+    { type: "document", name: "note.json", url: url("application/json", "null") },
+    { type: "document", name: "rows.json", url: url("application/json", rows) },
+  ])
+})
+
+test("assets: the type by media type, data URL and extension; of an array one part each, in order", async () => {
+  const asked = model()
+  const source = `
+input { urls: [string]  none: [string]  pdf: string }
+dynamic { pages: asset input.urls { type: "image" } }
+agent a {
+    model: model.m
+    instruction: "A {{ dynamic.pages }} B {{ asset input.none { type: image } }}{{ asset input.pdf { media_type: "application/pdf" } }}{{ asset "https://x.test/f.mp4" }}"
+    output { text: string }
+}
+output { text: agent.a.text }`
+  const input = { urls: ["https://x.test/1.png", "https://x.test/2.png"], none: [], pdf: "AAAA" }
+  const outcome = await run(source, input, asked)
+  assert.deepEqual(partsOf(asked.requests[0]?.input[0]), [
+    { type: "text", text: "A " },
+    { type: "image", url: "https://x.test/1.png" },
+    { type: "image", url: "https://x.test/2.png" },
+    { type: "text", text: " B " },
+    { type: "document", name: null, url: "data:application/pdf;base64,AAAA" },
+    { type: "video", name: null, url: "https://x.test/f.mp4" },
+  ])
+  const started = dataOf(outcome.events, "agent_started")[0]
+  assert.equal(started?.instruction, "A [image][image] B [document][video]")
+})
+
+test("a loop over objects whose fields differ in type, and the tag of a variant", async () => {
+  const source = `
+input { state: variant kind { open { since: string } done { by: string } } }
+agent draft for { tone, length } in [{ tone: "dry", length: 10 }, { tone: "warm", length: 20 }] {
+    model: model.m
+    instruction: "{{ tone }} {{ length }}"
+    output { text: string }
+}
+output {
+    drafts: agent.draft.*.text
+    tag: input.state.kind
+    word: match input.state.kind { open: "to do" done: "ready" }
+}`
+  const outcome = await run(source, { state: { kind: "done", by: "Ada" } })
+  assert.deepEqual(resultOf(outcome), { drafts: ["dry 10", "warm 20"], tag: "done", word: "ready" })
+})
+
+test("an argument of a declared type `maybe` that a call leaves out is not sent", async () => {
+  const tools = new InProcessTools({
+    tools: { find: { input: record({ query: string }), call: () => ({ text: "ok", is_error: false }) } },
+  })
+  const source = `
+input { word: string }
+mcp s { endpoint: "https://s.test/mcp" }
+tool find from mcp.s.tool.find { input { query: string  limit: maybe integer } }
+dynamic { found: call tool.find { input { query: input.word } } }
+output { found: dynamic.found }`
+  const outcome = await run(source, { word: "x" }, model(), tools)
+  assert.deepEqual(resultOf(outcome), { found: "ok" })
+  assert.deepEqual(
+    tools.calls.map(({ values }) => values),
+    [{ query: "x" }],
+  )
+  assert.deepEqual(dataOf(outcome.events, "tool_call_started")[0]?.arguments, { query: "x" })
+})
