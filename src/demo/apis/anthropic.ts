@@ -115,7 +115,11 @@ function itemsOf({ role, content }: JsonObject): JsonObject[] {
         call_id: block["tool_use_id"] ?? "",
         output: textIn(block["content"]),
       })
-    } else parts.push(block)
+    } else {
+      parts.push(block)
+      // Clients join the user's messages into one: a summary of what was said before is not what is asked now.
+      if (textIn([block]).startsWith("Summary of the conversation so far:")) close()
+    }
   }
   close()
   return items

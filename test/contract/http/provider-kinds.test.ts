@@ -1,0 +1,72 @@
+import assert from "node:assert/strict"
+import { describe, test } from "node:test"
+import { startService } from "./start-service.ts"
+
+// Providers of every kind through the whole service, against its own demo model.
+
+const kinds = ["openai", "openai_chat", "anthropic", "google", "ollama", "groq"]
+
+const source = (kind: string, more = ""): string => `
+input { name: string }
+provider p from ${kind} { endpoint: "demo" ${more} }
+model m from p { id: "demo" system: "Be kind to {{ input.name }}." }
+model flaky from p { id: "demo-flaky" inference { retry_base_delay_ms: 1 } }
+agent first { model: model.m  instruction: "Greet {{ input.name }}."  output { message: string } }
+agent then { model: model.flaky  context: agent.first  instruction: "Greet Bo."  output { message: string  words: [string] } }
+agent short { model: model.m  context: compact agent.then  system: "Be brief."  instruction: "Greet Cy."  output { message: string } }
+output { first: agent.first.message  then: agent.then.message  short: agent.short.message }
+`
+
+describe("providers of every kind", async () => {
+  const service = await startService()
+
+  for (const kind of kinds) {
+    test(`${kind}: a workflow with context, compaction and retries`, async () => {
+      const response = await service.post("/execute", { workflow_source: source(kind), input: { name: "Ada" } })
+      const body = (await response.json()) as { output?: unknown }
+      assert.equal(response.status, 200, JSON.stringify(body))
+      assert.match(JSON.stringify(body), /"first":"Hello, Ada\.","then":"Hello, Bo\.","short":"Hello, Cy\."/)
+    })
+  }
+
+  test("wire_api wins over the kind", async () => {
+    for (const [kind, api] of [
+      ["ollama", "responses"],
+      ["openai", "chat/completion"],
+    ] as const) {
+      const workflow_source = source(kind, `wire_api: "${api}"`)
+      const response = await service.post("/execute", { workflow_source, input: { name: "Ada" } })
+      assert.equal(response.status, 200)
+    }
+  })
+
+  test("the demo model answers at the address of each vendor, and fails in the vendor's shape", async () => {
+    const user = { role: "user", content: "Greet Ada." }
+    const google = { contents: [{ role: "user", parts: [{ text: "Greet Ada." }] }] }
+    const asked: [string, object, RegExp][] = [
+      ["/demo/v1/responses", { model: "demo", input: "Greet Ada." }, /"output_text","text":"Hello, Ada/],
+      ["/demo/v1/chat/completions", { model: "demo", messages: [user] }, /"content":"Hello, Ada/],
+      ["/demo/v1/messages", { model: "demo", max_tokens: 99, messages: [user] }, /"text","text":"Hello, Ada/],
+      ["/demo/v1beta/models/demo:generateContent", google, /"parts":\[\{"text":"Hello, Ada/],
+      ["/demo/v1beta/models/demo:streamGenerateContent?alt=sse", google, /^data: \{"candidates"/],
+      ["/demo/v1beta/models/demo:streamGenerateContent", google, /^\[\{"candidates"/],
+    ]
+    for (const [path, body, expected] of asked) {
+      const response = await service.post(path, body)
+      assert.equal(response.status, 200, path)
+      assert.match(await response.text(), expected)
+    }
+    const failing: [string, object, number, RegExp][] = [
+      ["/demo/v1/chat/completions", { model: "x", messages: [user] }, 404, /"code":"model_not_found"/],
+      ["/demo/v1/messages", { model: "x", max_tokens: 1, messages: [user] }, 404, /"type":"not_found_error"/],
+      ["/demo/v1/messages", { model: "demo", messages: [user] }, 400, /max_tokens: Field required/],
+      ["/demo/v1beta/models/x:generateContent", google, 404, /"status":"NOT_FOUND"/],
+      ["/demo/v1beta/models/demo:countTokens", google, 404, /not_found/],
+    ]
+    for (const [path, body, status, expected] of failing) {
+      const response = await service.post(path, body)
+      assert.equal(response.status, status, path)
+      assert.match(await response.text(), expected)
+    }
+  })
+})
