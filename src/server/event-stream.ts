@@ -3,6 +3,7 @@ import { streamError, type ErrorAnswer } from "../api/shapes.ts"
 import { Damaged, NoSuchRun } from "../ports/store.ts"
 import type { LogEvent } from "../run/events.ts"
 import { asHttpError } from "./answer-error.ts"
+import { LoopTurns } from "./loop-turns.ts"
 
 const heartbeatMs = 15_000
 
@@ -32,6 +33,7 @@ function errorFrame(error: ErrorAnswer["error"] | undefined): string {
 /** All open streams, which share one heartbeat. */
 export class EventStreams {
   readonly #open = new Set<{ readonly response: ServerResponse; readonly end: AbortController }>()
+  readonly #turns = new LoopTurns()
   #timer: NodeJS.Timeout | undefined
 
   get size(): number {
@@ -59,9 +61,12 @@ export class EventStreams {
       response.writeHead(200, { ...streamHeaders, ...headers })
       response.socket?.setNoDelay(true)
       response.write("retry: 1000\n\n")
+      await this.#turns.spend(0)
       for await (const event of follow(end.signal)) {
         if (end.signal.aborted) break
-        if (!response.write(frameOf(event))) await drained(response, end.signal)
+        const frame = frameOf(event)
+        if (!response.write(frame)) await drained(response, end.signal)
+        await this.#turns.spend(frame.length)
       }
       response.end()
     } catch (error) {

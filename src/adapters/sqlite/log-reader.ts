@@ -111,19 +111,26 @@ export class LogReader {
 
   /** Events with an id over `after`, with what was kept for a continuation. */
   pageWithKept(head: RunHead, after: number, limits: PageLimits): LogEvent[] {
-    return this.#page("last, body, kept", head, after, limits, (row) =>
+    const columns = "last, body, kept, length(body) + ifnull(length(kept), 0) AS bytes"
+    return this.#page(columns, head, after, limits, (row) =>
       openEvents(head.key, row["last"] as number, row["body"], row["kept"]),
     )
   }
 
   /** Events with an id over `after`, as everyone may see them; others may have the same objects. */
   page(head: RunHead, after: number, limits: PageLimits): LogEvent[] {
-    return this.#page("last, body", head, after, limits, (row) => {
+    // The body is read only where nobody has opened the row yet: it may have megabytes, and hundreds of readers.
+    return this.#page("last, length(body) AS bytes", head, after, limits, (row) => {
       const last = row["last"] as number
       // Numbers of runs are never given again; those of rows are.
       const name = `${head.num}/${last}`
-      const opened = this.#opened.get(name) ?? openEvents(head.key, last, row["body"], null)
-      this.#opened.keep(name, opened, byteLength(row["body"]))
+      const known = this.#opened.get(name)
+      if (known !== undefined) return known
+      const body = this.#get("SELECT body FROM events WHERE run = ? AND last = ?", head.num, last)?.["body"]
+      // Deleted since.
+      if (body === undefined) return []
+      const opened = openEvents(head.key, last, body, null)
+      this.#opened.keep(name, opened, row["bytes"] as number)
       return opened
     })
   }
@@ -143,7 +150,7 @@ export class LogReader {
     return this.#guard(() => {
       for (const row of this.#prepared(sql).iterate(head.num, after)) {
         for (const event of open(row)) if (event.id > after && found.length < limits.events) found.push(event)
-        bytes += byteLength(row["body"]) + byteLength(row["kept"])
+        bytes += row["bytes"] as number
         if (found.length >= limits.events || bytes >= limits.bytes) break
       }
       return found
@@ -266,8 +273,4 @@ function openEvents(key: DataKey, last: number, body: unknown, kept: unknown): L
     const value = more.get(event.id)
     return value === undefined ? event : { ...event, kept: value }
   })
-}
-
-function byteLength(blob: unknown): number {
-  return blob instanceof Uint8Array ? blob.length : 0
 }
