@@ -1,0 +1,93 @@
+import assert from "node:assert/strict"
+import { readFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { describe, it } from "node:test"
+import { within } from "../support/within.ts"
+import type { Hostile } from "./hostile-input.ts"
+import { HostileService } from "./hostile-service.ts"
+import type { Health } from "./probe-health.ts"
+import { bodies } from "./inputs/bodies.ts"
+import { connections } from "./inputs/connections.ts"
+import { models } from "./inputs/models.ts"
+import { servers } from "./inputs/servers.ts"
+import { sources } from "./inputs/sources.ts"
+
+// Each input of the table is sent to a service with a heap of 512 MB. Meanwhile the service answers its health check in time, and
+// another caller's run completes; the attacker gets an error of the documentation. Then the input is sent again, the process is
+// killed in the middle of it, and the next one is healthy.
+
+const mostDelay_ms = 250
+const mostMemory_mb = 1024
+/** What blocks the service does so each time. A stall of the machine does not. */
+const tries = 3
+
+const root = dirname(dirname(import.meta.dirname))
+const documented = new Set(
+  [...readFileSync(join(root, "docs/http.md"), "utf8").matchAll(/^\| `(\w+)` \| \d{3} \|/gm)].map(([, kind]) => kind),
+)
+
+const groups: Readonly<Record<string, readonly Hostile[]>> = {
+  "requests and headers": bodies,
+  connections,
+  sources,
+  "model backends": models,
+  "MCP servers": servers,
+}
+
+for (const [group, inputs] of Object.entries(groups)) {
+  describe(group, () => {
+    for (const input of inputs) {
+      it(input.name, { timeout: 175_000 }, async (t) => {
+        for (let left = tries - 1; ; left--) {
+          const delay = await attack(input)
+          t.diagnostic(`/healthz took at most ${Math.round(delay)} ms`)
+          if (delay <= mostDelay_ms) return
+          assert.ok(left > 0, `/healthz took ${Math.round(delay)} ms`)
+        }
+      })
+    }
+  })
+}
+
+/** The slowest answer of `/healthz`. */
+async function attack(input: Hostile): Promise<number> {
+  const service = new HostileService(input.settings)
+  const held: (() => unknown)[] = []
+  const during = (clean: () => unknown): void => void held.push(clean)
+  try {
+    await service.start()
+    const before = await input.prepare(service, during)
+    await service.otherRun()
+
+    const watched = service.watch()
+    const [answers] = await Promise.all([within(120_000, "the end of the attack", before()), service.otherRun()])
+    const first = await watched()
+    for (const { status, kind, text } of answers) {
+      assert.ok(input.kinds.includes(kind), `${status} ${kind}: ${text.slice(0, 300)}`)
+      assert.ok(kind === null || documented.has(kind), `${kind} is not documented`)
+    }
+    assert.ok(service.isRunning, service.output)
+    assert.ok(service.mostMemory() < mostMemory_mb, `${Math.round(service.mostMemory())} MiB`)
+
+    const again = before().catch(() => [])
+    await service.otherRun()
+    await service.kill()
+    await again
+    await service.start()
+    const watchedAgain = service.watch()
+    await service.otherRun()
+    const second = await watchedAgain()
+    assert.ok(service.isRunning, service.output)
+    assertAnswered(first)
+    assertAnswered(second)
+    return Math.max(first.worst_ms, second.worst_ms)
+  } finally {
+    await service.close()
+    for (const clean of held.toReversed()) await clean()
+  }
+}
+
+function assertAnswered({ answers, failures }: Health): void {
+  assert.ok(answers > 0, "/healthz was not asked")
+  assert.equal(failures, 0, `${failures} of ${answers + failures} health checks failed`)
+}

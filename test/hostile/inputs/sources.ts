@@ -1,0 +1,58 @@
+import type { Hostile } from "../hostile-input.ts"
+import { sends } from "../hostile-input.ts"
+
+const times = <T>(count: number, make: (at: number) => T): T[] => Array.from({ length: count }, (_, at) => make(at))
+
+const ten = times(10, () => 1).join(", ")
+/** Each value is ten times the one before it: 10^12 in 1.5 KB. */
+const shared = times(12, (at) => `f${at}: [${at === 0 ? ten : times(10, () => `dynamic.f${at - 1}`).join(", ")}]`)
+
+const demo = 'provider p from openai { endpoint: "demo" }\nmodel m from p { id: "demo" }'
+
+export const sources: readonly Hostile[] = [
+  sends("1.5 KB of source that make a value of 10^12 numbers", ["limit_exceeded"], async (service) => [
+    await service.execute(`dynamic { ${shared.join("\n")} }\noutput { x: dynamic.f11 }`),
+  ]),
+  sends("a demo model that is asked for 10^12 values", ["provider_error", "validation_error"], async (service) => [
+    await service.execute(`${demo}
+agent a { model: model.m instruction: "Go." output { x: [[[boolean; 10000]; 10000]; 10000] } }
+output { x: agent.a.x }`),
+  ]),
+  sends("a demo model that is asked for a value without end", ["invalid_request"], async (service) => {
+    const schema = { type: "object", properties: { a: { $ref: "#" }, b: { $ref: "#" } }, required: ["a", "b"] }
+    const text = { format: { type: "json_schema", name: "x", schema } }
+    // The demo model answers like OpenAI's API: the status says it.
+    const answers = await Promise.all(
+      times(5, () => service.post("/demo/v1/responses", { model: "demo", input: "Go.", text })),
+    )
+    return answers.map((answer) => ({ ...answer, kind: answer.status === 400 ? "invalid_request" : answer.kind }))
+  }),
+  sends("retries without end", ["validation_error"], async (service) => [
+    await service.execute(`provider p from openai { endpoint: "http://127.0.0.1:1/v1" inference { max_retries: 1000000000 } }
+model m from p { id: "x" }
+agent a { model: model.m instruction: "Go." output { x: string } }
+output { x: agent.a.x }`),
+  ]),
+  sends(
+    "sources of a megabyte",
+    [null, "validation_error", "tool_error", "limit_exceeded", "overloaded"],
+    async (service) => {
+      const large = [
+        `mcp z { endpoint: "http://127.0.0.1:1" }\nfrom mcp.z { ${times(32_000, (at) => `tool t${at}`).join("\n")} }`,
+        `output { ${times(60_000, (at) => `f${at}: ${at}`).join("\n")} }`,
+        `dynamic { ${times(30_000, (at) => `f${at}: [${at === 0 ? 1 : `dynamic.f${at - 1}`}]`).join("\n")} }`,
+        `output { x: ${"[".repeat(500_000)}`,
+        `output { x: agent.missing }\n`.repeat(30_000),
+      ]
+      const validated = large.map((text) =>
+        service.send("/validate", { method: "POST", headers: { "content-type": "text/plain" }, body: text }),
+      )
+      return Promise.all([...validated, ...large.slice(0, 3).map((text) => service.execute(text))])
+    },
+  ),
+  sends("a source of brackets", ["validation_error"], async (service) =>
+    Promise.all(
+      ["[", "{", "(", '"{{ ', "a.", "/*", "dynamic { a: "].map((piece) => service.execute(piece.repeat(4_000))),
+    ),
+  ),
+]
