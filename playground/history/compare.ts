@@ -1,3 +1,4 @@
+import { isJsonObject } from "../../src/base/is-json-object.ts"
 import { childPath } from "../../src/base/child-path.ts"
 import type { JsonValue } from "../../src/base/json-value.ts"
 import type { NodeState } from "../../src/run/reduce.ts"
@@ -26,7 +27,7 @@ function compare(left: JsonValue | undefined, right: JsonValue | undefined, path
     }
     return
   }
-  if (isObject(left) && isObject(right)) {
+  if (isJsonObject(left) && isJsonObject(right)) {
     for (const key of new Set([...Object.keys(left), ...Object.keys(right)])) {
       const [one, other] = [
         Object.hasOwn(left, key) ? left[key] : undefined,
@@ -38,10 +39,6 @@ function compare(left: JsonValue | undefined, right: JsonValue | undefined, path
   }
   if (left !== undefined && right !== undefined && JSON.stringify(left) === JSON.stringify(right)) return
   found.push({ path: path === "" ? "the whole" : path, left, right })
-}
-
-function isObject(value: JsonValue | undefined): value is { [key: string]: JsonValue } {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
 }
 
 /** The steps of two runs side by side: those of the left in their order, then those that only the right has. */

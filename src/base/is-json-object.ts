@@ -1,5 +1,6 @@
-import type { JsonObject, JsonValue } from "./json-value.ts"
+import type { JsonObject } from "./json-value.ts"
 
-export function isJsonObject(value: JsonValue | undefined): value is JsonObject {
+/** Whether a value is an object, not an array or null. Only for values that came from JSON. */
+export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value)
 }

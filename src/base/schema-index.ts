@@ -1,5 +1,6 @@
+import { isJsonObject } from "./is-json-object.ts"
 import type { JsonObject, JsonValue } from "./json-value.ts"
-import { innerSchemas, isObject, unescape } from "./walk-schema.ts"
+import { innerSchemas, unescape } from "./walk-schema.ts"
 
 /** What the references of one schema stand for. Anchors are found in one walk, each reference is resolved once. */
 export class SchemaIndex {
@@ -26,7 +27,7 @@ export class SchemaIndex {
     for (const part of reference.slice(2).split("/")) {
       const key = unescape(part)
       if (Array.isArray(at)) at = /^\d{1,9}$/.test(key) ? at[Number(key)] : undefined
-      else if (isObject(at) && Object.hasOwn(at, key)) at = at[key]
+      else if (isJsonObject(at) && Object.hasOwn(at, key)) at = at[key]
       else return undefined
     }
     return at

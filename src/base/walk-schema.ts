@@ -1,3 +1,4 @@
+import { isJsonObject } from "./is-json-object.ts"
 import type { JsonObject, JsonValue } from "./json-value.ts"
 
 /** Where a JSON Schema holds others: under these keywords one, a list of them, or a table of them. */
@@ -32,10 +33,10 @@ export function rewriteSchema(schema: JsonObject, rewrite: (schema: JsonObject) 
 }
 
 function rewriteUnder(key: string, value: JsonValue, rewrite: (schema: JsonObject) => JsonObject): JsonValue {
-  const inner = (item: JsonValue): JsonValue => (isObject(item) ? rewriteSchema(item, rewrite) : item)
+  const inner = (item: JsonValue): JsonValue => (isJsonObject(item) ? rewriteSchema(item, rewrite) : item)
   if (several.has(key) && Array.isArray(value)) return value.map(inner)
   if (single.has(key)) return inner(value)
-  if (tables.has(key) && isObject(value)) {
+  if (tables.has(key) && isJsonObject(value)) {
     return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, inner(item)]))
   }
   return value
@@ -49,15 +50,11 @@ export function innerSchemas(schema: JsonObject): { readonly key: string; readon
         ? value
         : single.has(key)
           ? [value]
-          : tables.has(key) && isObject(value)
+          : tables.has(key) && isJsonObject(value)
             ? Object.values(value)
             : []
-    return found.filter(isObject).map((inner) => ({ key, schema: inner }))
+    return found.filter(isJsonObject).map((inner) => ({ key, schema: inner }))
   })
-}
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
 }
 
 /** Of one part of a JSON Pointer in a URL's fragment. */

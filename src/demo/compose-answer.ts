@@ -1,7 +1,8 @@
+import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import { Budget, makeValue } from "./make-value.ts"
 import type { Question } from "./read-question.ts"
-import { isObject, textOf } from "./read-question.ts"
+import { textOf } from "./read-question.ts"
 import { hashText } from "./seeded.ts"
 import type { Topic } from "./topic.ts"
 import { about, beginning, readTopic } from "./topic.ts"
@@ -68,7 +69,7 @@ function resultsOf(question: Question): ReadonlyMap<string, JsonValue> {
   for (let at = 0; at < level.length && at < 200; at++) {
     const value = level[at]
     if (Array.isArray(value)) level.push(...value.slice(0, 10))
-    if (!isObject(value)) continue
+    if (!isJsonObject(value)) continue
     for (const [name, field] of Object.entries(value)) {
       if (!known.has(name)) known.set(name, field)
       level.push(field)
@@ -98,7 +99,7 @@ function sloppy(value: JsonValue, question: Question): string {
 }
 
 function spoil(value: JsonValue): JsonValue {
-  if (!isObject(value)) return value
+  if (!isJsonObject(value)) return value
   const [first, ...others] = Object.entries(value)
   if (first === undefined) return { unasked: true }
   const [name, field] = first

@@ -1,3 +1,4 @@
+import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import { makeString } from "./make-string.ts"
 import { Seeded } from "./seeded.ts"
@@ -133,7 +134,7 @@ class ValueMaker {
   #object(schema: JsonObject, place: Place): JsonObject {
     const made: [string, JsonValue][] = []
     const required = this.#requiredOf(schema["required"])
-    const properties = isObject(schema["properties"]) ? schema["properties"] : {}
+    const properties = isJsonObject(schema["properties"]) ? schema["properties"] : {}
     for (const name in properties) {
       this.#budget.step()
       // What is optional is left out where things get long.
@@ -254,7 +255,7 @@ class ValueMaker {
 
   /** A schema without `$ref` and `allOf`. */
   #resolve(given: JsonValue, hops = 0): JsonObject {
-    if (!isObject(given)) return {}
+    if (!isJsonObject(given)) return {}
     const before = this.#resolved.get(given)
     if (before !== undefined) return before
     // One that leads back to itself says nothing.
@@ -313,7 +314,7 @@ function typeOf(schema: JsonObject): string {
   const { type } = schema
   if (typeof type === "string") return type
   if (Array.isArray(type)) return asText(type.find((one) => one !== "null") ?? "null")
-  if (isObject(schema["properties"])) return "object"
+  if (isJsonObject(schema["properties"])) return "object"
   if (schema["items"] !== undefined || schema["prefixItems"] !== undefined) return "array"
   return ""
 }
@@ -330,14 +331,10 @@ function follow(root: JsonValue, ref: string): JsonValue {
   let at: JsonValue = root
   for (const part of ref.slice(1).split("/").slice(1)) {
     const key = part.replaceAll("~1", "/").replaceAll("~0", "~")
-    if (!isObject(at) || !Object.hasOwn(at, key)) return null
+    if (!isJsonObject(at) || !Object.hasOwn(at, key)) return null
     at = at[key] ?? null
   }
   return at
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
 }
 
 function asNumber(value: JsonValue | undefined): number | null {

@@ -1,3 +1,4 @@
+import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import { isJson } from "../types/value-fits.ts"
 
@@ -39,7 +40,7 @@ export const modelIds = ["demo", "demo-slow", "demo-flaky", "demo-sloppy"] as co
 /** `body` is the request's text, or the JSON that a server already made of it. */
 export function readQuestion(body: unknown): Reading {
   const parsed = typeof body === "string" ? parse(body) : (body as JsonValue | undefined)
-  if (!isObject(parsed)) return refuse("The body of the request is not a JSON object.", null, "invalid_json")
+  if (!isJsonObject(parsed)) return refuse("The body of the request is not a JSON object.", null, "invalid_json")
   if (!isJson(parsed, 0)) return refuse("The body of the request is nested too deeply.", null, "invalid_json")
   const { model, input } = parsed
   if (model === undefined || model === null) return missing("model")
@@ -55,7 +56,7 @@ export function readQuestion(body: unknown): Reading {
     typeof input === "string" ? [{ type: "message", role: "user", content: input }] : input
   const items: JsonObject[] = []
   for (const [at, item] of given.entries()) {
-    const problem = isObject(item) ? problemOf(item) : "is not an object"
+    const problem = isJsonObject(item) ? problemOf(item) : "is not an object"
     if (problem !== null) return refuse(`'input[${at}]' ${problem}.`, `input[${at}]`, "invalid_value")
     items.push(item as JsonObject)
   }
@@ -138,18 +139,18 @@ function readTools(
   if (!Array.isArray(value)) return wrong("tools", "an array")
   const tools: { name: string; parameters: JsonObject }[] = []
   for (const [at, tool] of value.entries()) {
-    if (!isObject(tool) || tool["type"] !== "function") continue
+    if (!isJsonObject(tool) || tool["type"] !== "function") continue
     const { name, parameters } = tool
     if (typeof name !== "string" || name === "") return missing(`tools[${at}].name`)
-    tools.push({ name, parameters: isObject(parameters) ? parameters : {} })
+    tools.push({ name, parameters: isJsonObject(parameters) ? parameters : {} })
   }
   return { tools }
 }
 
 function readFormat(text: JsonValue | undefined): { schema: JsonObject | null; json: boolean } | { error: ApiError } {
-  const format = isObject(text) ? text["format"] : undefined
+  const format = isJsonObject(text) ? text["format"] : undefined
   if (!isGiven(format)) return { schema: null, json: false }
-  if (!isObject(format)) return wrong("text.format", "an object")
+  if (!isJsonObject(format)) return wrong("text.format", "an object")
   switch (format["type"]) {
     case "text":
       return { schema: null, json: false }
@@ -158,7 +159,7 @@ function readFormat(text: JsonValue | undefined): { schema: JsonObject | null; j
     case "json_schema": {
       const { name, schema } = format
       if (typeof name !== "string" || name === "") return missing("text.format.name")
-      if (!isObject(schema)) return missing("text.format.schema")
+      if (!isJsonObject(schema)) return missing("text.format.schema")
       return { schema, json: true }
     }
     default:
@@ -188,7 +189,7 @@ function findSchema(text: string): JsonObject | null {
     read += end + 1 - start
     if (read > mostSearched) return null
     const value = parse(text.slice(start, end + 1))
-    if (isObject(value) && value["type"] === "object" && isObject(value["properties"])) return value
+    if (isJsonObject(value) && value["type"] === "object" && isJsonObject(value["properties"])) return value
   }
   return null
 }
@@ -209,13 +210,9 @@ export function textOf(item: JsonObject): string {
   if (typeof content === "string") return content
   if (!Array.isArray(content)) return ""
   return content
-    .map((part) => (isObject(part) && typeof part["text"] === "string" ? part["text"] : ""))
+    .map((part) => (isJsonObject(part) && typeof part["text"] === "string" ? part["text"] : ""))
     .filter((text) => text !== "")
     .join("\n")
-}
-
-export function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
 }
 
 function isGiven(value: JsonValue | undefined): value is Exclude<JsonValue, null> {

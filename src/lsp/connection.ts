@@ -1,3 +1,4 @@
+import { isJsonObject } from "../base/is-json-object.ts"
 import { FrameReader, frame } from "./framing.ts"
 import { RpcError, rpcCodes } from "./rpc-error.ts"
 
@@ -74,8 +75,8 @@ export class Connection {
     } catch {
       return this.#fail(null, new RpcError("parseError", "A message is not JSON"))
     }
-    if (!isObject(message) || message["jsonrpc"] !== "2.0") {
-      const id = isObject(message) && isId(message["id"]) ? message["id"] : null
+    if (!isJsonObject(message) || message["jsonrpc"] !== "2.0") {
+      const id = isJsonObject(message) && isId(message["id"]) ? message["id"] : null
       return this.#fail(id, new RpcError("invalidRequest", "A message is not a JSON-RPC 2.0 object"))
     }
     const { id, method, params } = message
@@ -94,7 +95,7 @@ export class Connection {
       this.#tasks.push({ kind: "notification", method, params })
       return
     }
-    const id = isObject(params) ? params["id"] : undefined
+    const id = isJsonObject(params) ? params["id"] : undefined
     const waits = this.#tasks.some((task) => task.kind === "request" && task.id === id)
     if (isId(id) && waits) this.#cancelled.add(id)
   }
@@ -144,10 +145,6 @@ export class Connection {
 function describe(error: unknown): string {
   if (error instanceof RpcError) return error.message
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
 }
 
 function isId(value: unknown): value is Id {

@@ -1,3 +1,4 @@
+import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { childPath } from "../../base/child-path.ts"
 import { caseRecord, resolve } from "../../types/relations.ts"
@@ -7,7 +8,6 @@ import { cleanLine } from "./clean-text.ts"
 import { SchemaIndex } from "../../base/schema-index.ts"
 import type { StepBudget } from "./step-budget.ts"
 import { OverBudget } from "./step-budget.ts"
-import { isObject } from "../../base/walk-schema.ts"
 
 /** Why a declared type and a published schema have no value in common, at a dotted path below the declaration. */
 export interface Clash {
@@ -57,7 +57,7 @@ class Comparison {
     const schema = this.#resolved(published)
     if (depth > deepest || schema === undefined) return []
     if (schema === false) return [{ path, message: "the server allows no value here" }]
-    if (!isObject(schema)) return []
+    if (!isJsonObject(schema)) return []
     if (type.kind === "union") {
       return this.#allOf(type.members.map((member) => this.clashes(member, schema, path, depth + 1)))
     }
@@ -106,12 +106,12 @@ class Comparison {
 
   #record(type: RecordType, schema: JsonObject, path: string, depth: number): Clash[] {
     const { properties, additionalProperties, patternProperties, required } = schema
-    const known = isObject(properties) ? properties : {}
+    const known = isJsonObject(properties) ? properties : {}
     const found: Clash[] = []
     for (const field of type.fields) {
       const at = childPath(path, field.name)
       if (Object.hasOwn(known, field.name)) found.push(...this.clashes(field.type, known[field.name], at, depth + 1))
-      else if (isObject(additionalProperties)) {
+      else if (isJsonObject(additionalProperties)) {
         found.push(...this.clashes(field.type, additionalProperties, at, depth + 1))
       } else if (patternProperties === undefined && this.#isClosed(schema, depth)) {
         const what = this.#side === "input" && depth === 0 ? "argument" : "field"
@@ -136,12 +136,12 @@ class Comparison {
   /** An argument that no one speaks of is a slip, even where the schema does not say so. */
   #isClosed({ additionalProperties, properties }: JsonObject, depth: number): boolean {
     if (additionalProperties === false) return true
-    return this.#side === "input" && depth === 0 && additionalProperties === undefined && isObject(properties)
+    return this.#side === "input" && depth === 0 && additionalProperties === undefined && isJsonObject(properties)
   }
 
   #resolved(schema: JsonValue | undefined): JsonValue | undefined {
     let at = schema
-    for (let hops = 0; isObject(at) && typeof at["$ref"] === "string"; hops++) {
+    for (let hops = 0; isJsonObject(at) && typeof at["$ref"] === "string"; hops++) {
       if (hops > deepest) return undefined
       this.#steps.spend()
       at = this.#index.resolve(at["$ref"])

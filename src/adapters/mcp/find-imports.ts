@@ -1,3 +1,4 @@
+import { isJsonObject } from "../../base/is-json-object.ts"
 import { didYouMean } from "../../base/did-you-mean.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { ErrorIssue } from "../../run/events.ts"
@@ -5,7 +6,6 @@ import type { HostedPrompt, HostedResource, Imported } from "../../ports/tools.t
 import { cleanLine, cleanText } from "./clean-text.ts"
 import type { UriTemplate } from "./uri-template.ts"
 import { parseUriTemplate } from "./uri-template.ts"
-import { isObject } from "../../base/walk-schema.ts"
 
 export type Found<T> = { readonly found: T } | { readonly problem: ErrorIssue }
 
@@ -35,7 +35,7 @@ export interface PromptFound extends HostedPrompt {
 export function findPrompt(imported: Imported, prompts: readonly JsonObject[]): Found<PromptFound> {
   const [found] = matching(prompts, "name", imported.remote)
   if (found === undefined) return unknown("prompt", imported, prompts, nameOf)
-  const declared = Array.isArray(found["arguments"]) ? found["arguments"].filter(isObject) : []
+  const declared = Array.isArray(found["arguments"]) ? found["arguments"].filter(isJsonObject) : []
   return {
     found: {
       remote: imported.remote,

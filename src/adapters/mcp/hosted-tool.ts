@@ -1,3 +1,4 @@
+import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { childPath } from "../../base/child-path.ts"
 import type { TypeTable } from "../../types/types.ts"
@@ -15,7 +16,6 @@ import type { StepBudget } from "./step-budget.ts"
 import { OverBudget } from "./step-budget.ts"
 import { toolPin } from "./tool-pin.ts"
 import type { ValidationBudget } from "./validation-budget.ts"
-import { isObject } from "../../base/walk-schema.ts"
 
 /** Longer ones are cut: a description is no place for a speech to the model. */
 const longestDescription = 4000
@@ -73,7 +73,7 @@ export function hostTool(
     }
   }
   const mirrors =
-    modern && input.ok && isObject(definition["inputSchema"]) ? badMirrors(definition["inputSchema"]) : undefined
+    modern && input.ok && isJsonObject(definition["inputSchema"]) ? badMirrors(definition["inputSchema"]) : undefined
   if (mirrors !== undefined) {
     problems.push({ path, message: `${about}: its input schema ${mirrors}` })
   }
@@ -131,7 +131,7 @@ class PublishedTool implements HostedTool {
     this.parameters = input
     this.typed = output !== null
     this.idempotent =
-      isObject(annotations) && (annotations["idempotentHint"] === true || annotations["readOnlyHint"] === true)
+      isJsonObject(annotations) && (annotations["idempotentHint"] === true || annotations["readOnlyHint"] === true)
     this.#path = path
     this.#output = output
     this.#budget = budget
@@ -165,7 +165,7 @@ class PublishedTool implements HostedTool {
 
   #isAbsence(name: string): boolean {
     const { properties, required } = this.parameters
-    if (!isObject(properties) || !Object.hasOwn(properties, name)) return false
+    if (!isJsonObject(properties) || !Object.hasOwn(properties, name)) return false
     if (Array.isArray(required) && required.includes(name)) return false
     const problems = this.checkArguments({ [name]: null }, "partial")
     return problems.some(({ path }) => path === childPath("", name))

@@ -1,3 +1,4 @@
+import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject } from "../../base/json-value.ts"
 import type { Egress } from "../../ports/egress.ts"
 import { openGate } from "../../ports/gate.ts"
@@ -9,7 +10,6 @@ import { KnownServers } from "./known-servers.ts"
 import type { ListedKind, ListMethod, McpLimits } from "./server-connection.ts"
 import { ServerConnection } from "./server-connection.ts"
 import { toolPin } from "./tool-pin.ts"
-import { isObject } from "../../base/walk-schema.ts"
 
 /** What a server offers, texts cleaned of what cannot be seen. */
 export interface ServerContents {
@@ -105,13 +105,13 @@ const toldHints = { readOnlyHint: "read-only", idempotentHint: "idempotent", des
 
 function listedTool(item: JsonObject): ListedTool {
   const { inputSchema, outputSchema, annotations } = item
-  const hints = isObject(annotations) ? annotations : {}
+  const hints = isJsonObject(annotations) ? annotations : {}
   return {
     name: nameOf(item),
     title: textOf(item, "title"),
     description: textOf(item, "description"),
-    input: isObject(inputSchema) ? inputSchema : {},
-    output: isObject(outputSchema) ? outputSchema : null,
+    input: isJsonObject(inputSchema) ? inputSchema : {},
+    output: isJsonObject(outputSchema) ? outputSchema : null,
     hints: Object.entries(toldHints).flatMap(([key, word]) => (hints[key] === true ? [word] : [])),
     pin: toolPin(item),
   }
@@ -128,7 +128,7 @@ function listedResource(item: JsonObject, template: boolean): ListedResource {
 }
 
 function listedPrompt(item: JsonObject): ListedPrompt {
-  const given = Array.isArray(item["arguments"]) ? item["arguments"].filter(isObject) : []
+  const given = Array.isArray(item["arguments"]) ? item["arguments"].filter(isJsonObject) : []
   return {
     name: nameOf(item),
     description: textOf(item, "description"),

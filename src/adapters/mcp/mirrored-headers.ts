@@ -1,5 +1,6 @@
+import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject } from "../../base/json-value.ts"
-import { innerSchemas, isObject } from "../../base/walk-schema.ts"
+import { innerSchemas } from "../../base/walk-schema.ts"
 
 const annotation = "x-mcp-header"
 
@@ -30,5 +31,5 @@ export function badMirrors(schema: JsonObject): string | undefined {
     }
     return undefined
   }
-  return isObject(schema) ? visit(schema, true, true) : undefined
+  return isJsonObject(schema) ? visit(schema, true, true) : undefined
 }

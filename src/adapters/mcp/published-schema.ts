@@ -1,8 +1,9 @@
+import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { cleanText } from "./clean-text.ts"
 import { isDeeper } from "./is-deeper.ts"
 import { SchemaIndex } from "../../base/schema-index.ts"
-import { innerSchemas, isObject, rewriteSchema } from "../../base/walk-schema.ts"
+import { innerSchemas, rewriteSchema } from "../../base/walk-schema.ts"
 
 // Schemas come from strangers: nothing in them is fetched, none is larger or deeper than people write.
 const mostBytes = 256 * 1024
@@ -16,7 +17,7 @@ export type PublishedSchema =
 
 /** A schema that a server publishes, fit for a model's eyes; or why it cannot be used. */
 export function publishedSchema(value: JsonValue | undefined): PublishedSchema {
-  if (!isObject(value)) return { ok: false, problem: "is not a JSON object", limit: false }
+  if (!isJsonObject(value)) return { ok: false, problem: "is not a JSON object", limit: false }
   if (isDeeper(value, deepest)) {
     return { ok: false, problem: `is nested more than ${deepest} levels deep`, limit: true }
   }

@@ -1,3 +1,4 @@
+import { isJsonObject } from "../../base/is-json-object.ts"
 import { childPath } from "../../base/child-path.ts"
 import { cutText } from "../../base/cut-text.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
@@ -7,7 +8,7 @@ import { linearPattern } from "./linear-pattern.ts"
 import { canonicalJson, isMultipleOf } from "./schema-values.ts"
 import { SchemaIndex } from "../../base/schema-index.ts"
 import type { StepBudget } from "./step-budget.ts"
-import { innerSchemas, isObject } from "../../base/walk-schema.ts"
+import { innerSchemas } from "../../base/walk-schema.ts"
 
 const mostProblems = 50
 
@@ -80,7 +81,7 @@ class Validation {
     this.#steps.enter(depth)
     if (schema === false) return this.#wrong(at, "is not allowed")
     // What is not a schema demands nothing.
-    if (!isObject(schema)) return true
+    if (!isJsonObject(schema)) return true
     const seen: Seen | null = this.#tracks ? { names: new Set(), items: new Set() } : null
     const next = depth + 1
     let fits = this.#references(schema, value, at, next, seen)
@@ -90,7 +91,7 @@ class Validation {
       if (typeof value === "string") fits = this.#string(schema, value, at) && fits
       else if (typeof value === "number") fits = this.#number(schema, value, at) && fits
       else if (Array.isArray(value)) fits = this.#array(schema, value, at, next, seen) && fits
-      else if (isObject(value)) fits = this.#object(schema, value, at, next, seen) && fits
+      else if (isJsonObject(value)) fits = this.#object(schema, value, at, next, seen) && fits
     }
     if (fits && seen !== null && above !== null) this.#add(seen, above)
     return fits
@@ -326,7 +327,7 @@ class Validation {
     let fits = true
     for (const key of ["dependentRequired", "dependentSchemas", "dependencies"]) {
       const table = schema[key]
-      if (!isObject(table)) continue
+      if (!isJsonObject(table)) continue
       for (const [name, needs] of Object.entries(table)) {
         this.#steps.spend()
         if (!Object.hasOwn(value, name)) continue
@@ -354,13 +355,13 @@ class Validation {
     seen: Seen | null,
   ): boolean {
     const { properties, patternProperties, additionalProperties, unevaluatedProperties } = schema
-    const patterns = isObject(patternProperties) ? Object.entries(patternProperties) : []
+    const patterns = isJsonObject(patternProperties) ? Object.entries(patternProperties) : []
     let fits = true
     for (const name of names) {
       const here: Place = { above: at, key: name }
       const item = value[name] ?? null
       let known = false
-      if (isObject(properties) && Object.hasOwn(properties, name)) {
+      if (isJsonObject(properties) && Object.hasOwn(properties, name)) {
         known = true
         fits = this.fits(properties[name], item, here, depth, null) && fits
       }

@@ -1,3 +1,4 @@
+import { isJsonObject } from "../../base/is-json-object.ts"
 import type {
   CallToolResult,
   GetPromptResult,
@@ -224,12 +225,12 @@ export class ServerConnection {
         client.request({ method, params }, anyObject, options),
       )
       const whole = answer[publishedKey]
-      const page = isObject(whole) ? whole : answer
+      const page = isJsonObject(whole) ? whole : answer
       const items = page[listKeys[method]]
       if (!Array.isArray(items)) throw new Error(`The server's ${method} is not a list`)
       const { nextCursor, ttlMs } = page
       return {
-        items: items.filter(isObject),
+        items: items.filter(isJsonObject),
         next: typeof nextCursor === "string" ? nextCursor : undefined,
         ttlMs: typeof ttlMs === "number" ? ttlMs : 0,
       }
@@ -401,12 +402,8 @@ const anyObject: StandardSchemaV1<unknown, { readonly [key: string]: JsonValue |
   "~standard": {
     version: 1,
     vendor: "wireworks",
-    validate: (value) => (isObject(value) ? { value } : { issues: [{ message: "expected an object" }] }),
+    validate: (value) => (isJsonObject(value) ? { value } : { issues: [{ message: "expected an object" }] }),
   },
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
 }
 
 function urlOf(endpoint: string): URL {
