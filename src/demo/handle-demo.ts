@@ -1,3 +1,4 @@
+import { isJsonObject } from "../base/is-json-object.ts"
 import { setTimeout as delay } from "node:timers/promises"
 import type { ServerResponse } from "node:http"
 import type { Answer } from "./compose-answer.ts"
@@ -11,7 +12,7 @@ import { composeAnswer } from "./compose-answer.ts"
 import { Flakiness } from "./flakiness.ts"
 import { TooMuchAsked } from "./make-value.ts"
 import type { ApiError, Question } from "./read-question.ts"
-import { isObject, readQuestion } from "./read-question.ts"
+import { readQuestion } from "./read-question.ts"
 import { countTokens, respond } from "./respond.ts"
 import type { StreamStep } from "./stream-events.ts"
 import { streamEvents } from "./stream-events.ts"
@@ -58,11 +59,11 @@ export function createDemoModel(options: DemoOptions = {}): DemoModel {
     const api = apis[route.api]
     const asked = typeof body === "string" ? parse(body) : (body as JsonValue | undefined)
     // What is not a JSON object that can be read, is refused in the same words for all APIs.
-    const translated = isObject(asked) && isJson(asked, 0) ? api.toResponses(asked, route) : { body }
+    const translated = isJsonObject(asked) && isJson(asked, 0) ? api.toResponses(asked, route) : { body }
     const reading = "error" in translated ? translated : readQuestion(translated.body)
     if ("error" in reading) return errorReply(reading.error, route.api)
     const { question } = reading
-    const original = isObject(asked) ? asked : {}
+    const original = isJsonObject(asked) ? asked : {}
     if (question.model === "demo-flaky") {
       const failure = flakiness.next(question.seed)
       if (failure !== null) {

@@ -36,9 +36,7 @@ export function workflowServer(
       const tool = byName.get(params.name)
       if (tool === undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${params.name}`)
       const input = params.arguments ?? {}
-      const misfit = isJsonObject(input as JsonValue)
-        ? validateRequest(tool.plan, input as JsonObject, tool.secrets)
-        : null
+      const misfit = isJsonObject(input) ? validateRequest(tool.plan, input, tool.secrets) : null
       return misfit === null ? runTool(tool, input as JsonObject, runner, context) : failed(misfit)
     })
     return server

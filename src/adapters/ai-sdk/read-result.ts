@@ -121,8 +121,8 @@ function readRaw(value: JsonValue | undefined, dialect: Dialect, watch: ModelWat
 }
 
 function readStreamError(error: unknown, watch: ModelWatch): Error {
-  if (isJsonObject(error as JsonValue) && !(error instanceof Error)) {
-    return new UpstreamFailure(readInnerError({ error: error as JsonObject }, null, watch))
+  if (isJsonObject(error) && !(error instanceof Error)) {
+    return new UpstreamFailure(readInnerError({ error }, null, watch))
   }
   if (error instanceof Error && /finish reason/i.test(error.message)) {
     return brokenAnswer("The stream ended before its terminal event", true)

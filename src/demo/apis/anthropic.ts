@@ -1,5 +1,5 @@
+import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
-import { isObject } from "../read-question.ts"
 import type { DemoResponse } from "../respond.ts"
 import { tokens } from "../stream-events.ts"
 import type { DemoApi, Said } from "./demo-api.ts"
@@ -11,10 +11,10 @@ export const anthropicDemo: DemoApi = {
     const { model, messages, max_tokens, system, tools, tool_choice, output_config, stream, temperature } = body
     if (max_tokens === undefined) return refuse("max_tokens: Field required")
     if (!Array.isArray(messages)) return refuse("messages: Field required")
-    const input = messages.flatMap((message): JsonValue[] => (isObject(message) ? itemsOf(message) : [message]))
+    const input = messages.flatMap((message): JsonValue[] => (isJsonObject(message) ? itemsOf(message) : [message]))
     const instructions = textIn(system)
     const forced = forcedTool(body)
-    const format = isObject(output_config) && isObject(output_config["format"]) ? output_config["format"] : null
+    const format = isJsonObject(output_config) && isJsonObject(output_config["format"]) ? output_config["format"] : null
     const schema = forced?.["input_schema"] ?? format?.["schema"]
     const asked: JsonObject = {
       // The arguments of a tool call are always an object: a sloppy model cannot spoil them.
@@ -25,7 +25,7 @@ export const anthropicDemo: DemoApi = {
       ...(temperature !== undefined && { temperature }),
       ...(instructions !== "" && { instructions }),
       ...(Array.isArray(tools) && forced === null && { tools: tools.map(toolOf) }),
-      ...(isObject(tool_choice) && tool_choice["type"] === "none" && { tool_choice: "none" }),
+      ...(isJsonObject(tool_choice) && tool_choice["type"] === "none" && { tool_choice: "none" }),
       ...(schema !== undefined && { text: { format: { type: "json_schema", name: "answer", schema } } }),
     }
     return { body: asked }
@@ -85,8 +85,8 @@ function errorType(status: number): string {
 
 /** The tool that has to be called, whatever the question. */
 function forcedTool({ tools, tool_choice }: JsonObject): JsonObject | null {
-  if (!isObject(tool_choice) || tool_choice["type"] !== "tool" || !Array.isArray(tools)) return null
-  return tools.filter(isObject).find(({ name }) => name === tool_choice["name"]) ?? null
+  if (!isJsonObject(tool_choice) || tool_choice["type"] !== "tool" || !Array.isArray(tools)) return null
+  return tools.filter(isJsonObject).find(({ name }) => name === tool_choice["name"]) ?? null
 }
 
 function forcedCall(said: Said, asked: JsonObject): Said {
@@ -103,7 +103,7 @@ function itemsOf({ role, content }: JsonObject): JsonObject[] {
     if (parts.length > 0) items.push({ type: "message", role: role ?? null, content: parts })
     parts = []
   }
-  for (const block of content.filter(isObject)) {
+  for (const block of content.filter(isJsonObject)) {
     if (block["type"] === "tool_use") {
       close()
       const { id = "", name = "", input = {} } = block
@@ -128,11 +128,11 @@ function itemsOf({ role, content }: JsonObject): JsonObject[] {
 function textIn(content: JsonValue | undefined): string {
   if (typeof content === "string") return content
   if (!Array.isArray(content)) return ""
-  return content.map((part) => (isObject(part) && typeof part["text"] === "string" ? part["text"] : "")).join("\n")
+  return content.map((part) => (isJsonObject(part) && typeof part["text"] === "string" ? part["text"] : "")).join("\n")
 }
 
 function toolOf(tool: JsonValue): JsonValue {
-  if (!isObject(tool)) return tool
+  if (!isJsonObject(tool)) return tool
   const { name, description, input_schema } = tool
   return {
     type: "function",

@@ -1,5 +1,5 @@
+import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
-import { isObject } from "../read-question.ts"
 import type { DemoResponse } from "../respond.ts"
 import { tokens } from "../stream-events.ts"
 import type { DemoApi, Said } from "./demo-api.ts"
@@ -12,13 +12,13 @@ export const chatDemo: DemoApi = {
     if (!Array.isArray(messages)) {
       return refuse("Missing required parameter: 'messages'.", "messages", "missing_required_parameter")
     }
-    const input = messages.flatMap((message): JsonValue[] => (isObject(message) ? itemsOf(message) : [message]))
+    const input = messages.flatMap((message): JsonValue[] => (isJsonObject(message) ? itemsOf(message) : [message]))
     const most = max_completion_tokens ?? max_tokens
     const asked: JsonObject = {
       ...rest,
       input,
       ...(Array.isArray(tools) && { tools: tools.map(toolOf) }),
-      ...(isObject(response_format) && { text: { format: formatOf(response_format) } }),
+      ...(isJsonObject(response_format) && { text: { format: formatOf(response_format) } }),
       ...(most !== undefined && most !== null && { max_output_tokens: most }),
     }
     return { body: asked }
@@ -54,7 +54,7 @@ export const chatDemo: DemoApi = {
     }
     yield step(chunk({}, finishOf(said)))
     const { stream_options } = asked
-    if (isObject(stream_options) && stream_options["include_usage"] === true) {
+    if (isJsonObject(stream_options) && stream_options["include_usage"] === true) {
       yield step({ choices: [], usage: usageOf(response) })
     }
     yield { text: "data: [DONE]\n\n", token: false }
@@ -68,12 +68,12 @@ export const chatDemo: DemoApi = {
 function itemsOf(message: JsonObject): JsonObject[] {
   const { role, content, tool_calls, tool_call_id } = message
   if (role === "tool") return [{ type: "function_call_output", call_id: tool_call_id ?? "", output: textIn(content) }]
-  const calls = Array.isArray(tool_calls) ? tool_calls.filter(isObject) : []
+  const calls = Array.isArray(tool_calls) ? tool_calls.filter(isJsonObject) : []
   const said: JsonObject = { type: "message", role: role ?? null, content: content ?? "" }
   return [
     ...(calls.length > 0 && (content === null || content === undefined || content === "") ? [] : [said]),
     ...calls.map((call) => {
-      const called = isObject(call["function"]) ? call["function"] : {}
+      const called = isJsonObject(call["function"]) ? call["function"] : {}
       const { name = "", arguments: given = "" } = called
       return { type: "function_call", call_id: call["id"] ?? "", name, arguments: given }
     }),
@@ -83,16 +83,16 @@ function itemsOf(message: JsonObject): JsonObject[] {
 function textIn(content: JsonValue | undefined): string {
   if (typeof content === "string") return content
   if (!Array.isArray(content)) return ""
-  return content.map((part) => (isObject(part) && typeof part["text"] === "string" ? part["text"] : "")).join("")
+  return content.map((part) => (isJsonObject(part) && typeof part["text"] === "string" ? part["text"] : "")).join("")
 }
 
 function toolOf(tool: JsonValue): JsonValue {
-  return isObject(tool) && isObject(tool["function"]) ? { type: "function", ...tool["function"] } : tool
+  return isJsonObject(tool) && isJsonObject(tool["function"]) ? { type: "function", ...tool["function"] } : tool
 }
 
 function formatOf(format: JsonObject): JsonObject {
   const { json_schema } = format
-  return isObject(json_schema) ? { type: "json_schema", ...json_schema } : format
+  return isJsonObject(json_schema) ? { type: "json_schema", ...json_schema } : format
 }
 
 function head(response: DemoResponse, object: string): JsonObject {

@@ -1,5 +1,5 @@
+import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
-import { isObject } from "../read-question.ts"
 import type { DemoResponse } from "../respond.ts"
 import { tokens } from "../stream-events.ts"
 import type { DemoApi, Said } from "./demo-api.ts"
@@ -10,21 +10,21 @@ export const googleDemo: DemoApi = {
   toResponses(body, { model, stream }) {
     const { contents, systemInstruction, tools, toolConfig } = body
     if (!Array.isArray(contents)) return refuse("contents is not specified")
-    const config = isObject(body["generationConfig"]) ? body["generationConfig"] : {}
+    const config = isJsonObject(body["generationConfig"]) ? body["generationConfig"] : {}
     const { maxOutputTokens, temperature } = config
-    const instructions = isObject(systemInstruction) ? textIn(systemInstruction["parts"]) : ""
-    const functions = (Array.isArray(tools) ? tools : []).flatMap((tool) => (isObject(tool) ? declared(tool) : []))
+    const instructions = isJsonObject(systemInstruction) ? textIn(systemInstruction["parts"]) : ""
+    const functions = (Array.isArray(tools) ? tools : []).flatMap((tool) => (isJsonObject(tool) ? declared(tool) : []))
     const format = formatOf(config)
-    const calling = isObject(toolConfig) ? toolConfig["functionCallingConfig"] : undefined
+    const calling = isJsonObject(toolConfig) ? toolConfig["functionCallingConfig"] : undefined
     const asked: JsonObject = {
       model: model ?? "",
-      input: contents.flatMap((content): JsonValue[] => (isObject(content) ? itemsOf(content) : [content])),
+      input: contents.flatMap((content): JsonValue[] => (isJsonObject(content) ? itemsOf(content) : [content])),
       stream: stream === true,
       ...(maxOutputTokens !== undefined && { max_output_tokens: maxOutputTokens }),
       ...(temperature !== undefined && { temperature }),
       ...(instructions !== "" && { instructions }),
       ...(functions.length > 0 && { tools: functions }),
-      ...(isObject(calling) && calling["mode"] === "NONE" && { tool_choice: "none" }),
+      ...(isJsonObject(calling) && calling["mode"] === "NONE" && { tool_choice: "none" }),
       ...(format !== null && { text: { format } }),
     }
     return { body: asked }
@@ -65,13 +65,13 @@ function itemsOf({ role, parts }: JsonObject): JsonObject[] {
     if (said.length > 0) items.push({ type: "message", role: speaker, content: said })
     said = []
   }
-  for (const part of Array.isArray(parts) ? parts.filter(isObject) : []) {
+  for (const part of Array.isArray(parts) ? parts.filter(isJsonObject) : []) {
     const { functionCall, functionResponse } = part
-    if (isObject(functionCall)) {
+    if (isJsonObject(functionCall)) {
       close()
       const { id, name = "", args = {} } = functionCall
       items.push({ type: "function_call", call_id: id ?? name, name, arguments: JSON.stringify(args) })
-    } else if (isObject(functionResponse)) {
+    } else if (isJsonObject(functionResponse)) {
       close()
       const { id, name = "", response } = functionResponse
       items.push({ type: "function_call_output", call_id: id ?? name, output: resultOf(response) })
@@ -83,7 +83,7 @@ function itemsOf({ role, parts }: JsonObject): JsonObject[] {
 
 /** A result comes as `{ name, content }`, `{ output }`, `{ result }` or as the fields themselves. */
 function resultOf(response: JsonValue | undefined): string {
-  if (!isObject(response)) return JSON.stringify(response ?? null)
+  if (!isJsonObject(response)) return JSON.stringify(response ?? null)
   const only = response["content"] ?? response["output"] ?? response["result"]
   if (only === undefined) return JSON.stringify(response)
   return typeof only === "string" ? only : JSON.stringify(only)
@@ -91,13 +91,13 @@ function resultOf(response: JsonValue | undefined): string {
 
 function textIn(parts: JsonValue | undefined): string {
   if (!Array.isArray(parts)) return ""
-  return parts.map((part) => (isObject(part) && typeof part["text"] === "string" ? part["text"] : "")).join("\n")
+  return parts.map((part) => (isJsonObject(part) && typeof part["text"] === "string" ? part["text"] : "")).join("\n")
 }
 
 function declared(tool: JsonObject): JsonObject[] {
   const { functionDeclarations } = tool
   if (!Array.isArray(functionDeclarations)) return []
-  return functionDeclarations.filter(isObject).map(({ name, description, parameters, parametersJsonSchema }) => ({
+  return functionDeclarations.filter(isJsonObject).map(({ name, description, parameters, parametersJsonSchema }) => ({
     type: "function",
     ...(name !== undefined && { name }),
     ...(description !== undefined && { description }),
@@ -115,11 +115,11 @@ function formatOf(config: JsonObject): JsonObject | null {
 /** Google's schemas write their types in capitals and have `nullable`. */
 function toJsonSchema(schema: JsonValue): JsonValue {
   if (Array.isArray(schema)) return schema.map(toJsonSchema)
-  if (!isObject(schema)) return schema
+  if (!isJsonObject(schema)) return schema
   const { nullable, propertyOrdering: _, ...rest } = schema
   const plain: JsonObject = {}
   for (const [key, value] of Object.entries(rest)) {
-    if (key === "properties" && isObject(value)) {
+    if (key === "properties" && isJsonObject(value)) {
       plain[key] = Object.fromEntries(
         Object.entries(value).map(([name, field]): [string, JsonValue] => [name, toJsonSchema(field)]),
       )
