@@ -7,6 +7,7 @@ import { addLsp } from "./lsp.ts"
 import { addMcp } from "./mcp.ts"
 import { addRun } from "./run.ts"
 import { addServe } from "./serve.ts"
+import { addStore } from "./store.ts"
 
 /**
  * Parses the command line and runs its command. Exit codes of every command: 0 all is well, 1 something is wrong with the
@@ -41,6 +42,7 @@ function commandLine(): Command {
   addFmt(program)
   addRun(program)
   addServe(program)
+  addStore(program)
   addMcp(program)
   addLsp(program)
   return program

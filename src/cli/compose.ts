@@ -31,6 +31,7 @@ import { Runs } from "../run/runs.ts"
 import { watchStore } from "../run/watch-store.ts"
 import { createServer } from "../server/create-server.ts"
 import { createLog } from "./log.ts"
+import { tooFewDescriptors, watchDescriptors } from "./watch-descriptors.ts"
 import { modelApi } from "./model-apis.ts"
 import type { OpenedStore } from "./open-store.ts"
 import { leaseMs, openStore, StartRefusal } from "./open-store.ts"
@@ -74,6 +75,9 @@ export async function compose(
   })
   const opened = await opening
   for (const sentence of opened.remarks) log.info({}, sentence)
+  for (const sentence of opened.warnings) log.error({}, sentence)
+  const tooFew = tooFewDescriptors(settings.maxRuns)
+  if (tooFew !== null) log.error({}, tooFew)
   const metrics = createMetrics({
     active: () => runs.active,
     queued: () => runs.queued,
@@ -83,6 +87,7 @@ export async function compose(
   const observers = traces === null ? [metrics.observer] : [metrics.observer, traces.observer]
   const health = new Health(systemClock, log)
   const watched = watchStore(opened.store, health, systemClock)
+  const stopLooking = watchDescriptors(health)
   const store = observeStore(watched.store, observers)
   const demo = settings.demo ? await startDemoServer() : null
   const joined = joinPorts(policy, store, demo, traces, (error) => log.error({ err: error }, "unexpected error"))
@@ -145,6 +150,7 @@ export async function compose(
       drain()
       await runs.drain(grace_ms)
       watched.stop()
+      stopLooking()
       streams.close()
       await app.close()
       await compiler.close()

@@ -1,12 +1,13 @@
-import { accessSync, constants, mkdirSync } from "node:fs"
+import { accessSync, constants, existsSync, mkdirSync, statSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { MemoryStore } from "../adapters/memory/memory-store.ts"
 import type { BrokerHealth } from "../adapters/nats/broker.ts"
+import { checkRefusal, checkStore, type StoreReport } from "../adapters/sqlite/check-store.ts"
 import { openSqliteStore } from "../adapters/sqlite/sqlite-store.ts"
 import { systemClock } from "../adapters/system/system-clock.ts"
 import { loadMasterKey, parseMasterKey } from "../adapters/vault/master-key.ts"
 import { createVault } from "../adapters/vault/vault.ts"
-import type { RunStore } from "../ports/store.ts"
+import { StoreFailure, type RunStore } from "../ports/store.ts"
 import type { Settings } from "./settings.ts"
 import { withoutLogin } from "./without-login.ts"
 
@@ -25,6 +26,8 @@ export interface OpenedStore {
   readonly broker: (() => BrokerHealth) | null
   /** What is not as the settings say, and yet will do: sentences for the operator. */
   readonly remarks: readonly string[]
+  /** What is missing or damaged. */
+  readonly warnings: readonly string[]
 }
 
 /** Rejects with a `StartRefusal` or a `StoreFailure`. */
@@ -33,16 +36,44 @@ export async function openStore(settings: Settings): Promise<OpenedStore> {
   if (encryptionKey !== undefined && parseMasterKey(encryptionKey) === null) {
     throw new StartRefusal("WIRE_ENCRYPTION_KEY must be 32 bytes in Base64 or hex.")
   }
-  if (store === "memory") return { store: new MemoryStore(systemClock), lease_ms: leaseMs, broker: null, remarks: [] }
+  if (store === "memory")
+    return { store: new MemoryStore(systemClock), lease_ms: leaseMs, broker: null, remarks: [], warnings: [] }
   if (/^(nats|tls):/.test(store)) return openCluster(settings)
   if (store !== "sqlite") {
     throw new StartRefusal(`WIRE_STORE is "${withoutLogin(store)}": it must be sqlite, memory, or like nats://a:4222.`)
   }
   const folder = makeDataDir(dataDir)
   const path = join(folder, "wireworks.db")
-  const masterKey = loadMasterKey({ configured: encryptionKey, file: join(folder, "wireworks.key"), database: path })
-  const sqlite = await openSqliteStore({ path, vault: createVault(masterKey), clock: systemClock })
-  return { store: sqlite, lease_ms: leaseMs, broker: null, remarks: [] }
+  const keyFile = join(folder, "wireworks.key")
+  const warnings: string[] = []
+  if (existsSync(keyFile) && !existsSync(path)) {
+    warnings.push(
+      `The key file ${keyFile} is there and the database ${path} is not: this service begins with an empty store. ` +
+        "If there were runs, stop it, put the database back and start again",
+    )
+  }
+  const masterKey = loadMasterKey({ configured: encryptionKey, file: keyFile, database: path })
+  const vault = createVault(masterKey)
+  const warn = (sentence: string): number => warnings.push(sentence)
+  const sqlite = await openSqliteStore({ path, vault, clock: systemClock, warn })
+  return { store: sqlite, lease_ms: leaseMs, broker: null, remarks: [], warnings }
+}
+
+/** Whether the database of these settings is whole, or why that cannot be known: a sentence for the operator. */
+export function checkSqlite(settings: Settings): { readonly report: StoreReport } | { readonly refused: string } {
+  const folder = resolve(settings.dataDir)
+  const path = join(folder, "wireworks.db")
+  if (!existsSync(path)) return { refused: `There is no database ${path}.` }
+  try {
+    const found = statSync(path)
+    if (found.isDirectory()) return { refused: `${path} is a directory, not a database.` }
+    if (found.size === 0) return { refused: `${path} is empty.` }
+    const file = join(folder, "wireworks.key")
+    const key = loadMasterKey({ configured: settings.encryptionKey, file, database: path })
+    return { report: checkStore(path, createVault(key)) }
+  } catch (error) {
+    return { refused: error instanceof StoreFailure ? error.message : checkRefusal(path, error) }
+  }
 }
 
 function makeDataDir(dataDir: string): string {
@@ -89,5 +120,5 @@ async function openCluster(settings: Settings): Promise<OpenedStore> {
     clock: systemClock,
     remark: (sentence) => remarks.push(sentence),
   })
-  return { store, lease_ms: clusterLeaseMs, broker: () => store.health, remarks }
+  return { store, lease_ms: clusterLeaseMs, broker: () => store.health, remarks, warnings: [] }
 }

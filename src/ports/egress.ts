@@ -62,6 +62,8 @@ export type EgressReason =
   | "total_timeout"
   /** Not resolved, refused, reset, cut short, TLS that does not hold, or no HTTP. */
   | "connection"
+  /** This process may open no more of them. */
+  | "descriptors"
   | "too_large"
   | "too_many_redirects"
   /** To another origin, with a body that must stay. */

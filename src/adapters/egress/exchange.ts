@@ -249,6 +249,9 @@ function explain(error: Error & { readonly code?: unknown }, request: ExchangeRe
     case "EAI_AGAIN":
     case "EAI_NODATA":
       return new EgressFailure("connection", `${host} could not be resolved`, error)
+    case "EMFILE":
+    case "ENFILE":
+      return new EgressFailure("descriptors", `This service is out of file descriptors: ${host} was not called`, error)
     case "ECONNREFUSED":
       return new EgressFailure("connection", `${host} refused the connection`, error)
     case "EHOSTUNREACH":

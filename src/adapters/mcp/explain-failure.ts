@@ -32,6 +32,9 @@ export function explainFailure(error: unknown, server: ToolServer): RunFailure {
     if (cause.reason === "total_timeout") {
       return new RunFailure(wireError("timeout", [{ path, message: `${path}: ${cause.message}` }]))
     }
+    if (cause.reason === "descriptors") {
+      return new RunFailure(wireError("overloaded", [{ path, message: cause.message }]))
+    }
     return tool({ message: `${path}: ${cause.message}` })
   }
   const status = statusOf(cause)

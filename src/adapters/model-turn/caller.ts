@@ -143,7 +143,10 @@ export class Caller {
   async #wait(failed: UpstreamFailure | EgressFailure): Promise<void> {
     const { request, watch, clock, chance } = this.#parts
     const { max_retries = defaultRetries, retry_base_delay_ms = defaultBaseDelay_ms } = request.inference
-    const passing = failed instanceof UpstreamFailure ? failed.error.retryable : failed.reason === "connection"
+    const passing =
+      failed instanceof UpstreamFailure
+        ? failed.error.retryable
+        : failed.reason === "connection" || failed.reason === "descriptors"
     if (!passing || this.#retries >= max_retries) throw this.#givenUp(failed)
     const retry_after_ms = failed instanceof UpstreamFailure ? failed.error.retry_after_ms : null
     const delay_ms = retryDelay(this.#retries, retry_base_delay_ms, retry_after_ms, chance.fraction())
@@ -182,6 +185,7 @@ export class Caller {
       const { status } = failed.error
       return this.fail("provider_error", [{ path, message, ...(status === null ? {} : { upstream_status: status }) }])
     }
+    if (failed.reason === "descriptors") return this.fail("overloaded", [{ path, message }])
     return this.fail(failed.timeout ? "timeout" : "provider_error", [{ path, message }])
   }
 

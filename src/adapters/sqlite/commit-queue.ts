@@ -22,6 +22,8 @@ interface Waiting {
  * before, goes to the writer thread as one batch.
  */
 export class CommitQueue {
+  /** What was missing or damaged when the database was opened. */
+  readonly warnings: readonly string[]
   readonly #worker: Worker
   #waiting: Waiting[] = []
   #sent: Waiting[] | null = null
@@ -33,8 +35,9 @@ export class CommitQueue {
   #storedAt = -Infinity
   #failedLast = false
 
-  private constructor(worker: Worker) {
+  private constructor(worker: Worker, warnings: readonly string[]) {
     this.#worker = worker
+    this.warnings = warnings
     worker.on("message", (message: FromWriterThread) => this.#receive(message))
     worker.on("error", (error: unknown) => {
       const reason = error instanceof Error ? error.message : String(error)
@@ -53,7 +56,7 @@ export class CommitQueue {
       worker.once("error", reject)
       worker.once("exit", () => reject(new StoreFailure("The store's writer ended before it had begun")))
     })
-    if (first === "open") return new CommitQueue(worker)
+    if (typeof first === "object" && "open" in first) return new CommitQueue(worker, first.warnings)
     await worker.terminate()
     throw new StoreFailure(typeof first === "object" && "refused" in first ? first.refused : "The store did not open")
   }

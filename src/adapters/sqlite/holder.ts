@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto"
 import { existsSync, readdirSync, rmSync, statSync } from "node:fs"
-import { basename, dirname, join } from "node:path"
+import { basename, dirname } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { codeOf, sqliteCode } from "./sqlite-error.ts"
 
@@ -39,14 +39,18 @@ export function holdDatabase(path: string): Holder {
   }
 }
 
+/** Also removes what a dead one left. */
 export function isAlive(path: string, id: string): boolean {
-  const file = fileOf(path, id)
+  return isLocked(fileOf(path, id), (file) => rmSync(file, { force: true }))
+}
+
+function isLocked(file: string, unlocked: (file: string) => void): boolean {
   if (!existsSync(file)) return false
   let lock: DatabaseSync | undefined
   try {
     lock = new DatabaseSync(file)
     lock.exec(takeLock)
-    rmSync(file, { force: true })
+    unlocked(file)
     return false
   } catch (error) {
     // Whatever else is wrong with the file, it does not prove a death: the lease will run out in its time.
@@ -58,11 +62,23 @@ export function isAlive(path: string, id: string): boolean {
 
 /** Removes what killed processes left. */
 export function clearDeadHolders(path: string): void {
+  for (const id of holderIds(path)) if (isLeft(fileOf(path, id))) isAlive(path, id)
+}
+
+/** How many processes have the database open, and how many died without closing it. Changes nothing. */
+export function countHolders(path: string): { readonly living: number; readonly dead: number } {
+  const files = holderIds(path).map((id) => fileOf(path, id))
+  const unlocked = files.filter((file) => !isLocked(file, () => undefined))
+  // One that was made this very moment counts as neither.
+  return { living: files.length - unlocked.length, dead: unlocked.filter(isLeft).length }
+}
+
+function holderIds(path: string): string[] {
   const prefix = basename(fileOf(path, ""))
-  for (const name of readdirSync(dirname(path))) {
-    const id = name.slice(prefix.length)
-    if (name.startsWith(prefix) && /^[0-9a-f]{16}$/.test(id) && isLeft(join(dirname(path), name))) isAlive(path, id)
-  }
+  return readdirSync(dirname(path))
+    .filter((name) => name.startsWith(prefix))
+    .map((name) => name.slice(prefix.length))
+    .filter((id) => /^[0-9a-f]{16}$/.test(id))
 }
 
 /** A file that was made this very moment may belong to a process that is about to lock it. */

@@ -40,6 +40,8 @@ export interface SqliteStoreOptions {
   readonly poll_ms?: number
   /** How long after its deletion something may still be found in the database's log file. */
   readonly residue_ms?: number
+  /** Hears of what was missing or damaged when the database was opened: a sentence for the operator each. */
+  readonly warn?: (sentence: string) => void
   /** How long `lookup` remembers a run that retention deleted. */
   readonly tombstone_ms?: number
 }
@@ -48,6 +50,7 @@ export interface SqliteStoreOptions {
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<RunStore> {
   const { path, vault, clock } = options
   const queue = await CommitQueue.open({ path, mark: vault.mark, residue_ms: options.residue_ms ?? 5_000 })
+  for (const sentence of queue.warnings) options.warn?.(sentence)
   const reader = new LogReader(openForReading(path), path, vault)
   return new SqliteStore(queue, reader, vault, clock, {
     poll_ms: options.poll_ms ?? 200,

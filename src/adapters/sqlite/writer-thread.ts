@@ -1,6 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads"
 import { StoreFailure } from "../../ports/store.ts"
 import { clearDeadHolders, holdDatabase } from "./holder.ts"
+import { inspectFiles } from "./inspect-files.ts"
 import { openForWriting } from "./open-database.ts"
 import { packOutcomes, unpackBatch, type PackedBatch } from "./packed-batch.ts"
 import { failureOf } from "./sqlite-error.ts"
@@ -18,7 +19,11 @@ export interface WriterThreadData {
 
 export type ToWriterThread = PackedBatch | "close"
 
-export type FromWriterThread = "open" | { readonly refused: string } | { readonly outcomes: string } | "closed"
+export type FromWriterThread =
+  | { readonly open: true; readonly warnings: readonly string[] }
+  | { readonly refused: string }
+  | { readonly outcomes: string }
+  | "closed"
 
 const port = parentPort
 if (port === null) throw new Error("This is a worker thread's entry point")
@@ -26,6 +31,8 @@ const { path, mark, residue_ms } = workerData as WriterThreadData
 const send = (message: FromWriterThread) => port.postMessage(message)
 
 try {
+  // First of all: opening it tidies up what the last process left.
+  const warnings = inspectFiles(path)
   const database = openForWriting(path, mark)
   clearDeadHolders(path)
   const holder = holdDatabase(path)
@@ -54,7 +61,7 @@ try {
     send("closed")
     port.close()
   })
-  send("open")
+  send({ open: true, warnings })
 } catch (error) {
   // A sentence, not an error object: those lose their class on the way to the other thread.
   const refusal = error instanceof StoreFailure ? error : failureOf(path, error)

@@ -1,0 +1,131 @@
+import { existsSync, statSync } from "node:fs"
+import { DatabaseSync } from "node:sqlite"
+import { Damaged } from "../../ports/store.ts"
+import type { Vault } from "../../ports/vault.ts"
+import { countHolders } from "./holder.ts"
+import { LogReader } from "./log-reader.ts"
+import { applicationId, currentVersion, readNumber } from "./schema.ts"
+import { sentenceFor } from "./sqlite-error.ts"
+import { readLogFile } from "./write-ahead-log.ts"
+
+export interface StoreReport {
+  readonly path: string
+  readonly bytes: number
+  /** Processes that have it open. */
+  readonly open_by: number
+  readonly format: number
+  readonly runs: { readonly unfinished: number; readonly ended: number }
+  readonly events: number
+  readonly cached_answers: number
+  /** ISO times of creation; null where there is no run. */
+  readonly oldest_run: string | null
+  readonly newest_run: string | null
+  /** Runs of which something cannot be read, the first of them by id. */
+  readonly damaged_runs: number
+  readonly damaged_run_ids: readonly string[]
+  /** What is wrong, a sentence each; empty when all is well. */
+  readonly problems: readonly string[]
+}
+
+const mostNamed = 20
+
+/**
+ * Looks at everything and changes nothing, whether or not a service has the database open. Without a vault the runs are
+ * counted, and not opened.
+ */
+export function checkStore(path: string, vault: Vault | null): StoreReport {
+  const problems: string[] = []
+  const open_by = countHolders(path).living
+  if (open_by === 0) {
+    const log = readLogFile(`${path}-wal`)
+    if (log !== null && log.lost > 0) problems.push(logProblem(path, log.lost))
+  }
+  const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 })
+  try {
+    if (readNumber(database, "PRAGMA application_id") !== applicationId) {
+      throw new Damaged(`${path} is not a database of this service`)
+    }
+    const format = readNumber(database, "PRAGMA user_version")
+    if (format !== currentVersion) {
+      problems.push(
+        `The database has format ${format}, this release has ${currentVersion}: only its pages were checked`,
+      )
+    }
+    for (const row of database.prepare("PRAGMA integrity_check(20)").all()) {
+      const problem = String(Object.values(row)[0])
+      if (problem !== "ok") problems.push(`A page is damaged: ${problem}`)
+    }
+    const number = (sql: string): number => readNumber(database, sql)
+    const time = (sql: string): string | null => {
+      const value = Object.values(database.prepare(sql).get() ?? {})[0]
+      return typeof value === "number" ? new Date(value).toISOString() : null
+    }
+    const ours = vault !== null && isMarked(database, vault)
+    if (vault !== null && !ours) problems.push("The database was encrypted with another key: its runs were not opened")
+    const damaged = ours && format === currentVersion ? damagedRuns(database, path, vault) : []
+    if (damaged.length > 0)
+      problems.push(`${damaged.length} of the runs cannot be read whole: something of them is damaged`)
+    return {
+      path,
+      bytes: statSync(path).size + (existsSync(`${path}-wal`) ? statSync(`${path}-wal`).size : 0),
+      open_by,
+      format,
+      runs: {
+        unfinished: number("SELECT count(*) FROM runs WHERE finished_at IS NULL"),
+        ended: number("SELECT count(*) FROM runs WHERE finished_at IS NOT NULL"),
+      },
+      events: number("SELECT ifnull(sum(last), 0) FROM (SELECT max(last) AS last FROM events GROUP BY run)"),
+      cached_answers: number("SELECT count(*) FROM cache WHERE expires_at > 0"),
+      oldest_run: time("SELECT min(created_at) FROM runs"),
+      newest_run: time("SELECT max(created_at) FROM runs"),
+      damaged_runs: damaged.length,
+      damaged_run_ids: damaged.slice(0, mostNamed),
+      problems,
+    }
+  } finally {
+    database.close()
+  }
+}
+
+export function logProblem(path: string, lost: number): string {
+  const what = lost === 1 ? "1 transaction" : `${lost} transactions`
+  return `${path}-wal is damaged: ${what} behind the damage cannot be read, so that newer runs and events are missing`
+}
+
+function isMarked(database: DatabaseSync, vault: Vault): boolean {
+  const mark = database.prepare("SELECT mark FROM store").get()?.["mark"]
+  return mark instanceof Uint8Array && Buffer.compare(mark, vault.mark) === 0
+}
+
+function damagedRuns(database: DatabaseSync, path: string, vault: Vault): string[] {
+  const reader = new LogReader(database, path, vault)
+  const damaged: string[] = []
+  for (const { run_id } of database.prepare("SELECT run_id FROM runs ORDER BY num").all()) {
+    if (!isWhole(reader, String(run_id))) damaged.push(String(run_id))
+  }
+  return damaged
+}
+
+function isWhole(reader: LogReader, run_id: string): boolean {
+  try {
+    const head = reader.head(run_id)
+    // Retention was faster.
+    if (head === undefined) return true
+    reader.request(run_id)
+    for (let after = 0; ;) {
+      const last = reader.pageWithKept(head, after, { events: 500, bytes: 8 * 1024 * 1024 }).at(-1)
+      if (last === undefined) return true
+      after = last.id
+    }
+  } catch (error) {
+    if (error instanceof Damaged) return false
+    throw error
+  } finally {
+    reader.forget(run_id)
+  }
+}
+
+/** Why a store cannot be checked. */
+export function checkRefusal(path: string, error: unknown): string {
+  return error instanceof Damaged ? error.message : sentenceFor(path, error)
+}

@@ -1,0 +1,75 @@
+import type { Command } from "commander"
+import type { StoreReport } from "../adapters/sqlite/check-store.ts"
+import { count } from "./count.ts"
+import { flagOf, readSettings, settingTable } from "./settings.ts"
+import { Output } from "./terminal.ts"
+
+export function addStore(program: Command): void {
+  const store = program
+    .command("store")
+    .summary("look at the store of runs")
+    .description("Looks at the database that the service keeps its runs in.")
+  store
+    .command("check")
+    .summary("report whether the store is whole")
+    .description(
+      "Checks every page of the database and opens every run in it. Changes nothing; the service may run meanwhile.\n" +
+        "Only for WIRE_STORE=sqlite: a broker checks what it keeps by itself.",
+    )
+    .option(`${flagOf(settingTable.dataDir.env)} <value>`, `${settingTable.dataDir.description} (WIRE_DATA_DIR)`)
+    .option(
+      `${flagOf(settingTable.encryptionKey.env)} <value>`,
+      `${settingTable.encryptionKey.description} (WIRE_ENCRYPTION_KEY)`,
+    )
+    .option("--json", "print one JSON document")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  wire store check
+  wire store check --data-dir /var/lib/wireworks --json | jq .problems
+
+Exit code: 0 when all is well, 1 when something is missing or damaged, 2 for a wrong command line or setting.`,
+    )
+    .action(async ({ json, ...flags }: { json?: true } & Record<string, string | true | undefined>) => {
+      const output = new Output()
+      const { settings, wrong } = readSettings(process.env, flags as Record<string, string | undefined>)
+      if (settings === null) {
+        for (const sentence of wrong) output.err(sentence)
+        process.exitCode = 2
+        return
+      }
+      if (settings.store !== "sqlite") {
+        output.err("Only a store with WIRE_STORE=sqlite can be checked.")
+        process.exitCode = 2
+        return
+      }
+      const { checkSqlite } = await import("./open-store.ts")
+      const checked = checkSqlite(settings)
+      if ("refused" in checked) {
+        if (json === true) output.out(JSON.stringify({ problems: [checked.refused] }, null, 2))
+        else output.err(checked.refused)
+        process.exitCode = 1
+        return
+      }
+      output.out(json === true ? JSON.stringify(checked.report, null, 2) : forPeople(checked.report))
+      process.exitCode = checked.report.problems.length > 0 ? 1 : 0
+    })
+}
+
+function forPeople(report: StoreReport): string {
+  const { runs, problems } = report
+  const rows: [string, string][] = [
+    ["database", `${report.path} (${Math.ceil(report.bytes / 1024)} KiB, format ${report.format})`],
+    ["open in", report.open_by === 0 ? "no process" : `${report.open_by} process${report.open_by === 1 ? "" : "es"}`],
+    ["runs", `${runs.unfinished} unfinished, ${runs.ended} ended`],
+    ["events", String(report.events)],
+    ["oldest run", report.oldest_run ?? "none"],
+    ["newest run", report.newest_run ?? "none"],
+    ["cached", count(report.cached_answers, "answer")],
+  ]
+  const lines = rows.map(([name, value]) => `${name.padEnd(12)}${value}`)
+  for (const id of report.damaged_run_ids) lines.push(`damaged run ${id}`)
+  const end = problems.length === 0 ? ["All is well."] : problems
+  return [...lines, "", ...end].join("\n")
+}

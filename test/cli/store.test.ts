@@ -1,0 +1,90 @@
+import assert from "node:assert/strict"
+import { mkdirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { describe, it } from "node:test"
+import { folderWith, runWire, startWire } from "./run-wire.ts"
+
+interface Report {
+  readonly open_by: number
+  readonly runs: { readonly unfinished: number; readonly ended: number }
+  readonly events: number
+  readonly oldest_run: string | null
+  readonly newest_run: string | null
+  readonly damaged_run_ids: readonly string[]
+  readonly problems: readonly string[]
+}
+
+const report = (out: string): Report => JSON.parse(out) as Report
+
+describe("wire store check", () => {
+  it("tells of a whole store, live and stopped, and of what is damaged in it", async () => {
+    const folder = folderWith({})
+    const check = (...more: string[]) => runWire(["store", "check", "--data-dir", folder, ...more])
+    const service = await startWire(["serve"], { WIRE_PORT: "0", WIRE_DATA_DIR: folder, WIRE_LOG_LEVEL: "error" })
+    let run_id = ""
+    for (let n = 0; n < 3; n++) {
+      const answer = await fetch(`${service.address}/execute`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ workflow_source: 'output { m: "x" }' }),
+      })
+      assert.equal(answer.status, 200)
+      run_id = answer.headers.get("x-service-run-id") ?? ""
+    }
+    const live = await check("--json")
+    assert.equal(live.code, 0, live.err)
+    const { open_by, runs, events, oldest_run, newest_run, problems } = report(live.out)
+    assert.deepEqual([open_by, runs, events, problems], [1, { unfinished: 0, ended: 3 }, 9, []])
+    assert.ok(oldest_run !== null && newest_run !== null && oldest_run <= newest_run)
+    service.child.kill("SIGTERM")
+    await service.ended
+
+    const stopped = await check()
+    assert.equal(stopped.code, 0, stopped.err)
+    assert.match(stopped.out, /^open in +no process$/m)
+    assert.match(stopped.out, /^runs +0 unfinished, 3 ended$/m)
+    assert.match(stopped.out, /All is well\./)
+
+    const database = new DatabaseSync(join(folder, "wireworks.db"))
+    database
+      .prepare("UPDATE events SET body = zeroblob(50) WHERE run = (SELECT num FROM runs WHERE run_id = ?)")
+      .run(run_id)
+    database.close()
+    const damaged = await check("--json")
+    assert.equal(damaged.code, 1)
+    assert.deepEqual(report(damaged.out).damaged_run_ids, [run_id])
+    assert.match(report(damaged.out).problems.join(), /1 of the runs cannot be read/)
+
+    const otherKey = await check("--encryption-key", "a".repeat(64))
+    assert.equal(otherKey.code, 1)
+    assert.match(otherKey.out, /encrypted with another key/)
+  })
+
+  it("says why a store cannot be checked", async () => {
+    const empty = await runWire(["store", "check", "--data-dir", folderWith({})])
+    assert.equal(empty.code, 1)
+    assert.match(empty.err, /There is no database/)
+    const folder = folderWith({})
+    mkdirSync(join(folder, "wireworks.db"))
+    assert.match((await runWire(["store", "check", "--data-dir", folder])).err, /is a directory/)
+    const foreign = folderWith({})
+    writeFileSync(join(foreign, "wireworks.db"), "not a database, and longer than its header would be".repeat(10))
+    writeFileSync(join(foreign, "wireworks.key"), `${"ab".repeat(32)}\n`, { mode: 0o600 })
+    const refused = await runWire(["store", "check", "--data-dir", foreign, "--json"])
+    assert.equal(refused.code, 1)
+    assert.match(report(refused.out).problems.join(), /is not a database/)
+    const memory = await runWire(["store", "check"], { env: { WIRE_STORE: "memory" } })
+    assert.equal(memory.code, 2)
+    assert.match((await runWire(["store", "check", "--help"])).out, /Exit code: 0 when all is well/)
+  })
+
+  it("a start without the database that its key is for says so", async () => {
+    const folder = folderWith({})
+    writeFileSync(join(folder, "wireworks.key"), `${"ab".repeat(32)}\n`, { mode: 0o600 })
+    const service = await startWire(["serve"], { WIRE_PORT: "0", WIRE_DATA_DIR: folder })
+    service.child.kill("SIGTERM")
+    await service.ended
+    assert.match(service.output(), /"level":"error".*begins with an empty store/)
+  })
+})

@@ -1,0 +1,111 @@
+import assert from "node:assert/strict"
+import { mkdtempSync, rmSync } from "node:fs"
+import { Agent, request, type ServerResponse } from "node:http"
+import { connect, type Socket } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { after, describe, it } from "node:test"
+import { startService } from "../../cli/run-wire.ts"
+import { startServer } from "../../support/http-server.ts"
+import { within } from "../../support/within.ts"
+import { allEvents } from "./read-stream.ts"
+
+describe("a process without file descriptors", () => {
+  it("says so at its start, turns readiness off, and blames no provider", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "wire-descriptors-"))
+    after(() => rmSync(folder, { recursive: true, force: true }))
+    const gate = Promise.withResolvers<void>()
+    const called = Promise.withResolvers<void>()
+    const answering = async (response: ServerResponse): Promise<void> => {
+      called.resolve()
+      await gate.promise
+      const content = [{ type: "output_text", text: '{"message":"m"}' }]
+      response.writeHead(200, { "content-type": "application/json" })
+      response.end(JSON.stringify({ output: [{ type: "message", role: "assistant", content }] }))
+    }
+    const [first, second] = [
+      await startServer((_, response) => void answering(response)),
+      await startServer((_, response) => void answering(response)),
+    ]
+    after(() => Promise.all([first.close(), second.close()]))
+    const limit = ["--nofile=100:100", process.execPath, "src/cli/wire.ts", "serve"]
+    const service = await startService("prlimit", limit, {
+      WIRE_PORT: "0",
+      WIRE_DATA_DIR: folder,
+      WIRE_RATE_LIMIT: "0",
+    })
+    await until(async () => /Only 100 file descriptors are allowed: with WIRE_MAX_RUNS=100/.test(service.output()))
+
+    // Two agents on two backends: the connection to the second one is made when there is none left.
+    const agent = (name: string, model: string, after: string): string =>
+      `agent ${name} { model: model.${model}  instruction: "${after}"  output { message: string } }`
+    const source = `
+      provider p from openai { endpoint: "${first.origin}/v1" inference { max_retries: 0 } }
+      provider q from openai { endpoint: "${second.origin}/v1" inference { max_retries: 0 } }
+      model m from p { id: "m" }
+      model n from q { id: "n" }
+      ${agent("a", "m", "Begin.")}
+      ${agent("b", "n", "Go on with {{ agent.a.message }}.")}
+      output { m: agent.b.message }
+    `
+    const stream = await fetch(`${service.address}/execute`, {
+      method: "POST",
+      headers: { "content-type": "application/json", accept: "text/event-stream" },
+      body: JSON.stringify({ workflow_source: source }),
+    })
+    await within(20_000, "the first call", called.promise)
+    const kept = new Agent({ keepAlive: true, maxSockets: 1 })
+    after(() => kept.destroy())
+    assert.equal((await ready(kept, service.address)).status, 200)
+
+    const sockets: Socket[] = []
+    const { hostname, port } = new URL(service.address)
+    for (let n = 0; n < 120; n++) sockets.push(connect(Number(port), hostname).on("error", () => undefined))
+    await until(async () => (await ready(kept, service.address)).status === 503)
+    assert.deepEqual((await ready(kept, service.address)).body, { status: "out of file descriptors" })
+    gate.resolve()
+    const end = (await within(30_000, "the end of the run", allEvents(stream))).at(-1)
+    assert.ok(end?.type === "workflow_failed")
+    const error = end.data["error"] as { kind: string; message: string }
+    assert.equal(error.kind, "overloaded")
+    assert.match(error.message, /file descriptors/)
+    assert.equal(second.received.length, 0)
+
+    for (const socket of sockets) socket.destroy()
+    await until(async () => (await ready(kept, service.address)).status === 200)
+    const lines = (): string[] =>
+      service
+        .output()
+        .split("\n")
+        .filter((line) => line.includes('"trouble":"descriptors"'))
+    await until(async () => lines().length >= 2)
+    assert.equal(lines().length, 2, lines().join("\n"))
+    assert.match(lines()[0] ?? "", /"level":"error".*100 file descriptors/)
+    assert.match(lines()[1] ?? "", /there are file descriptors again/)
+    service.child.kill("SIGTERM")
+    assert.deepEqual(await service.ended, { code: 0, signal: null })
+  })
+})
+
+/** Over a connection that is there already. */
+function ready(agent: Agent, address: string): Promise<{ status: number; body: unknown }> {
+  return new Promise((resolve, reject) => {
+    const asked = request(`${address}/readyz`, { agent }, (response) => {
+      const chunks: Buffer[] = []
+      response.on("data", (chunk: Buffer) => chunks.push(chunk))
+      response.on("end", () => {
+        resolve({ status: response.statusCode ?? 0, body: JSON.parse(Buffer.concat(chunks).toString()) as unknown })
+      })
+    })
+    asked.on("error", reject)
+    asked.end()
+  })
+}
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 30_000
+  while (!(await holds())) {
+    if (performance.now() > deadline) throw new Error("It did not come to that")
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
