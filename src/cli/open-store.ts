@@ -11,6 +11,8 @@ import { StoreFailure, type RunStore } from "../ports/store.ts"
 import type { Settings } from "./settings.ts"
 import { withoutLogin } from "./without-login.ts"
 
+export type { StoreReport }
+
 export const leaseMs = 10_000
 /** A dead replica's runs are looked for every half of it: all are taken over within one and a half. */
 const clusterLeaseMs = 2_500

@@ -1,5 +1,5 @@
 import type { Command } from "commander"
-import type { StoreReport } from "../adapters/sqlite/check-store.ts"
+import type { StoreReport } from "./open-store.ts"
 import { count } from "./count.ts"
 import { flagOf, readSettings, settingTable } from "./settings.ts"
 import { Output } from "./terminal.ts"

@@ -1,5 +1,5 @@
-import { countDescriptors, isEnough, isShort } from "../adapters/system/descriptors.ts"
-import type { Health } from "../run/health.ts"
+import { countDescriptors, isEnough, isShort } from "./descriptors.ts"
+import type { Health } from "../../run/health.ts"
 
 const lookEveryMs = 500
 /** The process itself: store, listener, logs, probes. */
