@@ -121,7 +121,7 @@ function checkModel(checking: CheckContext, declaration: Syntax.ModelDeclaration
   const { provider } = declaration
   if (provider !== undefined) {
     if (checking.providers.has(provider.text)) checking.refer(`provider.${provider.text}`, provider)
-    else if (!checking.isSwallowed("provider", provider.text)) {
+    else if (!checking.skipped.isSwallowed("provider", provider.text)) {
       const near = checking.suggest(provider.text, checking.providers.keys())
       const hint = near === undefined ? knownNames(checking.providers.keys()) : `Did you mean ${near}?`
       checking.report("unknown-reference", path, provider, `Unknown reference: provider.${provider.text}`, hint)

@@ -5,6 +5,7 @@ import type { Diagnostic, Severity } from "../source/diagnostic.ts"
 import { diagnostic } from "../source/diagnostic.ts"
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
+import { SkippedText } from "./skipped-text.ts"
 import type { AgentSymbol, DynamicSymbol, ImportSymbol, ResolvedRoot } from "./program.ts"
 import type { Field, NamedType, RecordType, Type, VariantType } from "../types/types.ts"
 
@@ -18,8 +19,8 @@ export interface Edge {
 export class CheckContext {
   readonly tree: Syntax.Tree
   readonly diagnostics: Diagnostic[] = []
-  /** Kinds of declarations of which one has no name that could be read: none of that kind is known to be missing. */
-  readonly nameless: Set<string>
+  /** Text that the parser skipped after syntax errors. */
+  readonly skipped: SkippedText
 
   /** Names that may still be compared with a misspelt one: a file with thousands of mistakes gets its first hints. */
   #comparisons = 100_000
@@ -30,10 +31,6 @@ export class CheckContext {
   readonly schemaFields = new Map<Syntax.TypeField, Type>()
   /** How much has been copied so far. */
   copiedParts = 0
-  /** Pairs of words that follow each other in the text, as those at the head of a declaration do. */
-  #written: ReadonlySet<string> | undefined
-  /** Names that seem to be declared in what the parser skipped. */
-  #skippedNames: ReadonlySet<string> | undefined
   /** Where syntax errors begin. */
   #errorStarts: ReadonlySet<number> | undefined
 
@@ -77,7 +74,7 @@ export class CheckContext {
 
   constructor(tree: Syntax.Tree) {
     this.tree = tree
-    this.nameless = new Set(tree.nameless)
+    this.skipped = new SkippedText(tree)
   }
 
   report(code: DiagnosticCode, path: string, span: Span, message: string, hint?: string, severity?: Severity): void {
@@ -95,49 +92,6 @@ export class CheckContext {
 
   textOf(span: Span): string {
     return this.tree.text.slice(span.start, span.end)
-  }
-
-  /** Whether a syntax error may have swallowed something that is written in the text: whoever misses it is not to blame. */
-  isSwallowed(word: string, name: string): boolean {
-    if (this.tree.errors.length === 0) return false
-    if (this.nameless.has(word) || this.isSkipped(name)) return true
-    this.#written ??= wordsInRow(this.tree)
-    return this.#written.has(`${word} ${name}`)
-  }
-
-  /** Whether a name seems to be declared in what the parser skipped after a syntax error. */
-  isSkipped(name: string): boolean {
-    if (this.tree.skipped.length === 0) return false
-    this.#skippedNames ??= namesDeclaredIn(this.tree)
-    return this.#skippedNames.has(name)
-  }
-
-  /** Whether the parser skipped something in a block: items of it may be missing. */
-  isBroken(block: Span): boolean {
-    return this.#skippedFrom(block.start, block.end).length > 0
-  }
-
-  /** Whether there is a field in a block whose name could not be read: `: string`, `@: string`. */
-  hasNameless(block: Span): boolean {
-    return this.#skippedFrom(block.start, block.end).some((text) => nameless.test(text))
-  }
-
-  /** The same for a property of a block: it may stand there and not be read, or behind a brace that closed the block early. */
-  isSwallowedIn(block: Span, name: string): boolean {
-    const { declarations, errors } = this.tree
-    const error = errors[firstFrom(errors, block.start)]
-    if (error === undefined) return false
-    const isWritten = new RegExp(`\\b${name}\\b`)
-    // Where the block is not closed, the error is at its end or beyond.
-    if (error.start <= block.end && isWritten.test(this.textOf(block))) return true
-    const next = declarations[firstFrom(declarations, block.end)]?.start ?? this.tree.text.length
-    return this.hasNameless(block) || this.#skippedFrom(block.start, next).some((text) => isWritten.test(text))
-  }
-
-  /** What was skipped between two places. */
-  #skippedFrom(start: number, end: number): string[] {
-    const { skipped } = this.tree
-    return skipped.slice(firstFrom(skipped, start), firstFrom(skipped, end)).map((span) => this.textOf(span))
   }
 
   /** What the author wrote, for a message: on one line, and cut where it would not read inside a sentence. */
@@ -193,9 +147,6 @@ function addEdge(edges: Map<string, Map<string, Edge>>, from: string, to: string
   if (!targets.has(to)) targets.set(to, edge)
 }
 
-/** The beginning of a field or property without its name. */
-const nameless = /^[^A-Za-z_"]*[:{]/
-
 /** What is not worth a second message where the parser has reported already. */
 const followsFromSyntax: ReadonlySet<DiagnosticCode> = new Set<DiagnosticCode>([
   "array-access",
@@ -208,46 +159,6 @@ const followsFromSyntax: ReadonlySet<DiagnosticCode> = new Set<DiagnosticCode>([
   "unknown-type",
   "variant-access",
 ])
-
-/** Index of the first span (of those in source order) that does not start before an offset. */
-function firstFrom(spans: readonly Span[], offset: number): number {
-  let low = 0
-  let high = spans.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((spans[middle]?.start ?? 0) < offset) low = middle + 1
-    else high = middle
-  }
-  return low
-}
-
-/** Names in the skipped text with what follows the name of a field, property, case or declaration. */
-function namesDeclaredIn({ text, tokens, skipped }: Syntax.Tree): Set<string> {
-  const names = new Set<string>()
-  for (const { start, end } of skipped) {
-    for (let index = firstFrom(tokens, start); index < tokens.length; index++) {
-      const [token, next] = [tokens[index], tokens[index + 1]]
-      if (token === undefined || next === undefined || token.start >= end) break
-      if (token.kind === "name" && mayFollowName.test(text.slice(next.start, next.end))) {
-        names.add(text.slice(token.start, token.end))
-      }
-    }
-  }
-  return names
-}
-
-const mayFollowName = /^(?:[:{]|from|for|when)$/
-
-function wordsInRow({ text, tokens }: Syntax.Tree): Set<string> {
-  const rows = new Set<string>()
-  for (const [index, token] of tokens.entries()) {
-    const next = tokens[index + 1]
-    if (token.kind === "name" && next !== undefined) {
-      rows.add(`${text.slice(token.start, token.end)} ${text.slice(next.start, next.end)}`)
-    }
-  }
-  return rows
-}
 
 function hasParts({ kind }: Type): boolean {
   switch (kind) {

@@ -70,7 +70,7 @@ function checkName(
   path: string,
 ): void {
   if (content !== undefined && (content.kind === "missing-expression" || fileStem(content) !== undefined)) return
-  if (block !== undefined && checking.isSwallowedIn(block, "name")) return
+  if (block !== undefined && checking.skipped.isSwallowedIn(block, "name")) return
   const message =
     content === undefined
       ? "`name` is missing"

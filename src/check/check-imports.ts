@@ -50,7 +50,7 @@ function checkServer(checking: CheckContext, source: Syntax.RemotePath, path: st
   const message = `Unknown reference: ${checking.quote(source)}`
   if (server === undefined) return
   if (checking.servers.has(server.text)) checking.refer(`mcp.${server.text}`, server)
-  else if (!checking.isSwallowed("mcp", server.text)) {
+  else if (!checking.skipped.isSwallowed("mcp", server.text)) {
     const near = checking.suggest(server.text, checking.servers.keys())
     const rest = checking.quote({ start: server.end, end: source.end })
     const hint = near === undefined ? knownNames(checking.servers.keys()) : `Did you mean mcp.${near}${rest}?`

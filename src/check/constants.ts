@@ -3,6 +3,7 @@ import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
 import { declareUnique, refuseKey } from "./repeated-name.ts"
 import { showFound } from "../types/show-misfit.ts"
+import { secretInSetting } from "./rules/secret-exposed.ts"
 
 /** The value of an expression that is written out, without references; undefined when it is not. */
 export function constantOf(node: Syntax.Expression): JsonValue | undefined {
@@ -110,8 +111,7 @@ function notConstant(checking: CheckContext, node: Syntax.Expression, path: stri
   if (node.kind === "missing-expression") return
   const secret = secretIn(node)
   if (secret !== undefined) {
-    const message = `\`${checking.quote(secret)}\` is not allowed here: no expression may pass a secret to a model or a caller`
-    checking.report("secret-exposed", path, secret, message, "Send it in `headers { }`.")
+    secretInSetting(checking, secret, path)
     return
   }
   const message = `Expected ${rule.expected} that is written out: it is set before the workflow runs`

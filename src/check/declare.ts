@@ -62,7 +62,7 @@ function enter<T>(checking: CheckContext, table: Map<string, T>, kind: string, n
 
 function declareDynamic(checking: CheckContext, declaration: Syntax.DynamicDeclaration): void {
   const here = new Set<string>()
-  if (checking.hasNameless(declaration.body)) checking.nameless.add("dynamic")
+  if (checking.skipped.hasNameless(declaration.body)) checking.skipped.nameless.add("dynamic")
   for (const field of declaration.body.items) {
     const name = field.name.text
     if (!declareUnique(checking, here, field.name, `dynamic.${name}`)) {

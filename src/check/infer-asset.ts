@@ -39,7 +39,7 @@ function isArray(checking: CheckContext, type: Type): boolean {
 
 function missingKind(checking: CheckContext, node: Syntax.AssetNode, path: string): void {
   if (node.value.kind === "missing-expression") return
-  if (node.block !== undefined && checking.isSwallowedIn(node.block, "type")) return
+  if (node.block !== undefined && checking.skipped.isSwallowedIn(node.block, "type")) return
   const message =
     "`type` is missing: neither a literal `media_type` nor the data URL or extension of the source gives it"
   const hint = 'Add `type: "image"`, "document" or "video".'

@@ -6,7 +6,7 @@ import { asWritten, listed } from "./known-list.ts"
 import { narrowed, pathOf, pathOfCase } from "./narrowing.ts"
 import { caseRecord, isAssignable, maybe, nullable, resolve, union, withoutNull } from "../types/relations.ts"
 import type { Infer, Scope } from "./scope.ts"
-import { refuseSecrets } from "./secret-compared.ts"
+import { refuseSecrets } from "./rules/secret-exposed.ts"
 import { showType } from "../types/show-type.ts"
 import type { Type, TypeTable, VariantType } from "../types/types.ts"
 
@@ -164,7 +164,7 @@ function checkExhaustive(
       unreachable(checking, branch, path, `The case \`${showLabel(wanted)}\` is taken by a branch before this one`)
     }
   }
-  if ((missing.size > 0 || needsNull) && checking.isBroken(node.body)) return
+  if ((missing.size > 0 || needsNull) && checking.skipped.isBroken(node.body)) return
   if (missing.size > 0) {
     const names = listed(
       [...missing].map((label) => ({ name: showLabel(label) })),

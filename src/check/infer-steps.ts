@@ -34,7 +34,7 @@ export function unknownReference(
 ): void {
   const { text } = checking.tree
   const before = text.slice(chain.start, segment.start).replace(/\s*\.\s*$/, "")
-  if (checking.isSwallowed(before, segment.text)) return
+  if (checking.skipped.isSwallowed(before, segment.text)) return
   const near = checking.suggest(segment.text, candidates())
   const meant =
     near && `${text.slice(chain.start, segment.start)}${asWritten(near)}${text.slice(segment.end, chain.end)}`
@@ -262,7 +262,7 @@ export function unknownCase(
   path: string,
   instead?: string,
 ): void {
-  if (checking.isSkipped(name.text)) return
+  if (checking.skipped.isSkipped(name.text)) return
   const near = checking.suggest(name.text, known)
   const list = `Its cases are ${listed(
     known.map((one) => ({ name: one })),

@@ -114,7 +114,7 @@ export function readProperties(
   }
   for (const name of known.required) {
     if (properties.has(name) || misspelt.has(name)) continue
-    if (block !== undefined && checking.isSwallowedIn(block, name)) continue
+    if (block !== undefined && checking.skipped.isSwallowedIn(block, name)) continue
     const message = `\`${name}\` is missing`
     checking.report("missing-property", `${path}.${name}`, owner, message, missingHint(place, name))
   }

@@ -2,7 +2,7 @@ import { isCutOff } from "../syntax/cut-off.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
 import { fieldNamed } from "../types/field-named.ts"
-import { secretCompared } from "./secret-compared.ts"
+import { secretExposed } from "./rules/secret-exposed.ts"
 import { unknownReference } from "./infer-steps.ts"
 import { isBuiltInType } from "./resolve-types.ts"
 import type { Scope } from "./scope.ts"
@@ -52,7 +52,10 @@ function requestRoot(
   const type = kind === "input" ? checking.input : checking.secrets
   if (type === undefined) {
     const [field] = chain.steps
-    if (checking.isSwallowed(kind, "{") || (field?.kind === "field" && checking.isSkipped(field.name.text))) {
+    if (
+      checking.skipped.isSwallowed(kind, "{") ||
+      (field?.kind === "field" && checking.skipped.isSkipped(field.name.text))
+    ) {
       return undefined
     }
     const hint = `The workflow has no \`${kind}\` block: add \`${kind} { … }\`.`
@@ -64,20 +67,9 @@ function requestRoot(
   if (kind === "secrets" && scope.secrets !== "allowed") {
     const [field] = chain.steps
     const known = field?.kind !== "field" || fieldNamed(type, field.name.text) !== undefined
-    if (known) exposed(checking, chain, scope)
+    if (known) secretExposed(checking, chain, scope)
   }
   return { type, steps: 0 }
-}
-
-function exposed(checking: CheckContext, chain: Syntax.Chain, scope: Scope): void {
-  if (scope.secrets === "compared") return secretCompared(checking, chain, scope.path)
-  checking.report(
-    "secret-exposed",
-    scope.path,
-    chain,
-    `\`${checking.quote(chain)}\` is not allowed in ${scope.place}: no expression may pass a secret to a model or a caller`,
-    "Secrets belong in an `endpoint`, `api_key` or `headers`, and in the `bindings` of tools and resources.",
-  )
 }
 
 function agentRoot(
@@ -124,7 +116,7 @@ function dynamicRoot(
       unknownReference(checking, chain, name, () => [], scope.path, hint)
       return undefined
     }
-    if (checking.isSwallowed(name.text, ":")) return undefined
+    if (checking.skipped.isSwallowed(name.text, ":")) return undefined
     unknownReference(checking, chain, name, () => dynamicNames(checking, scope), scope.path)
     return undefined
   }

@@ -85,7 +85,7 @@ export function resolveRecord(
     fields.push(...resolveFields(checking, written, path).filter(({ name }) => !taken.has(name)))
   }
   const record: RecordType = { kind: "record", fields }
-  if (blocks.some((block) => checking.hasNameless(block))) checking.incomplete.add(record)
+  if (blocks.some((block) => checking.skipped.hasNameless(block))) checking.incomplete.add(record)
   return record
 }
 
@@ -178,7 +178,7 @@ function resolvePath(checking: CheckContext, node: Syntax.TypeNode & { kind: "ty
   }
   if (name === undefined) return errorType
   if (!checking.schemas.has(name.text)) {
-    if (checking.isSwallowed("schema", name.text)) return errorType
+    if (checking.skipped.isSwallowed("schema", name.text)) return errorType
     const near = checking.suggest(name.text, checking.schemas.keys())
     const meant = near && `Did you mean ${show(["schema", near, ...fields])}?`
     const hint = meant ?? knownNames(checking.schemas.keys())

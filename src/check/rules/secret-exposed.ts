@@ -1,0 +1,37 @@
+import { eachChain } from "../../syntax/each-chain.ts"
+import type * as Syntax from "../../syntax/tree.ts"
+import type { CheckContext } from "../check-context.ts"
+import type { Scope } from "../scope.ts"
+
+// No expression may pass a secret to a model or a caller, nor compare one, which would reveal it bit by bit.
+
+/** Reports a secret in an expression whose scope does not allow one. */
+export function secretExposed(checking: CheckContext, chain: Syntax.Chain, scope: Scope): void {
+  if (scope.secrets === "compared") return secretCompared(checking, chain, scope.path)
+  const hint = "Secrets belong in an `endpoint`, `api_key` or `headers`, and in the `bindings` of tools and resources."
+  report(checking, chain, scope.path, `in ${scope.place}`, hint)
+}
+
+/** Reports a secret in a setting whose value has to be written out. */
+export function secretInSetting(checking: CheckContext, chain: Syntax.Chain, path: string): void {
+  report(checking, chain, path, "here", "Send it in `headers { }`.")
+}
+
+export function secretCompared(checking: CheckContext, chain: Syntax.Chain, path: string): void {
+  const message = `\`${checking.quote(chain)}\` may not be compared: that would reveal a secret bit by bit`
+  checking.report("secret-exposed", path, chain, message, "Decide by a value of `input` instead.")
+}
+
+/** Reports secrets in the value of a `match` on plain values, which is a comparison too. */
+export function refuseSecrets(checking: CheckContext, node: Syntax.Expression, scope: Scope): void {
+  if (scope.secrets !== "allowed") return
+  eachChain(node, (chain) => {
+    if (checking.roots.get(chain)?.kind === "secrets") secretCompared(checking, chain, scope.path)
+  })
+}
+
+function report(checking: CheckContext, chain: Syntax.Chain, path: string, place: string, hint: string): void {
+  const written = checking.quote(chain)
+  const message = `\`${written}\` is not allowed ${place}: no expression may pass a secret to a model or a caller`
+  checking.report("secret-exposed", path, chain, message, hint)
+}
