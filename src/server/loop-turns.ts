@@ -12,20 +12,26 @@ const eventBytes = 1024
 export class LoopTurns {
   #bytes = 0
   #waiting: (() => void)[] = []
-  #next: NodeJS.Immediate | undefined
+  #isScheduled = false
 
   /** To be awaited after an event of so many bytes, and before the first. Resolves at once while the turn has room. */
   async spend(bytes: number): Promise<void> {
     this.#bytes += bytes + eventBytes
-    this.#next ??= setImmediate(() => this.#turn())
+    this.#schedule()
     if (this.#bytes > turnBytes) await new Promise<void>((resolve) => this.#waiting.push(resolve))
   }
 
   #turn(): void {
     this.#bytes = 0
-    this.#next = undefined
+    this.#isScheduled = false
     const going = this.#waiting.splice(0, turnStreams)
-    if (this.#waiting.length > 0) this.#next = setImmediate(() => this.#turn())
+    if (this.#waiting.length > 0) this.#schedule()
     for (const go of going) go()
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    setImmediate(() => this.#turn())
   }
 }

@@ -117,7 +117,7 @@ export class HostileService {
   async #request(
     key: string,
     path: string,
-    init: RequestInit & { readonly headers?: Record<string, string> },
+    init: Omit<RequestInit, "headers"> & { readonly headers?: Record<string, string> },
   ): Promise<Answer> {
     const headers = { authorization: `Bearer ${key}`, ...init.headers }
     const response = await fetch(`${this.address}${path}`, { ...init, headers })
