@@ -283,10 +283,13 @@ describe("what is in the broker", () => {
     await connection.close()
   })
 
-  test("a full broker refuses new events with a sentence, and loses none", async () => {
+  test("a full broker refuses new events with a sentence, is not ready, loses none, and goes on when there is room", async () => {
     const open = natsStores(broker.url, systemClock)
-    const store = await open({ sizes: { ...usualSizes, max_bytes: 200_000 } })
+    const store = await open({ sizes: { ...usualSizes, max_bytes: 400_000 } })
+    const old = await created(store)
+    await store.append(old, [happened(1, "x".repeat(150_000)), ended(2, new Date().toISOString())])
     const lease = await created(store)
+    await store.probe()
     let stored = 0
     const fill = async () => {
       for (;;) {
@@ -297,6 +300,10 @@ describe("what is in the broker", () => {
     await assert.rejects(fill(), refused(/takes no more/))
     assert.ok(stored >= 5)
     assert.deepEqual((await ids(store, lease.run_id)).length, stored)
+    for (let n = 0; n < 3; n++) await assert.rejects(store.probe(), refused(/takes no more/))
+    assert.equal(await store.sweep(Date.now() + 60_000), 1)
+    await store.probe()
+    await store.append(lease, [happened(stored + 1, "x".repeat(20_000))])
     await store.close()
   })
 

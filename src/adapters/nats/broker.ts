@@ -43,6 +43,7 @@ export class Broker {
   #tooOld: string | null = null
   #reconnects = 0
   #retries = 0
+  #full = false
   #troubledAt = Number.NEGATIVE_INFINITY
 
   private constructor(names: Names, connection: NatsConnection, manager: JetStreamManager) {
@@ -103,6 +104,15 @@ export class Broker {
 
   get health(): BrokerHealth {
     return { connected: this.#connected, reconnects: this.#reconnects, retries: this.#retries }
+  }
+
+  /** It has refused something for want of room, and since then nobody has found that there is room. */
+  get isFull(): boolean {
+    return this.#full
+  }
+
+  foundRoom(): void {
+    this.#full = false
   }
 
   /** How long all has gone well. */
@@ -248,6 +258,7 @@ export class Broker {
         if (error instanceof StoreFailure) throw error
         if (this.#closing.signal.aborted) throw new StoreFailure("The store is closed", error)
         if (error instanceof JetStreamApiError && refusals.has(error.code)) {
+          this.#full = true
           throw new StoreFailure(`The broker takes no more: ${error.message}. Give it more room.`, error)
         }
         this.#troubled()

@@ -38,6 +38,7 @@ import { ensureStreams, type StreamSizes } from "./streams.ts"
 
 const readBytes = 8 * 1024 * 1024
 const probeMs = 800
+const probeBytes = 64 * 1024
 
 export interface NatsStoreOptions {
   readonly address: BrokerAddress
@@ -420,7 +421,7 @@ class NatsStore implements ClusterStore {
   async probe(): Promise<void> {
     this.#checkOpen()
     if (!this.#broker.health.connected) throw new StoreFailure("The broker is out of reach")
-    const stored = this.#leases.say()
+    const stored = this.#broker.isFull ? this.#findRoom() : this.#leases.say()
     // Somebody waits for the answer: what is not stored by then counts as not stored.
     stored.catch(() => undefined)
     let timer: NodeJS.Timeout | undefined
@@ -428,6 +429,14 @@ class NatsStore implements ClusterStore {
       timer = setTimeout(() => reject(new StoreFailure("The broker does not answer")), probeMs)
     })
     await Promise.race([stored, late]).finally(() => clearTimeout(timer))
+  }
+
+  /** Leases have a stream of their own, which is never full: as much is written to the runs' as an answer takes. */
+  async #findRoom(): Promise<void> {
+    const subject = this.#broker.names.piece("probe", 0, this.#leases.session, 0)
+    await this.#broker.put(subject, Buffer.alloc(probeBytes), holdMs.parting)
+    await this.#broker.purge("log", subject)
+    this.#broker.foundRoom()
   }
 
   close(): Promise<void> {
