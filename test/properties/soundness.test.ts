@@ -4,9 +4,9 @@ import { test } from "node:test"
 import fc from "fast-check"
 
 import type { JsonObject } from "../../src/base/json-value.ts"
-import { caseRecord, maybe, nullable, resolve, withoutNull } from "../../src/types/relations.ts"
+import { caseRecord, maybe, nullable, resolve, union, withoutNull } from "../../src/types/relations.ts"
 import { showType } from "../../src/types/show-type.ts"
-import type { Type, TypeTable } from "../../src/types/types.ts"
+import type { ArrayType, TupleType, Type, TypeTable } from "../../src/types/types.ts"
 import { partsOf } from "../../src/types/type-parts.ts"
 import { validateValue } from "../../src/types/validate-value.ts"
 import { compile } from "../../src/compile.ts"
@@ -139,28 +139,57 @@ function read({ text, type, types }: Typed, random: Random): string {
       return `${text}${dot}${nameSource(name)}`
     }
     case "array":
-    case "tuple": {
-      if (random.below(2) === 0) return `${text}${dot === "?." ? "?." : ""}[${random.below(3)}]`
-      const element = inner.kind === "array" ? inner.element : (inner.elements[0] ?? inner)
-      const item = resolve(withoutNull(element, types), types)
-      const name = item.kind === "record" && item.fields.length > 0 ? random.pick(item.fields).name : "a"
-      return `${text}${dot}${random.pick(["*", "**", "***"])}.${nameSource(name)}`
-    }
+    case "tuple":
+      return element(text, dot, inner, types, random)
     case "variant": {
       const one = random.pick(inner.cases)
       const record = caseRecord(inner, one.name)
       const field = record === undefined ? inner.tag : random.pick(record.fields).name
       const access = `${nameSource(one.name)}.${nameSource(field)}`
+      if (random.below(4) === 0) return `${text}${dot}${nameSource(inner.tag)}`
       if (random.below(2) === 0) return `${text}#${random.below(3) === 0 ? nameSource(one.name) : access}`
       return `match ${text} { ${access} _ ${random.pick(["null", '"x"', "1"])} }`
     }
     case "union": {
       const member = resolve(random.pick(inner.members), types)
-      const name = member.kind === "record" && member.fields.length > 0 ? random.pick(member.fields).name : "a"
-      return `${text}${dot}${nameSource(name)}`
+      if (member.kind === "array" || member.kind === "tuple") return element(text, dot, member, types, random)
+      return `${text}${dot}${nameSource(fieldIn(member, random))}`
     }
     default:
       return `${text}${dot}a`
+  }
+}
+
+/** One element of an array, or a field of all of them. */
+function element(text: string, dot: string, array: ArrayType | TupleType, types: TypeTable, random: Random): string {
+  if (random.below(2) === 0) return `${text}${dot === "?." ? "?." : ""}[${random.below(3)}]`
+  const first = array.kind === "array" ? array.element : (array.elements[0] ?? array)
+  const plain = resolve(withoutNull(first, types), types)
+  const item = plain.kind === "union" ? resolve(random.pick(plain.members), types) : plain
+  return `${text}${dot}${random.pick(["*", "**", "***"])}.${nameSource(fieldIn(item, random))}`
+}
+
+function fieldIn(type: Type, random: Random): string {
+  if (type.kind === "variant") return type.tag
+  return type.kind === "record" && type.fields.length > 0 ? random.pick(type.fields).name : "a"
+}
+
+/** Two types that can be read alike: records with a field in common, variants with the same tag, arrays of such. */
+function unionOf(type: Type, types: TypeTable, random: Random): Type {
+  const plain = resolve(type, types)
+  const other: Type = random.pick<Type>([{ kind: "integer" }, { kind: "string" }, { kind: "null" }, plain])
+  switch (plain.kind) {
+    case "record":
+      return union([plain, { kind: "record", fields: plain.fields.map(({ name }) => ({ name, type: other })) }])
+    case "variant":
+      return union([plain, { kind: "variant", tag: plain.tag, cases: [{ name: "other", fields: [] }] }])
+    case "array":
+      return union([plain, { kind: "array", element: unionOf(plain.element, types, random) }])
+    default:
+      return union([
+        { kind: "array", element: plain },
+        { kind: "tuple", elements: [plain, other] },
+      ])
   }
 }
 
@@ -171,7 +200,8 @@ test("an expression that is let through yields a value of its type", () => {
   fc.assert(
     fc.property(arbitraryType, fc.integer(), ({ type, types }, seed) => {
       const random = randomFrom(seed)
-      const header = headerOf(random.below(2) === 0 ? type : maybe(type), types)
+      const shape = random.below(3) === 0 ? unionOf(type, types, random) : type
+      const header = headerOf(random.below(2) === 0 ? shape : maybe(shape), types)
       let current = typed("input.x", header)
       assert.ok(current !== undefined, header)
       let isOpen = false
