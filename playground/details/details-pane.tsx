@@ -19,7 +19,7 @@ import { copyText } from "../state/copy.ts"
 import { Icon } from "../ui/icon.tsx"
 import { JsonTree } from "../ui/json-tree.tsx"
 import { showDuration, showNumber } from "../ui/show.ts"
-import { StateMark } from "../ui/state-mark.tsx"
+import { StateMark, type StateName } from "../ui/state-mark.tsx"
 
 /** Everything about what is selected. */
 export function DetailsPane() {
@@ -106,7 +106,10 @@ function Declared({ node }: { readonly node: string }) {
     : node === "output"
       ? program.output?.type
       : program.dynamics.get(name)?.type
-  const doc = node.startsWith("agent.") ? program.agents.get(name)?.declaration.doc : undefined
+  const agent = node.startsWith("agent.") ? program.agents.get(name)?.declaration : undefined
+  const doc = agent?.doc
+  const when = agent?.when?.condition
+  const condition = when && program.tree.text.slice(when.start, when.end)
   return (
     <>
       {doc === undefined ? null : <p>{doc}</p>}
@@ -115,7 +118,35 @@ function Declared({ node }: { readonly node: string }) {
           <code class="wraps">{showType(type, 400)}</code>
         </Part>
       )}
+      <Condition when={condition} state="waiting" failed={false} />
       <p class="hint-text">It has not run yet.</p>
+    </>
+  )
+}
+
+interface ConditionProps {
+  readonly when: string | undefined
+  readonly state: StateName
+  /** It has run, and failed for good. */
+  readonly failed: boolean
+}
+
+/** The condition of a step, and why it was skipped. */
+function Condition({ when, state, failed }: ConditionProps) {
+  return (
+    <>
+      {when === undefined ? null : (
+        <Part title="Condition">
+          <code class="wraps">{when}</code>
+        </Part>
+      )}
+      {state !== "skipped" ? null : (
+        <p class="hint-text">
+          {failed
+            ? "It failed, and `on_failure: skip` lets the run go on."
+            : "The condition was false, so it did not run."}
+        </p>
+      )}
     </>
   )
 }
@@ -128,6 +159,7 @@ function NodeDetails({ run, node }: { readonly run: RunView; readonly node: Node
       <p>
         <StateMark state={status.state} text={status.word} /> <span class="note">{figuresOf(status)}</span>
       </p>
+      <Condition when={node.when} state={status.state} failed={node.error !== null} />
       {node.error === null ? null : <Fault error={node.error} />}
       {node.kind === "output" && run.state.status === "completed" ? (
         <Value title="Output" value={run.state.output} />
@@ -155,6 +187,9 @@ function SpanDetails({ run, span, at, node }: SpanDetailsProps) {
       <p class="details-state">
         <StateMark state={state} /> <span class="note">{showDuration(time)}</span>
       </p>
+      {span.parent === null || span.kind === "iteration" ? (
+        <Condition when={node?.when} state={state} failed={span.error !== undefined} />
+      ) : null}
       {span.error === undefined ? null : <Fault error={span.error} />}
       {span.kind === "loop" ? <Iterations run={run} at={at} node={node} /> : null}
       {span.kind === "iteration" ? <Neighbours run={run} span={span} at={at} /> : null}

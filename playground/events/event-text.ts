@@ -28,6 +28,7 @@ export function subjectOf({ data }: StreamEvent): string {
   const iteration = typeof fields["iteration"] === "number" ? `[${fields["iteration"]}]` : ""
   const parts = [
     typeof fields["agent"] === "string" ? `agent.${fields["agent"]}${iteration}` : "",
+    typeof fields["step"] === "string" ? `${fields["step"]}${iteration}` : "",
     typeof fields["dynamic"] === "string" ? `dynamic.${fields["dynamic"]}` : "",
     typeof fields["tool"] === "string" ? `tool.${fields["tool"]}` : "",
     typeof fields["server"] === "string" && fields["tool"] === undefined ? `mcp.${fields["server"]}` : "",

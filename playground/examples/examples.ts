@@ -1,6 +1,8 @@
 import cache from "../../examples/cache-friendly.wire"
 import cacheInput from "../../examples/cache-friendly.input.json" with { type: "json" }
 import chainInput from "../../examples/chain.input.json" with { type: "json" }
+import conditions from "../../examples/conditions.wire"
+import conditionsInput from "../../examples/conditions.input.json" with { type: "json" }
 import context from "../../examples/context.wire"
 import contextInput from "../../examples/context.input.json" with { type: "json" }
 import hello from "../../examples/hello.wire"
@@ -55,6 +57,12 @@ export const examples: readonly [Example, ...Example[]] = [
     about: "An answer of one of several kinds, and values chosen by its kind.",
     source: variants,
     input: variantsInput,
+  },
+  {
+    name: "Conditions",
+    about: "Steps that run only when they are needed, and values chosen by what was found.",
+    source: conditions,
+    input: conditionsInput,
   },
   {
     name: "Context and compaction",

@@ -13,10 +13,12 @@ function assertReadable(nodes: readonly GraphNode[], { nodes: placed, width, hei
       assert.ok((at.get(from)?.x ?? 0) + nodeWidth <= (at.get(id)?.x ?? 0), `${from} ${id}`)
   }
   const taken = new Map<string, string>()
-  for (const { id, x, y } of placed) {
-    assert.ok(x >= 0 && y >= 0 && x + nodeWidth <= width && y + nodeHeight <= height, id)
+  for (const one of placed) {
+    const { id, x, y } = one
+    assert.ok(x >= 0 && y >= 0 && x + nodeWidth <= width && y + nodeHeight(one) <= height, id)
     for (const other of placed) {
-      const apart = Math.abs(x - other.x) >= nodeWidth || Math.abs(y - other.y) >= nodeHeight
+      const apart =
+        Math.abs(x - other.x) >= nodeWidth || y + nodeHeight(one) <= other.y || other.y + nodeHeight(other) <= y
       assert.ok(other.id === id || apart, `${id} ${other.id}`)
     }
     assert.ok(!taken.has(`${x} ${y}`))
@@ -41,6 +43,17 @@ test("a graph whose nodes are woven together is placed at once, however large", 
   const { user, system } = process.cpuUsage(before)
   assert.ok(user + system < 500_000, `${user + system} µs`)
   assertReadable(nodes, placed)
+})
+
+test("steps with a condition are taller, and the edges to them are conditional", () => {
+  const nodes = [node("a"), { ...node("b", "a"), when: "input.x" }, node("c", "a"), node("d", "b", "c")]
+  const placed = placeGraph(nodes)
+  assertReadable(nodes, placed)
+  const conditional = placed.edges.filter(({ isConditional }) => isConditional)
+  assert.deepEqual(
+    conditional.map(({ from, to }) => [from, to]),
+    [["a", "b"]],
+  )
 })
 
 test("nothing, and a reference to what is not there", () => {

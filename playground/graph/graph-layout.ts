@@ -10,6 +10,8 @@ export interface GraphNode {
   /** What an agent runs over: `path in input.files`. */
   readonly loop?: string
   readonly model?: string
+  /** The condition under which it runs. */
+  readonly when?: string
 }
 
 export interface PlacedNode extends GraphNode {
@@ -22,6 +24,8 @@ export interface PlacedEdge {
   readonly from: string
   readonly to: string
   readonly path: string
+  /** Whether it leads to a step with a condition. */
+  readonly isConditional: boolean
 }
 
 export interface Placed {
@@ -32,7 +36,14 @@ export interface Placed {
 }
 
 export const nodeWidth = 208
-export const nodeHeight = 56
+const plainHeight = 56
+/** With a line for the condition. */
+const conditionalHeight = 76
+
+export function nodeHeight({ when }: Pick<GraphNode, "when">): number {
+  return when === undefined ? plainHeight : conditionalHeight
+}
+
 const gapX = 56
 const gapY = 24
 const margin = 16
@@ -55,14 +66,14 @@ function placeByDagre(nodes: readonly GraphNode[]): Placed {
   graph.setGraph({ rankdir: "LR", nodesep: gapY, ranksep: gapX, marginx: margin, marginy: margin })
   graph.setDefaultEdgeLabel(() => ({}))
   const known = new Set(nodes.map(({ id }) => id))
-  for (const { id } of nodes) graph.setNode(id, { width: nodeWidth, height: nodeHeight })
+  for (const node of nodes) graph.setNode(node.id, { width: nodeWidth, height: nodeHeight(node) })
   for (const { id, depends_on } of nodes) {
     for (const from of depends_on) if (known.has(from)) graph.setEdge(from, id)
   }
   layout(graph)
   const placed = nodes.map((node): PlacedNode => {
     const { x, y } = graph.node(node.id) as Point
-    return { ...node, x: x - nodeWidth / 2, y: y - nodeHeight / 2 }
+    return { ...node, x: x - nodeWidth / 2, y: y - nodeHeight(node) / 2 }
   })
   const edges = connect(placed, (from, to) => (graph.edge(from, to) as { points: readonly Point[] }).points)
   const { width = 0, height = 0 } = graph.graph() as { width?: number; height?: number }
@@ -72,11 +83,12 @@ function placeByDagre(nodes: readonly GraphNode[]): Placed {
 function placeSimply(nodes: readonly GraphNode[]): Placed {
   const cells = simpleLayout(nodes)
   let [width, height] = [0, 0]
+  const tallest = Math.max(0, ...nodes.map(nodeHeight))
   const placed = nodes.map((node): PlacedNode => {
     const { column, row } = cells.get(node.id) ?? { column: 0, row: 0 }
-    const [x, y] = [margin + column * (nodeWidth + gapX), margin + row * (nodeHeight + gapY)]
+    const [x, y] = [margin + column * (nodeWidth + gapX), margin + row * (tallest + gapY)]
     width = Math.max(width, x + nodeWidth + margin)
-    height = Math.max(height, y + nodeHeight + margin)
+    height = Math.max(height, y + tallest + margin)
     return { ...node, x, y }
   })
   return { nodes: placed, edges: connect(placed, () => []), width, height }
@@ -93,15 +105,17 @@ function connect(placed: readonly PlacedNode[], points: (from: string, to: strin
   return placed.flatMap((to) =>
     to.depends_on.flatMap((id) => {
       const from = places.get(id)
-      return from === undefined ? [] : [{ from: id, to: to.id, path: curve(from, to, points(id, to.id)) }]
+      if (from === undefined) return []
+      const path = curve(from, to, points(id, to.id))
+      return [{ from: id, to: to.id, path, isConditional: to.when !== undefined }]
     }),
   )
 }
 
 /** A smooth line from the right side of one node to the left side of another, by way of the places kept free for it. */
-function curve(from: Point, to: Point, points: readonly Point[]): string {
-  const start = { x: from.x + nodeWidth, y: from.y + nodeHeight / 2 }
-  const end = { x: to.x, y: to.y + nodeHeight / 2 }
+function curve(from: PlacedNode, to: PlacedNode, points: readonly Point[]): string {
+  const start = { x: from.x + nodeWidth, y: from.y + nodeHeight(from) / 2 }
+  const end = { x: to.x, y: to.y + nodeHeight(to) / 2 }
   // The first, middle and last point of an edge to the next column add nothing to a curve between the two sides.
   const between = points.length > 3 ? points.slice(1, -1).filter(({ x }) => x > start.x && x < end.x) : []
   let path = `M${round(start.x)} ${round(start.y)}`

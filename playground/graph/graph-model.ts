@@ -18,12 +18,13 @@ const graphNodes = computed((): readonly GraphNode[] => {
 
 const runNodes = computed((): readonly GraphNode[] => {
   const nodes = watchShown()?.state.nodes ?? []
-  return nodes.map(({ id, kind, name, depends_on, model }) => ({
+  return nodes.map(({ id, kind, name, depends_on, model, when }) => ({
     id,
     kind,
     name,
     depends_on,
     ...(model !== null && { model }),
+    ...(when !== undefined && { when: oneLine(when) }),
   }))
 })
 
@@ -50,14 +51,19 @@ function planNodes(plan: Plan): GraphNode[] {
   }))
 }
 
-function detailsOf(node: PlanNode): Pick<GraphNode, "loop" | "model"> {
+function detailsOf(node: PlanNode): Pick<GraphNode, "loop" | "model" | "when"> {
   if (node.kind !== "agent") return {}
   const { loop, model } = node
-  if (loop === null) return { model }
+  const condition = node.when === null ? {} : { when: oneLine(node.when.text) }
+  if (loop === null) return { model, ...condition }
   const variables =
     loop.pattern.kind === "item"
       ? loop.pattern.variable
       : `{ ${loop.pattern.fields.map(({ variable }) => variable).join(", ")} }`
   const items = "text" in loop.items ? loop.items.text : "items"
-  return { model, loop: `${variables} in ${items}` }
+  return { model, loop: `${variables} in ${items}`, ...condition }
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, " ")
 }

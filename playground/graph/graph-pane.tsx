@@ -228,7 +228,8 @@ interface EdgeViewProps {
 function EdgeView({ edge, from, to }: EdgeViewProps) {
   const flows = from === "completed" && to === "running"
   const done = from === "completed"
-  return <path class={`edge${flows ? " flows" : ""}${done ? " done" : ""}`} d={edge.path} marker-end="url(#arrow)" />
+  const classes = ["edge", edge.isConditional ? "conditional" : "", flows ? "flows" : "", done ? "done" : ""]
+  return <path class={classes.filter((one) => one !== "").join(" ")} d={edge.path} marker-end="url(#arrow)" />
 }
 
 interface NodeViewProps {
@@ -239,6 +240,8 @@ interface NodeViewProps {
 function NodeView({ node, status }: NodeViewProps) {
   const isSelected = selection.value?.node === node.id
   const toggle = (): void => select({ node: node.id })
+  const height = nodeHeight(node)
+  const kind = node.kind === "output" ? "the workflow's output" : node.kind
   return (
     <g
       class={`node kind-${node.kind} is-${status?.state ?? "waiting"}${status === undefined ? " planned" : ""}`}
@@ -247,7 +250,7 @@ function NodeView({ node, status }: NodeViewProps) {
       // In SVG the attribute is written so; as `tabIndex` the browser would not know it.
       tabindex={0}
       aria-pressed={isSelected}
-      aria-description={node.kind === "output" ? "the workflow's output" : node.kind}
+      aria-description={node.when === undefined ? kind : `${kind}, when ${node.when}`}
       data-node={node.id}
       onClick={toggle}
       onKeyDown={(event) => {
@@ -257,8 +260,8 @@ function NodeView({ node, status }: NodeViewProps) {
         toggle()
       }}
     >
-      <rect class="box" width={nodeWidth} height={nodeHeight} rx="4" />
-      <rect class="stripe" width="3" height={nodeHeight} rx="1.5" />
+      <rect class="box" width={nodeWidth} height={height} rx="4" />
+      <rect class="stripe" width="3" height={height} rx="1.5" />
       <path
         class="icon"
         transform="translate(12 10) scale(0.875)"
@@ -286,8 +289,14 @@ function NodeView({ node, status }: NodeViewProps) {
           </text>
         </>
       )}
+      {node.when === undefined ? null : (
+        <text class="node-when" x="12" y="63">
+          <tspan class="node-when-word">when</tspan>
+          {` ${cut(node.when, 22)} `}
+        </text>
+      )}
       {status?.progress === undefined ? null : (
-        <rect class="progress" x="3" y={nodeHeight - 3} width={(nodeWidth - 3) * status.progress} height="3" />
+        <rect class="progress" x="3" y={height - 3} width={(nodeWidth - 3) * status.progress} height="3" />
       )}
     </g>
   )

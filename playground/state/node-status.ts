@@ -26,14 +26,17 @@ export function nodeStatus(node: NodeState, now: number): NodeStatus {
   const figures = [tokens === 0 ? "" : `${showNumber(tokens)} tok`, tries > 0 ? counted(tries, "retry", "retries") : ""]
   return {
     state,
-    word:
-      loop === null
-        ? stateWords[state]
-        : `${stateWords[state]} ${showNumber(loop.completed)}/${showNumber(loop.total)}`,
+    word: loop === null ? stateWords[state] : `${stateWords[state]} ${loopWord(loop)}`,
     time: time === undefined || node.kind === "output" ? "" : showDuration(time),
     figures: figures.filter((figure) => figure !== "").join(" · "),
-    progress: loop === null ? undefined : loop.total === 0 ? 1 : loop.completed / loop.total,
+    progress: loop === null ? undefined : loop.total === 0 ? 1 : (loop.completed + loop.skipped) / loop.total,
   }
+}
+
+/** `3/5, 2 skipped` */
+function loopWord({ completed, total, skipped }: NonNullable<NodeState["loop"]>): string {
+  const done = `${showNumber(completed)}/${showNumber(total)}`
+  return skipped === 0 ? done : `${done}, ${showNumber(skipped)} skipped`
 }
 
 function stateOf(node: NodeState): StateName {

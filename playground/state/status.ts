@@ -1,5 +1,5 @@
 import type { StateName } from "../ui/state-mark.tsx"
-import { showDuration, showNumber } from "../ui/show.ts"
+import { counted, showDuration, showNumber } from "../ui/show.ts"
 import type { RunView } from "./run-view.ts"
 
 export interface RunStatus {
@@ -19,7 +19,11 @@ export function statusOf(run: RunView): RunStatus {
   }
   const took = state.duration_ms === null ? "" : showDuration(state.duration_ms)
   const tokens = tokensOf(state.usage)
-  const spent = tokens === 0 ? "" : ` · ${showNumber(tokens)} tokens`
+  const skipped = state.nodes.filter((node) => node.state === "skipped").length
+  const spent = [
+    tokens === 0 ? "" : ` · ${showNumber(tokens)} tokens`,
+    skipped === 0 ? "" : ` · ${counted(skipped, "step", "steps")} skipped`,
+  ].join("")
   switch (state.status) {
     case "completed":
       return { state: "completed", text: `completed in ${took}${spent}` }

@@ -167,9 +167,9 @@ function Bar({ row, span, started, now, scale, isSelected, onSelect, onToggle }:
   const label = spanLabel(span)
   const tokens = span.usage === undefined ? 0 : tokensOf(span.usage)
   const figures = [
-    showDuration(time),
+    state === "skipped" && span.error === undefined ? "" : showDuration(time),
     tokens === 0 || span.kind === "model_call" ? "" : `${showNumber(tokens)} tok`,
-    state === "cached" || state === "failed" || state === "cancelled" ? state : "",
+    state === "cached" || state === "failed" || state === "cancelled" || state === "skipped" ? state : "",
   ]
   const shown = figures.filter((figure) => figure !== "").join(" · ")
   return (

@@ -78,7 +78,7 @@ export interface Span {
   readonly iteration?: number
   start: number
   end: number | null
-  state: Exclude<Progress, "waiting" | "skipped">
+  state: Exclude<Progress, "waiting">
   usage?: Usage
   output?: JsonValue
   error?: WireError
@@ -225,6 +225,8 @@ function take(state: RunState, event: SeenEvent, at: number): void {
       const { step, iteration, error } = event.data
       const node = nodeOf(state, step)
       if (node === undefined) return
+      if (error === undefined) skippedSpan(state, node, iteration, at)
+      else if (iteration === undefined) close(state, agentKey(node.name, undefined), at, "skipped")
       if (iteration === undefined) {
         node.started_at ??= at
         endNode(node, "skipped", at, null)
@@ -451,6 +453,14 @@ function done(
 ): void {
   const parents = childOf(state, agent, iteration)
   state.spans.push({ kind, name, ...parents, start: at - duration, end: at, state: "completed", ...more })
+}
+
+/** A step whose condition was false: it took no time. */
+function skippedSpan(state: RunState, { kind, name }: NodeState, iteration: number | undefined, at: number): void {
+  if (kind === "output") return
+  const skipped = { name, start: at, end: at, state: "skipped" as const }
+  if (iteration === undefined) state.spans.push({ kind, parent: null, ...skipped })
+  else state.spans.push({ kind: "iteration", parent: state.index.spans[loopKey(name)] ?? null, iteration, ...skipped })
 }
 
 function modelCalls(

@@ -162,6 +162,35 @@ output {
   })
 })
 
+/** A step that is never needed, and a loop of which one item is. */
+const conditional = `${slowChain(0)
+  .replace(/output[^]*/, "")
+  .replace("demo-slow", "demo")}
+agent first {
+    model: model.slow
+    instruction: "Say a word."
+    output { text: string }
+}
+
+agent follow when agent.first.text == "" {
+    model: model.slow
+    instruction: "Say more."
+    output { text: string }
+}
+
+agent each for word in ["yes", "no", "no"] when word == "yes" {
+    model: model.slow
+    instruction: "Explain {{ word }}."
+    output { text: string }
+}
+
+output {
+    first: agent.first.text
+    follow: agent.follow?.text
+    each: agent.each.*.text
+}
+`
+
 describe("graph, timeline and details", together, () => {
   test("the graph follows the text, and keeps the last one that was whole", async () => {
     const { page, close } = await playground.visit()
@@ -256,6 +285,32 @@ describe("graph, timeline and details", together, () => {
     assert.match(await details.innerText(), /Review the file src\/retry\.ts/)
     await details.getByRole("button", { name: "Next" }).click()
     await details.getByRole("heading", { name: "agent.review[2]" }).waitFor()
+    await close()
+  })
+
+  test("steps with a condition show it, and are skipped where it does not hold", async () => {
+    const { page, close } = await playground.visit()
+    await write(page, conditional)
+    await nodeSays(page, "agent.follow", /when agent\.first\.text == ""/)
+    const dashed = page.locator(".edge.conditional")
+    await dashed.first().waitFor()
+    assert.equal(await dashed.count(), 1)
+    assert.match(await dashed.first().evaluate((edge) => getComputedStyle(edge).strokeDasharray), /\d/)
+    assert.equal(
+      await node(page, "agent.follow").getAttribute("aria-description"),
+      'agent, when agent.first.text == ""',
+    )
+
+    assert.match(await runToEnd(page), /· 1 step skipped/)
+    await nodeSays(page, "agent.follow", /skipped/)
+    await nodeSays(page, "agent.each", /done 1\/3, 2 skipped/)
+    await page.getByRole("treeitem", { name: /^agent\.each\[1\] skipped/ }).waitFor()
+    const row = page.getByRole("treeitem", { name: /^agent\.follow skipped/ })
+    assert.match(await row.innerText(), /skipped/)
+    await row.click()
+    const details = page.getByRole("region", { name: "Details" })
+    await details.getByText("The condition was false, so it did not run.").waitFor()
+    assert.match(await details.innerText(), /Condition\s+agent\.first\.text == ""/)
     await close()
   })
 
@@ -358,6 +413,7 @@ describe("examples", () => {
     "Fan-out and join",
     "Loop",
     "Variants and match",
+    "Conditions",
     "Context and compaction",
     "MCP tools",
     "Cache",
