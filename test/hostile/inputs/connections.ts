@@ -46,7 +46,7 @@ export const connections: readonly Hostile[] = [
       during(() => backend.close())
       during(() => open.forEach((socket) => socket.destroy()))
       const agents = Array.from(
-        { length: 20 },
+        { length: 40 },
         (_, at) => `agent a${at} { model: model.m instruction: "Go." output { message: string } }`,
       )
       const workflow_source = `${provider(backend)}\n${agents.join("\n")}\noutput { m: agent.a0.message }`
