@@ -25,4 +25,6 @@ test("each is called when its time has come, in whatever order they were added, 
   clock.advance(10_000)
   await new Promise((resolve) => setImmediate(resolve))
   assert.equal(called.length, 4)
+  add(0, "too late")
+  assert.equal(called.length, 4)
 })

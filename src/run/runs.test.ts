@@ -228,6 +228,30 @@ test("draining: no new runs, the running ones get their grace, then they are lef
   await second.runs.drain(0)
 })
 
+test("a run that the store creates only after the runs were left does not begin here, and another process takes it up", async () => {
+  const { promise: late, resolve: letGo } = Promise.withResolvers<void>()
+  class Slow extends MemoryStore {
+    override async create(...args: Parameters<MemoryStore["create"]>): ReturnType<MemoryStore["create"]> {
+      const created = await super.create(...args)
+      await late
+      return created
+    }
+  }
+  const store = new Slow(systemClock)
+  const first = setUp(new ScriptedModel(() => assert.fail("nobody is called")), {}, store)
+  const admitted = first.runs.admit(one, request())
+  await within(5000, "the drain", first.runs.drain(0))
+  letGo()
+  const admission = await admitted
+  assert.ok(admission.outcome === "created")
+  assert.equal(first.runs.active, 0)
+  const second = setUp(new ScriptedModel((asked) => answers({ message: "m" }, asked)), {}, store)
+  await second.runs.recover()
+  assert.equal((await second.runs.ending(admission.run_id, never))?.type, "workflow_completed")
+  await second.runs.drain(0)
+  assert.deepEqual([...first.bugs, ...second.bugs], [])
+})
+
 test("a run whose lease is lost stops, and the one who took it over goes on", async () => {
   const clock = new ManualClock()
   const store = new MemoryStore(clock)

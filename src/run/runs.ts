@@ -80,6 +80,8 @@ export class Runs {
   /** Between the check of capacity and the store's answer. */
   #admitting = 0
   #draining = false
+  /** The grace time is over: no run begins here any more. */
+  #left = false
 
   constructor(ports: RunPorts, planOf: PlanOf, settings: RunsSettings) {
     this.#ports = ports
@@ -123,6 +125,11 @@ export class Runs {
       const created_at = clock.now()
       const created = await store.create({ ...request, run_id, created_at }, owner, lease_ms)
       if (created.outcome !== "created") return created
+      if (this.#left) {
+        // The store took its time, and meanwhile all runs were left: this one is another process's, too.
+        await store.release(created.lease).catch(() => undefined)
+        return { outcome: "created", run_id }
+      }
       this.#take({
         held: this.#keeper.hold(created.lease, askedAt),
         plan,
@@ -231,6 +238,7 @@ export class Runs {
       Promise.all(this.#active).then(() => done.abort(new Error("All runs have ended"))),
       clock.sleep(grace_ms, done.signal).catch(() => undefined),
     ])
+    this.#left = true
     this.#keeper.leaveAll()
     await Promise.all(this.#active)
     this.#deadlines.close()

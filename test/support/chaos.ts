@@ -164,7 +164,7 @@ async function troubleReplicas(
     } else {
       deeds.push(`restart ${victim.name}`)
       victim.signal("SIGTERM")
-      assert.equal(await victim.ended(), 0, victim.errors)
+      assert.equal(await within(60_000, `the end of ${victim.name}`, victim.ended()), 0, victim.errors)
       await victim.start()
     }
     await wait(200 + random() * 1_000)
@@ -236,7 +236,8 @@ async function logOf(address: string, run_id: string): Promise<SeenEvent[]> {
 
 async function askAgain(address: string, asked: object, key: string): Promise<string> {
   const headers = { accept: "text/event-stream", "content-type": "application/json", "idempotency-key": key }
-  const response = await fetch(`${address}/execute`, { method: "POST", headers, body: JSON.stringify(asked) })
+  const signal = AbortSignal.timeout(30_000)
+  const response = await fetch(`${address}/execute`, { method: "POST", headers, body: JSON.stringify(asked), signal })
   await response.text()
   return response.headers.get("x-service-run-id") ?? `${response.status}`
 }

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { connect, createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { within } from "./within.ts"
 import { findNatsServers, type NatsServer } from "../../scripts/nats-servers.mjs"
 
 // Real brokers on loopback, each with a folder of its own.
@@ -71,6 +72,7 @@ export async function startNats(
     return node(server.path, name, ports[index] ?? 0, ports[count * 2 + index] ?? 0, file)
   })
   await Promise.all(nodes.map((one) => one.start()))
+  if (count > 1) await within(60_000, "a cluster that is whole", Promise.all(nodes.map((one) => knowsAll(one, count))))
   return {
     nodes,
     url: `nats://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(",")}`,
@@ -78,6 +80,18 @@ export async function startNats(
       await Promise.all(nodes.map((one) => one.kill()))
       rmSync(folder, { recursive: true, force: true })
     },
+  }
+}
+
+/** Until a node knows a leader, and as many nodes as there are. */
+async function knowsAll({ monitor }: NatsNode, count: number): Promise<void> {
+  for (;;) {
+    const response = await fetch(`${monitor}/jsz`)
+    const { meta_cluster: meta } = (await response.json()) as {
+      meta_cluster?: { leader?: string; cluster_size?: number }
+    }
+    if ((meta?.leader ?? "") !== "" && meta?.cluster_size === count) return
+    await new Promise((resolve) => setTimeout(resolve, 50))
   }
 }
 

@@ -1,5 +1,5 @@
 import { instant, type Clock, type Instant } from "../../ports/clock.ts"
-import { Damaged, type ClaimedLease } from "../../ports/store.ts"
+import { Damaged, TooNew, type ClaimedLease } from "../../ports/store.ts"
 import type { Broker } from "./broker.ts"
 import type { Leases } from "./leases.ts"
 import type { LogReader, RunHead } from "./log-reader.ts"
@@ -75,12 +75,12 @@ export class Claims {
     return leases
   }
 
-  /** A run whose last slot cannot be read keeps no other down. */
+  /** A run whose last slot cannot be read, or not by this release, keeps no other down. */
   async #claimOne(run: OpenRun, lease_ms: number): Promise<Claimed | null> {
     try {
       return await this.#tryToClaim(run, lease_ms)
     } catch (error) {
-      if (error instanceof Damaged) return null
+      if (error instanceof Damaged || error instanceof TooNew) return null
       throw error
     }
   }

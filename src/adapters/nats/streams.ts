@@ -27,7 +27,7 @@ const noLimit = -1
 /** What a process that died leaves of its leases. */
 const aliveMs = 10 * 60_000
 const nameInUse = 10_058
-const patienceMs = 15_000
+const patienceMs = 30_000
 
 function wantedStreams(names: Names, sizes: StreamSizes, replicas: number): Wanted[] {
   const { prefix } = names

@@ -1,0 +1,97 @@
+import assert from "node:assert/strict"
+import { randomBytes } from "node:crypto"
+import { after, before, test, type TestContext } from "node:test"
+import { readAddress } from "../../src/adapters/nats/address.ts"
+import { Broker } from "../../src/adapters/nats/broker.ts"
+import { packFrame } from "../../src/adapters/nats/frame.ts"
+import { namesOf } from "../../src/adapters/nats/names.ts"
+import { TooNew } from "../../src/ports/store.ts"
+import { created, ended, happened, ids, leaseMs } from "../contract/run-store/material.ts"
+import { ManualClock } from "../support/manual-clock.ts"
+import { startNats, type NatsCluster } from "../support/nats-server.ts"
+import { natsStores, noProofs } from "../support/nats-store.ts"
+import { within } from "../support/within.ts"
+
+// A cluster while it is upgraded: replicas of other releases have written there, too.
+
+let broker: NatsCluster
+
+before(async () => {
+  broker = await startNats(1)
+})
+after(() => broker.close())
+
+/** Two stores on streams of their own, and somebody who writes there by hand. */
+async function setUp(t: TestContext) {
+  const clock = new ManualClock()
+  const prefix = `r${randomBytes(4).toString("hex")}`
+  const names = namesOf(prefix)
+  const read = readAddress(broker.url)
+  assert.ok(read.ok)
+  const open = natsStores(broker.url, clock)
+  const [holder, claimant] = [await open({ prefix }), await open({ prefix })]
+  const other = await Broker.connect(read.address, noProofs, names)
+  t.after(() => Promise.all([holder.close(), claimant.close(), other.close()]))
+  return { clock, names, holder, claimant, other }
+}
+
+function ofVersion(version: number, facts: object): Uint8Array {
+  const frame = Buffer.from(packFrame(facts, []))
+  frame[0] = version
+  return frame
+}
+
+const standing = (fence: number, last: number) => ({ nonce: "bm9uY2Vub25j", fence, session: "other", until: 0, last })
+
+test("a slot of the next release, of a kind that this one does not know, is passed over", async (t) => {
+  const { names, holder, claimant: reader, other } = await setUp(t)
+  const lease = await created(holder)
+  await holder.append(lease, [happened(1)])
+  await other.put(names.slot(lease.run_id, 2), ofVersion(2, { ...standing(1, 1), kind: "pause", colour: "blue" }))
+  assert.deepEqual(await ids(reader, lease.run_id), [1])
+  // The owner finds its slot filled: it looks where the log stands. Whoever takes the run up goes on after it.
+  await holder.release(lease)
+  const [claimed] = await reader.claim("owner-2", 10, leaseMs)
+  assert.ok(claimed?.run_id === lease.run_id)
+  await reader.append(claimed, [happened(2), ended(3)])
+  assert.deepEqual(await ids(holder, lease.run_id), [1, 2, 3])
+})
+
+test("a run that a much newer release has written to is left alone, and keeps no other down", async (t) => {
+  const { clock, names, holder, claimant, other } = await setUp(t)
+  const [strange, plain] = [await created(holder), await created(holder)]
+  await other.put(names.slot(strange.run_id, 1), ofVersion(3, { ...standing(2, 0), kind: "claim" }))
+  assert.deepEqual(await claimant.claim("owner-2", 10, leaseMs), [])
+  clock.advance(leaseMs)
+  const claimed = await claimant.claim("owner-2", 10, leaseMs)
+  assert.deepEqual(
+    claimed.map(({ run_id }) => run_id),
+    [plain.run_id],
+  )
+  await assert.rejects(claimant.lookup(strange.run_id), TooNew)
+})
+
+test("renewals as the release before says them are heard", async (t) => {
+  const { clock, names, holder, claimant, other } = await setUp(t)
+  const lease = await created(holder)
+  // It says until when by its own clock, which may be anything, and not how long ago.
+  const session = await sessionOf(other, lease.run_id)
+  const say = (until: number) =>
+    other.put(names.alive(session), packFrame({ held: [[lease.run_id, lease.fence, until]] }, []))
+  for (const until of [0, clock.now() - 3_600_000, clock.now() + 3_600_000]) {
+    assert.deepEqual(await claimant.claim("owner-2", 10, leaseMs), [])
+    clock.advance(leaseMs - 1)
+    await say(until)
+  }
+  assert.deepEqual(await claimant.claim("owner-2", 10, leaseMs), [])
+  clock.advance(leaseMs)
+  assert.equal((await within(5_000, "the claim", claimant.claim("owner-2", 10, leaseMs))).length, 1)
+})
+
+/** The process that a run's head names. */
+async function sessionOf(other: Broker, run_id: string): Promise<string> {
+  const head = await other.getFromLeader("log", other.names.slot(run_id, 0))
+  const found = /"session":"([^"]+)"/.exec(Buffer.from(head?.data ?? []).toString("latin1"))?.[1]
+  assert.ok(found !== undefined)
+  return found
+}
