@@ -47,7 +47,7 @@ export function checkFile(checking: CheckContext, property: Syntax.Property, sco
 /** Any value will do: what is not a string is written as JSON. */
 function checkContent(checking: CheckContext, content: Syntax.Expression, scope: Scope): void {
   const type = infer(checking, content, scope)
-  if (!refuseAsset(checking, content, type, scope.path)) readableNull(checking, content, type, scope.path)
+  if (!refuseAsset(checking, content, type, scope.path)) readableNull(checking, content, type, scope.path, "file")
 }
 
 function checkTexts(

@@ -22,25 +22,51 @@ export function inferBinary(checking: CheckContext, node: Syntax.BinaryNode, sco
     inferBoolean(checking, right, guarded, infer, operator)
     return booleanType
   }
+  if (isComparison(left)) {
+    inferChain(checking, node, scope, infer)
+    return booleanType
+  }
   const leftType = inferOperand(checking, left, scope, infer)
   const rightType = inferOperand(checking, right, scope, infer)
   if (leftType === undefined || rightType === undefined) return booleanType
-  switch (operator) {
-    case "==":
-    case "!=":
-      checkEquality(checking, node, leftType, rightType, scope)
-      break
-    case "contains":
-      checkContains(checking, node, leftType, rightType, scope)
-      break
-    default:
-      mustBe(checking, left, leftType, numberType, `\`${operator}\` compares numbers`, "0", scope)
-      mustBe(checking, right, rightType, numberType, `\`${operator}\` compares numbers`, "0", scope)
-  }
-  if (constantOf(left) !== undefined && constantOf(right) !== undefined) {
+  if (checkComparison(checking, node, leftType, rightType, scope) && areConstant(node)) {
     constantCondition(checking, node, "Both sides are written out, so this is always the same", scope)
   }
   return booleanType
+}
+
+/** False when an operand is wrong, which is reported. */
+function checkComparison(
+  checking: CheckContext,
+  node: Syntax.BinaryNode,
+  leftType: Type,
+  rightType: Type,
+  scope: Scope,
+): boolean {
+  const { left, right, operator } = node
+  switch (operator) {
+    case "==":
+    case "!=":
+      return checkEquality(checking, node, leftType, rightType, scope)
+    case "contains":
+      return checkContains(checking, node, leftType, rightType, scope)
+    default: {
+      const needs = `\`${operator}\` compares numbers`
+      const leftFits = mustBe(checking, left, leftType, numberType, needs, "0", scope)
+      return mustBe(checking, right, rightType, numberType, needs, "0", scope) && leftFits
+    }
+  }
+}
+
+function isComparison(node: Syntax.Expression): node is Syntax.BinaryNode {
+  return node.kind === "binary" && node.operator !== "&&" && node.operator !== "||"
+}
+
+/** `a < b < c` is a syntax error: the operands are checked, the comparisons are not. */
+function inferChain(checking: CheckContext, node: Syntax.BinaryNode, scope: Scope, infer: Infer): void {
+  if (isComparison(node.left)) inferChain(checking, node.left, scope, infer)
+  else inferOperand(checking, node.left, scope, infer)
+  inferOperand(checking, node.right, scope, infer)
 }
 
 /** `!a` */
@@ -93,7 +119,7 @@ function isAsset(type: Type, checking: CheckContext): boolean {
   return members.some(({ kind }) => kind === "asset")
 }
 
-/** Reports an operand that is not of the type that its operator takes, or may be null. */
+/** Reports an operand that is not of the type that its operator takes, or may be null. True when it is right. */
 function mustBe(
   checking: CheckContext,
   node: Syntax.Expression,
@@ -102,13 +128,17 @@ function mustBe(
   needs: string,
   fallback: string,
   scope: Scope,
-): void {
+): boolean {
   const { types } = checking
   const plain = withoutNull(type, types)
   if (!isAssignable(plain, wanted, types)) {
     const hint = wanted.kind === "boolean" ? testFor(checking, node, type) : undefined
     checking.report("type-mismatch", scope.path, node, `${needs}, found ${showType(type)}`, hint)
-  } else if (nullable(type, types)) mayBeNull(checking, node, fallback, scope)
+    return false
+  }
+  if (!nullable(type, types)) return true
+  mayBeNull(checking, node, fallback, scope)
+  return false
 }
 
 function mayBeNull(checking: CheckContext, node: Syntax.Expression, fallback: string, scope: Scope): void {
@@ -134,22 +164,30 @@ function testFor(checking: CheckContext, node: Syntax.Expression, type: Type): s
 
 // ----------------------------------------------------------------------------------------------------- comparisons
 
-function checkEquality(checking: CheckContext, node: Syntax.BinaryNode, left: Type, right: Type, scope: Scope): void {
+/** False when the two can never be equal, which is reported. */
+function checkEquality(
+  checking: CheckContext,
+  node: Syntax.BinaryNode,
+  left: Type,
+  right: Type,
+  scope: Scope,
+): boolean {
   checking.fit(left, right)
   if (left.kind === "null" || right.kind === "null") {
     const [tested, type] = right.kind === "null" ? [node.left, left] : [node.right, right]
     neverNull(checking, node, tested, type, scope)
-    return
+    return true
   }
   if (!overlaps(exactType(checking, node.left), exactType(checking, node.right), checking.types)) {
     const message = `These can never be equal: ${showType(left)} and ${showType(right)}`
     checking.report("type-mismatch", scope.path, misfit(node), message, nearest(checking, node, left, right))
-    return
+    return false
   }
   if (left.kind === "literal" && right.kind === "literal" && !areConstant(node)) {
     const message = `Both sides are always ${showType(left)}, so this is always ${String(node.operator === "==")}`
     constantCondition(checking, node, message, scope)
   }
+  return true
 }
 
 function areConstant({ left, right }: Syntax.BinaryNode): boolean {
@@ -240,7 +278,14 @@ function exactType(checking: CheckContext, node: Syntax.Expression): Type {
 
 // -------------------------------------------------------------------------------------------------------- contains
 
-function checkContains(checking: CheckContext, node: Syntax.BinaryNode, left: Type, right: Type, scope: Scope): void {
+/** False when an operand is wrong, which is reported. */
+function checkContains(
+  checking: CheckContext,
+  node: Syntax.BinaryNode,
+  left: Type,
+  right: Type,
+  scope: Scope,
+): boolean {
   const { types } = checking
   const holder = resolve(withoutNull(left, types), types)
   const members = holder.kind === "union" ? holder.members.map((member) => resolve(member, types)) : [holder]
@@ -249,14 +294,11 @@ function checkContains(checking: CheckContext, node: Syntax.BinaryNode, left: Ty
   if (!isText && elements.some((element) => element === undefined)) {
     const message = `\`contains\` searches a string or an array, found ${showType(left)}`
     checking.report("type-mismatch", scope.path, node.left, message)
-    return
+    return false
   }
   if (nullable(left, types)) mayBeNull(checking, node.left, isText ? '""' : "[]", scope)
-  if (holder.kind === "any" || holder.kind === "error") return
-  if (isText) {
-    mustBe(checking, node.right, right, stringType, "A string is searched for a string", '""', scope)
-    return
-  }
+  if (holder.kind === "any" || holder.kind === "error") return true
+  if (isText) return mustBe(checking, node.right, right, stringType, "A string is searched for a string", '""', scope)
   const element = union(elements.filter((one) => one !== undefined))
   checking.fit(right, element)
   if (nullable(right, types) && !nullable(element, types) && element.kind !== "any") {
@@ -266,8 +308,12 @@ function checkContains(checking: CheckContext, node: Syntax.BinaryNode, left: Ty
       right.kind === "null" ? `Null is searched, and ${never}` : `\`${written}\` may be null, and ${never}`
     const hint = right.kind === "null" ? "Search for another value." : `Give a default: \`${written} ?? …\`.`
     checking.report("nullable-access", scope.path, node.right, message, hint)
-  } else if (!overlaps(exactType(checking, node.right), element, types)) {
+    return false
+  }
+  if (!overlaps(exactType(checking, node.right), element, types)) {
     const message = `No element can be equal to this: they are ${showType(element)}, found ${showType(right)}`
     checking.report("type-mismatch", scope.path, node.right, message, nearest(checking, node, element, right))
+    return false
   }
+  return true
 }

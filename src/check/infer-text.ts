@@ -4,13 +4,21 @@ import type { Type } from "../types/types.ts"
 import type { CheckContext } from "./check-context.ts"
 
 /** Warns of a value that may be null where it becomes text. */
-export function readableNull(checking: CheckContext, node: Syntax.Expression, type: Type, path: string): void {
+export function readableNull(
+  checking: CheckContext,
+  node: Syntax.Expression,
+  type: Type,
+  path: string,
+  place: "interpolation" | "file",
+): void {
   if (!nullable(type, checking.types)) return
   const written = checking.quote(node)
   const isAlways = type.kind === "null"
   const message = isAlways
     ? `\`${written}\` is always null, and reads \`null\``
     : `\`${written}\` may be null, and would then read \`null\``
-  const hint = isAlways ? "Remove it." : `Give a default: \`{{ ${written} ?? "…" }}\`.`
+  const withDefault = `${written} ?? "…"`
+  const example = place === "file" ? withDefault : `{{ ${withDefault} }}`
+  const hint = isAlways ? "Remove it." : `Give a default: \`${example}\`.`
   checking.report("nullable-interpolation", path, node, message, hint)
 }

@@ -73,7 +73,7 @@ function inferString(checking: CheckContext, node: Syntax.StringNode, scope: Sco
   for (const interpolation of node.interpolations) {
     const type = infer(checking, interpolation, inner)
     if (inner.assets === "none") refuseAsset(checking, interpolation, type, scope.path)
-    readableNull(checking, interpolation, type, scope.path)
+    readableNull(checking, interpolation, type, scope.path, "interpolation")
   }
   return stringType
 }

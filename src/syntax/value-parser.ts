@@ -191,7 +191,7 @@ function spanOf({ start, end }: Token): Span {
 /** Keywords are contextual: `match` begins a match only where a value follows it, and not the name of the next field. */
 function keywordOperandFollows(reader: TokenReader): boolean {
   const next = reader.peek()
-  if (next.kind === "head" || next.kind === "(") return true
+  if (next.kind === "head" || next.kind === "(" || next.kind === "!" || next.kind === "number") return true
   return (next.kind === "name" || next.kind === "string") && reader.peek(2).kind !== ":"
 }
 
