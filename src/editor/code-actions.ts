@@ -6,6 +6,7 @@ import { fixAccess, fixNullableText } from "./fixes/access.ts"
 import type { Fix } from "./fixes/fix.ts"
 import { addAssetKind, addBranches, addOutput, addProperty } from "./fixes/add.ts"
 import { fixObsolete } from "./fixes/obsolete.ts"
+import { fixForeignWord, fixMismatch, removeSetting } from "./fixes/operators.ts"
 import { removeBranch, removeDeclaration } from "./fixes/remove.ts"
 import { moveToSecrets } from "./fixes/secrets.ts"
 import { fixSpelling } from "./fixes/spelling.ts"
@@ -31,6 +32,9 @@ const fixers: Readonly<Partial<Record<DiagnosticCode, Fixer>>> = {
   "unused-declaration": removeDeclaration,
   "unreachable-branch": removeBranch,
   "hardcoded-secret": moveToSecrets,
+  "syntax-error": fixForeignWord,
+  "type-mismatch": fixMismatch,
+  "ignored-setting": removeSetting,
 }
 
 /** What can be done about the diagnostics that touch the span, the likeliest first. */

@@ -39,7 +39,11 @@ export function completeRoots(program: Program, { setting, chain }: NameUse & { 
     case "level":
       return completeConstants(setting.expects, true)
     case "value":
-      return setting.values === "constants" ? [] : completeValues(program, setting, chain.steps.length > 0)
+      if (setting.values === "constants") return []
+      return [
+        ...(chain.steps.length > 0 ? [] : comparedItems(program, setting, true)),
+        ...completeValues(program, setting, chain.steps.length > 0),
+      ]
   }
 }
 
@@ -67,6 +71,52 @@ function completeValues(program: Program, setting: Setting, rootOnly: boolean): 
   }
   for (const word of ["true", "false", "null"]) found.push(keyword(word))
   return found
+}
+
+/** The texts that the other side of a comparison may be. */
+export function comparedItems(program: Program, { compared }: Setting, quoted: boolean): Completion[] {
+  if (compared === undefined) return []
+  const type = program.expressionTypes.get(compared.with)
+  const equal = compared.operator === "contains" ? elementOf(program, type) : type
+  return labelsOf(program, equal).flatMap((label): Completion[] => {
+    if (typeof label !== "string") return []
+    const text = quoted ? JSON.stringify(label) : label
+    return [{ label: text, kind: "constant", insert: text }]
+  })
+}
+
+/** The values of a type that has few of them, each known: those of an enum, string literals, a boolean. */
+function labelsOf(program: Program, type: Type | undefined): readonly (string | boolean)[] {
+  const plain = plainType(program, type)
+  switch (plain?.kind) {
+    case "enum":
+      return plain.values
+    case "literal":
+      return [plain.value]
+    case "boolean":
+      return [true, false]
+    case "union": {
+      const labels = plain.members.map((member) => labelsOf(program, member))
+      return labels.some((some) => some.length === 0) ? [] : [...new Set(labels.flat())]
+    }
+    default:
+      return []
+  }
+}
+
+/** The branches that a match may have, as they are written: cases of a variant, or plain values. */
+export function branchLabels(program: Program, match: Syntax.MatchNode): readonly string[] {
+  const type = program.expressionTypes.get(match.value)
+  const variant = plainType(program, type)
+  if (variant?.kind === "variant") return variant.cases.map(({ name }) => asWritten(name))
+  const plain = labelsOf(program, type).map((label) => {
+    return typeof label === "string" && !isValueWord(label) ? asWritten(label) : JSON.stringify(label)
+  })
+  return plain.length > 0 && type !== undefined && nullable(type, program.types) ? [...plain, "null"] : plain
+}
+
+function isValueWord(label: string): boolean {
+  return label === "true" || label === "false" || label === "null"
 }
 
 type Root = "input" | "secrets" | "agent" | "dynamic" | "model" | Syntax.ImportKind
@@ -255,12 +305,13 @@ export function caseItems(program: Program, type: Type | undefined): Completion[
 
 /** The cases that a match has no branch for yet, and the rest. */
 export function completeBranch(program: Program, { match, branch }: NameUse & { kind: "branch" }): Completion[] {
-  const taken = new Set(match.body.items.filter((one) => one !== branch).map((one) => one.case?.text))
+  const others = match.body.items.filter((one) => one !== branch)
+  const taken = new Set(others.map((one) => one.case && program.tree.text.slice(one.case.start, one.case.end)))
   const cases = caseItems(program, program.expressionTypes.get(match.value))
-  const left = cases.filter(({ label }) => !taken.has(nameOf(label)))
+  const colon = branch.colon === undefined ? ": " : ""
+  const plain = branchLabels(program, match).map((label): Completion => {
+    return { label, kind: "case", insert: `${label}${colon}` }
+  })
+  const left = (cases.length > 0 ? cases : plain).filter(({ label }) => !taken.has(label))
   return taken.has(undefined) ? left : [...left, keyword("_", undefined, "_ ${1}")]
-}
-
-function nameOf(label: string): string {
-  return label.startsWith('"') ? (JSON.parse(label) as string) : label
 }

@@ -1,7 +1,7 @@
 import { isIdentifier } from "../base/identifier.ts"
 import type { Program } from "../check/program.ts"
 import type { Completion, Completions } from "./completion.ts"
-import { completeBranch, completeRoots, completeStep, fieldItems } from "./complete-values.ts"
+import { comparedItems, completeBranch, completeRoots, completeStep, fieldItems } from "./complete-values.ts"
 import {
   completeConstants,
   completeDeclarations,
@@ -11,7 +11,7 @@ import {
   keyword,
 } from "./complete-words.ts"
 import type { CompletionSite } from "./completion-site.ts"
-import { completionSite } from "./completion-site.ts"
+import { completionSite, siteInPlaceOf } from "./completion-site.ts"
 import { describe } from "./describe.ts"
 import { eachNameIn } from "./each-name.ts"
 import type { NameUse } from "./name-use.ts"
@@ -30,8 +30,10 @@ export function complete(program: Program, offset: number): Completions | undefi
 
 function itemsAt(program: Program, site: CompletionSite, offset: number): Completion[] {
   switch (site.kind) {
-    case "string":
-      return stringItems(program, offset)
+    case "string": {
+      const items = stringItems(program, offset)
+      return items.length > 0 ? items : comparedStrings(program, site)
+    }
     case "stray":
       return strayItems(program, site)
     case "name":
@@ -157,7 +159,10 @@ function strayItems(program: Program, { before, atLineStart }: CompletionSite & 
     case "model":
       return [keyword("from")]
     case "agent":
-      return [keyword("for", undefined, "for ${1:item} in ${2:input}")]
+      return [
+        keyword("for", undefined, "for ${1:item} in ${2:input}"),
+        keyword("when", undefined, "when ${1:condition}"),
+      ]
     case "for":
       return fourth === "agent" && isIdentifier(last) ? [keyword("in")] : []
     default:
@@ -194,6 +199,13 @@ function stringItems(program: Program, offset: number): Completion[] {
     default:
       return []
   }
+}
+
+/** In `input.tier == ""`: what the other side may be. */
+function comparedStrings(program: Program, { token }: CompletionSite & { kind: "string" }): Completion[] {
+  const site = siteInPlaceOf(program, token)
+  if (site?.kind !== "name" || site.use.kind !== "root") return []
+  return comparedItems(site.program, site.use.setting, false)
 }
 
 function demoItems(place: string): Completion[] {

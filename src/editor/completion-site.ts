@@ -37,6 +37,11 @@ export function completionSite(program: Program, offset: number): CompletionSite
   return nameSite(tree.text, word, span)
 }
 
+/** What a name would be that stood in place of a string. */
+export function siteInPlaceOf(program: Program, string: Span): CompletionSite | undefined {
+  return nameSite(program.tree.text, string, string)
+}
+
 function nameSite(text: string, word: Span, span: Span): CompletionSite | undefined {
   const before = text.slice(0, word.start)
   const after = text.slice(word.end)

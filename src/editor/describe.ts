@@ -124,7 +124,7 @@ function describeImport(
 }
 
 /** `name: type`, over several lines if it is long. */
-function typed(name: string, type: Type | undefined): string {
+export function typed(name: string, type: Type | undefined): string {
   if (type === undefined) return name
   const line = showType(type, lineWidth)
   if (type.kind !== "record" || !line.includes("…")) return `${name}: ${line}`

@@ -394,10 +394,13 @@ class NameWalk {
         this.#expression(node.right, setting)
         break
       case "binary": {
+        const { operator, left, right } = node
         const operand: Setting = { ...setting, secrets: false, assets: false, expects: "value" }
-        this.#expression(node.left, operand)
-        if (node.operator === "contains") this.#keyword(node.sign)
-        this.#expression(node.right, operand)
+        const isEquality = operator === "==" || operator === "!="
+        this.#expression(left, isEquality ? { ...operand, compared: { with: right, operator } } : operand)
+        if (operator === "contains") this.#keyword(node.sign)
+        const isCompared = isEquality || operator === "contains"
+        this.#expression(right, isCompared ? { ...operand, compared: { with: left, operator } } : operand)
         break
       }
       case "not":

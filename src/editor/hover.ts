@@ -1,6 +1,8 @@
 import type { Program } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
-import { describe } from "./describe.ts"
+import { nullable } from "../types/relations.ts"
+import type { Type } from "../types/types.ts"
+import { describe, typed } from "./describe.ts"
 import {
   assetTexts,
   declarationTexts,
@@ -16,7 +18,7 @@ import {
 import type { NameUse } from "./name-use.ts"
 import { pathTo } from "./symbols.ts"
 import type { Target } from "./targets.ts"
-import { targetsOf } from "./targets.ts"
+import { fieldAt, targetsOf } from "./targets.ts"
 import { useAt } from "./use-at.ts"
 
 export interface Hover {
@@ -38,11 +40,40 @@ export function hover(program: Program, offset: number): Hover | undefined {
   // In `for { path } in …` the field tells more than the variable: it has a comment.
   const [target] = targetsOf(program, use).toReversed()
   if (target !== undefined) {
+    const narrowed = use.kind === "step" ? narrowedCode(program, use, target) : undefined
     const { code, doc } = describe(program, target)
+    if (narrowed !== undefined) {
+      const text = "Not null here: a condition rules it out."
+      return { span, code: narrowed, ...(doc === undefined ? {} : { doc }), text }
+    }
     return { span, code, ...(doc === undefined ? {} : { doc }), ...textOf(whatIs(program, target)) }
   }
   const text = explain(use)
   return text === undefined ? undefined : { span, text }
+}
+
+/** A value that is never null where it stands, although its declaration says that it may be. */
+function narrowedCode(program: Program, use: NameUse & { kind: "step" }, target: Target): string | undefined {
+  if (target.kind !== "field" && target.kind !== "declaration") return undefined
+  const { chain, index, step } = use
+  if (step.kind === "pluck") return undefined
+  const declared = declaredType(program, target)
+  if (declared === undefined || !nullable(declared, program.types)) return undefined
+  const next = chain.steps[index + 1]
+  // What follows `?.` is read from what is there.
+  if (next?.optional === true) return undefined
+  const type = next === undefined ? program.expressionTypes.get(chain) : program.receivers.get(next)
+  if (type === undefined || type.kind === "error" || type.kind === "any" || nullable(type, program.types))
+    return undefined
+  const name = target.kind === "declaration" ? `${target.declares}.${use.text}` : use.text
+  return typed(name, type)
+}
+
+function declaredType(program: Program, target: Target): Type | undefined {
+  if (target.kind === "field") return fieldAt(program, target.node)?.type
+  return target.kind === "declaration" && target.declares === "agent"
+    ? program.agents.get(target.name.text)?.type
+    : undefined
 }
 
 function textOf(text: string | undefined): { text?: string } {

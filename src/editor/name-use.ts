@@ -17,6 +17,8 @@ export interface Setting {
   readonly assets: boolean
   /** What else than a value is named there. */
   readonly expects: Expected
+  /** The other side of the comparison that it is an operand of. */
+  readonly compared?: { readonly with: Syntax.Expression; readonly operator: Syntax.BinaryOperator }
 }
 
 export type Expected =

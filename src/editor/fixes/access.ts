@@ -5,18 +5,18 @@ import { plainType } from "../targets.ts"
 import { useAt } from "../use-at.ts"
 import type { Fix } from "./fix.ts"
 import { insertAt, replaceWith } from "./fix.ts"
+import { fixNullableOperand } from "./operators.ts"
 
 /** A field that is read through null, from an array or from a variant. */
-export function fixAccess(program: Program, { code, span, hint = "" }: Diagnostic): readonly Fix[] {
+export function fixAccess(program: Program, diagnostic: Diagnostic): readonly Fix[] {
+  const { code, span, hint = "" } = diagnostic
   const { text } = program.tree
   const use = useAt(program, span.start)
   if (code === "nullable-access" && text[span.start] === "[") {
     return [{ title: "Write `?.[`", edits: [insertAt(span.start, "?.")], preferred: true }]
   }
   if (use?.kind !== "step" || use.start !== span.start) {
-    // The list of a loop.
-    if (!hint.endsWith("?? []`.")) return []
-    return [{ title: "Loop over nothing when it is null", edits: [insertAt(span.end, " ?? []")], preferred: true }]
+    return fixNullableOperand(diagnostic)
   }
   const { step } = use
   const dot = { start: step.start, end: step.start + 1 }

@@ -3,6 +3,7 @@ import type { Program } from "../../check/program.ts"
 import type { Diagnostic } from "../../source/diagnostic.ts"
 import type * as Syntax from "../../syntax/tree.ts"
 import type { Edit } from "../edit.ts"
+import { branchLabels } from "../complete-values.ts"
 import { plainType } from "../targets.ts"
 import { useAt } from "../use-at.ts"
 import type { Fix } from "./fix.ts"
@@ -54,17 +55,22 @@ export function addBranches(program: Program, { span }: Diagnostic): readonly Fi
   if (use?.kind !== "keyword" || use.match === undefined) return []
   const { match } = use
   const variant = plainType(program, program.expressionTypes.get(match.value))
-  if (variant?.kind !== "variant") return []
-  const taken = new Set(match.body.items.map((branch) => branch.case?.text))
-  const missing = variant.cases.filter(({ name }) => !taken.has(name))
+  const taken = new Set(
+    match.body.items.map((branch) => branch.case && program.tree.text.slice(branch.case.start, branch.case.end)),
+  )
+  const labels = branchLabels(program, match)
+  const missing = labels.filter((label) => !taken.has(label))
+  if (labels.length === 0) return []
   const rest: Fix = {
     title: "Add `_`",
     edits: [atEnd(program.tree.text, match.body, ["_ null"])],
     preferred: missing.length === 0,
   }
   if (missing.length === 0) return [rest]
-  const lines = missing.map(({ name, fields: [first] }) => {
-    return first === undefined ? asWritten(name) : `${asWritten(name)}.${asWritten(first.name)}`
+  const lines = missing.map((label) => {
+    if (variant?.kind !== "variant") return `${label}: null`
+    const [first] = variant.cases.find(({ name }) => asWritten(name) === label)?.fields ?? []
+    return first === undefined ? label : `${label}.${asWritten(first.name)}`
   })
   const title = missing.length === 1 ? "Add the missing case" : "Add the missing cases"
   return [{ title, edits: [atEnd(program.tree.text, match.body, lines)], preferred: true }, rest]

@@ -15,6 +15,18 @@ export function fixObsolete(program: Program, { span, hint = "" }: Diagnostic): 
   }
   const [, now] = /^Write `([^`…]+)`\.$/.exec(hint) ?? []
   if (use?.kind !== "property" || now === undefined) return []
+  const { value } = use.property
+  if (value.kind === "context") {
+    const from = value.compact?.start ?? value.reference.start
+    const kept = program.tree.text.slice(from, value.block?.end ?? value.reference.end)
+    return [
+      {
+        title: `Write \`${now}\``,
+        edits: [replaceWith(use.property, `context: ${kept === "" ? "agent.name" : kept}`)],
+        preferred: true,
+      },
+    ]
+  }
   // `prompt:` is now `instruction:`; other properties are written anew as a whole.
   const isName = now.endsWith(":")
   const edit = isName ? replaceWith(span, now.slice(0, -1)) : replaceWith(use.property, now)

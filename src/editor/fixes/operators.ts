@@ -1,0 +1,51 @@
+import type { Program } from "../../check/program.ts"
+import type { Diagnostic } from "../../source/diagnostic.ts"
+import type { Fix } from "./fix.ts"
+import { insertAt, replaceWith } from "./fix.ts"
+import { withoutItem } from "./remove.ts"
+import { useAt } from "../use-at.ts"
+
+/** What another language writes: `===`, `and`, `if`. The hint names what is written here. */
+export function fixForeignWord(program: Program, { span, message, hint = "" }: Diagnostic): readonly Fix[] {
+  const [, now] = /^Write `(==|!=|&&|\|\||!)`\.$/.exec(hint) ?? []
+  if (now !== undefined && message.endsWith("is not an operator")) {
+    return [{ title: `Write \`${now}\``, edits: [replaceWith(span, now)], preferred: true }]
+  }
+  if (hint === "Write `when condition`.") {
+    return [{ title: "Write `when`", edits: [replaceWith(span, "when")], preferred: true }]
+  }
+  if (hint === "Write `_ value`." && program.tree.text.slice(span.start, span.end) === "else") {
+    return [{ title: "Write `_`", edits: [replaceWith(span, "_")], preferred: true }]
+  }
+  return []
+}
+
+/** A condition that is not a boolean, and a file that is written with a colon. */
+export function fixMismatch(program: Program, { span, hint = "" }: Diagnostic): readonly Fix[] {
+  const { text } = program.tree
+  const written = text.slice(span.start, span.end)
+  const [, test] = /^(?:Compare it|Ask whether it is there): `(.*)`\.$/.exec(hint) ?? []
+  if (test?.startsWith(written) === true && !test.includes("…")) {
+    const added = test.slice(written.length)
+    return [{ title: `Write \`${test}\``, edits: [insertAt(span.end, added)], preferred: true }]
+  }
+  if (hint.endsWith(", without the colon.")) {
+    const colon = text.lastIndexOf(":", span.start)
+    return [{ title: "Remove the colon", edits: [replaceWith({ start: colon, end: colon + 1 }, "")], preferred: true }]
+  }
+  return []
+}
+
+/** An operand that may be null. */
+export function fixNullableOperand({ span, hint = "" }: Diagnostic): readonly Fix[] {
+  const [, value] = /^Write `.* \?\? ([^`]+)`\.$/.exec(hint) ?? []
+  if (value === undefined) return []
+  return [{ title: `Give the default \`${value}\``, edits: [insertAt(span.end, ` ?? ${value}`)], preferred: true }]
+}
+
+/** A setting that the API does not have. */
+export function removeSetting(program: Program, { span }: Diagnostic): readonly Fix[] {
+  const use = useAt(program, span.start)
+  if (use?.kind !== "property") return []
+  return [{ title: `Remove \`${use.text}\``, edits: [withoutItem(program.tree.text, use.property)], preferred: false }]
+}
