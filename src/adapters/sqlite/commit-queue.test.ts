@@ -19,7 +19,7 @@ function queueWith(onMessage: string): Promise<CommitQueue> {
       batches++
       ${onMessage}
     })
-    parentPort.postMessage("open")`
+    parentPort.postMessage({ open: true, warnings: [] })`
   return CommitQueue.open(data, new URL(`data:text/javascript,${encodeURIComponent(script)}`))
 }
 
