@@ -16,6 +16,7 @@ export function aiSdkApi(dialect: Dialect): ModelApi {
   return {
     name: dialect.name,
     ladder: dialect.ladder,
+    other_kind: dialect.other_kind,
     demoEndpoint: (endpoint) => dialect.demoEndpoint(endpoint),
     begin: (parts) => new AiSdkTurn(dialect, parts),
   }

@@ -10,6 +10,7 @@ const defaultMaxTokens = 8192
 /** Anthropic's `/messages`. */
 export const anthropicApi = aiSdkApi({
   name: "anthropic",
+  other_kind: "If it has no `/messages`, but `/chat/completions`, its provider is of the kind `openai_chat`",
   // `strict` is the API's own output format, `json_schema` a forced tool call with the schema.
   ladder: ["strict", "json_schema", "instruction_only"],
   excludes_tools: ["json_schema"],

@@ -10,6 +10,8 @@ import { apiUrl } from "./api-url.ts"
 export const chatApi = aiSdkApi({
   name: "chat",
   ladder: wholeLadder,
+  other_kind:
+    'If it has no `/chat/completions`, but `/responses`, its provider is of the kind `openai`, or has wire_api: "responses"',
   excludes_tools: [],
   demoEndpoint: (endpoint) => endpoint,
   model: (id, fetch) => createOpenAICompatible({ name: "chat", baseURL: "http://unused", fetch }).chatModel(id),

@@ -12,6 +12,8 @@ export type Fetch = typeof globalThis.fetch
 export interface Dialect {
   readonly name: ApiName
   readonly ladder: readonly Rung[]
+  /** For an address that has nothing of this API: which kind of provider it may be of. */
+  readonly other_kind: string
   /** Rungs that cannot be asked for while tools are offered. */
   readonly excludes_tools: readonly Rung[]
   demoEndpoint(endpoint: string): string

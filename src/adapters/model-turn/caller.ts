@@ -24,6 +24,7 @@ export interface CallerParts {
   readonly request: ModelRequest
   readonly watch: ModelWatch
   readonly limits: EgressLimits
+  readonly other_kind: string
   readonly clock: Clock
   readonly chance: Chance
   /** How far the turn has come, but for its calls. */
@@ -183,6 +184,10 @@ export class Caller {
     const message = `${failed.message}${tries}`
     if (failed instanceof UpstreamFailure) {
       const { status } = failed.error
+      if (isElsewhere(failed)) {
+        const hint = this.#parts.other_kind
+        return this.fail("provider_error", [{ path, message: `${message}. ${hint}`, upstream_status: status ?? 404 }])
+      }
       return this.fail("provider_error", [{ path, message, ...(status === null ? {} : { upstream_status: status }) }])
     }
     if (failed.reason === "descriptors") return this.fail("overloaded", [{ path, message }])
@@ -199,4 +204,9 @@ export class Caller {
     }))
     return this.fail(error.error.kind, [first ?? { path, message: error.error.message }, ...others])
   }
+}
+
+/** The address has nothing of this API, rather than no such model. */
+function isElsewhere({ error: { status, code, message } }: UpstreamFailure): boolean {
+  return (status === 404 || status === 405) && !/model|deployment/i.test(`${code ?? ""} ${message}`)
 }

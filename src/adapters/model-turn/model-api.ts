@@ -15,6 +15,8 @@ export interface ModelApi {
   readonly name: ApiName
   /** The ways to ask for structured output that the API has, from the tightest to the loosest. */
   readonly ladder: readonly Rung[]
+  /** For an address that has nothing of this API: which kind of provider it may be of. */
+  readonly other_kind: string
   /** The address of the demo model for this API, from that of the demo model for `/responses`. */
   demoEndpoint(endpoint: string): string
   /** Throws a `RunFailure` when the request cannot be made. */

@@ -96,6 +96,7 @@ export class Turn {
       request,
       watch,
       limits: limitsOf(parts),
+      other_kind: target.api.other_kind,
       clock,
       chance,
       standing: () => ({

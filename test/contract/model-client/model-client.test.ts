@@ -7,7 +7,7 @@ import { userText } from "../../../src/ports/messages.ts"
 import type { Backend, ModelTurn } from "../../../src/ports/model.ts"
 import { askModel, redacting } from "../../support/ask-model.ts"
 import type { Behaviour, FakeBackend, FakeReply } from "../../support/fake-backend.ts"
-import { fakeBackend, json } from "../../support/fake-backend.ts"
+import { fakeBackend, json, raw } from "../../support/fake-backend.ts"
 import { within } from "../../support/within.ts"
 import type { Asked, Said, Voice } from "./voices.ts"
 import { reply, sse, usage, voices } from "./voices.ts"
@@ -427,6 +427,13 @@ for (const voice of voices) {
       const failure = await askModel(t).refuse({ backend })
       assert.equal(failure.error.kind, "provider_error")
       assert.match(failure.error.message, voice.api === "chat" ? /`openai`/ : /`openai_chat`/)
+      const absent = await start(t, voice, () => raw("404 page not found", "text/plain", 404))
+      const missing = await askModel(t).refuse({ backend: absent.backend })
+      assert.match(
+        missing.error.message,
+        voice.api === "chat" ? /answered 404.*`openai`/ : /answered 404.*`openai_chat`/,
+      )
+      assert.equal(missing.error.issues[0]?.upstream_status, 404)
     })
 
     test("a forbidden destination is refused at the door", async (t) => {
