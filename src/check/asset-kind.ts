@@ -64,7 +64,7 @@ function kindOfText({ texts }: Syntax.StringNode): AssetKind | undefined {
   if (mediaType !== undefined) return kindOfMediaType(mediaType)
   // What follows `?` or `#` is not part of the file's name.
   const stop = texts.findIndex((text) => /[?#]/.test(text))
-  const last = stop < 0 ? texts.at(-1) : texts[stop]?.replace(/[?#].*$/s, "")
+  const last = stop < 0 ? texts.at(-1) : texts[stop]?.replace(/[?#][^]*/, "")
   const [, extension = ""] = /\.(\w+)$/.exec(last ?? "") ?? []
   return extensions.get(extension.toLowerCase())
 }

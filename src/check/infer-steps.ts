@@ -33,7 +33,7 @@ export function unknownReference(
   otherwise?: string,
 ): void {
   const { text } = checking.tree
-  const before = text.slice(chain.start, segment.start).replace(/\s*\.\s*$/, "")
+  const before = withoutDot(text.slice(chain.start, segment.start))
   if (checking.skipped.isSwallowed(before, segment.text)) return
   const near = checking.suggest(segment.text, candidates())
   const meant =
@@ -270,4 +270,10 @@ export function unknownCase(
   )}.`
   const hint = instead ?? (near === undefined ? list : `Did you mean \`${near}\`? ${list}`)
   checking.report("unknown-case", path, name, `Unknown case: ${name.text}`, hint)
+}
+
+/** `a.b` of `a.b .` */
+function withoutDot(text: string): string {
+  const end = text.trimEnd()
+  return end.endsWith(".") ? end.slice(0, -1).trimEnd() : text
 }

@@ -1,3 +1,4 @@
+import { withoutTrailing } from "../base/without-trailing.ts"
 import { cutText } from "../base/cut-text.ts"
 import { isIdentifier } from "../base/identifier.ts"
 import { isJsonObject } from "../base/is-json-object.ts"
@@ -57,11 +58,8 @@ class Names {
   readonly #taken = new Set<string>()
 
   of(kind: string, remote: string): string {
-    const plain = remote
-      .replaceAll(/[^A-Za-z0-9]+/g, "_")
-      .replaceAll(/^_+|_+$/g, "")
-      .slice(0, 60)
-      .toLowerCase()
+    const words = remote.replaceAll(/[^A-Za-z0-9]+/g, "_")
+    const plain = withoutTrailing(words.replace(/^_+/, ""), "_").slice(0, 60).toLowerCase()
     const base = isIdentifier(plain) ? plain : `${kind}_${plain}`.replace(/_$/, "")
     let free = base
     for (let count = 2; this.#taken.has(`${kind}.${free}`); count++) free = `${base}_${count}`

@@ -1,3 +1,4 @@
+import { withoutTrailing } from "../base/without-trailing.ts"
 import type { Command } from "commander"
 import { isJsonObject } from "../base/is-json-object.ts"
 import { RunFailure } from "../ports/run-failure.ts"
@@ -92,8 +93,9 @@ async function inspect(url: string, flags: InspectFlags, command: Command): Prom
 function readHeaders(given: readonly string[], command: Command): Record<string, string> {
   const headers: Record<string, string> = {}
   for (const header of given) {
-    const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*[:=]\s*(.*)$/.exec(header) ?? []
+    const [, name, written] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*[:=]([^\r\n]*)$/.exec(header) ?? []
     // What is wrong may be a secret: it is not repeated.
+    const value = written?.trimStart()
     if (name === undefined || value === undefined) command.error("error: write --header as 'Name: value'")
     const [, variable] = /^env:(\w+)$/.exec(value) ?? []
     const found = variable === undefined ? value : process.env[variable]
@@ -104,10 +106,8 @@ function readHeaders(given: readonly string[], command: Command): Record<string,
 }
 
 function nameFor({ name }: ServerContents): string {
-  const plain = (name.split("/").at(-1) ?? "")
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, "_")
-    .replaceAll(/^_+|_+$/g, "")
+  const words = (name.split("/").at(-1) ?? "").toLowerCase().replaceAll(/[^a-z0-9]+/g, "_")
+  const plain = withoutTrailing(words.replace(/^_+/, ""), "_")
   return /^[a-z_]/.test(plain) ? plain.slice(0, 40) : "server"
 }
 

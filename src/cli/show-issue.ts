@@ -1,3 +1,4 @@
+import { withoutTrailing } from "../base/without-trailing.ts"
 import type { Issue } from "../source/diagnostic.ts"
 import type { LineMap } from "../source/line-map.ts"
 import type { Palette } from "./terminal.ts"
@@ -39,7 +40,7 @@ export function showProblem(file: string, problem: string, palette: Palette): st
 }
 
 function lineText(text: string, lines: LineMap, line: number): string {
-  return text.slice(lines.lineStart(line), lines.lineStart(line + 1)).replace(/[\r\n]+$/, "")
+  return withoutTrailing(text.slice(lines.lineStart(line), lines.lineStart(line + 1)), "\r\n")
 }
 
 /** The part of a line to show, and where in it (in cells) the underline goes. */

@@ -1,3 +1,4 @@
+import { withoutTrailing } from "../base/without-trailing.ts"
 import { timerMs } from "../base/timer-ms.ts"
 import { errorStatus } from "../api/error-status.ts"
 import type {
@@ -73,7 +74,7 @@ export class WireworksClient {
   readonly #maxReconnects: number
 
   constructor(options: ClientOptions = {}) {
-    this.#base = (options.baseUrl ?? "http://127.0.0.1:13703").replace(/\/+$/, "")
+    this.#base = withoutTrailing(options.baseUrl ?? "http://127.0.0.1:13703", "/")
     this.#apiKey = options.apiKey
     this.#fetch = options.fetch ?? ((...call) => fetch(...call))
     this.#maxReconnects = options.maxReconnects ?? 10

@@ -17,7 +17,7 @@ export function differingPiece(before: string, after: string): Edit | undefined 
 
 /** With their line breaks. */
 function linesOf(text: string): readonly string[] {
-  return text.match(/[^\n]*\n|[^\n]+$/g) ?? []
+  return text.match(/[^\n]+\n?|\n/g) ?? []
 }
 
 function lengthOf(lines: readonly string[]): number {

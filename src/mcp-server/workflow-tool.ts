@@ -31,7 +31,7 @@ export function listing({ name, source, plan }: WorkflowTool): ToolListing {
 
 /** A name that a tool may have, from that of a file. */
 export function toolName(file: string): string {
-  const [base = ""] = /[^/\\]*$/.exec(file) ?? []
+  const base = file.slice(Math.max(file.lastIndexOf("/"), file.lastIndexOf("\\")) + 1)
   const plain = base.replace(/\.wire$/i, "").replaceAll(/[^A-Za-z0-9_-]+/g, "_")
   return plain === "" ? "workflow" : plain.slice(0, 64)
 }

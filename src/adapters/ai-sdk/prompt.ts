@@ -142,7 +142,7 @@ const mediaTypes: Readonly<Record<string, string>> = {
 
 function fileContent(part: ImagePart | FilePart): UserContent {
   const name = "name" in part ? part.name : null
-  const data = /^data:([^;,]*)([^,]*),(.*)$/is.exec(part.url)
+  const data = /^data:([^;,]*)((?:;[^,]*)?),([^]*)$/i.exec(part.url)
   if (data === null) {
     const extension = /\.(\w+)(?:[?#]|$)/.exec(part.url)?.[1]?.toLowerCase() ?? ""
     const mediaType = mediaTypes[extension] ?? assumed[part.type]

@@ -32,7 +32,7 @@ const blank = /\s*/y
 const scalar = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
 const escapes: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" }
 /** A scalar that may not be at its end yet: `tru`, `12`, `1.5e+`. */
-const beginsScalar = /^(?:-?\d*\.?\d*(?:[eE][+-]?\d*)?|t|tr|tru|true|f|fa|fal|fals|false|n|nu|nul|null)$/
+const beginsScalar = /^(?:-?\d*(?:\.\d*)?(?:[eE][+-]?\d*)?|t|tr|tru|true|f|fa|fal|fals|false|n|nu|nul|null)$/
 
 class Reader {
   readonly #text: string

@@ -75,7 +75,7 @@ function filePart({ type, url, name }: FilePart): JsonObject {
 
 function extensionOf(dataUrl: string): string {
   const subtype = /^data:[\w.+-]+\/([\w.+-]+)/i.exec(dataUrl)?.[1]?.toLowerCase()
-  return subtype === undefined ? "" : `.${subtype === "plain" ? "txt" : subtype.replace(/\+.*$/, "")}`
+  return subtype === undefined ? "" : `.${subtype === "plain" ? "txt" : subtype.split("+", 1)[0]}`
 }
 
 export function systemItem(text: string): Item {

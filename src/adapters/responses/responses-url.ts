@@ -1,8 +1,10 @@
+import { withoutTrailing } from "../../base/without-trailing.ts"
+
 /** `{endpoint}/responses`, before a query string where there is one. What is no URL is left for egress to refuse. */
 export function responsesUrl(endpoint: string): string {
   const url = URL.parse(endpoint)
   if (url === null) return endpoint
-  const path = url.pathname.replace(/\/+$/, "")
+  const path = withoutTrailing(url.pathname, "/")
   url.pathname = path.endsWith("/responses") ? path : `${path}/responses`
   url.hash = ""
   return url.href

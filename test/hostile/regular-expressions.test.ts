@@ -1,0 +1,87 @@
+import assert from "node:assert/strict"
+import { join, relative } from "node:path"
+import { test } from "node:test"
+import { analyse } from "scslre"
+import { cpuTime } from "../support/cpu-time.ts"
+import { attacks } from "../support/regex-attacks.ts"
+import type { RegexLiteral } from "../support/regex-literals.ts"
+import { regexesIn, scan } from "../support/regex-literals.ts"
+
+// Every regular expression of the service takes linear time, whatever it meets. Two proofs for each: an analysis of its
+// structure finds no two ways to read the same text, and no restart within a repetition; and long texts made to be hard for it
+// are read in time. One that fails is rewritten, or replaced by a few lines of code (`src/base/without-trailing.ts`).
+
+const root = join(import.meta.dirname, "..", "..")
+const { literals, built } = regexesIn(join(root, "src"))
+const place = ({ file, line, source, flags }: RegexLiteral): string =>
+  `${relative(root, file)}:${line} /${source}/${flags}`
+
+test("the scanner tells regular expressions from everything else", () => {
+  const found = scan(`a / b / c; /x[/]y/g; "/no/"; \`\${/in/.test("/")} /no/ \${b / c}\`; // /no/
+    /* /no/ */ return /d\\/e/u; f(x) / 2 / 3; [1] / 2 / 3; (/h/)`)
+  assert.deepEqual(
+    found.map(({ source, flags }) => `${source} ${flags}`),
+    ["x[/]y g", "in ", "d\\/e u", "h "],
+  )
+  assert.ok(literals.length > 200, String(literals.length))
+})
+
+test("no regular expression has two ways to read a text", () => {
+  const bad = literals.filter((one) => analyse(one).reports.length > 0)
+  assert.deepEqual(bad.map(place), [])
+})
+
+test("the analysis finds what it is for", () => {
+  for (const source of ["\\s+$", "(a+)+b", "a*a*b", "(?:a|a)*b", "x*y"]) {
+    assert.notEqual(analyse({ source, flags: "" }).reports.length, 0, source)
+  }
+})
+
+/** Short ones first: where the cost grows faster than with the square, a long one would never end. */
+const lengths = [20, 1000, 20_000]
+
+/** Milliseconds of CPU for the hardest of the attacks; measured again where it seems slow. */
+function hardest({ source, flags }: Pick<RegexLiteral, "source" | "flags">, enough: number): number {
+  let most = 0
+  const texts = lengths.flatMap((length) => [...attacks(source, flags, length)])
+  for (const text of texts) {
+    let least = Number.POSITIVE_INFINITY
+    for (let attempt = 0; attempt < 3 && least > enough; attempt++) {
+      const expression = new RegExp(source, flags)
+      const started = cpuTime()
+      if (expression.global) text.replaceAll(expression, "")
+      else expression.exec(text)
+      least = Math.min(least, cpuTime() - started)
+    }
+    most = Math.max(most, least)
+    if (most > enough) return most
+  }
+  return most
+}
+
+test("no regular expression is slow on a text that is made for it", () => {
+  const slow = literals.map((one) => ({ one, ms: hardest(one, 50) })).filter(({ ms }) => ms > 50)
+  assert.deepEqual(
+    slow.map(({ one, ms }) => `${place(one)}: ${ms} ms`),
+    [],
+  )
+})
+
+test("the attacks find what they are for", () => {
+  for (const source of ["\\s+$", "\\d+x"]) {
+    assert.ok(hardest({ source, flags: "" }, 50) > 50, source)
+  }
+})
+
+/** Made at run time; each with the reason why it is linear. */
+const reviewed: Readonly<Record<string, string>> = {
+  "src/adapters/mcp/linear-pattern.ts": "one only checks the syntax; the other matches one character",
+  "src/adapters/model-turn/refused-field.ts": "a literal name between fixed words and runs of blanks",
+  "src/check/skipped-text.ts": "an identifier as a whole word",
+  "src/demo/stream-events.ts": "pieces of a fixed length",
+}
+
+test("a regular expression that is made at run time is reviewed", () => {
+  const files = [...new Set(built.map(({ file }) => relative(root, file)))]
+  assert.deepEqual(files.toSorted(), Object.keys(reviewed).toSorted())
+})
