@@ -39,8 +39,8 @@ const find = (q: string): string => `call tool.find { input { q: "${q}" } }`
 test("a call site is named by its place, what it does and to what", () => {
   assert.deepEqual(sites(`dynamic { d: [${find("1")}, read resource.page, render prompt.hello]\n}\n${agent}`), [
     "agent.one.instruction/call find",
-    "agent.one.uses/use hello",
-    "agent.one.uses/use note",
+    "agent.one.uses/use prompt.hello",
+    "agent.one.uses/use tool.note",
     "dynamic.d/call find",
     "dynamic.d/read page",
     "dynamic.d/render hello",
@@ -74,7 +74,7 @@ test("the names that release 0.1 gave are known: calls by place, reads and rende
     "dynamic.d/read page": "dynamic.d/1",
     "dynamic.d/call find (2)": "dynamic.d#2",
     "agent.one.instruction/call find": "agent.one.instruction",
-    "agent.one.uses/use note": "agent.one/use/0",
-    "agent.one.uses/use hello": "agent.one/use/1",
+    "agent.one.uses/use tool.note": "agent.one/use/0",
+    "agent.one.uses/use prompt.hello": "agent.one/use/1",
   })
 })

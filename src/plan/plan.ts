@@ -171,7 +171,7 @@ class Planner {
       return {
         kind,
         name: step.name.text,
-        site: this.#lower.site(`${id}.uses`, "use", step.name.text),
+        site: this.#lower.site(`${id}.uses`, "use", `${kind}.${step.name.text}`),
         bindings: this.#lower.entries(valuesOf(entry.block, "bindings"), `${id}.uses`),
         max_calls: typeof max === "number" ? max : null,
       }
