@@ -53,6 +53,12 @@ export const examples: readonly [Example, ...Example[]] = [
     input: loopInput,
   },
   {
+    name: "Conditions",
+    about: "Steps that run only when they are needed, and values chosen by what was found.",
+    source: conditions,
+    input: conditionsInput,
+  },
+  {
     name: "Variants and match",
     about: "An answer of one of several kinds, and values chosen by its kind.",
     source: variants,

@@ -2,13 +2,15 @@ import { branchChain, branchLabel, isShortBranch } from "../syntax/match-branch.
 import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
 import { unknownCase, untypedHint } from "./infer-steps.ts"
-import { asWritten, listed } from "./known-list.ts"
+import { listed } from "./known-list.ts"
+import type { Choice } from "./match-choice.ts"
+import { choiceOf, knownLabels, showLabel } from "./match-choice.ts"
 import { narrowed, pathOf, pathOfCase } from "./narrowing.ts"
 import { caseRecord, isAssignable, maybe, nullable, resolve, union, withoutNull } from "../types/relations.ts"
 import type { Infer, Scope } from "./scope.ts"
 import { refuseSecrets } from "./rules/secret-exposed.ts"
 import { showType } from "../types/show-type.ts"
-import type { Type, TypeTable, VariantType } from "../types/types.ts"
+import type { Type } from "../types/types.ts"
 
 const errorType: Type = { kind: "error" }
 
@@ -33,40 +35,6 @@ export function inferMatch(checking: CheckContext, node: Syntax.MatchNode, scope
   const types = branchTypes(checking, node, choice, inBranch, infer)
   checkExhaustive(checking, node, choice, mayBeNull, scope.path)
   return joinBranches(checking, types, scope.path)
-}
-
-/** What a match chooses by. */
-type Choice =
-  | { readonly kind: "variant"; readonly variant: VariantType }
-  /** An enum, string literals, or a boolean. */
-  | { readonly kind: "plain"; readonly values: readonly (string | boolean)[] }
-
-function choiceOf(type: Type, types: TypeTable): Choice | undefined {
-  const plain = resolve(withoutNull(type, types), types)
-  if (plain.kind === "variant") return { kind: "variant", variant: plain }
-  if (plain.kind === "boolean") return { kind: "plain", values: [true, false] }
-  const members = plain.kind === "union" ? plain.members : [plain]
-  const values: string[] = []
-  for (const member of members) {
-    if (member.kind === "literal") values.push(member.value)
-    else if (member.kind === "enum") values.push(...member.values)
-    else return undefined
-  }
-  return { kind: "plain", values: [...new Set(values)] }
-}
-
-function knownLabels(choice: Choice): readonly (string | boolean)[] {
-  return choice.kind === "variant" ? choice.variant.cases.map(({ name }) => name) : choice.values
-}
-
-/** A branch as it is written: `true` is the boolean, `"true"` a string. */
-function showLabel(label: string | boolean): string {
-  if (typeof label === "boolean") return String(label)
-  return isWord(label) ? JSON.stringify(label) : asWritten(label)
-}
-
-function isWord(name: string): boolean {
-  return name === "true" || name === "false" || name === "null"
 }
 
 /** A branch of which nobody knows what it takes: what can be told of its value is. */

@@ -6,7 +6,7 @@ import { fixAccess, fixNullableText } from "./fixes/access.ts"
 import type { Fix } from "./fixes/fix.ts"
 import { addAssetKind, addBranches, addOutput, addProperty } from "./fixes/add.ts"
 import { fixObsolete } from "./fixes/obsolete.ts"
-import { fixForeignWord, fixMismatch, removeSetting } from "./fixes/operators.ts"
+import { fixCase, fixForeignWord, fixMismatch, removeCondition, removeSetting } from "./fixes/operators.ts"
 import { removeBranch, removeDeclaration } from "./fixes/remove.ts"
 import { moveToSecrets } from "./fixes/secrets.ts"
 import { fixSpelling } from "./fixes/spelling.ts"
@@ -35,6 +35,8 @@ const fixers: Readonly<Partial<Record<DiagnosticCode, Fixer>>> = {
   "syntax-error": fixForeignWord,
   "type-mismatch": fixMismatch,
   "ignored-setting": removeSetting,
+  "unknown-case": fixCase,
+  "constant-condition": removeCondition,
 }
 
 /** What can be done about the diagnostics that touch the span, the likeliest first. */

@@ -1,4 +1,5 @@
 import { asWritten } from "../check/known-list.ts"
+import { choiceOf, knownLabels, showLabel } from "../check/match-choice.ts"
 import type { Program } from "../check/program.ts"
 import { fieldType } from "../types/field-type.ts"
 import { nullable, resolve, tagType } from "../types/relations.ts"
@@ -107,16 +108,10 @@ function labelsOf(program: Program, type: Type | undefined): readonly (string | 
 /** The branches that a match may have, as they are written: cases of a variant, or plain values. */
 export function branchLabels(program: Program, match: Syntax.MatchNode): readonly string[] {
   const type = program.expressionTypes.get(match.value)
-  const variant = plainType(program, type)
-  if (variant?.kind === "variant") return variant.cases.map(({ name }) => asWritten(name))
-  const plain = labelsOf(program, type).map((label) => {
-    return typeof label === "string" && !isValueWord(label) ? asWritten(label) : JSON.stringify(label)
-  })
-  return plain.length > 0 && type !== undefined && nullable(type, program.types) ? [...plain, "null"] : plain
-}
-
-function isValueWord(label: string): boolean {
-  return label === "true" || label === "false" || label === "null"
+  const choice = type && choiceOf(type, program.types)
+  if (type === undefined || choice === undefined) return []
+  const labels = knownLabels(choice).map(showLabel)
+  return choice.kind === "plain" && nullable(type, program.types) ? [...labels, "null"] : labels
 }
 
 type Root = "input" | "secrets" | "agent" | "dynamic" | "model" | Syntax.ImportKind

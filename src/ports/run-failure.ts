@@ -12,3 +12,6 @@ export class RunFailure extends Error {
     this.calls = calls
   }
 }
+
+/** One that ends the run, whatever its steps could skip. */
+export class RunEnding extends RunFailure {}

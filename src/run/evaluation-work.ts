@@ -1,6 +1,7 @@
 import type { JsonValue } from "../base/json-value.ts"
 import { deepestValue } from "../types/value-fits.ts"
-import { failure } from "./failure.ts"
+import { RunEnding } from "../ports/run-failure.ts"
+import { failure, wireError } from "./failure.ts"
 import { sizeOf } from "./value-size.ts"
 
 /** Bytes of JSON of the largest value that an expression may make, unless the operator allows larger requests. */
@@ -103,11 +104,8 @@ export class EvaluationWork {
   keep(amount: number, path: string): void {
     this.#kept += amount
     if (this.#kept <= this.#mostKept) return
-    throw failure(
-      "limit_exceeded",
-      path,
-      `The values that the run keeps take more than ${this.#mostKept} bytes of memory together (WIRE_MAX_RUN_MEMORY)`,
-    )
+    const message = `The values that the run keeps take more than ${this.#mostKept} bytes of memory together (WIRE_MAX_RUN_MEMORY)`
+    throw new RunEnding(wireError("limit_exceeded", [{ path, message }]))
   }
 
   /** Values that were kept are no longer needed. */

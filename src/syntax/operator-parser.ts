@@ -165,11 +165,12 @@ function parseArithmetic(reader: TokenReader, left: Expression, parseOperand: Pa
     parts.push(parseOperand(reader))
   }
   const written = reader.textOf(sign)
-  const isText = written === "+" && !parts.every((part) => part.kind === "number")
+  const isNumber = !parts.some(({ kind }) => kind === "string") && parts.some(({ kind }) => kind === "number")
+  const isText = written === "+" && !isNumber
   const hint = isText
     ? `Texts are joined by interpolation: \`"${parts.map((part) => interpolated(reader, part)).join("")}"\`.`
     : "There is no arithmetic: let a model or a tool calculate."
-  reader.report(sign, `There is no \`${written}\``, hint)
+  reader.report({ start: left.start, end: reader.previous.end }, `There is no \`${written}\``, hint)
   return missing(reader)
 }
 
@@ -182,7 +183,6 @@ function interpolated(reader: TokenReader, part: Expression): string {
 /** `condition ? a : b`: explained, and read over. */
 export function parseTernary(reader: TokenReader, condition: Expression, parseExpression: Parse): Expression {
   if (reader.textOf(reader.token) !== "?" || reader.peek().afterBreak) return condition
-  const sign = reader.token
   const next = reader.peek().kind
   if (next !== "name" && next !== "string" && next !== "[" && next !== "{" && !operandFollows(reader, 1)) {
     return condition
@@ -192,7 +192,7 @@ export function parseTernary(reader: TokenReader, condition: Expression, parseEx
   const other = reader.accept(":") === undefined ? undefined : parseExpression(reader)
   const show = (node: Expression | undefined): string => (node === undefined ? "…" : reader.quote(node))
   reader.report(
-    sign,
+    { start: condition.start, end: reader.previous.end },
     "There is no `? :`",
     `Write \`match ${show(condition)} { true: ${show(chosen)}, false: ${show(other)} }\`.`,
   )

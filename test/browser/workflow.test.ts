@@ -412,6 +412,7 @@ describe("examples", () => {
     "Chain",
     "Fan-out and join",
     "Loop",
+    "Conditions",
     "Variants and match",
     "Conditions",
     "Context and compaction",

@@ -16,7 +16,7 @@ import { record, string } from "../support/build-types.ts"
 import { InProcessTools } from "../support/in-process-tools.ts"
 import { usualOptions } from "../support/run-plan.ts"
 
-// The run that is killed again and again: a call of its own, a tool loop, a loop, contexts, a cache.
+// The run that is killed again and again: a call of its own, a tool loop, a loop, contexts, a cache, conditions.
 
 export const source = `
 input { endpoint: string  topic: string  items: [string] }
@@ -37,7 +37,19 @@ agent scheme {
     output { message: string }
 }
 
-agent each for item in input.items {
+agent checked when (call tool.note { input { text: "check" } }) contains "check" {
+    model: model.m
+    instruction: "Checked"
+    output { message: string }
+}
+
+agent unneeded when agent.checked == null {
+    model: model.m
+    instruction: "Unneeded"
+    output { message: string }
+}
+
+agent each for item in input.items when item != "b" {
     model: model.m
     instruction: "Each {{ item }} of {{ input.topic }}"
     output { message: string }
@@ -60,6 +72,8 @@ agent sum {
 output {
     sum: agent.sum.message
     each: agent.each.*.message
+    checked: agent.checked?.message
+    unneeded: agent.unneeded
 }
 `
 

@@ -95,6 +95,7 @@ export function createMetrics(counts: LiveCounts): Metrics {
     completed: agents.labels("completed"),
     cached: agents.labels("cached"),
     failed: agents.labels("failed"),
+    skipped: agents.labels("skipped"),
   }
   const time = (records: readonly ModelCallRecord[]): void => {
     for (const record of records) calls.observe(record.duration_ms / 1000)
@@ -119,6 +120,10 @@ export function createMetrics(counts: LiveCounts): Metrics {
             case "agent_failed":
               agentsOf.failed.inc()
               time(event.data.calls)
+              break
+            case "step_skipped":
+              // One that failed is counted as that.
+              if (event.data.error === undefined) agentsOf.skipped.inc()
               break
             case "agent_retried":
               retries.inc()

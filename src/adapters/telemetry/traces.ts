@@ -92,6 +92,10 @@ export class RunTracer implements RunObserver {
       case "agent_failed":
         this.#step(run, event.data, at, event.data.calls, {}, event.data.error)
         break
+      case "step_skipped":
+        // Those of a loop would be as many as its items.
+        if (event.data.iteration === undefined) run.span.addEvent("step_skipped", { step: event.data.step }, at)
+        break
       case "tool_call_started":
         run.starts.set(`tool ${event.data.call_id}`, { at, model: "" })
         break

@@ -16,7 +16,8 @@ export function fixAccess(program: Program, diagnostic: Diagnostic): readonly Fi
     return [{ title: "Write `?.[`", edits: [insertAt(span.start, "?.")], preferred: true }]
   }
   if (use?.kind !== "step" || use.start !== span.start) {
-    return fixNullableOperand(diagnostic)
+    const operand = fixNullableOperand(diagnostic)
+    return operand.length > 0 ? operand : addCondition(program, diagnostic)
   }
   const { step } = use
   const dot = { start: step.start, end: step.start + 1 }
@@ -51,6 +52,22 @@ export function fixAccess(program: Program, diagnostic: Diagnostic): readonly Fi
     default:
       return []
   }
+}
+
+/** `context: agent.x` of an agent that may be skipped. */
+function addCondition(program: Program, { span, hint = "" }: Diagnostic): readonly Fix[] {
+  const [, test] = /: `when ([^`…]+)`\.$/.exec(hint) ?? []
+  const { declaration } = useAt(program, span.start) ?? {}
+  if (test === undefined || declaration?.kind !== "agent") return []
+  const { when, loop, name } = declaration
+  const title = `Add \`${test}\` to the condition`
+  if (when === undefined) {
+    return [{ title, edits: [insertAt((loop ?? name).end, ` when ${test}`)], preferred: true }]
+  }
+  const { start, end, kind } = when.condition
+  const needsGroup = kind === "binary" && when.condition.operator === "||"
+  const edits = needsGroup ? [insertAt(start, `${test} && (`), insertAt(end, ")")] : [insertAt(start, `${test} && `)]
+  return [{ title, edits, preferred: true }]
 }
 
 function nameText(program: Program, { start, end }: { readonly start: number; readonly end: number }): string {

@@ -7,9 +7,15 @@ import { useAt } from "../use-at.ts"
 
 /** What another language writes: `===`, `and`, `if`. The hint names what is written here. */
 export function fixForeignWord(program: Program, { span, message, hint = "" }: Diagnostic): readonly Fix[] {
+  const { text } = program.tree
   const [, now] = /^Write `(==|!=|&&|\|\||!)`\.$/.exec(hint) ?? []
   if (now !== undefined && message.endsWith("is not an operator")) {
-    return [{ title: `Write \`${now}\``, edits: [replaceWith(span, now)], preferred: true }]
+    const end = now === "!" ? blanksAfter(text, span.end) : span.end
+    return [{ title: `Write \`${now}\``, edits: [replaceWith({ ...span, end }, now)], preferred: true }]
+  }
+  if (message.startsWith("A branch has no `")) {
+    const arrow = { start: blanksBefore(text, span.start), end: span.end }
+    return [{ title: "Write `:`", edits: [replaceWith(arrow, ":")], preferred: true }]
   }
   if (hint === "Write `when condition`.") {
     return [{ title: "Write `when`", edits: [replaceWith(span, "when")], preferred: true }]
@@ -17,7 +23,41 @@ export function fixForeignWord(program: Program, { span, message, hint = "" }: D
   if (hint === "Write `_ value`." && program.tree.text.slice(span.start, span.end) === "else") {
     return [{ title: "Write `_`", edits: [replaceWith(span, "_")], preferred: true }]
   }
-  return []
+  // `a + b` and `a ? b : c`: the whole expression is written anew.
+  const [, instead] = /^(?:Texts are joined by interpolation:|Write) `(.+)`\.$/.exec(hint) ?? []
+  const isWhole = message.startsWith("There is no `") && span.end - span.start > 2
+  if (!isWhole || instead === undefined || instead.includes("…")) return []
+  return [{ title: `Write \`${instead}\``, edits: [replaceWith(span, instead)], preferred: true }]
+}
+
+function blanksAfter(text: string, at: number): number {
+  while (text[at] === " " || text[at] === "\t") at++
+  return at
+}
+
+function blanksBefore(text: string, at: number): number {
+  while (text[at - 1] === " " || text[at - 1] === "\t") at--
+  return at
+}
+
+/** `true: …` for a member of that name, `else: …` for the rest. */
+export function fixCase(program: Program, { span, hint = "" }: Diagnostic): readonly Fix[] {
+  const quoted = JSON.stringify(program.tree.text.slice(span.start, span.end))
+  if (hint.startsWith(`Write \`${quoted}: …`)) {
+    return [{ title: `Write \`${quoted}\``, edits: [replaceWith(span, quoted)], preferred: true }]
+  }
+  if (hint !== "The rest is written `_ value`.") return []
+  return [{ title: "Write `_`", edits: [replaceWith(span, "_")], preferred: true }]
+}
+
+/** A condition that is written out: `when true`. */
+export function removeCondition(program: Program, { span, path }: Diagnostic): readonly Fix[] {
+  const { declaration } = useAt(program, span.start) ?? {}
+  if (!path.endsWith(".when") || declaration?.kind !== "agent" || declaration.when === undefined) return []
+  const { when, loop, name } = declaration
+  if (when.condition.start !== span.start || when.condition.end !== span.end) return []
+  const around = { start: (loop ?? name).end, end: when.end }
+  return [{ title: "Remove the condition", edits: [replaceWith(around, "")], preferred: false }]
 }
 
 /** A condition that is not a boolean, and a file that is written with a colon. */

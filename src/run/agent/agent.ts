@@ -33,7 +33,7 @@ import { storeProgress } from "../log/turn-progress.ts"
 import type { FilePart, Message } from "../../ports/messages.ts"
 import { userText } from "../../ports/messages.ts"
 import type { ModelTurn, ModelWatch } from "../../ports/model.ts"
-import { RunFailure } from "../../ports/run-failure.ts"
+import { RunEnding, RunFailure } from "../../ports/run-failure.ts"
 import type { AgentPast, AnsweredTurn } from "../log/resume.ts"
 import { placeKey } from "../log/resume.ts"
 import type { Place } from "../permits.ts"
@@ -109,6 +109,7 @@ class AgentStep {
   #startedAt = 0
   /** What it failed with, once that is in the log. */
   #failure: RunFailure | null = null
+  #endsRun = false
   #usage: Usage = noUsage
   #calls: readonly ModelCallRecord[] = []
 
@@ -157,8 +158,8 @@ class AgentStep {
   }
 
   #maySkip(error: unknown): error is RunFailure {
-    if (this.#node.on_failure !== "skip" || this.#running.signal.aborted) return false
-    return error instanceof RunFailure && !endsRun(error.error)
+    if (this.#node.on_failure !== "skip" || this.#running.signal.aborted || this.#endsRun) return false
+    return error instanceof RunFailure && !(error instanceof RunEnding) && !endsRun(error.error)
   }
 
   async #work(): Promise<JsonValue> {
@@ -178,6 +179,7 @@ class AgentStep {
       return await this.#answer(rendered)
     } catch (error) {
       if (this.#running.signal.aborted || !(error instanceof RunFailure)) throw error
+      this.#endsRun = error instanceof RunEnding
       this.#failure = this.#failed(error)
       throw this.#failure
     }

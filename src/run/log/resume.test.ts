@@ -3,6 +3,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { MemoryStore } from "../../adapters/memory/memory-store.ts"
 import { systemClock } from "../../adapters/system/system-clock.ts"
+import { compile } from "../../compile.ts"
 import type { Plan } from "../../plan/plan-shape.ts"
 import {
   agent,
@@ -452,3 +453,84 @@ test("a log in a newer form is not gone on from: the run fails, says why, and ca
     assert.deepEqual(outcome.bugs, [])
   }
 })
+
+test("conditions: decided once, wherever the process died between a decision and the work that it guards", async () => {
+  const source = `
+    input { names: [string] }
+    provider p from openai { endpoint: "https://x.test/v1" }
+    model m from p { id: "m" }
+    mcp s { endpoint: "https://tools.test" }
+    tool search from mcp.s.tool.search { idempotent: true }
+    agent asked when (call tool.search { input { query: "a" } }) == "found a" {
+        model: model.m
+        instruction: "asked {{ dynamic.d }}"
+        dynamic { d: call tool.search { input { query: "d" } } }
+        output { message: string }
+    }
+    agent unasked when (call tool.search { input { query: "b" } }) == "nothing" {
+        model: model.m
+        instruction: "unasked"
+        output { message: string }
+    }
+    agent after when agent.unasked == null && agent.asked != null {
+        model: model.m
+        context: agent.asked
+        instruction: "after {{ agent.asked.message }}"
+        output { message: string }
+    }
+    agent each for name in input.names when name != "skipped" {
+        model: model.m
+        instruction: "each {{ name }}"
+        on_failure: skip
+        output { message: string }
+    }
+    output { asked: agent.asked  unasked: agent.unasked  after: agent.after?.message  each: agent.each.*.message }`
+  const { plan: conditional } = compile(source)
+  assert.ok(conditional !== undefined)
+  const input = { names: ["one", "skipped", "bad", "two"] }
+  const model = (): ScriptedModel =>
+    new ScriptedModel(async (request) => {
+      await later(1 + (lastText(request).length % 3) * 2)
+      if (lastText(request) === "each bad") throw failure("provider_error", "", "no")
+      return answers({ message: lastText(request) }, request)
+    })
+  const recording = new Recording(systemClock)
+  const first = { model: model(), tools: new InProcessTools(served(true)), store: recording, input }
+  const whole = await runPlan(conditional, first)
+  assert.deepEqual(resultOf(whole), {
+    asked: { message: "asked found d" },
+    unasked: null,
+    after: "after asked found d",
+    each: ["each one", null, null, "each two"],
+  })
+  const decisions = skippedIn(whole.events)
+  const events = recording.appends.flat()
+  for (let count = 1; count < events.length; count++) {
+    const cut = events.slice(0, count)
+    const store = await crashedAfter([cut], { input })
+    const tools = new InProcessTools(served(true))
+    const again = model()
+    const outcome = await runPlan(conditional, { model: again, tools, store, input, run_id: "r", resumed: "restart" })
+    const where = `after event ${count}, ${cut.at(-1)?.type}`
+    assert.deepEqual(outcome.bugs, [], where)
+    assert.deepEqual(resultOf(outcome), resultOf(whole), where)
+    assert.deepEqual(skippedIn(outcome.events), decisions, where)
+    // What the log has an outcome of is not done again.
+    for (const query of ["a", "b", "d"]) {
+      const known = dataOf(cut, "tool_call_completed").some(({ result }) => result === `found ${query}`)
+      const made = tools.calls.filter(({ values }) => values["query"] === query).length
+      assert.equal(made, known ? 0 : 1, `${query} ${where}`)
+    }
+    const failedBefore = dataOf(cut, "agent_failed").length
+    const askedBad = again.requests.filter((request) => lastText(request) === "each bad").length
+    assert.equal(askedBad, 1 - failedBefore, where)
+    assert.ok(!again.requests.some(({ path }) => path === "agent.unasked"), where)
+  }
+})
+
+/** The skipped places, in some order. */
+function skippedIn(events: readonly LogEvent[]): string[] {
+  return dataOf(events, "step_skipped")
+    .map(({ step, iteration, error }) => `${step} ${iteration ?? ""} ${error?.kind ?? ""}`)
+    .toSorted((a, b) => a.localeCompare(b))
+}
