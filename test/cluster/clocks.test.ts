@@ -74,6 +74,19 @@ for (const difference of differences) {
   })
 }
 
+test("what an owner stored before its last renewal does not put its take-over off", () =>
+  withPair(0, async ({ holder, claimant, advance }) => {
+    const lease = await created(holder)
+    // The run is seen before it is heard of.
+    assert.deepEqual(await claimant.claim("owner-2", 10, leaseMs), [])
+    for (let id = 1; id <= 5; id++) await holder.append(lease, [happened(id)])
+    advance(leaseMs / 2)
+    assert.equal(await holder.renew(lease, leaseMs), true)
+    assert.deepEqual(await claimant.claim("owner-2", 10, leaseMs), [])
+    advance(leaseMs)
+    assert.equal((await claimant.claim("owner-2", 10, leaseMs))[0]?.run_id, lease.run_id)
+  }))
+
 test("a clock that is set frees no lease", () =>
   withPair(0, async ({ holder, claimant, holderClock, claimantClock }) => {
     const lease = await created(holder)

@@ -21,6 +21,8 @@ export interface NatsNode {
   readonly port: number
   /** Where it tells of its streams, over HTTP. */
   readonly monitor: string
+  /** The end of what it wrote to its log. */
+  readonly output: string
   /** Starts it, or starts it again with what it has stored; resolves when it takes connections. */
   start(): Promise<void>
   kill(signal?: NodeJS.Signals): Promise<void>
@@ -54,6 +56,22 @@ export async function startNats(
   config = "",
   server: NatsServer = natsServers()[0],
 ): Promise<NatsCluster> {
+  for (let attempt = 1; ; attempt++) {
+    const cluster = await startOnce(count, config, server)
+    if (count === 1) return cluster
+    try {
+      await within(30_000, "a cluster that is whole", Promise.all(cluster.nodes.map((one) => knowsAll(one, count))))
+      return cluster
+    } catch (error) {
+      // A port that was free a moment ago may be somebody else's by now.
+      const said = cluster.nodes.map(({ name, output }) => `${name}:\n${output}`).join("\n")
+      await cluster.close()
+      if (attempt === 3) throw new Error(`${String(error)}\n${said}`, { cause: error })
+    }
+  }
+}
+
+async function startOnce(count: 1 | 3, config: string, server: NatsServer): Promise<NatsCluster> {
   const folder = mkdtempSync(join(tmpdir(), "wireworks-nats-"))
   const ports = await freePorts(count * 3)
   const routes = ports.slice(count, count * 2).map((port) => `nats://127.0.0.1:${port}`)
@@ -72,7 +90,6 @@ export async function startNats(
     return node(server.path, name, ports[index] ?? 0, ports[count * 2 + index] ?? 0, file)
   })
   await Promise.all(nodes.map((one) => one.start()))
-  if (count > 1) await within(60_000, "a cluster that is whole", Promise.all(nodes.map((one) => knowsAll(one, count))))
   return {
     nodes,
     url: `nats://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(",")}`,
@@ -86,8 +103,8 @@ export async function startNats(
 /** Until a node knows a leader, and as many nodes as there are. */
 async function knowsAll({ monitor }: NatsNode, count: number): Promise<void> {
   for (;;) {
-    const response = await fetch(`${monitor}/jsz`)
-    const { meta_cluster: meta } = (await response.json()) as {
+    const response = await fetch(`${monitor}/jsz`).catch(() => null)
+    const { meta_cluster: meta } = ((await response?.json()) ?? {}) as {
       meta_cluster?: { leader?: string; cluster_size?: number }
     }
     if ((meta?.leader ?? "") !== "" && meta?.cluster_size === count) return
@@ -102,6 +119,9 @@ function node(server: string, name: string, port: number, monitor: number, file:
     name,
     port,
     monitor: `http://127.0.0.1:${monitor}`,
+    get output() {
+      return output
+    },
     async start() {
       const started = spawn(server, ["-c", file], { stdio: ["ignore", "ignore", "pipe"] })
       child = started

@@ -17,6 +17,7 @@ for (const server of natsServers()) {
       const counts = kinds.map((kind) => `${deeds.filter((deed) => deed.startsWith(kind)).length} × ${kind}`)
       console.log(`${line}: ${runs} runs, ${counts.join(", ")}; ${reconnects} reconnects, ${resumed} resumed, `)
       console.log(`  ${calls} calls for ${agents} agents, ${faults.length} faults`)
+      for (const deed of deeds) if (deed.startsWith("late: ")) console.log(`  LATE ${deed}`)
       for (const fault of faults) console.log(`  FAULT ${fault}`)
       sums.seeds++
       sums.runs += runs

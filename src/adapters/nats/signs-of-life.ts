@@ -106,7 +106,9 @@ export class SignsOfLife {
 
   #note(run_id: string, fence: number, at: number, session: string): void {
     const before = this.#signs.get(run_id)
-    if (before === undefined || fence > before.fence) this.#signs.set(run_id, { fence, at, session, slot: null })
-    else if (fence === before.fence) this.#signs.set(run_id, { ...before, at: Math.max(at, before.at), session })
+    if (before !== undefined && fence < before.fence) return
+    const latest = before?.fence === fence ? Math.max(at, before.at) : at
+    // Slots that were filled up to now are no sign of what comes after.
+    this.#signs.set(run_id, { fence, at: latest, session, slot: null })
   }
 }
