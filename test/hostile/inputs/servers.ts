@@ -48,7 +48,7 @@ export const servers: readonly Hostile[] = [
     "choices of references, twelve levels deep",
     [null, "tool_error"],
     { outputSchema: { type: "object", properties: { a: { $ref: "#/$defs/d0" } }, $defs: choices } },
-    "",
+    "{ output { a: number } }",
     { structuredContent: { a: 1 } },
   ),
   publishing("a schema that refers to itself without end", [null, "tool_error"], {
@@ -72,13 +72,21 @@ export const servers: readonly Hostile[] = [
       return async () => [await service.execute(source(server.url))]
     },
   },
-  publishing(
-    "a pattern that backtracks",
-    [null, "tool_error"],
-    { outputSchema: { type: "object", properties: { a: { type: "string", pattern: "^(a+)+$" } } } },
-    "",
-    { structuredContent: { a: `${"a".repeat(100_000)}!` } },
-  ),
+  {
+    name: "forty results against a pattern that backtracks",
+    kinds: [null, "tool_error"],
+    prepare: async (service, during) => {
+      const outputSchema = { type: "object", properties: { a: { type: "string", pattern: "^(a+)+$" } } }
+      const result = { content: [], structuredContent: { a: `${"a".repeat(50_000)}!` } }
+      const server = await tinyMcp({ t: () => result }, { outputSchema })
+      during(() => server.close())
+      const calls = times(40, (at) => `d${at}: call tool.t`)
+      const imported = `mcp s { endpoint: "${server.url}" }\ntool t from mcp.s.tool.t`
+      return async () => [
+        await service.execute(`${imported}\ndynamic { ${calls.join("\n")} }\noutput { d: dynamic.d0 }`),
+      ]
+    },
+  },
   {
     name: "pages of tools without end",
     kinds: ["tool_error"],
@@ -87,7 +95,8 @@ export const servers: readonly Hostile[] = [
       const server = await startRawServer({
         "tools/list": ({ id }, response) => {
           n++
-          const tools = times(100, (at) => ({ name: `x${n}_${at}`, inputSchema: { type: "object" } }))
+          const description = "x".repeat(5_000)
+          const tools = times(100, (at) => ({ name: `x${n}_${at}`, description, inputSchema: { type: "object" } }))
           sendResult(response, id, { tools, nextCursor: `page-${n}` })
         },
       })
