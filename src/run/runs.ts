@@ -203,7 +203,8 @@ export class Runs {
     if (found.found !== "run") return null
     const { last_event_id, finished_at } = found.run
     const after = finished_at === null ? last_event_id : last_event_id - 1
-    const stop = AbortSignal.any([signal, this.#stop.signal])
+    // What has ended can be told while this process stops.
+    const stop = finished_at === null ? AbortSignal.any([signal, this.#stop.signal]) : signal
     for await (const event of this.#ports.store.follow(run_id, after, stop)) {
       if (isTerminal(event.type)) return event
     }
