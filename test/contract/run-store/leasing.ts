@@ -48,16 +48,23 @@ export function leasing(onBench: OnBench): void {
     assert.equal(await store.renew(lease, leaseMs), false)
   })
 
-  onBench("setting the wall clock neither ends a lease nor prolongs it", async (bench) => {
-    const { store, other, clock } = bench
+  onBench("setting the wall clock neither ends a lease nor prolongs it", async ({ store, other, clock }) => {
     const lease = await created(store)
     clock.jump(3_600_000)
     assert.deepEqual(await other.claim("owner-2", 10, leaseMs), [])
     assert.deepEqual(await store.claim(owner, 10, leaseMs), [])
     clock.jump(-2 * 3_600_000)
     assert.equal(await store.renew(lease, leaseMs), true)
-    await lapse(bench)
-    assert.equal((await other.claim("owner-2", 10, leaseMs))[0]?.run_id, lease.run_id)
+    // A claimant that has to hear of the renewal first may need another look.
+    let claimed: readonly { readonly run_id: string }[] = []
+    for (let looks = 0; looks < 3 && claimed.length === 0; looks++) {
+      clock.advance(leaseMs)
+      claimed = await other.claim("owner-2", 10, leaseMs)
+    }
+    assert.deepEqual(
+      claimed.map(({ run_id }) => run_id),
+      [lease.run_id],
+    )
     clock.jump(3_600_000)
   })
 
