@@ -2,7 +2,7 @@ import type { AST } from "@eslint-community/regexpp"
 import { RegExpParser, visitRegExpAST } from "@eslint-community/regexpp"
 
 /** Characters to attack with: one of each kind that patterns tell apart. */
-const candidates = [..."aA0_-./ \n\t\"'`:;,=+&%#@!?*|\\<>(){}[]~^$é€"]
+const candidates = "aA0_-./ \n\t\"'`:;,=+&%#@!?*|\\<>(){}[]~^$é€".split("")
 
 /**
  * Long texts that a backtracking engine has trouble with, if it can have any: for each repetition of a pattern, the shortest text that
