@@ -65,12 +65,6 @@ export const examples: readonly [Example, ...Example[]] = [
     input: variantsInput,
   },
   {
-    name: "Conditions",
-    about: "Steps that run only when they are needed, and values chosen by what was found.",
-    source: conditions,
-    input: conditionsInput,
-  },
-  {
     name: "Context and compaction",
     about: "Agents that go on from another's messages, whole or summarised first.",
     source: context,

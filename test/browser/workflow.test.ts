@@ -414,7 +414,6 @@ describe("examples", () => {
     "Loop",
     "Conditions",
     "Variants and match",
-    "Conditions",
     "Context and compaction",
     "MCP tools",
     "Cache",
