@@ -186,6 +186,9 @@ describe("the other routes", async () => {
       "/metrics",
       "/openapi.json",
       "/demo/v1/responses",
+      "/demo/v1/chat/completions",
+      "/demo/v1/messages",
+      "/demo/v1beta/models/{call}",
     ])
   })
 
