@@ -135,6 +135,11 @@ function timeOf(work: () => void): number {
   return cpuTime() - started
 }
 
+test("a number with a leading zero is not JSON, and no bug", () => {
+  for (const answer of ['{"a": 01}', 'x {"a": [1, -007,]}', '{"a": 00.5,}'])
+    assert.deepEqual(parseLenient(answer).candidates, [])
+})
+
 const eight = 8 * 1024 * 1024
 const deep = `{${" ".repeat(300)}"a":`
 const longAnswers: Readonly<Record<string, string>> = {

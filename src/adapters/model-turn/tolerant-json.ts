@@ -29,7 +29,7 @@ export function readTolerantJson(text: string, start: number): TolerantResult {
 }
 
 const blank = /\s*/y
-const scalar = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
+const scalar = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
 const escapes: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" }
 /** A scalar that may not be at its end yet: `tru`, `12`, `1.5e+`. */
 const beginsScalar = /^(?:-?\d*(?:\.\d*)?(?:[eE][+-]?\d*)?|t|tr|tru|true|f|fa|fal|fals|false|n|nu|nul|null)$/
