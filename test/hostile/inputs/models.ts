@@ -22,10 +22,11 @@ export const models: readonly Hostile[] = [
   {
     name: "answers of 4 MB, one after the other",
     kinds: ["limit_exceeded"],
+    settings: { WIRE_MAX_RUN_MEMORY: "32mb" },
     prepare: async (service, during) => {
       const backend = await answered(() => ({ message: "x".repeat(4_000_000) }))
       during(() => backend.close())
-      const agents = times(60, (at) => agent("", `a${at}`))
+      const agents = times(20, (at) => agent("", `a${at}`))
       return async () => [
         await service.execute(`${provider(backend)}\n${agents.join("\n")}\noutput { m: agent.a0.message }`, {
           options: { max_concurrency: 1 },
