@@ -80,17 +80,20 @@ function defaultFrom(reader: TokenReader, left: Expression): Expression {
 function parseOperand(reader: TokenReader): Expression {
   const { token } = reader
   const base = token.kind === "name" ? parseKeyword(reader, token) : parseBase(reader, token)
-  if (base === undefined) return parseNamed(reader)
+  if (base === undefined) {
+    const reference = parseReference(reader)
+    if (reader.is("{")) return parseVerbless(reader, reference)
+    return reader.is("(") ? (refuseFunction(reader, reference) ?? reference) : reference
+  }
   if (base.kind === "missing-expression" || !startsStep(reader.token)) return base
   const steps = parseSteps(reader)
   return steps.length === 0 ? base : { kind: "chain", base, steps, start: base.start, end: reader.previous.end }
 }
 
-/** A reference; a name that is called like a function is none. */
-function parseNamed(reader: TokenReader): Expression {
-  const chain = parseReference(reader)
-  if (chain.base.kind !== "name" || chain.steps.length > 0 || !isCalled(reader)) return parseVerbless(reader, chain)
-  refuseCall(reader, chain.base)
+/** `template("…")`: explained, and read over. */
+function refuseFunction(reader: TokenReader, { base, steps }: Chain): Expression | undefined {
+  if (base.kind !== "name" || steps.length > 0 || !isCalled(reader)) return undefined
+  refuseCall(reader, base)
   if (startsStep(reader.token)) parseSteps(reader)
   return missing(reader)
 }
@@ -306,7 +309,7 @@ function parseInvoke(reader: TokenReader, kind: InvokeNode["kind"]): InvokeNode 
 
 /** `tool.find { … }` without its `call`: told, and read as one. Without a block the checker tells it. */
 function parseVerbless(reader: TokenReader, target: Chain): Expression {
-  if (!reader.is("{") || !startsInvokeBlock(reader)) return target
+  if (!startsInvokeBlock(reader)) return target
   const { base } = target
   const verb = base.kind === "name" && target.steps.length === 1 ? verbs[base.text] : undefined
   if (verb === undefined) return target
