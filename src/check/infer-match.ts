@@ -2,9 +2,8 @@ import { branchChain, branchLabel, isShortBranch } from "../syntax/match-branch.
 import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
 import { unknownCase, untypedHint } from "./infer-steps.ts"
-import { listed } from "./known-list.ts"
 import type { Choice } from "./match-choice.ts"
-import { choiceOf, knownLabels, showLabel } from "./match-choice.ts"
+import { choiceOf, listLabels, showLabel } from "./match-choice.ts"
 import { narrowed, pathOf, pathOfCase } from "./narrowing.ts"
 import { caseRecord, isAssignable, maybe, nullable, resolve, union, withoutNull } from "../types/relations.ts"
 import type { Infer, Scope } from "./scope.ts"
@@ -29,7 +28,7 @@ export function inferMatch(checking: CheckContext, node: Syntax.MatchNode, scope
     for (const branch of node.body.items) inferUnplaced(checking, branch, inBranch, infer)
     return errorType
   }
-  if (choice.kind === "variant") checking.tags.set(node, choice.variant.tag)
+  if (choice.variant !== undefined) checking.tags.set(node, choice.variant.tag)
   else refuseSecrets(checking, node.value, scope)
   const mayBeNull = nullable(value, checking.types)
   const types = branchTypes(checking, node, choice, inBranch, infer)
@@ -66,7 +65,7 @@ function branchTypes(
     const present: string[] = []
     if (path !== undefined && label.kind !== "rest" && !(label.kind === "value" && label.value === null)) {
       present.push(path)
-      if (choice.kind === "variant" && label.kind === "name") present.push(pathOfCase(path, label.name))
+      if (choice.variant !== undefined && label.kind === "name") present.push(pathOfCase(path, label.name))
     }
     types.push({ branch, type: infer(checking, branch.value, narrowed(scope, present)) })
   }
@@ -78,17 +77,17 @@ function takesBranch(checking: CheckContext, branch: Syntax.MatchBranch, choice:
   const label = branchLabel(branch)
   const name = branch.case
   if (name === undefined || label.kind === "rest" || (label.kind === "value" && label.value === null)) return true
-  const known = knownLabels(choice)
+  const known = choice.labels
   const wanted = label.kind === "name" ? label.name : label.value
-  if (wanted === null || !known.includes(wanted)) {
-    const isQuotable = label.kind === "value" && known.includes(String(label.value))
+  if (wanted === null || !known.has(wanted)) {
+    const isQuotable = label.kind === "value" && known.has(String(label.value))
     const hint = isQuotable ? `Write \`"${String(label.value)}": …\`: bare, it is the value.` : elseHint(name)
-    unknownCase(checking, known.map(showLabel), name, scope.path, hint)
+    unknownCase(checking, known, name, scope.path, hint)
     return false
   }
   const chain = branchChain(branch)
   if (chain === undefined) return true
-  const record = choice.kind === "variant" ? caseRecord(choice.variant, name.text) : undefined
+  const record = choice.variant && caseRecord(choice.variant, name.text)
   if (record === undefined) {
     const message = "Only a case of a variant has fields to read"
     checking.report("type-mismatch", scope.path, branch, message, `Write \`${checking.quote(name)}: value\`.`)
@@ -112,8 +111,8 @@ function checkExhaustive(
   mayBeNull: boolean,
   path: string,
 ): void {
-  const missing = new Set(knownLabels(choice))
-  const known = new Set(missing)
+  const known = choice.labels
+  const missing = new Set(known)
   let needsNull = mayBeNull
   for (const branch of node.body.items) {
     const label = branchLabel(branch)
@@ -134,13 +133,15 @@ function checkExhaustive(
   }
   if ((missing.size > 0 || needsNull) && checking.skipped.isBroken(node.body)) return
   if (missing.size > 0) {
-    const names = listed(
-      [...missing].map((label) => ({ name: showLabel(label) })),
-      (name) => name,
-    )
     const what = missing.size === 1 ? "the case" : "the cases"
     const hint = `Add ${missing.size === 1 ? "a branch for it" : "a branch for each"}, or \`_\` for the rest.`
-    checking.report("non-exhaustive-match", path, node.keyword, `This match leaves out ${what} ${names}`, hint)
+    checking.report(
+      "non-exhaustive-match",
+      path,
+      node.keyword,
+      `This match leaves out ${what} ${listLabels(missing)}`,
+      hint,
+    )
   } else if (needsNull) {
     const message = `\`${checking.quote(node.value)}\` may be null, which no branch of this match takes`
     checking.report("non-exhaustive-match", path, node.keyword, message, "Add a branch `null: …`, or `_` for the rest.")

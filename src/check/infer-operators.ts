@@ -6,6 +6,7 @@ import { showType } from "../types/show-type.ts"
 import type { Type } from "../types/types.ts"
 import type { CheckContext } from "./check-context.ts"
 import { constantOf } from "./constants.ts"
+import { mostListed } from "./known-list.ts"
 import { narrowed, pathsPresent } from "./narrowing.ts"
 import type { Infer, Scope } from "./scope.ts"
 
@@ -229,11 +230,14 @@ function nearest(checking: CheckContext, node: Syntax.BinaryNode, left: Type, ri
   const [written, type] =
     right.kind === "literal" ? [right.value, left] : left.kind === "literal" ? [left.value, right] : []
   if (written === undefined || type === undefined) return mayNeedText(node, left, right)
-  const known = stringsOf(type, checking)
-  if (known.length === 0) return undefined
-  const near = checking.suggest(written, known)
-  const shown = known.slice(0, 20).map((value) => `\`${JSON.stringify(value)}\``)
-  const list = `It is one of ${shown.join(", ")}${known.length > 20 ? ", …" : ""}.`
+  const shown: string[] = []
+  for (const value of stringsOf(type, checking)) {
+    if (shown.length === mostListed) break
+    shown.push(`\`${JSON.stringify(value)}\``)
+  }
+  if (shown.length === 0) return undefined
+  const near = checking.suggest(written, stringsOf(type, checking))
+  const list = `It is one of ${shown.join(", ")}${shown.length === mostListed ? ", …" : ""}.`
   return near === undefined ? list : `Did you mean \`${JSON.stringify(near)}\`? ${list}`
 }
 
@@ -245,17 +249,13 @@ function mayNeedText(node: Syntax.BinaryNode, left: Type, right: Type): string |
     : undefined
 }
 
-function stringsOf(type: Type, checking: CheckContext): readonly string[] {
+/** One after the other, as far as they are asked for: a type may have very many. */
+function* stringsOf(type: Type, checking: CheckContext): Generator<string> {
   const resolved = resolve(type, checking.types)
-  switch (resolved.kind) {
-    case "enum":
-      return resolved.values
-    case "literal":
-      return [resolved.value]
-    case "union":
-      return resolved.members.flatMap((member) => stringsOf(member, checking))
-    default:
-      return []
+  const members = resolved.kind === "union" ? resolved.members : [resolved]
+  for (const member of members) {
+    if (member.kind === "literal") yield member.value
+    else if (member.kind === "enum") yield* member.values
   }
 }
 

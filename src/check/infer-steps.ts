@@ -4,7 +4,9 @@ import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
 import { elementType, typeAt } from "../types/element-type.ts"
 import { fieldType } from "../types/field-type.ts"
-import { asWritten, knownNames, listed, namesOf } from "./known-list.ts"
+import { asWritten, knownNames, namesOf } from "./known-list.ts"
+import type { Label } from "./match-choice.ts"
+import { listLabels, showLabel } from "./match-choice.ts"
 import { presentUpTo } from "./narrowing.ts"
 import type { Scope } from "./scope.ts"
 import { caseRecord, maybe, nullable, resolve, withoutNull } from "../types/relations.ts"
@@ -235,12 +237,7 @@ class Steps {
     }
     const record = caseRecord(variant, step.name.text)
     if (record === undefined) {
-      unknownCase(
-        this.#checking,
-        variant.cases.map(({ name }) => asWritten(name)),
-        step.name,
-        this.#path,
-      )
+      unknownCase(this.#checking, new Set(variant.cases.map(({ name }) => name)), step.name, this.#path)
       return errorType
     }
     this.#checking.tags.set(step, variant.tag)
@@ -254,22 +251,23 @@ export function untypedHint(type: Type): string | undefined {
   return type.kind === "any" ? "Declare its type, in the `output` of its tool." : undefined
 }
 
-/** `known` are the cases as they are written. */
 export function unknownCase(
   checking: CheckContext,
-  known: readonly string[],
+  known: ReadonlySet<Label>,
   name: Syntax.Name,
   path: string,
   instead?: string,
 ): void {
   if (checking.skipped.isSkipped(name.text)) return
-  const near = checking.suggest(name.text, known)
-  const list = `Its cases are ${listed(
-    known.map((one) => ({ name: one })),
-    (one) => one,
-  )}.`
+  const near = checking.suggest(name.text, shownLabels(known))
+  const list = `Its cases are ${listLabels(known)}.`
   const hint = instead ?? (near === undefined ? list : `Did you mean \`${near}\`? ${list}`)
   checking.report("unknown-case", path, name, `Unknown case: ${name.text}`, hint)
+}
+
+/** One after the other, as far as they are asked for: a type may have very many. */
+function* shownLabels(known: Iterable<Label>): Generator<string> {
+  for (const label of known) yield showLabel(label)
 }
 
 /** `a.b` of `a.b .` */

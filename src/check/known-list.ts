@@ -1,7 +1,7 @@
 import { isIdentifier } from "../base/identifier.ts"
 import type { CheckContext } from "./check-context.ts"
 
-const mostListed = 20
+export const mostListed = 20
 
 interface Named {
   readonly name: string

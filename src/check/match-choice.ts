@@ -1,36 +1,46 @@
 import { resolve, withoutNull } from "../types/relations.ts"
 import type { Type, TypeTable, VariantType } from "../types/types.ts"
-import { asWritten } from "./known-list.ts"
+import { asWritten, mostListed } from "./known-list.ts"
 
-/** What a match chooses by. */
-export type Choice =
-  | { readonly kind: "variant"; readonly variant: VariantType }
-  /** An enum, string literals, or a boolean. */
-  | { readonly kind: "plain"; readonly values: readonly (string | boolean)[] }
+/** A case of a variant, a string, or a boolean. */
+export type Label = string | boolean
+
+/** What a match chooses by: a variant, or (without one) an enum, string literals or a boolean. */
+export interface Choice {
+  readonly variant: VariantType | undefined
+  /** The cases or values that there are, in the order of the type. */
+  readonly labels: ReadonlySet<Label>
+}
 
 export function choiceOf(type: Type, types: TypeTable): Choice | undefined {
   const plain = resolve(withoutNull(type, types), types)
-  if (plain.kind === "variant") return { kind: "variant", variant: plain }
-  if (plain.kind === "boolean") return { kind: "plain", values: [true, false] }
+  if (plain.kind === "variant") return { variant: plain, labels: new Set(plain.cases.map(({ name }) => name)) }
+  if (plain.kind === "boolean") return { variant: undefined, labels: new Set([true, false]) }
   const members = plain.kind === "union" ? plain.members : [plain]
-  const values: string[] = []
+  const labels = new Set<Label>()
   for (const member of members) {
-    if (member.kind === "literal") values.push(member.value)
-    else if (member.kind === "enum") values.push(...member.values)
+    if (member.kind === "literal") labels.add(member.value)
+    else if (member.kind === "enum") for (const value of member.values) labels.add(value)
     else return undefined
   }
-  return { kind: "plain", values: [...new Set(values)] }
-}
-
-/** The cases or values that there are. */
-export function knownLabels(choice: Choice): readonly (string | boolean)[] {
-  return choice.kind === "variant" ? choice.variant.cases.map(({ name }) => name) : choice.values
+  return { variant: undefined, labels }
 }
 
 /** A branch as it is written: `true` is the boolean, `"true"` a string. */
-export function showLabel(label: string | boolean): string {
+export function showLabel(label: Label): string {
   if (typeof label === "boolean") return String(label)
   return isWord(label) ? JSON.stringify(label) : asWritten(label)
+}
+
+/** "`a`, `b` and 7 more" */
+export function listLabels(labels: ReadonlySet<Label>): string {
+  const shown: string[] = []
+  for (const label of labels) {
+    if (shown.length === mostListed) break
+    shown.push(`\`${showLabel(label)}\``)
+  }
+  const more = labels.size - shown.length
+  return more > 0 ? `${shown.join(", ")} and ${more} more` : shown.join(", ")
 }
 
 function isWord(name: string): boolean {

@@ -1,5 +1,5 @@
 import { asWritten } from "../check/known-list.ts"
-import { choiceOf, knownLabels, showLabel } from "../check/match-choice.ts"
+import { choiceOf, showLabel } from "../check/match-choice.ts"
 import type { Program } from "../check/program.ts"
 import { fieldType } from "../types/field-type.ts"
 import { nullable, resolve, tagType } from "../types/relations.ts"
@@ -110,8 +110,8 @@ export function branchLabels(program: Program, match: Syntax.MatchNode): readonl
   const type = program.expressionTypes.get(match.value)
   const choice = type && choiceOf(type, program.types)
   if (type === undefined || choice === undefined) return []
-  const labels = knownLabels(choice).map(showLabel)
-  return choice.kind === "plain" && nullable(type, program.types) ? [...labels, "null"] : labels
+  const labels = [...choice.labels].map(showLabel)
+  return choice.variant === undefined && nullable(type, program.types) ? [...labels, "null"] : labels
 }
 
 type Root = "input" | "secrets" | "agent" | "dynamic" | "model" | Syntax.ImportKind

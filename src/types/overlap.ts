@@ -1,5 +1,6 @@
 import { caseRecord, resolve } from "./relations.ts"
-import type { RecordType, Type, TypeTable, VariantType } from "./types.ts"
+import type { EnumType, RecordType, Type, TypeTable, UnionType, VariantType } from "./types.ts"
+import { indexOfUnion } from "./union-index.ts"
 
 /** Further than this two types are taken to overlap: no author writes such types by hand. */
 const deepest = 400
@@ -33,8 +34,8 @@ class Overlap {
   }
 
   #byKind(a: Type, b: Type, depth: number): boolean {
-    if (a.kind === "union") return a.members.some((member) => this.some(member, b, depth))
-    if (b.kind === "union") return b.members.some((member) => this.some(a, member, depth))
+    if (a.kind === "union") return this.#members(a, b, depth)
+    if (b.kind === "union") return this.#members(b, a, depth)
     switch (a.kind) {
       case "string":
       case "literal":
@@ -57,6 +58,16 @@ class Overlap {
       default:
         return a.kind === b.kind
     }
+  }
+
+  #members(union: UnionType, other: Type, depth: number): boolean {
+    if (other.kind === "literal") {
+      const { kinds, strings } = indexOfUnion(union)
+      if (kinds.has("string") || strings.has(other.value)) return true
+    }
+    return union.members.some((member) =>
+      member.kind !== "literal" || other.kind !== "literal" ? this.some(member, other, depth) : false,
+    )
   }
 
   #elements(a: Type & { kind: "array" | "tuple" }, b: Type & { kind: "array" | "tuple" }, depth: number): boolean {
@@ -107,16 +118,24 @@ class Overlap {
 }
 
 function stringsOverlap(a: Type, b: Type): boolean {
-  const known = knownStrings(a)
-  const others = knownStrings(b)
-  if (known === undefined) return a.kind === "string" && (b.kind === "string" || others !== undefined)
-  if (others === undefined) return b.kind === "string"
-  return known.some((value) => others.includes(value))
+  if (a.kind === "string" || b.kind === "string") return isText(a) && isText(b)
+  if (a.kind === "literal")
+    return b.kind === "literal" ? a.value === b.value : b.kind === "enum" && valuesOf(b).has(a.value)
+  if (a.kind !== "enum") return false
+  if (b.kind === "literal") return valuesOf(a).has(b.value)
+  return b.kind === "enum" && a.values.some((value) => valuesOf(b).has(value))
 }
 
-function knownStrings(type: Type): readonly string[] | undefined {
-  if (type.kind === "literal") return [type.value]
-  return type.kind === "enum" ? type.values : undefined
+function isText({ kind }: Type): boolean {
+  return kind === "string" || kind === "literal" || kind === "enum"
+}
+
+const setsOfEnums = new WeakMap<EnumType, ReadonlySet<string>>()
+
+function valuesOf(type: EnumType): ReadonlySet<string> {
+  let set = setsOfEnums.get(type)
+  if (set === undefined) setsOfEnums.set(type, (set = new Set(type.values)))
+  return set
 }
 
 function isOpen({ kind }: Type): boolean {

@@ -67,6 +67,8 @@ export function maybe(type: Type): Type {
  * rest. Of no members it is `any`: nothing is known.
  */
 export function union(members: readonly Type[]): Type {
+  const [single] = members
+  if (single !== undefined && members.length === 1 && single.kind !== "union") return single
   const flat = members.flatMap((member) => (member.kind === "union" ? member.members : [member]))
   const kinds = new Map(flat.map((member) => [member.kind, member]))
   const wins = kinds.get("error") ?? kinds.get("any")

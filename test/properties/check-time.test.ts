@@ -68,6 +68,28 @@ const shapes: Readonly<Record<string, (count: number) => string>> = {
   "a match of unknown cases": (count) =>
     `input { v: variant k { ${repeat(count, (i) => `case${i} { f: string }`)} } }
      output { a: match input.v { ${repeat(count, (i) => `cas${i}.f`)} } }`,
+  "a match on a large enum": (count) =>
+    `input { e: enum { ${repeat(count, (i) => `e${i}`)} } }
+     output { a: match input.e { ${repeat(count, (i) => `e${i}: 1`)} } }`,
+  "a match on unknown members": (count) =>
+    `input { e: enum { ${repeat(count, (i) => `member${i}`)} } }
+     output { a: match input.e { ${repeat(count, (i) => `membr${i}: 1`)} } }`,
+  "comparisons with a large enum": (count) =>
+    `input { e: enum { ${repeat(count, (i) => `e${i}`)} } }
+     output { ${repeat(count, (i) => `f${i}: input.e == "e${i}" && [input.e] contains "e${i}"`)} }`,
+  "comparisons with unknown members": (count) =>
+    `input { e: enum { ${repeat(count, (i) => `e${i}`)} } }
+     output { ${repeat(count, (i) => `f${i}: input.e == "x${i}"`)} }`,
+  "comparisons of large objects": (count) =>
+    `input { o: { ${repeat(count, (i) => `f${i}: string`)} } }
+     output { a: input.o == { ${repeat(count, (i) => `f${i}: "x"`)} } }`,
+  "agents with conditions": (count) =>
+    `${backend}input { m: maybe string } ${repeat(count, (i) => {
+      const before = i === 0 ? "true" : `agent.a${i - 1} != null && agent.a${i - 1}.t != ""`
+      return `agent a${i} when input.m != null && ${before} { model: model.m instruction: input.m output { t: string } }`
+    })}`,
+  "operators in a row": (count) =>
+    `input { a: boolean } output { ${repeat(count, (i) => `f${i}: ${repeat(20, () => "input.a", " && ")}`)} }`,
   "a long array": (count) => `output { a: [${repeat(count, (i) => `{ f${i}: "x" }`, ", ")}] }`,
   "a text with many values": (count) =>
     `input { s: maybe string } output { a: "${repeat(count, () => "{{ input.s }}", " ")}" }`,

@@ -3,6 +3,7 @@ import { test } from "node:test"
 
 import fc from "fast-check"
 
+import { overlaps } from "../../src/types/overlap.ts"
 import { equivalent, isAssignable, maybe, nullable, union, withoutNull } from "../../src/types/relations.ts"
 import { showType } from "../../src/types/show-type.ts"
 import type { Field, Type, TypeTable } from "../../src/types/types.ts"
@@ -100,6 +101,25 @@ test("what is assignable is so for every value", () => {
     { numRuns: 500, maxSkipsPerRun: 100 },
   )
   assert.ok(assignable > 500)
+})
+
+test("types that share a value overlap, and types that fit overlap both ways", () => {
+  let shared = 0
+  fc.assert(
+    fc.property(arbitraryTypes, seed, ({ a, b, types }, start) => {
+      const random = randomFrom(start)
+      for (const other of [b, widened(a, random), union([b, widened(a, random)])]) {
+        const value = validValue({ type: a, types }, random)
+        if (!accepts(other, types, value)) continue
+        shared++
+        const about = `${showType(a, 300)} and ${showType(other, 300)}: ${JSON.stringify(value)}`
+        assert.ok(overlaps(a, other, types), about)
+        assert.ok(overlaps(other, a, types), about)
+      }
+    }),
+    { numRuns: 1000 },
+  )
+  assert.ok(shared > 500)
 })
 
 test("a union takes the values of all its members", () => {

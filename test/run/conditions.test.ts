@@ -1,5 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { MemoryStore } from "../../src/adapters/memory/memory-store.ts"
+import { systemClock } from "../../src/adapters/system/system-clock.ts"
 import type { JsonObject, JsonValue } from "../../src/base/json-value.ts"
 import { compile } from "../../src/compile.ts"
 import type { Plan } from "../../src/plan/plan-shape.ts"
@@ -332,6 +334,19 @@ test("a run that is cancelled or out of time ends, whatever could be skipped", a
         signal.addEventListener("abort", () => reject(failure("provider_error", "", "aborted")), { once: true })
       })
     })
+  const store = new MemoryStore(systemClock)
+  const cancelled = await run(source, {
+    store,
+    run_id: "to-cancel",
+    model: new ScriptedModel((_, { signal }) => {
+      void store.requestCancel("to-cancel")
+      return new Promise((_resolve, reject) => {
+        signal.addEventListener("abort", () => reject(failure("provider_error", "", "aborted")), { once: true })
+      })
+    }),
+  })
+  assert.equal(cancelled.events.at(-1)?.type, "workflow_cancelled")
+  assert.deepEqual(dataOf(cancelled.events, "step_skipped"), [])
   const late = await run(source, { model: waits(), options: { timeout_ms: 20 } })
   assert.equal(errorOf(late).kind, "timeout")
   assert.deepEqual(dataOf(late.events, "step_skipped"), [])
@@ -348,4 +363,27 @@ test("an agent continues another one's history under a condition that rules out 
   assert.deepEqual(resultOf(outcome), { b: "agent.b" })
   assert.equal(model.requests.find(({ path }) => path === "agent.b")?.input.length, 3)
   assert.deepEqual(resultOf(await run(source, { input: { flag: false } })), { b: null })
+})
+
+test("a condition is no part of what is cached: the same step is found under another condition", async () => {
+  const store = new MemoryStore(systemClock)
+  const once = await run(`${agent("a")} output { a: agent.a.text }`, { store, options: { cache_key: "c" } })
+  assert.equal(once.asked.length, 1)
+  const guarded = `input { n: integer } ${agent("a when input.n > 1", "on_failure: skip")} output { a: agent.a?.text }`
+  const again = await run(guarded, { store, input: { n: 2 }, options: { cache_key: "c" } })
+  assert.deepEqual(resultOf(again), { a: "agent.a" })
+  assert.deepEqual(again.asked, [])
+  const skipped = await run(guarded, { store, input: { n: 1 }, options: { cache_key: "c" } })
+  assert.deepEqual(resultOf(skipped), { a: null })
+})
+
+test("a comparison of values that share their parts is bounded like every other work", async () => {
+  // Each value holds the one before it twice: written out, the last would have a billion parts.
+  const doubled = (name: string): string =>
+    Array.from({ length: 18 }, (_, i) => `${name}${i + 1}: [dynamic.${name}${i}, dynamic.${name}${i}]`).join("\n")
+  const outcome = await run(`
+    dynamic { a0: "x{{ 1 }}"  ${doubled("a")} b0: "x{{ 1 }}"  ${doubled("b")} }
+    output { same: dynamic.a18 == dynamic.b18  more: [[dynamic.a18], [dynamic.a17]] contains [dynamic.b18] }`)
+  const end = outcome.events.at(-1)
+  assert.ok(end?.type === "workflow_completed" || errorOf(outcome).kind === "limit_exceeded")
 })

@@ -107,9 +107,8 @@ class AgentStep {
   #scope: Scope
   #turn = 1
   #startedAt = 0
-  /** What it failed with, once that is in the log. */
-  #failure: RunFailure | null = null
-  #endsRun = false
+  /** Its failure is in the log. */
+  #hasFailed = false
   #usage: Usage = noUsage
   #calls: readonly ModelCallRecord[] = []
 
@@ -131,8 +130,8 @@ class AgentStep {
       this.#scope = { ...this.#scope, variables: variables() }
       return (await this.#isWanted()) ? await this.#work() : this.skip(null)
     } catch (error) {
-      if (!this.#maySkip(error)) throw error
-      return this.skip((this.#failure ?? this.#failed(error)).error)
+      if (this.#hasFailed || !this.#maySkip(error)) throw error
+      return this.skip(this.#failed(error).error)
     } finally {
       this.#running.work.forget(this.#kept)
     }
@@ -158,7 +157,7 @@ class AgentStep {
   }
 
   #maySkip(error: unknown): error is RunFailure {
-    if (this.#node.on_failure !== "skip" || this.#running.signal.aborted || this.#endsRun) return false
+    if (this.#node.on_failure !== "skip" || this.#running.signal.aborted) return false
     return error instanceof RunFailure && !(error instanceof RunEnding) && !endsRun(error.error)
   }
 
@@ -179,9 +178,10 @@ class AgentStep {
       return await this.#answer(rendered)
     } catch (error) {
       if (this.#running.signal.aborted || !(error instanceof RunFailure)) throw error
-      this.#endsRun = error instanceof RunEnding
-      this.#failure = this.#failed(error)
-      throw this.#failure
+      const placed = this.#failed(error)
+      if (this.#maySkip(error)) return this.skip(placed.error)
+      this.#hasFailed = true
+      throw placed
     }
   }
 
