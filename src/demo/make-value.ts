@@ -18,12 +18,17 @@ export class TooMuchAsked extends Error {
 /** What one answer may cost, all of its values together. Throws `TooMuchAsked` when it is used up. */
 export class Budget {
   /** Schemas, properties and alternatives that are looked at. */
-  #steps = 50_000
+  #steps = 25_000
   #characters = 1024 * 1024
 
   step(count = 1): void {
     this.#steps -= count
     if (this.#steps < 0) throw new TooMuchAsked()
+  }
+
+  /** Refuses at once what would need more steps than there are. */
+  must(count: number): void {
+    if (count > this.#steps) throw new TooMuchAsked()
   }
 
   text(length: number): void {
@@ -161,6 +166,7 @@ class ValueMaker {
     const most = asNumber(schema["maxItems"]) ?? Number.POSITIVE_INFINITY
     const wanted = place.depth > deep || this.#easy < 0 ? least : Math.max(least, made.length + 1 + this.#seed.below(2))
     const length = Math.min(wanted, most)
+    this.#budget.must(length - made.length)
     for (let index = made.length; index < length; index++) {
       made.push(this.make(schema["items"] ?? {}, { name: place.name, index, depth: place.depth + 1 }))
     }
@@ -168,6 +174,8 @@ class ValueMaker {
   }
 
   #string(schema: JsonObject, place: Place): string {
+    // Words take longer to find than other values.
+    this.#budget.step()
     const made = makeString({
       name: place.name.slice(0, mostRead),
       description: asText(schema["description"]).slice(0, mostRead),

@@ -1,0 +1,38 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { allowedMs, fuzz } from "./fuzz/fuzz.ts"
+import type { Finding } from "./fuzz/fuzz.ts"
+import { targets } from "./fuzz/targets.ts"
+import type { Target } from "./fuzz/target.ts"
+
+// No input of 10 KB that a stranger can write takes more than 100 ms of CPU, or throws. A few hundred inputs for each reader here,
+// always the same ones; `npm run fuzz` tries as many others as there is time for.
+
+const count = 500
+
+for (const target of targets) {
+  test(`no input is slow or throws: ${target.name}`, async () => {
+    const findings: Finding[] = []
+    await fuzz(target, 1, count, (finding) => findings.push(finding))
+    assert.deepEqual(
+      findings.map(({ index, ms, error, input }) => ({ index, ms, error, input: input.slice(0, 500) })),
+      [],
+    )
+  })
+}
+
+test("the fuzzer finds what is slow, and what throws", async () => {
+  const slow: Target = {
+    name: "quadratic",
+    tokens: ["a", "b"],
+    make: (random, most) => "ab".repeat(random.below(most / 2)),
+    read: (input) => {
+      if (input.endsWith("bb")) throw new Error("bb")
+      return /(?:ab?)+(?:ab?)+(?:ab?)+$/.test(`${input.slice(0, 600)}!`)
+    },
+  }
+  const findings: Finding[] = []
+  await fuzz(slow, 1, 60, (finding) => findings.push(finding))
+  assert.ok(findings.some(({ ms }) => ms > allowedMs))
+  assert.ok(findings.some(({ error }) => error !== null))
+})
