@@ -93,7 +93,8 @@ describe("conditions over HTTP", async () => {
     )
     const end = events.at(-1)
     assert.equal(end?.type, "workflow_completed")
-    const { result } = (end?.data as { output: { result: { escalated: boolean; replies: unknown[]; tone: string } } })
+    assert.ok(end)
+    const { result } = (end.data as { output: { result: { escalated: boolean; replies: unknown[]; tone: string } } })
       .output
     assert.deepEqual(
       [result.escalated, result.replies[0], typeof result.replies[1], result.tone],
