@@ -109,7 +109,7 @@ export function run(command, args, options = {}) {
   })
 }
 
-/** Something that the person at the keyboard can mend; shown without a stack. */
+/** Something that the person at the keyboard can fix; shown without a stack. */
 export class SetupError extends Error {}
 
 /**

@@ -79,7 +79,7 @@ function testFiles(folder) {
 }
 
 /**
- * A developer's own settings of the service are none of the tests' business. Stripped and compiled sources are kept: many
+ * A developer's own settings of the service must not reach the tests. Stripped and compiled sources are kept: many
  * processes load the same ones.
  */
 function testEnvironment() {

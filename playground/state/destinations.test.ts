@@ -59,7 +59,7 @@ test("an address from the input is told as it is; one from a secret by the secre
   assert.deepEqual(at("secrets.place"), ["the address in secrets.place <- key, place"])
   assert.deepEqual(at('"https://known.example/{{ secrets.place }}"'), ["known.example <- key, place"])
   assert.deepEqual(at('"https://{{ secrets.place }}.example/v1"'), ["a host that a secret decides <- key, place"])
-  // What stands before the @ is no host.
+  // What stands before the @ is not a host.
   assert.deepEqual(at('"https://api.example@evil.example/v1"'), ["evil.example <- key"])
 })
 

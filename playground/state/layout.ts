@@ -34,7 +34,7 @@ export const theme = signal<Theme>(keptTheme === "light" || keptTheme === "dark"
 
 export type InputTab = "input" | "secrets" | "options"
 export type ResultTab = "timeline" | "output" | "events" | "history"
-/** The panes as tabs, where there is no room for all of them. */
+/** The panes as tabs, where not all of them fit. */
 export type PaneTab = "editor" | "input" | "graph" | "results"
 
 export const inputTab = signal<InputTab>("input")

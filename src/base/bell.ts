@@ -1,4 +1,4 @@
-/** Wakes the one who waits for it. A ring that nobody waited for yet is kept, so that none is missed. */
+/** Wakes the one that waits for it. A ring before the wait is kept, so that none is missed. */
 export class Bell {
   #rung = false
   #wake: (() => void) | null = null

@@ -59,7 +59,7 @@ function checkAgent(checking: CheckContext, declaration: Syntax.AgentDeclaration
   const name = declaration.name.text
   const path = `agent.${name}`
   const symbol = checking.agents.get(name)
-  // The second of two with one name is no node: it makes no circles.
+  // The second of two with one name is not a node: it makes no cycles.
   const node = symbol?.declaration === declaration ? path : undefined
   const base: Scope = { ...runScope(path, "an agent"), node }
   const variables = loopVariables(checking, declaration, base)

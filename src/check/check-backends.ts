@@ -77,7 +77,7 @@ function checkProviderKind(checking: CheckContext, declaration: Syntax.ProviderD
     const message = "`driver:` is now written in the head of the provider"
     checking.report("obsolete-syntax", `${path}.driver`, driver.name, message, hint)
   } else if (providerKind === undefined) {
-    // Where something stands in the place of the kind, the parser has told what is wrong with it.
+    // Where something else stands in place of the kind, the parser has reported it.
     if (checking.textOf({ start: name.end, end: body.start }).trim() !== "") return
     checking.report("syntax-error", path, name, `Expected \`from openai\` after \`provider ${name.text}\``, hint)
   } else if (!providerKinds.has(providerKind.text)) {

@@ -24,7 +24,7 @@ export class CheckContext {
 
   /** Names that may still be compared with a misspelt one: a file with thousands of mistakes gets its first hints. */
   #comparisons = 100_000
-  /** Names that somebody has probably misspelt: they are not unused. */
+  /** Names that are probably misspelt somewhere: they do not count as unused. */
   readonly suggested = new Set<string>()
 
   /** Types of the fields of schemas, which `schema.name.field` copies. */
@@ -34,7 +34,7 @@ export class CheckContext {
   /** Where syntax errors begin. */
   #errorStarts: ReadonlySet<number> | undefined
 
-  /** Objects with fields whose names could not be read: nobody knows which they lack. */
+  /** Objects with fields whose names could not be read: which fields they lack is unknown. */
   readonly incomplete = new Set<RecordType>()
   readonly types: Record<string, NamedType> = Object.create(null) as Record<string, NamedType>
   /** One of each at most, else it is reported and all count as one. */
@@ -82,7 +82,7 @@ export class CheckContext {
     this.diagnostics.push(diagnostic(code, path, span, message, hint, severity))
   }
 
-  /** Whether the parser has told already that something is wrong there. */
+  /** Whether the parser has already reported a mistake there. */
   #isSyntaxError({ start }: Span): boolean {
     const { errors } = this.tree
     if (errors.length === 0) return false

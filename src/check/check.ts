@@ -39,7 +39,7 @@ export function check(tree: Syntax.Tree): Checked {
   checkAgents(checking)
   checkOutput(checking)
   checkDependencyCycles(checking)
-  // What a syntax error swallowed may be what a declaration is used by: then nobody can say that it is unused.
+  // Text that a syntax error swallowed may use a declaration: then it is not reported as unused.
   if (tree.errors.length === 0) {
     checkUnused(checking)
     checkMissingOutput(checking)

@@ -10,7 +10,7 @@ import { runScope } from "./scope.ts"
 import { bounded } from "../types/type-size.ts"
 
 /**
- * The types of the top-level dynamic values, those first that others refer to: in a circle, which is told by its own rule,
+ * The types of the top-level dynamic values, those first that others refer to: in a cycle, which has its own rule,
  * a value whose type is not known yet counts as one that was reported.
  */
 export function inferDynamics(checking: CheckContext): void {
@@ -20,7 +20,7 @@ export function inferDynamics(checking: CheckContext): void {
     checking.dynamics.set(name, inferDynamic(checking, field, dynamicScope(`dynamic.${name}`)))
   }
   for (const { name, value } of checking.repeatedDynamics) {
-    // Nobody refers to the second of two with one name, but what is wrong with it is told.
+    // Nothing refers to the second of two with one name, but its mistakes are reported.
     infer(checking, value, { ...dynamicScope(`dynamic.${name.text}`), node: undefined })
   }
 }

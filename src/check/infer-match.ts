@@ -36,7 +36,7 @@ export function inferMatch(checking: CheckContext, node: Syntax.MatchNode, scope
   return joinBranches(checking, types, scope.path)
 }
 
-/** A branch of which nobody knows what it takes: what can be told of its value is. */
+/** A branch whose case is unknown: its value is still checked as far as possible. */
 function inferUnplaced(checking: CheckContext, branch: Syntax.MatchBranch, scope: Scope, infer: Infer): void {
   if (!isShortBranch(branch)) infer(checking, branch.value, scope)
   else if (branch.value.kind === "default") infer(checking, branch.value.right, scope)

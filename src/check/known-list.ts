@@ -40,7 +40,7 @@ export function knownNames(candidates: Iterable<string>): string {
   return shown.length === 0 ? "Nothing of this kind is declared." : `Known: ${shown.join(", ")}${end}`
 }
 
-/** A name as it is written: in quotes when it is no identifier. */
+/** A name as it is written: in quotes when it is not an identifier. */
 export function asWritten(name: string): string {
   return isIdentifier(name) ? name : JSON.stringify(name)
 }

@@ -14,7 +14,7 @@ function isAsset(checking: CheckContext, type: Type): boolean {
 /** Reports a value that would pass an asset on to where none can go; whether it would. */
 export function refuseAsset(checking: CheckContext, node: Syntax.Expression, type: Type, path: string): boolean {
   if (!isAsset(checking, type)) return false
-  // An `asset` written there has told so itself.
+  // An `asset` written there has been reported already.
   if (!writesAsset(node)) misplacedAsset(checking, node, path)
   return true
 }

@@ -31,7 +31,7 @@ export interface Program {
   readonly fieldNodes: ReadonlyMap<Field, Syntax.TypeField | Syntax.ValueField>
   /** Where the variants are written, and with them their cases and tags. */
   readonly variantNodes: ReadonlyMap<VariantType, Syntax.VariantType>
-  /** Pairs of types of which one must fit the other: who renames a field of one has to rename that of the other. */
+  /** Pairs of types where one must fit the other: renaming a field of one must rename the field of the other. */
   readonly fittedTypes: readonly (readonly [Type, Type])[]
   /** Types of whole expressions, for hovers and for those who complete them. */
   readonly expressionTypes: ReadonlyMap<Syntax.Expression, Type>

@@ -239,7 +239,7 @@ function emptyType(
 ): void {
   const { open, close } = node.body
   if (close === undefined) return
-  // Where something stands between the braces, the parser has told what is wrong with it.
+  // Where something stands between the braces, the parser has reported it.
   const inside = checking.textOf({ start: open.end, end: close.start }).replace(/\/\/.*/g, "")
   if (inside.trim() === "") checking.report("empty-type", path, node, message, "Add at least one.")
 }

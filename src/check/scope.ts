@@ -30,7 +30,7 @@ export const nonePresent: ReadonlySet<string> = new Set()
 export interface AgentScope {
   readonly name: string
   readonly variables: ReadonlyMap<string, LoopVariable>
-  /** There are variables that nobody knows. */
+  /** There are variables whose names are unknown. */
   readonly hasBrokenLoop: boolean
   readonly localFields: ReadonlyMap<string, Syntax.ValueField>
   readonly locals: Map<string, DynamicSymbol>

@@ -7,7 +7,7 @@ import type * as Syntax from "../syntax/tree.ts"
  */
 export class SkippedText {
   readonly #tree: Syntax.Tree
-  /** Kinds of declarations of which one has an unreadable name: no declaration of such a kind is reported as missing. */
+  /** Kinds of declarations where one has an unreadable name: no declaration of such a kind is reported as missing. */
   readonly nameless: Set<string>
   /** Pairs of words that follow each other in the text, as those at the head of a declaration do. */
   #written: ReadonlySet<string> | undefined

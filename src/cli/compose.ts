@@ -48,7 +48,7 @@ export interface Service {
   stop(grace_ms: number): Promise<void>
 }
 
-/** What is no setting, and differs in tests alone. */
+/** What is not a setting and differs only in tests. */
 export interface Timing {
   /** How long a request may take to arrive. */
   readonly requestTimeoutMs?: number
@@ -224,7 +224,7 @@ export function joinPorts(
   bug: (error: unknown) => void,
 ): RunPorts & { close(): Promise<void> } {
   const egress = createEgress({ policy, user_agent: `wireworks/${about.version}` })
-  // The demo model is reached whatever the policy says, and by nobody else: its endpoint is a word, not an address.
+  // The demo model is reached whatever the policy says: its endpoint is a word, not an address.
   const demoEgress = createEgress({ policy: { kind: "private" } })
   const model = createModelClient({
     egress,

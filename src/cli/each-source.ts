@@ -39,7 +39,7 @@ export async function eachSource(
   else visitor.source({ file: stdinName, text: read.text })
 }
 
-/** One after the other. What cannot be read is told, and the rest goes on. */
+/** One after the other. What cannot be read is reported, and the rest goes on. */
 function eachFile(paths: readonly string[], output: Output, visitor: SourceVisitor): void {
   const { files, misses, unreadable } = findSources(paths)
   for (const sentence of misses) visitor.miss(sentence)

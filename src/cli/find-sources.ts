@@ -14,7 +14,7 @@ export interface FoundSources {
 
 /**
  * What a user means by a list of paths: a file is itself, whatever its name; a folder is every `.wire` file under it; a
- * pattern that is no path is every file and folder that it matches. Hidden folders and node_modules are left out unless
+ * pattern that is not a path is every file and folder that it matches. Hidden folders and node_modules are left out unless
  * they are named, links to folders are not followed.
  */
 export function findSources(paths: readonly string[]): FoundSources {

@@ -11,7 +11,7 @@ import type { ServerContents } from "./compose.ts"
 import { isError } from "../source/diagnostic.ts"
 
 export interface ImportOptions {
-  /** What the server is to be called. */
+  /** The name for the server. */
   readonly name: string
   readonly endpoint: string
   /** Headers that were sent: their values become secrets. */

@@ -125,7 +125,7 @@ interface Compiled {
   readonly plan: Plan
 }
 
-/** Null when something is wrong, and has been told. */
+/** Null when something is wrong and has been reported. */
 function compileAll(files: readonly string[]): Compiled[] | null {
   const palette = paletteFor(process.stderr)
   const compiled: Compiled[] = []

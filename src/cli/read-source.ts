@@ -62,7 +62,7 @@ function notUtf8(bytes: Uint8Array): string {
   return `is not UTF-8: bad byte 0x${(bytes[at] ?? 0).toString(16).padStart(2, "0")} in line ${line}`
 }
 
-/** Offset of the first byte that is no part of a UTF-8 character. */
+/** Offset of the first byte that is not part of a UTF-8 character. */
 function firstBadByte(bytes: Uint8Array): number {
   const lenient = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes)
   let at = 0

@@ -128,7 +128,7 @@ export class LiveLines {
   }
 
   get size(): { readonly columns: number; readonly rows: number } {
-    // A terminal that was never told its size says 0.
+    // A terminal that does not know its size says 0.
     return { columns: this.#screen.columns || 80, rows: this.#screen.rows || 24 }
   }
 

@@ -163,7 +163,7 @@ async function execute(
   }
 }
 
-/** Follows a run for whoever sits before it. */
+/** Follows a run for the person at the terminal. */
 class Watch {
   readonly #flags: RunFlags
   readonly #state: RunState = initialState()

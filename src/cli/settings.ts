@@ -178,7 +178,7 @@ export type SettingsRead =
 
 /**
  * Reads all settings: a flag wins over the variable, an empty variable counts as not set. `unknown` has a sentence for each
- * `WIRE_` variable that is no setting.
+ * `WIRE_` variable that is not a setting.
  */
 export function readSettings(
   environment: Readonly<Record<string, string | undefined>>,

@@ -37,7 +37,7 @@ export function writeAtomically(path: string, text: string, version: FileVersion
     } finally {
       closeSync(file)
     }
-    // Past the umask, and past the owner being somebody else where we may (root may).
+    // Past the umask, and with the owner of the old file where that is allowed (root may).
     chmodSync(scratch, mode)
     if (uid !== process.getuid?.() || gid !== process.getgid?.()) chownSync(scratch, uid, gid)
     if (!isStill(target, version)) return "was changed by someone else meanwhile, and is left alone"

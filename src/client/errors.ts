@@ -6,7 +6,7 @@ import type { ErrorIssue } from "../run/events.ts"
 export class WireworksError extends Error {
   readonly kind: ApiErrorKind
   readonly issues: readonly ErrorIssue[]
-  /** The HTTP status; 0 for an error that a run's own events told. */
+  /** The HTTP status; 0 for an error that came from the run's events. */
   readonly status: number
   readonly run_id: string | undefined
   /** Seconds after which a retry makes sense, where the service named them. */
@@ -23,7 +23,7 @@ export class WireworksError extends Error {
   }
 }
 
-/** The error that an answer tells; one of a proxy in between, which is no JSON of ours, is told by its status. */
+/** The error of an answer. An answer that is not our JSON, such as a proxy's, is described by its status. */
 export async function errorOf(response: Response): Promise<WireworksError> {
   const run_id = response.headers.get("x-service-run-id") ?? undefined
   const seconds = Number(response.headers.get("retry-after") ?? Number.NaN)

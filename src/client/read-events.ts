@@ -2,7 +2,7 @@ import { createParser } from "eventsource-parser"
 import { streamError, type ErrorAnswer } from "../api/shapes.ts"
 import type { EventData, EventType } from "../run/events.ts"
 
-/** An event of a run's stream; `data` has `at`, save for `workflow_started`. */
+/** An event of a run's stream; `data` has `at`, except in `workflow_started`. */
 export type StreamEvent = {
   [T in EventType]: { readonly id: number; readonly type: T; readonly data: EventData[T] & { readonly at?: string } }
 }[EventType]

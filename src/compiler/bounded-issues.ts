@@ -3,7 +3,7 @@ import type { Diagnostic, Issue } from "../source/diagnostic.ts"
 import { isError, toIssue } from "../source/diagnostic.ts"
 import { LineMap } from "../source/line-map.ts"
 
-/** More than these nobody reads. */
+/** More than these are not useful. */
 export const mostIssues = 1000
 
 /** A name can be as long as a source. */

@@ -99,7 +99,7 @@ export class Compiler {
     const timer = setTimeout(() => this.#tooMuch("time"), this.#timeLimitMs)
     this.#current = { ...waiting, timer }
     this.#thread ??= this.#startThread()
-    // While somebody waits, the process stays.
+    // While a caller waits, the process stays alive.
     this.#thread.ref()
     this.#thread.postMessage(waiting.job)
   }

@@ -38,7 +38,7 @@ export class Budget {
 }
 
 /**
- * A value that fits a JSON Schema: not a true one, but one that looks as if somebody had thought about it. Throws
+ * A value that fits a JSON Schema: made up, but plausible. Throws
  * `TooMuchAsked` for a schema that only large values fit.
  */
 export function makeValue(
@@ -125,7 +125,7 @@ class ValueMaker {
     }
   }
 
-  /** A value of somebody else's making counts with its length. */
+  /** A value that the schema gives counts with its length. */
   #given(value: JsonValue): JsonValue {
     if (typeof value === "string") this.#budget.text(value.length)
     else if (typeof value === "object" && value !== null) {

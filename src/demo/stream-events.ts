@@ -42,7 +42,7 @@ export function* streamEvents(response: DemoResponse): Generator<StreamStep, voi
   yield { text: "data: [DONE]\n\n", token: false }
 }
 
-/** A long text comes in larger pieces: nobody reads thousands of them one by one. */
+/** A long text comes in larger pieces: thousands of pieces would be no easier to read. */
 const mostPieces = 2000
 
 /** Words with the blank before them, long ones in pieces. */

@@ -18,7 +18,7 @@ export interface Topic {
   readonly paths: readonly string[]
   /** Strings between quotes. */
   readonly quotes: readonly string[]
-  /** Who is to be greeted, where the instruction asks for that. */
+  /** The person to greet, where the instruction asks for a greeting. */
   readonly greets: string | null
 }
 

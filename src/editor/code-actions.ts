@@ -18,7 +18,7 @@ export interface CodeAction extends Fix {
 
 type Fixer = (program: Program, diagnostic: Diagnostic) => readonly Fix[]
 
-/** Who can mend what; "Did you mean …?" is understood for every code. */
+/** The fixes for each code. "Did you mean …?" works for every code. */
 const fixers: Readonly<Partial<Record<DiagnosticCode, Fixer>>> = {
   "nullable-access": fixAccess,
   "array-access": fixAccess,

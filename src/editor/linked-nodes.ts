@@ -36,7 +36,7 @@ export function linkedNodes(
   return { nodes, strings: [...nodes].flatMap((node) => links.stringsOf(node)) }
 }
 
-/** Types further inside than this are not compared; nobody writes such. */
+/** Types further inside than this are not compared: such types are not written in practice. */
 const deepest = 50
 
 type FieldNode = NonNullable<ReturnType<typeof nodeOfField>>

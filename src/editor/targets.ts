@@ -112,7 +112,7 @@ function stepTargets(program: Program, use: NameUse & { kind: "step" }): readonl
   return fieldTargets(program, receiver, use.text)
 }
 
-/** `agent.x`, `dynamic.x`, `model.x`, `tool.x`: undefined when the root is none of those. */
+/** `agent.x`, `dynamic.x`, `model.x`, `tool.x`: undefined for any other root. */
 function namedByRoot(program: Program, root: string, use: NameUse & { kind: "step" }): Target[] | undefined {
   switch (root) {
     case "agent":

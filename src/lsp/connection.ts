@@ -4,7 +4,7 @@ import { RpcError, rpcCodes } from "./rpc-error.ts"
 
 type Id = number | string
 
-/** Who answers. Throws an `RpcError` to refuse; anything else that it throws is a bug, told to the peer and the log. */
+/** Answers requests. Throws an `RpcError` to refuse; anything else that it throws is a bug, reported to the peer and the log. */
 export interface Handler {
   request(method: string, params: unknown): unknown
   notification(method: string, params: unknown): void
@@ -81,7 +81,7 @@ export class Connection {
     }
     const { id, method, params } = message
     if (typeof method !== "string") {
-      // An answer to a request of ours: there is none that waits for it.
+      // An answer to a request of ours: nothing waits for it.
       if (isId(id) && ("result" in message || "error" in message)) return
       return this.#fail(isId(id) ? id : null, new RpcError("invalidRequest", "A message has no method"))
     }

@@ -7,7 +7,7 @@ const longestHeader = 8 * 1024
 const longestMessage = 64 * 1024 * 1024
 
 /**
- * Cuts a byte stream into messages: `Content-Length: n`, an empty line, n bytes of UTF-8. What is no header is skipped up
+ * Cuts a byte stream into messages: `Content-Length: n`, an empty line, n bytes of UTF-8. What is not a header is skipped up
  * to the next empty line, so that one broken message does not take the rest with it.
  */
 export class FrameReader {

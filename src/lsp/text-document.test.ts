@@ -14,7 +14,7 @@ test("every offset between two characters has one position, in every encoding, a
       let offset = 0
       const seen = new Set<string>()
       for (const character of `${text}.`) {
-        // Between CR and LF is no place: it is the end of the line.
+        // Between CR and LF is not a position: it counts as the end of the line.
         if (text[offset - 1] === "\r" && text[offset] === "\n")
           assert.equal(document.offset(document.position(offset)), offset - 1)
         else {

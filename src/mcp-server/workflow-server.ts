@@ -64,7 +64,7 @@ async function runTool(
       if (event.type === "workflow_failed") return failed(event.data.error)
       if (event.type === "workflow_cancelled") break
       const done = doneOf(state)
-      // What is told must grow.
+      // Reported progress must grow.
       if (done > told) await tell(context, (told = done), state, event)
     }
     return { content: [{ type: "text", text: "The run was cancelled." }], isError: true }
@@ -98,7 +98,7 @@ function completed(result: JsonValue): CallToolResult {
   return { content: [{ type: "text", text: JSON.stringify(result) }], structuredContent: result }
 }
 
-/** Whoever called is told what is wrong: a model may mend its arguments. */
+/** The caller learns what is wrong: a model may correct its arguments. */
 function failed({ kind, message, issues }: WireError): CallToolResult {
   const lines = issues.map((issue) => {
     const place = issue.path === "" || issue.message.includes(issue.path) ? "" : `${issue.path}: `

@@ -3,7 +3,7 @@ import type { Gate } from "./gate.ts"
 /**
  * The one door that opens outgoing connections, as the adapters that call other machines see it. A destination that the
  * policy forbids rejects with a `RunFailure` of kind `blocked_destination` (its issue has an empty path: the caller knows
- * the place in the workflow), everything else that goes wrong with an `EgressFailure`, an abort with the signal's reason.
+ * the place in the workflow), every other failure with an `EgressFailure`, an abort with the signal's reason.
  */
 export interface Egress {
   request(request: EgressRequest): Promise<EgressResponse>
@@ -31,7 +31,7 @@ export interface FetchOptions extends Partial<EgressLimits> {
   readonly body_stays?: boolean
 }
 
-/** Milliseconds, or bytes; 0 is no limit. */
+/** Milliseconds, or bytes; 0 means no limit. */
 export interface EgressLimits {
   /** From the request's last byte to the response's headers. */
   readonly first_byte_ms: number

@@ -9,10 +9,10 @@ interface Piece {
   readonly bytes: number
 }
 
-/** One run that somebody follows. */
+/** One run with followers. */
 export class Watch {
   readonly bells = new Set<Bell>()
-  /** The last event that followers have been told of. */
+  /** The last event that followers have seen. */
   seen: number
   #tail: Piece[] = []
   #bytes = 0

@@ -61,7 +61,7 @@ export interface TurnProgress {
   readonly calls: readonly ModelCallRecord[]
   /** Failed calls in a row. */
   readonly retries: number
-  /** Answers that were sent back to be mended. */
+  /** Answers that were sent back to be corrected. */
   readonly repairs: number
   /** Milliseconds since the epoch: the next call is not made before. */
   readonly not_before: number

@@ -65,11 +65,11 @@ export interface Lease {
 
 /** A lease that was claimed. */
 export interface ClaimedLease extends Lease {
-  /** The owner before gave the run back by itself. Else that process died, or nobody has heard of it for too long. */
+  /** The owner before gave the run back by itself. Else that process died, or has been silent for too long. */
   readonly given_back: boolean
 }
 
-/** Another process took the run over, or it has ended: whoever holds this lease is to drop the run without a word. */
+/** Another process took the run over, or it has ended: the holder of this lease must drop the run without writing anything. */
 export class LeaseLost extends Error {
   constructor(run_id: string) {
     super(`The lease of run ${run_id} is lost: another process took it over, or it has ended`)
@@ -108,7 +108,7 @@ export class NoSuchRun extends StoreFailure {
   }
 }
 
-/** An append whose ids do not go on from the last event that is stored: another one failed, or somebody else wrote. */
+/** An append whose ids do not go on from the last event that is stored: another append failed, or another process wrote. */
 export class NotNext extends StoreFailure {
   constructor(run_id: string, first: number, last: number) {
     super(`Event ${first} does not follow event ${last}, the last of run ${run_id} that is stored`)
@@ -160,7 +160,7 @@ export interface RunStore {
    */
   read(run_id: string, after: number, limit: number, kept?: "kept"): Promise<LogEvent[]>
   /**
-   * Ends a run of which something cannot be read (`Damaged`) with a terminal event, whose id is the one after the last that
+   * Ends a run with unreadable data (`Damaged`) with a terminal event, whose id is the one after the last that
    * was ever given. From now on the log can be read to its end; events before the end may be missing. Rejects with
    * `LeaseLost`.
    */
@@ -180,7 +180,7 @@ export interface RunStore {
   /** Gives an unfinished run back at once, for others to claim; harmless when it is lost already. */
   release(lease: Lease): Promise<void>
 
-  /** Remembers that the run is to stop; `false` when it has ended or does not exist. Repeats are harmless. */
+  /** Remembers that the run must stop; `false` when it has ended or does not exist. Repeats are harmless. */
   requestCancel(run_id: string): Promise<boolean>
   /**
    * Calls back once, never before it has returned, when a cancel is (or already was) requested, by whatever process. The

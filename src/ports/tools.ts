@@ -60,7 +60,7 @@ export interface HostedTool {
   readonly idempotent: boolean
   /** Without the nulls that stand for an argument that may be left out, and may not be null. */
   fit(values: JsonObject): JsonObject
-  /** `partial`: arguments that are not there are no problem. */
+  /** `partial`: missing arguments are not a problem. */
   checkArguments(values: JsonObject, partial?: "partial"): readonly ValueProblem[]
   checkResult(value: JsonValue): readonly ValueProblem[]
 }

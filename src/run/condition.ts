@@ -5,7 +5,7 @@ import type { Effects } from "./evaluate-effects.ts"
 import { evaluateEffects } from "./evaluate-effects.ts"
 import type { JsonValue } from "../base/json-value.ts"
 
-/** Whether a step is to be done. */
+/** Whether a step runs. */
 export function decide(when: WhenPlan, scope: Scope, effects: Effects): boolean | Promise<boolean> {
   const check = (value: JsonValue): boolean => {
     if (typeof value === "boolean") return value

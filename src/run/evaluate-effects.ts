@@ -43,7 +43,7 @@ async function evaluateLater(expression: Expression, scope: Scope, rest: Promise
   return evaluate(expression, scope)
 }
 
-/** A value that is kept, with the memory that `work` counts for it until somebody calls `work.forget`. */
+/** A value that is kept, with the memory that `work` counts for it until `work.forget` is called. */
 export async function evaluateToKeep(
   expression: Expression,
   scope: Scope,

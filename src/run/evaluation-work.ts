@@ -108,7 +108,7 @@ export class EvaluationWork {
     throw new RunEnding(wireError("limit_exceeded", [{ path, message }]))
   }
 
-  /** Values that were kept are no longer needed. */
+  /** Kept values are not needed any more. */
   forget(kept: number): void {
     this.#kept -= kept
   }

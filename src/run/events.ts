@@ -129,7 +129,7 @@ export interface EventData {
 export type EventType = keyof EventData
 
 /**
- * One entry of a run's log. `id` counts 1, 2, 3 … without gaps; `data` is what clients see, `at` included (save for
+ * One entry of a run's log. `id` counts 1, 2, 3 … without gaps; `data` is what clients see, `at` included (except in
  * `workflow_started`); `kept` is what only a continuation needs (histories, whole results) and never leaves the service.
  */
 export type LogEvent = {

@@ -9,7 +9,7 @@ import { LeaseLost } from "../ports/store.ts"
 import { toText } from "./evaluate.ts"
 import { failure } from "./failure.ts"
 
-// A process that is not sure of its lease calls nobody: no model, tool, resource or prompt, not even once more.
+// A process that is not sure of its lease makes no call: no model, tool, resource or prompt, not even once.
 
 const imports = {
   resources: { page: { server: "s", remote: "page", bindings: [] } },

@@ -20,7 +20,7 @@ export class Permits {
     return this.#open
   }
 
-  /** Runs the call when there is room for it: at once in a `held` place that nobody has claimed yet. */
+  /** Runs the call when there is room for it: at once in a `held` place that is still free. */
   async use<T>(call: () => Promise<T>, held?: Place): Promise<T> {
     const place = held?.claim() === true ? held : await this.take()
     try {
@@ -54,7 +54,7 @@ export class Permits {
   #release(): void {
     const next = this.#queue[this.#next]
     if (next !== undefined) {
-      // The place goes over to the next one, so that nobody who asks meanwhile gets in between.
+      // The place passes to the next in the queue, so that a newcomer cannot take it.
       this.#next++
       if (this.#next > 1024 || this.#next === this.#queue.length) {
         this.#queue = this.#queue.slice(this.#next)

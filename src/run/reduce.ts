@@ -25,7 +25,7 @@ export interface RunState {
   last_event_id: number
   /** In an order in which they can run. */
   nodes: NodeState[]
-  /** In the order in which they were told of; a parent comes before its children. */
+  /** In the order in which they were reported; a parent comes before its children. */
   spans: Span[]
   /** Finds open nodes and spans; of use to `reduce` alone. */
   index: { nodes: Record<string, number>; spans: Record<string, number> }
@@ -409,7 +409,7 @@ function close(state: RunState, key: string, at: number, as: Span["state"]): Spa
   if (span === undefined) return undefined
   span.end = at
   span.state = as
-  // Agents are kept until the end of the run, as parents of what is told of them late; calls are done with.
+  // Agents are kept until the end of the run, as parents of late events; calls are done with.
   if (span.kind === "tool_call") delete state.index.spans[key]
   return span
 }
@@ -440,7 +440,7 @@ function dynamicSpan(
   return state.spans.length - 1
 }
 
-/** Something that is told of when it is over. */
+/** Something that is reported when it is over. */
 function done(
   state: RunState,
   kind: SpanKind,

@@ -78,7 +78,7 @@ export interface RunContext {
   readonly log: RunLog
   readonly permits: Permits
   readonly maxConcurrency: number
-  /** Aborts when the run is to stop, for whatever reason. */
+  /** Aborts when the run must stop, for any reason. */
   readonly signal: AbortSignal
   /** Passed right before every call that leaves this process. */
   readonly gate: Gate
@@ -98,9 +98,9 @@ export interface RunContext {
   usage: Usage
   /** What the expressions cost. */
   readonly work: EvaluationWork
-  /** Work that nobody waits for, save the end of the run. */
+  /** Work that only the end of the run waits for. */
   readonly backgroundWork: Set<Promise<void>>
-  /** Stops the run with the first failure that it is told. */
+  /** Stops the run with the first failure that is reported to it. */
   fail(error: unknown): void
 }
 
@@ -128,7 +128,7 @@ export function callOut<T>(running: RunContext, call: () => Promise<T>): Promise
 }
 
 /**
- * Makes a call in a place that the caller has. It waits until recorded work is durable: whoever receives the call may rely on
+ * Makes a call in a place that the caller has. It waits until recorded work is durable: the receiver of the call may rely on
  * it that what led to it is never done again.
  */
 export async function callStored<T>(running: RunContext, call: () => Promise<T>): Promise<T> {

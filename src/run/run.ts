@@ -54,7 +54,7 @@ export interface RunJob {
 /**
  * Runs a plan to its end: everything that happens is appended to the run's log, the terminal event last, and when that is
  * out no call of the run is open. With a log already there it goes on from it. Gives the terminal event, or null when the
- * run was left to another process. Rejects only with a `StoreFailure`: then the run is as its log says, and whoever claims
+ * run was left to another process. Rejects only with a `StoreFailure`: then the run is as its log says, and the process that claims
  * it goes on.
  */
 export async function run(job: RunJob, ports: RunPorts, limits: RunLimits): Promise<LogEvent | null> {
@@ -66,7 +66,7 @@ export async function run(job: RunJob, ports: RunPorts, limits: RunLimits): Prom
   return new Run(job, ports, limits, past).toEnd()
 }
 
-/** Ends a run that nobody works on, without doing any of its work. */
+/** Ends a run that no process works on, without doing any of its work. */
 export async function endAtOnce(
   lease: Lease,
   created_at: number,

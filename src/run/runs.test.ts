@@ -222,7 +222,7 @@ test("draining: no new runs, the running ones get their grace, then they are lef
   assert.equal((await second.runs.ending(waiting, never))?.type, "workflow_completed")
   // Its client is gone with the process.
   assert.equal((await second.runs.ending(gone, never))?.type, "workflow_cancelled")
-  // What has ended is told by a process that stops, too.
+  // A process that stops still answers for what has ended.
   assert.equal((await first.runs.ending(running, never))?.type, "workflow_completed")
   const resumed = (await second.runs.record(running))?.state.resumed
   assert.equal(resumed, 1)

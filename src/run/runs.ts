@@ -105,7 +105,7 @@ export class Runs {
 
   /**
    * Stores the run and starts it, or has it wait for its turn. The plan is that of the request's source. The share says who
-   * is treated alike: the caller, unless the caller is nobody in particular.
+   * is treated alike: the caller, unless the caller has no name.
    */
   async admit(plan: Plan, request: NewRequest, share = request.caller): Promise<Admission> {
     const { clock, chance, store } = this.#ports
@@ -169,7 +169,7 @@ export class Runs {
     return this.#active.size < this.#settings.max_runs && this.#running.of(share) < this.#perCaller
   }
 
-  /** Takes up runs that nobody works on: now, and again and again, for a process that shares its store may die. */
+  /** Takes up runs that no process works on: now, and regularly, because a process that shares the store may die. */
   async recover(): Promise<void> {
     await this.#tryToClaim("The process restarted")
     this.#claiming ??= this.#claimForEver()
@@ -203,7 +203,7 @@ export class Runs {
     if (found.found !== "run") return null
     const { last_event_id, finished_at } = found.run
     const after = finished_at === null ? last_event_id : last_event_id - 1
-    // What has ended can be told while this process stops.
+    // What has ended can be answered while this process stops.
     const stop = finished_at === null ? AbortSignal.any([signal, this.#stop.signal]) : signal
     for await (const event of this.#ports.store.follow(run_id, after, stop)) {
       if (isTerminal(event.type)) return event
@@ -211,7 +211,7 @@ export class Runs {
     return null
   }
 
-  /** Everything that is known of a run; null when there is none (any more). */
+  /** Everything that is known of a run; null when it does not exist (any more). */
   async record(run_id: string): Promise<RunRecord | null> {
     const { store } = this.#ports
     const found = await store.lookup(run_id)
@@ -323,7 +323,7 @@ export class Runs {
     this.#ports.note?.(job.held.lease.run_id, sentence, "info")
   }
 
-  /** Ends a run of which something is damaged for good: nobody could ever go on with it. */
+  /** Ends a run with damaged data: no process could ever continue it. */
   async #condemn(lease: Lease, damage: Damaged): Promise<LogEvent | null> {
     const { store, clock } = this.#ports
     const { run_id } = lease

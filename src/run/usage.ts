@@ -11,7 +11,7 @@ export function addUsage(a: Usage, b: Usage): Usage {
   }
 }
 
-/** Of the calls that told theirs. */
+/** Of the calls that reported theirs. */
 export function usageOf(calls: readonly { readonly usage?: Usage }[]): Usage {
   return calls.reduce((sum, { usage }) => (usage === undefined ? sum : addUsage(sum, usage)), noUsage)
 }

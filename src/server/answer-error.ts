@@ -102,12 +102,12 @@ interface SchemaProblem {
   readonly parentSchema?: unknown
 }
 
-/** More than these nobody reads, and who sends thousands of wrong fields is not worth the time. */
+/** More than these are not useful, and thousands of wrong fields are not worth the time. */
 const mostProblems = 50
 
 export function describeProblems(problems: readonly SchemaProblem[], place: string): HttpError {
   const issues: ErrorIssue[] = []
-  // What is no object at all lacks fields and has too many: only the first thing is worth telling.
+  // A value that is not an object lacks fields and has too many: only the first problem is worth reporting.
   const shapeless = problems.filter(({ keyword, instancePath }) => keyword === "type" && instancePath === "")
   for (const problem of (shapeless.length > 0 ? shapeless : problems).slice(0, mostProblems)) {
     const issue = describeProblem(problem, place)
@@ -133,7 +133,7 @@ function describeProblem(problem: SchemaProblem, place: string): ErrorIssue | un
     }
     case "required": {
       const name = String(problem.params["missingProperty"])
-      // The two ways to send source are told together, by `oneOf`.
+      // `oneOf` reports the two ways to send source together.
       if (problem.schemaPath.includes("/oneOf/")) return undefined
       return { path: [...inside, name].join("."), message: `\`${name}\` is missing` }
     }

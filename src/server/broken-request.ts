@@ -6,7 +6,7 @@ import type { HttpError } from "./http-error.ts"
 import { refuse } from "./http-error.ts"
 
 // What is refused before there is a request that a route could see. Such answers are written by hand, and the connection is
-// closed: where the next request would begin, nobody knows.
+// closed: where the next request would begin is unknown.
 
 /** The parser's complaints, and requests that do not arrive in time. */
 export function answerBrokenRequest(error: Error & { readonly code?: string }, socket: Duplex): void {

@@ -30,7 +30,7 @@ export interface ServerOptions {
   readonly maxBody: number
   readonly keys: readonly CallerKey[]
   readonly browsers: BrowserRules
-  /** Requests per second and caller; 0 is no limit. */
+  /** Requests per second and caller; 0 means no limit. */
   readonly rateLimit: number
   /** Null: switched off. */
   readonly demo: DemoModel | null
@@ -248,7 +248,7 @@ function playgroundRoutes(app: FastifyInstance, files: (path: string) => Page | 
   })
 }
 
-/** A path that exists under another method is told with the methods that it takes. */
+/** For a path that exists under another method, the answer names the methods that it takes. */
 function elsewhere(app: FastifyInstance): void {
   app.setNotFoundHandler((request) => {
     const path = pathOf(request)

@@ -25,7 +25,7 @@ export function frameOf(event: LogEvent): string {
   return frame
 }
 
-/** Without an id: it is no event of the run. */
+/** Without an id, because it is not an event of the run. */
 function errorFrame(error: ErrorAnswer["error"] | undefined): string {
   return `event: ${streamError}\ndata: ${JSON.stringify({ error })}\n\n`
 }
@@ -71,7 +71,7 @@ export class EventStreams {
       response.end()
     } catch (error) {
       if (error instanceof NoSuchRun || error instanceof Damaged) {
-        // There is nothing to come back for, and the client is to know that this is not the run's end.
+        // Coming back would not help, and the client must see that this is not the run's end.
         response.end(errorFrame(asHttpError(error)?.error))
         return
       }

@@ -16,7 +16,7 @@ export class RateLimit {
   #old: ReadonlyMap<string, Bucket> = new Map()
   #changedAt = -Infinity
 
-  /** 0 is no limit. */
+  /** 0 means no limit. */
   constructor(perSecond: number) {
     this.#perSecond = perSecond
   }
@@ -39,7 +39,7 @@ export class RateLimit {
     )
   }
 
-  /** A bucket that nobody used for a second is full again: it can go. */
+  /** A bucket that was not used for a second is full again and can be dropped. */
   #forget(now: number): void {
     if (now - this.#changedAt < 1000 && this.#young.size < mostCallers) return
     this.#old = this.#young

@@ -15,7 +15,7 @@ declare module "fastify" {
 /** Arrays and objects in each other. */
 const maxDepth = 512
 
-/** What `curl --data-binary @x.wire` calls a file is the second: it says so unless it is told otherwise. */
+/** What `curl --data-binary @x.wire` calls a file is the second: it says so by default. */
 export const sourceTypes = ["text/plain", "application/x-www-form-urlencoded"] as const
 
 /** JSON as UTF-8 to the letter, without keys that could poison a prototype; plain text where a route takes source. */
@@ -53,7 +53,7 @@ export function readBodies(app: FastifyInstance): void {
         throw refuse("unsupported_media_type", "The body must be application/json")
       }
       const text = decode(body as Buffer, "The body")
-      // No workflow begins with a brace: this is JSON, sent by a `curl -d` that was not told so.
+      // No workflow begins with a brace: this is JSON, sent by a `curl -d` without a content type.
       if (!isPlain(request.headers["content-type"]) && /^\s*\{/.test(text)) {
         throw refuse("unsupported_media_type", "The body must be application/json")
       }
@@ -84,7 +84,7 @@ function parseJson(body: Buffer): unknown {
   try {
     value = JSON.parse(text)
   } catch (error) {
-    // V8's message may quote the body, and with it a secret: only the place is told.
+    // V8's message may quote the body, and with it a secret: only the position is reported.
     const at = error instanceof Error ? /position (\d+)/.exec(error.message)?.[1] : undefined
     throw refuse("invalid_request", `The body is not valid JSON${at === undefined ? "" : ` at position ${at}`}`)
   }

@@ -20,7 +20,7 @@ const nonText = /[\0\p{Cs}]*/uy
 /** What no token begins with, but for foreign quotes: those may begin a string. */
 const bad = /(?:[!$%&+<=>@\\^~\x7f]|\?(?![.?])|[^\0-\x7f\u201C-\u201E\p{Cs}])*/uy
 
-/** What is wrong with a `bad` token, by what is written there; undefined where the lexer has told it already. */
+/** What is wrong with a `bad` token, by its text; undefined where the lexer has reported it already. */
 export function explainBad(written: string): { message: string; hint?: string } | undefined {
   if (isNonTextAt(written, 0)) return undefined
   const point = written.codePointAt(0) ?? 0
@@ -39,7 +39,7 @@ export function explainBad(written: string): { message: string; hint?: string } 
   return hint === undefined ? { message } : { message, hint }
 }
 
-/** NULs and halves of surrogate pairs are no text: the lexer reports them wherever they stand, strings included. */
+/** NULs and halves of surrogate pairs are not text: the lexer reports them wherever they stand, strings included. */
 export function isNonTextAt(text: string, at: number): boolean {
   const unit = text.charCodeAt(at)
   return unit === 0 || (unit >= 0xd800 && unit <= 0xdfff && widthAt(text, at) === 1)

@@ -59,7 +59,7 @@ function isHeadWithoutName({ reader, path }: Start): boolean {
 }
 
 /**
- * The block of a declaration, read also when its head is broken; what stands between the two, on the same line, is told
+ * The block of a declaration, read also when its head is broken; what stands between the two, on the same line, is reported
  * and skipped.
  */
 export function parseBlock<T>(
@@ -80,7 +80,7 @@ export function skipToBrace(reader: TokenReader): void {
   while (!reader.is("{") && !reader.is("end") && !reader.token.afterBreak) reader.skipBalanced()
 }
 
-/** "from", or what stands in its place: told, and passed over where that leads on. */
+/** "from", or what stands in its place, which is reported, and skipped where the rest can then be read. */
 export function parseFromWord(reader: TokenReader, what: string): boolean {
   if (reader.acceptWord("from") !== undefined) return true
   reader.expected(what)

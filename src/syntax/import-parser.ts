@@ -182,7 +182,7 @@ function parseBatchMember(reader: TokenReader): BatchItem | Property | undefined
   return isProperty || !reader.is("name") ? parseProperty(reader, batchForms) : parseKindless(reader)
 }
 
-/** `find` instead of `tool find`: told, and left as a property without a value. */
+/** `find` instead of `tool find`: reported, and kept as a property without a value. */
 function parseKindless(reader: TokenReader): Property {
   const { start } = reader.token
   const doc = docBefore(reader)

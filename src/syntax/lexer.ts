@@ -97,7 +97,7 @@ const classes = Uint8Array.from({ length: 128 }, (_, unit) => {
   return /[#(),.:;[\]]/.test(character) ? SINGLE : OTHER
 })
 
-/** More syntax errors than this help nobody; they only cost memory. */
+/** More syntax errors than this do not help; they only cost memory. */
 export const maxSyntaxErrors = 1_000
 
 class Lexer {
@@ -148,7 +148,7 @@ class Lexer {
     let comments = this.#comments
     let afterBreak = this.#afterBreak
     let at = this.#at
-    // Never reads beyond the end: what comes from there is no small integer, which would slow all of this down.
+    // Never reads beyond the end: what comes from there is not a small integer, which would slow down all of this.
     while (at < length) {
       const start = at
       const unit = text.charCodeAt(at)
@@ -455,7 +455,7 @@ class Lexer {
     const beyond = block || isInner ? undefined : endOverLines(this.#text, lineEnd)
     const end = block || isInner ? lineEnd : (beyond ?? beforeForeignBrackets(this.#text, from, lineEnd))
     this.#push(last, start, end, true)
-    // A string around this one ends here too: the `{{` that it sits in is what is wrong, and told then.
+    // A string around this one ends here too: the `{{` that it sits in is the mistake, and is reported then.
     if (isInner) return
     if (end >= this.#text.length && this.#open.length > 0) return
     if (block) {
@@ -475,7 +475,7 @@ class Lexer {
       this.#report(at, wrong.end, wrong.message, wrong.hint)
       return wrong.end
     }
-    // A one-line string is not closed then, and that is told.
+    // A one-line string is not closed then, and that is reported.
     if (block) this.#report(at, at + 1, "A `\\` at the end of the line", "Write `\\\\` for a backslash.")
     return at + 1
   }

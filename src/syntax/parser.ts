@@ -54,7 +54,7 @@ function parseDeclaration(reader: TokenReader, nameless: Set<string>): Declarati
   return declaration
 }
 
-/** `agnet writer {`: told, and read as the agent that it is meant to be. */
+/** `agnet writer {`: reported, and read as an agent. */
 function misspeltWord(reader: TokenReader): DeclarationWord | undefined {
   if (!reader.is("name")) return undefined
   const meant = didYouMean(reader.textOf(reader.token), declarationWords)
@@ -157,7 +157,7 @@ function parseOrigin(reader: TokenReader, kind: "provider" | "model", name: Name
   }
   const origin = parseWordKey(reader)
   if (kind !== "model" || origin.text !== "provider" || !reader.is(".") || reader.peek().kind !== "name") return origin
-  // `model x from provider.llm`: told, and read as `from llm`.
+  // `model x from provider.llm`: reported, and read as `from llm`.
   reader.take()
   const provider = parseWordKey(reader)
   reader.report(

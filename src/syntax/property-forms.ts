@@ -39,7 +39,7 @@ export type PropertyForm =
 
 type Forms = Readonly<Record<string, PropertyForm>>
 
-/** The forms of those properties of one place that are no plain expressions. */
+/** The forms of the properties of one place that are not plain expressions. */
 export type PropertyForms = ReadonlyMap<string, PropertyForm>
 
 const imported: Forms = { bindings: "values" }

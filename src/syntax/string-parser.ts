@@ -64,7 +64,7 @@ function parseInterpolation(reader: TokenReader, parse: ParseExpression): Expres
   return expression
 }
 
-/** Whether the interpolation around the reader was never closed, which the lexer has told already. */
+/** Whether the interpolation around the reader was never closed, which the lexer has reported already. */
 function isUnclosed(reader: TokenReader): boolean {
   let depth = 0
   for (let ahead = 0; ; ahead++) {

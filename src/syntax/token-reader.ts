@@ -15,7 +15,7 @@ export const maxNesting = 100
 /** Whether what follows is outside of a block: of all blocks around it too, or only of this one. */
 export type Leaves = boolean | "this-block"
 
-/** A declaration's place in the text, so that syntax errors within it can be told by its path. */
+/** A declaration's place in the text, so that syntax errors within it can be reported with its path. */
 interface Region extends Span {
   readonly path: string
 }
@@ -37,9 +37,9 @@ export class TokenReader {
   /** Square and round brackets open around the reader: a block inside one ends where that does. */
   #brackets = 0
   #lastReport = -1
-  /** How many mistakes were met, also those that someone else has told. */
+  /** How many mistakes were met, including those that other code has reported. */
   #mistakes = 0
-  /** Set while blocks are left because one of them was never closed: told once, not once for each. */
+  /** Set while blocks are left because one of them was never closed: reported once, not once for each. */
   #leaving = false
   /** How many more braces open than close in the file. */
   #braces: number | undefined

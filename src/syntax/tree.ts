@@ -194,7 +194,7 @@ export type PropertyValue =
   | { readonly kind: "type"; readonly type: TypeNode }
   /** `bindings { … }`, `headers { … }`, `dynamic { … }`, the `input { … }` of a call. */
   | { readonly kind: "values"; readonly block: Block<ValueField> }
-  /** `inference { … }`, `file { … }`, and blocks that nobody knows. */
+  /** `inference { … }`, `file { … }`, and unknown blocks. */
   | { readonly kind: "properties"; readonly block: Block<Property> }
   | UsesValue
   /** `model.fast { inference { … } }` */

@@ -65,7 +65,7 @@ export function parseKey(reader: TokenReader): Name | undefined {
   return undefined
 }
 
-/** An identifier; one with `-` or a foreign letter in it is told and taken as a whole. */
+/** An identifier; one with `-` or a foreign letter in it is reported and taken as a whole. */
 export function parseWordKey(reader: TokenReader, hint = "Write it with `_`."): Name {
   const first = reader.take()
   const { token } = reader
@@ -230,7 +230,7 @@ function typeHint(reader: TokenReader, token: Token): string | undefined {
   return undefined
 }
 
-/** `string[]` and `string?` are told, and read as what they mean elsewhere. */
+/** `string[]` and `string?` are reported, and read as what they mean in other languages. */
 function withForeignSuffix(reader: TokenReader, type: TypeNode): TypeNode {
   const { token } = reader
   if (token.kind !== "[" && token.kind !== "bad") return type
@@ -278,7 +278,7 @@ function parseNamedType(reader: TokenReader, first: Token): TypeNode {
 
 type TypeWord = "maybe" | "enum" | "variant"
 
-/** The word that begins a type; a misspelt one is told, where what follows shows what is meant. */
+/** The word that begins a type; a misspelt one is reported where the rest shows what is meant. */
 function typeWord(reader: TokenReader): TypeWord | undefined {
   if (reader.isWord("maybe")) return "maybe"
   if (reader.isWord("enum")) return "enum"
@@ -301,7 +301,7 @@ function isMisspelt(reader: TokenReader, word: TypeWord): boolean {
 /** Segment = identifier | string, after a `.` or `#`; reports when there is none. */
 export function parseSegment(reader: TokenReader, what: string, hint?: string): Name | undefined {
   const { token } = reader
-  // `a: input.` and on the next line `b: 1`: the `b` is no segment.
+  // `a: input.` and on the next line `b: 1`: the `b` is not a segment.
   const isNextField = token.afterBreak && isFieldOrDeclaration(reader)
   if (!isNextField && token.kind === "name") return parseWordKey(reader, "Write it with `_`, or in quotes.")
   if (!isNextField && reader.isPlainString(token)) return reader.quotedName(reader.take())
@@ -442,7 +442,7 @@ function parseArrayType(reader: TokenReader, first: Token): TypeNode {
   return { kind: "array-type", element, length, start: first.start, end: reader.endFrom(first) }
 }
 
-/** The value of a number token that is taken; reports one that is none. */
+/** The value of a number token that is taken; reports one that is not a number. */
 export function numberNode(reader: TokenReader, token: Token): NumberNode {
   const written = reader.textOf(token)
   const value = numberValue(written)

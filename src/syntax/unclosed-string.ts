@@ -93,7 +93,7 @@ function looksLikeOpening(text: string, quotes: number): boolean {
 
 /**
  * Where an unclosed block string ends: before the first line that is code by its look and no deeper than the line of the
- * opening quotes; at `limit` if there is none, or if the author does not indent.
+ * opening quotes; at `limit` where there is no such line, or if the author does not indent.
  */
 function endOfUnclosed(text: string, start: number, limit: number): number {
   const margin = indentation(text, lineStart(text, start))

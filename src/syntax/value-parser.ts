@@ -150,9 +150,9 @@ function refuseIf(reader: TokenReader): Expression {
   return missing(reader)
 }
 
-/** What begins with a word that is no reference; undefined for one that is. */
+/** A value that begins with a word that is not a reference; undefined for a reference. */
 function parseKeyword(reader: TokenReader, token: Token): Expression | undefined {
-  // Most words are none of these: what they begin with tells it without looking at the rest.
+  // Most words are not one of these: their first letter shows it.
   switch (reader.text.charCodeAt(token.start)) {
     case 97:
       if (reader.isWord("asset") && (keywordOperandFollows(reader) || arrayFollows(reader))) return parseAsset(reader)
@@ -307,7 +307,7 @@ function parseInvoke(reader: TokenReader, kind: InvokeNode["kind"]): InvokeNode 
   return { kind, keyword, target, block, start: keyword.start, end: reader.endFrom(keyword) }
 }
 
-/** `tool.find { … }` without its `call`: told, and read as one. Without a block the checker tells it. */
+/** `tool.find { … }` without its `call`: reported, and read as a call. Without a block the checker reports it. */
 function parseVerbless(reader: TokenReader, target: Chain): Expression {
   if (!startsInvokeBlock(reader)) return target
   const { base } = target

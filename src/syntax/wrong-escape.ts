@@ -5,7 +5,7 @@ export interface WrongEscape {
   readonly hint: string
 }
 
-/** Explains an escape that is none; undefined for a backslash at the end of a line. */
+/** Explains an escape that does not exist; undefined for a backslash at the end of a line. */
 export function wrongEscape(text: string, at: number): WrongEscape | undefined {
   escape.lastIndex = at
   const written = escape.exec(text)?.[0]

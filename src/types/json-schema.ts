@@ -12,7 +12,7 @@ const mostNodes = 200_000
 
 /**
  * The JSON Schema (2020-12) of a type. Named schemas are written out where they are used, recursive ones once in `$defs`.
- * The root is never a mere `$ref`: whoever asks for an object finds `"type": "object"` at the top.
+ * The root is never a mere `$ref`: a reader who asks for an object finds `"type": "object"` at the top.
  */
 export function toJsonSchema(type: Type, types: TypeTable, dialect: SchemaDialect = "plain"): JsonObject {
   return new SchemaWriter(type, types, dialect).write()

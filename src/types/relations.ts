@@ -42,7 +42,7 @@ export function sameAsWritten(a: Type, b: Type): boolean {
   return new Comparison({}, "named").same(a, b)
 }
 
-/** Whether a value of the type may be null. That of `any` may be too, but nobody knows: false. */
+/** Whether a value of the type may be null. A value of `any` may be null too, but that is not known: false. */
 export function nullable(type: Type, types: TypeTable): boolean {
   const resolved = resolve(type, types)
   return resolved.kind === "union" ? resolved.members.some(({ kind }) => kind === "null") : resolved.kind === "null"
@@ -176,7 +176,7 @@ function caseRecords(variant: VariantType): ReadonlyMap<string, RecordType> {
 /**
  * One question about two types. Recursive types make it ask the same thing again inside its own answer; then the answer
  * is assumed to be yes (types are equal as their infinite unfoldings). An assumption is only good as long as the question
- * that made it has not failed, so a failed one takes back all that were made inside it. A no is a no for good.
+ * that made it has not failed, so a failed one takes back all that were made inside it. A no stays a no.
  */
 class Comparison {
   readonly #types: TypeTable
@@ -282,7 +282,7 @@ class Comparison {
   /** One member takes all of it; or, of a type with several known values or cases, each is taken by some member. */
   #fitsUnion(from: Type, to: UnionType, depth: number): boolean {
     const { kinds, strings, others } = indexOfUnion(to)
-    // `union` makes none that holds `any`, but somebody else may.
+    // `union` never makes one that holds `any`, but other code may.
     if (this.#by === "structure" && (kinds.has("any") || kinds.has("error"))) return true
     switch (from.kind) {
       case "literal":

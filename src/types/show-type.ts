@@ -2,7 +2,7 @@ import { cutText } from "../base/cut-text.ts"
 import { isIdentifier } from "../base/identifier.ts"
 import type { Field, Type, UnionType } from "./types.ts"
 
-/** Longest text that `showType` gives unless told otherwise: it still reads inside a sentence. */
+/** Longest text that `showType` gives by default: it still reads inside a sentence. */
 const usualWidth = 80
 
 /** How much of a type is written out: levels of nesting, and parts of one list. */

@@ -27,7 +27,7 @@ export interface ValidateOptions {
   readonly most?: number
 }
 
-/** A path longer than this is cut: nobody reads further, and a hostile value may be a thousand levels deep. */
+/** A path longer than this is cut: more is not read, and a hostile value may be a thousand levels deep. */
 const longestPath = 40
 
 /**

@@ -201,7 +201,7 @@ class PooledConnection implements Connection {
     this.#gone = true
     this.#socket?.destroy()
     this.client.destroy().catch(() => {
-      // It is closed either way, and nobody waits for it.
+      // It is closed either way, and nothing waits for it.
     })
     this.#onGone()
   }

@@ -14,7 +14,7 @@ import { toFetch } from "./fetch.ts"
 import type { Destination, EgressPolicy } from "./policy.ts"
 import { bareHost, blocked, judgeAddress, judgeDestination } from "./policy.ts"
 
-/** All addresses of a name, in the order in which they are to be tried. */
+/** All addresses of a name, in the order in which they are tried. */
 export type Resolve = (host: string) => Promise<readonly { readonly address: string; readonly family: number }[]>
 
 export interface EgressOptions {

@@ -196,7 +196,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   async *#iterate(): AsyncGenerator<Uint8Array, void, undefined> {
     try {
       while (true) {
-        // The chunks that came before a failure are not worth reading: half an answer is none.
+        // The chunks that came before a failure are not worth reading: half an answer is useless.
         if (this.#state instanceof Error) throw this.#state
         const chunks = this.#chunks
         this.#chunks = []

@@ -100,7 +100,7 @@ export function judgeAddress(policy: EgressPolicy, destination: Destination, add
   const found = classifyAddress(address)
   if (found === null) return blocked(`${destination.host} did not resolve to an IP address.`, null)
   if (found.kind === "public" || (found.kind === "private" && policy.kind !== "public")) return null
-  // What a name resolves to inside the service's network is not told to whoever wrote the workflow.
+  // What a name resolves to inside the service's network is not shown to the author of the workflow.
   const what = isIP(destination.host) === 0 ? `resolves to ${found.name}` : `is ${found.name}`
   const setting =
     found.kind === "private"

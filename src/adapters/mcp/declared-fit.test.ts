@@ -54,7 +54,7 @@ const outputs: readonly [declared: string, schema: JsonObject, found: [string, s
     object({ n: { $ref: "#/$defs/m" } }, { $defs: { m: object({ a: { type: "null" } }) } }),
     [["n.a", "the workflow declares string, the server has null"]],
   ],
-  // What may be there is no clash; what never is, and what always is, are.
+  // What may be there is not a clash; what never is, and what always is, are.
   ["a: string, b: string", object({ a: {} }), []],
   ["a: string, b: string", object({ a: {} }, { additionalProperties: false }), [["b", "the server has no field b"]]],
   [

@@ -15,7 +15,7 @@ export interface Clash {
   readonly message: string
 }
 
-/** Deeper than this nobody looks: what lies below is validated when it comes. */
+/** Deeper levels are not compared: they are validated when a value comes. */
 const deepest = 12
 const mostClashes = 20
 
@@ -118,7 +118,7 @@ class Comparison {
         found.push({ path: at, message: `the server has no ${what} ${field.name}` })
       }
     }
-    // What a call must give may also be bound; whoever knows the bindings looks at that.
+    // What a call must give may also be bound; the code that knows the bindings checks that.
     if (this.#side === "input" && depth === 0) return found
     const declared = new Set(type.fields.map(({ name }) => name))
     for (const name of Array.isArray(required) ? required : []) {

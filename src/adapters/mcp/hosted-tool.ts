@@ -17,7 +17,7 @@ import { OverBudget } from "./step-budget.ts"
 import { toolPin } from "./tool-pin.ts"
 import type { ValidationBudget } from "./validation-budget.ts"
 
-/** Longer ones are cut: a description is no place for a speech to the model. */
+/** Longer ones are cut: a description should be short. */
 const longestDescription = 4000
 
 /** Annotations and the like included. */

@@ -232,7 +232,7 @@ export class HttpTransport implements Transport {
     await sent.finally(() => this.#cancelling.delete(sent))
   }
 
-  /** The exchange is over: whoever still waits for its answer is told. */
+  /** The exchange is over: requests that still wait for an answer fail. */
   #unanswered(id: string | number): void {
     const pending = this.#pending.get(id)
     if (pending === undefined) return
@@ -259,7 +259,7 @@ export class HttpTransport implements Transport {
     const pending = id === undefined ? undefined : this.#pending.get(id)
     const most = pending?.most_bytes ?? max_list_bytes
     const limits = { first_byte_ms: 0, silence_ms: 0, total_ms: longest_ms, max_bytes: most }
-    // News for the server, such as a cancellation, may go out whoever has the run.
+    // Notifications to the server, such as a cancellation, may go out whichever process has the run.
     const passed = id === undefined ? openGate : gate
     const response = await egress.fetch(url, init, { ...limits, body_stays: secret_bodies }, passed)
     if (id === undefined || pending === undefined || !response.ok) return response
@@ -277,7 +277,7 @@ export class HttpTransport implements Transport {
   }
 }
 
-/** A result that does not say of which kind it is, is complete; the SDK takes only what says so. */
+/** A result without a kind counts as complete; the SDK takes only a result that names its kind. */
 function withResultType(message: JSONRPCResultResponse): JSONRPCResultResponse {
   return "resultType" in message.result
     ? message

@@ -78,7 +78,7 @@ export class McpHost implements ToolHost {
     return session
   }
 
-  /** Waits until servers have been told that nobody comes back. */
+  /** Waits until the servers' sessions are closed. */
   async close(): Promise<void> {
     await Promise.all(this.#farewells)
   }
@@ -121,7 +121,7 @@ export class McpHost implements ToolHost {
 /** A server that a run is connected to. */
 interface OpenServer {
   readonly connection: ServerConnection
-  /** Lists that are no longer what they were. */
+  /** Lists that have changed. */
   readonly stale: Set<string>
   /** Imported tools as the server publishes them, by their name in the workflow. */
   readonly definitions: Map<string, JsonObject>
@@ -192,7 +192,7 @@ class McpSession implements HostSession {
           if (!(error instanceof ProtocolError) || signal.aborted) throw error
           // The server wants other arguments in headers than it did when it was asked for its tools.
           if (error.code === headerMismatch && !again) server.stale.add("tools")
-          // An error instead of a result is an answer too: the model may mend what it asked for.
+          // An error instead of a result is an answer too: the model may correct its request.
           else return failed(cutText(cleanLine(error.message, 2000), 2000))
         }
       }

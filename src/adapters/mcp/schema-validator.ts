@@ -59,7 +59,7 @@ class Validation {
   readonly #refOnly: boolean
   readonly #tracks: boolean
   readonly #steps: StepBudget
-  /** Over 0 while a branch is tried: its problems are nobody's. */
+  /** Over 0 while a branch is tried: its problems are not reported. */
   #trials = 0
 
   constructor(
@@ -110,7 +110,7 @@ class Validation {
     return false
   }
 
-  /** Whether a value fits, without a word about why not. */
+  /** Whether a value fits, without saying why not. */
   #tries(schema: JsonValue, value: JsonValue, at: Place | null, depth: number, seen: Seen | null): boolean {
     this.#trials++
     const fits = this.fits(schema, value, at, depth, seen)

@@ -28,7 +28,7 @@ export interface McpLimits {
   readonly connect_ms: number
   /** For an answer, or the next news of its progress. */
   readonly silence_ms: number
-  /** For an answer, whatever progress is told. */
+  /** For an answer, however much progress is reported. */
   readonly call_ms: number
   /** Of one answer to a call. */
   readonly max_bytes: number
@@ -160,7 +160,7 @@ export class ServerConnection {
     return this.#use(signal, this.#callTimes(), ({ client }, options) =>
       client.callTool(
         { name, arguments: values, _meta: { ...this.#options.meta(), ...meta } },
-        // Without its output schema: results are validated by whoever knows what the workflow declared.
+        // Without its output schema: results are validated by the code that knows what the workflow declared.
         { ...options, toolDefinition: { name, inputSchema } },
       ),
     )

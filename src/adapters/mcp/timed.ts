@@ -6,7 +6,7 @@ import type { HttpTransport } from "./http-transport.ts"
 export interface Times {
   /** For an answer, or the next news of its progress. */
   readonly silence_ms: number
-  /** For an answer, whatever progress is told. */
+  /** For an answer, however much progress is reported. */
   readonly total_ms: number
 }
 

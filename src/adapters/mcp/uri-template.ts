@@ -23,7 +23,7 @@ const styles: Readonly<Record<string, { first: string; between: string; named: b
   "&": { first: "&", between: "&", named: true, reserved: false },
 }
 
-/** Null for a text that is no template that we can expand. */
+/** Null for a text that is not a template that we can expand. */
 export function parseUriTemplate(text: string): UriTemplate | null {
   const parts: (string | Part)[] = []
   for (const piece of text.split(/(\{[^{}]*\})/)) {

@@ -34,7 +34,7 @@ interface StoredRun {
   readonly cancelListeners: Set<() => void>
   /** What everyone may see. */
   readonly events: LogEvent[]
-  /** `kept` of the event with that id; emptied when the run ends, for nobody will go on from it. */
+  /** `kept` of the event with that id; emptied when the run ends, because nothing goes on from it. */
   readonly kept: Map<number, JsonValue>
   /** Of a condemned run: all that its log still is. */
   end: LogEvent | null
@@ -48,7 +48,7 @@ interface StoredRun {
 }
 
 interface CacheEntry {
-  /** JSON: whoever put or gets the value may change it. */
+  /** JSON text, because callers may change the value that they put or got. */
   readonly text: string
   readonly expires_at: number
 }

@@ -4,7 +4,7 @@ const addresses =
 
 /**
  * Whether a backend stands on this machine or in this network, by its name alone. Those are Ollama, LM Studio, llama.cpp
- * or vLLM as a rule, of which some give up tools when a schema is asked for, without a word.
+ * or vLLM as a rule, some of which silently drop tools when a schema is asked for.
  */
 export function isLocalEndpoint(endpoint: string): boolean {
   const host = URL.parse(endpoint)?.hostname ?? ""

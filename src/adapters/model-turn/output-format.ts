@@ -105,7 +105,7 @@ export function formatName(rung: Rung): string {
   return rung === "strict" ? "json_schema" : rung
 }
 
-/** What a model is told where the request itself cannot carry the schema. */
+/** What a model reads where the request itself cannot carry the schema. */
 export function schemaInstruction(form: ContractForm): string {
   return `Answer with one JSON object and nothing else: no code fence, no words before or after it. The object has to fit this JSON Schema:\n${form.schema}`
 }

@@ -101,7 +101,7 @@ function parseWithin(text: string): { candidates: JsonValue[]; trouble: NonNulla
       // It would be half an answer, whatever stands before it.
       return { candidates: [], trouble: "truncated" }
     } else {
-      // Nothing inside it counts: a piece of a broken answer is no answer.
+      // Nothing inside it counts: a piece of a broken answer is not an answer.
       trouble = "malformed"
       const end = closingBrace(text, at)
       at = end < 0 ? -1 : text.indexOf("{", end)

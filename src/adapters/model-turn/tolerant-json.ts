@@ -124,7 +124,7 @@ class Reader {
     return JSON.parse(token) as JsonValue
   }
 
-  /** The next character that is no blank. */
+  /** The next character that is not a blank. */
   #peek(): string {
     blank.lastIndex = this.at
     this.at += blank.exec(this.#text)?.[0].length ?? 0

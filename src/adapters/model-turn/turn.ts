@@ -135,7 +135,7 @@ export class Turn {
     const fit = fitOutput(answer.text, owed.contract, owed.form, this.#request.path)
     if (fit.fits) return this.#output(answer, fit.output, owed)
     if (this.#standsApart()) return this.#close(answer, fit)
-    // Asked for and not kept to: the backend does not know the format, so that the schema has to be told in words.
+    // The backend ignored the format: it does not know it, so the schema goes into the instruction.
     if (fit.came === "loose" || (fit.came === "bare" && owed.rung === "strict")) this.#fall(owed)
     return this.#mend(answer, fit)
   }

@@ -13,7 +13,7 @@ const attemptMs = 2_000
 export const holdMs = { read: 10_000, write: 20_000, parting: 1_500 } as const
 
 const wrongLastSequence = new Set([10_071, 10_164])
-/** The broker understood and refuses; asking again changes nothing until somebody makes room. */
+/** The broker understood and refuses; asking again changes nothing until an operator makes room. */
 const refusals = new Set([10_023, 10_047, 10_054, 10_077, 10_122])
 
 export interface Stored {
@@ -106,7 +106,7 @@ export class Broker {
     return { connected: this.#connected, reconnects: this.#reconnects, retries: this.#retries }
   }
 
-  /** It has refused something for want of room, and since then nobody has found that there is room. */
+  /** It has refused something for lack of room, and nothing has been written since. */
   get isFull(): boolean {
     return this.#full
   }

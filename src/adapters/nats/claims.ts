@@ -22,11 +22,11 @@ export interface Claimed {
   readonly askedAt: Instant
   /** Null for a run whose key is damaged: it can be condemned, not written to. */
   readonly position: Position | null
-  /** Its owner gave it back; else the owner was not heard of any more. */
+  /** Its owner gave it back; otherwise the owner fell silent. */
   readonly given_back: boolean
 }
 
-/** Looks for runs that nobody works on, and takes them over. */
+/** Looks for runs that no process works on, and takes them over. */
 export class Claims {
   readonly #broker: Broker
   readonly #reader: LogReader
@@ -55,7 +55,7 @@ export class Claims {
     lease_ms: number,
     take: (claimed: Claimed) => void,
   ): Promise<ClaimedLease[]> {
-    // After trouble with the broker nobody has been able to say that they live: give them time to.
+    // After trouble with the broker no process has been able to show that it is alive: give them time.
     if (limit <= 0 || this.#broker.calmMs < lease_ms) return []
     const open = await this.#open.list()
     this.#signs.keepOnly(new Set(open.map(({ run_id }) => run_id)))

@@ -42,7 +42,7 @@ export class IdempotencyKeys {
     }
   }
 
-  /** The run that a key belongs to; null when there is none. */
+  /** The run that a key belongs to; null without one. */
   async find({ once, fingerprint }: KeyTokens): Promise<ExistingRun | null> {
     const found = await this.#broker.get("keys", this.#broker.names.once(once), "sure")
     if (found === null) return null
@@ -63,12 +63,12 @@ export class IdempotencyKeys {
       // An attempt of our own whose answer was lost.
       if (facts.run_id === run_id) return null
       if (await this.#isMade(facts.run_id)) return asExisting(facts, fingerprint)
-      // Exactly this one: by now the key may be somebody else's.
+      // Exactly this one: by now the key may belong to another run.
       await this.#broker.erase("keys", subject, found.seq)
     }
   }
 
-  /** Whether a run whose key is there has been made. If its creator does not come, nobody will make it any more. */
+  /** Whether a run whose key is there has been made. If its creator does not come back, it will never be made. */
   async #isMade(run_id: string): Promise<boolean> {
     const deadline = performance.now() + creatorMs
     for (let pause = 5; performance.now() < deadline; pause = Math.min(pause * 2, 200)) {

@@ -54,7 +54,7 @@ export class Leases {
   }
 
   /**
-   * Renews a lease, for others to see. False: it comes so late that somebody may have begun to take the run over before the
+   * Renews a lease, for others to see. False: it comes so late that another process may have begun to take the run over before the
    * renewal was stored, so that only the log can tell whose it is; `hold` says that it is ours.
    */
   async renew(run_id: string, fence: number, lease_ms: number, askedAt: Instant): Promise<boolean> {
@@ -94,7 +94,7 @@ export class Leases {
     const held: SaidLease[] = []
     for (const [run_id, { fence, lease_ms, renewedAt }] of this.#held) {
       const age = now.monotonic - renewedAt.monotonic
-      // One that nobody renews has run out: to say it again would keep others from the run.
+      // A lease that was not renewed has run out: announcing it again would keep others from the run.
       if (age < lease_ms) held.push([run_id, fence, renewedAt.now + lease_ms, Math.ceil(age)])
     }
     await this.#broker.put(this.#broker.names.alive(this.session), packFrame({ held }, []), holdMs.read)

@@ -8,9 +8,9 @@ import { lastToken } from "./names.ts"
 import { Damaged } from "../../ports/store.ts"
 import { endOf, openEvents, type Slot } from "./slot.ts"
 
-/** Core messages may get lost on their way: how often to look at a run of which nothing is heard. */
+/** Core messages may get lost on their way: how often to look at a silent run. */
 const quietMs = 1_000
-/** Slots of a followed run that are kept for whoever reads the same. */
+/** Slots of a followed run that are kept for other readers. */
 const keptSlots = 24
 const keptEnds = 4_000
 
@@ -91,7 +91,7 @@ class LiveLog {
   readonly #run_id: string
   readonly #watch = new Watch(0)
   readonly #stop: () => void
-  /** Slots that somebody read a moment ago. */
+  /** Slots that were read a moment ago. */
   readonly #slots = new Map<number, Promise<OpenedSlot | null>>()
   /** Which slot ends with which event. */
   readonly #ends = new Map<number, number>()
@@ -169,7 +169,7 @@ class LiveLog {
     if (known !== undefined) return known + 1
     let [low, high] = [this.#reader.slotBefore(this.#run_id, after), this.#next]
     while (high - low > 1) {
-      // Mostly somebody comes from the start, or reads on.
+      // Most readers begin at the start, or go on from where they are.
       const probe = Math.min(low + Math.max(1, after), Math.floor((low + high) / 2))
       const opened = await this.#opened(probe)
       if (opened === null || opened.last > after) high = probe
@@ -245,7 +245,7 @@ class LiveLog {
       const bytes = slot.parts[0]?.length ?? 0
       this.add(slot.slot, events, bytes, endOf(slot.facts) !== null)
     } catch (error) {
-      // Whoever follows is told.
+      // The followers get the error.
       this.#unreadable = { error }
       this.#over = true
       for (const bell of this.bells) bell.ring()

@@ -289,7 +289,7 @@ class NatsStore implements ClusterStore {
       const head = await this.#reader.head(run_id)
       if (head !== null) await this.#open.close(run_id, { slot, facts, parts: [] }, head.facts)
     } catch (error) {
-      // The run has ended, and its log says so. It is still among the open ones: whoever looks for work there tidies up.
+      // The run has ended, and its log says so. It is still among the open ones: the next process that looks for work removes it.
       if (!(error instanceof StoreFailure)) throw error
     }
   }
@@ -320,7 +320,7 @@ class NatsStore implements ClusterStore {
     return false
   }
 
-  /** Asks the log whose the run is: whoever fills its next slot. */
+  /** Asks the log who owns the run: the process that fills its next slot. */
   async #settle(lease: Lease): Promise<boolean> {
     try {
       await this.#writerOf(lease).renew()

@@ -38,7 +38,7 @@ export class Retention {
     await this.#broker.put(this.#broker.names.done(run_id), packFrame(facts, []))
   }
 
-  /** Whose run it was that retention deleted; null for one that never was, or so long ago that nobody remembers. */
+  /** The caller whose run retention deleted; null for a run that never existed or was deleted too long ago. */
   async callerOf(run_id: string): Promise<string | null> {
     const message = await this.#broker.get("gone", this.#broker.names.gone(run_id), "sure")
     if (message === null) return null
@@ -69,7 +69,7 @@ export class Retention {
     }
   }
 
-  /** In this order: whoever dies on the way leaves something for the next sweep to find. False: another process was faster. */
+  /** In this order: a process that dies on the way leaves something for the next sweep to find. False: another process was faster. */
   async #delete({ subject, seq, facts }: Stored & { readonly facts: DoneFacts }): Promise<boolean> {
     const { names } = this.#broker
     const run_id = lastToken(subject)

@@ -9,7 +9,7 @@ interface Sign {
   readonly fence: number
   /** By our monotonic clock: the lease was renewed at this moment, or later. */
   readonly at: number
-  /** The process that says it holds the run; null: nobody, as far as heard. */
+  /** The process that says it holds the run; null when no process has said so. */
   readonly session: string | null
   /** Where the log stood when it was looked at. */
   readonly slot: number | null
@@ -108,7 +108,7 @@ export class SignsOfLife {
     const before = this.#signs.get(run_id)
     if (before !== undefined && fence < before.fence) return
     const latest = before?.fence === fence ? Math.max(at, before.at) : at
-    // Slots that were filled up to now are no sign of what comes after.
+    // Slots that were filled up to now say nothing about what comes after.
     this.#signs.set(run_id, { fence, at: latest, session, slot: null })
   }
 }

@@ -6,7 +6,7 @@ import type { Names, StreamName } from "./names.ts"
 export interface StreamSizes {
   /** Copies of every message; null: as many as there are nodes, at most 3. */
   readonly replicas: number | null
-  /** Most bytes of runs, and of cached answers; 0 is no limit. */
+  /** Most bytes of runs, and of cached answers; 0 means no limit. */
   readonly max_bytes: number
   readonly cache_bytes: number
   readonly cache_age_ms: number
@@ -39,7 +39,7 @@ function wantedStreams(names: Names, sizes: StreamSizes, replicas: number): Want
     max_age: 0,
     max_bytes: noLimit,
   } as const
-  // Full is an error for whoever writes runs, never a silent loss of old ones.
+  // A full stream is an error for the writer, never a silent loss of old runs.
   const keep = { discard: "new" } as const
   const newest = { discard: "old", max_msgs_per_subject: 1 } as const
   const make = (name: StreamName, more: Partial<StreamConfig>): Wanted => ({
@@ -168,7 +168,7 @@ export function compare(
   }
 }
 
-/** Servers differ in how they say that there is none. */
+/** Servers differ in how they report a missing stream. */
 function normal(field: keyof StreamConfig, value: unknown): unknown {
   if (field === "max_msgs_per_subject" || field === "max_bytes") {
     return typeof value === "number" && value > 0 ? value : noLimit

@@ -21,7 +21,7 @@ const used = new Set([
 
 /**
  * Reads a stream of events to its terminal one. Needs neither `[DONE]`, nor names of events, nor sequence numbers; a
- * stream that ends before a terminal event is a failure, and so is one of which a piece was unreadable.
+ * stream that ends before a terminal event is a failure, and so is one with an unreadable piece.
  */
 export class StreamReader {
   readonly #watch: Pick<ModelWatch, "redact">

@@ -1,6 +1,6 @@
 import { withoutTrailing } from "../../base/without-trailing.ts"
 
-/** `{endpoint}/responses`, before a query string where there is one. What is no URL is left for egress to refuse. */
+/** `{endpoint}/responses`, before a query string where there is one. Egress refuses text that is not a URL. */
 export function responsesUrl(endpoint: string): string {
   const url = URL.parse(endpoint)
   if (url === null) return endpoint

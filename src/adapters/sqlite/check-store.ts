@@ -17,10 +17,10 @@ export interface StoreReport {
   readonly runs: { readonly unfinished: number; readonly ended: number }
   readonly events: number
   readonly cached_answers: number
-  /** ISO times of creation; null where there is no run. */
+  /** ISO times of creation; null without runs. */
   readonly oldest_run: string | null
   readonly newest_run: string | null
-  /** Runs of which something cannot be read, the first of them by id. */
+  /** Runs with unreadable data, the first of them by id. */
   readonly damaged_runs: number
   readonly damaged_run_ids: readonly string[]
   /** What is wrong, a sentence each; empty when all is well. */

@@ -4,9 +4,9 @@ import { basename, dirname } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { codeOf, sqliteCode } from "./sqlite-error.ts"
 
-// A process that is killed leaves its leases behind, and nobody should wait for them to run out when they restart it a
+// A process that is killed leaves its leases behind, and a restart should not have to wait until they run out a
 // second later. So every open store holds a lock on a file of its own, which the kernel releases with the process,
-// however it ends; whoever can take that lock knows that the holder is dead. The file is an empty SQLite database only
+// however it ends; a process that can take that lock knows that the holder is dead. The file is an empty SQLite database only
 // because SQLite locks files properly on every system, and Node does not.
 
 export interface Holder {

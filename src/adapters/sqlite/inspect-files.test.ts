@@ -127,7 +127,7 @@ test("what is read of a log is what SQLite reads of it", () => {
   assert.ok(state !== null && state.lost > 0 && state.committed + state.lost === 21, JSON.stringify(state))
   assert.equal(rows(broken), state.committed - 1)
 
-  // A last write that a crash cut short is no damage.
+  // A last write that a crash cut short is not damage.
   const torn = copy("torn.db")
   truncateSync(`${torn}-wal`, readFileSync(`${torn}-wal`).length - 1000)
   assert.deepEqual(readLogFile(`${torn}-wal`), { committed: 20, lost: 0 })

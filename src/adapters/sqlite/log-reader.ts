@@ -119,7 +119,7 @@ export class LogReader {
 
   /** Events with an id over `after`, as everyone may see them; others may have the same objects. */
   page(head: RunHead, after: number, limits: PageLimits): LogEvent[] {
-    // The body is read only where nobody has opened the row yet: it may have megabytes, and hundreds of readers.
+    // The body is read only where no reader has opened the row yet: it may have megabytes, and hundreds of readers.
     return this.#page("last, length(body) AS bytes", head, after, limits, (row) => {
       const last = row["last"] as number
       // Numbers of runs are never given again; those of rows are.
@@ -179,7 +179,7 @@ export class LogReader {
     return this.#get("SELECT 1 FROM runs WHERE run_id = ? AND cancel_requested = 1", run_id) !== undefined
   }
 
-  /** Unfinished runs that are to stop. */
+  /** Unfinished runs that must stop. */
   cancelRequests(): string[] {
     const rows = this.#guard(() =>
       this.#prepared(
@@ -209,7 +209,7 @@ export class LogReader {
     return this.#guard(() => this.#prepared(sql).get(...values))
   }
 
-  /** A damaged page of what belongs to one run is no trouble of the others. */
+  /** A damaged page of one run does not affect other runs. */
   #guard<T>(query: () => T, whose?: "of a run"): T {
     try {
       return query()

@@ -177,7 +177,7 @@ describe("opening a sqlite store", () => {
     mkdirSync(directory)
     chmodSync(directory, 0o555)
     const path = join(directory, "wire.db")
-    // Root may write anywhere, so that it must be somebody else who tries.
+    // Root may write anywhere, so another user must try.
     const by = process.getuid?.() === 0 ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : []
     chmodSync(scratch, 0o755)
     const child = startChild(childFile, ["tryToOpen", path, key.toString("hex")], by)

@@ -38,7 +38,7 @@ export function openForReading(path: string): DatabaseSync {
   }
 }
 
-/** For us alone to read: what is in plain text in it (who called when) is nobody else's business either. */
+/** Only the owner may read it: its plain text (who called when) is private too. */
 function makeFile(path: string): void {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })

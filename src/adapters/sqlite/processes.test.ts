@@ -58,7 +58,7 @@ describe("sqlite store, with processes that come and go", () => {
       assert.equal(acks.size, 5)
 
       const store = await open()
-      // The leases of the dead have a long time to run, and hold nobody up.
+      // The leases of dead processes have a long time to run, and hold nothing up.
       const leases = await store.claim("heir", 100, 60_000)
       assert.deepEqual(leases.map(({ run_id }) => run_id).sort(), [...acks.keys()].sort())
       for (const lease of leases) {

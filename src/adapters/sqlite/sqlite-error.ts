@@ -19,7 +19,7 @@ export function codeOf(error: unknown): number | null {
   return error.errcode & 0xff
 }
 
-/** What an operator is told. Never holds anything of a run. */
+/** The message for an operator. It never contains anything of a run. */
 export function sentenceFor(path: string, error: unknown): string {
   switch (codeOf(error)) {
     case sqliteCode.busy:

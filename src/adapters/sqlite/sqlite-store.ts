@@ -67,7 +67,7 @@ class SqliteStore implements RunStore {
   readonly #settings: { readonly poll_ms: number; readonly tombstone_ms: number }
   /** Runs that this store has the lease of, as far as it knows. */
   readonly #own = new Set<string>()
-  /** Of those, the ones that were made here and that nobody has asked to stop by way of this store. */
+  /** Of those, the ones that were made here and were not asked to stop through this store. */
   readonly #fresh = new Set<string>()
   readonly #watches = new Map<string, Watch>()
   readonly #cancelListeners = new Map<string, Set<() => void>>()
@@ -401,7 +401,7 @@ class SqliteStore implements RunStore {
     if (this.#closed) throw new StoreFailure("The store is closed")
   }
 
-  /** Other processes cannot ring our bells: while somebody waits here, look now and then at what they did. */
+  /** Other processes cannot ring our bells: while a caller waits here, look at the database regularly. */
   #pollLater(): void {
     if (this.#poll !== null || this.#closed) return
     if (this.#watches.size === 0 && this.#cancelListeners.size === 0) return
@@ -410,7 +410,7 @@ class SqliteStore implements RunStore {
       try {
         this.#look()
       } catch {
-        // The store cannot be read now. Whoever reads for themselves is told so; look again later.
+        // The store cannot be read now. Readers get the error themselves; look again later.
       }
       this.#pollLater()
     }, this.#settings.poll_ms)

@@ -2,7 +2,7 @@ import { closeSync, existsSync, fstatSync, openSync, readSync } from "node:fs"
 
 // SQLite's own format (https://sqlite.org/fileformat2.html#walformat). SQLite reads a write-ahead log up to the first frame
 // whose checksum is wrong and takes what follows for the rest of an older log. So damage in the middle looks like a shorter
-// log: what came after it is gone without a word. Here the frames after it are looked at, too.
+// log: what came after it is lost silently. Here the frames after it are looked at, too.
 
 const headerBytes = 32
 const frameHeaderBytes = 24
@@ -14,7 +14,7 @@ export interface LogFileState {
   readonly lost: number
 }
 
-/** Reads a `-wal` file that nobody writes to; null when there is none, or an empty one. */
+/** Reads a `-wal` file that no process writes to; null when it is missing or empty. */
 export function readLogFile(path: string): LogFileState | null {
   if (!existsSync(path)) return null
   const file = openSync(path, "r")

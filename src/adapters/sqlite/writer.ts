@@ -34,7 +34,7 @@ export class Writer {
   readonly #path: string
   readonly #holder: string
   readonly #statements = new Map<string, StatementSync>()
-  /** The last event of runs that this store writes to; true as long as the fence is, for nobody else writes meanwhile. */
+  /** The last event of runs that this store writes to; correct as long as the fence holds, because no other process writes meanwhile. */
   readonly #lastEvents = new Map<number, { readonly fence: number; readonly last: number }>()
   /** Since the log was emptied last, a key or a cache entry was deleted that can still be found in it. */
   #residue = false
@@ -363,7 +363,7 @@ export class Writer {
   #probe(bytes: number): null {
     this.#run("UPDATE store SET mark = mark")
     if (bytes > 0) {
-      // An entry of the cache that nobody can ask for, and that has expired.
+      // An expired entry of the cache that cannot be asked for.
       this.#run(
         "INSERT OR REPLACE INTO cache (entry, slot, expires_at, body) VALUES (?1, ?1, 0, randomblob(?2))",
         probeEntry,

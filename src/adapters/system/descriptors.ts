@@ -19,7 +19,7 @@ export function countDescriptors(): Descriptors | null {
 
 let known: number | null | undefined
 
-/** Read once: Node raises its limit as far as it may when it starts, and nobody else changes it. */
+/** Read once: Node raises its limit as far as it may when it starts, and it does not change later. */
 function mostDescriptors(): number | null {
   if (known === undefined) {
     try {

@@ -2,12 +2,12 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom
 import type { ModelCallRecord, Usage } from "../../run/events.ts"
 import type { RunObserver } from "./observe-store.ts"
 
-/** What is counted by others and read when somebody asks. */
+/** Figures that other code counts, read when they are asked for. */
 export interface LiveCounts {
   readonly active: () => number
   readonly queued: () => number
   readonly streams: () => number
-  /** The broker of a cluster; null where there is none. */
+  /** The broker of a cluster; null without a cluster. */
   readonly broker: (() => { readonly connected: boolean; readonly reconnects: number; readonly retries: number }) | null
 }
 

@@ -70,7 +70,7 @@ function readKeyFile(file: string): Uint8Array {
   return key
 }
 
-/** Whole or not at all, whoever else starts or dies at the same time: written aside, then linked where none was. */
+/** Whole or not at all, whatever other process starts or dies at the same time: written to another file, then linked to the free name. */
 function makeKeyFile(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   const aside = `${file}.${randomBytes(8).toString("hex")}`

@@ -3,7 +3,7 @@ import { strongComponents } from "../../base/strong-components.ts"
 import type { CheckContext, Edge } from "../check-context.ts"
 import { spellCircle } from "../spell-circle.ts"
 
-/** Agents and dynamic values that wait for each other: each circle is told once, and spelled out. */
+/** Agents and dynamic values that wait for each other: each cycle is reported once, and spelled out. */
 export function checkDependencyCycles(checking: CheckContext): void {
   report(checking, checking.edges, (name) => name)
   for (const [agent, edges] of checking.localEdges) report(checking, edges, (name) => `agent.${agent}.dynamic.${name}`)

@@ -7,7 +7,7 @@ import { spellCircle } from "../spell-circle.ts"
 import { partsOf, schemasIn } from "../../types/type-parts.ts"
 import type { Type } from "../../types/types.ts"
 
-/** Schemas of which no finite value exists. */
+/** Schemas that no finite value fits. */
 export function checkInfiniteTypes(checking: CheckContext): void {
   const typeOf = (name: string): Type => checking.types[name]?.type ?? { kind: "error" }
   const finite = finiteSchemas([...checking.schemas.keys()], typeOf)

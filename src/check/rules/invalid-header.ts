@@ -3,7 +3,7 @@ import type { CheckContext } from "../check-context.ts"
 import { literalsIn } from "../literals-in.ts"
 import { refuseKey } from "../repeated-name.ts"
 
-/** Headers that frame the message: whoever sets them could smuggle a second request. */
+/** Headers that frame the message: a value in them could smuggle in a second request. */
 const framing = new Set(["host", "content-length", "transfer-encoding", "connection"])
 
 function isFramingHeader(name: string): boolean {

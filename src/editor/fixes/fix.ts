@@ -1,7 +1,7 @@
 import type { Span } from "../../source/span.ts"
 import type { Edit } from "../edit.ts"
 
-/** A change that mends a mistake. */
+/** A change that fixes a mistake. */
 export interface Fix {
   /** What it does, in the imperative. */
   readonly title: string

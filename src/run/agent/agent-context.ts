@@ -27,7 +27,7 @@ export function continuedHistory(running: RunContext, context: ContextPlan): rea
   return history
 }
 
-/** How a history is to be summarised, evaluated. */
+/** How to summarise a history, evaluated. */
 export async function compactFacts(
   running: RunContext,
   compact: NonNullable<ContextPlan["compact"]>,

@@ -37,7 +37,7 @@ function search(more: Partial<ServedTool> = {}): ServedTool {
   }
 }
 
-/** Calls tools in the first turns, then answers with what it was told last. */
+/** Calls tools in the first turns, then answers with what it was shown last. */
 function callsThenAnswers(...turns: Parameters<typeof callsTools>[0][]): ScriptedModel {
   return new ScriptedModel((request) => {
     const calls = turns[request.turn - 1]
@@ -153,7 +153,7 @@ test("arguments that do not fit, unknown tools and broken JSON go back to the mo
     dataOf(events, "tool_call_failed").map(({ error }) => error.kind),
     Array(5).fill("tool_error"),
   )
-  // A refused call is none: the one that is allowed is still there.
+  // A refused call does not count: the allowed one is still there.
   assert.deepEqual(
     model.requests[1]?.tools.map(({ name }) => name),
     ["search"],

@@ -23,11 +23,11 @@ interface KeptOf {
   tool_call_completed: {
     /** Where the event shows its size only. */
     readonly result?: JsonValue
-    /** Where there is more than text, and a model is to have it. */
+    /** Where there is more than text, for a model. */
     readonly parts?: readonly ToolPart[]
   }
   tool_call_failed: {
-    /** What the model was told; absent where the failure ended the agent. */
+    /** What the model was shown; absent where the failure ended the agent. */
     readonly told?: string
     /** The call was not made, and counts for nothing. */
     readonly refused?: boolean
@@ -60,7 +60,7 @@ export interface KeptTurn {
   readonly usage: Usage
   readonly calls: readonly ModelCallRecord[]
   readonly tool_calls: readonly ModelToolCall[]
-  /** Tools that the model was told before this turn to be used up. */
+  /** Tools that the model knew before this turn to be used up. */
   readonly withdrawn?: readonly string[]
 }
 

@@ -4,10 +4,10 @@ import { LeaseLost, type Lease, type RunStore } from "../../ports/store.ts"
 
 export interface HeldLease {
   readonly lease: Lease
-  /** Aborts when the lease is lost, or is to be given back. */
+  /** Aborts when the lease is lost or must be given back. */
   readonly leave: AbortSignal
   /**
-   * Passes while the lease is sure: renewed so recently, by every clock, that nobody can have taken the run over. A process that
+   * Passes while the lease is sure: renewed so recently, by every clock, that no other process can have taken the run over. A process that
    * stood still for longer asks the store first, and waits while the store fails.
    */
   readonly gate: Gate
@@ -51,7 +51,7 @@ export class LeaseKeeper {
     return held
   }
 
-  /** The run has ended, or is no longer this process's business. */
+  /** The run has ended, or belongs to another process now. */
   drop({ lease }: HeldLease): void {
     if (this.#held.get(lease.run_id)?.lease === lease) this.#held.delete(lease.run_id)
   }
@@ -108,7 +108,7 @@ export class LeaseKeeper {
         return
       }
     } catch {
-      // A store that fails takes nobody's lease. If another process takes the run over, the next append or renewal says so.
+      // A store that fails does not take a lease away. If another process takes the run over, the next append or renewal says so.
       return
     }
     this.drop(held)

@@ -12,7 +12,7 @@ import { isStoreTrouble, type Lease, type RunStore } from "../../ports/store.ts"
 /** Values over this appear in events by their size alone. */
 export const shownBytes = 256 * 1024
 
-/** ReplayState so many events that are not stored yet, whoever makes more of them waits. */
+/** With so many events not stored yet, code that makes more of them waits. */
 const roomy = 512
 
 /** A value as events show it. */
@@ -25,7 +25,7 @@ export function shown(value: JsonValue): JsonValue {
 const recordsWork: ReadonlySet<EventType> = new Set<EventType>([
   "agent_completed",
   "agent_failed",
-  // What a condition decided is decided for good before anything is asked on the strength of it.
+  // What a condition decided is stored before anything that depends on it is asked.
   "step_skipped",
   "context_compacted",
   // With it goes the turn of the model that called.

@@ -63,7 +63,7 @@ export interface AgentPast {
 }
 
 export interface BegunTurn {
-  /** Attempts that somebody may have seen something of. */
+  /** Attempts of which a client may have seen something. */
   attempts: number
   progress: TurnProgress | null
 }
@@ -268,7 +268,7 @@ export class PastReader {
     }
   }
 
-  /** The newest form counts: whoever wrote last may have written in a newer one. */
+  /** The newest form counts: the last writer may have used a newer one. */
   #writtenBy(writer: Partial<LogWriter> | undefined): void {
     const { log = firstWriter.log, engine = firstWriter.engine } = writer ?? {}
     if (log >= this.past.writer.log) this.past.writer = { log, engine }

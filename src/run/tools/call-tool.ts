@@ -15,7 +15,7 @@ import type { RunContext } from "../run-context.ts"
 import { callStored, callSurely } from "../run-context.ts"
 import { partsText, partsValue } from "./tool-parts.ts"
 
-/** One call of a tool, whoever makes it. */
+/** One call of a tool, a model's or the workflow's own. */
 export interface ToolCall {
   /** The place that errors name: `agent.review`, `dynamic.related`. */
   readonly path: string

@@ -5,7 +5,7 @@ import { LayoutBuilder } from "./layout-builder.ts"
 import { layOutSchemaBody, layOutTypeFields } from "./type-layout.ts"
 import { layOutExpression, layOutProperties, layOutProperty, layOutValueFields, runsInto } from "./value-layout.ts"
 
-/** How each token of a tree without syntax errors is to be printed. */
+/** How each token of a tree without syntax errors is printed. */
 export function layOutTree(tree: Tree): Layout {
   const builder = new LayoutBuilder(tree)
   for (const declaration of tree.declarations) {

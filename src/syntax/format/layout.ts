@@ -54,7 +54,7 @@ export interface Group {
   readonly indented: { readonly from: number; readonly to: number } | undefined
 }
 
-/** How each token of a file is to be printed, by its index. */
+/** How each token of a file is printed, by its index. */
 export interface Layout {
   readonly tree: Tree
   readonly gaps: Uint8Array
