@@ -84,6 +84,14 @@ export const eventsQuery: JsonObject = {
   additionalProperties: false,
 }
 
+export const recordQuery: JsonObject = {
+  type: "object",
+  properties: {
+    wait: { type: "string", description: "Seconds, 0 to 60: the answer is held until the run ends or begins to wait." },
+  },
+  additionalProperties: false,
+}
+
 export const noQuery: JsonObject = { type: "object", properties: {}, additionalProperties: false }
 
 const status: JsonObject = {
@@ -189,6 +197,11 @@ export const components: JsonObject = {
       last_event_id: { type: "integer" },
     },
     required: ["run_id", "status", "created_at", "finished_at", "output", "error", "usage", "last_event_id"],
+  },
+  Started: {
+    type: "object",
+    properties: { run_id: { type: "string" }, status },
+    required: ["run_id", "status"],
   },
   Cancelled: {
     type: "object",

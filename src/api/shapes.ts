@@ -74,6 +74,12 @@ export interface RunAnswer {
   readonly last_event_id: number
 }
 
+/** The answer in asynchronous mode. */
+export interface StartedAnswer {
+  readonly run_id: string
+  readonly status: RunStatusName
+}
+
 export interface CancelAnswer {
   readonly run_id: string
   readonly status: RunStatusName

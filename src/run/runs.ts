@@ -227,6 +227,20 @@ export class Runs {
     return { row, state, status: row.cancel_requested && !ended ? "cancelling" : state.status }
   }
 
+  /** A run's status without its whole log; null when there is no such run (any more). */
+  async status(run_id: string): Promise<RunStatus | null> {
+    const { store } = this.#ports
+    const found = await store.lookup(run_id)
+    if (found.found !== "run") return null
+    const { finished_at, last_event_id, cancel_requested } = found.run
+    if (finished_at === null) {
+      if (cancel_requested) return "cancelling"
+      return last_event_id === 0 ? "queued" : "running"
+    }
+    const [end] = await store.read(run_id, last_event_id - 1, 1)
+    return end === undefined ? null : reduce(initialState(), end).status
+  }
+
   /** No new runs from here on. Those that run get the grace time, then all are left to be resumed. */
   async drain(grace_ms: number): Promise<void> {
     const { clock } = this.#ports

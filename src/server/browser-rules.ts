@@ -74,12 +74,13 @@ export function corsHeaders(origin: string | undefined, rules: BrowserRules): Re
   return {
     ...vary,
     "access-control-allow-origin": origin,
-    "access-control-expose-headers": "x-service-run-id, idempotency-replayed, retry-after",
+    "access-control-expose-headers":
+      "x-service-run-id, idempotency-replayed, retry-after, location, preference-applied",
   }
 }
 
 export const preflightHeaders: Readonly<Record<string, string>> = {
   "access-control-allow-methods": "GET, POST",
-  "access-control-allow-headers": "authorization, content-type, accept, idempotency-key, last-event-id",
+  "access-control-allow-headers": "authorization, content-type, accept, idempotency-key, last-event-id, prefer",
   "access-control-max-age": "600",
 }

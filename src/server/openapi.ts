@@ -47,6 +47,12 @@ export function openApi(version: string, keysRequired: boolean): JsonObject {
           summary: "Run a workflow: JSON, or SSE with `Accept: text/event-stream`",
           parameters: [
             { name: "Idempotency-Key", in: "header", schema: { type: "string", minLength: 1, maxLength: 255 } },
+            {
+              name: "Prefer",
+              in: "header",
+              description: "`respond-async`: 202 as soon as the run is stored. Only in JSON mode.",
+              schema: { type: "string" },
+            },
           ],
           requestBody: body(schemas.executeBody),
           responses: {
@@ -54,6 +60,15 @@ export function openApi(version: string, keysRequired: boolean): JsonObject {
               description: "The workflow's output; its fields are the top-level keys. Or the stream of its events.",
               headers: { "x-service-run-id": { schema: { type: "string" } } },
               content: { ...json({ type: "object" }), ...eventStream },
+            },
+            "202": {
+              description: "With `Prefer: respond-async`: the run is stored, and goes on without the client.",
+              headers: {
+                "x-service-run-id": { schema: { type: "string" } },
+                location: { schema: { type: "string" } },
+                "preference-applied": { schema: { type: "string" } },
+              },
+              content: json(named("Started")),
             },
             ...failures(400, 401, 403, 409, 413, 415, 422, 429, 500, 502, 503, 504),
           },
@@ -63,8 +78,16 @@ export function openApi(version: string, keysRequired: boolean): JsonObject {
         get: {
           operationId: "getRun",
           summary: "The run's record",
-          parameters: [runId],
-          responses: { "200": answer("The record.", json(named("Run"))), ...failures(401, 403, 404, 410, 429) },
+          parameters: [
+            runId,
+            {
+              name: "wait",
+              in: "query",
+              description: "Holds the answer for so many seconds at most, until the run ends or begins to wait.",
+              schema: { type: "integer", minimum: 0, maximum: 60 },
+            },
+          ],
+          responses: { "200": answer("The record.", json(named("Run"))), ...failures(400, 401, 403, 404, 410, 429) },
         },
       },
       "/execute/{run_id}/events": {

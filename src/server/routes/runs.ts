@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from "fastify"
-import { emptyBody, eventsQuery, noQuery } from "../../api/schemas.ts"
+import { emptyBody, eventsQuery, noQuery, recordQuery } from "../../api/schemas.ts"
 import type { CancelAnswer, RunAnswer } from "../../api/shapes.ts"
 import type { RunRow } from "../../ports/store.ts"
 import type { RunRecord } from "../../run/runs.ts"
@@ -8,6 +8,7 @@ import { streamHeaders } from "../event-stream.ts"
 import { refuse, refuseAt } from "../http-error.ts"
 import type { RouteDependencies } from "../parts.ts"
 import { callerOf } from "../parts.ts"
+import { runExpired, whenGone } from "../start-run.ts"
 
 interface RunParams {
   readonly run_id: string
@@ -15,12 +16,23 @@ interface RunParams {
 
 /** A run's record, its events, and its cancellation. */
 export function runRoutes(app: FastifyInstance, parts: RouteDependencies): void {
-  app.get<{ Params: RunParams }>("/execute/:run_id", { schema: { querystring: noQuery } }, async (request) => {
-    const { run_id } = await ownRun(parts, request, request.params.run_id)
-    const record = await parts.runs.record(run_id)
-    if (record === null) throw noSuchRun()
-    return toAnswer(record)
-  })
+  app.get<{ Params: RunParams; Querystring: { wait?: string } }>(
+    "/execute/:run_id",
+    { schema: { querystring: recordQuery } },
+    async (request, reply) => {
+      const seconds = waitSeconds(request.query.wait)
+      const { run_id, finished_at } = await ownRun(parts, request, request.params.run_id)
+      if (seconds > 0 && finished_at === null) {
+        const { signal, stop } = whenGone(reply)
+        await parts.runs.ending(run_id, AbortSignal.any([signal, AbortSignal.timeout(seconds * 1000)]))
+        stop()
+        if (signal.aborted) return reply.hijack()
+      }
+      const record = await parts.runs.record(run_id)
+      if (record === null) throw noSuchRun()
+      return toAnswer(record)
+    },
+  )
 
   app.get<{ Params: RunParams; Querystring: { after?: string } }>(
     "/execute/:run_id/events",
@@ -58,9 +70,9 @@ export function runRoutes(app: FastifyInstance, parts: RouteDependencies): void 
         parts.log.info({ run_id }, "cancel requested")
         return reply.code(202).send({ run_id, status: "cancelling" } satisfies CancelAnswer)
       }
-      const record = await parts.runs.record(run_id)
-      if (record === null) throw noSuchRun()
-      return { run_id, status: record.status } satisfies CancelAnswer
+      const status = await parts.runs.status(run_id)
+      if (status === null) throw noSuchRun()
+      return { run_id, status } satisfies CancelAnswer
     },
   )
 }
@@ -71,13 +83,23 @@ async function ownRun(parts: RouteDependencies, request: FastifyRequest, run_id:
   const found = await parts.store.lookup(run_id)
   if (found.found === "run" && found.run.caller === caller) return found.run
   if (found.found === "expired" && found.caller === caller) {
-    throw refuse("run_expired", "This run has been deleted: its time, WIRE_RETENTION, is over")
+    throw runExpired()
   }
   throw noSuchRun()
 }
 
 function noSuchRun() {
   return refuse("not_found", "There is no such run")
+}
+
+const longestWait = 60
+
+/** How long the answer may be held, in seconds. */
+function waitSeconds(given: string | undefined): number {
+  if (given === undefined) return 0
+  const seconds = /^\d{1,3}$/.test(given) ? Number(given) : Number.NaN
+  if (seconds <= longestWait) return seconds
+  throw refuseAt("invalid_request", "wait", `The time to wait is a whole number of seconds, from 0 to ${longestWait}`)
 }
 
 /** The last event that the client has. The header wins over the query. */

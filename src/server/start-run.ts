@@ -1,0 +1,137 @@
+import { createHash } from "node:crypto"
+import type { FastifyReply, FastifyRequest } from "fastify"
+import type { StartedAnswer } from "../api/shapes.ts"
+import { canonicalJson } from "../base/canonical-json.ts"
+import type { Plan } from "../plan/plan-shape.ts"
+import type { RunRequest } from "../ports/store.ts"
+import type { LogEvent } from "../run/events.ts"
+import { sendError } from "./answer-error.ts"
+import { corsOf } from "./cors.ts"
+import { HttpError, refuse } from "./http-error.ts"
+import type { RouteDependencies } from "./parts.ts"
+import { callerOf, shareOf } from "./parts.ts"
+import { preferencesOf } from "./preferences.ts"
+import { readQualityList } from "./quality-list.ts"
+
+/** How a client wants the answer: the events as they happen, the output, or the run's id at once. */
+type Mode = "stream" | "json" | "async"
+
+/** Admits a run and answers in the mode that the request asks for. Every route that starts runs ends here. */
+export async function startRun(
+  parts: RouteDependencies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  plan: Plan,
+  run: RunRequest,
+): Promise<FastifyReply> {
+  const key = idempotencyKey(request)
+  const mode = modeOf(request)
+  const admitted = await parts.runs.admit(
+    plan,
+    {
+      caller: callerOf(request),
+      request: run,
+      idempotency: key === undefined ? null : { key, fingerprint: fingerprint(run) },
+      resumable: mode !== "json" || key !== undefined,
+    },
+    shareOf(request),
+  )
+  if (admitted.outcome === "refused") throw new HttpError(admitted.error, { "retry-after": "1" })
+  if (admitted.outcome === "conflict") {
+    throw refuse("conflict", "This Idempotency-Key was used with another body: send a new key, or the same body")
+  }
+  const { run_id } = admitted
+  const headers: Record<string, string> = { "x-service-run-id": run_id }
+  if (admitted.outcome === "exists") headers["idempotency-replayed"] = "true"
+  parts.log.info({ run_id, replayed: admitted.outcome === "exists", mode }, "run admitted")
+  switch (mode) {
+    case "stream":
+      reply.hijack()
+      await parts.streams.send(reply.raw, { ...corsOf(reply), ...headers }, (signal) =>
+        parts.store.follow(run_id, 0, signal),
+      )
+      return reply
+    case "async":
+      return answerStarted(parts, reply.headers(headers), run_id)
+    case "json":
+      return answerEnding(parts, reply.headers(headers), run_id, key === undefined)
+  }
+}
+
+function modeOf(request: FastifyRequest): Mode {
+  const accepted = readQualityList(request.headers.accept)
+  if ((accepted.get("text/event-stream") ?? 0) > 0) return "stream"
+  return preferencesOf(request.headers["prefer"]).has("respond-async") ? "async" : "json"
+}
+
+/** 202 with the present status, which for a replay may be the final one. */
+async function answerStarted(parts: RouteDependencies, reply: FastifyReply, run_id: string): Promise<FastifyReply> {
+  const status = await parts.runs.status(run_id)
+  if (status === null) throw runExpired()
+  return reply
+    .code(202)
+    .headers({ location: `/execute/${run_id}`, "preference-applied": "respond-async" })
+    .send({ run_id, status } satisfies StartedAnswer)
+}
+
+async function answerEnding(
+  parts: RouteDependencies,
+  reply: FastifyReply,
+  run_id: string,
+  cancelWhenGone: boolean,
+): Promise<FastifyReply> {
+  const { signal, stop } = whenGone(reply)
+  const end = await parts.runs.ending(run_id, signal)
+  stop()
+  if (signal.aborted) {
+    if (cancelWhenGone) await parts.runs.cancel(run_id)
+    reply.hijack()
+    return reply
+  }
+  if (end !== null) return answerEnd(reply, end)
+  if (parts.runs.isDraining) throw refuse("overloaded", "The service is shutting down")
+  throw runExpired()
+}
+
+function answerEnd(reply: FastifyReply, end: LogEvent): FastifyReply {
+  switch (end.type) {
+    case "workflow_completed":
+      return reply.type("application/json; charset=utf-8").send(JSON.stringify(end.data.output.result))
+    case "workflow_failed":
+      return sendError(reply, end.data.error)
+    case "workflow_cancelled":
+      return sendError(reply, { kind: "cancelled", message: "The run was cancelled", issues: [] })
+    default:
+      throw new Error(`${end.type} ends no run`)
+  }
+}
+
+/** Aborts when the client closes the connection. `stop` ends the listening. */
+export function whenGone(reply: FastifyReply): { readonly signal: AbortSignal; readonly stop: () => void } {
+  const gone = new AbortController()
+  const onClose = (): void => gone.abort(new Error("The client is gone"))
+  reply.raw.once("close", onClose)
+  // The client may have left before this: `close` is emitted only once.
+  if (reply.raw.closed) onClose()
+  return { signal: gone.signal, stop: () => reply.raw.off("close", onClose) }
+}
+
+export function runExpired(): HttpError {
+  return refuse("run_expired", "This run has been deleted: its time, WIRE_RETENTION, is over")
+}
+
+function idempotencyKey(request: FastifyRequest): string | undefined {
+  const key = request.headers["idempotency-key"]
+  if (key === undefined) return undefined
+  if (typeof key !== "string" || key.length < 1 || key.length > 255) {
+    throw refuse("invalid_request", "An Idempotency-Key has 1 to 255 characters")
+  }
+  return key
+}
+
+/** What makes two bodies the same: all but the secrets, whatever the order of their keys. Headers do not count. */
+function fingerprint({ source, input, options }: RunRequest): string {
+  return createHash("sha256")
+    .update(canonicalJson([source, input, options]))
+    .digest("base64url")
+}
