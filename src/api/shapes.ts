@@ -72,6 +72,9 @@ export interface RunAnswer {
   readonly error: WireError | null
   readonly usage: Usage
   readonly last_event_id: number
+  /** The workflow of the server's folder that it runs; null for source that the caller sent. */
+  readonly workflow: string | null
+  readonly version: string | null
 }
 
 /** The answer in asynchronous mode. */

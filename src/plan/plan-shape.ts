@@ -8,6 +8,8 @@ export interface Plan {
   readonly types: TypeTable
   readonly input: RecordType
   readonly secrets: RecordType
+  /** Secrets that only a request may give: the input decides where they go. Absent where there are none. */
+  readonly request_secrets?: readonly string[]
   /** Type of the result, as far as it is known before the run. */
   readonly output: RecordType
   readonly providers: { readonly [name: string]: ProviderPlan }

@@ -9,6 +9,14 @@ export interface RunRequest {
   readonly input: JsonObject
   readonly secrets: JsonObject
   readonly options: RunOptions
+  /** The workflow of the server's folder that the source comes from; absent for source that a caller sent. */
+  readonly workflow?: WorkflowVersion
+}
+
+export interface WorkflowVersion {
+  readonly name: string
+  /** The first 12 hex digits of the SHA-256 of its file. */
+  readonly version: string
 }
 
 export interface RunOptions {
@@ -54,6 +62,7 @@ export interface RunRow {
   readonly last_event_id: number
   readonly cancel_requested: boolean
   readonly resumable: boolean
+  readonly workflow: WorkflowVersion | null
 }
 
 /** The right to append to a run's log. The fence grows with each owner; a writer with an old one is refused. */

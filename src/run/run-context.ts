@@ -15,6 +15,7 @@ import type { HostSession, ToolHost } from "../ports/tools.ts"
 import type { RunOptions, RunStore } from "../ports/store.ts"
 import type { Prepared } from "../plan/prepare.ts"
 import type { Redactor } from "./secrets/redact.ts"
+import type { ServerSecrets } from "./secrets/secrets-of-run.ts"
 import type { ReplayState } from "./log/resume.ts"
 
 /** What a run needs of the world. */
@@ -30,6 +31,8 @@ export interface RunPorts {
   note?(run_id: string, sentence: string, level: "info" | "error"): void
   /** Why the service can take no work right now, as a sentence for callers; null when it can. */
   trouble?(): string | null
+  /** The server's own secrets, for workflows of its folder. */
+  readonly serverSecrets?: ServerSecrets
 }
 
 /** The operator's settings that bound a run. */

@@ -17,7 +17,9 @@ import { LeaseLost, StoreFailure } from "../ports/store.ts"
 import type { Gate } from "../ports/gate.ts"
 import { RunFailure } from "../ports/run-failure.ts"
 import { prepare, type Prepared } from "../plan/prepare.ts"
+import { validateRequest } from "./fit-request.ts"
 import { namedSecrets, redactor } from "./secrets/redact.ts"
+import { secretsOfRun } from "./secrets/secrets-of-run.ts"
 import type { ReplayState } from "./log/resume.ts"
 import { noPast, placeKey, readPast } from "./log/resume.ts"
 import { runClock } from "./run-clock.ts"
@@ -63,7 +65,12 @@ export async function run(job: RunJob, ports: RunPorts, limits: RunLimits): Prom
   if (past.ended) return null
   const error = whyNotTakenUp(past.writer)
   if (error !== null) return endAtOnce(job.lease, job.created_at, { why: "failed", error }, ports)
-  return new Run(job, ports, limits, past).toEnd()
+  const { plan, request } = job
+  const secrets = secretsOfRun(plan, request, ports.serverSecrets)
+  // A secret of the server may have been removed since the run was admitted.
+  const misfit = request.workflow === undefined ? null : validateRequest(plan, request.input, secrets)
+  if (misfit !== null) return endAtOnce(job.lease, job.created_at, { why: "failed", error: misfit }, ports)
+  return new Run({ ...job, request: { ...request, secrets } }, ports, limits, past).toEnd()
 }
 
 /** Ends a run that no process works on, without doing any of its work. */

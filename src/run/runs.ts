@@ -16,6 +16,8 @@ import { initialState, reduce } from "./reduce.ts"
 import type { Resumption, RunStop } from "./run.ts"
 import { endAtOnce, run } from "./run.ts"
 import type { RunLimits, RunPorts } from "./run-context.ts"
+import { validateRequest } from "./fit-request.ts"
+import { secretsOfRun } from "./secrets/secrets-of-run.ts"
 import { Tally } from "./tally.ts"
 
 export interface RunsSettings {
@@ -144,6 +146,11 @@ export class Runs {
       this.#admitting--
       this.#taken.remove(share)
     }
+  }
+
+  /** What of a request does not fit the workflow's blocks, with the server's own secrets where it may have them. */
+  validate(plan: Plan, request: RunRequest): WireError | null {
+    return validateRequest(plan, request.input, secretsOfRun(plan, request, this.#ports.serverSecrets))
   }
 
   #whyNot(share: string): WireError | null {

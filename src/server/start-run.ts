@@ -129,9 +129,11 @@ function idempotencyKey(request: FastifyRequest): string | undefined {
   return key
 }
 
-/** What makes two bodies the same: all but the secrets, whatever the order of their keys. Headers do not count. */
-function fingerprint({ source, input, options }: RunRequest): string {
-  return createHash("sha256")
-    .update(canonicalJson([source, input, options]))
-    .digest("base64url")
+/**
+ * What makes two requests the same: all but the secrets, whatever the order of their keys. Headers do not count. A
+ * workflow of the server's folder counts by its name: its file may have changed since.
+ */
+function fingerprint({ source, input, options, workflow }: RunRequest): string {
+  const facts = workflow === undefined ? [source, input, options] : { workflow: workflow.name, input, options }
+  return createHash("sha256").update(canonicalJson(facts)).digest("base64url")
 }

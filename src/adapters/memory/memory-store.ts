@@ -121,7 +121,16 @@ export class MemoryStore implements RunStore {
     const last_event_id = run.end?.id ?? run.events.length
     return {
       found: "run",
-      run: { run_id, caller, created_at, finished_at, last_event_id, cancel_requested, resumable },
+      run: {
+        run_id,
+        caller,
+        created_at,
+        finished_at,
+        last_event_id,
+        cancel_requested,
+        resumable,
+        workflow: run.request.workflow ?? null,
+      },
     }
   }
 

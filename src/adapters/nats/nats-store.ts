@@ -150,6 +150,7 @@ class NatsStore implements ClusterStore {
       caller,
       created_at,
       resumable: run.resumable,
+      ...(run.request.workflow === undefined ? {} : { workflow: run.request.workflow }),
       once: tokens?.once ?? null,
     } as const
     const head = await fillSlot(this.#broker, this.#reader, run_id, 0, facts, [wrapped, sealed])
@@ -181,7 +182,7 @@ class NatsStore implements ClusterStore {
       const caller = await this.#retention.callerOf(run_id)
       return caller === null ? { found: "nothing" } : { found: "expired", caller }
     }
-    const { caller, created_at, resumable } = head.facts
+    const { caller, created_at, resumable, workflow } = head.facts
     return {
       found: "run",
       run: {
@@ -192,6 +193,7 @@ class NatsStore implements ClusterStore {
         last_event_id: tail.facts.last,
         cancel_requested: await this.#cancels.isRequested(run_id),
         resumable,
+        workflow: workflow ?? null,
       },
     }
   }

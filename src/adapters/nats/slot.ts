@@ -1,5 +1,6 @@
 import type { JsonValue } from "../../base/json-value.ts"
 import { isTerminal, type LogEvent } from "../../run/events.ts"
+import type { WorkflowVersion } from "../../ports/store.ts"
 import type { DataKey } from "../../ports/vault.ts"
 
 // A run's log is a row of slots, numbered 0, 1, 2 … without gaps, each written once and never again. Whoever fills a slot
@@ -25,6 +26,8 @@ export interface HeadFacts extends Standing {
   readonly caller: string
   readonly created_at: number
   readonly resumable: boolean
+  /** Absent in what older releases wrote, and for source that a caller sent. */
+  readonly workflow?: WorkflowVersion
   readonly once: string | null
 }
 

@@ -69,7 +69,7 @@ export class LogReader {
 
   lookup(run_id: string): RunLookup {
     const row = this.#get(
-      `SELECT caller, created_at, finished_at, cancel_requested, resumable,
+      `SELECT caller, created_at, finished_at, cancel_requested, resumable, workflow, version,
          ifnull((SELECT max(last) FROM events WHERE run = num), 0) + (condemned IS NOT NULL) AS last_event_id
        FROM runs WHERE run_id = ?`,
       run_id,
@@ -90,6 +90,8 @@ export class LogReader {
         last_event_id: row["last_event_id"] as number,
         cancel_requested: row["cancel_requested"] === 1,
         resumable: row["resumable"] === 1,
+        workflow:
+          row["workflow"] === null ? null : { name: row["workflow"] as string, version: row["version"] as string },
       },
     }
   }

@@ -21,6 +21,8 @@ export interface CreateOperation extends Blobs<
   readonly caller: string
   readonly created_at: number
   readonly resumable: boolean
+  readonly workflow: string | null
+  readonly version: string | null
   readonly owner: string
   readonly lease_until: number
 }

@@ -6,7 +6,7 @@ export const applicationId = 0x57495245
 /**
  * Step n leads from version n to n + 1 (`PRAGMA user_version`). Steps that have been released are never edited.
  *
- * In plain text: run ids, callers' names, times, counts and sizes. Everything else is sealed or a keyed hash.
+ * In plain text: run ids, names of callers and workflows, times, counts and sizes. Everything else is sealed or a keyed hash.
  */
 export const migrations: readonly string[] = [
   `
@@ -71,6 +71,16 @@ export const migrations: readonly string[] = [
   `
   -- Of a run whose log cannot be read: its last event, sealed, which is all that its log still is.
   ALTER TABLE runs ADD COLUMN condemned BLOB;
+  `,
+  `
+  -- The list of runs: which workflow of the server's folder it was, how it ended, and the JSON of its usage so far.
+  ALTER TABLE runs ADD COLUMN workflow TEXT;
+  ALTER TABLE runs ADD COLUMN version TEXT;
+  ALTER TABLE runs ADD COLUMN outcome TEXT;
+  ALTER TABLE runs ADD COLUMN usage TEXT;
+  CREATE INDEX runs_listed ON runs (caller, created_at, run_id);
+  CREATE INDEX runs_listed_by_workflow ON runs (caller, workflow, created_at, run_id);
+  CREATE INDEX runs_listed_open ON runs (caller, created_at, run_id) WHERE finished_at IS NULL;
   `,
 ]
 

@@ -104,6 +104,8 @@ class SqliteStore implements RunStore {
       caller,
       created_at: run.created_at,
       resumable: run.resumable,
+      workflow: run.request.workflow?.name ?? null,
+      version: run.request.workflow?.version ?? null,
       owner,
       lease_until: this.#leaseTime() + lease_ms,
       blobs: [

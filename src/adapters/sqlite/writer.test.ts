@@ -28,6 +28,8 @@ function create(run_id: string): CreateOperation {
     caller: "",
     created_at: 1,
     resumable: true,
+    workflow: null,
+    version: null,
     owner: "o",
     lease_until: 10,
     blobs: [null, null, blob(60), blob(100), null],

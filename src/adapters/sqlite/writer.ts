@@ -140,12 +140,14 @@ export class Writer {
     }
     const fence = 1
     const { lastInsertRowid } = this.#run(
-      `INSERT INTO runs (run_id, caller, created_at, resumable, fence, owner, holder, lease_until, idempotency, fingerprint,
-         key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO runs (run_id, caller, created_at, resumable, workflow, version, fence, owner, holder, lease_until,
+         idempotency, fingerprint, key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       run_id,
       operation.caller,
       operation.created_at,
       operation.resumable ? 1 : 0,
+      operation.workflow,
+      operation.version,
       fence,
       operation.owner,
       this.#holder,

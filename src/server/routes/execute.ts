@@ -2,7 +2,6 @@ import type { FastifyInstance } from "fastify"
 import { executeBody, noQuery } from "../../api/schemas.ts"
 import type { ExecuteBody } from "../../api/shapes.ts"
 import type { RunRequest } from "../../ports/store.ts"
-import { validateRequest } from "../../run/fit-request.ts"
 import { HttpError } from "../http-error.ts"
 import type { RouteDependencies } from "../parts.ts"
 import { readSource } from "../read-source.ts"
@@ -11,19 +10,20 @@ import { startRun } from "../start-run.ts"
 /** `POST /execute`: runs the workflow whose source comes with the request. */
 export function executeRoute(app: FastifyInstance, parts: RouteDependencies): void {
   app.post("/execute", { schema: { body: executeBody, querystring: noQuery } }, async (request, reply) => {
-    const run = toRunRequest(request.body as ExecuteBody)
+    const body = request.body as ExecuteBody
+    const run = { source: readSource(body), ...requestOf(body) }
     const compiled = await parts.planOf(run.source)
     if ("error" in compiled) throw new HttpError(compiled.error)
-    const misfit = validateRequest(compiled.plan, run.input, run.secrets)
+    const misfit = parts.runs.validate(compiled.plan, run)
     if (misfit !== null) throw new HttpError(misfit)
     return startRun(parts, request, reply, compiled.plan, run)
   })
 }
 
-function toRunRequest(body: ExecuteBody): RunRequest {
+/** What a body asks for besides the source. */
+export function requestOf(body: Pick<ExecuteBody, "input" | "secrets" | "options">): Omit<RunRequest, "source"> {
   const options = body.options ?? {}
   return {
-    source: readSource(body),
     input: body.input ?? {},
     secrets: body.secrets ?? {},
     options: {

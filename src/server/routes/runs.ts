@@ -124,5 +124,7 @@ function toAnswer({ row, status, state }: RunRecord): RunAnswer {
     error: state.error,
     usage: state.usage,
     last_event_id: state.last_event_id,
+    workflow: row.workflow?.name ?? null,
+    version: row.workflow?.version ?? null,
   }
 }

@@ -27,6 +27,8 @@ describe("a run's record, events and cancellation", async () => {
       "error",
       "usage",
       "last_event_id",
+      "workflow",
+      "version",
     ])
     assert.equal(record["status"], "completed")
     assert.deepEqual(record["output"], { message: "Hello, Ada." })

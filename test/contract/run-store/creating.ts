@@ -9,6 +9,7 @@ export function creating(onBench: OnBench): void {
       input: { deep: [{ list: [1, 2.5, null, true, "x"] }], "": "empty key" },
       secrets: { token: "a", other: "b" },
       options: { cache_key: "k:1", use_cache: false, max_concurrency: 3, timeout_ms: 9, deltas: true },
+      workflow: { name: "tickets/triage", version: "0123456789ab" },
     })
     const run = aRun({ caller: "ada", request, created_at: 1_700_000_000_123, resumable: false })
     const outcome = await store.create(run, owner, leaseMs)
@@ -21,6 +22,7 @@ export function creating(onBench: OnBench): void {
       last_event_id: 0,
       cancel_requested: false,
       resumable: false,
+      workflow: { name: "tickets/triage", version: "0123456789ab" },
     })
     assert.deepEqual(await other.request(run.run_id), request)
     assert.deepEqual(await ids(other, run.run_id), [])
