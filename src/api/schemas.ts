@@ -148,7 +148,7 @@ export const components: JsonObject = {
     type: "object",
     properties: {
       id: { type: "string" },
-      kind: { type: "string", enum: ["dynamic", "agent", "output"] },
+      kind: { type: "string", enum: ["dynamic", "agent", "ask", "output"] },
       name: { type: "string" },
       depends_on: { type: "array", items: { type: "string" } },
       when: { type: "string", description: "The source text of the node's condition, where it has one." },

@@ -6,13 +6,13 @@ import { checkResponseFormat } from "./check-inference.ts"
 import { loopVariables } from "./check-loop.ts"
 import { checkModelReference } from "./check-model-reference.ts"
 import { checkUses } from "./check-uses.ts"
+import { checkWhen } from "./check-when.ts"
 import type { CheckContext } from "./check-context.ts"
 import { positiveInteger } from "./constants.ts"
-import { expectType, infer } from "./infer.ts"
+import { expectType } from "./infer.ts"
 import { wordOrString } from "./asset-kind.ts"
 import { inferLocals } from "./infer-dynamics.ts"
-import { checkCondition } from "./infer-operators.ts"
-import { narrowed, pathsPresent } from "./narrowing.ts"
+import { narrowed } from "./narrowing.ts"
 import type { DynamicSymbol } from "./program.ts"
 import { expressionOf, readProperties } from "./properties.ts"
 import { declareUnique } from "./repeated-name.ts"
@@ -80,16 +80,6 @@ function checkAgent(checking: CheckContext, declaration: Syntax.AgentDeclaration
   checkResponseFormat(checking, properties.get("response_format"), path)
   checkOnFailure(checking, properties.get("on_failure"), path)
   positiveInteger(checking, properties.get("max_steps"), `${path}.max_steps`)
-}
-
-/** Checks the condition; the paths that are not null where it holds. */
-function checkWhen(checking: CheckContext, { when }: Syntax.AgentDeclaration, scope: Scope): readonly string[] {
-  if (when === undefined || scope.agent === undefined) return []
-  // It is decided before the agent's own values are computed.
-  const agent: AgentScope = { ...scope.agent, localFields: new Map(), later: scope.agent.localFields }
-  const inner: Scope = { ...scope, agent, path: `${scope.path}.when`, place: "a condition" }
-  checkCondition(checking, when.condition, inner, infer)
-  return pathsPresent(when.condition, true)
 }
 
 const failureWords = ["fail", "skip"]

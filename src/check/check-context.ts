@@ -6,7 +6,7 @@ import { diagnostic } from "../source/diagnostic.ts"
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { SkippedText } from "./skipped-text.ts"
-import type { AgentSymbol, DynamicSymbol, ImportSymbol, ResolvedRoot } from "./program.ts"
+import type { AgentSymbol, AskSymbol, DynamicSymbol, ImportSymbol, ResolvedRoot } from "./program.ts"
 import type { Field, NamedType, RecordType, Type, VariantType } from "../types/types.ts"
 
 /** Where a node first refers to another, for the message about a circle. */
@@ -58,6 +58,8 @@ export class CheckContext {
   readonly dynamics = new Map<string, DynamicSymbol>()
   readonly agentDeclarations = new Map<string, Syntax.AgentDeclaration>()
   readonly agents = new Map<string, AgentSymbol>()
+  readonly askDeclarations = new Map<string, Syntax.AskDeclaration>()
+  readonly asks = new Map<string, AskSymbol>()
 
   readonly roots = new Map<Syntax.Chain, ResolvedRoot>()
   /** The chains that begin a branch of a match, with the object of their case. */

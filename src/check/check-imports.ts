@@ -1,4 +1,5 @@
 import type * as Syntax from "../syntax/tree.ts"
+import { checkApproval } from "./check-approval.ts"
 import type { CheckContext } from "./check-context.ts"
 import type { ConstantRule } from "./constants.ts"
 import { checkConstant, positiveInteger } from "./constants.ts"
@@ -83,6 +84,7 @@ function checkImport(
   checkConstant(checking, properties.get("description"), `${path}.description`, description)
   checkConstant(checking, properties.get("idempotent"), `${path}.idempotent`, idempotent)
   checkConstant(checking, properties.get("pin"), `${path}.pin`, pin)
+  checkApproval(checking, properties.get("approval"), requestScope(path, "an approval"), infer)
   return symbol
 }
 
@@ -103,6 +105,7 @@ function checkBatch(checking: CheckContext, declaration: Syntax.BatchDeclaration
   const bindings = properties.get("bindings")
   const bound = checkBindings(checking, bindings, undefined, kind, scope, infer)
   positiveInteger(checking, properties.get("max_calls"), `${path}.max_calls`)
+  checkApproval(checking, properties.get("approval"), requestScope(path, "an approval"), infer)
   if (bindings !== undefined && bound.size * items.length > mostSharedBindings) {
     const message = `${items.length} imports share ${bound.size} bindings, which is more than a workflow can hold`
     checking.report("invalid-value", `${path}.bindings`, bindings.name, message, "Bind less, or in smaller batches.")

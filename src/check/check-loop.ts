@@ -14,10 +14,10 @@ import type { Type } from "../types/types.ts"
 
 const errorType: Type = { kind: "error" }
 
-/** The variables of an agent's loop: the element, or some of its fields. The list itself does not see them. */
+/** The variables of a step's loop: the element, or some of its fields. The list itself does not see them. */
 export function loopVariables(
   checking: CheckContext,
-  { loop }: Syntax.AgentDeclaration,
+  { loop }: Syntax.StepDeclaration,
   scope: Scope,
 ): Map<string, LoopVariable> {
   const variables = new Map<string, LoopVariable>()

@@ -1,4 +1,5 @@
 import type * as Syntax from "../syntax/tree.ts"
+import { checkApproval, refuseApproval } from "./check-approval.ts"
 import type { CheckContext } from "./check-context.ts"
 import { positiveInteger } from "./constants.ts"
 import { infer } from "./infer.ts"
@@ -57,4 +58,6 @@ function checkUse(checking: CheckContext, entry: Syntax.UseEntry, scope: Scope):
   const properties = readProperties(checking, "use", block, path, reference)
   checkBindings(checking, properties.get("bindings"), symbol, kind, { ...scope, path }, infer)
   positiveInteger(checking, properties.get("max_calls"), `${path}.max_calls`)
+  if (kind === "tool") checkApproval(checking, properties.get("approval"), { ...scope, path }, infer)
+  else refuseApproval(checking, properties.get("approval"), kind, path)
 }

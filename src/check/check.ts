@@ -1,6 +1,7 @@
 import type { Diagnostic } from "../source/diagnostic.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { checkAgents, declareAgents } from "./check-agents.ts"
+import { checkAsks, declareAsks } from "./check-asks.ts"
 import { checkBackends } from "./check-backends.ts"
 import { checkImports } from "./check-imports.ts"
 import { CheckContext } from "./check-context.ts"
@@ -33,10 +34,12 @@ export function check(tree: Syntax.Tree): Checked {
   if (inputs.length > 0) checking.input = resolveRecord(checking, bodiesOf(inputs), "input")
   if (secretsBlocks.length > 0) checking.secrets = resolveRecord(checking, bodiesOf(secretsBlocks), "secrets")
   declareAgents(checking)
+  declareAsks(checking)
   checkBackends(checking)
   checkImports(checking)
   inferDynamics(checking)
   checkAgents(checking)
+  checkAsks(checking)
   checkOutput(checking)
   checkDependencyCycles(checking)
   // Text that a syntax error swallowed may use a declaration: then it is not reported as unused.
@@ -88,6 +91,7 @@ function programOf(checking: CheckContext): Program {
     prompts: checking.prompts,
     dynamics: checking.dynamics,
     agents: checking.agents,
+    asks: checking.asks,
     output: outputBlock && output && { declaration: outputBlock, type: output },
     roots: checking.roots,
     tags: checking.tags,

@@ -45,6 +45,8 @@ export interface ConstantRule {
   readonly type: "string" | "number" | "boolean" | "object" | "strings"
   /** Of a value of that type. */
   readonly fits?: (value: JsonValue) => boolean
+  /** What is reported for a value that is not written out or not in range; each has its own code where this is left out. */
+  readonly code?: "type-mismatch"
 }
 
 const positive: ConstantRule = { expected: "a whole number from 1", type: "number", fits: (value) => isWhole(value, 1) }
@@ -94,7 +96,7 @@ function judge(
   const found = showFound(value, true)
   const message = `Expected ${rule.expected}, found ${found}`
   if (!isOfType(value, rule.type)) checking.report("type-mismatch", path, node, message)
-  else if (rule.fits?.(value) === false) checking.report("invalid-value", path, node, message)
+  else if (rule.fits?.(value) === false) checking.report(rule.code ?? "invalid-value", path, node, message)
 }
 
 /** Reports the part that is not written out. */
@@ -115,7 +117,7 @@ function notConstant(checking: CheckContext, node: Syntax.Expression, path: stri
     return
   }
   const message = `Expected ${rule.expected} that is written out: it is set before the workflow runs`
-  checking.report("misplaced-expression", path, node, message, "Write the value itself.")
+  checking.report(rule.code ?? "misplaced-expression", path, node, message, "Write the value itself.")
 }
 
 function isOfType(value: JsonValue, type: ConstantRule["type"]): boolean {

@@ -42,6 +42,9 @@ export function declare(checking: CheckContext): void {
       case "agent":
         enter(checking, checking.agentDeclarations, "agent", declaration.name, declaration)
         break
+      case "ask":
+        enter(checking, checking.askDeclarations, "ask", declaration.name, declaration)
+        break
     }
   }
 }

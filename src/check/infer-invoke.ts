@@ -1,6 +1,7 @@
 import { isCutOff } from "../syntax/cut-off.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { blockOf } from "./block-of.ts"
+import { checkApproval } from "./check-approval.ts"
 import type { CheckContext } from "./check-context.ts"
 import { positiveInteger } from "./constants.ts"
 import { fieldNamed } from "../types/field-named.ts"
@@ -36,6 +37,7 @@ export function inferInvoke(checking: CheckContext, node: Syntax.InvokeNode, sco
     checkArguments(checking, input?.items ?? [], node, symbol, bound, place, infer)
   }
   positiveInteger(checking, properties.get("max_calls"), `${scope.path}.max_calls`)
+  checkApproval(checking, properties.get("approval"), inner, infer)
   if (symbol === undefined) return { kind: "error" }
   if (node.kind === "render") return { kind: "string" }
   return node.kind === "call" ? (symbol.output ?? { kind: "any" }) : { kind: "any" }

@@ -20,6 +20,7 @@ export interface Program {
   readonly prompts: ReadonlyMap<string, ImportSymbol>
   readonly dynamics: ReadonlyMap<string, DynamicSymbol>
   readonly agents: ReadonlyMap<string, AgentSymbol>
+  readonly asks: ReadonlyMap<string, AskSymbol>
   readonly output: OutputSymbol | undefined
   /** What every `chain` that begins with a name refers to. */
   readonly roots: ReadonlyMap<Syntax.Chain, ResolvedRoot>
@@ -37,7 +38,7 @@ export interface Program {
   readonly expressionTypes: ReadonlyMap<Syntax.Expression, Type>
   /** Every place that names a declaration, by the declaration's id (`agent.writer`, `schema.task`). */
   readonly references: ReadonlyMap<string, readonly Span[]>
-  /** Which nodes (`agent.x`, `dynamic.y`, `output`) refer to which. */
+  /** Which nodes (`agent.x`, `ask.y`, `dynamic.z`, `output`) refer to which. */
   readonly dependencies: ReadonlyMap<string, ReadonlySet<string>>
   /** The agent-local dynamic values of an agent (by its name) that another of its values refers to. */
   readonly localDependencies: ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>>
@@ -70,16 +71,26 @@ export interface DynamicSymbol {
   readonly assets: ReadonlySet<string>
 }
 
-export interface AgentSymbol {
-  readonly declaration: Syntax.AgentDeclaration
-  /** What one step yields. */
+export type StepSymbol = AgentSymbol | AskSymbol
+
+interface StepSymbolBase {
+  /** What one step yields: a model's output, or a person's answer. */
   readonly output: RecordType
-  /** What `agent.x` is: the output, or for a loop the array of them; `maybe` where a step may be skipped. */
+  /** What `agent.x` or `ask.x` is: the output, or for a loop the array of them; `maybe` where a step may be skipped. */
   readonly type: Type
   /** It has a condition, or goes on after a failure. */
   readonly mayBeSkipped: boolean
   readonly variables: ReadonlyMap<string, LoopVariable>
+  /** Its own dynamic values; only an agent has any. */
   readonly locals: ReadonlyMap<string, DynamicSymbol>
+}
+
+export interface AgentSymbol extends StepSymbolBase {
+  readonly declaration: Syntax.AgentDeclaration
+}
+
+export interface AskSymbol extends StepSymbolBase {
+  readonly declaration: Syntax.AskDeclaration
 }
 
 export interface LoopVariable {
@@ -94,6 +105,6 @@ export interface OutputSymbol {
 
 export type ResolvedRoot =
   | { readonly kind: "input" | "secrets" }
-  | { readonly kind: "agent" | "dynamic" | "local" | "variable"; readonly name: string }
+  | { readonly kind: "agent" | "ask" | "dynamic" | "local" | "variable"; readonly name: string }
   /** The case's name at the start of a branch of `match`. */
   | { readonly kind: "matched" }

@@ -45,24 +45,26 @@ const shapes: Readonly<Record<PropertyPlace, Shape | undefined>> = {
   provider: shape([], ["endpoint", "api_key", "headers", "inference", "wire_api"], { obsolete: { driver: "from" } }),
   model: shape(["id"], ["inference", "assets", "response_format", "system"]),
   mcp: shape(["endpoint"], ["headers"]),
-  tool: shape([], ["input", "output", "bindings", "max_calls", "description", "idempotent", "pin"]),
+  tool: shape([], ["input", "output", "bindings", "max_calls", "description", "idempotent", "pin", "approval"]),
   resource: shape([], ["bindings"]),
   prompt: shape([], ["bindings"]),
-  batch: shape([], ["bindings", "max_calls"]),
+  batch: shape([], ["bindings", "max_calls", "approval"]),
   agent: shape(
     ["model", "instruction", "output"],
     ["uses", "context", "file", "dynamic", "response_format", "max_steps", "on_failure", "system"],
     { repeated: ["file", "dynamic"], obsolete: { prompt: "instruction", tools: "uses", models: "model" } },
   ),
+  ask: shape(["question", "output"], ["show", "to", "expires_seconds", "on_expiry"]),
+  approval: shape([], ["to", "expires_seconds"]),
   inference: shape([], [...inferenceKeys], {
     obsolete: { provider_max_retries: "max_retries", provider_retry_base_delay_ms: "retry_base_delay_ms" },
   }),
   file: shape(["content"], ["name", "media_type"]),
   "short-file": shape([], ["name", "media_type"]),
-  use: shape([], ["bindings", "max_calls"]),
+  use: shape([], ["bindings", "max_calls", "approval"]),
   "configured-model": shape([], ["inference"]),
   compact: shape([], ["model", "instruction"]),
-  call: shape([], ["input", "bindings", "max_calls"]),
+  call: shape([], ["input", "bindings", "max_calls", "approval"]),
   read: shape([], ["bindings"]),
   render: shape([], ["bindings"]),
   asset: shape([], ["type", "media_type", "title"]),
@@ -160,5 +162,6 @@ function unknown(checking: CheckContext, property: Syntax.Property, known: Shape
 function missingHint(place: PropertyPlace, name: string): string {
   if (place === "agent" && name === "model") return "Add `model: model.name`."
   if (place === "agent" && name === "output") return "Add `output { … }` with the fields that the model is to give."
+  if (place === "ask" && name === "output") return "Add `output { … }` with the fields of the answer."
   return `Add \`${name}: "…"\`.`
 }

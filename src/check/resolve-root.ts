@@ -5,6 +5,7 @@ import { fieldNamed } from "../types/field-named.ts"
 import { secretExposed } from "./rules/secret-exposed.ts"
 import { unknownReference } from "./infer-steps.ts"
 import { isBuiltInType } from "./resolve-types.ts"
+import type { StepSymbol } from "./program.ts"
 import type { Scope } from "./scope.ts"
 import type { Type } from "../types/types.ts"
 
@@ -33,7 +34,9 @@ export function inferRoot(
     case "secrets":
       return requestRoot(checking, chain, base, "secrets", scope)
     case "agent":
-      return agentRoot(checking, chain, base, scope)
+      return stepRoot(checking, chain, base, "agent", checking.agents, scope)
+    case "ask":
+      return stepRoot(checking, chain, base, "ask", checking.asks, scope)
     case "dynamic":
       return dynamicRoot(checking, chain, base, scope)
     default:
@@ -72,24 +75,28 @@ function requestRoot(
   return { type, steps: 0 }
 }
 
-function agentRoot(
+/** `agent.x`, `ask.x` */
+function stepRoot(
   checking: CheckContext,
   chain: Syntax.Chain,
   base: Syntax.Name,
+  kind: "agent" | "ask",
+  steps: ReadonlyMap<string, StepSymbol>,
   scope: Scope,
 ): InferredRoot | undefined {
-  const name = secondSegment(checking, chain, base, checking.agents.keys(), scope)
+  const name = secondSegment(checking, chain, base, steps.keys(), scope)
   if (name === undefined) return undefined
-  const agent = checking.agents.get(name.text)
-  if (agent === undefined) {
-    unknownReference(checking, chain, name, () => checking.agents.keys(), scope.path)
+  const step = steps.get(name.text)
+  const id = `${kind}.${name.text}`
+  if (step === undefined) {
+    unknownReference(checking, chain, name, () => steps.keys(), scope.path)
     return undefined
   }
-  checking.refer(`agent.${name.text}`, name)
+  checking.refer(id, name)
   if (!mayRefer(checking, chain, scope)) return undefined
-  checking.roots.set(chain, { kind: "agent", name: name.text })
-  depend(checking, chain, `agent.${name.text}`, scope)
-  return { type: agent.type, steps: 1 }
+  checking.roots.set(chain, { kind, name: name.text })
+  depend(checking, chain, id, scope)
+  return { type: step.type, steps: 1 }
 }
 
 /** `dynamic.x`: the agent's own first, then those of the top level. */
@@ -146,7 +153,7 @@ function mayRefer(checking: CheckContext, chain: Syntax.Chain, scope: Scope): bo
   return false
 }
 
-/** The name after `agent.` or `dynamic.`. */
+/** The name after `agent.`, `ask.` or `dynamic.`. */
 function secondSegment(
   checking: CheckContext,
   chain: Syntax.Chain,
@@ -181,10 +188,11 @@ function unknownRoot(checking: CheckContext, chain: Syntax.Chain, base: Syntax.N
   const root = [
     ["input", checking.input !== undefined && fieldNamed(checking.input, text) !== undefined] as const,
     ["agent", checking.agents.has(text)] as const,
+    ["ask", checking.asks.has(text)] as const,
     ["dynamic", checking.dynamicFields.has(text) || scope.agent?.localFields.has(text) === true] as const,
   ].find(([, known]) => known)?.[0]
   if (root !== undefined) return report(`Did you mean ${root}.${written}?`)
-  const roots = [...(scope.agent?.variables.keys() ?? []), "input", "agent", "dynamic", "secrets"]
+  const roots = [...(scope.agent?.variables.keys() ?? []), "input", "agent", "ask", "dynamic", "secrets"]
   const otherwise = `A value begins with ${roots.map((one) => `\`${one}\``).join(", ")}.`
   unknownReference(checking, chain, base, () => roots, scope.path, otherwise)
 }

@@ -167,7 +167,7 @@ function resolvePath(checking: CheckContext, node: Syntax.TypeNode & { kind: "ty
     names.map((one) => (typeof one === "string" ? one : one.text)).join(".")
   const written = cutText(show(segments), 160)
   if (root?.text !== "schema") {
-    const isValue = root !== undefined && ["input", "agent", "dynamic", "secrets"].includes(root.text)
+    const isValue = root !== undefined && ["input", "agent", "ask", "dynamic", "secrets"].includes(root.text)
     const hint = isValue
       ? valueHint
       : root !== undefined && checking.schemas.has(root.text)

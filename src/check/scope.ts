@@ -26,7 +26,7 @@ export interface Scope {
 
 export const nonePresent: ReadonlySet<string> = new Set()
 
-/** The names that only an agent's own expressions see. */
+/** The names that only the expressions of one agent (or question) see. */
 export interface AgentScope {
   readonly name: string
   readonly variables: ReadonlyMap<string, LoopVariable>

@@ -34,6 +34,7 @@ export function completeRoots(program: Program, { setting, chain }: NameUse & { 
       return [...namesUnder(program, "agent", setting, true), keyword("compact", undefined, "compact agent.${1}")]
     case "response_format":
     case "on_failure":
+    case "approval":
     case "boolean":
       return completeConstants(setting.expects, false)
     case "asset":
@@ -53,8 +54,8 @@ function completeValues(program: Program, setting: Setting, rootOnly: boolean): 
   for (const [name, { type }] of setting.agent?.variables ?? []) {
     found.push({ label: name, kind: "variable", insert: name, detail: detailOf(type) })
   }
-  const allowed: ("input" | "secrets" | "agent" | "dynamic")[] = ["input"]
-  if (setting.values === "run") allowed.push("agent", "dynamic")
+  const allowed: ("input" | "secrets" | "agent" | "ask" | "dynamic")[] = ["input"]
+  if (setting.values === "run") allowed.push("agent", "ask", "dynamic")
   if (setting.secrets) allowed.push("secrets")
   const under = allowed.map((root) => ({ root, names: namesUnder(program, root, setting, true) }))
   for (const { root, names } of under) {
@@ -114,7 +115,7 @@ export function branchLabels(program: Program, match: Syntax.MatchNode): readonl
   return choice.variant === undefined && nullable(type, program.types) ? [...labels, "null"] : labels
 }
 
-type Root = "input" | "secrets" | "agent" | "dynamic" | "model" | Syntax.ImportKind
+type Root = "input" | "secrets" | "agent" | "ask" | "dynamic" | "model" | Syntax.ImportKind
 
 /** The names that may follow a root and its dot; `qualified` with both. */
 export function namesUnder(program: Program, root: Root, setting: Setting, qualified: boolean): Completion[] {
@@ -135,6 +136,14 @@ export function namesUnder(program: Program, root: Root, setting: Setting, quali
         .filter(([name]) => !waiting.has(`agent.${name}`))
         .map(([name, { declaration: node }]) => {
           return item(name, "agent", { kind: "declaration", declares: "agent", node, name: node.name })
+        })
+    }
+    case "ask": {
+      const waiting = dependents(program.dependencies, setting.node)
+      return [...program.asks]
+        .filter(([name]) => !waiting.has(`ask.${name}`))
+        .map(([name, { declaration: node }]) => {
+          return item(name, "ask", { kind: "declaration", declares: "ask", node, name: node.name })
         })
     }
     case "dynamic": {
@@ -210,8 +219,9 @@ function rootOf(text: string, setting: Setting): Root | "none" | undefined {
   switch (text) {
     case "agent":
       return (expects === "value" && isRun) || expects === "context" || expects === "agent" ? "agent" : "none"
+    case "ask":
     case "dynamic":
-      return expects === "value" && isRun ? "dynamic" : "none"
+      return expects === "value" && isRun ? text : "none"
     case "model":
       return expects === "model" ? "model" : "none"
     case "tool":

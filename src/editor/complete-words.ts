@@ -4,6 +4,7 @@ import { declarationWords } from "../syntax/declaration-start.ts"
 import { formsOf } from "../syntax/property-forms.ts"
 import type { Completion } from "./completion.ts"
 import {
+  approvalTexts,
   assetTexts,
   declarationTexts,
   keywordTexts,
@@ -34,6 +35,7 @@ const declarationSnippets: Readonly<Record<string, string>> = {
   dynamic: "dynamic {\n    ${1:name}: ${2:value}\n}",
   agent:
     'agent ${1:name} {\n    model: model.${2:fast}\n    instruction: "${3:What to do}"\n\n    output {\n        ${4:answer}: string\n    }\n}',
+  ask: 'ask ${1:name} {\n    question: "${2:Is this right?}"\n\n    output {\n        ${3:right}: boolean\n    }\n}',
   output: "output {\n    ${1:name}: ${2:value}\n}",
 }
 
@@ -115,6 +117,7 @@ export function completeSchemas(program: Program, prefix: string): Completion[] 
 export type ConstantList =
   | "response_format"
   | "on_failure"
+  | "approval"
   | "asset"
   | "boolean"
   | "level"
@@ -132,6 +135,7 @@ export function completeConstants(list: ConstantList, quoted: boolean): Completi
 const constantTexts: Readonly<Record<ConstantList, Readonly<Record<string, string>>>> = {
   response_format: responseFormatTexts,
   on_failure: onFailureTexts,
+  approval: approvalTexts,
   asset: assetTexts,
   boolean: { true: "", false: "" },
   level: { low: "", medium: "", high: "" },

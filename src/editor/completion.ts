@@ -9,6 +9,7 @@ export type CompletionKind =
   | "schema"
   | "root"
   | "agent"
+  | "ask"
   | "value"
   | "variable"
   | "model"

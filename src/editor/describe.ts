@@ -83,6 +83,10 @@ function describeDeclaration(program: Program, declares: DeclarationKind, node: 
       const type = program.agents.get(name)?.type
       return withDoc(doc, typed(`agent.${name}`, type), detailOf(type))
     }
+    case "ask": {
+      const type = program.asks.get(name)?.type
+      return withDoc(doc, typed(`ask.${name}`, type), detailOf(type))
+    }
     case "value-field": {
       const type = program.expressionTypes.get(node.value)
       return withDoc(doc, typed(declares === "local" ? `dynamic.${name}` : `${declares}.${name}`, type), detailOf(type))
@@ -147,7 +151,7 @@ function fieldsIn(program: Program, node: Syntax.VariantCase): Field[] {
 }
 
 function variableType(program: Program, name: Syntax.Name): Type | undefined {
-  for (const { variables } of program.agents.values()) {
+  for (const { variables } of [...program.agents.values(), ...program.asks.values()]) {
     const known = variables.get(name.text)
     if (known?.name === name) return known.type
   }

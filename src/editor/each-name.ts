@@ -1,4 +1,4 @@
-import type { AgentSymbol, ImportNode, Program } from "../check/program.ts"
+import type { ImportNode, Program, StepSymbol } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
 import { branchChain } from "../syntax/match-branch.ts"
 import type { PropertyPlace } from "../syntax/property-forms.ts"
@@ -48,6 +48,8 @@ const constants: Readonly<Record<string, Setting["expects"]>> = {
   idempotent: "boolean",
   response_format: "response_format",
   on_failure: "on_failure",
+  approval: "approval",
+  expires_seconds: "value",
   assets: "asset",
 }
 
@@ -106,7 +108,8 @@ class NameWalk {
         }
         break
       case "agent":
-        this.#agent(declaration)
+      case "ask":
+        this.#step(declaration)
         break
       case "output":
         for (const field of declaration.body.items) {
@@ -189,12 +192,13 @@ class NameWalk {
     }
   }
 
-  #agent(declaration: Syntax.AgentDeclaration): void {
-    const { name, loop } = declaration
-    const known = this.#program.agents.get(name.text)
+  #step(declaration: Syntax.StepDeclaration): void {
+    const { kind, name, loop } = declaration
+    const { agents, asks } = this.#program
+    const known: StepSymbol | undefined = kind === "agent" ? agents.get(name.text) : asks.get(name.text)
     const symbol = known?.declaration === declaration ? known : undefined
-    this.#declared("agent", name, declaration)
-    const node = `agent.${name.text}`
+    this.#declared(kind, name, declaration)
+    const node = `${kind}.${name.text}`
     if (loop !== undefined) {
       this.#keyword({ start: loop.start, end: loop.start + "for".length })
       this.#pattern(declaration, loop)
@@ -205,10 +209,10 @@ class NameWalk {
       this.#keyword(declaration.when.keyword)
       this.#expression(declaration.when.condition, agentSetting(node, symbol && { ...symbol, locals: new Map() }))
     }
-    this.#properties("agent", declaration.body.items, agentSetting(node, symbol))
+    this.#properties(kind, declaration.body.items, agentSetting(node, symbol))
   }
 
-  #pattern(agent: Syntax.AgentDeclaration, loop: Syntax.Loop): void {
+  #pattern(agent: Syntax.StepDeclaration, loop: Syntax.Loop): void {
     const { pattern } = loop
     if (pattern.kind === "item") {
       this.#name(pattern.name, { kind: "variable", agent, name: pattern.name })
@@ -250,7 +254,7 @@ class NameWalk {
         this.#values(property, value.block.items, block.place, setting, taker)
         break
       case "properties":
-        this.#properties(blockPlace(name), value.block.items, name === "inference" ? constant : setting)
+        this.#properties(blockPlace(name), value.block.items, blockSetting(name, setting))
         break
       case "uses":
         for (const entry of value.entries) this.#use(entry, setting)
@@ -465,7 +469,12 @@ class NameWalk {
 }
 
 function blockPlace(name: string): PropertyPlace {
-  return name === "inference" || name === "file" ? name : "unknown"
+  return name === "inference" || name === "file" || name === "approval" ? name : "unknown"
+}
+
+function blockSetting(name: string, setting: Setting): Setting {
+  if (name === "inference") return constant
+  return name === "approval" ? { ...setting, secrets: false, assets: false } : setting
 }
 
 function importOf(chain: Syntax.Chain): ArgumentBlock["import"] {
@@ -476,11 +485,11 @@ function importOf(chain: Syntax.Chain): ArgumentBlock["import"] {
   return kind && { kind, name: step.name.text }
 }
 
-function valueSetting(node: string | undefined, agent: AgentSymbol | undefined): Setting {
+function valueSetting(node: string | undefined, agent: StepSymbol | undefined): Setting {
   return { agent, node, local: undefined, values: "run", secrets: false, assets: true, expects: "value" }
 }
 
-function agentSetting(node: string, agent: AgentSymbol | undefined): Setting {
+function agentSetting(node: string, agent: StepSymbol | undefined): Setting {
   return { agent, node, local: undefined, values: "run", secrets: false, assets: false, expects: "value" }
 }
 

@@ -18,15 +18,16 @@ export const declarationTexts: Readonly<Record<string, string>> = {
   dynamic: "Values that are computed from others. Each is a step of its own; refer to one as `dynamic.name`.",
   agent:
     "One step by a model: an instruction and the output that it has to give. With `for … in …`, one step for each item.",
+  ask: "A question to a person, who answers with the fields of its `output`. The run waits for the answer. With `for … in …`, one question for each item.",
   output: "The result of the workflow.",
 }
 
 /** Other words of the grammar. */
 export const keywordTexts: Readonly<Record<string, string>> = {
   from: "Where it comes from: the kind of a provider, the provider of a model, the place on an MCP server.",
-  for: "Runs the agent once for each item of an array. `agent.name` is then the array of its outputs, in the order of the items.",
-  in: "The array whose items the agent runs for.",
-  when: "Runs the agent only where the condition is true. Otherwise it is skipped, and `agent.name` is null.",
+  for: "Does the step once for each item of an array. Its value is then the array of its outputs, in the order of the items.",
+  in: "The array whose items the step is done for.",
+  when: "Does the step only where the condition is true. Otherwise it is skipped, and its value is null.",
   contains: "Whether a string has another in it, or an array an element equal to the value.",
   as: "The name that the import has here.",
   mcp: "A server that is declared with `mcp name { … }`.",
@@ -64,6 +65,7 @@ export const rootTexts: Readonly<Record<string, string>> = {
   input: "A value of the request.",
   secrets: "A secret of the request.",
   agent: "The output of an agent; of one with `for`, the array of its outputs.",
+  ask: "What a person answered; of a question with `for`, the array of answers.",
   dynamic: "A computed value: the agent's own, or one of the top level.",
   model: "A declared model.",
   tool: "An imported tool.",
@@ -107,6 +109,11 @@ export const onFailureTexts: Readonly<Record<string, string>> = {
   skip: "The agent's value is null, and the run goes on.",
 }
 
+export const approvalTexts: Readonly<Record<string, string>> = {
+  required: "Each call waits until a person approves it.",
+  none: "Calls need no approval, unless the import or the batch demands one.",
+}
+
 export const assetTexts: Readonly<Record<string, string>> = {
   image: "A picture.",
   document: "A document, such as a PDF.",
@@ -115,6 +122,10 @@ export const assetTexts: Readonly<Record<string, string>> = {
 
 const bindings = "Arguments that are filled in here, and that the model neither sees nor sets."
 const maxCalls = "How many times it may be called at most."
+const approval =
+  "`required`: each call waits until a person approves it. A block, `approval { to: … }`, says who and how long."
+const expiresSeconds = "How many seconds the question stays open, from 1 to 7,776,000; 7 days if left out."
+const to = "The group that should answer, or a label to filter by."
 const headers = "HTTP headers that go with every call. They may hold secrets."
 const inference = "Settings of the model calls. Those of the agent win over the model's, those over the provider's."
 const description = "What the model is told about the tool, in place of the server's own words."
@@ -156,6 +167,7 @@ const propertyTexts: Readonly<Record<PropertyPlace, Readonly<Record<string, stri
     max_calls: maxCalls,
     description,
     idempotent: "Whether a call may safely be repeated after a failure.",
+    approval,
     pin: "The hash of the tool's description that is expected: another one stops the run.",
   },
   resource: { bindings },
@@ -163,6 +175,7 @@ const propertyTexts: Readonly<Record<PropertyPlace, Readonly<Record<string, stri
   batch: {
     bindings: "Arguments that are filled in for every import of the block; an import's own win.",
     max_calls: "How many times each tool may be called at most; a tool's own limit wins.",
+    approval: "`required`: each call of each tool of the block waits until a person approves it.",
   },
   agent: {
     model: "The model that does the step: `model.name`, with a block for settings of this agent alone.",
@@ -178,6 +191,15 @@ const propertyTexts: Readonly<Record<PropertyPlace, Readonly<Record<string, stri
     on_failure: "`skip`: when the agent fails for good, `agent.name` is null and the run goes on. `fail` ends the run.",
     max_steps: "Most model turns in the loop of tool calls; 16 if left out.",
   },
+  ask: {
+    question: "What the person is asked.",
+    output: "The fields of the answer, with their types. Doc comments (`///`) become the labels of the form.",
+    show: "Any value, for the person to look at.",
+    to,
+    expires_seconds: expiresSeconds,
+    on_expiry: "The answer that is used when nobody answers in time. Without it the run fails.",
+  },
+  approval: { to, expires_seconds: expiresSeconds },
   inference: {
     temperature: "How freely the model chooses its words: 0 for the likeliest.",
     top_p: "Chooses among the likeliest words that together have this probability, from 0 to 1.",
@@ -198,7 +220,7 @@ const propertyTexts: Readonly<Record<PropertyPlace, Readonly<Record<string, stri
   },
   file: { content: "What is in the file: text as it is, any other value as JSON.", ...fileTexts },
   "short-file": fileTexts,
-  use: { bindings, max_calls: maxCalls },
+  use: { bindings, max_calls: maxCalls, approval },
   "configured-model": { inference: "Settings for this agent alone." },
   compact: {
     model: "The model that writes the summary; the agent's own if left out.",
@@ -208,6 +230,7 @@ const propertyTexts: Readonly<Record<PropertyPlace, Readonly<Record<string, stri
     input: "The arguments of the call.",
     bindings: "Arguments that may hold secrets; they win over those of `input`.",
     max_calls: maxCalls,
+    approval,
   },
   read: { bindings: "The values of the variables in the resource's address." },
   render: { bindings: "The arguments of the prompt." },

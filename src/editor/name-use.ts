@@ -1,12 +1,12 @@
-import type { AgentSymbol, ImportNode } from "../check/program.ts"
+import type { ImportNode, StepSymbol } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
 import type { PropertyPlace } from "../syntax/property-forms.ts"
 import type * as Syntax from "../syntax/tree.ts"
 
 /** What an expression may say where it stands. */
 export interface Setting {
-  /** The agent around it, whose loop variables and own values it sees. */
-  readonly agent: AgentSymbol | undefined
+  /** The agent or question around it, whose loop variables and own values it sees. */
+  readonly agent: StepSymbol | undefined
   /** The node of the plan that it belongs to: `agent.writer`, `dynamic.related`, `output`. */
   readonly node: string | undefined
   /** The agent's own value that it is a part of. */
@@ -32,6 +32,7 @@ export type Expected =
   | Syntax.ImportKind
   | "response_format"
   | "on_failure"
+  | "approval"
   | "asset"
   | "boolean"
   /** `"low"`, `"medium"`, `"high"` and the like. */
@@ -47,6 +48,7 @@ export type DeclarationKind =
   | "dynamic"
   | "local"
   | "agent"
+  | "ask"
 
 /** A name in the source, with all that its place in the tree says about it. */
 export type NameUse = Span & {
@@ -92,11 +94,11 @@ export type NameRole =
   | { readonly kind: "enum-value" }
   | { readonly kind: "tag"; readonly node: Syntax.VariantType }
   | { readonly kind: "case"; readonly node: Syntax.VariantCase; readonly variant: Syntax.VariantType }
-  | { readonly kind: "variable"; readonly agent: Syntax.AgentDeclaration; readonly name: Syntax.Name }
+  | { readonly kind: "variable"; readonly agent: Syntax.StepDeclaration; readonly name: Syntax.Name }
   /** A field in the pattern of a loop; where it has no other name there, also the variable. */
   | {
       readonly kind: "pattern-field"
-      readonly agent: Syntax.AgentDeclaration
+      readonly agent: Syntax.StepDeclaration
       readonly loop: Syntax.Loop
       readonly field: Syntax.PatternField
     }
@@ -112,6 +114,7 @@ export type DeclaredNode =
   | Syntax.ModelDeclaration
   | Syntax.McpDeclaration
   | Syntax.AgentDeclaration
+  | Syntax.AskDeclaration
   | ImportNode
   | Syntax.ValueField
 

@@ -167,7 +167,7 @@ function rootType(use: NameUse & { kind: "root" }): TokenType {
   const { setting, chain } = use
   if (setting.expects === "value" && setting.agent?.variables.has(use.text) === true) return "parameter"
   if (chain.steps.length > 0) return "namespace"
-  const isConstant = ["response_format", "on_failure", "asset"].includes(setting.expects)
+  const isConstant = ["response_format", "on_failure", "approval", "asset"].includes(setting.expects)
   return isConstant ? "enumMember" : "variable"
 }
 
@@ -183,6 +183,7 @@ function declarationType(declared: (NameUse & { kind: "declaration" })["declares
     case "resource":
     case "prompt":
     case "agent":
+    case "ask":
       return "function"
     case "dynamic":
     case "local":

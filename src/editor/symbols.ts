@@ -17,6 +17,7 @@ export type SymbolKind =
   | "dynamic"
   | "value"
   | "agent"
+  | "ask"
   | "output"
   | "field"
   | "case"
@@ -84,11 +85,12 @@ function declarationSymbol(program: Program, declaration: Syntax.Declaration): D
     case "dynamic":
       return entry("dynamic", declaration.keyword, "dynamic", valueFields(program, declaration.body.items, "value"))
     case "agent":
+    case "ask":
       return entry(
-        "agent",
+        declaration.kind,
         declaration.name,
         declaration.name.text,
-        agentParts(program, declaration),
+        stepParts(program, declaration),
         loopOf(program, declaration),
       )
     case "output":
@@ -111,11 +113,11 @@ function symbolOf(
 
 const detailWidth = 60
 
-function loopOf(program: Program, { loop }: Syntax.AgentDeclaration): string | undefined {
+function loopOf(program: Program, { loop }: Syntax.StepDeclaration): string | undefined {
   return loop && program.tree.text.slice(loop.start, loop.end).replace(/\s+/g, " ")
 }
 
-function agentParts(program: Program, { body }: Syntax.AgentDeclaration): DocumentSymbol[] {
+function stepParts(program: Program, { body }: Syntax.StepDeclaration): DocumentSymbol[] {
   return body.items.flatMap(({ name, value }): readonly DocumentSymbol[] => {
     if (name.text === "output" && value.kind === "types") return typeFields(program, value.block.items)
     if (name.text === "dynamic" && value.kind === "values") return valueFields(program, value.block.items, "value")

@@ -56,13 +56,17 @@ export function children(expression: Expression): readonly Expression[] {
     case "match":
       return [expression.value, ...expression.branches.map((branch) => branch.value)]
     case "call":
-      return [...values(expression.input), ...values(expression.bindings)]
+      return [...values(expression.input), ...values(expression.bindings), ...approverOf(expression)]
     case "read":
     case "render":
       return values(expression.bindings)
     case "asset":
       return [expression.value, expression.media_type, expression.title].filter((part) => part !== null)
   }
+}
+
+function approverOf({ approval }: Extract<Expression, { op: "call" }>): Expression[] {
+  return approval === null || approval.to === null ? [] : [approval.to]
 }
 
 function values(entries: readonly Entry[]): Expression[] {

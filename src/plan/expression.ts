@@ -31,6 +31,8 @@ export type Root =
   | { readonly kind: "secrets" }
   /** An agent's output; of a looped agent the array of its outputs. */
   | { readonly kind: "agent"; readonly name: string }
+  /** A person's answer; of a looped question the array of answers. */
+  | { readonly kind: "ask"; readonly name: string }
   /** A top-level dynamic value. */
   | { readonly kind: "dynamic"; readonly name: string }
   /** A dynamic value of the agent that the expression stands in. */
@@ -91,9 +93,18 @@ export interface CallExpression {
   readonly input: readonly Entry[]
   readonly bindings: readonly Entry[]
   readonly max_calls: number | null
+  /** What the import and the call demand together; null: no approval is needed. */
+  readonly approval: ApprovalPlan | null
   /** Durable identity of the call site: `dynamic.related/call find_issues`. Edits elsewhere in the file do not change it. */
   readonly site: string
   readonly text: string
+}
+
+/** Each call waits for a person's approval. */
+export interface ApprovalPlan {
+  /** A string: a group, or a label. */
+  readonly to: Expression | null
+  readonly expires_seconds: number
 }
 
 export interface ReadExpression {

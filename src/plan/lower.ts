@@ -4,8 +4,11 @@ import { assetKindOf } from "../check/asset-kind.ts"
 import type { Program } from "../check/program.ts"
 import { branchLabel } from "../syntax/match-branch.ts"
 import type * as Syntax from "../syntax/tree.ts"
-import type { AssetExpression, CallExpression, Entry, Expression, MatchBranch, Root, Step } from "./expression.ts"
+import type { ApprovalPlan, AssetExpression, CallExpression, Entry, Expression, MatchBranch, Root, Step } from "./expression.ts"
+import { defaultExpirySeconds, demandOf } from "./approval-demand.ts"
 import type { AssetKind } from "./plan-shape.ts"
+import type { Properties } from "./property-of.ts"
+import { propertyOf, valuesOf } from "./property-of.ts"
 
 /** Turns checked expressions into those of the plan: names resolved, constants folded, source forgotten. */
 export class Lowering {
@@ -86,7 +89,7 @@ export class Lowering {
     }
     const root = this.#program.roots.get(node)
     if (root === undefined) throw new Error(`The checker left ${text} unresolved`)
-    const named = root.kind === "agent" || root.kind === "dynamic" || root.kind === "local"
+    const named = root.kind === "agent" || root.kind === "ask" || root.kind === "dynamic" || root.kind === "local"
     const steps = this.#steps(named ? node.steps.slice(1) : node.steps)
     const end = named ? node.steps[0]?.end : node.base.end
     const reference: Expression = {
@@ -142,8 +145,22 @@ export class Lowering {
       input: this.entries(valuesOf(node.block, "input"), place),
       bindings: this.entries(valuesOf(node.block, "bindings"), place),
       max_calls: typeof max === "number" ? max : null,
+      approval: this.approval(tool, node.block, place),
       site,
       text: this.#text(node),
+    }
+  }
+
+  /** What the import of a tool, its batch and one use of it demand together. `place` is that of the use. */
+  approval(tool: string, use: Properties | undefined, place: string): ApprovalPlan | null {
+    const symbol = this.#program.tools.get(tool)
+    const demands = [symbol?.node.body, symbol?.batch?.body, use].flatMap((block) => demandOf(block) ?? [])
+    if (demands.length === 0) return null
+    const to = demands.find((demand) => demand.to !== undefined)?.to
+    const times = demands.flatMap(({ expires_seconds }) => expires_seconds ?? [])
+    return {
+      to: to === undefined ? null : this.expression(to, place),
+      expires_seconds: times.length === 0 ? defaultExpirySeconds : Math.min(...times),
     }
   }
 
@@ -193,6 +210,7 @@ function planRoot(root: NonNullable<ReturnType<Program["roots"]["get"]>>): Root 
     case "matched":
       return { kind: "matched" }
     case "agent":
+    case "ask":
     case "dynamic":
     case "local":
     case "variable":
@@ -210,34 +228,4 @@ function targetName(node: Syntax.InvokeNode): string {
   const [step] = node.target.steps
   if (step?.kind !== "field") throw new Error("The checker let a call without a target through")
   return step.name.text
-}
-
-type Properties = { readonly items: readonly (Syntax.Property | Syntax.BatchItem)[] }
-
-/** Properties of long blocks by name: a batch of imports is asked for its own once for each item. */
-const longBlocks = new WeakMap<Properties, ReadonlyMap<string, Syntax.Property>>()
-const long = 32
-
-export function propertyOf(block: Properties | undefined, name: string): Syntax.Property | undefined {
-  if (block === undefined) return undefined
-  if (block.items.length > long) return propertiesOf(block).get(name)
-  for (const item of block.items) if (item.kind === "property" && item.name.text === name) return item
-  return undefined
-}
-
-function propertiesOf(block: Properties): ReadonlyMap<string, Syntax.Property> {
-  const before = longBlocks.get(block)
-  if (before !== undefined) return before
-  const found = new Map<string, Syntax.Property>()
-  for (const item of block.items) {
-    if (item.kind === "property" && !found.has(item.name.text)) found.set(item.name.text, item)
-  }
-  longBlocks.set(block, found)
-  return found
-}
-
-/** The fields of a block of values such as `bindings { … }`; none when it is not there. */
-export function valuesOf(block: Properties | undefined, name: string): readonly Syntax.ValueField[] {
-  const value = propertyOf(block, name)?.value
-  return value?.kind === "values" ? value.block.items : []
 }

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../base/json-value.ts"
 import type { ApiName } from "../check/provider-kinds.ts"
 import type { RecordType, Type, TypeTable } from "../types/types.ts"
-import type { Entry, Expression } from "./expression.ts"
+import type { ApprovalPlan, Entry, Expression } from "./expression.ts"
 
 /** A workflow ready to run: plain JSON, nothing of its source text needed any more. */
 export interface Plan {
@@ -85,10 +85,10 @@ export interface ToolPlan extends RemotePlan {
   readonly pin: string | null
 }
 
-export type PlanNode = DynamicNode | AgentNode | OutputNode
+export type PlanNode = DynamicNode | AgentNode | AskNode | OutputNode
 
 interface NodeBase {
-  /** `dynamic.x`, `agent.y` or `output`. */
+  /** `dynamic.x`, `agent.y`, `ask.z` or `output`. */
   readonly id: string
   readonly name: string
   readonly depends_on: readonly string[]
@@ -124,6 +124,22 @@ export interface AgentNode extends NodeBase {
   readonly output: RecordType
 }
 
+/** A question to a person. Its durable identity is its id, with the position of the item in a loop. */
+export interface AskNode extends NodeBase {
+  readonly kind: "ask"
+  readonly loop: LoopPlan | null
+  readonly when: WhenPlan | null
+  /** A string. */
+  readonly question: Expression
+  readonly show: Expression | null
+  /** A string: a group, or a label. */
+  readonly to: Expression | null
+  readonly expires_seconds: number
+  /** The answer when nobody gives one in time, of the type `output`; null: the run fails. */
+  readonly on_expiry: Expression | null
+  readonly output: RecordType
+}
+
 export interface LoopPlan {
   readonly items: Expression
   /** One variable for the item, or one for each named field of it. */
@@ -146,6 +162,8 @@ export interface UsePlan {
   readonly site: string
   readonly bindings: readonly Entry[]
   readonly max_calls: number | null
+  /** What the import and the use demand together; null: no approval is needed. */
+  readonly approval: ApprovalPlan | null
 }
 
 export interface ContextPlan {
@@ -170,7 +188,7 @@ export interface FilePlan {
 /** A node as the public plan shows it: `/validate` and `workflow_planned`. */
 export interface PlannedNode {
   readonly id: string
-  readonly kind: "dynamic" | "agent" | "output"
+  readonly kind: "dynamic" | "agent" | "ask" | "output"
   readonly name: string
   readonly depends_on: readonly string[]
   /** The source text of its condition. */

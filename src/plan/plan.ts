@@ -3,15 +3,18 @@ import { apiOf } from "../check/api-of.ts"
 import { fileStem } from "../check/check-file.ts"
 import { constantFields, constantOf } from "../check/constants.ts"
 import { wordOrString } from "../check/asset-kind.ts"
-import type { AgentSymbol, ImportSymbol, Program } from "../check/program.ts"
+import type { AgentSymbol, AskSymbol, ImportSymbol, Program } from "../check/program.ts"
 import { inferenceKeys } from "../check/properties.ts"
 import { providerKinds } from "../check/provider-kinds.ts"
 import type { RecordType } from "../types/types.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Entry, Expression } from "./expression.ts"
-import { assetKind, Lowering, propertyOf, valuesOf } from "./lower.ts"
+import { defaultExpirySeconds, expiryOf } from "./approval-demand.ts"
+import { assetKind, Lowering } from "./lower.ts"
+import { propertyOf, valuesOf } from "./property-of.ts"
 import type {
   AgentNode,
+  AskNode,
   ContextPlan,
   DynamicNode,
   FilePlan,
@@ -70,8 +73,9 @@ class Planner {
     const dependencies = (id: string): ReadonlySet<string> => program.dependencies.get(id) ?? new Set()
     const declared: string[] = []
     for (const declaration of program.tree.declarations) {
-      if (declaration.kind === "agent") declared.push(`agent.${declaration.name.text}`)
-      else if (declaration.kind === "dynamic") {
+      if (declaration.kind === "agent" || declaration.kind === "ask") {
+        declared.push(`${declaration.kind}.${declaration.name.text}`)
+      } else if (declaration.kind === "dynamic") {
         for (const field of declaration.body.items) declared.push(`dynamic.${field.name.text}`)
       }
     }
@@ -83,8 +87,10 @@ class Planner {
     for (const id of order) {
       const name = id.slice(id.indexOf(".") + 1)
       const agent = id.startsWith("agent.") ? program.agents.get(name) : undefined
+      const ask = id.startsWith("ask.") ? program.asks.get(name) : undefined
       const dynamic = id.startsWith("dynamic.") ? program.dynamics.get(name) : undefined
       if (agent !== undefined) nodes.push(this.#agent(id, name, agent, dependsOn(id)))
+      else if (ask !== undefined) nodes.push(this.#ask(id, name, ask, dependsOn(id)))
       else if (dynamic !== undefined) nodes.push(this.#dynamic(id, name, dynamic.field, dependsOn(id)))
     }
     const { output } = program
@@ -133,6 +139,24 @@ class Planner {
     }
   }
 
+  #ask(id: string, name: string, symbol: AskSymbol, depends_on: string[]): AskNode {
+    const { body, loop, when } = symbol.declaration
+    return {
+      id,
+      kind: "ask",
+      name,
+      depends_on,
+      loop: loop === undefined ? null : this.#loop(loop, id),
+      when: when === undefined ? null : this.#when(when, id),
+      question: this.#propertyExpression(body, "question", `${id}.question`),
+      show: this.#optional(body, "show", `${id}.show`),
+      to: this.#optional(body, "to", `${id}.to`),
+      expires_seconds: expiryOf(body) ?? defaultExpirySeconds,
+      on_expiry: this.#optional(body, "on_expiry", `${id}.on_expiry`),
+      output: symbol.output,
+    }
+  }
+
   #loop(loop: Syntax.Loop, id: string): LoopPlan {
     const items = this.#lower.expression(loop.items, id)
     if (loop.pattern.kind === "item") return { items, pattern: { kind: "item", variable: loop.pattern.name.text } }
@@ -174,6 +198,7 @@ class Planner {
         site: this.#lower.site(`${id}.uses`, "use", `${kind}.${step.name.text}`),
         bindings: this.#lower.entries(valuesOf(entry.block, "bindings"), `${id}.uses`),
         max_calls: typeof max === "number" ? max : null,
+        approval: kind === "tool" ? this.#lower.approval(step.name.text, entry.block, `${id}.uses`) : null,
       }
     })
   }

@@ -96,7 +96,7 @@ function* steps(plan: Plan): Generator<void, Prepared, undefined> {
 function plannedNode(node: PlanNode): PlannedNode {
   const { id, kind, name, depends_on } = node
   const planned = { id, kind, name, depends_on }
-  return node.kind === "agent" && node.when !== null ? { ...planned, when: node.when.text } : planned
+  return (node.kind === "agent" || node.kind === "ask") && node.when !== null ? { ...planned, when: node.when.text } : planned
 }
 
 function callSettings(plan: Plan, agent: AgentNode): CallSettings {
@@ -132,6 +132,15 @@ function expressionsOf(node: PlanNode): Expression[] {
       return [node.value]
     case "output":
       return values(node.fields)
+    case "ask":
+      return [
+        node.loop?.items ?? null,
+        node.when?.condition ?? null,
+        node.question,
+        node.show,
+        node.to,
+        node.on_expiry,
+      ].filter((expression) => expression !== null)
     case "agent":
       return [
         ...(node.loop === null ? [] : [node.loop.items]),
@@ -140,7 +149,7 @@ function expressionsOf(node: PlanNode): Expression[] {
         node.instruction,
         node.system,
         ...node.files.flatMap((file) => [file.name, file.content, file.media_type]),
-        ...node.uses.flatMap((use) => values(use.bindings)),
+        ...node.uses.flatMap((use) => [...values(use.bindings), use.approval?.to ?? null]),
         node.context?.compact?.instruction ?? null,
       ].filter((expression) => expression !== null)
   }

@@ -15,6 +15,8 @@ export interface Scope {
   readonly secrets: JsonObject
   /** Outputs by agent; of a looped agent the array of them. */
   readonly agents: ReadonlyMap<string, JsonValue>
+  /** What people answered, by the question's name. */
+  readonly answers: ReadonlyMap<string, JsonValue>
   readonly dynamics: ReadonlyMap<string, JsonValue>
   /** Dynamic values of the agent that the expression stands in. */
   readonly locals: ReadonlyMap<string, JsonValue>
@@ -173,6 +175,8 @@ export function lookUp(root: Root, scope: Scope, text: string): JsonValue {
       return scope.matched
     case "agent":
       return present(scope.agents.get(root.name), text)
+    case "ask":
+      return present(scope.answers.get(root.name), text)
     case "dynamic":
       return present(scope.dynamics.get(root.name), text)
     case "local":

@@ -32,7 +32,7 @@ export function endsRun(error: WireError): boolean {
   return error.issues.some(({ path }) => /(?:^|\.)limits(?:\.|$)/.test(path))
 }
 
-const places = /^(?:agent|dynamic|provider|model|mcp|tool|resource|prompt|output|input|secrets)(?:[.[]|$)/
+const places = /^(?:agent|ask|dynamic|provider|model|mcp|tool|resource|prompt|output|input|secrets)(?:[.[]|$)/
 
 function namesPlace(path: string): boolean {
   return places.test(path)

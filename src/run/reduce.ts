@@ -35,7 +35,7 @@ export type Progress = "waiting" | "running" | "completed" | "skipped" | "failed
 
 export interface NodeState {
   readonly id: string
-  readonly kind: "dynamic" | "agent" | "output"
+  readonly kind: "dynamic" | "agent" | "ask" | "output"
   readonly name: string
   readonly depends_on: readonly string[]
   /** The source text of its condition. */

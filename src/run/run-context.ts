@@ -88,6 +88,7 @@ export interface RunContext {
   readonly past: ReplayState
   readonly redactor: Redactor
   readonly agents: Map<string, JsonValue>
+  readonly answers: Map<string, JsonValue>
   readonly dynamics: Map<string, JsonValue>
   /** Message histories of agents that others continue. */
   readonly histories: Map<string, readonly Message[]>
@@ -115,6 +116,7 @@ export function outerScope(running: RunContext, path: string): Scope {
     input: running.input,
     secrets: running.secrets,
     agents: running.agents,
+    answers: running.answers,
     dynamics: running.dynamics,
     locals: none,
     variables: none,

@@ -16,6 +16,7 @@ import type { Lease, RunRequest } from "../ports/store.ts"
 import { LeaseLost, StoreFailure } from "../ports/store.ts"
 import type { Gate } from "../ports/gate.ts"
 import { RunFailure } from "../ports/run-failure.ts"
+import { mayWait } from "../plan/may-wait.ts"
 import { prepare, type Prepared } from "../plan/prepare.ts"
 import { validateRequest } from "./fit-request.ts"
 import { namedSecrets, redactor } from "./secrets/redact.ts"
@@ -149,6 +150,7 @@ class Run {
       past,
       redactor: redactor(request.secrets),
       agents: new Map(),
+      answers: new Map(),
       dynamics: new Map(),
       histories: new Map(),
       summaries: new Map(),
@@ -221,6 +223,7 @@ class Run {
   async #work(): Promise<void> {
     const { plan, prepared } = this.#running
     try {
+      if (mayWait(plan)) throw failure("evaluation_error", "", "This service cannot run workflows that wait for people yet")
       resolveBackends(this.#running)
       await openServers(this.#running)
     } catch (error) {
@@ -237,6 +240,8 @@ class Run {
             return this.#resolveDynamic(node)
           case "agent":
             return node.loop === null ? this.#runOnce(node) : this.#runLoop(node, node.loop)
+          case "ask":
+            return Promise.reject(new Error(`Nobody answers ${node.id}`))
           case "output":
             return this.#makeOutput(node)
           case undefined:

@@ -15,6 +15,7 @@ export const declarationWords = [
   "from",
   "dynamic",
   "agent",
+  "ask",
   "output",
 ] as const
 
@@ -80,6 +81,7 @@ export function startsNamed(reader: TokenReader): boolean {
   if (next.kind !== "name" || next.afterBreak || third.afterBreak) return false
   switch (reader.textOf(reader.token)) {
     case "agent":
+    case "ask":
       return (
         (third.kind === "{" && !reader.isWord("_", next)) || reader.isWord("for", third) || reader.isWord("when", third)
       )

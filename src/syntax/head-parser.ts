@@ -49,7 +49,7 @@ function isBeyondName(reader: TokenReader): boolean {
  */
 function isHeadWithoutName({ reader, path }: Start): boolean {
   const next = reader.peek()
-  if (path === "agent") {
+  if (path === "agent" || path === "ask") {
     if (reader.isWord("when"))
       return operandFollows(reader, 1) && !reader.isWord("when", next) && !reader.isWord("for", next)
     return reader.isWord("for") && !reader.isWord("for", next) && startsPattern(reader, 1)

@@ -167,6 +167,9 @@ export function parseBatch(start: Start): BatchDeclaration | undefined {
 
 const batchForms = formsOf("batch")
 
+/** What the items of a batch share. */
+const sharedProperties = ["bindings", "max_calls", "approval"]
+
 const importKinds = ["tool", "resource", "prompt"] as const
 
 /** Items of a batch look much like the imports that stand at the top; these end it only at the left margin. */
@@ -178,7 +181,7 @@ function leavesBatch(reader: TokenReader, itemsIndented: boolean): boolean {
 function parseBatchMember(reader: TokenReader): BatchItem | Property | undefined {
   const importKind = importKinds.find((kind) => reader.isWord(kind))
   if (importKind !== undefined && reader.peek().kind !== ":") return parseBatchItem(reader, importKind)
-  const isProperty = reader.atKey || reader.isWord("bindings") || reader.isWord("max_calls")
+  const isProperty = reader.atKey || sharedProperties.some((word) => reader.isWord(word))
   return isProperty || !reader.is("name") ? parseProperty(reader, batchForms) : parseKindless(reader)
 }
 

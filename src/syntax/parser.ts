@@ -1,6 +1,6 @@
 import { didYouMean } from "../base/did-you-mean.ts"
 import type { Diagnostic } from "../source/diagnostic.ts"
-import { parseAgent } from "./agent-parser.ts"
+import { parseStep } from "./step-parser.ts"
 import type { DeclarationWord } from "./declaration-start.ts"
 import { declarationWord, declarationWords, startsDeclaration } from "./declaration-start.ts"
 import { docBefore } from "./doc-comment.ts"
@@ -128,7 +128,8 @@ function parseBody(start: Start, word: DeclarationWord): Declaration | undefined
     case "from":
       return parseBatch(start)
     case "agent":
-      return parseAgent(start)
+    case "ask":
+      return parseStep(start, word)
   }
 }
 

@@ -8,6 +8,8 @@ export type PropertyPlace =
   | "prompt"
   | "batch"
   | "agent"
+  | "ask"
+  | "approval"
   | "inference"
   | "file"
   /** The block after the content of a file: `file input.report { … }`. */
@@ -36,6 +38,8 @@ export type PropertyForm =
   /** A reference with an optional block. */
   | "model"
   | "context"
+  /** A word, or a block with details. */
+  | "approval"
 
 type Forms = Readonly<Record<string, PropertyForm>>
 
@@ -43,7 +47,8 @@ type Forms = Readonly<Record<string, PropertyForm>>
 export type PropertyForms = ReadonlyMap<string, PropertyForm>
 
 const imported: Forms = { bindings: "values" }
-const tool: Forms = { ...imported, input: "types", output: "types" }
+const approved: Forms = { ...imported, approval: "approval" }
+const tool: Forms = { ...approved, input: "types", output: "types" }
 
 const forms: Readonly<Record<PropertyPlace, Forms>> = {
   provider: { headers: "headers", inference: "inference" },
@@ -52,7 +57,7 @@ const forms: Readonly<Record<PropertyPlace, Forms>> = {
   tool,
   resource: imported,
   prompt: imported,
-  batch: imported,
+  batch: approved,
   agent: {
     model: "model",
     models: "model",
@@ -63,13 +68,15 @@ const forms: Readonly<Record<PropertyPlace, Forms>> = {
     file: "file",
     dynamic: "values",
   },
+  ask: { output: "types" },
+  approval: {},
   inference: { extra: "values" },
   file: {},
   "short-file": {},
-  use: imported,
+  use: approved,
   "configured-model": { inference: "inference" },
   compact: { model: "model" },
-  call: { input: "values", bindings: "values" },
+  call: { ...approved, input: "values" },
   read: { bindings: "values" },
   render: { bindings: "values" },
   asset: {},

@@ -49,6 +49,7 @@ export type Declaration =
   | BatchDeclaration
   | DynamicDeclaration
   | AgentDeclaration
+  | AskDeclaration
   | OutputDeclaration
 
 interface DeclarationBase extends Span, Documented {
@@ -137,14 +138,25 @@ export interface DynamicDeclaration extends DeclarationBase {
   readonly body: Block<ValueField>
 }
 
-export interface AgentDeclaration extends DeclarationBase {
-  readonly kind: "agent"
+/** A step that is done once, or once for each item of a loop, and that a condition may skip. */
+export type StepDeclaration = AgentDeclaration | AskDeclaration
+
+interface StepBase extends DeclarationBase {
   readonly name: Name
   readonly loop: Loop | undefined
   /** There is a `for` that could not be read. */
   readonly brokenLoop: boolean
   readonly when: When | undefined
   readonly body: Block<Property>
+}
+
+export interface AgentDeclaration extends StepBase {
+  readonly kind: "agent"
+}
+
+/** `ask review { … }`: a question to a person. */
+export interface AskDeclaration extends StepBase {
+  readonly kind: "ask"
 }
 
 /** `when condition` */
@@ -194,7 +206,7 @@ export type PropertyValue =
   | { readonly kind: "type"; readonly type: TypeNode }
   /** `bindings { … }`, `headers { … }`, `dynamic { … }`, the `input { … }` of a call. */
   | { readonly kind: "values"; readonly block: Block<ValueField> }
-  /** `inference { … }`, `file { … }`, and unknown blocks. */
+  /** `inference { … }`, `file { … }`, `approval { … }`, and unknown blocks. */
   | { readonly kind: "properties"; readonly block: Block<Property> }
   | UsesValue
   /** `model.fast { inference { … } }` */

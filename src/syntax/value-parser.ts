@@ -323,7 +323,7 @@ function parseVerbless(reader: TokenReader, target: Chain): Expression {
 /** Whether the block that follows is that of a call; the block of an agent may follow the list of its loop. */
 function startsInvokeBlock(reader: TokenReader): boolean {
   const [name, next] = [reader.peek(), reader.peek(2).kind]
-  const isKnown = ["input", "bindings", "max_calls"].some((word) => reader.isWord(word, name))
+  const isKnown = ["input", "bindings", "max_calls", "approval"].some((word) => reader.isWord(word, name))
   return isKnown && (next === ":" || next === "{") && !reader.token.afterBreak
 }
 
@@ -486,7 +486,8 @@ function parseBlockValue(reader: TokenReader, form: PropertyForm, colon: Token |
       return block && { kind: "values", block }
     }
     case "inference":
-    case "file": {
+    case "file":
+    case "approval": {
       const block = parseProperties(reader, form)
       return block && { kind: "properties", block }
     }

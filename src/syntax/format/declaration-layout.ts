@@ -71,6 +71,7 @@ function layOutDeclaration(builder: LayoutBuilder, declaration: Declaration): vo
       layOutBatch(builder, declaration)
       return
     case "agent":
+    case "ask":
       builder.space()
       builder.name(declaration.name)
       if (declaration.loop !== undefined) layOutLoop(builder, declaration.loop)

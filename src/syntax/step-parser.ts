@@ -3,12 +3,12 @@ import { leavesNames, startsPattern } from "./declaration-start.ts"
 import type { Start } from "./head-parser.ts"
 import { parseBlock, parseName, skipToBrace } from "./head-parser.ts"
 import type { TokenReader } from "./token-reader.ts"
-import type { Declaration, Loop, Pattern, PatternField, When } from "./tree.ts"
+import type { Declaration, Loop, Pattern, PatternField, StepDeclaration, When } from "./tree.ts"
 import { parseKey, parseWordKey } from "./type-parser.ts"
 import { parseExpression, parseProperties } from "./value-parser.ts"
 
-/** Agent = "agent" name ("for" pattern "in" expression)? ("when" expression)? properties */
-export function parseAgent(start: Start): Declaration | undefined {
+/** Step = ("agent" | "ask") name ("for" pattern "in" expression)? ("when" expression)? properties */
+export function parseStep(start: Start, kind: StepDeclaration["kind"]): Declaration | undefined {
   const { reader, keyword, doc } = start
   const name = parseName(start)
   const head = `\`${start.path.replace(".", " ")}\``
@@ -20,15 +20,15 @@ export function parseAgent(start: Start): Declaration | undefined {
   let loop = isLooped ? parseLoop(reader, head) : undefined
   const when = parseWhen(reader)
   if (when !== undefined && !isLooped && reader.isWord("for")) {
-    reader.report(reader.token, "`for` comes before `when`", "Write `agent name for item in list when condition`.")
+    reader.report(reader.token, "`for` comes before `when`", `Write \`${kind} name for item in list when condition\`.`)
     isLooped = true
     loop = parseLoop(reader, head)
   }
   const after = when !== undefined ? "the condition" : loop === undefined ? undefined : "the loop's list"
-  const body = parseBlock(start, (reader) => parseProperties(reader, "agent"), after)
+  const body = parseBlock(start, (reader) => parseProperties(reader, kind), after)
   if (name === undefined || body === undefined) return undefined
   const brokenLoop = isLooped && loop === undefined
-  return { kind: "agent", keyword, doc, name, loop, brokenLoop, when, body, start: keyword.start, end: body.end }
+  return { kind, keyword, doc, name, loop, brokenLoop, when, body, start: keyword.start, end: body.end }
 }
 
 function startsHead(reader: TokenReader): boolean {
@@ -39,7 +39,7 @@ function startsLoop(reader: TokenReader): boolean {
   return reader.isWord("for") || startsPattern(reader, 0)
 }
 
-/** When = "when" expression. A broken one ends at the agent's body. */
+/** When = "when" expression. A broken one ends at the step's body. */
 function parseWhen(reader: TokenReader): When | undefined {
   const keyword = reader.token
   if (reader.isWord("if")) reader.report(keyword, "A condition is not written with `if`", "Write `when condition`.")
@@ -51,7 +51,7 @@ function parseWhen(reader: TokenReader): When | undefined {
   return { keyword, condition, start: keyword.start, end: reader.endFrom(keyword) }
 }
 
-/** Loop = "for" pattern "in" expression. A broken one ends at the agent's body, so that what is in it is still read. */
+/** Loop = "for" pattern "in" expression. A broken one ends at the step's body, so that what is in it is still read. */
 function parseLoop(reader: TokenReader, head: string): Loop | undefined {
   const first = reader.token
   if (reader.acceptWord("for") === undefined) reader.expected(`\`for\` after ${head}`)

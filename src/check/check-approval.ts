@@ -1,0 +1,69 @@
+import type * as Syntax from "../syntax/tree.ts"
+import { wordOrString } from "./asset-kind.ts"
+import type { CheckContext } from "./check-context.ts"
+import type { ConstantRule } from "./constants.ts"
+import { checkConstant } from "./constants.ts"
+import { mustFit } from "./must-fit.ts"
+import { expressionOf, readProperties } from "./properties.ts"
+import type { Infer, Scope } from "./scope.ts"
+
+const longestExpiry = 7_776_000
+
+/** The plan repeats an import's approver at each use: a long one would make a few lines fill the memory. */
+const longestApprover = 1000
+
+const expiry: ConstantRule = {
+  expected: "a number of seconds from 1 to 7,776,000 (90 days)",
+  type: "number",
+  fits: (value) => typeof value === "number" && value >= 1 && value <= longestExpiry,
+  code: "type-mismatch",
+}
+
+/** `expires_seconds: 86_400` */
+export function checkExpiry(checking: CheckContext, property: Syntax.Property | undefined, path: string): void {
+  checkConstant(checking, property, path, expiry)
+}
+
+/** `approval: required`, `approval: none`, or `approval { to: "finance", expires_seconds: 3_600 }` */
+export function checkApproval(
+  checking: CheckContext,
+  property: Syntax.Property | undefined,
+  scope: Scope,
+  infer: Infer,
+): void {
+  if (property === undefined || property.value.kind === "missing") return
+  const path = `${scope.path}.approval`
+  if (property.value.kind === "properties") {
+    const properties = readProperties(checking, "approval", property.value.block, path, property.name)
+    const to = expressionOf(checking, properties.get("to"), path)
+    if (to !== undefined) {
+      const place: Scope = { ...scope, path: `${path}.to`, place: "an approval", secrets: "exposed", assets: "none" }
+      infer(checking, to, place)
+      mustFit(checking, to, { kind: "string" }, place.path)
+      if (to.end - to.start > longestApprover) {
+        const message = `Who approves is written in at most ${longestApprover} characters`
+        checking.report("invalid-value", place.path, to, message, "Name a group.")
+      }
+    }
+    checkExpiry(checking, properties.get("expires_seconds"), `${path}.expires_seconds`)
+    return
+  }
+  const expression = expressionOf(checking, property, scope.path)
+  if (expression === undefined) return
+  const written = wordOrString(expression)
+  if (written === "required" || written === "none") return
+  const hint = 'Write `approval: required`, `none`, or `approval { to: "group" }`.'
+  checking.report("invalid-value", path, expression, `Unknown approval: ${checking.quote(expression)}`, hint)
+}
+
+/** Only tools are called, so that only their calls can be approved. */
+export function refuseApproval(
+  checking: CheckContext,
+  property: Syntax.Property | undefined,
+  kind: Syntax.ImportKind,
+  path: string,
+): void {
+  if (property === undefined) return
+  const message = `Only the calls of a tool can be approved, and this is a ${kind}`
+  checking.report("unknown-property", `${path}.approval`, property.name, message, "Remove it.")
+}

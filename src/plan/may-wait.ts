@@ -1,0 +1,10 @@
+import type { Plan } from "./plan-shape.ts"
+import { prepare } from "./prepare.ts"
+
+/** Whether a run of the plan may have to wait for people: it asks something, or calls that need an approval are in it. */
+export function mayWait(plan: Plan): boolean {
+  const asks = plan.nodes.some((node) => {
+    return node.kind === "ask" || (node.kind === "agent" && node.uses.some(({ approval }) => approval !== null))
+  })
+  return asks || prepare(plan).effects.some((effect) => effect.op === "call" && effect.approval !== null)
+}
