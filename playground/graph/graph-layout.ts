@@ -4,7 +4,7 @@ import { columnsOf, simpleLayout } from "./simple-layout.ts"
 /** A node of the drawing, before it has a place. */
 export interface GraphNode {
   readonly id: string
-  readonly kind: "dynamic" | "agent" | "output"
+  readonly kind: "dynamic" | "agent" | "ask" | "output"
   readonly name: string
   readonly depends_on: readonly string[]
   /** What an agent runs over: `path in input.files`. */

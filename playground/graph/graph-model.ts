@@ -52,16 +52,17 @@ function planNodes(plan: Plan): GraphNode[] {
 }
 
 function detailsOf(node: PlanNode): Pick<GraphNode, "loop" | "model" | "when"> {
-  if (node.kind !== "agent") return {}
-  const { loop, model } = node
+  if (node.kind !== "agent" && node.kind !== "ask") return {}
+  const { loop } = node
   const condition = node.when === null ? {} : { when: oneLine(node.when.text) }
-  if (loop === null) return { model, ...condition }
+  const details = node.kind === "agent" ? { model: node.model, ...condition } : condition
+  if (loop === null) return details
   const variables =
     loop.pattern.kind === "item"
       ? loop.pattern.variable
       : `{ ${loop.pattern.fields.map(({ variable }) => variable).join(", ")} }`
   const items = "text" in loop.items ? loop.items.text : "items"
-  return { model, loop: `${variables} in ${items}`, ...condition }
+  return { ...details, loop: `${variables} in ${items}` }
 }
 
 function oneLine(text: string): string {

@@ -305,6 +305,7 @@ function NodeView({ node, status }: NodeViewProps) {
 function noteOf(node: PlacedNode): string {
   if (node.loop !== undefined) return `for ${node.loop}`
   if (node.kind === "agent") return node.model === undefined ? "agent" : `agent · model.${node.model}`
+  if (node.kind === "ask") return "a person answers"
   return node.kind === "output" ? "the result" : "dynamic value"
 }
 

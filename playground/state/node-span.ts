@@ -2,11 +2,12 @@ import type { Program } from "../../src/check/program.ts"
 import type { Span } from "../../src/source/span.ts"
 import type { Declaration, Property } from "../../src/syntax/tree.ts"
 
-/** Where a node of the plan (`agent.x`, `dynamic.y`, `output`) is declared. */
+/** Where a node of the plan (`agent.x`, `ask.x`, `dynamic.y`, `output`) is declared. */
 export function nodeSpan(program: Program, id: string): Span | undefined {
   const name = id.slice(id.indexOf(".") + 1)
   if (id === "output") return program.output?.declaration
   if (id.startsWith("agent.")) return program.agents.get(name)?.declaration
+  if (id.startsWith("ask.")) return program.asks.get(name)?.declaration
   if (id.startsWith("dynamic.")) return program.dynamics.get(name)?.field
   return undefined
 }
@@ -24,6 +25,8 @@ function declarationOf(program: Program, head: string, name: string): Declaratio
   switch (head) {
     case "agent":
       return program.agents.get(name)?.declaration
+    case "ask":
+      return program.asks.get(name)?.declaration
     case "dynamic":
       return program.dynamics.get(name)?.field
     case "provider":

@@ -108,6 +108,8 @@ export function spanLabel(span: Span): string {
   switch (span.kind) {
     case "agent":
       return `agent.${span.name}`
+    case "ask":
+      return `ask.${span.name}${index}`
     case "loop":
       return `agent.${span.name}`
     case "iteration":

@@ -136,6 +136,7 @@ export function spanState(span: Span): StateName {
 
 const kindIcons: Readonly<Record<Span["kind"], IconName>> = {
   agent: "agent",
+  ask: "ask",
   loop: "loop",
   iteration: "agent",
   model_call: "model",

@@ -68,7 +68,7 @@ function checkAsk(checking: CheckContext, declaration: Syntax.AskDeclaration): v
 }
 
 function placeIn(scope: Scope, property: string): Scope {
-  return { ...scope, path: `${scope.path}.${property}`, place: `the \`${property}\` of a question` }
+  return { ...scope, path: `${scope.path}.${property}` }
 }
 
 /** The type of one answer; undefined where it could not be read. */

@@ -146,7 +146,8 @@ function depend(checking: CheckContext, chain: Syntax.Chain, on: string, scope: 
 /** Only `input` and `secrets` decide where a key goes and as whom a server is called. */
 function mayRefer(checking: CheckContext, chain: Syntax.Chain, scope: Scope): boolean {
   if (scope.values === "run") return true
-  const message = `${scope.place} may refer to \`input\` and \`secrets\` alone, so that no model decides it`
+  const known = scope.secrets === "allowed" ? "`input` and `secrets` alone" : "`input` alone"
+  const message = `${scope.place} may refer to ${known}, so that no model decides it`
   const sentence = message.charAt(0).toUpperCase() + message.slice(1)
   const hint = `Use a value of the request${scope.place.includes("bindings") ? ", or bind it where the import is used" : ""}.`
   checking.report("misplaced-expression", scope.path, chain, sentence, hint)

@@ -4,7 +4,16 @@ import { assetKindOf } from "../check/asset-kind.ts"
 import type { Program } from "../check/program.ts"
 import { branchLabel } from "../syntax/match-branch.ts"
 import type * as Syntax from "../syntax/tree.ts"
-import type { ApprovalPlan, AssetExpression, CallExpression, Entry, Expression, MatchBranch, Root, Step } from "./expression.ts"
+import type {
+  ApprovalPlan,
+  AssetExpression,
+  CallExpression,
+  Entry,
+  Expression,
+  MatchBranch,
+  Root,
+  Step,
+} from "./expression.ts"
 import { defaultExpirySeconds, demandOf } from "./approval-demand.ts"
 import type { AssetKind } from "./plan-shape.ts"
 import type { Properties } from "./property-of.ts"

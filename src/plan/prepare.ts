@@ -96,7 +96,9 @@ function* steps(plan: Plan): Generator<void, Prepared, undefined> {
 function plannedNode(node: PlanNode): PlannedNode {
   const { id, kind, name, depends_on } = node
   const planned = { id, kind, name, depends_on }
-  return (node.kind === "agent" || node.kind === "ask") && node.when !== null ? { ...planned, when: node.when.text } : planned
+  return (node.kind === "agent" || node.kind === "ask") && node.when !== null
+    ? { ...planned, when: node.when.text }
+    : planned
 }
 
 function callSettings(plan: Plan, agent: AgentNode): CallSettings {

@@ -58,6 +58,8 @@ export interface NodeState {
 
 export type SpanKind =
   | "agent"
+  /** A question, from asking to its outcome. */
+  | "ask"
   | "loop"
   | "iteration"
   | "model_call"

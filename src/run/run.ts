@@ -223,7 +223,8 @@ class Run {
   async #work(): Promise<void> {
     const { plan, prepared } = this.#running
     try {
-      if (mayWait(plan)) throw failure("evaluation_error", "", "This service cannot run workflows that wait for people yet")
+      if (mayWait(plan))
+        throw failure("evaluation_error", "", "This service cannot run workflows that wait for people yet")
       resolveBackends(this.#running)
       await openServers(this.#running)
     } catch (error) {

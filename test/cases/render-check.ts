@@ -17,13 +17,17 @@ export function render(source: string): string {
   return types.length === 0 ? problems : [problems, "", ...types].join("\n")
 }
 
-function typesOf({ dynamics, agents, output }: Program): string[] {
+function typesOf({ dynamics, agents, asks, output }: Program): string[] {
   const line = (name: string, type: Type): string => `${name}: ${showType(type, 400)}`
   return [
     ...[...dynamics].map(([name, { type }]) => line(`dynamic.${name}`, type)),
     ...[...agents].flatMap(([agent, { variables, locals }]) => [
       ...[...variables].map(([name, { type }]) => line(`agent.${agent} for ${name}`, type)),
       ...[...locals].map(([name, { type }]) => line(`agent.${agent}.dynamic.${name}`, type)),
+    ]),
+    ...[...asks].flatMap(([ask, { type, variables }]) => [
+      line(`ask.${ask}`, type),
+      ...[...variables].map(([name, variable]) => line(`ask.${ask} for ${name}`, variable.type)),
     ]),
     ...(output?.type.fields ?? []).map(({ name, type }) => line(`output.${name}`, type)),
   ]

@@ -1,6 +1,6 @@
 import { compile } from "../../src/compile.ts"
-import type { AgentNode, Plan, PlanNode } from "../../src/plan/plan-shape.ts"
-import type { Entry, Expression, MatchBranch, Step } from "../../src/plan/expression.ts"
+import type { AgentNode, AskNode, Plan, PlanNode } from "../../src/plan/plan-shape.ts"
+import type { ApprovalPlan, Entry, Expression, MatchBranch, Step } from "../../src/plan/expression.ts"
 import { isError } from "../../src/source/diagnostic.ts"
 import { LineMap } from "../../src/source/line-map.ts"
 import { showType } from "../../src/types/show-type.ts"
@@ -26,12 +26,12 @@ function renderNode(node: PlanNode): string {
 function partsOf(node: PlanNode): string[] {
   if (node.kind === "dynamic") return [show(node.value)]
   if (node.kind === "output") return node.fields.map(({ key, value }) => `${key}: ${show(value)}`)
-  return agentParts(node)
+  return node.kind === "ask" ? askParts(node) : agentParts(node)
 }
 
-function agentParts(node: AgentNode): string[] {
+/** The loop and the condition. */
+function headParts({ loop, when }: AgentNode | AskNode): string[] {
   const parts: string[] = []
-  const { loop, context } = node
   if (loop !== null) {
     const variables =
       loop.pattern.kind === "item"
@@ -39,12 +39,33 @@ function agentParts(node: AgentNode): string[] {
         : `{ ${loop.pattern.fields.map(({ field, variable }) => `${field}: ${variable}`).join(", ")} }`
     parts.push(`for ${variables} in ${show(loop.items)}`)
   }
-  if (node.when !== null) parts.push(`when ${show(node.when.condition)}, written ${JSON.stringify(node.when.text)}`)
+  if (when !== null) parts.push(`when ${show(when.condition)}, written ${JSON.stringify(when.text)}`)
+  return parts
+}
+
+function askParts(node: AskNode): string[] {
+  const optional = (["show", "to", "on_expiry"] as const).flatMap((name) => {
+    const expression = node[name]
+    return expression === null ? [] : [`${name}: ${show(expression)}`]
+  })
+  return [
+    ...headParts(node),
+    `question: ${show(node.question)}`,
+    ...optional,
+    `expires_seconds: ${node.expires_seconds}`,
+    `output: ${showType(node.output, 200)}`,
+  ]
+}
+
+function agentParts(node: AgentNode): string[] {
+  const parts = headParts(node)
+  const { context } = node
   const format = node.response_format === null ? "" : `, response_format ${node.response_format}`
   const skips = node.on_failure === "skip" ? ", on_failure skip" : ""
   parts.push(`model ${node.model} ${prettyJson(node.inference)}, max_steps ${node.max_steps}${format}${skips}`)
-  for (const { kind, name, bindings, max_calls } of node.uses) {
-    parts.push(`uses ${kind} ${name} ${entries(bindings)}${max_calls === null ? "" : `, max_calls ${max_calls}`}`)
+  for (const { kind, name, bindings, max_calls, approval } of node.uses) {
+    const most = max_calls === null ? "" : `, max_calls ${max_calls}`
+    parts.push(`uses ${kind} ${name} ${entries(bindings)}${most}${showApproval(approval)}`)
   }
   if (context !== null) {
     const { compact } = context
@@ -119,8 +140,9 @@ function show(expression: Expression): string {
       return `(match ${show(expression.value)}${tag === null ? "" : ` by ${tag}`}: ${branches.join("; ")})`
     }
     case "call": {
-      const { tool, input, bindings, max_calls, site } = expression
-      return `(call ${tool} input ${entries(input)} bindings ${entries(bindings)} max ${String(max_calls)} at ${site})`
+      const { tool, input, bindings, max_calls, approval, site } = expression
+      const most = `max ${String(max_calls)}${showApproval(approval)}`
+      return `(call ${tool} input ${entries(input)} bindings ${entries(bindings)} ${most} at ${site})`
     }
     case "read":
       return `(read ${expression.resource} ${entries(expression.bindings)})`
@@ -132,6 +154,12 @@ function show(expression: Expression): string {
       return `(asset ${type} ${show(value)} ${optional.join(" ")})`
     }
   }
+}
+
+function showApproval(approval: ApprovalPlan | null): string {
+  if (approval === null) return ""
+  const { to, expires_seconds } = approval
+  return `, approved by ${to === null ? "the caller" : show(to)} in ${expires_seconds} s`
 }
 
 function showTaken(takes: MatchBranch["takes"]): string {

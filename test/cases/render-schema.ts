@@ -8,7 +8,7 @@ import { prettyJson } from "./pretty-json.ts"
 import { renderDiagnostics } from "./render-diagnostics.ts"
 
 /**
- * The JSON Schemas of the workflow's blocks: `input`, `secrets`, what agents and tools take and give, `output`. Of an
+ * The JSON Schemas of the workflow's blocks: `input`, `secrets`, what agents, questions and tools take and give, `output`. Of an
  * agent's output also how a strict backend would get it. A workflow with errors has its errors instead.
  */
 export function render(source: string): string {
@@ -34,6 +34,7 @@ export function render(source: string): string {
       out.push("strict: the same")
     else out.push(`strict:\n${prettyJson(toStrictSchema(output, types))}`)
   }
+  for (const [name, { output }] of program.asks) out.push(plain(`ask.${name}.output`, output))
   if (program.output !== undefined) out.push(plain("output", program.output.type))
   return out.length === 0 ? "(nothing)" : out.join("\n\n")
 }

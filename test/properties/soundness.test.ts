@@ -289,6 +289,7 @@ function scopeOf(input: JsonObject): Scope {
     input,
     secrets: {},
     agents: none,
+    answers: none,
     dynamics: none,
     locals: none,
     variables: none,

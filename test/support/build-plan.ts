@@ -62,6 +62,7 @@ export function call(
     input: entries(input),
     bindings: [],
     max_calls: null,
+    approval: null,
     site: `site.${tool}`,
     text: `call tool.${tool}`,
     ...more,
@@ -133,7 +134,15 @@ export const use = (
   kind: "tool" | "resource" | "prompt",
   name: string,
   more: Partial<AgentNode["uses"][number]> = {},
-): AgentNode["uses"][number] => ({ kind, name, site: `uses/use ${name}`, bindings: [], max_calls: null, ...more })
+): AgentNode["uses"][number] => ({
+  kind,
+  name,
+  site: `uses/use ${name}`,
+  bindings: [],
+  max_calls: null,
+  approval: null,
+  ...more,
+})
 
 interface LoosePlan extends Partial<Omit<Plan, "nodes" | "providers" | "models">> {
   readonly provider?: Partial<ProviderPlan>
@@ -171,13 +180,17 @@ function dependsOn(node: PlanNode, nodes: readonly PlanNode[]): string[] {
     if (expression === null) return
     if (expression.op === "reference") {
       const { root } = expression
-      if (root.kind === "agent" || root.kind === "dynamic") found.add(`${root.kind}.${root.name}`)
+      if (root.kind === "agent" || root.kind === "ask" || root.kind === "dynamic")
+        found.add(`${root.kind}.${root.name}`)
     }
     for (const child of children(expression)) visit(child)
   }
   if (node.kind === "dynamic") visit(node.value)
   else if (node.kind === "output") for (const { value } of node.fields) visit(value)
-  else {
+  else if (node.kind === "ask") {
+    const { loop, when, question, show, to, on_expiry } = node
+    for (const part of [loop?.items, when?.condition, question, show, to, on_expiry]) visit(part ?? null)
+  } else {
     visit(node.loop?.items ?? null)
     for (const { value } of node.locals) visit(value)
     visit(node.instruction)

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import type { Entry, Expression } from "../../src/plan/expression.ts"
-import type { AgentNode, Plan } from "../../src/plan/plan-shape.ts"
+import type { AgentNode, AskNode, Plan } from "../../src/plan/plan-shape.ts"
 
 /** What a place lets an expression refer to. */
 interface Place {
@@ -39,7 +39,14 @@ export function checkPlanPlaces(plan: Plan): void {
   for (const node of plan.nodes) {
     if (node.kind === "dynamic") checkExpression(node.value, { ...inRun(node.id), assets: "value" })
     else if (node.kind === "output") checkEntries(node.fields, inRun("output"))
+    else if (node.kind === "ask") checkAsk(node)
     else checkAgent(node)
+  }
+}
+
+function checkAsk({ id, loop, when, question, show, to, on_expiry }: AskNode): void {
+  for (const expression of [loop?.items, when?.condition, question, show, to, on_expiry]) {
+    if (expression !== undefined && expression !== null) checkExpression(expression, inRun(id))
   }
 }
 
@@ -51,7 +58,10 @@ function checkAgent(node: AgentNode): void {
   for (const { name, content, media_type } of node.files) {
     for (const expression of [name, content, media_type]) if (expression !== null) checkExpression(expression, place)
   }
-  for (const { kind, bindings } of node.uses) checkEntries(bindings, { ...place, secrets: kind !== "prompt" })
+  for (const { kind, bindings, approval } of node.uses) {
+    checkEntries(bindings, { ...place, secrets: kind !== "prompt" })
+    if (approval !== null && approval.to !== null) checkExpression(approval.to, place)
+  }
   const summary = node.context?.compact?.instruction ?? null
   if (summary !== null) checkExpression(summary, place)
   checkExpression(node.instruction, { ...place, assets: "text" })
@@ -104,6 +114,9 @@ function checkExpression(expression: Expression, place: Place): void {
     case "call":
       assert.ok(place.run, `a call decides ${place.name}`)
       checkEntries(expression.input, { ...inner, secrets: false })
+      if (expression.approval !== null && expression.approval.to !== null) {
+        checkExpression(expression.approval.to, { ...inner, secrets: false })
+      }
       return checkEntries(expression.bindings, { ...inner, secrets: true })
     case "read":
     case "render":

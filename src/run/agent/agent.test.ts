@@ -583,6 +583,7 @@ test("an agent's own values are computed per item and may call tools", async () 
             input: entries({ query: ref("local.upper"), project: lit("w") }),
             bindings: [],
             max_calls: null,
+            approval: null,
             site: "a.found",
             text: "call tool.search",
           },
