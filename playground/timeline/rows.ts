@@ -120,6 +120,8 @@ export function spanLabel(span: Span): string {
       return `retry ${span.attempt ?? ""}`.trim()
     case "tool_call":
       return `tool.${span.name}`
+    case "question":
+      return span.call_id === undefined ? `ask.${span.name}${index}` : `approval of tool.${span.name}`
     case "compaction":
       return `compacting agent.${span.name}`
     case "dynamic":

@@ -96,7 +96,7 @@ export const noQuery: JsonObject = { type: "object", properties: {}, additionalP
 
 const status: JsonObject = {
   type: "string",
-  enum: ["queued", "running", "cancelling", "completed", "failed", "cancelled"],
+  enum: ["queued", "running", "waiting", "cancelling", "completed", "failed", "cancelled"],
 }
 
 const position: JsonObject = {

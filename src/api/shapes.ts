@@ -61,7 +61,7 @@ export interface FormatAnswer {
   readonly changed: boolean
 }
 
-export type RunStatusName = "queued" | "running" | "cancelling" | "completed" | "failed" | "cancelled"
+export type RunStatusName = "queued" | "running" | "waiting" | "cancelling" | "completed" | "failed" | "cancelled"
 
 export interface RunAnswer {
   readonly run_id: string

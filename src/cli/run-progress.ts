@@ -51,6 +51,8 @@ function mark(node: NodeState, now: number, palette: Palette): string {
       return palette.faint("–")
     case "running":
       return frames[Math.floor(now / 80) % frames.length] ?? ""
+    case "asking":
+      return palette.warning("?")
     case "waiting":
       return " "
   }

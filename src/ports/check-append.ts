@@ -6,6 +6,7 @@ export function checkAppend(events: readonly LogEvent[]): void {
     const [previous, event] = [events[index - 1], events[index]]
     if (previous === undefined || event === undefined) continue
     if (event.id !== previous.id + 1) throw new Error(`Event ${event.id} cannot be appended after ${previous.id}`)
-    if (isTerminal(previous.type)) throw new Error(`Event ${event.id} cannot be appended after ${previous.type}`)
+    if (isTerminal(previous.type) || previous.type === "run_waiting")
+      throw new Error(`Event ${event.id} cannot be appended after ${previous.type}`)
   }
 }

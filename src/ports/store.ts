@@ -1,7 +1,8 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { LogEvent } from "../run/events.ts"
+import type { QuestionStore } from "./questions.ts"
 
-export type RunStatus = "queued" | "running" | "cancelling" | "completed" | "failed" | "cancelled"
+export type RunStatus = "queued" | "running" | "waiting" | "cancelling" | "completed" | "failed" | "cancelled"
 
 /** What was asked for. All of it is stored encrypted; `secrets` is deleted when the run ends. */
 export interface RunRequest {
@@ -61,8 +62,11 @@ export interface RunRow {
   readonly finished_at: number | null
   readonly last_event_id: number
   readonly cancel_requested: boolean
+  /** As it was created; true from the first time that it waits. */
   readonly resumable: boolean
   readonly workflow: WorkflowVersion | null
+  /** Parked: it waits for people, and no outcome has been stored since. */
+  readonly waiting: boolean
 }
 
 /** The right to append to a run's log. The fence grows with each owner; a writer with an old one is refused. */
@@ -76,6 +80,8 @@ export interface Lease {
 export interface ClaimedLease extends Lease {
   /** The owner before gave the run back by itself. Else that process died, or has been silent for too long. */
   readonly given_back: boolean
+  /** It was parked, and has been woken. */
+  readonly woken: boolean
 }
 
 /** Another process took the run over, or it has ended: the holder of this lease must drop the run without writing anything. */
@@ -146,7 +152,7 @@ export type RunLookup =
  * Every method that returns a promise may reject with a `StoreFailure`: then nothing of what it asked for has been
  * acknowledged to anyone, and it may work again later. What a resolved promise said is durable.
  */
-export interface RunStore {
+export interface RunStore extends QuestionStore {
   /** Idempotent by `run.idempotency`, among the runs of one caller that retention has left. */
   create(run: NewRun, owner: string, lease_ms: number): Promise<CreateOutcome>
   /** What `create` would find under a key; null where it would make a run, which this does not. */
@@ -159,7 +165,8 @@ export interface RunStore {
    * Appends events whose ids go on from the log's last, all or none; resolves when they are durable. Rejects with
    * `LeaseLost`, or with a `StoreFailure` (also when the ids do not go on from the log's last). Calls need not wait for
    * each other: they are applied in the order in which they were made, and one that follows a failed one fails too. A
-   * terminal event is the last of its run: it deletes the secrets and frees the lease.
+   * terminal event is the last of its run: it deletes the secrets and frees the lease. `run_waiting` frees the lease as well
+   * and parks the run: nobody can claim it until it is woken by an outcome or a cancel. One that came before wakes it at once.
    */
   append(lease: Lease, events: readonly LogEvent[]): Promise<void>
   /**
@@ -182,7 +189,10 @@ export interface RunStore {
    */
   follow(run_id: string, after: number, signal: AbortSignal): AsyncIterable<LogEvent>
 
-  /** Takes over unfinished runs whose lease has run out (or whose owner is known to be dead), at most `limit`. */
+  /**
+   * Takes over unfinished runs, at most `limit`: first those that were woken, then those whose lease has run out (or whose owner
+   * is known to be dead).
+   */
   claim(owner: string, limit: number, lease_ms: number): Promise<ClaimedLease[]>
   /** False: lost. */
   renew(lease: Lease, lease_ms: number): Promise<boolean>

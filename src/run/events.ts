@@ -1,4 +1,4 @@
-import type { JsonValue } from "../base/json-value.ts"
+import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { PlannedNode } from "../plan/plan-shape.ts"
 
 /** Tokens of one model call, or summed over several. */
@@ -74,6 +74,49 @@ interface AboutTool {
   readonly call_id: string
 }
 
+/** A question to a person as it is asked: of an `ask` step, or whether a tool may be called (`approval`). */
+export interface AskedQuestion {
+  readonly id: string
+  readonly run_id: string
+  readonly kind: "ask" | "approval"
+  /** Of the step, or the declared name of the tool. */
+  readonly name: string
+  /** Inside a loop, counted from 0. */
+  readonly iteration?: number
+  readonly question: string
+  /** For the person to look at. */
+  readonly show: Shown
+  /** The group that answers, or a label to filter by. */
+  readonly to: string | null
+  /** JSON Schema of the answer. */
+  readonly schema: JsonObject
+  /** Of an approval: the tool's name on its server, the server, and the arguments as they would be sent, secrets by name. */
+  readonly tool?: string
+  readonly server?: string
+  readonly endpoint?: string
+  readonly arguments?: JsonObject
+  /** Of all that an approval allows; the answer repeats it. */
+  readonly digest?: string
+  readonly asked_at: string
+  readonly expires_at: string
+}
+
+/** Who gave an answer: the caller's key name (null without keys), and the person's name as the caller gave it. */
+export interface AnsweredBy {
+  readonly caller: string | null
+  readonly by: string | null
+}
+
+export type QuestionStatus = "open" | "answered" | "expired" | "withdrawn"
+
+/** A question with what has become of it. `withdrawn`: the run ended while it was open. */
+export interface Question extends AskedQuestion {
+  readonly status: QuestionStatus
+  readonly answer?: JsonValue
+  readonly answered_by?: AnsweredBy
+  readonly answered_at?: string
+}
+
 /** The data of each event, `at` left out: it is added when the event is logged. */
 export interface EventData {
   workflow_started: Record<never, never>
@@ -116,6 +159,18 @@ export interface EventData {
     readonly duration_ms: number
   }
   cache_degraded: { readonly operation: string }
+  question_asked: AskedQuestion & { readonly call_id?: string }
+  question_answered: {
+    readonly id: string
+    readonly name: string
+    readonly answer: JsonValue
+    readonly answered_by: AnsweredBy
+  }
+  question_expired: { readonly id: string; readonly name: string }
+  /** All that the run could still do waits for the answers to these questions. */
+  run_waiting: { readonly questions: readonly string[] }
+  /** The outcomes of these questions woke the run. */
+  run_continued: { readonly questions: readonly string[] }
   run_resumed: { readonly reason: string }
   workflow_completed: {
     readonly output: { readonly result: JsonValue }

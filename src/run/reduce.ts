@@ -1,5 +1,5 @@
 import type { JsonValue } from "../base/json-value.ts"
-import type { EventData, EventType, ModelCallRecord, Usage, WireError } from "./events.ts"
+import type { EventData, EventType, ModelCallRecord, Question, Usage, WireError } from "./events.ts"
 import { addUsage, noUsage, usageOf } from "./usage.ts"
 
 /**
@@ -12,7 +12,7 @@ export type SeenEvent = {
 
 /** What a run's events add up to. Plain JSON; times are milliseconds since the epoch, durations milliseconds. */
 export interface RunState {
-  status: "queued" | "running" | "completed" | "failed" | "cancelled"
+  status: "queued" | "running" | "waiting" | "completed" | "failed" | "cancelled"
   started_at: number | null
   finished_at: number | null
   duration_ms: number | null
@@ -27,11 +27,14 @@ export interface RunState {
   nodes: NodeState[]
   /** In the order in which they were reported; a parent comes before its children. */
   spans: Span[]
-  /** Finds open nodes and spans; of use to `reduce` alone. */
-  index: { nodes: Record<string, number>; spans: Record<string, number> }
+  /** In the order in which they were asked. */
+  questions: Question[]
+  /** Finds open nodes, spans and questions; of use to `reduce` alone. */
+  index: { nodes: Record<string, number>; spans: Record<string, number>; questions: Record<string, number> }
 }
 
-export type Progress = "waiting" | "running" | "completed" | "skipped" | "failed" | "cancelled"
+/** `asking`: its question is open. */
+export type Progress = "waiting" | "running" | "asking" | "completed" | "skipped" | "failed" | "cancelled"
 
 export interface NodeState {
   readonly id: string
@@ -65,6 +68,7 @@ export type SpanKind =
   | "model_call"
   | "retry"
   | "tool_call"
+  | "question"
   | "compaction"
   | "dynamic"
   | "resource"
@@ -111,7 +115,8 @@ export function initialState(): RunState {
     last_event_id: 0,
     nodes: [],
     spans: [],
-    index: { nodes: {}, spans: {} },
+    questions: [],
+    index: { nodes: {}, spans: {}, questions: {} },
   }
 }
 
@@ -315,6 +320,23 @@ function take(state: RunState, event: SeenEvent, at: number): void {
     }
     case "cache_degraded":
       return
+    case "question_asked":
+      asked(state, event.data, at)
+      return
+    case "question_answered": {
+      const { id, answer, answered_by } = event.data
+      settled(state, id, at, { status: "answered", answer, answered_by })
+      return
+    }
+    case "question_expired":
+      settled(state, event.data.id, at, { status: "expired" })
+      return
+    case "run_waiting":
+      state.status = "waiting"
+      return
+    case "run_continued":
+      state.status = "running"
+      return
     case "run_resumed":
       state.resumed++
       return
@@ -368,7 +390,8 @@ function blame(state: RunState, error: WireError, at: number): void {
   for (const { path } of error.issues) {
     const [kind, name] = path.split(/[.[]/)
     const node = nodeOf(state, kind === "output" ? "output" : `${kind ?? ""}.${name ?? ""}`)
-    if (node === undefined || isOver(node)) continue
+    // A step whose question has expired counts as done until the run fails for it.
+    if (node === undefined || (isOver(node) && kind !== "ask")) continue
     node.error = error
     endNode(node, "failed", at, null)
   }
@@ -381,7 +404,7 @@ function finish(state: RunState, as: "completed" | "failed" | "cancelled", at: n
   for (const node of state.nodes) {
     if (as === "completed") {
       if (!isOver(node)) endNode(node, "completed", at, node.started_at === null ? 0 : null)
-    } else if (node.state === "running") endNode(node, "cancelled", at, null)
+    } else if (node.state === "running" || node.state === "asking") endNode(node, "cancelled", at, null)
   }
   for (const position of Object.values(state.index.spans)) {
     const span = state.spans[position]
@@ -390,6 +413,49 @@ function finish(state: RunState, as: "completed" | "failed" | "cancelled", at: n
     span.state = as === "completed" ? "completed" : "cancelled"
   }
   state.index.spans = {}
+  for (const position of Object.values(state.index.questions)) {
+    const question = state.questions[position]
+    if (question !== undefined) state.questions[position] = { ...question, status: "withdrawn" }
+  }
+  state.index.questions = {}
+}
+
+// -------------------------------------------------------------------------------------------------------- questions
+
+function asked(state: RunState, data: Extract<SeenEvent, { type: "question_asked" }>["data"], at: number): void {
+  const { call_id, at: _, ...question } = data
+  const { id, kind, name, iteration } = question
+  state.index.questions[id] = state.questions.length
+  state.questions.push({ ...question, status: "open" })
+  const node = kind === "ask" ? startNode(state, `ask.${name}`, at) : undefined
+  if (node !== undefined) Object.assign(node, { state: "asking", finished_at: null, duration_ms: null })
+  open(state, questionKey(id), {
+    kind: "question",
+    name,
+    parent: null,
+    ...(iteration === undefined ? {} : { iteration }),
+    start: at,
+    end: null,
+    state: "running",
+    ...(call_id === undefined ? {} : { call_id }),
+  })
+}
+
+/** A step has been answered when none of its questions is open. */
+function settled(state: RunState, id: string, at: number, outcome: Partial<Question>): void {
+  const position = state.index.questions[id]
+  const question = position === undefined ? undefined : state.questions[position]
+  if (position === undefined || question === undefined) return
+  state.questions[position] = { ...question, ...outcome }
+  delete state.index.questions[id]
+  close(state, questionKey(id), at, outcome.status === "answered" ? "completed" : "failed")
+  if (question.kind !== "ask") return
+  const isOpen = (one: number): boolean => {
+    const other = state.questions[one]
+    return other?.kind === "ask" && other.name === question.name
+  }
+  const node = nodeOf(state, `ask.${question.name}`)
+  if (node !== undefined && !Object.values(state.index.questions).some(isOpen)) endNode(node, "completed", at, null)
 }
 
 // ------------------------------------------------------------------------------------------------------------ spans
@@ -399,6 +465,7 @@ const loopKey = (agent: string): string => `loop ${agent}`
 const dynamicKey = (name: string, agent: string | undefined, iteration: number | undefined): string =>
   `dynamic ${agent ?? ""} ${name} ${iteration ?? ""}`
 const callKey = (id: string): string => `call ${id}`
+const questionKey = (id: string): string => `question ${id}`
 
 function open(state: RunState, key: string, span: Span): void {
   state.index.spans[key] = state.spans.length
@@ -412,7 +479,7 @@ function close(state: RunState, key: string, at: number, as: Span["state"]): Spa
   span.end = at
   span.state = as
   // Agents are kept until the end of the run, as parents of late events; calls are done with.
-  if (span.kind === "tool_call") delete state.index.spans[key]
+  if (span.kind === "tool_call" || span.kind === "question") delete state.index.spans[key]
   return span
 }
 

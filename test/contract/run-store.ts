@@ -1,5 +1,6 @@
 import { describe, test } from "node:test"
 import { appending } from "./run-store/appending.ts"
+import { asking } from "./run-store/asking.ts"
 import { caching } from "./run-store/caching.ts"
 import { cancelling } from "./run-store/cancelling.ts"
 import { creating } from "./run-store/creating.ts"
@@ -8,8 +9,15 @@ import { leasing } from "./run-store/leasing.ts"
 import type { Bench } from "./run-store/material.ts"
 import { retaining } from "./run-store/retaining.ts"
 
-/** What every `RunStore` promises. `open` makes an empty store; `close` throws it away. */
-export function runStoreContract(name: string, open: () => Promise<Bench & { close(): Promise<void> }>): void {
+/**
+ * What every `RunStore` promises. `open` makes an empty store; `close` throws it away. `without` names what a store cannot do
+ * yet.
+ */
+export function runStoreContract(
+  name: string,
+  open: () => Promise<Bench & { close(): Promise<void> }>,
+  without?: "questions",
+): void {
   describe(`run store: ${name}`, () => {
     const onBench = (title: string, body: (bench: Bench) => Promise<void>) => {
       test(title, { timeout: 60_000 }, async () => {
@@ -26,6 +34,7 @@ export function runStoreContract(name: string, open: () => Promise<Bench & { clo
     following(onBench)
     leasing(onBench)
     cancelling(onBench)
+    if (without !== "questions") asking(onBench)
     caching(onBench)
     retaining(onBench)
   })

@@ -1,7 +1,7 @@
 import type { Bell } from "../../base/bell.ts"
 import type { JsonValue } from "../../base/json-value.ts"
 import { checkAppend } from "../../ports/check-append.ts"
-import { isTerminal, type LogEvent } from "../../run/events.ts"
+import { isTerminal, type LogEvent, type Question } from "../../run/events.ts"
 import { followLog } from "../../ports/follow-log.ts"
 import {
   LeaseLost,
@@ -19,6 +19,8 @@ import {
   type RunStore,
 } from "../../ports/store.ts"
 import type { Clock } from "../../ports/clock.ts"
+import type { AnswerOutcome, GivenAnswer, InboxPage, InboxQuery } from "../../ports/questions.ts"
+import { MemoryQuestions } from "./memory-questions.ts"
 
 /** How many events a follower is handed at a time. */
 const pageEvents = 100
@@ -28,7 +30,7 @@ const maxTombstones = 100_000
 interface StoredRun {
   readonly caller: string
   readonly created_at: number
-  readonly resumable: boolean
+  resumable: boolean
   readonly idempotency: { readonly slot: string; readonly fingerprint: string } | null
   readonly bells: Set<Bell>
   readonly cancelListeners: Set<() => void>
@@ -45,6 +47,8 @@ interface StoredRun {
   /** By the monotonic clock. */
   lease_until: number
   given_back: boolean
+  /** Parked; `woken` from its wake on until it is claimed. */
+  parked: "waiting" | "woken" | null
 }
 
 interface CacheEntry {
@@ -63,10 +67,13 @@ export class MemoryStore implements RunStore {
   readonly #tombstones = new Map<string, { readonly caller: string; readonly until: number }>()
   /** Caller and cache key → hash → entry. */
   readonly #cache = new Map<string, Map<string, CacheEntry>>()
+  readonly #questions: MemoryQuestions
+  readonly #outcomeListeners = new Set<(run_id: string) => void>()
   #closed = false
 
   constructor(clock: Clock) {
     this.#clock = clock
+    this.#questions = new MemoryQuestions(clock)
   }
 
   async create(run: NewRun, owner: string, lease_ms: number): Promise<CreateOutcome> {
@@ -91,6 +98,7 @@ export class MemoryStore implements RunStore {
       fence: 1,
       lease_until: this.#clock.monotonic() + lease_ms,
       given_back: false,
+      parked: null,
     }
     this.#runs.set(run.run_id, stored)
     this.#open.set(run.run_id, stored)
@@ -119,6 +127,7 @@ export class MemoryStore implements RunStore {
     }
     const { caller, created_at, finished_at, cancel_requested, resumable } = run
     const last_event_id = run.end?.id ?? run.events.length
+    const waiting = run.parked === "waiting"
     return {
       found: "run",
       run: {
@@ -129,6 +138,7 @@ export class MemoryStore implements RunStore {
         last_event_id,
         cancel_requested,
         resumable,
+        waiting,
         workflow: run.request.workflow ?? null,
       },
     }
@@ -151,8 +161,78 @@ export class MemoryStore implements RunStore {
     if (first.id !== run.events.length + 1) throw new NotNext(lease.run_id, first.id, run.events.length)
 
     for (const event of events) run.events.push(event.kept === undefined ? event : withoutKept(event, run.kept))
-    if (isTerminal(last.type)) this.#finish(lease.run_id, run, last)
-    else for (const bell of run.bells) bell.ring()
+    this.#questions.appended(lease.run_id, run.caller, events)
+    if (isTerminal(last.type)) return this.#finish(lease.run_id, run, last)
+    if (last.type === "run_waiting") this.#park(lease.run_id, run)
+    for (const bell of run.bells) bell.ring()
+  }
+
+  #park(run_id: string, run: StoredRun): void {
+    run.fence++
+    run.lease_until = Number.POSITIVE_INFINITY
+    run.given_back = true
+    run.resumable = true
+    run.parked = "waiting"
+    if (run.cancel_requested || this.#questions.outcomes(run_id).length > 0) this.#wake(run_id)
+  }
+
+  /** Something has come for the run: whoever works on it takes it in, and a parked one can be claimed. */
+  #wake(run_id: string): void {
+    const run = this.#open.get(run_id)
+    if (run?.parked === "waiting") {
+      run.parked = "woken"
+      run.lease_until = Number.NEGATIVE_INFINITY
+    }
+    for (const listener of this.#outcomeListeners) queueMicrotask(() => listener(run_id))
+  }
+
+  async questions(run_id: string): Promise<Question[]> {
+    this.#checkOpen()
+    return this.#questions.ofRun(run_id)
+  }
+
+  async question(run_id: string, id: string): Promise<Question | null> {
+    this.#checkOpen()
+    return this.#questions.ofRun(run_id).find((question) => question.id === id) ?? null
+  }
+
+  async inbox(query: InboxQuery): Promise<InboxPage> {
+    this.#checkOpen()
+    return this.#questions.inbox(query)
+  }
+
+  async answer(run_id: string, id: string, given: GivenAnswer): Promise<AnswerOutcome | null> {
+    this.#checkOpen()
+    const outcome = this.#questions.answer(run_id, id, given)
+    if (outcome !== null && outcome.settled) this.#wake(run_id)
+    return outcome === null ? null : { stored: outcome.stored, question: outcome.question }
+  }
+
+  async expire(): Promise<number> {
+    this.#checkOpen()
+    const expired = this.#questions.expire()
+    for (const run_id of new Set(expired)) this.#wake(run_id)
+    return expired.length
+  }
+
+  async outcomes(run_id: string): Promise<Question[]> {
+    this.#checkOpen()
+    return this.#questions.outcomes(run_id)
+  }
+
+  onOutcome(listener: (run_id: string) => void): () => void {
+    const heard = (run_id: string): void => {
+      if (this.#outcomeListeners.has(heard)) listener(run_id)
+    }
+    this.#outcomeListeners.add(heard)
+    return () => this.#outcomeListeners.delete(heard)
+  }
+
+  async waiting(caller: string): Promise<number> {
+    this.#checkOpen()
+    let count = 0
+    for (const run of this.#open.values()) if (run.caller === caller && run.parked === "waiting") count++
+    return count
   }
 
   async read(run_id: string, after: number, limit: number, kept?: "kept"): Promise<LogEvent[]> {
@@ -180,6 +260,8 @@ export class MemoryStore implements RunStore {
     run.fence++
     run.request = { ...run.request, secrets: {} }
     run.kept.clear()
+    run.parked = null
+    this.#questions.withdraw(run_id)
     this.#open.delete(run_id)
     for (const bell of run.bells) bell.ring()
   }
@@ -204,13 +286,16 @@ export class MemoryStore implements RunStore {
     this.#checkOpen()
     const now = this.#clock.monotonic()
     const leases: ClaimedLease[] = []
-    for (const [run_id, run] of this.#open) {
-      if (leases.length >= limit) break
-      if (run.lease_until > now) continue
-      run.fence++
-      run.lease_until = now + lease_ms
-      leases.push({ run_id, owner, fence: run.fence, given_back: run.given_back })
-      run.given_back = false
+    for (const woken of [true, false]) {
+      for (const [run_id, run] of this.#open) {
+        if (leases.length >= limit) break
+        if (run.lease_until > now || (run.parked === "woken") !== woken) continue
+        run.fence++
+        run.lease_until = now + lease_ms
+        leases.push({ run_id, owner, fence: run.fence, given_back: run.given_back, woken })
+        run.given_back = false
+        run.parked = null
+      }
     }
     return leases
   }
@@ -236,6 +321,7 @@ export class MemoryStore implements RunStore {
     const run = this.#open.get(run_id)
     if (run === undefined) return false
     run.cancel_requested = true
+    if (run.parked === "waiting") this.#wake(run_id)
     const listeners = [...run.cancelListeners]
     run.cancelListeners.clear()
     for (const listener of listeners) queueMicrotask(listener)
@@ -289,6 +375,7 @@ export class MemoryStore implements RunStore {
     for (const [run_id, run] of this.#runs) {
       if (run.finished_at === null || run.finished_at >= ended_before) continue
       this.#runs.delete(run_id)
+      this.#questions.forget(run_id)
       if (run.idempotency !== null) this.#byKey.delete(run.idempotency.slot)
       this.#tombstones.set(run_id, { caller: run.caller, until: now + tombstoneMs })
       swept++

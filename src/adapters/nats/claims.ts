@@ -68,7 +68,7 @@ export class Claims {
         if (claimed === null) continue
         take(claimed)
         const { run_id, fence, given_back } = claimed
-        leases.push({ run_id, owner, fence, given_back })
+        leases.push({ run_id, owner, fence, given_back, woken: false })
       }
     }
     if (leases.length > 0) await this.#leases.say()

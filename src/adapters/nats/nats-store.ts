@@ -194,6 +194,7 @@ class NatsStore implements ClusterStore {
         cancel_requested: await this.#cancels.isRequested(run_id),
         resumable,
         workflow: workflow ?? null,
+        waiting: false,
       },
     }
   }
@@ -385,6 +386,42 @@ class NatsStore implements ClusterStore {
   }
 
   // -------------------------------------------------------------------------------------------------- cancel, cache
+
+  questions(): Promise<never> {
+    return this.#noQuestionsYet()
+  }
+
+  question(): Promise<never> {
+    return this.#noQuestionsYet()
+  }
+
+  inbox(): Promise<never> {
+    return this.#noQuestionsYet()
+  }
+
+  answer(): Promise<never> {
+    return this.#noQuestionsYet()
+  }
+
+  async expire(): Promise<number> {
+    return 0
+  }
+
+  outcomes(): Promise<never> {
+    return this.#noQuestionsYet()
+  }
+
+  onOutcome(): () => void {
+    return () => undefined
+  }
+
+  async waiting(): Promise<number> {
+    return 0
+  }
+
+  #noQuestionsYet(): Promise<never> {
+    return Promise.reject(new StoreFailure("The NATS store cannot hold questions yet"))
+  }
 
   async requestCancel(run_id: string): Promise<boolean> {
     this.#checkOpen()

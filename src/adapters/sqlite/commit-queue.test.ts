@@ -24,7 +24,7 @@ function queueWith(onMessage: string): Promise<CommitQueue> {
 }
 
 const answer = `parentPort.postMessage({ outcomes: JSON.stringify(operations.map((one, n) => [n, { value: batches }])) })`
-const cancel: CancelOperation = { kind: "cancel", run_id: "a", blobs: [] }
+const cancel: CancelOperation = { kind: "cancel", run_id: "a", now: 0, blobs: [] }
 const ended = (error: unknown) => error instanceof StoreFailure && /writer has ended.*restart/.test(error.message)
 
 describe("commit queue", () => {

@@ -69,7 +69,7 @@ export class LogReader {
 
   lookup(run_id: string): RunLookup {
     const row = this.#get(
-      `SELECT caller, created_at, finished_at, cancel_requested, resumable, workflow, version,
+      `SELECT caller, created_at, finished_at, cancel_requested, resumable, workflow, version, waiting,
          ifnull((SELECT max(last) FROM events WHERE run = num), 0) + (condemned IS NOT NULL) AS last_event_id
        FROM runs WHERE run_id = ?`,
       run_id,
@@ -92,6 +92,7 @@ export class LogReader {
         resumable: row["resumable"] === 1,
         workflow:
           row["workflow"] === null ? null : { name: row["workflow"] as string, version: row["version"] as string },
+        waiting: row["waiting"] === 1,
       },
     }
   }

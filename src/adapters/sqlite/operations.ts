@@ -31,7 +31,14 @@ export type CreateResult =
   | { readonly outcome: "created"; readonly num: number; readonly fence: number }
   | { readonly outcome: "exists" | "conflict"; readonly run_id: string }
 
-export interface AppendOperation extends Blobs<readonly [events: Uint8Array, kept: Uint8Array | null]> {
+export interface AppendOperation extends Blobs<
+  readonly [
+    events: Uint8Array,
+    kept: Uint8Array | null,
+    /** Two for each question that is asked: itself, and the keyed hash of its addressee. */
+    ...questions: (Uint8Array | null)[],
+  ]
+> {
   readonly kind: "append"
   /** The number of the run. */
   readonly run: number
@@ -40,6 +47,33 @@ export interface AppendOperation extends Blobs<readonly [events: Uint8Array, kep
   readonly last: number
   /** When the last event is a terminal one. */
   readonly finished_at: number | null
+  /** Where the events ask people, take outcomes in, or say that the run waits. */
+  readonly people?: AppendedQuestions
+}
+
+export interface AppendedQuestions {
+  readonly now: number
+  readonly asked: readonly { readonly id: string; readonly expires_at: number }[]
+  /** Ids of questions whose outcome the log shows from now on. */
+  readonly taken: readonly string[]
+  /** Parks the run. */
+  readonly waits: boolean
+}
+
+export interface AnswerOperation extends Blobs<readonly [answer: Uint8Array]> {
+  readonly kind: "answer"
+  /** The number of the run. */
+  readonly run: number
+  readonly id: string
+  readonly now: number
+}
+
+/** `late`: it has expired by now, which was stored by this. */
+export type AnswerResult = "stored" | "late" | "settled before" | "unknown"
+
+export interface ExpireOperation extends Blobs<readonly []> {
+  readonly kind: "expire"
+  readonly now: number
 }
 
 export type AppendResult = "stored" | "lease lost" | { readonly stored_last: number }
@@ -79,6 +113,7 @@ export interface ReleaseOperation extends Blobs<readonly []> {
 export interface CancelOperation extends Blobs<readonly []> {
   readonly kind: "cancel"
   readonly run_id: string
+  readonly now: number
 }
 
 /** Entry and slot are keyed hashes. */
@@ -109,12 +144,20 @@ export interface ProbeOperation extends Blobs<readonly []> {
 interface Results {
   create: CreateResult
   append: AppendResult
-  claim: readonly { readonly run_id: string; readonly fence: number; readonly given_back: boolean }[]
+  answer: AnswerResult
+  /** The ids of their runs. */
+  expire: readonly string[]
+  claim: readonly {
+    readonly run_id: string
+    readonly fence: number
+    readonly given_back: boolean
+    readonly woken: boolean
+  }[]
   /** Whether the lease still held. */
   condemn: boolean
   renew: boolean
   release: null
-  cancel: boolean
+  cancel: "requested" | "woken" | "too late"
   "cache put": null
   "cache purge": number
   /** How many runs, or rows, were deleted. */
@@ -127,6 +170,8 @@ interface Results {
 export type Operation =
   | CreateOperation
   | AppendOperation
+  | AnswerOperation
+  | ExpireOperation
   | ClaimOperation
   | CondemnOperation
   | RenewOperation

@@ -82,6 +82,36 @@ export const migrations: readonly string[] = [
   CREATE INDEX runs_listed_by_workflow ON runs (caller, workflow, created_at, run_id);
   CREATE INDEX runs_listed_open ON runs (caller, created_at, run_id) WHERE finished_at IS NULL;
   `,
+  `
+  -- Questions to people, in the order in which they were asked. The addressee is a keyed hash; question and answer are sealed.
+  -- status: 0 open, 1 answered, 2 expired, 3 withdrawn. taken: the log shows the outcome.
+  CREATE TABLE questions (
+    num INTEGER PRIMARY KEY AUTOINCREMENT,
+    run INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    caller TEXT NOT NULL,
+    addressee BLOB,
+    expires_at INTEGER NOT NULL,
+    status INTEGER NOT NULL DEFAULT 0,
+    taken INTEGER NOT NULL DEFAULT 0,
+    answered_at INTEGER,
+    body BLOB NOT NULL,
+    answer BLOB
+  ) STRICT;
+  CREATE UNIQUE INDEX questions_of_run ON questions (run, id);
+  CREATE INDEX questions_of_caller ON questions (caller, status, num);
+  CREATE INDEX questions_to_addressee ON questions (addressee, status, num) WHERE addressee IS NOT NULL;
+  CREATE INDEX questions_due ON questions (expires_at) WHERE status = 0;
+  CREATE INDEX questions_outcomes ON questions (run) WHERE status <> 0 AND taken = 0;
+
+  -- A parked run waits for people. It is in no index that claims read; woken_at is set from its wake on until it is claimed.
+  ALTER TABLE runs ADD COLUMN waiting INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE runs ADD COLUMN woken_at INTEGER;
+  DROP INDEX runs_unfinished;
+  CREATE INDEX runs_claimable ON runs (lease_until) WHERE finished_at IS NULL AND waiting = 0;
+  CREATE INDEX runs_waiting ON runs (caller) WHERE waiting = 1;
+  CREATE INDEX runs_woken ON runs (woken_at) WHERE woken_at IS NOT NULL;
+  `,
 ]
 
 export const currentVersion = migrations.length

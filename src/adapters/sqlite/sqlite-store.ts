@@ -1,7 +1,7 @@
 import type { Bell } from "../../base/bell.ts"
 import type { JsonValue } from "../../base/json-value.ts"
 import { checkAppend } from "../../ports/check-append.ts"
-import { isTerminal, type LogEvent } from "../../run/events.ts"
+import { isTerminal, type LogEvent, type Question } from "../../run/events.ts"
 import { followLog, type GrowingLog } from "../../ports/follow-log.ts"
 import {
   LeaseLost,
@@ -18,11 +18,21 @@ import {
   type RunStore,
 } from "../../ports/store.ts"
 import type { Clock } from "../../ports/clock.ts"
+import {
+  askedQuestion,
+  questionsIn,
+  type AnswerOutcome,
+  type GivenAnswer,
+  type InboxPage,
+  type InboxQuery,
+} from "../../ports/questions.ts"
 import type { Vault } from "../../ports/vault.ts"
 import { Watch } from "../../ports/follower-buffer.ts"
 import { CommitQueue } from "./commit-queue.ts"
 import { aboutCache, aboutRun, LogReader, sealEnd, sealEvents, type RunHead } from "./log-reader.ts"
 import { openForReading } from "./open-database.ts"
+import type { AppendOperation } from "./operations.ts"
+import { QuestionReader, sealAnswer, sealQuestion } from "./question-reader.ts"
 
 /** What one of thousands of followers has in hand at a time, and what one reader is given at once. */
 const followedPage = { events: 50, bytes: 32 * 1024 }
@@ -51,8 +61,10 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<RunS
   const { path, vault, clock } = options
   const queue = await CommitQueue.open({ path, mark: vault.mark, residue_ms: options.residue_ms ?? 5_000 })
   for (const sentence of queue.warnings) options.warn?.(sentence)
-  const reader = new LogReader(openForReading(path), path, vault)
-  return new SqliteStore(queue, reader, vault, clock, {
+  const database = openForReading(path)
+  const reader = new LogReader(database, path, vault)
+  const questions = new QuestionReader(database, path, vault, reader)
+  return new SqliteStore(queue, reader, questions, vault, clock, {
     poll_ms: options.poll_ms ?? 200,
     tombstone_ms: options.tombstone_ms ?? 30 * 24 * 3_600_000,
   })
@@ -62,6 +74,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<RunS
 class SqliteStore implements RunStore {
   readonly #queue: CommitQueue
   readonly #reader: LogReader
+  readonly #questions: QuestionReader
   readonly #vault: Vault
   readonly #clock: Clock
   readonly #settings: { readonly poll_ms: number; readonly tombstone_ms: number }
@@ -71,6 +84,7 @@ class SqliteStore implements RunStore {
   readonly #fresh = new Set<string>()
   readonly #watches = new Map<string, Watch>()
   readonly #cancelListeners = new Map<string, Set<() => void>>()
+  readonly #outcomeListeners = new Set<(run_id: string) => void>()
   #poll: NodeJS.Timeout | null = null
   #looks = 0
   /** The database's version at the last look, and at the last thorough one. */
@@ -82,12 +96,14 @@ class SqliteStore implements RunStore {
   constructor(
     queue: CommitQueue,
     reader: LogReader,
+    questions: QuestionReader,
     vault: Vault,
     clock: Clock,
     settings: { readonly poll_ms: number; readonly tombstone_ms: number },
   ) {
     this.#queue = queue
     this.#reader = reader
+    this.#questions = questions
     this.#vault = vault
     this.#clock = clock
     this.#settings = settings
@@ -155,6 +171,7 @@ class SqliteStore implements RunStore {
     if (first === undefined || last === undefined) return
     const { text, body, kept } = sealEvents(head.key, events, last.id)
     const over = isTerminal(last.type)
+    const parks = last.type === "run_waiting"
     const finished_at = over ? Date.parse(last.at) : null
     const result = await this.#queue.send({
       kind: "append",
@@ -163,9 +180,9 @@ class SqliteStore implements RunStore {
       first: first.id,
       last: last.id,
       finished_at,
-      blobs: [body, kept],
+      ...this.#people(head, events, parks, [body, kept]),
     })
-    if (over || result === "lease lost") {
+    if (over || parks || result === "lease lost") {
       this.#disown(run_id)
       this.#reader.forget(run_id)
     }
@@ -173,6 +190,88 @@ class SqliteStore implements RunStore {
     if (result !== "stored") throw new NotNext(run_id, first.id, result.stored_last)
     // Followers get what was stored, not what the caller has in hand and might change.
     this.#watches.get(run_id)?.add(JSON.parse(text) as LogEvent[], text.length)
+  }
+
+  /** What an append says of questions, and its blobs. */
+  #people(
+    { key }: RunHead,
+    events: readonly LogEvent[],
+    waits: boolean,
+    log: readonly [Uint8Array, Uint8Array | null],
+  ): Pick<AppendOperation, "people" | "blobs"> {
+    const { asked, taken } = questionsIn(events)
+    if (asked.length === 0 && taken.length === 0 && !waits) return { blobs: log }
+    const blobs = asked.flatMap((event) => {
+      const question = askedQuestion(event)
+      return [sealQuestion(key, question), question.to === null ? null : this.#questions.addressee(question.to)]
+    })
+    const due = asked.map(({ data: { id, expires_at } }) => ({ id, expires_at: Date.parse(expires_at) }))
+    return { people: { now: this.#clock.now(), asked: due, taken, waits }, blobs: [...log, ...blobs] }
+  }
+
+  async questions(run_id: string): Promise<Question[]> {
+    this.#checkOpen()
+    return this.#questions.ofRun(run_id, this.#clock.now())
+  }
+
+  async question(run_id: string, id: string): Promise<Question | null> {
+    this.#checkOpen()
+    return this.#questions.one(run_id, id, this.#clock.now())
+  }
+
+  async inbox(query: InboxQuery): Promise<InboxPage> {
+    this.#checkOpen()
+    return this.#questions.inbox(query, this.#clock.now())
+  }
+
+  async answer(run_id: string, id: string, given: GivenAnswer): Promise<AnswerOutcome | null> {
+    this.#checkOpen()
+    const head = this.#reader.head(run_id)
+    if (head === undefined) return null
+    const now = this.#clock.now()
+    const blobs = [sealAnswer(head.key, id, given)] as const
+    const result = await this.#queue.send({ kind: "answer", run: head.num, id, now, blobs })
+    if (result === "stored" || result === "late") this.#announceOutcome(run_id)
+    const question = this.#questions.one(run_id, id, now)
+    return question === null ? null : { stored: result === "stored", question }
+  }
+
+  async expire(): Promise<number> {
+    this.#checkOpen()
+    const now = this.#clock.now()
+    let all = 0
+    while (this.#questions.isDue(now)) {
+      const expired = await this.#queue.send({ kind: "expire", now, blobs: [] })
+      for (const run_id of new Set(expired)) this.#announceOutcome(run_id)
+      if (expired.length === 0) break
+      all += expired.length
+    }
+    return all
+  }
+
+  async outcomes(run_id: string): Promise<Question[]> {
+    this.#checkOpen()
+    return this.#questions.outcomes(run_id, this.#clock.now())
+  }
+
+  onOutcome(listener: (run_id: string) => void): () => void {
+    const heard = (run_id: string): void => {
+      if (this.#outcomeListeners.has(heard)) listener(run_id)
+    }
+    this.#outcomeListeners.add(heard)
+    // What came before is announced as well.
+    this.#seenVersion = -1
+    this.#pollLater()
+    return () => this.#outcomeListeners.delete(heard)
+  }
+
+  #announceOutcome(run_id: string): void {
+    for (const heard of this.#outcomeListeners) queueMicrotask(() => heard(run_id))
+  }
+
+  async waiting(caller: string): Promise<number> {
+    this.#checkOpen()
+    return this.#questions.waiting(caller)
   }
 
   async condemn(lease: Lease, end: LogEvent): Promise<void> {
@@ -256,7 +355,7 @@ class SqliteStore implements RunStore {
       blobs: [],
     })
     for (const { run_id } of claimed) this.#own.add(run_id)
-    return claimed.map(({ run_id, fence, given_back }) => ({ run_id, owner, fence, given_back }))
+    return claimed.map((lease) => ({ ...lease, owner }))
   }
 
   async renew(lease: Lease, lease_ms: number): Promise<boolean> {
@@ -287,9 +386,10 @@ class SqliteStore implements RunStore {
   async requestCancel(run_id: string): Promise<boolean> {
     this.#checkOpen()
     this.#fresh.delete(run_id)
-    const requested = await this.#queue.send({ kind: "cancel", run_id, blobs: [] })
-    if (requested) this.#announceCancel(run_id)
-    return requested
+    const result = await this.#queue.send({ kind: "cancel", run_id, now: this.#clock.now(), blobs: [] })
+    if (result === "woken") this.#announceOutcome(run_id)
+    if (result !== "too late") this.#announceCancel(run_id)
+    return result !== "too late"
   }
 
   onCancel(run_id: string, listener: () => void): () => void {
@@ -393,6 +493,7 @@ class SqliteStore implements RunStore {
   async #close(): Promise<void> {
     if (this.#poll !== null) clearTimeout(this.#poll)
     this.#cancelListeners.clear()
+    this.#outcomeListeners.clear()
     // Followers look once more, and find the store closed.
     for (const watch of this.#watches.values()) for (const bell of watch.bells) bell.ring()
     await this.#queue.close()
@@ -406,7 +507,8 @@ class SqliteStore implements RunStore {
   /** Other processes cannot ring our bells: while a caller waits here, look at the database regularly. */
   #pollLater(): void {
     if (this.#poll !== null || this.#closed) return
-    if (this.#watches.size === 0 && this.#cancelListeners.size === 0) return
+    const awaited = this.#watches.size > 0 || this.#cancelListeners.size > 0
+    if (!awaited && this.#outcomeListeners.size === 0) return
     this.#poll = setTimeout(() => {
       this.#poll = null
       try {
@@ -416,6 +518,8 @@ class SqliteStore implements RunStore {
       }
       this.#pollLater()
     }, this.#settings.poll_ms)
+    // Listening for outcomes alone keeps no process alive.
+    if (!awaited) this.#poll.unref()
   }
 
   #look(): void {
@@ -424,6 +528,9 @@ class SqliteStore implements RunStore {
     if (version === (thorough ? this.#thoroughVersion : this.#seenVersion)) return
     if (this.#cancelListeners.size > 0) {
       for (const run_id of this.#reader.cancelRequests()) this.#announceCancel(run_id)
+    }
+    if (this.#outcomeListeners.size > 0) {
+      for (const run_id of this.#questions.newsOfRuns()) this.#announceOutcome(run_id)
     }
     for (const [run_id, watch] of this.#watches) {
       if (thorough || !this.#own.has(run_id)) this.#lookAt(run_id, watch)

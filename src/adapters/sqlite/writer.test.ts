@@ -123,7 +123,7 @@ describe("a batch in one piece", () => {
       append(1, 1, 3, 5),
       create("a"),
       { ...append(2, 7, 7), blobs: [blob(0), blob(3)], finished_at: 1_700_000_000_000 },
-      { kind: "cancel", run_id: "b\u0000\ud800", blobs: [] },
+      { kind: "cancel", run_id: "b\u0000\ud800", now: 0, blobs: [] },
       { ...append(3, 1, 2), blobs: [blob(9), blob(0)] },
     ]
     assert.deepEqual(unpackBatch(packBatch(operations)), operations)

@@ -3,6 +3,7 @@ import { isAlive } from "./holder.ts"
 import type {
   AppendOperation,
   AppendResult,
+  CancelOperation,
   CachePurgeOperation,
   CachePutOperation,
   ClaimOperation,
@@ -16,6 +17,7 @@ import type {
   ResultOf,
   SweepOperation,
 } from "./operations.ts"
+import { QuestionWriter } from "./question-writer.ts"
 import { codeOf, sentenceFor, sqliteCode } from "./sqlite-error.ts"
 
 /** Rows that one slice of a sweep deletes at most. */
@@ -36,6 +38,7 @@ export class Writer {
   readonly #statements = new Map<string, StatementSync>()
   /** The last event of runs that this store writes to; correct as long as the fence holds, because no other process writes meanwhile. */
   readonly #lastEvents = new Map<number, { readonly fence: number; readonly last: number }>()
+  readonly #questions: QuestionWriter
   /** Since the log was emptied last, a key or a cache entry was deleted that can still be found in it. */
   #residue = false
 
@@ -43,6 +46,7 @@ export class Writer {
     this.#database = database
     this.#path = path
     this.#holder = holder
+    this.#questions = new QuestionWriter((sql) => this.#prepared(sql))
   }
 
   /** In order, and durable when it returns. An operation that fails leaves nothing behind and does not harm the others. */
@@ -103,6 +107,10 @@ export class Writer {
         return this.#create(operation)
       case "append":
         return this.#append(operation)
+      case "answer":
+        return this.#questions.answer(operation)
+      case "expire":
+        return this.#questions.expire(operation)
       case "claim":
         return this.#claim(operation)
       case "condemn":
@@ -112,7 +120,7 @@ export class Writer {
       case "release":
         return this.#release(operation)
       case "cancel":
-        return this.#cancel(operation.run_id)
+        return this.#cancel(operation)
       case "cache put":
         return this.#cachePut(operation)
       case "cache purge":
@@ -164,7 +172,9 @@ export class Writer {
     return { outcome: "created", num, fence }
   }
 
-  #append({ run, fence, first, last, finished_at, blobs: [body, kept] }: AppendOperation): AppendResult {
+  #append(operation: AppendOperation): AppendResult {
+    const { run, fence, first, last, finished_at, people } = operation
+    const [body, kept, ...questions] = operation.blobs
     const stored_last = this.#lastEvent(run, fence)
     // Fence and insert in one statement: asking first would cost as much again.
     const { changes } = this.#run(
@@ -182,6 +192,7 @@ export class Writer {
       return held === undefined ? "lease lost" : { stored_last }
     }
     this.#lastEvents.set(run, { fence, last })
+    if (people !== undefined) this.#questions.appended(run, people, questions)
     if (finished_at !== null) this.#finish(run, finished_at)
     return "stored"
   }
@@ -210,10 +221,12 @@ export class Writer {
 
   #finish(run: number, finished_at: number): void {
     this.#run(
-      "UPDATE runs SET finished_at = ?, fence = fence + 1, owner = NULL, holder = NULL, lease_until = 0 WHERE num = ?",
+      `UPDATE runs SET finished_at = ?, fence = fence + 1, owner = NULL, holder = NULL, lease_until = 0, waiting = 0,
+         woken_at = NULL WHERE num = ?`,
       finished_at,
       run,
     )
+    this.#questions.withdraw(run, finished_at)
     if (this.#run("DELETE FROM secrets WHERE run = ?", run).changes > 0) this.#residue = true
     this.#lastEvents.delete(run)
   }
@@ -221,38 +234,47 @@ export class Writer {
   #claim({ owner, limit, now, wall, lease_until }: ClaimOperation): ResultOf<ClaimOperation> {
     if (limit <= 0) return []
     this.#freeLeasesOfTheDead(now)
-    const rows = this.#all(
-      `SELECT num, run_id, fence, owner FROM runs INDEXED BY runs_unfinished WHERE finished_at IS NULL
+    const woken = this.#all(
+      "SELECT num, run_id, fence, owner FROM runs INDEXED BY runs_woken WHERE woken_at IS NOT NULL ORDER BY woken_at LIMIT ?",
+      limit,
+    )
+    const lapsed = this.#all(
+      `SELECT num, run_id, fence, owner FROM runs INDEXED BY runs_claimable
+       WHERE finished_at IS NULL AND waiting = 0 AND woken_at IS NULL
        AND (lease_until <= ?1 OR lease_until BETWEEN ?2 AND ?3 OR lease_until BETWEEN ?3 AND ?4) ORDER BY num LIMIT ?5`,
       now,
       now + longestLeaseMs,
       firstWallTime,
       wall,
-      limit,
+      limit - woken.length,
     )
-    return rows.map((row) => {
+    return [...woken, ...lapsed].map((row, index) => {
       const fence = (row["fence"] as number) + 1
       this.#run(
-        "UPDATE runs SET fence = ?, owner = ?, holder = ?, lease_until = ? WHERE num = ?",
+        "UPDATE runs SET fence = ?, owner = ?, holder = ?, lease_until = ?, woken_at = NULL WHERE num = ?",
         fence,
         owner,
         this.#holder,
         lease_until,
         row["num"] as number,
       )
-      return { run_id: row["run_id"] as string, fence, given_back: row["owner"] === null }
+      const given_back = row["owner"] === null
+      return { run_id: row["run_id"] as string, fence, given_back, woken: index < woken.length }
     })
   }
 
   #freeLeasesOfTheDead(now: number): void {
     const holders = this.#all(
-      "SELECT DISTINCT holder FROM runs WHERE finished_at IS NULL AND lease_until > ? AND holder <> ?",
+      "SELECT DISTINCT holder FROM runs WHERE finished_at IS NULL AND waiting = 0 AND lease_until > ? AND holder <> ?",
       now,
       this.#holder,
     )
     for (const { holder } of holders) {
       if (isAlive(this.#path, holder as string)) continue
-      this.#run("UPDATE runs SET lease_until = 0 WHERE finished_at IS NULL AND holder = ?", holder as string)
+      this.#run(
+        "UPDATE runs SET lease_until = 0 WHERE finished_at IS NULL AND waiting = 0 AND holder = ?",
+        holder as string,
+      )
     }
   }
 
@@ -276,12 +298,14 @@ export class Writer {
     return null
   }
 
-  #cancel(run_id: string): boolean {
+  #cancel({ run_id, now }: CancelOperation): ResultOf<CancelOperation> {
     const { changes } = this.#run(
       "UPDATE runs SET cancel_requested = 1 WHERE run_id = ? AND finished_at IS NULL",
       run_id,
     )
-    return changes > 0
+    if (changes === 0) return "too late"
+    const run = this.#get("SELECT num FROM runs WHERE run_id = ?", run_id)?.["num"] as number
+    return this.#questions.wake(run, now) ? "woken" : "requested"
   }
 
   #cachePut({ expires_at, blobs: [entry, slot, body] }: CachePutOperation): null {
@@ -310,6 +334,7 @@ export class Writer {
     )
     for (const { num, run_id, caller } of rows) {
       this.#run("DELETE FROM runs WHERE num = ?", num as number)
+      this.#run("DELETE FROM questions WHERE run = ?", num as number)
       this.#run("INSERT INTO leftovers (run) VALUES (?)", num as number)
       this.#run(
         "INSERT OR REPLACE INTO tombstones (run_id, caller, until) VALUES (?, ?, ?)",

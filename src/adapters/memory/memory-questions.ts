@@ -1,0 +1,115 @@
+import { isoTime } from "../../base/iso-time.ts"
+import type { LogEvent, Question } from "../../run/events.ts"
+import type { Clock } from "../../ports/clock.ts"
+import {
+  askedQuestion,
+  questionsIn,
+  type AnswerOutcome,
+  type GivenAnswer,
+  type InboxPage,
+  type InboxQuery,
+} from "../../ports/questions.ts"
+
+interface Stored {
+  readonly number: number
+  readonly caller: string
+  readonly expires_at: number
+  /** Replaced once, by the outcome. */
+  question: Question
+  /** The log shows the outcome. */
+  taken: boolean
+}
+
+/** The questions of a `MemoryStore`, in the order in which they were asked. */
+export class MemoryQuestions {
+  readonly #clock: Clock
+  readonly #stored: Stored[] = []
+  readonly #byRun = new Map<string, Stored[]>()
+  #asked = 0
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  appended(run_id: string, caller: string, events: readonly LogEvent[]): void {
+    const { asked, taken } = questionsIn(events)
+    if (asked.length === 0 && taken.length === 0) return
+    const ofRun = this.#byRun.get(run_id) ?? []
+    this.#byRun.set(run_id, ofRun)
+    for (const event of asked) {
+      const question: Question = { ...askedQuestion(event), status: "open" }
+      const expires_at = Date.parse(question.expires_at)
+      const stored = { number: ++this.#asked, caller, expires_at, question, taken: false }
+      this.#stored.push(stored)
+      ofRun.push(stored)
+    }
+    const takenIn = new Set(taken)
+    for (const stored of ofRun) if (takenIn.has(stored.question.id)) stored.taken = true
+  }
+
+  ofRun(run_id: string): Question[] {
+    return (this.#byRun.get(run_id) ?? []).map((stored) => this.#seen(stored))
+  }
+
+  outcomes(run_id: string): Question[] {
+    const found = this.#byRun.get(run_id) ?? []
+    return found.filter(({ question, taken }) => question.status !== "open" && !taken).map(({ question }) => question)
+  }
+
+  inbox({ caller, groups, member_of, status, to, limit, after }: InboxQuery): InboxPage {
+    const from = after === null ? 0 : Number(after)
+    const found = this.#stored.filter((stored) => {
+      if (stored.number <= from) return false
+      const { to: asked } = stored.question
+      const theirs = asked !== null && groups.includes(asked) ? member_of.includes(asked) : stored.caller === caller
+      return theirs && (to === null || to === asked) && this.#seen(stored).status === status
+    })
+    const page = found.slice(0, limit)
+    const last = page.at(-1)
+    return {
+      questions: page.map((stored) => this.#seen(stored)),
+      next: last === undefined || found.length <= limit ? null : String(last.number),
+    }
+  }
+
+  /** `settled`: the question has got its outcome by this, be it the answer or the expiry. */
+  answer(run_id: string, id: string, given: GivenAnswer): (AnswerOutcome & { readonly settled: boolean }) | null {
+    const stored = this.#byRun.get(run_id)?.find(({ question }) => question.id === id)
+    if (stored === undefined) return null
+    if (stored.question.status !== "open") return { stored: false, settled: false, question: stored.question }
+    const now = this.#clock.now()
+    if (stored.expires_at <= now) {
+      stored.question = { ...stored.question, status: "expired" }
+      return { stored: false, settled: true, question: stored.question }
+    }
+    stored.question = { ...stored.question, ...given, status: "answered", answered_at: isoTime(now) }
+    return { stored: true, settled: true, question: stored.question }
+  }
+
+  /** The runs of the questions that have expired by now. */
+  expire(): string[] {
+    const now = this.#clock.now()
+    const due = this.#stored.filter(({ question, expires_at }) => question.status === "open" && expires_at <= now)
+    for (const stored of due) stored.question = { ...stored.question, status: "expired" }
+    return due.map(({ question }) => question.run_id)
+  }
+
+  withdraw(run_id: string): void {
+    for (const stored of this.#byRun.get(run_id) ?? []) {
+      const { status } = this.#seen(stored)
+      stored.question = { ...stored.question, status: status === "open" ? "withdrawn" : status }
+      stored.taken = true
+    }
+  }
+
+  forget(run_id: string): void {
+    if (!this.#byRun.delete(run_id)) return
+    const kept = this.#stored.filter(({ question }) => question.run_id !== run_id)
+    this.#stored.splice(0, this.#stored.length, ...kept)
+  }
+
+  #seen({ question, expires_at }: Stored): Question {
+    if (question.status !== "open" || expires_at > this.#clock.now()) return question
+    return { ...question, status: "expired" }
+  }
+}

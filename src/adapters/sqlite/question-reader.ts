@@ -1,0 +1,165 @@
+import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite"
+import { isoTime } from "../../base/iso-time.ts"
+import type { AnsweredBy, AskedQuestion, Question, QuestionStatus } from "../../run/events.ts"
+import type { JsonValue } from "../../base/json-value.ts"
+import type { GivenAnswer, InboxPage, InboxQuery } from "../../ports/questions.ts"
+import type { DataKey, Vault } from "../../ports/vault.ts"
+import type { LogReader } from "./log-reader.ts"
+import { questionStatus } from "./question-writer.ts"
+import { failureOf } from "./sqlite-error.ts"
+
+const statuses: readonly QuestionStatus[] = ["open", "answered", "expired", "withdrawn"]
+
+const columns = "questions.num, run_id, id, status, questions.expires_at, answered_at, body, answer"
+const fromQuestions = `SELECT ${columns} FROM questions JOIN runs ON runs.num = questions.run`
+
+type Row = Readonly<Record<string, unknown>>
+
+/** Reads questions on the connection of the service's thread. */
+export class QuestionReader {
+  readonly #database: DatabaseSync
+  readonly #path: string
+  readonly #vault: Vault
+  readonly #log: LogReader
+  readonly #statements = new Map<string, StatementSync>()
+
+  constructor(database: DatabaseSync, path: string, vault: Vault, log: LogReader) {
+    this.#database = database
+    this.#path = path
+    this.#vault = vault
+    this.#log = log
+  }
+
+  ofRun(run_id: string, now: number): Question[] {
+    const rows = this.#all(`${fromQuestions} WHERE run_id = ? ORDER BY questions.num`, run_id)
+    return this.#opened(rows, now)
+  }
+
+  one(run_id: string, id: string, now: number): Question | null {
+    const rows = this.#all(`${fromQuestions} WHERE run_id = ? AND id = ?`, run_id, id)
+    return this.#opened(rows, now)[0] ?? null
+  }
+
+  /** Those with an outcome that the log does not show. */
+  outcomes(run_id: string, now: number): Question[] {
+    const sql = `${fromQuestions} WHERE run_id = ? AND status <> 0 AND taken = 0 ORDER BY questions.num`
+    return this.#opened(this.#all(sql, run_id), now)
+  }
+
+  inbox(query: InboxQuery, now: number): InboxPage {
+    const { limit } = query
+    const after = query.after === null ? 0 : Number(query.after)
+    if (!Number.isSafeInteger(after)) return { questions: [], next: null }
+    const found = this.#parts(query).flatMap(({ where, values }) => this.#inboxPart(where, values, query, now, after))
+    const rows = found.toSorted((a, b) => (a["num"] as number) - (b["num"] as number))
+    const page = rows.slice(0, limit)
+    const last = page.at(-1)
+    return {
+      questions: this.#opened(page, now),
+      next: last === undefined || rows.length <= limit ? null : String(last["num"]),
+    }
+  }
+
+  /** Each part is read along one index: the questions to each group, and those of the caller's own runs. */
+  #parts({ caller, groups, member_of, to }: InboxQuery): { where: string; values: SQLInputValue[] }[] {
+    const asked = member_of.filter((group) => to === null || to === group)
+    const parts = asked.map((group) => ({ where: "addressee = ?", values: [this.addressee(group)] as SQLInputValue[] }))
+    if (to !== null && groups.includes(to)) return parts
+    const own =
+      to === null
+        ? {
+            where: `questions.caller = ? AND (addressee IS NULL OR addressee NOT IN (${groups.map(() => "?").join(", ")}))`,
+            values: [caller, ...groups.map((group) => this.addressee(group))],
+          }
+        : { where: "questions.caller = ? AND addressee = ?", values: [caller, this.addressee(to)] }
+    return [...parts, own]
+  }
+
+  #inboxPart(where: string, values: SQLInputValue[], { status, limit }: InboxQuery, now: number, after: number): Row[] {
+    const rows = (code: number, time: string, ...times: number[]): Row[] =>
+      this.#all(
+        `${fromQuestions} WHERE ${where} AND status = ${code} AND questions.num > ? ${time} ORDER BY questions.num LIMIT ?`,
+        ...values,
+        after,
+        ...times,
+        limit + 1,
+      )
+    const { open, expired } = questionStatus
+    switch (status) {
+      case "open":
+        return rows(open, "AND expires_at > ?", now)
+      case "expired":
+        return [...rows(expired, ""), ...rows(open, "AND expires_at <= ?", now)]
+      case "answered":
+      case "withdrawn":
+        return rows(questionStatus[status], "")
+    }
+  }
+
+  /** The earliest expiry of an open question has come. */
+  isDue(now: number): boolean {
+    return this.#all("SELECT 1 FROM questions WHERE status = 0 AND expires_at <= ? LIMIT 1", now).length > 0
+  }
+
+  /** Runs for which something has come that nobody has taken in yet. */
+  newsOfRuns(): string[] {
+    const rows = this.#all(
+      `SELECT run_id FROM runs WHERE num IN (SELECT run FROM questions WHERE status <> 0 AND taken = 0)
+       UNION SELECT run_id FROM runs WHERE woken_at IS NOT NULL`,
+    )
+    return rows.map(({ run_id }) => run_id as string)
+  }
+
+  waiting(caller: string): number {
+    const [row] = this.#all("SELECT count(*) AS waiting FROM runs WHERE caller = ? AND waiting = 1", caller)
+    return row?.["waiting"] as number
+  }
+
+  addressee(to: string): Uint8Array {
+    return this.#vault.digest("addressee", [to])
+  }
+
+  #opened(rows: readonly Row[], now: number): Question[] {
+    return rows.flatMap((row) => {
+      const head = this.#log.head(row["run_id"] as string)
+      // Retention was faster.
+      return head === undefined ? [] : [openQuestion(head.key, row, now)]
+    })
+  }
+
+  #all(sql: string, ...values: SQLInputValue[]): Row[] {
+    try {
+      let statement = this.#statements.get(sql)
+      if (statement === undefined) {
+        statement = this.#database.prepare(sql)
+        this.#statements.set(sql, statement)
+      }
+      return statement.all(...values)
+    } catch (error) {
+      throw failureOf(this.#path, error)
+    }
+  }
+}
+
+// What sealed things are about: changing these makes what is stored unreadable.
+
+export function sealQuestion(key: DataKey, question: AskedQuestion): Uint8Array {
+  return key.seal(`question ${question.id}`, JSON.stringify(question))
+}
+
+export function sealAnswer(key: DataKey, id: string, given: GivenAnswer): Uint8Array {
+  return key.seal(`answer ${id}`, JSON.stringify(given))
+}
+
+function openQuestion(key: DataKey, row: Row, now: number): Question {
+  const id = row["id"] as string
+  const question = JSON.parse(key.open(`question ${id}`, row["body"] as Uint8Array)) as AskedQuestion
+  const stored = statuses[row["status"] as number] ?? "open"
+  const status = stored === "open" && (row["expires_at"] as number) <= now ? "expired" : stored
+  if (status !== "answered") return { ...question, status }
+  const given = JSON.parse(key.open(`answer ${id}`, row["answer"] as Uint8Array)) as {
+    answer: JsonValue
+    answered_by: AnsweredBy
+  }
+  return { ...question, status, ...given, answered_at: isoTime(row["answered_at"] as number) }
+}

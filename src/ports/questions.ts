@@ -1,0 +1,84 @@
+import type { JsonValue } from "../base/json-value.ts"
+import type { AnsweredBy, LogEvent, Question, QuestionStatus } from "../run/events.ts"
+
+// Questions to people, and the runs that wait for their answers, as a store keeps them.
+//
+// Everything begins with an append: `question_asked` opens its question in the same step, `question_answered` and
+// `question_expired` say that the run has taken the outcome in, a terminal event withdraws what is open. `run_waiting`, the
+// last event of its append, parks the run. So there is no moment in which the log and the questions disagree.
+
+export interface GivenAnswer {
+  readonly answer: JsonValue
+  readonly answered_by: AnsweredBy
+}
+
+/** `stored`: this answer is the outcome. Otherwise the question as it stands: its status says why the answer came too late. */
+export interface AnswerOutcome {
+  readonly stored: boolean
+  readonly question: Question
+}
+
+/** Which questions a caller finds: those of the groups that it is a member of, and those of its own runs that no group answers. */
+export interface InboxQuery {
+  readonly caller: string
+  /** The names of all groups, and of those among them that the caller is a member of. */
+  readonly groups: readonly string[]
+  readonly member_of: readonly string[]
+  readonly status: QuestionStatus
+  /** Only questions to this group, or with this label; null for all. */
+  readonly to: string | null
+  readonly limit: number
+  /** `next` of the page before; null for the first page. */
+  readonly after: string | null
+}
+
+export interface InboxPage {
+  /** Oldest first. */
+  readonly questions: readonly Question[]
+  /** Null where this is the last page. */
+  readonly next: string | null
+}
+
+export interface QuestionStore {
+  /** All questions of a run, oldest first; none for a run that does not exist. Past its time an open one is `expired`. */
+  questions(run_id: string): Promise<Question[]>
+  question(run_id: string, id: string): Promise<Question | null>
+  inbox(query: InboxQuery): Promise<InboxPage>
+  /**
+   * Stores the answer as the question's outcome, once and for all, and wakes the run if it is parked. The first of answer,
+   * expiry and withdrawal wins; from `expires_at` on an answer loses by the store's clock, whether or not anybody has noticed
+   * the expiry. Null where there is no such question.
+   */
+  answer(run_id: string, id: string, given: GivenAnswer): Promise<AnswerOutcome | null>
+  /** Stores the expiry of open questions whose time has come, and wakes the runs that are parked. How many; cheap where none is due. */
+  expire(): Promise<number>
+  /** Questions of the run that have an outcome which the log does not show yet, oldest first. */
+  outcomes(run_id: string): Promise<Question[]>
+  /**
+   * Calls back with a run's id when an outcome of one of its questions was stored, or a parked run was cancelled, by whatever
+   * process: at once as a rule, within five seconds in any case, perhaps more than once. The result stops listening.
+   */
+  onOutcome(listener: (run_id: string) => void): () => void
+  /** How many runs of the caller are parked. */
+  waiting(caller: string): Promise<number>
+}
+
+/** The questions that an append opens, and the ids of those whose outcomes it takes in. */
+export function questionsIn(events: readonly LogEvent[]): {
+  readonly asked: readonly Extract<LogEvent, { type: "question_asked" }>[]
+  readonly taken: readonly string[]
+} {
+  const asked: Extract<LogEvent, { type: "question_asked" }>[] = []
+  const taken: string[] = []
+  for (const event of events) {
+    if (event.type === "question_asked") asked.push(event)
+    else if (event.type === "question_answered" || event.type === "question_expired") taken.push(event.data.id)
+  }
+  return { asked, taken }
+}
+
+/** The question of an event, without what the event alone has. */
+export function askedQuestion({ data }: Extract<LogEvent, { type: "question_asked" }>): Omit<Question, "status"> {
+  const { call_id: _, at: __, ...question } = data
+  return question
+}

@@ -1,0 +1,326 @@
+import assert from "node:assert/strict"
+import { isoTime } from "../../../src/base/iso-time.ts"
+import { LeaseLost, type Lease, type RunStore } from "../../../src/ports/store.ts"
+import type { GivenAnswer, InboxQuery } from "../../../src/ports/questions.ts"
+import type { AskedQuestion, LogEvent } from "../../../src/run/events.ts"
+import type { ManualClock } from "../../support/manual-clock.ts"
+import { within } from "../../support/within.ts"
+import { created, ended, happened, ids, leaseMs, row, soon, type OnBench } from "./material.ts"
+
+const day = 24 * 3_600_000
+const ann: GivenAnswer = { answer: { publish: true, note: null }, answered_by: { caller: "editor", by: "ann" } }
+const bob: GivenAnswer = { answer: { publish: false, note: "no" }, answered_by: { caller: "editor", by: "bob" } }
+
+function aQuestion(
+  run_id: string,
+  id: string,
+  clock: ManualClock,
+  changes: Partial<AskedQuestion> = {},
+): AskedQuestion {
+  return {
+    id,
+    run_id,
+    kind: "ask",
+    name: "review",
+    question: "Publish this?",
+    show: { title: "Owls" },
+    to: null,
+    schema: { type: "object" },
+    asked_at: isoTime(clock.now()),
+    expires_at: isoTime(clock.now() + day),
+    ...changes,
+  }
+}
+
+function asked(event: number, question: AskedQuestion): LogEvent {
+  const at = question.asked_at
+  return { id: event, type: "question_asked", at, data: { ...question, at }, kept: { place: question.id } }
+}
+
+function waits(event: number, questions: readonly string[], clock: ManualClock): LogEvent {
+  const at = isoTime(clock.now())
+  return { id: event, type: "run_waiting", at, data: { questions, at } }
+}
+
+function answeredEvent(event: number, id: string, clock: ManualClock): LogEvent {
+  const at = isoTime(clock.now())
+  return { id: event, type: "question_answered", at, data: { id, name: "review", ...ann, at } }
+}
+
+/** A run that waits for the answers to its questions. */
+async function parked(
+  store: RunStore,
+  clock: ManualClock,
+  names: readonly string[],
+  changes: Partial<AskedQuestion> = {},
+  caller = "",
+): Promise<Lease> {
+  const lease = await created(store, { caller, resumable: false })
+  const questions = names.map((id, index) => asked(index + 1, aQuestion(lease.run_id, id, clock, changes)))
+  await store.append(lease, [...questions, waits(names.length + 1, names, clock)])
+  return lease
+}
+
+async function status(store: RunStore, run_id: string, id: string): Promise<string | undefined> {
+  return (await store.question(run_id, id))?.status
+}
+
+const everything: InboxQuery = {
+  caller: "",
+  groups: [],
+  member_of: [],
+  status: "open",
+  to: null,
+  limit: 100,
+  after: null,
+}
+
+export function asking(onBench: OnBench): void {
+  onBench("a question is there with the event that asks it", async ({ store, other, clock }) => {
+    const lease = await created(store)
+    const [first, second] = ["q1", "q2"].map((id) => aQuestion(lease.run_id, id, clock, { iteration: 0 }))
+    assert.ok(first !== undefined && second !== undefined)
+    await store.append(lease, [happened(1), { ...asked(2, first), data: { ...first, call_id: "c1" } } as LogEvent])
+    await store.append(lease, [asked(3, second)])
+    const open = [first, second].map((question) => ({ ...question, status: "open" }))
+    assert.deepEqual(await other.questions(lease.run_id), open)
+    assert.deepEqual(await other.question(lease.run_id, "q2"), open[1])
+    assert.equal(await other.question(lease.run_id, "q3"), null)
+    assert.deepEqual(await other.questions("nobody"), [])
+    assert.deepEqual(await other.outcomes(lease.run_id), [])
+    await assert.rejects(store.append(lease, [asked(9, aQuestion(lease.run_id, "q9", clock))]))
+    assert.equal(await other.question(lease.run_id, "q9"), null)
+  })
+
+  onBench("the first answer wins, and is stored with who gave it", async ({ store, other, clock }) => {
+    const lease = await created(store)
+    await store.append(lease, [asked(1, aQuestion(lease.run_id, "q1", clock))])
+    const both = await Promise.all([other.answer(lease.run_id, "q1", ann), store.answer(lease.run_id, "q1", bob)])
+    const winners = both.filter((outcome) => outcome?.stored === true)
+    assert.equal(winners.length, 1)
+    const found = await other.question(lease.run_id, "q1")
+    for (const outcome of both) assert.deepEqual(outcome?.question, found)
+    assert.equal(found?.status, "answered")
+    assert.deepEqual(found?.answer, winners[0]?.question.answer)
+    assert.equal(found?.answered_at, isoTime(clock.now()))
+    assert.equal((await store.answer(lease.run_id, "q1", bob))?.stored, false)
+    assert.equal(await store.answer(lease.run_id, "q2", ann), null)
+    assert.equal(await store.answer("nobody", "q1", ann), null)
+  })
+
+  onBench("an outcome is told until the log shows it", async ({ store, other, clock }) => {
+    const lease = await created(store)
+    await store.append(lease, [asked(1, aQuestion(lease.run_id, "q1", clock))])
+    await store.append(lease, [asked(2, aQuestion(lease.run_id, "q2", clock))])
+    const heard = new Promise<string>((resolve) => {
+      const stop = store.onOutcome((run_id) => {
+        stop()
+        resolve(run_id)
+      })
+    })
+    await other.answer(lease.run_id, "q2", ann)
+    assert.equal(await within(soon, "the outcome", heard), lease.run_id)
+    assert.deepEqual(
+      (await store.outcomes(lease.run_id)).map(({ id, answer }) => ({ id, answer })),
+      [{ id: "q2", answer: ann.answer }],
+    )
+    await store.append(lease, [answeredEvent(3, "q2", clock)])
+    assert.deepEqual(await other.outcomes(lease.run_id), [])
+    assert.equal((await row(other, lease.run_id)).waiting, false)
+  })
+
+  onBench("after its time an answer is refused, noticed or not", async ({ store, other, clock }) => {
+    const lease = await created(store)
+    for (const [index, id] of ["q1", "q2", "q3"].entries()) {
+      const expires_at = isoTime(clock.now() + (id === "q3" ? day : 1_000))
+      await store.append(lease, [asked(index + 1, aQuestion(lease.run_id, id, clock, { expires_at }))])
+    }
+    clock.advance(999)
+    assert.equal(await store.expire(), 0)
+    assert.equal(await status(other, lease.run_id, "q1"), "open")
+    clock.advance(1)
+    assert.equal(await status(other, lease.run_id, "q1"), "expired")
+    const late = await other.answer(lease.run_id, "q1", ann)
+    assert.equal(late?.stored, false)
+    assert.equal(late?.question.status, "expired")
+    assert.equal(late?.question.answer, undefined)
+    assert.equal(await store.expire(), 1)
+    assert.equal(await other.expire(), 0)
+    assert.deepEqual(
+      (await other.outcomes(lease.run_id)).map((question) => [question.id, question.status]),
+      [
+        ["q1", "expired"],
+        ["q2", "expired"],
+      ],
+    )
+    assert.equal((await other.answer(lease.run_id, "q3", ann))?.stored, true)
+  })
+
+  onBench("a run that waits holds no lease, and nobody can claim it", async ({ store, other, clock }) => {
+    const lease = await parked(store, clock, ["q1"])
+    const { waiting, resumable, last_event_id } = await row(other, lease.run_id)
+    assert.deepEqual({ waiting, resumable, last_event_id }, { waiting: true, resumable: true, last_event_id: 2 })
+    assert.equal(await store.renew(lease, leaseMs), false)
+    await assert.rejects(store.append(lease, [happened(3)]), LeaseLost)
+    await store.release(lease)
+    for (const one of [store, other]) assert.deepEqual(await one.claim("owner-2", 10, leaseMs), [])
+    clock.advance(leaseMs * 100)
+    for (const one of [store, other]) assert.deepEqual(await one.claim("owner-2", 10, leaseMs), [])
+    assert.equal(await other.waiting(""), 1)
+    assert.equal(await other.waiting("someone else"), 0)
+    // Its secrets are needed when it goes on.
+    assert.deepEqual((await other.request(lease.run_id)).secrets, { token: "s3cret-token" })
+  })
+
+  onBench("an answer wakes it, and it is claimed before others", async ({ store, other, clock }) => {
+    const lapsed = await created(store)
+    const lease = await parked(store, clock, ["q1", "q2"])
+    const heard = new Promise<string>((resolve) => store.onOutcome(resolve))
+    await store.release(lapsed)
+    assert.equal((await other.answer(lease.run_id, "q1", ann))?.stored, true)
+    assert.equal((await row(store, lease.run_id)).waiting, false)
+    assert.equal(await store.waiting(""), 0)
+    assert.equal(await within(soon, "the wake", heard), lease.run_id)
+    const [claim] = await store.claim("owner-2", 1, leaseMs)
+    assert.ok(claim !== undefined)
+    assert.deepEqual([claim.run_id, claim.woken], [lease.run_id, true])
+    assert.ok(claim.fence > lease.fence)
+    const [next] = await store.claim("owner-2", 1, leaseMs)
+    assert.deepEqual([next?.run_id, next?.woken], [lapsed.run_id, false])
+    // It waits again for the other one.
+    await store.append(claim, [answeredEvent(4, "q1", clock), waits(5, ["q2"], clock)])
+    assert.deepEqual(await ids(other, lease.run_id), [1, 2, 3, 4, 5])
+    assert.equal((await row(other, lease.run_id)).waiting, true)
+    assert.deepEqual(await other.claim("owner-3", 10, leaseMs), [])
+  })
+
+  onBench("an expiry wakes it", async ({ store, other, clock }) => {
+    const lease = await parked(store, clock, ["q1"], { expires_at: isoTime(clock.now() + 1_000) })
+    const heard = new Promise<string>((resolve) => store.onOutcome(resolve))
+    clock.advance(1_000)
+    assert.equal(await other.expire(), 1)
+    assert.equal(await within(soon, "the wake", heard), lease.run_id)
+    const [claim] = await store.claim("owner-2", 10, leaseMs)
+    assert.deepEqual([claim?.run_id, claim?.woken], [lease.run_id, true])
+    assert.deepEqual(
+      (await store.outcomes(lease.run_id)).map(({ id }) => id),
+      ["q1"],
+    )
+  })
+
+  onBench("a cancel wakes it", async ({ store, other, clock }) => {
+    const lease = await parked(store, clock, ["q1"])
+    const heard = new Promise<string>((resolve) => store.onOutcome(resolve))
+    assert.equal(await other.requestCancel(lease.run_id), true)
+    assert.equal(await within(soon, "the wake", heard), lease.run_id)
+    const found = await row(other, lease.run_id)
+    assert.deepEqual([found.waiting, found.cancel_requested], [false, true])
+    const [claim] = await store.claim("owner-2", 10, leaseMs)
+    assert.deepEqual([claim?.run_id, claim?.woken], [lease.run_id, true])
+    assert.deepEqual(await store.outcomes(lease.run_id), [])
+  })
+
+  onBench("what came while it began to wait wakes it at once", async ({ store, other, clock }) => {
+    const lease = await created(store)
+    await store.append(lease, [asked(1, aQuestion(lease.run_id, "q1", clock))])
+    await other.answer(lease.run_id, "q1", ann)
+    await store.append(lease, [waits(2, ["q1"], clock)])
+    assert.equal((await row(other, lease.run_id)).waiting, false)
+    assert.equal((await other.claim("owner-2", 10, leaseMs))[0]?.woken, true)
+
+    const cancelled = await created(store)
+    await store.append(cancelled, [asked(1, aQuestion(cancelled.run_id, "q1", clock))])
+    await other.requestCancel(cancelled.run_id)
+    await store.append(cancelled, [waits(2, ["q1"], clock)])
+    assert.equal((await other.claim("owner-2", 10, leaseMs))[0]?.run_id, cancelled.run_id)
+  })
+
+  onBench("answers and the beginning of the wait at once: the run is woken or never waits", async (bench) => {
+    const { store, other, clock } = bench
+    for (let round = 0; round < 20; round++) {
+      const lease = await created(store)
+      await store.append(lease, [asked(1, aQuestion(lease.run_id, "q1", clock))])
+      await Promise.all([store.append(lease, [waits(2, ["q1"], clock)]), other.answer(lease.run_id, "q1", ann)])
+      const [claim] = await store.claim("owner-2", 10, leaseMs)
+      assert.equal(claim?.run_id, lease.run_id)
+    }
+  })
+
+  onBench("a run's end withdraws what is open, and an answer comes too late", async ({ store, other, clock }) => {
+    const lease = await created(store)
+    await store.append(lease, [asked(1, aQuestion(lease.run_id, "q1", clock))])
+    await store.append(lease, [asked(2, aQuestion(lease.run_id, "q2", clock))])
+    await store.answer(lease.run_id, "q2", ann)
+    await store.append(lease, [ended(3, isoTime(clock.now()))])
+    assert.equal(await status(other, lease.run_id, "q1"), "withdrawn")
+    assert.equal(await status(other, lease.run_id, "q2"), "answered")
+    const late = await other.answer(lease.run_id, "q1", ann)
+    assert.deepEqual([late?.stored, late?.question.status], [false, "withdrawn"])
+    assert.deepEqual(await other.outcomes(lease.run_id), [])
+    assert.deepEqual((await other.inbox(everything)).questions, [])
+    assert.deepEqual(
+      (await other.inbox({ ...everything, status: "withdrawn" })).questions.map(({ id }) => id),
+      ["q1"],
+    )
+  })
+
+  onBench("retention deletes the questions of a run with it", async ({ store, other, clock }) => {
+    const lease = await created(store)
+    await store.append(lease, [asked(1, aQuestion(lease.run_id, "q1", clock)), ended(2, isoTime(clock.now()))])
+    const waiting = await parked(store, clock, ["q2"])
+    clock.advance(400 * day)
+    await store.sweep(clock.now())
+    assert.deepEqual(await other.questions(lease.run_id), [])
+    assert.equal(await other.question(lease.run_id, "q1"), null)
+    // Retention counts from a run's end: one that waits stays.
+    assert.equal((await other.questions(waiting.run_id)).length, 1)
+  })
+
+  onBench("an inbox holds what the caller may answer, oldest first, page by page", async ({ store, other, clock }) => {
+    const runs = []
+    for (const [caller, to] of [
+      ["ann", "editors"],
+      ["ann", null],
+      ["bob", "editors"],
+      ["bob", "finance"],
+      ["ann", "a label"],
+      ["bob", null],
+      ["carol", "editors"],
+    ] as const) {
+      runs.push(await parked(store, clock, [`${caller} ${to}`], { to }, caller))
+      clock.advance(1)
+    }
+    const groups = ["editors", "finance"]
+    const page = async (query: Partial<InboxQuery>) => {
+      const { questions, next } = await other.inbox({ ...everything, groups, ...query })
+      return { ids: questions.map(({ id }) => id), next }
+    }
+    const found = async (query: Partial<InboxQuery>) => (await page(query)).ids
+    // A run's caller answers what goes to a group only as a member of it.
+    assert.deepEqual(await found({ caller: "ann" }), ["ann null", "ann a label"])
+    assert.deepEqual(await found({ caller: "ann", member_of: ["finance"] }), ["ann null", "bob finance", "ann a label"])
+    const editor = { caller: "bob", member_of: ["editors"] }
+    assert.deepEqual(await found(editor), ["ann editors", "bob editors", "bob null", "carol editors"])
+    assert.deepEqual(await found({ ...editor, to: "editors" }), ["ann editors", "bob editors", "carol editors"])
+    assert.deepEqual(await found({ ...editor, to: "finance" }), [])
+    assert.deepEqual(await found({ caller: "ann", to: "a label" }), ["ann a label"])
+    assert.deepEqual(await found({ caller: "ann", groups: [] }), ["ann editors", "ann null", "ann a label"])
+
+    const first = await page({ ...editor, limit: 3 })
+    assert.deepEqual(first.ids, ["ann editors", "bob editors", "bob null"])
+    assert.notEqual(first.next, null)
+    assert.deepEqual(await page({ ...editor, limit: 3, after: first.next }), { ids: ["carol editors"], next: null })
+    assert.deepEqual(await page({ ...editor, limit: 4 }), { ids: await found(editor), next: null })
+
+    const [ofAnn] = runs
+    assert.ok(ofAnn !== undefined)
+    await store.answer(ofAnn.run_id, "ann editors", bob)
+    assert.deepEqual(await found({ ...editor, to: "editors" }), ["bob editors", "carol editors"])
+    assert.deepEqual(await found({ ...editor, status: "answered" }), ["ann editors"])
+    clock.advance(day)
+    assert.deepEqual(await found(editor), [])
+    assert.deepEqual(await found({ ...editor, status: "expired" }), ["bob editors", "bob null", "carol editors"])
+    await store.expire()
+    assert.deepEqual(await found({ ...editor, status: "expired" }), ["bob editors", "bob null", "carol editors"])
+  })
+}
