@@ -37,6 +37,7 @@ export function statusOf(run: RunView): RunStatus {
   if (run.connection === "lost") return { state: "failed", text: "connection lost" }
   if (run.connection === "reconnecting") return { state: "retried", text: `reconnecting, try ${run.attempt}` }
   if (run.cancelling) return { state: "running", text: "cancelling" }
+  if (state.status === "waiting") return { state: "asking", text: `waiting for people${spent}` }
   if (state.started_at === null) return { state: "running", text: "starting" }
   return { state: "running", text: `running${spent}` }
 }

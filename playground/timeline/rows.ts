@@ -108,8 +108,6 @@ export function spanLabel(span: Span): string {
   switch (span.kind) {
     case "agent":
       return `agent.${span.name}`
-    case "ask":
-      return `ask.${span.name}${index}`
     case "loop":
       return `agent.${span.name}`
     case "iteration":
@@ -120,7 +118,7 @@ export function spanLabel(span: Span): string {
       return `retry ${span.attempt ?? ""}`.trim()
     case "tool_call":
       return `tool.${span.name}`
-    case "question":
+    case "ask":
       return span.call_id === undefined ? `ask.${span.name}${index}` : `approval of tool.${span.name}`
     case "compaction":
       return `compacting agent.${span.name}`

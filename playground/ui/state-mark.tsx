@@ -1,11 +1,21 @@
 import { Icon } from "./icon.tsx"
 
 /** The states that have a colour, an icon and a word. */
-export type StateName = "waiting" | "running" | "completed" | "cached" | "retried" | "failed" | "cancelled" | "skipped"
+export type StateName =
+  | "waiting"
+  | "running"
+  | "asking"
+  | "completed"
+  | "cached"
+  | "retried"
+  | "failed"
+  | "cancelled"
+  | "skipped"
 
 export const stateWords: Readonly<Record<StateName, string>> = {
   waiting: "waiting",
   running: "running",
+  asking: "asking",
   completed: "done",
   cached: "cached",
   retried: "retried",

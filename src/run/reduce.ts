@@ -68,7 +68,6 @@ export type SpanKind =
   | "model_call"
   | "retry"
   | "tool_call"
-  | "question"
   | "compaction"
   | "dynamic"
   | "resource"
@@ -430,7 +429,7 @@ function asked(state: RunState, data: Extract<SeenEvent, { type: "question_asked
   const node = kind === "ask" ? startNode(state, `ask.${name}`, at) : undefined
   if (node !== undefined) Object.assign(node, { state: "asking", finished_at: null, duration_ms: null })
   open(state, questionKey(id), {
-    kind: "question",
+    kind: "ask",
     name,
     parent: null,
     ...(iteration === undefined ? {} : { iteration }),
@@ -479,7 +478,7 @@ function close(state: RunState, key: string, at: number, as: Span["state"]): Spa
   span.end = at
   span.state = as
   // Agents are kept until the end of the run, as parents of late events; calls are done with.
-  if (span.kind === "tool_call" || span.kind === "question") delete state.index.spans[key]
+  if (span.kind === "tool_call" || span.kind === "ask") delete state.index.spans[key]
   return span
 }
 
