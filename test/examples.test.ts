@@ -19,8 +19,8 @@ const sourceOf = (name: string): string => readFileSync(join(root, "examples", `
 const inputOf = (name: string): JsonObject =>
   JSON.parse(readFileSync(join(root, "examples", `${name}.input.json`), "utf8")) as JsonObject
 
-/** Need a key, or a program that npm does not bring. */
-const notRun = new Set(["openai", "local-models"])
+/** Need a key, a program that npm does not bring, or a person. */
+const notRun = new Set(["openai", "local-models", "approval"])
 
 test("there is something to learn from, and it begins with hello", () => {
   assert.ok(names.length >= 12)

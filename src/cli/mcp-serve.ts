@@ -6,6 +6,7 @@ import { compile } from "../compile.ts"
 import type { WorkflowRunner } from "../mcp-server/workflow-server.ts"
 import type { WorkflowTool } from "../mcp-server/workflow-tool.ts"
 import { toolName } from "../mcp-server/workflow-tool.ts"
+import { mayWait } from "../plan/may-wait.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import { validateRequest } from "../run/fit-request.ts"
 import type { RunStore } from "../ports/store.ts"
@@ -64,6 +65,8 @@ For a client that starts its servers itself:
   { "mcpServers": { "reviews": { "command": "wire", "args": ["mcp", "serve", "/path/to/review.wire"] } } }
 
 Over HTTP, WIRE_API_KEYS asks for keys, and WIRE_ALLOWED_HOSTS and WIRE_ALLOWED_ORIGINS hold as for wire serve.
+
+A workflow that may wait for people (ask, approval) cannot be served: nobody could answer.
 
 Exit code: 0 after a stop, 1 when a workflow is wrong or it cannot start, 2 for a wrong command line.`,
     )
@@ -143,6 +146,12 @@ function compileAll(files: readonly string[]): Compiled[] | null {
       const { lines, issues } = diagnosisOf(text, diagnostics)
       const errors = issues.filter(({ severity }) => severity === "error")
       for (const issue of errors) complain(`${showIssue(file, text, lines, issue, palette)}\n`)
+      fine = false
+      continue
+    }
+    if (mayWait(plan)) {
+      const why = "may wait for people (`ask`, `approval`), and nobody could answer here"
+      complain(visibleText(`${file} ${why}. Run it with wire run, or serve it with wire serve.`))
       fine = false
       continue
     }

@@ -159,12 +159,13 @@ function strayItems(program: Program, { before, atLineStart }: CompletionSite & 
     case "model":
       return [keyword("from")]
     case "agent":
+    case "ask":
       return [
         keyword("for", undefined, "for ${1:item} in ${2:input}"),
         keyword("when", undefined, "when ${1:condition}"),
       ]
     case "for":
-      return fourth === "agent" && isIdentifier(last) ? [keyword("in")] : []
+      return (fourth === "agent" || fourth === "ask") && isIdentifier(last) ? [keyword("in")] : []
     default:
       return []
   }
@@ -190,7 +191,8 @@ function stringItems(program: Program, offset: number): Completion[] {
     case "response_format":
       return completeConstants("response_format", false)
     case "on_failure":
-      return completeConstants("on_failure", false)
+    case "approval":
+      return completeConstants(around.text, false)
     case "reasoning_effort":
     case "verbosity":
       return place === "inference" ? completeConstants("level", false) : []

@@ -47,8 +47,35 @@ const block = (item: Source, maxLength = 3): Source => seq("{", items(item, 0, m
 
 const plainNames = ["a", "b", "c1", "_x", "path", "title", "a_rather_long_name_that_fills_a_line_quickly"]
 /** Words that mean something in one place or another. */
-const wordNames = ["input", "output", "model", "agent", "tool", "from", "for", "as", "in", "mcp", "schema", "file"]
-const trickyNames = ["match", "call", "read", "render", "asset", "compact", "maybe", "enum", "variant", "true", "_"]
+const wordNames = [
+  "input",
+  "output",
+  "model",
+  "agent",
+  "tool",
+  "from",
+  "for",
+  "as",
+  "in",
+  "mcp",
+  "schema",
+  "file",
+  "ask",
+]
+const trickyNames = [
+  "approval",
+  "match",
+  "call",
+  "read",
+  "render",
+  "asset",
+  "compact",
+  "maybe",
+  "enum",
+  "variant",
+  "true",
+  "_",
+]
 const operatorNames = ["when", "contains", "null", "and", "or", "not", "if", "else"]
 
 const identifier: fc.Arbitrary<string> = fc.oneof(
@@ -248,10 +275,17 @@ function bindings(expression: Source): Source {
   return blockProperty("bindings", valueFields(expression))
 }
 
+function approval(expression: Source): Source {
+  const detail = either(seq("to", ":", expression), seq("expires_seconds", ":", number), seq(name, ":", expression))
+  const word = fc.constantFrom("required", "none", '"required"').map(text)
+  return either(seq("approval", ":", word), blockProperty("approval", block(detail)))
+}
+
 function callProperty(expression: Source): Source {
   return either(
     blockProperty("input", valueFields(expression)),
     bindings(expression),
+    approval(expression),
     seq("max_calls", ":", number),
     seq(name, block(seq(name, ":", expression))),
   )
@@ -269,11 +303,12 @@ const headers = blockProperty("headers", block(seq(headerName, ":", expression))
 const importProperty = either(
   setting,
   bindings(expression),
+  approval(expression),
   seq("max_calls", ":", number),
   blockProperty("input", typeFields),
   blockProperty("output", typeFields),
 )
-const use = seq(chain, maybe(block(either(bindings(expression), seq("max_calls", ":", number)))))
+const use = seq(chain, maybe(block(either(bindings(expression), approval(expression), seq("max_calls", ":", number)))))
 
 const agentProperty = either(
   seq("model", ":", chain),
@@ -290,6 +325,16 @@ const agentProperty = either(
   seq("on_failure", ":", "skip"),
   setting,
   seq(name, block(setting)),
+)
+
+const askProperty = either(
+  seq("question", ":", expressions.string),
+  blockProperty("output", typeFields),
+  seq("show", ":", expression),
+  seq("to", ":", expression),
+  seq("expires_seconds", ":", number),
+  seq("on_expiry", ":", expression),
+  setting,
 )
 
 const remote = (kind: string) => seq("mcp", ".", name, ".", kind, ".", remoteName)
@@ -329,6 +374,17 @@ const declaration: Source = fc.oneof(
   {
     weight: 1,
     arbitrary: seq("agent", name, "for", pattern, "in", expression, "when", expression, block(agentProperty)),
+  },
+  { weight: 1, arbitrary: seq("ask", name, block(askProperty, 5)) },
+  {
+    weight: 1,
+    arbitrary: seq(
+      "ask",
+      name,
+      maybe(seq("for", pattern, "in", expression)),
+      maybe(seq("when", expression)),
+      block(askProperty),
+    ),
   },
   blockProperty("output", values),
 )

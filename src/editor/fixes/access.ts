@@ -58,7 +58,7 @@ export function fixAccess(program: Program, diagnostic: Diagnostic): readonly Fi
 function addCondition(program: Program, { span, hint = "" }: Diagnostic): readonly Fix[] {
   const [, test] = /: `when ([^`…]+)`\.$/.exec(hint) ?? []
   const { declaration } = useAt(program, span.start) ?? {}
-  if (test === undefined || declaration?.kind !== "agent") return []
+  if (test === undefined || (declaration?.kind !== "agent" && declaration?.kind !== "ask")) return []
   const { when, loop, name } = declaration
   const title = `Add \`${test}\` to the condition`
   if (when === undefined) {

@@ -31,6 +31,7 @@ function propertyCode(program: Program, name: string): string | undefined {
     case "output":
       return `output {\n${step}answer: string\n}`
     case "instruction":
+    case "question":
     case "id":
       return `${name}: ""`
     case "endpoint":
@@ -88,12 +89,14 @@ function atEnd(text: string, block: Syntax.Block<Syntax.MatchBranch>, items: rea
   return insertAt(last?.end ?? block.open.end, items.map((item) => `\n${indent}${item}`).join(""))
 }
 
-/** A result for a workflow that has none: the output of its last agent. */
+/** A result for a workflow that has none: the output of its last agent, the last answer, or the last value. */
 export function addOutput(program: Program): readonly Fix[] {
   const { text } = program.tree
-  const name = [...program.agents.keys()].at(-1)
-  const value =
-    name === undefined ? [...program.dynamics.keys()].map((one) => `dynamic.${one}`).at(-1) : `agent.${name}`
+  const { agents, asks, dynamics } = program
+  const [value] = Object.entries({ agent: agents, ask: asks, dynamic: dynamics }).flatMap(([kind, table]) => {
+    const name = [...table.keys()].at(-1)
+    return name === undefined ? [] : [`${kind}.${name}`]
+  })
   if (value === undefined) return []
   const gap = text.endsWith("\n") ? "\n" : "\n\n"
   const code = `${gap}output {\n${step}result: ${value}\n}\n`

@@ -53,8 +53,9 @@ export function fixCase(program: Program, { span, hint = "" }: Diagnostic): read
 /** A condition that is written out: `when true`. */
 export function removeCondition(program: Program, { span, path }: Diagnostic): readonly Fix[] {
   const { declaration } = useAt(program, span.start) ?? {}
-  if (!path.endsWith(".when") || declaration?.kind !== "agent" || declaration.when === undefined) return []
+  if (!path.endsWith(".when") || (declaration?.kind !== "agent" && declaration?.kind !== "ask")) return []
   const { when, loop, name } = declaration
+  if (when === undefined) return []
   if (when.condition.start !== span.start || when.condition.end !== span.end) return []
   const around = { start: (loop ?? name).end, end: when.end }
   return [{ title: "Remove the condition", edits: [replaceWith(around, "")], preferred: false }]
