@@ -23,6 +23,7 @@ export const layers: Readonly<Record<string, number>> = {
   adapters: 6,
   demo: 6,
   compiler: 6.5,
+  workflows: 6.6,
   client: 7,
   server: 7,
   "mcp-server": 7,

@@ -18,35 +18,46 @@ const oneSource: JsonObject = {
   oneOf: [{ required: ["workflow_source"] }, { required: ["workflow_source_base64"] }],
 }
 
+const requestProperties: JsonObject = {
+  input: nullable("object", { description: "Must fit the workflow's `input` block exactly." }),
+  secrets: nullable("object", {
+    description: "Must fit the workflow's `secrets` block exactly. Never logged or echoed.",
+  }),
+  options: nullable("object", {
+    properties: {
+      cache_key: nullable("string", {
+        minLength: 1,
+        maxLength: 1024,
+        description: "Entries are the caller's own. Without it nothing is cached.",
+      }),
+      use_cache: nullable("boolean", { description: "Default true; false neither reads nor writes the cache." }),
+      max_concurrency: nullable("integer", {
+        minimum: 1,
+        maximum: 1000,
+        description: "Bounds the model and tool calls of this run.",
+      }),
+      timeout_ms: nullable("integer", { minimum: 1, maximum: 86_400_000, description: "Time for the whole run." }),
+      deltas: nullable("boolean", { description: "Adds `agent_delta` events." }),
+    },
+    additionalProperties: false,
+  }),
+}
+
 export const executeBody: JsonObject = {
   type: "object",
   properties: {
     ...sourceProperties,
-    input: nullable("object", { description: "Must fit the workflow's `input` block exactly." }),
-    secrets: nullable("object", {
-      description: "Must fit the workflow's `secrets` block exactly. Never logged or echoed.",
-    }),
-    options: nullable("object", {
-      properties: {
-        cache_key: nullable("string", {
-          minLength: 1,
-          maxLength: 1024,
-          description: "Entries are the caller's own. Without it nothing is cached.",
-        }),
-        use_cache: nullable("boolean", { description: "Default true; false neither reads nor writes the cache." }),
-        max_concurrency: nullable("integer", {
-          minimum: 1,
-          maximum: 1000,
-          description: "Bounds the model and tool calls of this run.",
-        }),
-        timeout_ms: nullable("integer", { minimum: 1, maximum: 86_400_000, description: "Time for the whole run." }),
-        deltas: nullable("boolean", { description: "Adds `agent_delta` events." }),
-      },
-      additionalProperties: false,
-    }),
+    ...requestProperties,
   },
   additionalProperties: false,
   ...oneSource,
+}
+
+/** The source is the server's. */
+export const executeWorkflowBody: JsonObject = {
+  type: "object",
+  properties: requestProperties,
+  additionalProperties: false,
 }
 
 export const validateBody: JsonObject = {

@@ -83,6 +83,53 @@ export interface StartedAnswer {
   readonly status: RunStatusName
 }
 
+/** What is wrong with a file of the server's folder, apart from its text. */
+export interface WorkflowIssue {
+  readonly code:
+    | "workflow-name"
+    | "workflow-link"
+    | "workflow-count"
+    | "workflow-encoding"
+    | "workflow-too-large"
+    | "workflow-unreadable"
+    | "workflow-name-case"
+    | "workflow-tool-name"
+  readonly severity: "error" | "warning"
+  readonly path: string
+  readonly message: string
+  readonly hint?: string
+}
+
+/** A workflow of the server's folder. While its file has errors, this is the last version without any. */
+export interface WorkflowAnswer {
+  readonly name: string
+  /** The `//` comment at the top of the file. */
+  readonly description: string | null
+  /** Null for a file that is not served. */
+  readonly version: string | null
+  readonly valid: boolean
+  readonly issues: readonly (ValidateIssue | WorkflowIssue)[]
+  /** Null until there is a version without errors. */
+  readonly schemas: { readonly input: JsonObject; readonly output: JsonObject } | null
+  /** The secrets that it declares: whether the server has them. */
+  readonly secrets: Readonly<Record<string, "set" | "missing">>
+}
+
+export interface WorkflowDetail extends WorkflowAnswer {
+  readonly source: string | null
+  readonly plan: PlanView | null
+}
+
+export interface WorkflowsAnswer {
+  readonly workflows: readonly WorkflowAnswer[]
+}
+
+export interface ExecuteWorkflowBody {
+  readonly input?: JsonObject | null
+  readonly secrets?: JsonObject | null
+  readonly options?: ExecuteOptions | null
+}
+
 export interface CancelAnswer {
   readonly run_id: string
   readonly status: RunStatusName

@@ -30,6 +30,10 @@ import { Health, type TroubleKind } from "../run/health.ts"
 import { Runs } from "../run/runs.ts"
 import { watchStore } from "../run/watch-store.ts"
 import { createServer } from "../server/create-server.ts"
+import type { ServerLog } from "../server/parts.ts"
+import { ServerSecrets } from "../workflows/server-secrets.ts"
+import { workflowAnswer } from "../workflows/workflow-view.ts"
+import { WorkflowFolder } from "../workflows/workflow-folder.ts"
 import { createLog } from "./log.ts"
 import { tooFewDescriptors, watchDescriptors } from "../adapters/system/watch-descriptors.ts"
 import { modelApi } from "./model-apis.ts"
@@ -42,6 +46,8 @@ export type { ListedTool, ServerContents }
 
 /** The service as a whole, with a life: it listens, and it stops. */
 export interface Service {
+  /** The workflows of the folder: how many serve, and the names of those with errors. Null without a folder. */
+  readonly workflows: { readonly served: number; readonly wrong: readonly string[] } | null
   /** Resolves to the address once connections are accepted. */
   listen(): Promise<string>
   /** Takes no more work, waits for what is under way at most this long, then closes everything. */
@@ -68,6 +74,9 @@ export async function compose(
 ): Promise<Service> {
   const log = createLog(settings.logLevel)
   const policy = egressPolicy(settings)
+  const serverSecrets = openSecrets(settings, log)
+  const compiler = new Compiler()
+  const folder = await openFolder(settings, compiler, log)
   const traces = await startTraces(process.env, about.version, (message) => {
     // The exporter's message may quote what the collector answered.
     const code = /\b(?:E[A-Z]{4,}|[45]\d\d)\b/.exec(message)?.[0]
@@ -93,10 +102,10 @@ export async function compose(
   const joined = joinPorts(policy, store, demo, traces, (error) => log.error({ err: error }, "unexpected error"))
   const ports = {
     ...joined,
+    serverSecrets: (workflow: string, names: readonly string[]) => serverSecrets.of(workflow, names),
     note: (run_id: string, sentence: string, level: "info" | "error") => log[level]({ run_id }, sentence),
     trouble: () => (health.trouble === null ? null : troubleForCallers[health.trouble.kind]),
   }
-  const compiler = new Compiler()
   const plans = new PlanCache((source) => compiler.plan(source))
   const planOf = (source: string): Promise<Planned> => plans.get(source)
   const runs = new Runs(ports, planOf, {
@@ -127,6 +136,8 @@ export async function compose(
     store,
     planOf,
     compiler,
+    folder,
+    serverSecrets,
     log,
     metrics: () => metrics.text(),
     trouble: () => health.trouble?.kind ?? null,
@@ -140,6 +151,7 @@ export async function compose(
       .catch((error: unknown) => isStoreTrouble(error) || log.error({ err: error }, "sweep failed"))
   }, sweepEvery(settings.retention)).unref()
   return {
+    workflows: folder === null ? null : summaryOf(folder, serverSecrets),
     async listen() {
       const address = await app.listen({ host: settings.host, port: settings.port, backlog: 4096 })
       await runs.recover()
@@ -153,12 +165,62 @@ export async function compose(
       stopLooking()
       streams.close()
       await app.close()
+      await folder?.close()
       await compiler.close()
       await store.close()
       await ports.close()
       await traces?.close()
       await demo?.close()
     },
+  }
+}
+
+/** Throws a `StartRefusal` where the file is wrong, or where strangers could use what it holds. */
+function openSecrets(settings: Settings, log: ServerLog): ServerSecrets {
+  let secrets: ServerSecrets
+  try {
+    secrets = new ServerSecrets({
+      file: settings.secretsFile,
+      variables: settings.secretVariables,
+      tell: (sentence) => log.error({}, sentence),
+    })
+  } catch (error) {
+    throw new StartRefusal(error instanceof Error ? error.message : String(error))
+  }
+  if (secrets.present && !isLoopback(settings.host) && (settings.apiKeys ?? []).length === 0) {
+    throw new StartRefusal(
+      `This service has secrets of its own and would listen on ${settings.host} without asking for keys: everyone who ` +
+        "reaches it could run workflows with them. Set WIRE_API_KEYS, or WIRE_HOST to 127.0.0.1.",
+    )
+  }
+  return secrets
+}
+
+function summaryOf(folder: WorkflowFolder, secrets: ServerSecrets): NonNullable<Service["workflows"]> {
+  const all = folder
+    .list()
+    .map((workflow) => ({ ...workflowAnswer(workflow, secrets), serves: workflow.serving !== null }))
+  return {
+    served: all.filter(({ serves }) => serves).length,
+    wrong: all.filter(({ valid }) => !valid).map(({ name }) => name),
+  }
+}
+
+async function openFolder(settings: Settings, compiler: Compiler, log: ServerLog): Promise<WorkflowFolder | null> {
+  const { workflows } = settings
+  if (workflows === undefined) return null
+  try {
+    return await WorkflowFolder.open({
+      folder: workflows,
+      compiler,
+      tell: (workflow, sentence, level) => log[level](workflow === "" ? {} : { workflow }, sentence),
+      bug: (error) => log.error({ err: error }, "unexpected error"),
+    })
+  } catch (error) {
+    if (!(error instanceof Error) || !("code" in error)) throw error
+    throw new StartRefusal(
+      `WIRE_WORKFLOWS is "${workflows}": it must be a folder that can be read (${String(error.code)}).`,
+    )
   }
 }
 

@@ -5,6 +5,7 @@ import type { Service } from "./compose.ts"
 import type { Settings } from "./settings.ts"
 import { flagOf, readSettings, settingTable } from "./settings.ts"
 import { stopSignal } from "./stop-signal.ts"
+import { visibleText } from "./visible-text.ts"
 import { withoutLogin } from "./without-login.ts"
 
 /** How long a stop waits for what is under way. */
@@ -14,12 +15,14 @@ export function addServe(program: Command): void {
   const command = program
     .command("serve")
     .summary("run the service")
+    .argument("[folder]", "folder whose .wire files are served by name (WIRE_WORKFLOWS)")
     .description("Runs the service until it is stopped with SIGINT or SIGTERM. Each option is also a variable.")
     .addHelpText(
       "after",
       `
 Examples:
   wire serve
+  wire serve ./workflows
   wire serve --port 8080 --store memory
   WIRE_API_KEYS=ann:s3cret wire serve --host 0.0.0.0
 
@@ -29,8 +32,9 @@ Exit code: 0 after a stop, 1 when it cannot start, 2 for a wrong setting.`,
     const fallback = preset === undefined || preset === "" ? "" : `, else ${preset}`
     command.option(`${flagOf(env)} <value>`, `${description} (WIRE_${env}${fallback})`)
   }
-  command.action(async (flags: Record<string, string | undefined>) => {
-    const { settings, wrong, unknown } = readSettings(process.env, flags)
+  command.action(async (folder: string | undefined, flags: Record<string, string | undefined>) => {
+    const given = folder === undefined ? flags : { ...flags, workflows: folder }
+    const { settings, wrong, unknown } = readSettings(process.env, given)
     for (const sentence of [...unknown, ...wrong]) process.stderr.write(`${sentence}\n`)
     process.exitCode = settings === null ? 2 : await serve(settings)
   })
@@ -65,14 +69,14 @@ async function serve(settings: Settings): Promise<number> {
     await service.stop(0)
     return 1
   }
-  process.stdout.write(banner(address, settings, egressPolicy(settings).kind))
+  process.stdout.write(banner(address, settings, egressPolicy(settings).kind, service.workflows))
   await stop.asked
   await service.stop(graceMs)
   return 0
 }
 
 /** Where it is, what it keeps, and who may do what: all that an operator should see at a glance. */
-function banner(address: string, settings: Settings, egress: string): string {
+function banner(address: string, settings: Settings, egress: string, workflows: Service["workflows"]): string {
   const keys = settings.apiKeys ?? []
   const names = new Set(keys.map(({ name }) => name))
   const rows: [string, string][] = [
@@ -85,6 +89,11 @@ function banner(address: string, settings: Settings, egress: string): string {
     ],
     ["egress", egress === "hosts" ? `only ${settings.egress ?? ""}` : `${egress} addresses (WIRE_EGRESS)`],
   ]
+  if (workflows !== null) {
+    const { served, wrong } = workflows
+    const names = wrong.length === 0 ? "" : `; with errors: ${wrong.map(visibleText).join(", ")}`
+    rows.unshift(["workflows", `${served} of ${resolve(settings.workflows ?? "")} at ${address}/workflows${names}`])
+  }
   if (settings.playground) rows.unshift(["playground", `${address}/playground`])
   const lines = rows.map(([name, value]) => `  ${name.padEnd(12)}${value}`)
   return `Wireworks ${about.version} listens on ${address}\n${lines.join("\n")}\n`

@@ -8,6 +8,9 @@ test("the defaults", () => {
   assert.deepEqual(settings, {
     host: "127.0.0.1",
     port: 13_703,
+    secretVariables: {},
+    secretsFile: undefined,
+    workflows: undefined,
     store: "sqlite",
     natsCreds: undefined,
     natsCa: undefined,

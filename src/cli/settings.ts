@@ -102,6 +102,13 @@ function apiKeys(written: string): { value: ApiKey[] } | { mustBe: string } {
 export const settingTable = {
   host: setting("HOST", text, "127.0.0.1", "address to listen on"),
   port: setting("PORT", wholeNumber(0, 65_535), "13703", "port to listen on; 0 takes a free one"),
+  workflows: setting("WORKFLOWS", text, undefined, "folder whose .wire files are served by name"),
+  secretsFile: setting(
+    "SECRETS_FILE",
+    text,
+    undefined,
+    "JSON file, mode 0600, with secrets for workflows of the folder",
+  ),
   store: setting("STORE", text, "sqlite", "where runs are kept: sqlite, memory, or nats://host:4222 for a cluster"),
   natsCreds: setting("NATS_CREDS", text, undefined, "creds file for the broker of a cluster"),
   natsCa: setting("NATS_CA", text, undefined, "file of the authority that the broker's certificate is checked against"),
@@ -167,7 +174,12 @@ type SettingName = keyof Table
 type ValueOf<Name extends SettingName> = Extract<ReturnType<Table[Name]["parse"]>, { value: unknown }>["value"]
 
 /** The service's settings; undefined where one has no default and was not given. */
-export type Settings = {
+export type Settings = TableSettings & {
+  /** Secrets for the workflows of the folder: `WIRE_SECRET_…`, by the rest of their names. */
+  readonly secretVariables: Readonly<Record<string, string>>
+}
+
+type TableSettings = {
   readonly [Name in SettingName]: Table[Name]["default"] extends string ? ValueOf<Name> : ValueOf<Name> | undefined
 }
 
@@ -202,6 +214,7 @@ export function readSettings(
       wrong.push(`${source} is ${entry.secret ? "wrong" : `"${written}"`}: it must be ${parsed.mustBe}.`)
     }
   }
+  values["secretVariables"] = secretVariables(environment)
   const unknown = unknownVariables(environment)
   if (wrong.length > 0) return { settings: null, wrong, unknown }
   return { settings: values as Settings, wrong: [], unknown }
@@ -212,11 +225,22 @@ export function flagOf(env: string): string {
   return `--${env.toLowerCase().replaceAll("_", "-")}`
 }
 
+const secretPrefix = "WIRE_SECRET_"
+
+function secretVariables(environment: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const found: Record<string, string> = {}
+  for (const [name, value] of Object.entries(environment)) {
+    if (name.startsWith(secretPrefix) && value !== undefined && value !== "")
+      found[name.slice(secretPrefix.length)] = value
+  }
+  return found
+}
+
 function unknownVariables(environment: Readonly<Record<string, string | undefined>>): string[] {
   const known = new Set(Object.values(settingTable).map(({ env }) => `WIRE_${env}`))
   const sentences: string[] = []
   for (const name of Object.keys(environment)) {
-    if (!name.startsWith("WIRE_") || known.has(name)) continue
+    if (!name.startsWith("WIRE_") || name.startsWith(secretPrefix) || known.has(name)) continue
     const meant = didYouMean(name, known)
     sentences.push(`${name} is not a setting${meant === undefined ? "" : `; did you mean ${meant}?`}`)
   }

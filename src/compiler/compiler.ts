@@ -6,8 +6,8 @@ import { RunFailure } from "../ports/run-failure.ts"
 import type { WireError } from "../run/events.ts"
 import { failure } from "../run/failure.ts"
 import { fromPieces } from "./json-pieces.ts"
-import type { Formatted, Planned, SourceJob, ValidateJob } from "./source-jobs.ts"
-import { formatSource, planSource, validateSource } from "./source-jobs.ts"
+import type { Described, Formatted, Planned, SourceJob, ValidateJob } from "./source-jobs.ts"
+import { describeSource, formatSource, planSource, validateSource } from "./source-jobs.ts"
 import type { FromSourceThread } from "./source-thread.ts"
 
 /** Characters of a source that is worked on at once: whatever it holds, that takes a few dozen milliseconds at most. */
@@ -65,6 +65,13 @@ export class Compiler {
     if (source.length <= atOnce) return formatSource(source)
     const answer = await this.#ask({ kind: "format", source })
     if ("text" in answer) return JSON.parse(answer.text) as Formatted
+    throw bug(answer)
+  }
+
+  async describe(source: string): Promise<Described> {
+    if (source.length <= atOnce) return describeSource(source)
+    const answer = await this.#ask({ kind: "describe", source })
+    if ("text" in answer) return JSON.parse(answer.text) as Described
     throw bug(answer)
   }
 

@@ -1,11 +1,15 @@
 import type { ValidateAnswer, ValidateIssue } from "../api/shapes.ts"
 import type { JsonObject } from "../base/json-value.ts"
+import { exposedSecrets } from "../check/exposed-secrets.ts"
+import type { Compiled } from "../compile.ts"
 import { compile } from "../compile.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import { prepare } from "../plan/prepare.ts"
 import type { WireError } from "../run/events.ts"
 import { secretsOverLimits } from "../run/secrets/secret-limits.ts"
-import { isError } from "../source/diagnostic.ts"
+import type { Issue } from "../source/diagnostic.ts"
+import { isError, toIssue } from "../source/diagnostic.ts"
+import { LineMap } from "../source/line-map.ts"
 import { formatText } from "../syntax/format.ts"
 import { toJsonSchema } from "../types/json-schema.ts"
 import { validateValue } from "../types/validate-value.ts"
@@ -16,6 +20,7 @@ import { sourceError } from "./source-error.ts"
 export type SourceJob =
   | { readonly kind: "plan"; readonly source: string }
   | { readonly kind: "format"; readonly source: string }
+  | { readonly kind: "describe"; readonly source: string }
   | ValidateJob
 
 export interface ValidateJob {
@@ -63,6 +68,37 @@ export function validateSource({ source, input, secrets }: ValidateJob): Validat
   const valid = plan !== undefined && !issues.some(isError)
   if (!valid) return { valid, issues, ...omitted, plan: null, schemas: null }
   return { valid, issues, ...omitted, plan: planView(plan), schemas: schemasOf(plan) }
+}
+
+/** All that a list of workflows shows of one, and what serving it needs to know. */
+export interface Described extends ValidateAnswer {
+  /** Neither a step nor an output, and nothing that could not be read: declarations alone. */
+  readonly empty: boolean
+  /** Secrets that only a request may give, each with the issue of a server that has one. */
+  readonly exposed: readonly { readonly secret: string; readonly issue: Issue }[]
+}
+
+export function describeSource(source: string): Described {
+  const compiled = compile(source)
+  const { program, diagnostics, plan } = compiled
+  const syntax = diagnostics.some(({ code }) => code === "syntax-error")
+  const steps = program.agents.size + program.dynamics.size + (program.output === undefined ? 0 : 1)
+  const lines = new LineMap(source)
+  return {
+    ...answerOf(source, compiled),
+    empty: steps === 0 && !syntax,
+    exposed:
+      plan === undefined
+        ? []
+        : exposedSecrets(program).map((found) => ({ secret: found.secret, issue: toIssue(found.diagnostic, lines) })),
+  }
+}
+
+function answerOf(source: string, { diagnostics, plan }: Compiled): ValidateAnswer {
+  const issues = boundedIssues(source, diagnostics)
+  const omitted = diagnostics.length > issues.length ? { issues_omitted: diagnostics.length - issues.length } : {}
+  if (plan === undefined) return { valid: false, issues, ...omitted, plan: null, schemas: null }
+  return { valid: true, issues, ...omitted, plan: planView(plan), schemas: schemasOf(plan) }
 }
 
 function planView(plan: Plan): ValidateAnswer["plan"] {

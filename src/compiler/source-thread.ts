@@ -2,7 +2,7 @@ import { parentPort } from "node:worker_threads"
 import type { JsonValue } from "../base/json-value.ts"
 import { toPieces } from "./json-pieces.ts"
 import type { SourceJob } from "./source-jobs.ts"
-import { formatSource, planSource, validateSource } from "./source-jobs.ts"
+import { describeSource, formatSource, planSource, validateSource } from "./source-jobs.ts"
 
 // The entry point of the thread that works on large sources: a megabyte takes seconds, and the service's own thread has to
 // answer others meanwhile.
@@ -17,6 +17,19 @@ export type FromSourceThread =
 const port = parentPort
 if (port === null) throw new Error("This is a worker thread's entry point")
 
+function resultOf(job: SourceJob): object {
+  switch (job.kind) {
+    case "plan":
+      return planSource(job.source)
+    case "format":
+      return formatSource(job.source)
+    case "describe":
+      return describeSource(job.source)
+    case "validate":
+      return validateSource(job)
+  }
+}
+
 port.on("message", (job: SourceJob) => {
   try {
     const planned = job.kind === "plan" ? planSource(job.source) : null
@@ -25,7 +38,7 @@ port.on("message", (job: SourceJob) => {
       port.postMessage(message)
       return
     }
-    const result = planned ?? (job.kind === "validate" ? validateSource(job) : formatSource(job.source))
+    const result = planned ?? resultOf(job)
     const message: FromSourceThread = { text: JSON.stringify(result) }
     port.postMessage(message)
   } catch (error) {

@@ -1,5 +1,6 @@
 import { cutText } from "../base/cut-text.ts"
 import type { JsonObject } from "../base/json-value.ts"
+import { openingComment } from "../source/opening-comment.ts"
 import { toJsonSchema } from "../types/json-schema.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 
@@ -23,7 +24,7 @@ export interface ToolListing {
 export function listing({ name, source, plan }: WorkflowTool): ToolListing {
   return {
     name,
-    description: openingComment(source) ?? `Runs the workflow ${name}.`,
+    description: cutText(openingComment(source) ?? "", 2000) || `Runs the workflow ${name}.`,
     inputSchema: { ...toJsonSchema(plan.input, plan.types), type: "object" },
     outputSchema: { ...toJsonSchema(plan.output, plan.types), type: "object" },
   }
@@ -34,12 +35,4 @@ export function toolName(file: string): string {
   const base = file.slice(Math.max(file.lastIndexOf("/"), file.lastIndexOf("\\")) + 1)
   const plain = base.replace(/\.wire$/i, "").replaceAll(/[^A-Za-z0-9_-]+/g, "_")
   return plain === "" ? "workflow" : plain.slice(0, 64)
-}
-
-function openingComment(source: string): string | null {
-  const [block] = /^\uFEFF?\s*(?:\/\/(?!\/)[^\n]*(?:\n[ \t]*|$))+/.exec(source) ?? []
-  if (block === undefined) return null
-  const lines = block.split("\n").map((line) => line.replace(/^[\uFEFF\s]*\/\/ ?/, "").trimEnd())
-  const text = lines.join("\n").trim()
-  return text === "" ? null : cutText(text, 2000)
 }

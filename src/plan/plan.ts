@@ -1,5 +1,6 @@
 import type { JsonValue } from "../base/json-value.ts"
 import { apiOf } from "../check/api-of.ts"
+import { exposedSecrets } from "../check/exposed-secrets.ts"
 import { fileStem } from "../check/check-file.ts"
 import { constantFields, constantOf } from "../check/constants.ts"
 import { wordOrString } from "../check/asset-kind.ts"
@@ -42,6 +43,11 @@ export function plan(program: Program): Plan {
   return new Planner(program).plan()
 }
 
+function requestSecrets(program: Program): Pick<Plan, "request_secrets"> {
+  const names = new Set(exposedSecrets(program).map(({ secret }) => secret))
+  return names.size === 0 ? {} : { request_secrets: [...names] }
+}
+
 class Planner {
   readonly #program: Program
   readonly #lower: Lowering
@@ -57,6 +63,7 @@ class Planner {
       types: { ...program.types },
       input: program.input?.type ?? emptyRecord,
       secrets: program.secrets?.type ?? emptyRecord,
+      ...requestSecrets(program),
       output: program.output?.type ?? emptyRecord,
       providers: mapped(program.providers, (declaration, name) => this.#provider(declaration, name)),
       models: mapped(program.models, (declaration, name) => this.#model(declaration, name)),

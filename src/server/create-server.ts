@@ -23,6 +23,7 @@ import { readBodies } from "./read-body.ts"
 import { cacheRoutes } from "./routes/cache.ts"
 import { executeRoute } from "./routes/execute.ts"
 import { runRoutes } from "./routes/runs.ts"
+import { workflowRoutes } from "./routes/workflows.ts"
 import { sourceRoutes } from "./routes/source.ts"
 
 export interface ServerOptions {
@@ -40,6 +41,8 @@ export interface ServerOptions {
   readonly store: RunStore
   readonly planOf: RouteDependencies["planOf"]
   readonly compiler: RouteDependencies["compiler"]
+  readonly folder: RouteDependencies["folder"]
+  readonly serverSecrets: RouteDependencies["serverSecrets"]
   readonly log: ServerLog
   /** Prometheus text. */
   readonly metrics: () => Promise<{ readonly type: string; readonly text: string }>
@@ -113,6 +116,7 @@ export function createServer(options: ServerOptions): Server {
   runRoutes(app, parts)
   sourceRoutes(app, options)
   cacheRoutes(app, parts)
+  workflowRoutes(app, parts)
   if (options.demo !== null) demoRoutes(app, options.demo)
   if (options.playground !== null) playgroundRoutes(app, options.playground)
   elsewhere(app)
@@ -264,5 +268,6 @@ function elsewhere(app: FastifyInstance): void {
 /** The route that a path belongs to, as it was declared. */
 function patternOf(path: string): string {
   if (path.startsWith("/playground/")) return "/playground/*"
+  if (path.startsWith("/workflows/")) return "/workflows/*"
   return path.replace(/^\/execute\/[^/]+/, "/execute/:run_id")
 }

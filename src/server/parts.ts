@@ -3,6 +3,8 @@ import type { Compiler } from "../compiler/compiler.ts"
 import type { Planned } from "../compiler/source-jobs.ts"
 import type { RunStore } from "../ports/store.ts"
 import type { Runs } from "../run/runs.ts"
+import type { ServerSecrets } from "../workflows/server-secrets.ts"
+import type { WorkflowFolder } from "../workflows/workflow-folder.ts"
 import type { EventStreams } from "./event-stream.ts"
 
 /** What the routes share. */
@@ -13,6 +15,9 @@ export interface RouteDependencies {
   /** Compiled once and kept. */
   readonly planOf: (source: string) => Promise<Planned>
   readonly compiler: Compiler
+  /** The workflows with names; null where none are served. */
+  readonly folder: WorkflowFolder | null
+  readonly serverSecrets: ServerSecrets
   readonly log: ServerLog
 }
 

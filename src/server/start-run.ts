@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from "fastify"
 import type { StartedAnswer } from "../api/shapes.ts"
 import { canonicalJson } from "../base/canonical-json.ts"
 import type { Plan } from "../plan/plan-shape.ts"
-import type { RunRequest } from "../ports/store.ts"
+import type { ExistingRun, RunRequest } from "../ports/store.ts"
 import type { LogEvent } from "../run/events.ts"
 import { sendError } from "./answer-error.ts"
 import { corsOf } from "./cors.ts"
@@ -56,6 +56,16 @@ export async function startRun(
     case "json":
       return answerEnding(parts, reply.headers(headers), run_id, key === undefined)
   }
+}
+
+/** The run that the request's Idempotency-Key already has; null without such a key or run. */
+export async function findExisting(
+  parts: RouteDependencies,
+  request: FastifyRequest,
+  run: RunRequest,
+): Promise<ExistingRun | null> {
+  const key = idempotencyKey(request)
+  return key === undefined ? null : parts.store.existing(callerOf(request), { key, fingerprint: fingerprint(run) })
 }
 
 function modeOf(request: FastifyRequest): Mode {

@@ -1,0 +1,120 @@
+import type { Dirent, Stats } from "node:fs"
+import { readdir, realpath, stat } from "node:fs/promises"
+import { join, sep } from "node:path"
+import type { WorkflowIssue } from "../api/shapes.ts"
+import { isHidden, whyNotName } from "./workflow-name.ts"
+
+const extension = ".wire"
+/** More is not a folder of workflows but a mistake, such as `wire serve /`. */
+const mostFiles = 10_000
+const deepest = 32
+
+/** A file that may be served. */
+export interface FoundFile {
+  readonly name: string
+  readonly path: string
+  /** Differs when the file has been changed or replaced. */
+  readonly stamp: string
+}
+
+/** A file that is not served, whatever it holds. */
+export interface RefusedFile {
+  readonly name: string
+  readonly issue: WorkflowIssue
+}
+
+export interface FolderScan {
+  readonly files: readonly FoundFile[]
+  readonly refused: readonly RefusedFile[]
+  /** Every folder that was looked into. */
+  readonly folders: readonly string[]
+}
+
+/** Finds the workflows of a folder. Rejects where the folder itself cannot be read. */
+export async function scanFolder(folder: string): Promise<FolderScan> {
+  const root = await realpath(folder)
+  const files: FoundFile[] = []
+  const refused: RefusedFile[] = []
+  const folders: string[] = []
+
+  const refuse = (name: string, code: WorkflowIssue["code"], message: string, hint?: string): void => {
+    refused.push({ name, issue: { code, severity: "error", path: "", message, ...(hint !== undefined && { hint }) } })
+  }
+  const isInside = (path: string): boolean => path === root || path.startsWith(root.endsWith(sep) ? root : root + sep)
+
+  const addFile = (name: string, path: string, facts: Stats): void => {
+    const reason = whyNotName(name)
+    if (reason !== null) {
+      refuse(name, "workflow-name", `The name is refused: ${reason}`, "Rename the file, or the folder that it is in.")
+    } else if (files.length < mostFiles) {
+      files.push({ name, path, stamp: stampOf(facts) })
+    } else {
+      refuse(name, "workflow-count", `A folder can have ${mostFiles} workflows, and this is one too many`)
+    }
+  }
+
+  const addLink = async (name: string, path: string, above: readonly string[]): Promise<void> => {
+    const isSource = path.endsWith(extension)
+    const shown = isSource ? name.slice(0, -extension.length) : name
+    let target: string
+    let facts: Stats
+    try {
+      target = await realpath(path)
+      facts = await stat(path)
+    } catch {
+      if (isSource) refuse(shown, "workflow-link", "The link leads to nothing", "Point it to a file in the folder.")
+      return
+    }
+    if (!facts.isDirectory() && !(isSource && facts.isFile())) return
+    if (!isInside(target)) {
+      refuse(shown, "workflow-link", "The link leaves the folder", "Copy what it points to into the folder.")
+    } else if (!facts.isDirectory()) {
+      addFile(shown, path, facts)
+    } else if (!above.includes(target)) {
+      // A link to a folder that it is in would never end.
+      await walk(path, target, name, above)
+    }
+  }
+
+  const add = async (entry: Dirent, folderPath: string, prefix: string, above: readonly string[]): Promise<void> => {
+    if (isHidden(entry.name) || entry.name.endsWith(`.test${extension}`)) return
+    const path = join(folderPath, entry.name)
+    const name = prefix === "" ? entry.name : `${prefix}/${entry.name}`
+    if (entry.isSymbolicLink()) await addLink(name, path, above)
+    else if (entry.isDirectory()) await walk(path, path, name, above)
+    else if (entry.isFile() && entry.name.endsWith(extension)) {
+      const facts = await stat(path).catch(() => null)
+      // Deleted since.
+      if (facts !== null) addFile(name.slice(0, -extension.length), path, facts)
+    }
+  }
+
+  const walk = async (path: string, real: string, prefix: string, above: readonly string[]): Promise<void> => {
+    if (above.length >= deepest || folders.length >= mostFiles) return
+    let entries: Dirent[]
+    try {
+      entries = await readdir(path, { withFileTypes: true })
+    } catch (error) {
+      if (above.length === 0) throw error
+      const code = error instanceof Error && "code" in error ? String(error.code) : "unknown"
+      if (code !== "ENOENT") refuse(prefix, "workflow-unreadable", `The folder cannot be read (${code})`)
+      return
+    }
+    folders.push(path)
+    await Promise.all(entries.map((entry) => add(entry, path, prefix, [...above, real])))
+  }
+
+  await walk(root, root, "", [])
+  const byName = (a: { readonly name: string }, b: { readonly name: string }): number => (a.name < b.name ? -1 : 1)
+  return { files: files.sort(byName), refused: refused.sort(byName), folders }
+}
+
+function stampOf({ ino, size, mtimeMs, ctimeMs }: Stats): string {
+  return `${ino} ${size} ${mtimeMs} ${ctimeMs}`
+}
+
+/** The stamp that a file has now; null when it is not there. */
+export async function currentStamp(path: string): Promise<string | null> {
+  const facts = await stat(path).catch(() => null)
+  return facts === null ? null : stampOf(facts)
+}

@@ -1,0 +1,345 @@
+import type { FSWatcher } from "node:fs"
+import { watch } from "node:fs"
+import type { ValidateIssue, WorkflowIssue } from "../api/shapes.ts"
+import type { Compiler } from "../compiler/compiler.ts"
+import type { LoadedWorkflow } from "./load-workflow.ts"
+import { loadWorkflow, readWorkflow } from "./load-workflow.ts"
+import type { FolderScan, FoundFile } from "./scan-folder.ts"
+import { currentStamp, scanFolder } from "./scan-folder.ts"
+import { mcpName } from "./workflow-name.ts"
+
+type AnyIssue = ValidateIssue | WorkflowIssue
+
+/** A workflow of the folder as it is served now. */
+export interface NamedWorkflow {
+  readonly name: string
+  /** The last version without errors: what an execution runs. Null: there has been none. */
+  readonly serving: LoadedWorkflow | null
+  /** The present file, where it has errors and could be read. */
+  readonly broken: LoadedWorkflow | null
+  /** The version of the present file, where it could be read. */
+  readonly version: string | null
+  /** Of the present file. */
+  readonly issues: readonly AnyIssue[]
+  /** Its name is refused, or it is a link that leaves the folder: it cannot be executed. */
+  readonly refused: boolean
+}
+
+export interface FolderOptions {
+  readonly folder: string
+  readonly compiler: Compiler
+  /** Hears of every change, and of what is wrong: a sentence for the operator. */
+  readonly tell: (workflow: string, sentence: string, level: "info" | "error") => void
+  /** Hears of bugs of ours. */
+  readonly bug: (error: unknown) => void
+  readonly pollMs?: number
+}
+
+/** How long a changed file must stay as it is before it is read. */
+const quietMs = 40
+/** The same for one that looks half written: empty, or without a line break at its end. */
+const halfWrittenMs = 1_000
+/** Editors delete a file and write it again: one that is missing for a moment is not gone. */
+const goneMs = 250
+/** Some file systems do not say what changes in them. */
+const usualPollMs = 2_000
+
+/** What a file was found to be, and since when. */
+interface Sighting {
+  readonly stamp: string | null
+  readonly since: number
+}
+
+/**
+ * The workflows of a folder, by name. It follows the folder: a changed file is compiled beside the version that serves, which is
+ * replaced only by one without errors.
+ */
+export class WorkflowFolder {
+  readonly #options: FolderOptions
+  readonly #workflows = new Map<string, NamedWorkflow>()
+  /** Of every file that was taken in, by name: the state it had then. Also of those that are not served. */
+  readonly #stamps = new Map<string, string>()
+  readonly #sightings = new Map<string, Sighting>()
+  readonly #watchers = new Map<string, FSWatcher>()
+  readonly #listeners = new Set<() => void>()
+  #shown: ReadonlyMap<string, NamedWorkflow> | null = null
+  #poll: NodeJS.Timeout | null = null
+  #again: NodeJS.Timeout | null = null
+  #scanning: Promise<void> | null = null
+  #changedMeanwhile = false
+  #unreadable = false
+  #closed = false
+
+  private constructor(options: FolderOptions) {
+    this.#options = options
+  }
+
+  /** Rejects where the folder cannot be read. */
+  static async open(options: FolderOptions): Promise<WorkflowFolder> {
+    const folder = new WorkflowFolder(options)
+    const scan = await scanFolder(options.folder)
+    for (const file of scan.files) await folder.#take(file, "now")
+    folder.#takeRefused(scan)
+    folder.#watchAll(scan)
+    folder.#poll = setInterval(() => folder.#look(), options.pollMs ?? usualPollMs).unref()
+    for (const { name, issues } of folder.list()) folder.#tellIssues(name, issues)
+    return folder
+  }
+
+  /** Sorted by name. */
+  list(): NamedWorkflow[] {
+    return [...this.#all().values()]
+  }
+
+  get(name: string): NamedWorkflow | undefined {
+    return this.#all().get(name)
+  }
+
+  /** With the issues that come of other files. */
+  #all(): ReadonlyMap<string, NamedWorkflow> {
+    if (this.#shown === null) {
+      const sorted = [...this.#workflows.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
+      this.#shown = new Map(withClashes(sorted).map((workflow) => [workflow.name, workflow]))
+    }
+    return this.#shown
+  }
+
+  /** Calls back after every change. The result stops it. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    if (this.#poll !== null) clearInterval(this.#poll)
+    if (this.#again !== null) clearTimeout(this.#again)
+    for (const watcher of this.#watchers.values()) watcher.close()
+    await this.#scanning
+  }
+
+  /** Looks at the folder now; once more after a look that is under way. */
+  #look(): void {
+    if (this.#closed) return
+    if (this.#scanning !== null) {
+      this.#changedMeanwhile = true
+      return
+    }
+    this.#scanning = this.#rescan()
+      .catch((error: unknown) => this.#options.bug(error))
+      .finally(() => {
+        this.#scanning = null
+        if (!this.#changedMeanwhile) return
+        this.#changedMeanwhile = false
+        this.#look()
+      })
+  }
+
+  async #rescan(): Promise<void> {
+    let scan: FolderScan
+    try {
+      scan = await scanFolder(this.#options.folder)
+      if (this.#unreadable) this.#options.tell("", "The folder of workflows can be read again", "info")
+      this.#unreadable = false
+    } catch {
+      // Everything keeps serving as it is.
+      if (!this.#unreadable) this.#options.tell("", "The folder of workflows cannot be read", "error")
+      this.#unreadable = true
+      return
+    }
+    const now = performance.now()
+    for (const file of scan.files) {
+      if (this.#stamps.get(file.name) === file.stamp) this.#sightings.delete(file.name)
+      else if (this.#isQuiet(file.name, file.stamp, quietMs, now)) await this.#take(file, "quiet")
+    }
+    this.#takeRefused(scan)
+    this.#dropGone(scan, now)
+    this.#watchAll(scan)
+    this.#lookAgain(now)
+  }
+
+  /** Whether a file has been found like this for a while. */
+  #isQuiet(name: string, stamp: string | null, ms: number, now: number): boolean {
+    const seen = this.#sightings.get(name)
+    if (seen !== undefined && seen.stamp === stamp) return now - seen.since >= ms
+    this.#sightings.set(name, { stamp, since: now })
+    return false
+  }
+
+  async #take(file: FoundFile, when: "now" | "quiet"): Promise<void> {
+    const { name, path, stamp } = file
+    const read = await readWorkflow(path)
+    if (read === null) return
+    // Written to while it was read: looked at again.
+    if (when === "quiet" && (await currentStamp(path)) !== stamp) return
+    if (!(read instanceof Uint8Array)) return this.#settle(file, read, null)
+    if (when === "quiet" && looksHalfWritten(read)) {
+      const since = this.#sightings.get(name)?.since ?? performance.now()
+      if (performance.now() - since < halfWrittenMs) return
+    }
+    const outcome = await loadWorkflow(read, this.#options.compiler)
+    if ("issue" in outcome) this.#settle(file, outcome.issue, outcome.version)
+    else if (outcome.loaded.described.empty) this.#takeAway(name, stamp)
+    else this.#settleLoaded(file, outcome.loaded)
+  }
+
+  #settleLoaded({ name, stamp }: FoundFile, loaded: LoadedWorkflow): void {
+    const { valid, issues } = loaded.described
+    const before = this.#workflows.get(name)
+    this.#set(name, stamp, {
+      name,
+      serving: valid ? loaded : (before?.serving ?? null),
+      broken: valid ? null : loaded,
+      version: loaded.version,
+      issues,
+      refused: false,
+    })
+    if (this.#poll === null) return
+    if (!valid) this.#tellIssues(name, issues)
+    else if (before?.serving?.version !== loaded.version) {
+      this.#options.tell(name, `The workflow ${name} has a new version: ${loaded.version}`, "info")
+    }
+  }
+
+  #settle({ name, stamp }: FoundFile, issue: WorkflowIssue, version: string | null): void {
+    const before = this.#workflows.get(name)
+    const serving = before?.serving ?? null
+    this.#set(name, stamp, { name, serving, broken: null, version, issues: [issue], refused: false })
+    if (this.#poll !== null) this.#tellIssues(name, [issue])
+  }
+
+  #set(name: string, stamp: string, workflow: NamedWorkflow): void {
+    this.#workflows.set(name, workflow)
+    this.#stamps.set(name, stamp)
+    this.#sightings.delete(name)
+    this.#changed()
+  }
+
+  /** A file without a step or an output: it is known, and not served. */
+  #takeAway(name: string, stamp: string): void {
+    this.#stamps.set(name, stamp)
+    this.#sightings.delete(name)
+    if (!this.#workflows.delete(name)) return
+    this.#changed()
+    this.#options.tell(name, `The workflow ${name} has neither a step nor an output any more: it is not served`, "info")
+  }
+
+  #takeRefused({ refused }: FolderScan): void {
+    for (const { name, issue } of refused) {
+      const before = this.#workflows.get(name)
+      if (before?.refused === true && before.issues[0]?.message === issue.message) continue
+      this.#stamps.delete(name)
+      const workflow = { name, serving: null, broken: null, version: null, issues: [issue], refused: true }
+      this.#workflows.set(name, workflow)
+      this.#changed()
+      if (this.#poll !== null) this.#tellIssues(name, [issue])
+    }
+  }
+
+  #dropGone({ files, refused }: FolderScan, now: number): void {
+    const there = new Set([...files, ...refused].map(({ name }) => name))
+    for (const name of [...this.#workflows.keys(), ...this.#stamps.keys()]) {
+      if (there.has(name) || !this.#isQuiet(name, null, goneMs, now)) continue
+      this.#stamps.delete(name)
+      this.#sightings.delete(name)
+      if (!this.#workflows.delete(name)) continue
+      this.#changed()
+      this.#options.tell(name, `The workflow ${name} is gone: its file was deleted or renamed`, "info")
+    }
+  }
+
+  #changed(): void {
+    this.#shown = null
+    for (const listener of this.#listeners) listener()
+  }
+
+  #tellIssues(name: string, issues: readonly AnyIssue[]): void {
+    for (const { severity, code, message } of issues.slice(0, 5)) {
+      if (severity === "warning" && !code.startsWith("workflow-")) continue
+      this.#options.tell(name, `The workflow ${name}: ${message} (${code})`, "error")
+    }
+  }
+
+  /** As soon as the first of the files that are being watched may be quiet. */
+  #lookAgain(now: number): void {
+    if (this.#sightings.size === 0 || this.#closed) return
+    let wait = halfWrittenMs
+    for (const { stamp, since } of this.#sightings.values()) {
+      const age = now - since
+      const due = stamp === null ? goneMs : age < quietMs ? quietMs : halfWrittenMs
+      wait = Math.min(wait, Math.max(5, due - age))
+    }
+    if (this.#again !== null) clearTimeout(this.#again)
+    this.#again = setTimeout(() => this.#look(), wait).unref()
+  }
+
+  #watchAll({ folders }: FolderScan): void {
+    const there = new Set(folders)
+    for (const [path, watcher] of this.#watchers) {
+      if (there.has(path)) continue
+      watcher.close()
+      this.#watchers.delete(path)
+    }
+    for (const path of folders) {
+      if (this.#watchers.has(path)) continue
+      try {
+        const watcher = watch(path, { persistent: false }, () => this.#look())
+        watcher.on("error", () => {
+          watcher.close()
+          this.#watchers.delete(path)
+        })
+        this.#watchers.set(path, watcher)
+      } catch {
+        // Out of watches: the folder is looked at every now and then.
+      }
+    }
+  }
+}
+
+function looksHalfWritten(bytes: Uint8Array): boolean {
+  return bytes.at(-1) !== 0x0a
+}
+
+/** Adds what is wrong with names that are too much like others. */
+function withClashes(workflows: readonly NamedWorkflow[]): readonly NamedWorkflow[] {
+  const served = workflows.filter(({ refused }) => !refused)
+  const byCase = groupedBy(served, ({ name }) => name.toLowerCase())
+  const byTool = groupedBy(served, ({ name }) => mcpName(name))
+  return workflows.map((workflow) => {
+    if (workflow.refused) return workflow
+    const { name } = workflow
+    const issues: WorkflowIssue[] = []
+    const alike = othersOf(byCase.get(name.toLowerCase()), name)
+    if (alike.length > 0) {
+      issues.push({
+        code: "workflow-name-case",
+        severity: "warning",
+        path: "",
+        message: `The names ${[name, ...alike].sort().join(" and ")} differ in case only: not every file system can hold both`,
+        hint: "Rename one of them.",
+      })
+    }
+    const clashing = othersOf(byTool.get(mcpName(name)), name)
+    if (clashing.length > 0) {
+      issues.push({
+        code: "workflow-tool-name",
+        severity: "warning",
+        path: "",
+        message: `${[name, ...clashing].sort().join(" and ")} would both be the tool ${mcpName(name)}: /mcp offers neither`,
+        hint: "Rename one of them.",
+      })
+    }
+    return issues.length === 0 ? workflow : { ...workflow, issues: [...workflow.issues, ...issues] }
+  })
+}
+
+function groupedBy(
+  workflows: readonly NamedWorkflow[],
+  key: (workflow: NamedWorkflow) => string,
+): ReadonlyMap<string, readonly NamedWorkflow[]> {
+  return Map.groupBy(workflows, key)
+}
+
+function othersOf(group: readonly NamedWorkflow[] | undefined, name: string): string[] {
+  return (group ?? []).map((other) => other.name).filter((other) => other !== name)
+}

@@ -1,0 +1,23 @@
+/** Longer names do not fit a route. */
+const longestName = 200
+
+/** Why a workflow cannot have this name, as a sentence; null for a name that it may have. */
+export function whyNotName(name: string): string | null {
+  for (const segment of name.split("/")) {
+    if (!/^[A-Za-z0-9_-]+$/.test(segment)) {
+      return `"${segment}" has characters other than letters, digits, _ and -`
+    }
+    if (segment === "execute") return '"execute" is the end of the route that runs a workflow'
+  }
+  return name.length > longestName ? `It has more than ${longestName} characters` : null
+}
+
+/** What a segment begins with hides all below it. */
+export function isHidden(segment: string): boolean {
+  return segment.startsWith("_") || segment.startsWith(".")
+}
+
+/** The tool that `/mcp` offers a workflow as. */
+export function mcpName(name: string): string {
+  return name.replaceAll("/", "_")
+}

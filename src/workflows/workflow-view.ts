@@ -1,0 +1,58 @@
+import type { ValidateIssue, WorkflowAnswer, WorkflowDetail, WorkflowIssue } from "../api/shapes.ts"
+import { isError } from "../source/diagnostic.ts"
+import type { ServerSecrets } from "./server-secrets.ts"
+import type { NamedWorkflow } from "./workflow-folder.ts"
+
+type AnyIssue = ValidateIssue | WorkflowIssue
+
+/** A workflow as `GET /workflows` shows it. */
+export function workflowAnswer(workflow: NamedWorkflow, secrets: ServerSecrets): WorkflowAnswer {
+  const { name, serving, broken } = workflow
+  const shown = serving ?? broken
+  const issues = [...workflow.issues, ...exposures(workflow, secrets)]
+  const schemas = serving?.described.schemas ?? null
+  return {
+    name,
+    description: shown?.description ?? null,
+    version: shown?.version ?? workflow.version,
+    valid: serving !== null && !issues.some(isError),
+    issues,
+    schemas: schemas === null ? null : { input: schemas.input, output: schemas.output },
+    secrets: secretStates(workflow, secrets),
+  }
+}
+
+/** A workflow as `GET /workflows/{name}` shows it. */
+export function workflowDetail(workflow: NamedWorkflow, secrets: ServerSecrets): WorkflowDetail {
+  const { serving, broken } = workflow
+  return {
+    ...workflowAnswer(workflow, secrets),
+    source: (serving ?? broken)?.source ?? null,
+    plan: serving?.described.plan ?? null,
+  }
+}
+
+/** What keeps a workflow from being executed; empty for one that serves, also while its file has errors. */
+export function obstacles(workflow: NamedWorkflow, secrets: ServerSecrets): readonly AnyIssue[] {
+  if (workflow.serving === null) return workflow.issues.filter(isError)
+  return exposures(workflow, secrets)
+}
+
+/** Secrets of the server that would go where a caller's input says. */
+function exposures({ name, serving }: NamedWorkflow, secrets: ServerSecrets): AnyIssue[] {
+  const exposed = serving?.described.exposed ?? []
+  if (exposed.length === 0) return []
+  const own = secrets.of(
+    name,
+    exposed.map(({ secret }) => secret),
+  )
+  return exposed.filter(({ secret }) => Object.hasOwn(own, secret)).map(({ issue }) => issue)
+}
+
+function secretStates({ name, serving }: NamedWorkflow, secrets: ServerSecrets): Record<string, "set" | "missing"> {
+  const properties = serving?.described.schemas?.secrets["properties"]
+  const declared = Object.keys(properties ?? {})
+  if (declared.length === 0) return {}
+  const own = secrets.of(name, declared)
+  return Object.fromEntries(declared.map((secret) => [secret, Object.hasOwn(own, secret) ? "set" : "missing"]))
+}
