@@ -63,6 +63,8 @@ for (const deltas of [false, true]) {
       path: "agent.a",
       backend: { api, endpoint, api_key: "key", headers: {} },
       model: "test-model",
+      name: "m",
+      price: null,
       system: null,
       input,
       tools: [],

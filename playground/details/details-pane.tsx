@@ -18,7 +18,7 @@ import { spanState } from "../timeline/timeline-pane.tsx"
 import { copyText } from "../state/copy.ts"
 import { Icon } from "../ui/icon.tsx"
 import { JsonTree } from "../ui/json-tree.tsx"
-import { showDuration, showNumber } from "../ui/show.ts"
+import { costNumber, showDuration, showNumber } from "../ui/show.ts"
 import { StateMark, type StateName } from "../ui/state-mark.tsx"
 
 /** Everything about what is selected. */
@@ -260,8 +260,10 @@ function Facts({ span, node }: { readonly span: Span; readonly node: NodeState |
   const isStep = span.kind === "agent" || span.kind === "loop"
   const facts: [string, string][] = []
   if (isStep && node?.model !== undefined && node.model !== null) facts.push(["Model", node.model])
+  if (span.from !== undefined) facts.push(["Failed", `model.${span.from}`])
   if (span.server !== undefined) facts.push(["Server", `mcp.${span.server}`])
   if (span.call !== undefined) {
+    if (span.call.model !== undefined) facts.push(["Model", `model.${span.call.model}`])
     facts.push(["Turn", String(span.call.turn)], ["Attempt", String(span.call.attempt)])
     if (span.call.format !== undefined) facts.push(["Output format", span.call.format])
   }
@@ -288,7 +290,9 @@ function usageFacts(usage: Usage): [string, string][] {
     ["of them cached", usage.cached_tokens],
     ["of them reasoning", usage.reasoning_tokens],
   ]
-  return rows.filter(([, count], at) => at < 2 || count > 0).map(([name, count]) => [name, showNumber(count)])
+  const tokens = rows.filter(([, count], at) => at < 2 || count > 0)
+  const shown = tokens.map(([name, count]): [string, string] => [name, showNumber(count)])
+  return typeof usage.cost === "number" ? [...shown, ["Cost", costNumber(usage.cost)]] : shown
 }
 
 /** The tool calls and retries below a step, each a way to its own details. */

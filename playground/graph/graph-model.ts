@@ -55,7 +55,8 @@ function detailsOf(node: PlanNode): Pick<GraphNode, "loop" | "model" | "when"> {
   if (node.kind !== "agent" && node.kind !== "ask") return {}
   const { loop } = node
   const condition = node.when === null ? {} : { when: oneLine(node.when.text) }
-  const details = node.kind === "agent" ? { model: node.model, ...condition } : condition
+  const details =
+    node.kind === "agent" ? { model: node.models.map(({ name }) => name).join(", "), ...condition } : condition
   if (loop === null) return details
   const variables =
     loop.pattern.kind === "item"

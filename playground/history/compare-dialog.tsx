@@ -5,7 +5,7 @@ import { figuresOf, nodeStatus } from "../state/node-status.ts"
 import type { RunView } from "../state/run-view.ts"
 import { statusOf, tokensOf } from "../state/status.ts"
 import { Dialog } from "../ui/dialog.tsx"
-import { showDuration, showMoment, showNumber } from "../ui/show.ts"
+import { showDuration, costNumber, showMoment, showNumber } from "../ui/show.ts"
 import { StateMark } from "../ui/state-mark.tsx"
 import type { Difference } from "./compare.ts"
 import { differences, lineChanges, pairNodes } from "./compare.ts"
@@ -42,6 +42,9 @@ export function CompareDialog() {
               right={tokensOf(right.state.usage)}
               show={showNumber}
             />
+            {left.state.usage.cost === null || right.state.usage.cost === null ? null : (
+              <Figures name="Cost" left={left.state.usage.cost} right={right.state.usage.cost} show={costNumber} />
+            )}
             {pairNodes(left.state.nodes, right.state.nodes).map(({ id, left: one, right: other }) => (
               <Pair key={id} name={<code>{id}</code>} left={<Step node={one} />} right={<Step node={other} />} />
             ))}

@@ -10,7 +10,7 @@ import { notify } from "../state/notices.ts"
 import { graphOf, shownRun } from "../state/runs.ts"
 import { selection } from "../state/selection.ts"
 import { Icon } from "../ui/icon.tsx"
-import { counted, showDuration, showMoment, showNumber } from "../ui/show.ts"
+import { counted, showDuration, costNumber, showMoment, showNumber } from "../ui/show.ts"
 import { StateMark } from "../ui/state-mark.tsx"
 
 /** Ids of the runs that are ticked to be compared, at most two. */
@@ -61,6 +61,9 @@ export function HistoryPane() {
               <th scope="col" class="figure">
                 Tokens
               </th>
+              <th scope="col" class="figure">
+                Cost
+              </th>
               <th scope="col">
                 <span class="visually-hidden">Actions</span>
               </th>
@@ -104,6 +107,7 @@ function HistoryRow({ run, isTicked }: { readonly run: KeptRun; readonly isTicke
       </td>
       <td class="figure">{showDuration(run.duration_ms)}</td>
       <td class="figure">{showNumber(run.tokens)}</td>
+      <td class="figure">{run.cost === null || run.cost === undefined ? "" : costNumber(run.cost)}</td>
       <td>
         <button
           type="button"

@@ -46,9 +46,9 @@ export function destinationsOf(plan: Plan, input: JsonObject): Destination[] {
 
 function usedProviders(plan: Plan): Set<string> {
   const models = plan.nodes.flatMap((node) =>
-    node.kind === "agent" ? [node.model, ...(node.context?.compact ? [node.context.compact.model] : [])] : [],
+    node.kind === "agent" ? [...node.models, ...(node.context?.compact?.models ?? [])] : [],
   )
-  return new Set(models.flatMap((model) => plan.models[model]?.provider ?? []))
+  return new Set(models.flatMap(({ name }) => plan.models[name]?.provider ?? []))
 }
 
 /** What agents and calls bind on top of what the import binds. */

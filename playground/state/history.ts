@@ -12,6 +12,8 @@ export interface KeptRun {
   readonly status: "completed" | "failed" | "cancelled"
   readonly duration_ms: number
   readonly tokens: number
+  /** Null where it is not known; runs that an older page kept have none. */
+  readonly cost?: number | null
   readonly events: number
 }
 
@@ -35,6 +37,7 @@ export async function addToHistory(run: RunView, clean: (text: string) => string
     status,
     duration_ms: duration_ms ?? 0,
     tokens,
+    cost: state.usage.cost,
     events: events.length,
   }
   const text = clean(JSON.stringify(events))

@@ -1,7 +1,7 @@
 import type { NodeState } from "../../src/run/reduce.ts"
 import { tokensOf } from "./status.ts"
 import { stateWords, type StateName } from "../ui/state-mark.tsx"
-import { counted, showDuration, showNumber } from "../ui/show.ts"
+import { counted, showCost, showDuration, showNumber } from "../ui/show.ts"
 
 export interface NodeStatus {
   readonly state: StateName
@@ -9,7 +9,7 @@ export interface NodeStatus {
   readonly word: string
   /** How long it has taken. */
   readonly time: string
-  /** Tokens and retries. */
+  /** Tokens, cost, retries and fallbacks. */
   readonly figures: string
   /** Of a loop, from 0 to 1. */
   readonly progress: number | undefined
@@ -23,7 +23,12 @@ export function nodeStatus(node: NodeState, now: number): NodeStatus {
     node.duration_ms ?? (node.state === "running" && node.started_at !== null ? now - node.started_at : undefined)
   const tokens = tokensOf(node.usage)
   const tries = node.attempts - (loop === null ? 1 : loop.started)
-  const figures = [tokens === 0 ? "" : `${showNumber(tokens)} tok`, tries > 0 ? counted(tries, "retry", "retries") : ""]
+  const figures = [
+    tokens === 0 ? "" : `${showNumber(tokens)} tok`,
+    showCost(node.usage.cost),
+    tries > 0 ? counted(tries, "retry", "retries") : "",
+    node.fallbacks > 0 ? counted(node.fallbacks, "fallback") : "",
+  ]
   return {
     state,
     word: loop === null ? stateWords[state] : `${stateWords[state]} ${loopWord(loop)}`,

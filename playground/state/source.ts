@@ -37,6 +37,7 @@ function emptyPlan(): Plan {
     tools: {},
     resources: {},
     prompts: {},
+    limits: null,
     nodes: [],
   }
 }

@@ -1,5 +1,5 @@
 import type { StateName } from "../ui/state-mark.tsx"
-import { counted, showDuration, showNumber } from "../ui/show.ts"
+import { counted, showCost, showDuration, showNumber } from "../ui/show.ts"
 import type { RunView } from "./run-view.ts"
 
 export interface RunStatus {
@@ -20,8 +20,10 @@ export function statusOf(run: RunView): RunStatus {
   const took = state.duration_ms === null ? "" : showDuration(state.duration_ms)
   const tokens = tokensOf(state.usage)
   const skipped = state.nodes.filter((node) => node.state === "skipped").length
+  const cost = showCost(state.usage.cost)
   const spent = [
     tokens === 0 ? "" : ` · ${showNumber(tokens)} tokens`,
+    cost === "" ? "" : ` · ${cost}`,
     skipped === 0 ? "" : ` · ${counted(skipped, "step", "steps")} skipped`,
   ].join("")
   switch (state.status) {

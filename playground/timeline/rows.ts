@@ -116,6 +116,8 @@ export function spanLabel(span: Span): string {
       return span.call === undefined || span.call.turn === 1 ? "model call" : `model call, turn ${span.call.turn}`
     case "retry":
       return `retry ${span.attempt ?? ""}`.trim()
+    case "fallback":
+      return `fallback to model.${span.name}`
     case "tool_call":
       return `tool.${span.name}`
     case "ask":

@@ -130,7 +130,7 @@ function rowId(at: number | undefined): string | undefined {
 }
 
 export function spanState(span: Span): StateName {
-  if (span.kind === "retry") return "retried"
+  if (span.kind === "retry" || span.kind === "fallback") return "retried"
   return span.state === "completed" && span.cached === true ? "cached" : span.state
 }
 
@@ -141,6 +141,7 @@ const kindIcons: Readonly<Record<Span["kind"], IconName>> = {
   iteration: "agent",
   model_call: "model",
   retry: "retried",
+  fallback: "retried",
   tool_call: "tool",
   compaction: "compact",
   dynamic: "dynamic",

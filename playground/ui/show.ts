@@ -16,6 +16,16 @@ export function showDuration(ms: number): string {
   return minutes < 60 ? `${minutes} min ${seconds} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`
 }
 
+/** `cost 0.0123`, in the currency of the workflow's prices; nothing where it is not known, or nothing was spent. */
+export function showCost(cost: number | null | undefined): string {
+  return cost === null || cost === undefined || cost === 0 ? "" : `cost ${costNumber(cost)}`
+}
+
+/** Up to six decimals. */
+export function costNumber(cost: number): string {
+  return cost.toFixed(6).replace(/\.?0+$/, "")
+}
+
 export function showBytes(bytes: number): string {
   if (bytes < 1_024) return `${bytes} B`
   if (bytes < 1_048_576) return `${(bytes / 1_024).toFixed(1)} kB`

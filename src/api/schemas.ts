@@ -152,8 +152,11 @@ export const components: JsonObject = {
       output_tokens: { type: "integer" },
       cached_tokens: { type: "integer" },
       reasoning_tokens: { type: "integer" },
+      cost: nullable("number", {
+        description: "In the currency of the workflow's prices, rounded to 1e-6; null once a call had no price.",
+      }),
     },
-    required: ["input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens"],
+    required: ["input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens", "cost"],
   },
   Node: {
     type: "object",

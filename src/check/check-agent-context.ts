@@ -1,5 +1,6 @@
 import { isCutOff } from "../syntax/cut-off.ts"
 import type * as Syntax from "../syntax/tree.ts"
+import type { ModelReference } from "./check-model-reference.ts"
 import { checkModelReference } from "./check-model-reference.ts"
 import type { CheckContext } from "./check-context.ts"
 import { expectType } from "./infer.ts"
@@ -8,14 +9,21 @@ import { presentUpTo } from "./narrowing.ts"
 import { expressionOf, readProperties } from "./properties.ts"
 import type { Scope } from "./scope.ts"
 
-/** `context: agent.x`, `context: compact agent.x { … }`: whose message history a step continues. */
-export function checkContext(checking: CheckContext, property: Syntax.Property | undefined, scope: Scope): void {
-  if (property === undefined || property.value.kind === "missing") return
+/**
+ * `context: agent.x`, `context: compact agent.x { … }`: whose message history a step continues. Gives the models that
+ * summarise it.
+ */
+export function checkContext(
+  checking: CheckContext,
+  property: Syntax.Property | undefined,
+  scope: Scope,
+): readonly ModelReference[] {
+  if (property === undefined || property.value.kind === "missing") return []
   const path = `${scope.path}.context`
   if (property.value.kind !== "context") {
     const span = property.value.kind === "expression" ? property.value.expression : property.name
     checking.report("type-mismatch", path, span, "Expected an agent", "Write `context: agent.name`.")
-    return
+    return []
   }
   const { reference, compact, block, obsolete } = property.value
   const written = checking.quote(reference)
@@ -26,18 +34,19 @@ export function checkContext(checking: CheckContext, property: Syntax.Property |
     checking.report("obsolete-syntax", path, property.name, message, `Write \`context: ${meant}\`.`)
   }
   checkAgentReference(checking, reference, path, scope)
-  if (block === undefined) return
+  if (block === undefined) return []
   if (compact === undefined) {
     const hint = `Write \`context: compact ${written} { … }\`, or remove the block.`
     checking.report("unknown-property", path, block.open, "Only a compacted context takes a block", hint)
-    return
+    return []
   }
   const properties = readProperties(checking, "compact", block, path, property.name)
-  checkModelReference(checking, properties.get("model"), `${path}.model`)
+  const models = checkModelReference(checking, properties.get("model"), `${path}.model`)
   const instruction = expressionOf(checking, properties.get("instruction"), path)
-  if (instruction === undefined) return
+  if (instruction === undefined) return models
   const inner: Scope = { ...scope, path: `${path}.instruction`, place: "an instruction" }
   expectType(checking, instruction, { kind: "string" }, inner)
+  return models
 }
 
 function checkAgentReference(checking: CheckContext, chain: Syntax.Chain, path: string, scope: Scope): void {

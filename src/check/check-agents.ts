@@ -4,6 +4,8 @@ import { checkContext } from "./check-agent-context.ts"
 import { checkFile } from "./check-file.ts"
 import { checkResponseFormat } from "./check-inference.ts"
 import { loopVariables } from "./check-loop.ts"
+import { checkLimits, checkPriced } from "./check-limits.ts"
+import type { ModelReference } from "./check-model-reference.ts"
 import { checkModelReference } from "./check-model-reference.ts"
 import { checkUses } from "./check-uses.ts"
 import { checkWhen } from "./check-when.ts"
@@ -71,15 +73,17 @@ function checkAgent(checking: CheckContext, declaration: Syntax.AgentDeclaration
 
   const properties = readProperties(checking, "agent", declaration.body, path, declaration.name)
   inferLocals(checking, scope)
-  const model = checkModelReference(checking, properties.get("model"), `${path}.model`)
-  checkInstruction(checking, properties.get("instruction"), scope, model)
+  const models = checkModelReference(checking, properties.get("model"), `${path}.model`)
+  checkInstruction(checking, properties.get("instruction"), scope, models)
   checkSystem(checking, properties.get("system"), scope)
   checkUses(checking, properties.get("uses"), scope)
-  checkContext(checking, properties.get("context"), scope)
+  const summarisers = checkContext(checking, properties.get("context"), scope)
   for (const item of declaration.body.items) if (item.name.text === "file") checkFile(checking, item, scope)
   checkResponseFormat(checking, properties.get("response_format"), path)
   checkOnFailure(checking, properties.get("on_failure"), path)
   positiveInteger(checking, properties.get("max_steps"), `${path}.max_steps`)
+  checkLimits(checking, properties.get("limits"), `${path}.limits`)
+  checkPriced(checking, declaration, [...models, ...summarisers])
 }
 
 const failureWords = ["fail", "skip"]
@@ -134,11 +138,11 @@ function checkInstruction(
   checking: CheckContext,
   property: Syntax.Property | undefined,
   scope: Scope,
-  model: Syntax.ModelDeclaration | undefined,
+  models: readonly ModelReference[],
 ): void {
   const expression = expressionOf(checking, property, scope.path)
   if (property === undefined || expression === undefined) return
   const path = `${scope.path}.${property.name.text}`
   expectType(checking, expression, stringType, { ...scope, path, place: "an instruction", assets: "text" })
-  if (model !== undefined) checkAssetsOfModel(checking, expression, model, { ...scope, path })
+  for (const { declaration } of models) checkAssetsOfModel(checking, expression, declaration, { ...scope, path })
 }

@@ -1,6 +1,7 @@
 import type * as Syntax from "../syntax/tree.ts"
 import { blockOf } from "./block-of.ts"
 import { checkInference, checkResponseFormat } from "./check-inference.ts"
+import { checkPrice } from "./check-limits.ts"
 import type { CheckContext } from "./check-context.ts"
 import { expectType } from "./infer.ts"
 import { checkAssetKind } from "./infer-asset.ts"
@@ -146,6 +147,7 @@ function checkModel(checking: CheckContext, declaration: Syntax.ModelDeclaration
   }
   checkAssets(checking, properties.get("assets"), path)
   checkResponseFormat(checking, properties.get("response_format"), path)
+  checkPrice(checking, properties.get("price"), `${path}.price`)
 }
 
 function checkAssets(checking: CheckContext, property: Syntax.Property | undefined, path: string): void {

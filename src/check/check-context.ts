@@ -41,6 +41,7 @@ export class CheckContext {
   readonly inputs: Syntax.InputDeclaration[] = []
   readonly secretsBlocks: Syntax.SecretsDeclaration[] = []
   readonly outputs: Syntax.OutputDeclaration[] = []
+  readonly limits: Syntax.LimitsDeclaration[] = []
   input: RecordType | undefined
   secrets: RecordType | undefined
   output: RecordType | undefined

@@ -5,27 +5,57 @@ import type { CheckContext } from "./check-context.ts"
 import { nameOf, unknownReference } from "./infer-steps.ts"
 import { readProperties } from "./properties.ts"
 
-/** `model: model.name`, with or without a block; the declaration that it names. */
+/** A place that names a declared model. */
+export interface ModelReference {
+  readonly declaration: Syntax.ModelDeclaration
+  readonly reference: Syntax.Chain
+  readonly path: string
+}
+
+/** `model: model.name`, with or without a block, or a list of them: the declarations that it names. */
 export function checkModelReference(
   checking: CheckContext,
   property: Syntax.Property | undefined,
   path: string,
-): Syntax.ModelDeclaration | undefined {
-  if (property === undefined || property.value.kind === "missing") return undefined
+): readonly ModelReference[] {
+  if (property === undefined || property.value.kind === "missing") return []
   const { value } = property
-  if (value.kind === "configured") {
-    const properties = readProperties(checking, "configured-model", value.block, path, property.name)
-    const model = resolveModel(checking, value.reference, path)
-    const provider = checking.providers.get(model?.provider?.text ?? "")
-    checkInference(checking, properties.get("inference"), `${path}.inference`, provider)
-    return model
+  const entries = modelEntries(value)
+  if (entries === undefined) {
+    const span = value.kind === "expression" ? value.expression : property.name
+    checking.report("type-mismatch", path, span, "Expected a model", `Write \`model.${example(checking)}\`.`)
+    return []
   }
-  if (value.kind === "expression" && value.expression.kind === "chain") {
-    return resolveModel(checking, value.expression, path)
+  if (entries.length === 0 && value.kind === "models" && value.close !== undefined) {
+    const span = { start: value.open.start, end: value.close.end }
+    const hint = `Write \`[model.${example(checking)}]\`.`
+    checking.report("type-mismatch", path, span, "Expected at least one model", hint)
   }
-  const span = value.kind === "expression" ? value.expression : property.name
-  checking.report("type-mismatch", path, span, "Expected a model", `Write \`model.${example(checking)}\`.`)
-  return undefined
+  const found = new Map<string, ModelReference>()
+  for (const { reference, block } of entries) {
+    const properties =
+      block === undefined ? undefined : readProperties(checking, "configured-model", block, path, property.name)
+    const declaration = resolveModel(checking, reference, path)
+    const provider = checking.providers.get(declaration?.provider?.text ?? "")
+    checkInference(checking, properties?.get("inference"), `${path}.inference`, provider)
+    if (declaration === undefined) continue
+    const name = declaration.name.text
+    if (found.has(name)) {
+      const message = `\`model.${name}\` is in the list already`
+      checking.report("duplicate-field", path, reference, message, "Remove one of the two.")
+    } else found.set(name, { declaration, reference, path })
+  }
+  return [...found.values()]
+}
+
+/** The models that a property names, in their order; undefined where it names none. */
+export function modelEntries(
+  value: Syntax.PropertyValue,
+): readonly Pick<Syntax.ModelEntry, "reference" | "block">[] | undefined {
+  if (value.kind === "models") return value.entries
+  if (value.kind === "configured") return [value]
+  if (value.kind !== "expression" || value.expression.kind !== "chain") return undefined
+  return [{ reference: value.expression, block: undefined }]
 }
 
 function resolveModel(checking: CheckContext, chain: Syntax.Chain, path: string): Syntax.ModelDeclaration | undefined {

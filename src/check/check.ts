@@ -3,6 +3,7 @@ import type * as Syntax from "../syntax/tree.ts"
 import { checkAgents, declareAgents } from "./check-agents.ts"
 import { checkAsks, declareAsks } from "./check-asks.ts"
 import { checkBackends } from "./check-backends.ts"
+import { checkRunLimits } from "./check-limits.ts"
 import { checkImports } from "./check-imports.ts"
 import { CheckContext } from "./check-context.ts"
 import { declare } from "./declare.ts"
@@ -36,6 +37,7 @@ export function check(tree: Syntax.Tree): Checked {
   declareAgents(checking)
   declareAsks(checking)
   checkBackends(checking)
+  checkRunLimits(checking)
   checkImports(checking)
   inferDynamics(checking)
   checkAgents(checking)
@@ -92,6 +94,7 @@ function programOf(checking: CheckContext): Program {
     dynamics: checking.dynamics,
     agents: checking.agents,
     asks: checking.asks,
+    limits: checking.limits[0],
     output: outputBlock && output && { declaration: outputBlock, type: output },
     roots: checking.roots,
     tags: checking.tags,

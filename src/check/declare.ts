@@ -16,6 +16,9 @@ export function declare(checking: CheckContext): void {
       case "output":
         if (checking.outputs.push(declaration) > 1) second(checking, declaration)
         break
+      case "limits":
+        if (checking.limits.push(declaration) > 1) second(checking, declaration)
+        break
       case "schema":
         enter(checking, checking.schemas, "schema", declaration.name, declaration)
         break

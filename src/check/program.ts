@@ -21,6 +21,7 @@ export interface Program {
   readonly dynamics: ReadonlyMap<string, DynamicSymbol>
   readonly agents: ReadonlyMap<string, AgentSymbol>
   readonly asks: ReadonlyMap<string, AskSymbol>
+  readonly limits: Syntax.LimitsDeclaration | undefined
   readonly output: OutputSymbol | undefined
   /** What every `chain` that begins with a name refers to. */
   readonly roots: ReadonlyMap<Syntax.Chain, ResolvedRoot>

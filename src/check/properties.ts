@@ -40,10 +40,12 @@ export const inferenceKeys = [
   "extra",
 ] as const
 
+export const limitKeys = ["cost", "tokens", "model_calls", "tool_calls", "time_seconds"] as const
+
 /** Which properties each block takes. */
 const shapes: Readonly<Record<PropertyPlace, Shape | undefined>> = {
   provider: shape([], ["endpoint", "api_key", "headers", "inference", "wire_api"], { obsolete: { driver: "from" } }),
-  model: shape(["id"], ["inference", "assets", "response_format", "system"]),
+  model: shape(["id"], ["inference", "assets", "response_format", "system", "price"]),
   mcp: shape(["endpoint"], ["headers"]),
   tool: shape([], ["input", "output", "bindings", "max_calls", "description", "idempotent", "pin", "approval"]),
   resource: shape([], ["bindings"]),
@@ -51,7 +53,7 @@ const shapes: Readonly<Record<PropertyPlace, Shape | undefined>> = {
   batch: shape([], ["bindings", "max_calls", "approval"]),
   agent: shape(
     ["model", "instruction", "output"],
-    ["uses", "context", "file", "dynamic", "response_format", "max_steps", "on_failure", "system"],
+    ["uses", "context", "file", "dynamic", "response_format", "max_steps", "on_failure", "system", "limits"],
     { repeated: ["file", "dynamic"], obsolete: { prompt: "instruction", tools: "uses", models: "model" } },
   ),
   ask: shape(["question", "output"], ["show", "to", "expires_seconds", "on_expiry"]),
@@ -59,6 +61,8 @@ const shapes: Readonly<Record<PropertyPlace, Shape | undefined>> = {
   inference: shape([], [...inferenceKeys], {
     obsolete: { provider_max_retries: "max_retries", provider_retry_base_delay_ms: "retry_base_delay_ms" },
   }),
+  price: shape(["input", "output"], ["cached"]),
+  limits: shape([], [...limitKeys]),
   file: shape(["content"], ["name", "media_type"]),
   "short-file": shape([], ["name", "media_type"]),
   use: shape([], ["bindings", "max_calls", "approval"]),
@@ -163,5 +167,6 @@ function missingHint(place: PropertyPlace, name: string): string {
   if (place === "agent" && name === "model") return "Add `model: model.name`."
   if (place === "agent" && name === "output") return "Add `output { … }` with the fields that the model is to give."
   if (place === "ask" && name === "output") return "Add `output { … }` with the fields of the answer."
+  if (place === "price") return `Add \`${name}: 0.40\`, with the price of a million tokens.`
   return `Add \`${name}: "…"\`.`
 }

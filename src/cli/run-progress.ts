@@ -34,6 +34,7 @@ function agentLine(node: NodeState, now: number, width: number, palette: Palette
   if (loop !== null && loop.skipped > 0) facts.push(`${loop.skipped} skipped`)
   if (tokens(node.usage) > 0) facts.push(tokensText(node.usage))
   const retries = node.attempts - Math.max(1, loop?.started ?? 1)
+  if (node.fallbacks > 0) facts.push(`${node.fallbacks} ${node.fallbacks === 1 ? "fallback" : "fallbacks"}`)
   if (retries > 0) facts.push(`${retries} ${retries === 1 ? "retry" : "retries"}`)
   if (node.cached) facts.push("cached")
   return `${mark(node, now, palette)} ${padded}  ${palette.faint(facts.join(", "))}`
@@ -79,6 +80,8 @@ export function eventLine(event: LogEvent, state: RunState): string | null {
       return `${data.agent}: ${data.iterations} items done in ${seconds(data.duration_ms)}`
     case "agent_retried":
       return `${data.agent}: trying again (${data.reason})`
+    case "agent_fallback":
+      return `${data.agent}: model.${data.from} failed, model.${data.to} goes on (${data.error.message})`
     case "agent_failed":
       return `${data.agent}: failed after ${seconds(data.duration_ms)}`
     case "step_skipped":
@@ -95,9 +98,11 @@ export function seconds(ms: number): string {
   return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`
 }
 
+/** `812 tokens, cost 0.0012` */
 export function tokensText(usage: Usage): string {
   const sum = tokens(usage)
-  return `${sum < 10_000 ? sum : `${(sum / 1000).toFixed(1)}k`} tokens`
+  const cost = usage.cost === null || usage.cost === 0 ? "" : `, cost ${usage.cost.toFixed(6).replace(/\.?0+$/, "")}`
+  return `${sum < 10_000 ? sum : `${(sum / 1000).toFixed(1)}k`} tokens${cost}`
 }
 
 function tokens(usage: Usage): number {

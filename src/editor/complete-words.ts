@@ -36,10 +36,11 @@ const declarationSnippets: Readonly<Record<string, string>> = {
   agent:
     'agent ${1:name} {\n    model: model.${2:fast}\n    instruction: "${3:What to do}"\n\n    output {\n        ${4:answer}: string\n    }\n}',
   ask: 'ask ${1:name} {\n    question: "${2:Is this right?}"\n\n    output {\n        ${3:right}: boolean\n    }\n}',
+  limits: "limits {\n    ${1:tokens}: ${2:200_000}\n}",
   output: "output {\n    ${1:name}: ${2:value}\n}",
 }
 
-const once = new Set(["input", "secrets", "output"])
+const once = new Set(["input", "secrets", "limits", "output"])
 
 export function completeDeclarations(program: Program): Completion[] {
   const present = new Set(program.tree.declarations.map(({ kind }) => kind as string))
@@ -79,6 +80,8 @@ export function completeProperties({ place, items }: PropertyBlock, use: NameUse
         case "values":
         case "headers":
         case "inference":
+        case "price":
+        case "limits":
         case "file":
           return { ...item, detail: "{ … }", insert: `${name} {`, snippet: `${name} {\n    \${1}\n}` }
         case "uses":

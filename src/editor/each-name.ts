@@ -53,6 +53,12 @@ const constants: Readonly<Record<string, Setting["expects"]>> = {
   assets: "asset",
 }
 
+/** Blocks whose values are all written out. */
+const constantBlocks = ["inference", "price", "limits"]
+
+/** Properties whose block has properties of its own. */
+const blockPlaces = ["inference", "price", "limits", "file", "approval"] as const
+
 class NameWalk {
   readonly #program: Program
   readonly #declaration: Syntax.Declaration
@@ -110,6 +116,9 @@ class NameWalk {
       case "agent":
       case "ask":
         this.#step(declaration)
+        break
+      case "limits":
+        this.#properties("limits", declaration.body.items, constant)
         break
       case "output":
         for (const field of declaration.body.items) {
@@ -260,8 +269,10 @@ class NameWalk {
         for (const entry of value.entries) this.#use(entry, setting)
         break
       case "configured":
-        this.#chain(value.reference, { ...setting, expects: "model" })
-        this.#properties("configured-model", value.block.items, constant)
+        this.#model(value, setting)
+        break
+      case "models":
+        for (const entry of value.entries) this.#model(entry, setting)
         break
       case "context":
         if (value.compact !== undefined) this.#keyword(value.compact)
@@ -303,6 +314,11 @@ class NameWalk {
         this.#expression(field.value, setting)
       }
     }
+  }
+
+  #model({ reference, block }: Pick<Syntax.ModelEntry, "reference" | "block">, setting: Setting): void {
+    this.#chain(reference, { ...setting, expects: "model" })
+    if (block !== undefined) this.#properties("configured-model", block.items, constant)
   }
 
   #use(entry: Syntax.UseEntry, setting: Setting): void {
@@ -469,11 +485,11 @@ class NameWalk {
 }
 
 function blockPlace(name: string): PropertyPlace {
-  return name === "inference" || name === "file" || name === "approval" ? name : "unknown"
+  return blockPlaces.find((place) => place === name) ?? "unknown"
 }
 
 function blockSetting(name: string, setting: Setting): Setting {
-  if (name === "inference") return constant
+  if (constantBlocks.includes(name)) return constant
   return name === "approval" ? { ...setting, secrets: false, assets: false } : setting
 }
 

@@ -19,6 +19,8 @@ export const declarationTexts: Readonly<Record<string, string>> = {
   agent:
     "One step by a model: an instruction and the output that it has to give. With `for … in …`, one step for each item.",
   ask: "A question to a person, who answers with the fields of its `output`. The run waits for the answer. With `for … in …`, one question for each item.",
+  limits:
+    "What the whole run may use at most: cost, tokens, calls, time. A call that does not fit any more fails the run.",
   output: "The result of the workflow.",
 }
 
@@ -155,6 +157,7 @@ const propertyTexts: Readonly<Record<PropertyPlace, Readonly<Record<string, stri
     assets: 'The kinds of assets that the model takes: `["image", "document", "video"]`.',
     response_format: responseFormat,
     system: "The system text of its agents that have none of their own.",
+    price: "What a million tokens cost, in one currency for the whole workflow.",
   },
   mcp: {
     endpoint: "The address of the MCP server.",
@@ -178,7 +181,8 @@ const propertyTexts: Readonly<Record<PropertyPlace, Readonly<Record<string, stri
     approval: "`required`: each call of each tool of the block waits until a person approves it.",
   },
   agent: {
-    model: "The model that does the step: `model.name`, with a block for settings of this agent alone.",
+    model:
+      "The model that does the step: `model.name`, with a block for settings of this agent alone. A list is tried in order: the next model goes on when one has failed for good.",
     instruction: "What the model is asked: the user message of the step.",
     system: "The system text, which stands apart from the conversation. It wins over the model's.",
     output: "The fields that the model has to give, with their types. Doc comments (`///`) go to the model.",
@@ -190,6 +194,7 @@ const propertyTexts: Readonly<Record<PropertyPlace, Readonly<Record<string, stri
     response_format: responseFormat,
     on_failure: "`skip`: when the agent fails for good, `agent.name` is null and the run goes on. `fail` ends the run.",
     max_steps: "Most model turns in the loop of tool calls; 16 if left out.",
+    limits: "What the agent may use at most, over all of its iterations.",
   },
   ask: {
     question: "What the person is asked.",
@@ -218,12 +223,24 @@ const propertyTexts: Readonly<Record<PropertyPlace, Readonly<Record<string, stri
     output_retries: "How many times the model is asked again when its answer does not fit the output.",
     extra: "Further fields of the request, sent as they are.",
   },
+  price: {
+    input: "The price of a million input tokens.",
+    cached: "The price of a million input tokens that the backend had cached; that of `input` if left out.",
+    output: "The price of a million output tokens, reasoning included.",
+  },
+  limits: {
+    cost: "Most that the model calls may cost, in the currency of the prices. Every model needs a `price`.",
+    tokens: "Most tokens of all model calls, input and output.",
+    model_calls: "Most requests to backends, retries and repairs included.",
+    tool_calls: "Most tool calls and resource reads.",
+    time_seconds: "Most seconds, without the time spent waiting for people.",
+  },
   file: { content: "What is in the file: text as it is, any other value as JSON.", ...fileTexts },
   "short-file": fileTexts,
   use: { bindings, max_calls: maxCalls, approval },
   "configured-model": { inference: "Settings for this agent alone." },
   compact: {
-    model: "The model that writes the summary; the agent's own if left out.",
+    model: "The model that writes the summary, or a list of models to try in order; the agent's own if left out.",
     instruction: "What the summary has to keep.",
   },
   call: {

@@ -18,6 +18,7 @@ export type SymbolKind =
   | "value"
   | "agent"
   | "ask"
+  | "limits"
   | "output"
   | "field"
   | "case"
@@ -93,6 +94,8 @@ function declarationSymbol(program: Program, declaration: Syntax.Declaration): D
         stepParts(program, declaration),
         loopOf(program, declaration),
       )
+    case "limits":
+      return entry("limits", declaration.keyword, "limits", [])
     case "output":
       return entry("output", declaration.keyword, "output", valueFields(program, declaration.body.items, "field"))
   }

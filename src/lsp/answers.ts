@@ -122,6 +122,7 @@ const symbolKinds: Readonly<Record<SymbolKind, Lsp.SymbolKind>> = {
   value: 13,
   agent: 12,
   ask: 12,
+  limits: 14,
   output: 11,
   field: 8,
   case: 22,

@@ -18,6 +18,8 @@ export interface Plan {
   readonly tools: { readonly [name: string]: ToolPlan }
   readonly resources: { readonly [name: string]: RemotePlan }
   readonly prompts: { readonly [name: string]: RemotePlan }
+  /** Of the whole run; null where it has none. */
+  readonly limits: Limits | null
   /** In an order in which they can run; the output, where there is one, is last. */
   readonly nodes: readonly PlanNode[]
 }
@@ -39,7 +41,34 @@ export interface ModelPlan {
   readonly response_format: ResponseFormat | null
   /** For its agents that have none of their own. */
   readonly system: Expression | null
+  readonly price: Price | null
 }
+
+/** Of a million tokens each. */
+export interface Price {
+  readonly input: number
+  readonly cached: number
+  readonly output: number
+}
+
+/** What a run or an agent may use at most. */
+export interface Limits {
+  readonly cost?: number
+  readonly tokens?: number
+  readonly model_calls?: number
+  readonly tool_calls?: number
+  readonly time_seconds?: number
+}
+
+/** A model at the place where it is used. */
+export interface ModelUse {
+  readonly name: string
+  /** What the place sets, not yet merged with the settings of the model and its provider. */
+  readonly inference: Inference
+}
+
+/** In the order in which they are tried; never empty. */
+export type ModelUses = readonly [ModelUse, ...ModelUse[]]
 
 export type AssetKind = "image" | "document" | "video"
 export type ResponseFormat = "auto" | "json_schema" | "json_object" | "instruction_only"
@@ -109,9 +138,7 @@ export interface AgentNode extends NodeBase {
   readonly loop: LoopPlan | null
   readonly when: WhenPlan | null
   readonly on_failure: "fail" | "skip"
-  readonly model: string
-  /** The agent's own overrides, not yet merged with those of its model and provider. */
-  readonly inference: Inference
+  readonly models: ModelUses
   readonly response_format: ResponseFormat | null
   readonly max_steps: number
   readonly uses: readonly UsePlan[]
@@ -121,6 +148,8 @@ export interface AgentNode extends NodeBase {
   readonly files: readonly FilePlan[]
   readonly instruction: Expression
   readonly system: Expression | null
+  /** Over all of its iterations; null where it has none. */
+  readonly limits: Limits | null
   readonly output: RecordType
 }
 
@@ -170,8 +199,7 @@ export interface ContextPlan {
   readonly agent: string
   /** How the history is summarised first; null: taken whole. */
   readonly compact: {
-    readonly model: string
-    readonly inference: Inference
+    readonly models: ModelUses
     readonly instruction: Expression | null
   } | null
 }

@@ -5,7 +5,8 @@ import { fileStem } from "../check/check-file.ts"
 import { constantFields, constantOf } from "../check/constants.ts"
 import { wordOrString } from "../check/asset-kind.ts"
 import type { AgentSymbol, AskSymbol, ImportSymbol, Program } from "../check/program.ts"
-import { inferenceKeys } from "../check/properties.ts"
+import { modelEntries } from "../check/check-model-reference.ts"
+import { inferenceKeys, limitKeys } from "../check/properties.ts"
 import { providerKinds } from "../check/provider-kinds.ts"
 import type { RecordType } from "../types/types.ts"
 import type * as Syntax from "../syntax/tree.ts"
@@ -20,11 +21,15 @@ import type {
   DynamicNode,
   FilePlan,
   Inference,
+  Limits,
   LoopPlan,
   ModelPlan,
+  ModelUse,
+  ModelUses,
   OutputNode,
   Plan,
   PlanNode,
+  Price,
   ProviderPlan,
   RemotePlan,
   ResponseFormat,
@@ -71,6 +76,7 @@ class Planner {
       tools: mapped(program.tools, (symbol) => this.#tool(symbol)),
       resources: mapped(program.resources, (symbol) => this.#remote(symbol)),
       prompts: mapped(program.prompts, (symbol) => this.#remote(symbol)),
+      limits: limitsOf(program.limits?.body),
       nodes: this.#nodes(),
     }
   }
@@ -122,7 +128,7 @@ class Planner {
   #agent(id: string, name: string, symbol: AgentSymbol, depends_on: string[]): AgentNode {
     const { declaration } = symbol
     const { body } = declaration
-    const model = this.#modelUse(propertyOf(body, "model"))
+    const models = this.#modelUses(propertyOf(body, "model"))
     const steps = constantProperty(body, "max_steps")
     return {
       id,
@@ -132,16 +138,16 @@ class Planner {
       loop: declaration.loop === undefined ? null : this.#loop(declaration.loop, id),
       when: declaration.when === undefined ? null : this.#when(declaration.when, id),
       on_failure: wordProperty(body, "on_failure") === "skip" ? "skip" : "fail",
-      model: model.name,
-      inference: model.inference,
+      models,
       response_format: responseFormat(body),
       max_steps: typeof steps === "number" ? steps : defaultMaxSteps,
       uses: this.#uses(propertyOf(body, "uses"), id),
-      context: this.#context(propertyOf(body, "context"), model.name, id),
+      context: this.#context(propertyOf(body, "context"), models, id),
       locals: this.#locals(name, symbol),
       files: body.items.flatMap((item) => (item.name.text === "file" ? [this.#file(item, id)] : [])),
       instruction: this.#propertyExpression(body, "instruction", `${id}.instruction`),
       system: this.#optional(body, "system", `${id}.system`),
+      limits: limitsOf(propertyBlock(body, "limits")),
       output: symbol.output,
     }
   }
@@ -210,7 +216,7 @@ class Planner {
     })
   }
 
-  #context(property: Syntax.Property | undefined, ownModel: string, id: string): ContextPlan | null {
+  #context(property: Syntax.Property | undefined, own: ModelUses, id: string): ContextPlan | null {
     if (property?.value.kind !== "context") return null
     const { reference, compact, block } = property.value
     const [step] = reference.steps
@@ -218,13 +224,12 @@ class Planner {
     const agent = step.name.text
     if (compact === undefined) return { agent, compact: null }
     const model = propertyOf(block, "model")
-    const use = model === undefined ? { name: ownModel, inference: {} } : this.#modelUse(model)
     const instruction = propertyOf(block, "instruction")?.value
     return {
       agent,
       compact: {
-        model: use.name,
-        inference: use.inference,
+        // The agent's own models summarise without what the agent sets for its own step.
+        models: model === undefined ? mapUses(own, ({ name }) => ({ name, inference: {} })) : this.#modelUses(model),
         instruction:
           instruction?.kind === "expression" ? this.#lower.expression(instruction.expression, `${id}.context`) : null,
       },
@@ -255,18 +260,16 @@ class Planner {
     return this.#lower.expression(value.expression, place)
   }
 
-  /** `model.fast`, with what the place overrides. */
-  #modelUse(property: Syntax.Property | undefined): { name: string; inference: Inference } {
-    const value = property?.value
-    const chain =
-      value?.kind === "configured"
-        ? value.reference
-        : value?.kind === "expression" && value.expression.kind === "chain"
-          ? value.expression
-          : undefined
-    const [step] = chain?.steps ?? []
-    if (step?.kind !== "field") throw new Error("The checker let a strange model through")
-    return { name: step.name.text, inference: value?.kind === "configured" ? inferenceOf(value.block) : {} }
+  /** `model.fast` or a list, with what the place sets. */
+  #modelUses(property: Syntax.Property | undefined): ModelUses {
+    const entries = property === undefined ? undefined : modelEntries(property.value)
+    const [first, ...others] = (entries ?? []).map(({ reference, block }): ModelUse => {
+      const [step] = reference.steps
+      if (step?.kind !== "field") throw new Error("The checker let a strange model through")
+      return { name: step.name.text, inference: inferenceOf(block) }
+    })
+    if (first === undefined) throw new Error("The checker let an agent without a model through")
+    return [first, ...others]
   }
 
   // ------------------------------------------------------------------------------------- backends, servers, imports
@@ -301,6 +304,7 @@ class Planner {
       assets: items.map((item) => assetKind(wordOrString(item))),
       response_format: responseFormat(body),
       system: this.#optional(body, "system", `model.${name}.system`),
+      price: priceOf(propertyBlock(body, "price")),
     }
   }
 
@@ -363,6 +367,30 @@ function responseFormat(block: AnyBlock): ResponseFormat | null {
   return word === "auto" || word === "json_schema" || word === "json_object" || word === "instruction_only"
     ? word
     : null
+}
+
+function mapUses([first, ...others]: ModelUses, to: (use: ModelUse) => ModelUse): ModelUses {
+  return [to(first), ...others.map(to)]
+}
+
+function propertyBlock(block: AnyBlock, name: string): AnyBlock {
+  const value = propertyOf(block, name)?.value
+  return value?.kind === "properties" ? value.block : undefined
+}
+
+function priceOf(block: AnyBlock): Price | null {
+  const [input, cached, output] = ["input", "cached", "output"].map((name) => constantProperty(block, name))
+  if (typeof input !== "number" || typeof output !== "number") return null
+  return { input, cached: typeof cached === "number" ? cached : input, output }
+}
+
+function limitsOf(block: AnyBlock): Limits | null {
+  const limits: Partial<Record<(typeof limitKeys)[number], number>> = {}
+  for (const key of limitKeys) {
+    const limit = constantProperty(block, key)
+    if (typeof limit === "number") limits[key] = limit
+  }
+  return Object.keys(limits).length === 0 ? null : limits
 }
 
 function inferenceOf(block: AnyBlock): Inference {

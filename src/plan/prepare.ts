@@ -18,13 +18,15 @@ export interface Prepared {
   readonly legacySites: ReadonlyMap<string, string>
   /** Every `call`, `read` and `render`. */
   readonly effects: readonly Effect[]
-  readonly calls: ReadonlyMap<AgentNode, CallSettings>
+  /** How each of an agent's models is called, in the order of the models. */
+  readonly calls: ReadonlyMap<AgentNode, readonly CallSettings[]>
 }
 
 export type Effect = Extract<Expression, { op: "call" | "read" | "render" }>
 
-/** How an agent's model is called. */
+/** How a model is called by an agent. */
 export interface CallSettings {
+  readonly model: string
   readonly inference: Inference
   readonly response_format: ResponseFormat
 }
@@ -101,11 +103,12 @@ function plannedNode(node: PlanNode): PlannedNode {
     : planned
 }
 
-function callSettings(plan: Plan, agent: AgentNode): CallSettings {
-  return {
-    inference: mergedInference(plan, agent.model, agent.inference),
-    response_format: agent.response_format ?? plan.models[agent.model]?.response_format ?? "auto",
-  }
+function callSettings(plan: Plan, agent: AgentNode): CallSettings[] {
+  return agent.models.map(({ name, inference }) => ({
+    model: name,
+    inference: mergedInference(plan, name, inference),
+    response_format: agent.response_format ?? plan.models[name]?.response_format ?? "auto",
+  }))
 }
 
 /** Provider, then model, then the agent's own: the later wins key by key, inside `extra` too. */

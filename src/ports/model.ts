@@ -1,7 +1,7 @@
 import type { Gate } from "./gate.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { ApiName } from "../check/provider-kinds.ts"
-import type { Inference, ResponseFormat } from "../plan/plan-shape.ts"
+import type { Inference, Price, ResponseFormat } from "../plan/plan-shape.ts"
 import type { ModelCallRecord, Usage } from "../run/events.ts"
 import type { RecordType, TypeTable } from "../types/types.ts"
 import type { AssistantMessage, Message } from "./messages.ts"
@@ -36,7 +36,11 @@ export interface ModelRequest {
   /** The place in the workflow that errors name: `agent.review`. */
   readonly path: string
   readonly backend: Backend
+  /** The backend's id of the model. */
   readonly model: string
+  /** The declared name of the model, and its price: both go into the call records. */
+  readonly name: string
+  readonly price: Price | null
   /** The system text; it is not part of the conversation. */
   readonly system: string | null
   /** The whole conversation, oldest first. */

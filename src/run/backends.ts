@@ -1,5 +1,6 @@
 import type { JsonObject } from "../base/json-value.ts"
 import type { Entry, Expression } from "../plan/expression.ts"
+import type { Price } from "../plan/plan-shape.ts"
 import type { BackendFacts } from "./agent/cache-key.ts"
 import type { Scope } from "./evaluate.ts"
 import { evaluate, toBoundedText } from "./evaluate.ts"
@@ -23,6 +24,12 @@ export function modelId(running: RunContext, model: string, scope: Scope): strin
   if (plan === undefined) throw new Error(`Model ${model} is not in the plan`)
   const here = { ...scope, path: `model.${model}.id` }
   return toBoundedText(evaluate(plan.id, here), here)
+}
+
+/** The price of a declared model; null where it has none. */
+export function priceOf(running: RunContext, model: string): Price | null {
+  const { models } = running.plan
+  return Object.hasOwn(models, model) ? (models[model]?.price ?? null) : null
 }
 
 /** Every provider that a model of the plan has, with secrets. */

@@ -2,11 +2,18 @@ import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { PlannedNode } from "../plan/plan-shape.ts"
 
 /** Tokens of one model call, or summed over several. */
-export interface Usage {
+export interface TokenUsage {
+  /** Cached ones included. */
   readonly input_tokens: number
+  /** Reasoning included. */
   readonly output_tokens: number
   readonly cached_tokens: number
   readonly reasoning_tokens: number
+}
+
+export interface Usage extends TokenUsage {
+  /** In the currency of the workflow's prices, rounded to 1e-6; null once a call had no price. */
+  readonly cost: number | null
 }
 
 /** The ways in which a run fails, or is refused before it begins. `api/api-error.ts` adds those of HTTP requests. */
@@ -53,6 +60,8 @@ export interface ModelCallRecord {
   readonly attempt: number
   readonly started_at: string
   readonly duration_ms: number
+  /** The declared name of the model; logs of older releases lack it. */
+  readonly model?: string
   readonly usage?: Usage
   /** The output format that held (`json_schema`, `json_object`, `instruction_only`), or `text`. */
   readonly format?: string
@@ -124,6 +133,8 @@ export interface EventData {
   agent_started: About & { readonly model: string; readonly tools: readonly string[]; readonly instruction: string }
   agent_delta: About & { readonly attempt: number; readonly text: string }
   agent_retried: About & { readonly attempt: number; readonly reason: string; readonly delay_ms: number }
+  /** A model has failed for good, and the next one of the list goes on. */
+  agent_fallback: About & { readonly from: string; readonly to: string; readonly error: WireError }
   agent_completed: About & {
     readonly output: Shown
     readonly cached: boolean
@@ -177,8 +188,9 @@ export interface EventData {
     readonly usage: Usage
     readonly duration_ms: number
   }
-  workflow_failed: { readonly error: WireError; readonly duration_ms: number }
-  workflow_cancelled: { readonly duration_ms: number }
+  /** Logs of older releases lack `usage`. */
+  workflow_failed: { readonly error: WireError; readonly usage?: Usage; readonly duration_ms: number }
+  workflow_cancelled: { readonly usage?: Usage; readonly duration_ms: number }
 }
 
 export type EventType = keyof EventData

@@ -26,7 +26,7 @@ const everything = plan(
       instruction: text("Ask ", ref("dynamic.found"), " ", ref("dynamic.page")),
     }),
     agent("sums", {
-      context: { agent: "asks", compact: { model: "m", inference: {}, instruction: null } },
+      context: { agent: "asks", compact: { models: [{ name: "m", inference: {} }], instruction: null } },
       instruction: text("Sum up."),
     }),
     output({ sum: ref("agent.sums.message") }),

@@ -52,6 +52,8 @@ export interface NodeState {
   usage: Usage
   /** First tries, retries and repairs. */
   attempts: number
+  /** How often another model of the list went on. */
+  fallbacks: number
   tool_calls: number
   /** Every answer came from the cache. */
   cached: boolean
@@ -67,6 +69,7 @@ export type SpanKind =
   | "iteration"
   | "model_call"
   | "retry"
+  | "fallback"
   | "tool_call"
   | "compaction"
   | "dynamic"
@@ -91,6 +94,8 @@ export interface Span {
   instruction?: string
   /** Of a model call. */
   call?: ModelCallRecord
+  /** Of a fallback: the model that failed, by its declared name; the span's name is that of the next one. */
+  from?: string
   /** Of a retry. */
   reason?: string
   attempt?: number
@@ -149,6 +154,7 @@ function take(state: RunState, event: SeenEvent, at: number): void {
           model: null,
           usage: noUsage,
           attempts: 0,
+          fallbacks: 0,
           tool_calls: 0,
           cached: false,
           loop: null,
@@ -193,6 +199,14 @@ function take(state: RunState, event: SeenEvent, at: number): void {
         attempt,
         reason,
       })
+      return
+    }
+    case "agent_fallback": {
+      const { agent, iteration, from, to, error } = event.data
+      const node = nodeOf(state, `agent.${agent}`)
+      if (node !== undefined) node.fallbacks++
+      const parents = childOf(state, agent, iteration)
+      state.spans.push({ kind: "fallback", name: to, ...parents, start: at, end: at, state: "completed", from, error })
       return
     }
     case "agent_completed": {
@@ -346,10 +360,12 @@ function take(state: RunState, event: SeenEvent, at: number): void {
       return
     case "workflow_failed":
       state.error = event.data.error
+      state.usage = event.data.usage ?? state.usage
       blame(state, event.data.error, at)
       finish(state, "failed", at, event.data.duration_ms)
       return
     case "workflow_cancelled":
+      state.usage = event.data.usage ?? state.usage
       finish(state, "cancelled", at, event.data.duration_ms)
       return
     default:

@@ -3,7 +3,6 @@ import type { Plan } from "../plan/plan-shape.ts"
 import type { Scope } from "./evaluate.ts"
 import type { EvaluationWork } from "./evaluation-work.ts"
 import { usualLargestValue, usualMostKept } from "./evaluation-work.ts"
-import type { Usage } from "./events.ts"
 import type { RunLog } from "./log/log.ts"
 import type { Permits } from "./permits.ts"
 import type { Message } from "../ports/messages.ts"
@@ -17,6 +16,7 @@ import type { Prepared } from "../plan/prepare.ts"
 import type { Redactor } from "./secrets/redact.ts"
 import type { ServerSecrets } from "./secrets/secrets-of-run.ts"
 import type { ReplayState } from "./log/resume.ts"
+import type { Spent } from "./usage.ts"
 
 /** What a run needs of the world. */
 export interface RunPorts {
@@ -93,13 +93,14 @@ export interface RunContext {
   /** Message histories of agents that others continue. */
   readonly histories: Map<string, readonly Message[]>
   /** Summaries that the steps of a loop share, by agent. */
-  readonly summaries: Map<string, Promise<string>>
+  readonly summaries: Map<string, Promise<{ readonly text: string; readonly fellBack: boolean }>>
   /** Of each provider. */
   readonly backends: Map<string, Backend>
   host: HostSession | null
   readonly toolCalls: Map<string, number>
   readonly siteCalls: Map<string, number>
-  usage: Usage
+  /** By all calls whose agent has ended. */
+  spent: Spent
   /** What the expressions cost. */
   readonly work: EvaluationWork
   /** Work that only the end of the run waits for. */

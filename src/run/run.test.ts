@@ -374,7 +374,7 @@ test("headers and keys are evaluated before any call; one that could end its lin
 
 test("inference is merged provider, model, agent, key by key", async () => {
   const model = echo()
-  const merged = plan([agent("a", { inference: { temperature: 0.3, extra: { c: 3 } } })], {
+  const merged = plan([agent("a", { models: [{ name: "m", inference: { temperature: 0.3, extra: { c: 3 } } }] })], {
     provider: { inference: { temperature: 0.1, top_p: 0.5, extra: { a: 1, b: 1 } } },
     model: { inference: { temperature: 0.2, seed: 7, extra: { b: 2 } }, response_format: "json_object" },
   })
@@ -390,7 +390,7 @@ test("inference is merged provider, model, agent, key by key", async () => {
 
 test("usage is summed per agent and run", async () => {
   const outcome = await runPlan(plan([agent("a"), agent("b")]), { model: echo() })
-  const sum = { input_tokens: 20, output_tokens: 10, cached_tokens: 0, reasoning_tokens: 0 }
+  const sum = { input_tokens: 20, output_tokens: 10, cached_tokens: 0, reasoning_tokens: 0, cost: null }
   assert.deepEqual(dataOf(outcome.events, "workflow_completed")[0]?.usage, sum)
 })
 

@@ -29,6 +29,8 @@ import { outerScope } from "./run-context.ts"
 import { runEach, runGraph } from "./scheduler.ts"
 import { sizeOf } from "./value-size.ts"
 import { openServers } from "./tools/tool-servers.ts"
+import type { PriceOf } from "./usage.ts"
+import { showSpent } from "./usage.ts"
 import { workflowEffects } from "./tools/workflow-effects.ts"
 
 /** Why a run is taken up again. */
@@ -62,36 +64,38 @@ export interface RunJob {
  */
 export async function run(job: RunJob, ports: RunPorts, limits: RunLimits): Promise<LogEvent | null> {
   if (job.leave.aborted) return null
-  const past = job.resumed === null ? noPast : await readPast(ports.store, job.lease.run_id)
+  const past = job.resumed === null ? noPast : await readPast(ports.store, job.lease.run_id, pricesOf(job.plan))
   if (past.ended) return null
   const error = whyNotTakenUp(past.writer)
-  if (error !== null) return endAtOnce(job.lease, job.created_at, { why: "failed", error }, ports)
+  if (error !== null) return endAtOnce(job.plan, job.lease, job.created_at, { why: "failed", error }, ports)
   const { plan, request } = job
   const secrets = secretsOfRun(plan, request, ports.serverSecrets)
   // A secret of the server may have been removed since the run was admitted.
   const misfit = request.workflow === undefined ? null : validateRequest(plan, request.input, secrets)
-  if (misfit !== null) return endAtOnce(job.lease, job.created_at, { why: "failed", error: misfit }, ports)
+  if (misfit !== null) return endAtOnce(job.plan, job.lease, job.created_at, { why: "failed", error: misfit }, ports)
   return new Run({ ...job, request: { ...request, secrets } }, ports, limits, past).toEnd()
 }
 
 /** Ends a run that no process works on, without doing any of its work. */
 export async function endAtOnce(
+  plan: Plan | null,
   lease: Lease,
   created_at: number,
   how: RunStop,
   ports: RunPorts,
 ): Promise<LogEvent | null> {
-  const past = await readPast(ports.store, lease.run_id)
+  const past = await readPast(ports.store, lease.run_id, pricesOf(plan))
   if (past.ended) return null
   const clock = runClock(ports.clock, past.lastAt ?? created_at)
   const log = new RunLog(ports.store, lease, clock, past.lastId, () => undefined)
   if (past.startedAt === null) log.add("workflow_started", {}, thisWriter)
   const duration_ms = past.startedAt === null ? 0 : clock.now() - past.startedAt
+  const usage = showSpent(past.spent)
   return storeEnd(
     log,
     how.why === "cancelled"
-      ? log.add("workflow_cancelled", { duration_ms })
-      : log.add("workflow_failed", { error: how.error, duration_ms }),
+      ? log.add("workflow_cancelled", { usage, duration_ms })
+      : log.add("workflow_failed", { error: how.error, usage, duration_ms }),
   )
 }
 
@@ -158,7 +162,7 @@ class Run {
       host: null,
       toolCalls: new Map(past.toolCalls),
       siteCalls: siteCallsOf(past, prepare(plan)),
-      usage: past.usage,
+      spent: past.spent,
       work: new EvaluationWork(limits.value_bytes, limits.kept_bytes),
       backgroundWork: new Set(),
       fail: (error) => this.#fail(error),
@@ -376,16 +380,17 @@ class Run {
   }
 
   async #close(): Promise<LogEvent | null> {
-    const { log, ports, usage } = this.#running
+    const { log, ports, spent } = this.#running
+    const usage = showSpent(spent)
     const stop = this.#stop
     const duration_ms = ports.clock.now() - this.#startedAt
     switch (stop?.why) {
       case undefined:
         return storeEnd(log, log.add("workflow_completed", { output: { result: this.#result }, usage, duration_ms }))
       case "failed":
-        return storeEnd(log, log.add("workflow_failed", { error: stop.error, duration_ms }))
+        return storeEnd(log, log.add("workflow_failed", { error: stop.error, usage, duration_ms }))
       case "cancelled":
-        return storeEnd(log, log.add("workflow_cancelled", { duration_ms }))
+        return storeEnd(log, log.add("workflow_cancelled", { usage, duration_ms }))
       case "left":
         // What has happened is worth storing, if this is still the one who may.
         await log.stored().catch(() => undefined)
@@ -402,6 +407,11 @@ class Run {
       this.#running.ports.bug(error)
     }
   }
+}
+
+/** Prices of the declared models; without a plan none are known. */
+function pricesOf(plan: Plan | null): PriceOf {
+  return (model) => (plan !== null && Object.hasOwn(plan.models, model) ? (plan.models[model]?.price ?? null) : null)
 }
 
 /** How often a run is taken up after a process that died, without getting any further. */

@@ -383,8 +383,8 @@ export class Runs {
     return run(job, this.#ports, this.#settings.limits)
   }
 
-  #endJob({ held, created_at }: Job, how: RunStop): Promise<LogEvent | null> {
-    return endAtOnce(held.lease, created_at, how, this.#ports)
+  #endJob({ held, plan, created_at }: Job, how: RunStop): Promise<LogEvent | null> {
+    return endAtOnce(plan, held.lease, created_at, how, this.#ports)
   }
 
   async #claimForEver(): Promise<void> {
@@ -451,7 +451,7 @@ export class Runs {
     }
     // Nobody waits for the answer of a run that is not resumable; a source that this release refuses has none.
     const how: RunStop = "error" in compiled ? { why: "failed", error: compiled.error } : { why: "cancelled" }
-    await endAtOnce(held.lease, created_at, how, this.#ports)
+    await endAtOnce("plan" in compiled ? compiled.plan : null, held.lease, created_at, how, this.#ports)
     this.#keeper.drop(held)
   }
 }

@@ -1,8 +1,24 @@
-import type { Usage } from "./events.ts"
+import type { Price } from "../plan/plan-shape.ts"
+import type { Money } from "./budget/money.ts"
+import { costOf, showMoney } from "./budget/money.ts"
+import type { ModelCallRecord, TokenUsage, Usage } from "./events.ts"
 
-export const noUsage: Usage = { input_tokens: 0, output_tokens: 0, cached_tokens: 0, reasoning_tokens: 0 }
+export const noUsage: Usage = { input_tokens: 0, output_tokens: 0, cached_tokens: 0, reasoning_tokens: 0, cost: 0 }
 
+/** The sum of two as they are shown. Costs are rounded already: sums of many are exact with `addSpent` only. */
 export function addUsage(a: Usage, b: Usage): Usage {
+  const [one, other] = [shownCost(a), shownCost(b)]
+  const cost = one === null || other === null ? null : Math.round((one + other) * 1e6) / 1e6
+  return { ...addTokens(a, b), cost }
+}
+
+/** Logs of releases without prices have no `cost`. */
+function shownCost(usage: TokenUsage & { readonly cost?: number | null }): number | null {
+  if (usage.cost !== undefined) return usage.cost
+  return usage.input_tokens + usage.output_tokens === 0 ? 0 : null
+}
+
+function addTokens(a: TokenUsage, b: TokenUsage): TokenUsage {
   return {
     input_tokens: a.input_tokens + b.input_tokens,
     output_tokens: a.output_tokens + b.output_tokens,
@@ -11,7 +27,45 @@ export function addUsage(a: Usage, b: Usage): Usage {
   }
 }
 
-/** Of the calls that reported theirs. */
-export function usageOf(calls: readonly { readonly usage?: Usage }[]): Usage {
+/** Of the calls whose backend reported it, as shown. */
+export function usageOf(calls: readonly ModelCallRecord[]): Usage {
   return calls.reduce((sum, { usage }) => (usage === undefined ? sum : addUsage(sum, usage)), noUsage)
+}
+
+/** The usage of one call as shown; the cost is null where its model has no price. */
+export function pricedUsage(tokens: TokenUsage, price: Price | null): Usage {
+  return { ...tokens, cost: price === null ? null : showMoney(costOf(tokens, price)) }
+}
+
+/** Tokens, and their cost exactly: null once a call had no price. */
+export interface Spent {
+  readonly tokens: TokenUsage
+  readonly cost: Money | null
+}
+
+const noTokens: TokenUsage = { input_tokens: 0, output_tokens: 0, cached_tokens: 0, reasoning_tokens: 0 }
+export const nothingSpent: Spent = { tokens: noTokens, cost: 0n }
+
+export function addSpent(a: Spent, b: Spent): Spent {
+  return {
+    tokens: addTokens(a.tokens, b.tokens),
+    cost: a.cost === null || b.cost === null ? null : a.cost + b.cost,
+  }
+}
+
+/** The price of a declared model; null where it has none. */
+export type PriceOf = (model: string) => Price | null
+
+export function spentBy(calls: readonly ModelCallRecord[], priceOf: PriceOf): Spent {
+  return calls.reduce((sum, call) => addSpent(sum, spentByOne(call, priceOf)), nothingSpent)
+}
+
+function spentByOne({ model, usage = noUsage }: ModelCallRecord, priceOf: PriceOf): Spent {
+  const { cost: _, ...tokens } = usage
+  const price = model === undefined ? null : priceOf(model)
+  return { tokens, cost: price === null ? null : costOf(tokens, price) }
+}
+
+export function showSpent({ tokens, cost }: Spent): Usage {
+  return { ...tokens, cost: cost === null ? null : showMoney(cost) }
 }

@@ -87,6 +87,11 @@ export const codes = {
     "An asset is at a place where no model can take it.",
     "List its kind in the model's `assets`, and use it in an instruction.",
   ),
+  "unpriced-model": entry(
+    "error",
+    "A limit on cost governs a model that has no price.",
+    "Add `price { input: … output: … }` to the model, or remove the limit on cost.",
+  ),
   "empty-type": entry("error", "An enum or variant has no members.", "Add at least one."),
   "obsolete-syntax": entry("error", "An old spelling.", "Write it the way the hint says."),
   "misplaced-expression": entry(

@@ -16,6 +16,7 @@ export const declarationWords = [
   "dynamic",
   "agent",
   "ask",
+  "limits",
   "output",
 ] as const
 
@@ -67,6 +68,7 @@ function startsPlainBlock(reader: TokenReader): boolean {
     case "input":
     case "secrets":
     case "output":
+    case "limits":
     case "dynamic":
       return reader.column(reader.token) === 1
     default:

@@ -108,6 +108,11 @@ function parseBody(start: Start, word: DeclarationWord): Declaration | undefined
       const body = parseBlock(start, parseValueFields)
       return body && { kind: word, keyword, doc, body, start: keyword.start, end: body.end }
     }
+    case "limits": {
+      reader.accept(":")
+      const body = parseBlock(start, (reader) => parseProperties(reader, "limits"))
+      return body && { kind: "limits", keyword, doc, body, start: keyword.start, end: body.end }
+    }
     case "schema": {
       const name = parseName(start)
       const body = parseBlock(start, parseSchemaBody)

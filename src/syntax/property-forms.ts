@@ -11,6 +11,8 @@ export type PropertyPlace =
   | "ask"
   | "approval"
   | "inference"
+  | "price"
+  | "limits"
   | "file"
   /** The block after the content of a file: `file input.report { … }`. */
   | "short-file"
@@ -33,9 +35,11 @@ export type PropertyForm =
   /** The same; its names may contain `-`. */
   | "headers"
   | "inference"
+  | "price"
+  | "limits"
   | "file"
   | "uses"
-  /** A reference with an optional block. */
+  /** A reference with an optional block, or a list of them. */
   | "model"
   | "context"
   /** A word, or a block with details. */
@@ -52,7 +56,7 @@ const tool: Forms = { ...approved, input: "types", output: "types" }
 
 const forms: Readonly<Record<PropertyPlace, Forms>> = {
   provider: { headers: "headers", inference: "inference" },
-  model: { inference: "inference" },
+  model: { inference: "inference", price: "price" },
   mcp: { headers: "headers" },
   tool,
   resource: imported,
@@ -67,10 +71,13 @@ const forms: Readonly<Record<PropertyPlace, Forms>> = {
     context: "context",
     file: "file",
     dynamic: "values",
+    limits: "limits",
   },
   ask: { output: "types" },
   approval: {},
   inference: { extra: "values" },
+  price: {},
+  limits: {},
   file: {},
   "short-file": {},
   use: approved,

@@ -50,6 +50,7 @@ export type Declaration =
   | DynamicDeclaration
   | AgentDeclaration
   | AskDeclaration
+  | LimitsDeclaration
   | OutputDeclaration
 
 interface DeclarationBase extends Span, Documented {
@@ -183,6 +184,12 @@ export interface PatternField extends Span {
   readonly variable: Name
 }
 
+/** `limits { cost: 0.5 }`, for the whole run */
+export interface LimitsDeclaration extends DeclarationBase {
+  readonly kind: "limits"
+  readonly body: Block<Property>
+}
+
 export interface OutputDeclaration extends DeclarationBase {
   readonly kind: "output"
   readonly body: Block<ValueField>
@@ -206,11 +213,12 @@ export type PropertyValue =
   | { readonly kind: "type"; readonly type: TypeNode }
   /** `bindings { … }`, `headers { … }`, `dynamic { … }`, the `input { … }` of a call. */
   | { readonly kind: "values"; readonly block: Block<ValueField> }
-  /** `inference { … }`, `file { … }`, `approval { … }`, and unknown blocks. */
+  /** `inference { … }`, `price { … }`, `limits { … }`, `file { … }`, `approval { … }`, and unknown blocks. */
   | { readonly kind: "properties"; readonly block: Block<Property> }
   | UsesValue
   /** `model.fast { inference { … } }` */
   | { readonly kind: "configured"; readonly reference: Chain; readonly block: Block<Property> }
+  | ModelsValue
   | ContextValue
   /** `file input.report { name: "…" }`, the short form of `file { content: … }`. */
   | { readonly kind: "file"; readonly content: Expression; readonly block: Block<Property> | undefined }
@@ -227,6 +235,20 @@ export interface UsesValue {
 
 export interface UseEntry extends Span {
   readonly kind: "use-entry"
+  readonly reference: Chain
+  readonly block: Block<Property> | undefined
+}
+
+/** `[model.fast, model.careful { inference { … } }]` */
+export interface ModelsValue {
+  readonly kind: "models"
+  readonly open: Token
+  readonly close: Token | undefined
+  readonly entries: readonly ModelEntry[]
+}
+
+export interface ModelEntry extends Span {
+  readonly kind: "model-entry"
   readonly reference: Chain
   readonly block: Block<Property> | undefined
 }

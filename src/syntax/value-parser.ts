@@ -19,7 +19,6 @@ import type {
   Name,
   Property,
   PropertyValue,
-  UseEntry,
   ValueField,
 } from "./tree.ts"
 import {
@@ -428,6 +427,7 @@ function parsePropertyValue(
       if (reader.is("[")) return parseUses(reader)
       break
     case "model": {
+      if (reader.is("[")) return parseModels(reader)
       if (!reader.is("name")) break
       const reference = parseReference(reader)
       if (isCalled(reader)) return refuseModelCall(reader, reference)
@@ -467,10 +467,15 @@ function parseFile(reader: TokenReader): PropertyValue {
 
 /** `output` and, on the next line, its fields: reports the brace that is missing. */
 function lacksBlock(reader: TokenReader, form: PropertyForm, name: Name): boolean {
-  const isBlock = form === "types" || form === "values" || form === "headers" || form === "inference" || form === "file"
+  const isBlock = form === "types" || form === "values" || form === "headers" || isPlace(form)
   if (!isBlock || !reader.mayAssumeBrace) return false
   reader.expected(`\`{\` after \`${reader.show(name)}\``)
   return reader.assumeBrace()
+}
+
+/** The property's block has properties of its own. */
+function isPlace(form: PropertyForm): form is PropertyForm & PropertyPlace {
+  return form === "inference" || form === "price" || form === "limits" || form === "file"
 }
 
 /** The value is a block; what stands in it depends on the property. */
@@ -486,6 +491,8 @@ function parseBlockValue(reader: TokenReader, form: PropertyForm, colon: Token |
       return block && { kind: "values", block }
     }
     case "inference":
+    case "price":
+    case "limits":
     case "file":
     case "approval": {
       const block = parseProperties(reader, form)
@@ -502,25 +509,42 @@ function parseBlockValue(reader: TokenReader, form: PropertyForm, colon: Token |
 
 /** Uses = "[" (reference block? ("," …)*)? ","? "]" */
 function parseUses(reader: TokenReader): PropertyValue {
+  const { items, ...brackets } = parseReferences(reader, "use", "tool.name", "an entry of `uses`")
+  return { kind: "uses", ...brackets, entries: items.map((item) => ({ kind: "use-entry", ...item })) }
+}
+
+/** Models = "[" (reference block? ("," …)*)? ","? "]" */
+function parseModels(reader: TokenReader): PropertyValue {
+  const { items, ...brackets } = parseReferences(reader, "configured-model", "model.name", "a model of the list")
+  return { kind: "models", ...brackets, entries: items.map((item) => ({ kind: "model-entry", ...item })) }
+}
+
+interface ReferenceList {
+  readonly open: Token
+  readonly close: Token | undefined
+  readonly items: (Span & { readonly reference: Chain; readonly block: Block<Property> | undefined })[]
+}
+
+function parseReferences(reader: TokenReader, place: PropertyPlace, example: string, item: string): ReferenceList {
   const open = reader.token
-  const entries: UseEntry[] = []
+  const items: ReferenceList["items"] = []
   reader.bracketed(() => {
     while (!reader.is("]") && !endsBracket(reader.token)) {
       const first = reader.token
       if (first.kind !== "name") {
-        reader.expected("a reference such as `tool.name`")
+        reader.expected(`a reference such as \`${example}\``)
         if (first.kind === "bad" || first.kind === "string" || first.kind === "head") reader.skipBalanced()
         else break
       } else {
         const reference = parseReference(reader)
-        const block = parseProperties(reader, "use")
-        entries.push({ kind: "use-entry", reference, block, start: first.start, end: reader.endFrom(first) })
+        const block = parseProperties(reader, place)
+        items.push({ reference, block, start: first.start, end: reader.endFrom(first) })
       }
       if (reader.accept(",") === undefined) break
     }
   })
-  const close = closeList(reader, open, "an entry of `uses`")
-  return { kind: "uses", open, close, entries }
+  const close = closeList(reader, open, item)
+  return { open, close, items }
 }
 
 /** Context = "compact"? reference block? */

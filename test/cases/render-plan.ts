@@ -62,7 +62,7 @@ function agentParts(node: AgentNode): string[] {
   const { context } = node
   const format = node.response_format === null ? "" : `, response_format ${node.response_format}`
   const skips = node.on_failure === "skip" ? ", on_failure skip" : ""
-  parts.push(`model ${node.model} ${prettyJson(node.inference)}, max_steps ${node.max_steps}${format}${skips}`)
+  parts.push(`model ${models(node.models)}, max_steps ${node.max_steps}${format}${skips}`)
   for (const { kind, name, bindings, max_calls, approval } of node.uses) {
     const most = max_calls === null ? "" : `, max_calls ${max_calls}`
     parts.push(`uses ${kind} ${name} ${entries(bindings)}${most}${showApproval(approval)}`)
@@ -72,7 +72,7 @@ function agentParts(node: AgentNode): string[] {
     const how =
       compact === null
         ? ""
-        : ` compacted by ${compact.model} ${prettyJson(compact.inference)}: ${compact.instruction === null ? "-" : show(compact.instruction)}`
+        : ` compacted by ${models(compact.models)}: ${compact.instruction === null ? "-" : show(compact.instruction)}`
     parts.push(`context ${context.agent}${how}`)
   }
   for (const { key, value } of node.locals) parts.push(`local ${key}: ${show(value)}`)
@@ -81,14 +81,19 @@ function agentParts(node: AgentNode): string[] {
       `file ${name === null ? `called ${stem ?? "?"}` : show(name)}: ${show(content)}${media_type === null ? "" : ` as ${show(media_type)}`}`,
     )
   }
+  if (node.limits !== null) parts.push(`limits ${prettyJson({ ...node.limits })}`)
   if (node.system !== null) parts.push(`system: ${show(node.system)}`)
   parts.push(`instruction: ${show(node.instruction)}`, `output: ${showType(node.output, 200)}`)
   return parts
 }
 
+function models(uses: AgentNode["models"]): string {
+  return uses.map(({ name, inference }) => `${name} ${prettyJson(inference)}`).join(", then ")
+}
+
 function renderConnections(plan: Plan): string[] {
   const { providers, models, servers, tools, resources, prompts } = plan
-  const tables = { providers, models, servers, tools, resources, prompts }
+  const tables = { providers, models, servers, tools, resources, prompts, limits: plan.limits ?? {} }
   return Object.entries(tables).flatMap(([name, table]) =>
     Object.keys(table).length === 0 ? [] : [`${name} ${prettyJson(shown(table))}`],
   )

@@ -1,3 +1,4 @@
+import { showSpent } from "../../src/run/usage.ts"
 import assert from "node:assert/strict"
 import { globSync, readFileSync, writeFileSync } from "node:fs"
 import { basename } from "node:path"
@@ -61,7 +62,10 @@ for (const name of names.toSorted()) {
     assert.equal(past.lastId, events.length)
     const completed = events.filter(({ type }) => type === "agent_completed")
     assert.equal([...past.agents.values()].filter((agent) => agent.completed !== null).length, completed.length)
-    assert.deepEqual(past.usage, seen.filter(({ type }) => !isTerminal(type)).reduce(reduce, initialState()).usage)
+    assert.deepEqual(
+      showSpent(past.spent),
+      seen.filter(({ type }) => !isTerminal(type)).reduce(reduce, initialState()).usage,
+    )
   })
 }
 

@@ -62,7 +62,8 @@ function planOf(list: readonly Shape[]): Plan {
             : {
                 context: {
                   agent: source.name,
-                  compact: shape.context === "whole" ? null : { model: "m", inference: {}, instruction: null },
+                  compact:
+                    shape.context === "whole" ? null : { models: [{ name: "m", inference: {} }], instruction: null },
                 },
               }),
           instruction:

@@ -81,6 +81,8 @@ export function askModel(
           caller: "tester",
           path: "agent.reply",
           model: "test-model",
+          name: "m",
+          price: null,
           system: null,
           input: [userText("Greet Ada.")],
           tools: [],

@@ -87,8 +87,7 @@ export const agent = (name: string, more: LooseAgent = {}): AgentNode => ({
   loop: null,
   when: null,
   on_failure: "fail",
-  model: "m",
-  inference: {},
+  models: [{ name: "m", inference: {} }],
   response_format: null,
   max_steps: 16,
   uses: [],
@@ -97,6 +96,7 @@ export const agent = (name: string, more: LooseAgent = {}): AgentNode => ({
   files: [],
   instruction: text(`Do ${name}.`),
   system: null,
+  limits: null,
   output: record({ message: string }),
   ...more,
 })
@@ -144,7 +144,7 @@ export const use = (
   ...more,
 })
 
-interface LoosePlan extends Partial<Omit<Plan, "nodes" | "providers" | "models">> {
+interface LoosePlan extends Partial<Omit<Plan, "nodes" | "providers">> {
   readonly provider?: Partial<ProviderPlan>
   readonly model?: Partial<ModelPlan>
   readonly types?: TypeTable
@@ -163,12 +163,22 @@ export function plan(nodes: readonly PlanNode[], more: LoosePlan = {}): Plan {
       p: { api: "responses", endpoint: lit("demo"), api_key: null, headers: [], inference: {}, ...provider },
     },
     models: {
-      m: { provider: "p", id: lit("demo"), inference: {}, assets: [], response_format: null, system: null, ...model },
+      m: {
+        provider: "p",
+        id: lit("demo"),
+        inference: {},
+        assets: [],
+        response_format: null,
+        system: null,
+        price: null,
+        ...model,
+      },
     },
     servers: Object.keys(tools).length === 0 ? {} : { s: { endpoint: lit("http://127.0.0.1:1/mcp"), headers: [] } },
     tools: {},
     resources: {},
     prompts: {},
+    limits: null,
     ...rest,
     nodes: nodes.map((node) => ({ ...node, depends_on: dependsOn(node, nodes) })),
   }

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../src/base/json-value.ts"
 import type { Usage } from "../../src/run/events.ts"
+import { pricedUsage } from "../../src/run/usage.ts"
 import type { Message, UserMessage } from "../../src/ports/messages.ts"
 import { assistantText } from "../../src/ports/messages.ts"
 import type { ModelClient, ModelRequest, ModelTurn, ModelWatch, RetryProgress } from "../../src/ports/model.ts"
@@ -9,6 +10,7 @@ export const usage = (input_tokens: number, output_tokens: number): Usage => ({
   output_tokens,
   cached_tokens: 0,
   reasoning_tokens: 0,
+  cost: null,
 })
 
 export const noRetryProgress: RetryProgress = {
@@ -52,7 +54,7 @@ export function answers(output: JsonObject, request?: ModelRequest): ModelTurn {
     kind: "output",
     output,
     message: assistantText(text),
-    calls: [callRecord(request)],
+    calls: [callRecord(request, usage(10, 5))],
     usage: usage(10, 5),
   }
 }
@@ -62,7 +64,7 @@ export function says(text: string, request?: ModelRequest): ModelTurn {
     kind: "text",
     text,
     message: assistantText(text),
-    calls: [callRecord(request)],
+    calls: [callRecord(request, usage(7, 3))],
     usage: usage(7, 3),
   }
 }
@@ -80,17 +82,20 @@ export function callsTools(
     kind: "tool_calls",
     tool_calls,
     message: { role: "assistant", parts: tool_calls.map((call) => ({ type: "tool_call", ...call })) },
-    calls: [callRecord(request)],
+    calls: [callRecord(request, usage(4, 2))],
     usage: usage(4, 2),
   }
 }
 
-function callRecord(request: ModelRequest | undefined): ModelTurn["calls"][number] {
+function callRecord(request: ModelRequest | undefined, used: Usage): ModelTurn["calls"][number] {
+  const { cost: _, ...tokens } = used
   return {
     turn: request?.turn ?? 1,
     attempt: 1 + (request?.attempts_before ?? 0),
     started_at: "2026-11-15T00:00:00.000Z",
     duration_ms: 0,
+    ...(request === undefined ? {} : { model: request.name }),
+    usage: pricedUsage(tokens, request?.price ?? null),
     format: "json_schema",
   }
 }

@@ -8,7 +8,7 @@ import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { AssistantPart, ProviderData } from "../../ports/messages.ts"
 import type { ModelToolCall, ModelWatch } from "../../ports/model.ts"
-import type { Usage } from "../../run/events.ts"
+import type { TokenUsage } from "../../run/events.ts"
 import type { Answer, Call } from "../model-turn/model-api.ts"
 import { brokenAnswer, readInnerError, UpstreamFailure } from "../model-turn/upstream-failure.ts"
 import type { Dialect } from "./dialect.ts"
@@ -180,7 +180,7 @@ export function toAnswer(result: Result, { api, origin, watch }: AnswerOf): Answ
   }
 }
 
-function refuseUnfinished({ parts, finish }: Result, usage: Usage | null): void {
+function refuseUnfinished({ parts, finish }: Result, usage: TokenUsage | null): void {
   const raw = finish.raw ?? ""
   const reason = /^[\w .-]{1,60}$/.test(raw) ? raw : "no reason given"
   switch (finish.unified) {
@@ -200,7 +200,7 @@ function refuseUnfinished({ parts, finish }: Result, usage: Usage | null): void 
   }
 }
 
-function readUsage(usage: LanguageModelV4Usage | null): Usage | null {
+function readUsage(usage: LanguageModelV4Usage | null): TokenUsage | null {
   const input = usage?.inputTokens.total
   const output = usage?.outputTokens.total
   if (usage === null || (input === undefined && output === undefined)) return null

@@ -38,6 +38,8 @@ async function optionsOf(name: ApiName, endpoint: string, inference: Inference):
     path: "agent.a",
     backend: { api: name, endpoint, api_key: null, headers: {} },
     model: "m",
+    name: "m",
+    price: null,
     system: null,
     input: [],
     tools: [],

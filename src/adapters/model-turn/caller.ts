@@ -1,13 +1,13 @@
 import { isoTime } from "../../base/iso-time.ts"
 import type { EgressLimits } from "../../ports/egress.ts"
 import { EgressFailure } from "../../ports/egress.ts"
-import type { ErrorIssue, ErrorKind, ModelCallRecord, Usage } from "../../run/events.ts"
+import type { ErrorIssue, ErrorKind, ModelCallRecord, TokenUsage, Usage } from "../../run/events.ts"
 import { wireError } from "../../run/failure.ts"
 import type { Chance } from "../../ports/chance.ts"
 import type { Clock } from "../../ports/clock.ts"
 import type { ModelRequest, ModelWatch, TurnProgress } from "../../ports/model.ts"
 import { RunFailure } from "../../ports/run-failure.ts"
-import { usageOf } from "../../run/usage.ts"
+import { pricedUsage, usageOf } from "../../run/usage.ts"
 import type { Answer, Built } from "./model-api.ts"
 import type { Refusal } from "./refused-field.ts"
 import { refusedField } from "./refused-field.ts"
@@ -120,13 +120,14 @@ export class Caller {
     const attempt = ++this.#attempt
     const started_at = isoTime(watch.now())
     const started = clock.monotonic()
-    const record = (usage: Usage | null, held: string | null): void => {
+    const record = (usage: TokenUsage | null, held: string | null): void => {
       this.calls.push({
         turn: request.turn,
         attempt,
         started_at,
         duration_ms: Math.round(clock.monotonic() - started),
-        ...(usage === null ? {} : { usage }),
+        model: request.name,
+        ...(usage === null ? {} : { usage: pricedUsage(usage, request.price) }),
         ...(held === null ? {} : { format: held }),
       })
     }

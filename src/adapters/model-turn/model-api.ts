@@ -3,7 +3,7 @@ import type { ApiName } from "../../check/provider-kinds.ts"
 import type { Egress, EgressLimits } from "../../ports/egress.ts"
 import type { AssistantMessage, Message } from "../../ports/messages.ts"
 import type { ModelRequest, ModelToolCall, ModelWatch, ToolDefinition } from "../../ports/model.ts"
-import type { Usage } from "../../run/events.ts"
+import type { TokenUsage } from "../../run/events.ts"
 import type { BackendQuirks } from "./backend-memory.ts"
 import type { ContractForm, FormatRung, Rung } from "./output-format.ts"
 import type { Sent } from "./refused-field.ts"
@@ -73,7 +73,7 @@ export interface Call {
 export interface Answer {
   readonly text: string
   readonly tool_calls: readonly ModelToolCall[]
-  readonly usage: Usage | null
+  readonly usage: TokenUsage | null
   /** The backend reasoned without showing it. */
   readonly hides_reasoning: boolean
   /** The answer for the history, with this text and these calls in place of its own. */

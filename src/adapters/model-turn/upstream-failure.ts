@@ -1,7 +1,7 @@
 import { cutText } from "../../base/cut-text.ts"
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
-import type { Usage } from "../../run/events.ts"
+import type { TokenUsage } from "../../run/events.ts"
 import type { ModelWatch } from "../../ports/model.ts"
 
 /** What a backend said went wrong. */
@@ -22,9 +22,9 @@ export interface UpstreamError {
 export class UpstreamFailure extends Error {
   readonly error: UpstreamError
   /** What it cost all the same. */
-  readonly usage: Usage | null
+  readonly usage: TokenUsage | null
 
-  constructor(error: UpstreamError, message = describe(error), usage: Usage | null = null) {
+  constructor(error: UpstreamError, message = describe(error), usage: TokenUsage | null = null) {
     super(message)
     this.name = "UpstreamFailure"
     this.error = error
@@ -33,7 +33,7 @@ export class UpstreamFailure extends Error {
 }
 
 /** For a failure that is ours to word: a stream cut short, an answer of the wrong kind. */
-export function brokenAnswer(message: string, retryable: boolean, usage: Usage | null = null): UpstreamFailure {
+export function brokenAnswer(message: string, retryable: boolean, usage: TokenUsage | null = null): UpstreamFailure {
   return new UpstreamFailure(
     { status: 200, code: null, param: null, message, retryable, retry_after_ms: null },
     message,

@@ -1,6 +1,6 @@
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
-import type { Usage } from "../../run/events.ts"
+import type { TokenUsage } from "../../run/events.ts"
 import type { ModelToolCall, ModelWatch } from "../../ports/model.ts"
 import { brokenAnswer, readInnerError, UpstreamFailure } from "../model-turn/upstream-failure.ts"
 
@@ -13,7 +13,7 @@ export interface Answer {
   readonly tool_calls: readonly ModelToolCall[]
   /** Output items as the backend sent them: messages, calls, reasoning. */
   readonly items: readonly Item[]
-  readonly usage: Usage | null
+  readonly usage: TokenUsage | null
 }
 
 const otherKind =
@@ -44,7 +44,7 @@ export function readAnswer(
   return { text: text === "" ? fallback : text, tool_calls, items, usage }
 }
 
-function refuseUnfinished(response: JsonObject, usage: Usage | null): void {
+function refuseUnfinished(response: JsonObject, usage: TokenUsage | null): void {
   switch (response["status"]) {
     case "incomplete": {
       const details = response["incomplete_details"]
@@ -103,7 +103,7 @@ function firstText(...values: readonly (JsonValue | undefined)[]): string | unde
   return undefined
 }
 
-function readUsage(usage: JsonValue | undefined): Usage | null {
+function readUsage(usage: JsonValue | undefined): TokenUsage | null {
   if (!isJsonObject(usage)) return null
   return {
     input_tokens: count(usage["input_tokens"] ?? usage["prompt_tokens"]),

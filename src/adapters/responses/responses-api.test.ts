@@ -517,7 +517,13 @@ test("usage is the sum of all calls, and each call has its own", async (t) => {
     n === 1 ? says('{"message":1}') : n === 2 ? apiError(500, "x") : says(good),
   )
   const turn = await askModel(t).ask({ backend: fake.backend, turn: 3 })
-  assert.deepEqual(turn.usage, { input_tokens: 20, output_tokens: 10, cached_tokens: 8, reasoning_tokens: 4 })
+  assert.deepEqual(turn.usage, {
+    input_tokens: 20,
+    output_tokens: 10,
+    cached_tokens: 8,
+    reasoning_tokens: 4,
+    cost: null,
+  })
   assert.deepEqual(
     turn.calls.map(({ turn: number, attempt, usage, format }) => [number, attempt, usage?.input_tokens, format]),
     [

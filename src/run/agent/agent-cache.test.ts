@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { MemoryStore } from "../../adapters/memory/memory-store.ts"
 import { systemClock } from "../../adapters/system/system-clock.ts"
-import type { Plan } from "../../plan/plan-shape.ts"
+import type { ContextPlan, Plan } from "../../plan/plan-shape.ts"
 import { agent, entries, lit, output, plan, ref, text, tool, use } from "../../../test/support/build-plan.ts"
 import { record, string } from "../../../test/support/build-types.ts"
 import { InProcessTools } from "../../../test/support/in-process-tools.ts"
@@ -76,7 +76,18 @@ test("whatever decides the answer decides the key; a secret counts by its name",
   assert.equal(await callsOf(base(), "sk-another-key"), 0)
   const changes: [string, (copy: Record<string, unknown>) => void][] = [
     ["instruction", (copy) => Object.assign(nodes(copy)[0] ?? {}, { instruction: text("Other") })],
-    ["inference", (copy) => Object.assign(nodes(copy)[0] ?? {}, { inference: { temperature: 1 } })],
+    [
+      "inference",
+      (copy) => Object.assign(nodes(copy)[0] ?? {}, { models: [{ name: "m", inference: { temperature: 1 } }] }),
+    ],
+    [
+      "fallbacks",
+      (copy) => {
+        Object.assign(copy["models"] as object, { other: (copy["models"] as Record<string, object>)["m"] })
+        const models = ["m", "other"].map((name) => ({ name, inference: {} }))
+        Object.assign(nodes(copy)[0] ?? {}, { models })
+      },
+    ],
     [
       "output contract",
       (copy) => Object.assign(nodes(copy)[0] ?? {}, { output: record({ message: string, b: string }) }),
@@ -119,7 +130,7 @@ test("whatever decides the answer decides the key; a secret counts by its name",
 })
 
 test("a compacted context is not summarised again for a hit", async () => {
-  const compact = { model: "m", inference: {}, instruction: null }
+  const compact: NonNullable<ContextPlan["compact"]> = { models: [{ name: "m", inference: {} }], instruction: null }
   const compacted = plan([agent("a"), agent("b", { context: { agent: "a", compact } })])
   const store = new MemoryStore(systemClock)
   const model = counting()

@@ -1,20 +1,22 @@
 import type { AgentNode, ContextPlan } from "../../plan/plan-shape.ts"
 import { evaluateText } from "./agent-messages.ts"
 import type { Caller } from "./agent-tools.ts"
+import { ModelList } from "./fallback.ts"
 import type { CompactFacts } from "./cache-key.ts"
 import type { Scope } from "../evaluate.ts"
 import type { Effects } from "../evaluate-effects.ts"
-import { backendFacts, backendOf, modelId } from "../backends.ts"
+import { backendFacts, backendOf, modelId, priceOf } from "../backends.ts"
 import { traits } from "../../plan/expression-traits.ts"
-import { failure } from "../failure.ts"
+import type { ModelCallRecord } from "../events.ts"
+import { wireError } from "../failure.ts"
 import type { Message } from "../../ports/messages.ts"
+import { RunFailure } from "../../ports/run-failure.ts"
 import { userText } from "../../ports/messages.ts"
-import type { ModelWatch } from "../../ports/model.ts"
+import type { ModelTurn, ModelWatch } from "../../ports/model.ts"
 import { mergedInference } from "../../plan/prepare.ts"
-import type { AgentPast } from "../log/resume.ts"
+import type { AgentPast, BegunTurn, FallbackPast } from "../log/resume.ts"
 import type { RunContext } from "../run-context.ts"
-import { callOut } from "../run-context.ts"
-import { addUsage } from "../usage.ts"
+import { addSpent, showSpent, spentBy } from "../usage.ts"
 
 const usualInstruction =
   "Summarise the conversation so far for someone who continues it without having read it: the facts, the decisions, the" +
@@ -34,13 +36,33 @@ export async function compactFacts(
   scope: Scope,
   effects: Effects,
 ): Promise<CompactFacts> {
+  const [first, ...others] = compact.models.map(({ name, inference }) => ({
+    backend: backendFacts(running, name),
+    model: modelId(running, name, scope),
+    inference: mergedInference(running.plan, name, inference),
+  }))
+  if (first === undefined) throw new Error("A compaction has no model")
   return {
-    backend: backendFacts(running, compact.model),
-    model: modelId(running, compact.model, scope),
-    inference: mergedInference(running.plan, compact.model, compact.inference),
+    ...first,
+    ...(others.length === 0 ? {} : { fallbacks: others }),
     instruction:
       compact.instruction === null ? usualInstruction : await evaluateText(compact.instruction, scope, effects),
   }
+}
+
+/** The step that continues the history. */
+export interface ContinuingStep {
+  readonly running: RunContext
+  readonly node: AgentNode
+  readonly caller: Caller
+  readonly past: AgentPast | null
+  readonly watch: ModelWatch
+}
+
+interface Summary {
+  readonly text: string
+  /** It is that of a model other than the first. */
+  readonly fellBack: boolean
 }
 
 /**
@@ -48,76 +70,97 @@ export async function compactFacts(
  * is asked for differs from item to item.
  */
 export async function compactedHistory(
-  running: RunContext,
-  node: AgentNode,
-  caller: Caller,
+  step: ContinuingStep,
   context: ContextPlan,
   facts: CompactFacts,
   history: readonly Message[],
-  past: AgentPast | null,
-  watch: ModelWatch,
+  onFallback: () => void,
 ): Promise<Message[]> {
-  const summarise = (known: string | null): Promise<string> =>
-    known === null ? summary(running, caller, context, facts, history, past, watch) : Promise.resolve(known)
-  if (!isShared(running, node, context)) return [summaryMessage(await summarise(past?.summary ?? null))]
-  let shared = running.summaries.get(node.name)
-  if (shared === undefined) {
-    shared = summarise(running.past.summaries.get(node.name) ?? null)
-    running.summaries.set(node.name, shared)
-  }
-  return [summaryMessage(await shared)]
+  const { running, node, past } = step
+  const isOne = isShared(running, node, context)
+  const known = isOne ? running.past.summaries.get(node.name) : past?.summary
+  const fallbacks = (isOne ? running.past.summaryFallbacks.get(node.name) : past?.fallbacks) ?? []
+  const summarise = (): Promise<Summary> =>
+    known === undefined || known === null
+      ? summary(step, context, facts, history, fallbacks)
+      : Promise.resolve({ text: known, fellBack: fallbacks.some(({ turn }) => turn === 0) })
+  let made: Promise<Summary>
+  if (isOne) {
+    made = running.summaries.get(node.name) ?? summarise()
+    running.summaries.set(node.name, made)
+  } else made = summarise()
+  const { text, fellBack } = await made
+  if (fellBack) onFallback()
+  return [summaryMessage(text)]
 }
 
 function isShared(running: RunContext, node: AgentNode, { compact }: ContextPlan): boolean {
   if (node.loop === null || compact === null) return false
-  const id = running.plan.models[compact.model]?.id
-  return [id, compact.instruction].every(
+  const ids = compact.models.map(({ name }) => running.plan.models[name]?.id)
+  return [...ids, compact.instruction].every(
     (expression) => expression === undefined || expression === null || !traits(expression).local,
   )
 }
 
 async function summary(
-  running: RunContext,
-  caller: Caller,
+  { running, caller, past, watch }: ContinuingStep,
   context: ContextPlan,
   facts: CompactFacts,
   history: readonly Message[],
-  past: AgentPast | null,
-  watch: ModelWatch,
-): Promise<string> {
+  fallbacks: readonly FallbackPast[],
+): Promise<Summary> {
   const { clock, model } = running.ports
   const startedAt = clock.now()
-  const turn = await callOut(running, () =>
-    model.turn(
+  const calls: ModelCallRecord[] = []
+  const summarisers = [facts, ...(facts.fallbacks ?? [])].map((one, position) => ({
+    ...one,
+    name: context.compact?.models[position]?.name ?? "",
+  }))
+  const models = new ModelList(running, caller, summarisers, (failed) => calls.push(...failed))
+  models.replay(fallbacks.filter(({ turn }) => turn === 0))
+  const ask = async (one: (typeof summarisers)[number], begun: BegunTurn | undefined): Promise<ModelTurn> => {
+    const turn = await model.turn(
       {
         caller: running.caller,
         path: caller.path,
-        backend: backendOf(running, context.compact?.model ?? ""),
-        model: facts.model,
+        backend: backendOf(running, one.name),
+        model: one.model,
+        name: one.name,
+        price: priceOf(running, one.name),
         system: null,
         input: [...history, userText(facts.instruction)],
         tools: [],
         contract: null,
         response_format: "auto",
-        inference: facts.inference,
+        inference: one.inference,
         turn: 0,
-        attempts_before: past?.begun.get(0)?.attempts ?? 0,
-        progress: past?.begun.get(0)?.progress ?? null,
+        attempts_before: begun?.attempts ?? 0,
+        progress: begun?.progress ?? null,
         deltas: false,
       },
       watch,
-    ),
-  )
-  if (turn.kind !== "text" || turn.text.trim() === "") {
-    throw failure("output_error", caller.path, `The model gave no summary of agent.${context.agent}`)
+    )
+    if (turn.kind === "text" && turn.text.trim() !== "") return turn
+    const message = `The model gave no summary of agent.${context.agent}`
+    throw new RunFailure(wireError("output_error", [{ path: caller.path, message }]), turn.calls)
   }
-  running.usage = addUsage(running.usage, turn.usage)
+  let turn: ModelTurn
+  try {
+    turn = await running.permits.use(() => models.ask(0, past?.begun.get(0), ask))
+  } catch (error) {
+    // The calls of the models before are in the error of the last one, so that the agent's failure names them all.
+    throw error instanceof RunFailure ? new RunFailure(error.error, [...calls, ...error.calls]) : error
+  }
+  if (turn.kind !== "text") throw new Error("A compaction gives a text")
+  calls.push(...turn.calls)
+  const spent = spentBy(calls, (name) => priceOf(running, name))
+  running.spent = addSpent(running.spent, spent)
   running.log.add(
     "context_compacted",
-    { ...caller.about, source: context.agent, duration_ms: clock.now() - startedAt, usage: turn.usage },
-    { summary: turn.text },
+    { ...caller.about, source: context.agent, duration_ms: clock.now() - startedAt, usage: showSpent(spent) },
+    { summary: turn.text, calls },
   )
-  return turn.text
+  return { text: turn.text, fellBack: models.fellBack }
 }
 
 function summaryMessage(text: string): Message {

@@ -66,7 +66,8 @@ export class AgentTools {
     this.#running = running
     this.#caller = caller
     this.#offers = offers
-    this.#seesImages = running.plan.models[node.model]?.assets.includes("image") ?? false
+    // Any of the models may have to go on with what the tools give.
+    this.#seesImages = node.models.every(({ name }) => running.plan.models[name]?.assets.includes("image") ?? false)
   }
 
   static async offered(

@@ -5,7 +5,7 @@ import { MemoryStore } from "../../adapters/memory/memory-store.ts"
 import { systemClock } from "../../adapters/system/system-clock.ts"
 import type { JsonObject } from "../../base/json-value.ts"
 import type { Expression } from "../../plan/expression.ts"
-import type { Plan } from "../../plan/plan-shape.ts"
+import type { ContextPlan, Plan } from "../../plan/plan-shape.ts"
 import { agent, entries, lit, loopOver, output, plan, ref, text, tool, use } from "../../../test/support/build-plan.ts"
 import { integer, record, string } from "../../../test/support/build-types.ts"
 import type { ServedTool } from "../../../test/support/in-process-tools.ts"
@@ -516,7 +516,10 @@ test("compacted context: a plain-text call, its event, and the summary in place 
   const model = new ScriptedModel((request) =>
     request.contract === null ? says("They agreed.", request) : answers({ message: "m" }, request),
   )
-  const compact = { model: "m", inference: { temperature: 0 }, instruction: text("Sum up for ", ref("input.who")) }
+  const compact: NonNullable<ContextPlan["compact"]> = {
+    models: [{ name: "m", inference: { temperature: 0 } }],
+    instruction: text("Sum up for ", ref("input.who")),
+  }
   const outcome = await runPlan(plan([agent("a"), agent("b", { context: { agent: "a", compact } })]), {
     model,
     input: { who: "Bo" },
@@ -538,7 +541,7 @@ test("compacted context: a plain-text call, its event, and the summary in place 
   assert.deepEqual(data, {
     agent: "b",
     source: "a",
-    usage: { input_tokens: 7, output_tokens: 3, cached_tokens: 0, reasoning_tokens: 0 },
+    usage: { input_tokens: 7, output_tokens: 3, cached_tokens: 0, reasoning_tokens: 0, cost: null },
   })
   assert.equal(dataOf(outcome.events, "workflow_completed")[0]?.usage.input_tokens, 27)
 })
@@ -552,7 +555,7 @@ test("the steps of a loop share one summary, unless it is asked for item by item
       agent("a"),
       agent("b", {
         loop: loopOver(ref("input.items"), "item"),
-        context: { agent: "a", compact: { model: "m", inference: {}, instruction } },
+        context: { agent: "a", compact: { models: [{ name: "m", inference: {} }], instruction } },
       }),
     ])
   for (const [instruction, summaries] of [

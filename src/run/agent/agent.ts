@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { toJsonSchema } from "../../types/json-schema.ts"
 import type { TypeTable } from "../../types/types.ts"
+import type { CallSettings } from "../../plan/prepare.ts"
 import type { AgentNode } from "../../plan/plan-shape.ts"
 import { cacheAgent, cachedAgent, cacheInUse } from "./agent-cache.ts"
 import { compactedHistory, compactFacts, continuedHistory } from "./agent-context.ts"
@@ -16,15 +17,16 @@ import {
 } from "./agent-messages.ts"
 import type { Caller, ToolReply } from "./agent-tools.ts"
 import { AgentTools } from "./agent-tools.ts"
-import { backendFacts, backendOf, modelId } from "../backends.ts"
+import { backendFacts, backendOf, modelId, priceOf } from "../backends.ts"
+import { ModelList } from "./fallback.ts"
 import type { CompactFacts } from "./cache-key.ts"
 import { cacheHash } from "./cache-key.ts"
 import type { Scope } from "../evaluate.ts"
 import type { Effects } from "../evaluate-effects.ts"
 import { evaluateToKeep } from "../evaluate-effects.ts"
 import { decide } from "../condition.ts"
-import type { ModelCallRecord, Usage, WireError } from "../events.ts"
-import { endsRun, failure, failureAt } from "../failure.ts"
+import type { ModelCallRecord, WireError } from "../events.ts"
+import { endsRun, failure, failureAt, wireError } from "../failure.ts"
 import { memoryOf } from "../memory-of.ts"
 import type { KeptModelCall } from "../log/kept.ts"
 import { shown } from "../log/log.ts"
@@ -34,13 +36,13 @@ import type { FilePart, Message } from "../../ports/messages.ts"
 import { userText } from "../../ports/messages.ts"
 import type { ModelTurn, ModelWatch } from "../../ports/model.ts"
 import { RunEnding, RunFailure } from "../../ports/run-failure.ts"
-import type { AgentPast, AnsweredTurn } from "../log/resume.ts"
+import type { AgentPast, AnsweredTurn, BegunTurn, FallbackPast } from "../log/resume.ts"
 import { placeKey } from "../log/resume.ts"
 import type { Place } from "../permits.ts"
 import type { RunContext } from "../run-context.ts"
-import { callStored, outerScope } from "../run-context.ts"
+import { outerScope } from "../run-context.ts"
 import { serverFacts } from "../tools/tool-servers.ts"
-import { addUsage, noUsage, usageOf } from "../usage.ts"
+import { addSpent, showSpent, spentBy } from "../usage.ts"
 import { renderPrompt, workflowEffects } from "../tools/workflow-effects.ts"
 
 /** A model that calls more tools than this in one turn is not going to do anything useful with the answers. */
@@ -86,12 +88,20 @@ function contractSchema(node: AgentNode, types: TypeTable): JsonObject {
 
 /** Everything that a model is asked in one step, rendered. */
 interface Rendered {
-  readonly model: string
+  /** In the order in which they are asked. */
+  readonly models: readonly RenderedModel[]
   readonly instruction: Instruction
-  readonly system: string | null
   readonly files: readonly FilePart[]
   readonly tools: AgentTools
   readonly compact: CompactFacts | null
+}
+
+interface RenderedModel {
+  readonly name: string
+  /** The backend's. */
+  readonly id: string
+  readonly system: string | null
+  readonly settings: CallSettings
 }
 
 class AgentStep {
@@ -109,8 +119,9 @@ class AgentStep {
   #startedAt = 0
   /** Its failure is in the log. */
   #hasFailed = false
-  #usage: Usage = noUsage
   #calls: readonly ModelCallRecord[] = []
+  /** The answer, or the summary that it goes on from, is that of a model other than the first. */
+  #fellBack = false
 
   constructor(running: RunContext, node: AgentNode, iteration: number | null, past: AgentPast | null) {
     const path = `agent.${node.name}`
@@ -169,7 +180,7 @@ class AgentStep {
     if (this.#past === null || this.#past.startedAt === null) {
       log.add("agent_started", {
         ...this.#caller.about,
-        model: rendered.model,
+        model: rendered.models[0]?.id ?? "",
         tools: rendered.tools.names,
         instruction: rendered.instruction.text,
       })
@@ -207,19 +218,29 @@ class AgentStep {
     const compact = node.context?.compact ?? null
     const files = await renderFiles(node.files, this.#at("file"), this.#effects)
     return {
-      model: modelId(running, node.model, this.#scope),
+      models: await this.#models(),
       instruction: await renderInstruction(node.instruction, this.#at("instruction"), this.#effects),
-      system: await this.#system(),
       files,
       tools: await AgentTools.offered(running, node, this.#caller, this.#at("uses"), this.#effects),
       compact: compact === null ? null : await compactFacts(running, compact, this.#at("context"), this.#effects),
     }
   }
 
-  /** The agent's own, or its model's. */
-  async #system(): Promise<string | null> {
-    const { system, model } = this.#node
-    if (system !== null) return evaluateText(system, this.#at("system"), this.#effects)
+  async #models(): Promise<RenderedModel[]> {
+    const running = this.#running
+    const { system } = this.#node
+    const own = system === null ? null : await evaluateText(system, this.#at("system"), this.#effects)
+    const models: RenderedModel[] = []
+    for (const settings of running.prepared.calls.get(this.#node) ?? []) {
+      const name = settings.model
+      const id = modelId(running, name, this.#scope)
+      models.push({ name, id, system: own ?? (await this.#modelSystem(name)), settings })
+    }
+    return models
+  }
+
+  /** The system text of a model, for agents that have none of their own. */
+  async #modelSystem(model: string): Promise<string | null> {
     const usual = this.#running.plan.models[model]?.system ?? null
     return usual === null ? null : evaluateText(usual, { ...this.#scope, path: `model.${model}.system` }, this.#effects)
   }
@@ -234,7 +255,7 @@ class AgentStep {
 
     const hash = cacheInUse(running) ? this.#cacheHash(rendered, continued, step) : null
     // A step that has already spoken with its model goes on with it.
-    if (hash !== null && (this.#past === null || this.#past.turns.size === 0)) {
+    if (hash !== null && (this.#past === null || this.#past.turns.size + this.#past.fallbacks.length === 0)) {
       const found = await cachedAgent(running, hash)
       if (found !== null) return this.#completed(found.output, found.history, true)
     }
@@ -245,7 +266,7 @@ class AgentStep {
         : await this.#compacted(node.context, rendered.compact, continued)
     const history = [...before, ...step]
     const output = await this.#converse(rendered, history)
-    if (hash !== null) cacheAgent(running, hash, { output, history })
+    if (hash !== null && !this.#fellBack) cacheAgent(running, hash, { output, history })
     return this.#completed(output, history, false)
   }
 
@@ -278,24 +299,33 @@ class AgentStep {
     history: readonly Message[],
   ): Promise<Message[]> {
     this.#turn = 0
-    return compactedHistory(this.#running, this.#node, this.#caller, context, facts, history, this.#past, this.#watch)
+    return compactedHistory(
+      { running: this.#running, node: this.#node, caller: this.#caller, past: this.#past, watch: this.#watch },
+      context,
+      facts,
+      history,
+      () => (this.#fellBack = true),
+    )
   }
 
   /** Turn after turn until the model gives its output; what was said is added to `history`. */
   async #converse(rendered: Rendered, history: Message[]): Promise<JsonObject> {
     const { max_steps } = this.#node
+    const models = new ModelList(this.#running, this.#caller, rendered.models, (calls) => this.#account({ calls }))
     for (let turn = 1; turn <= max_steps; turn++) {
       const known = this.#past?.turns.get(turn)
       const withdrawn = known === undefined ? rendered.tools.usedUp() : (known.answer.withdrawn ?? [])
       const news = rendered.tools.withdraw(withdrawn)
       if (news.length > 0) history.push(userText(news.join("\n")))
+      models.replay(this.#fallbacksIn(turn))
       if (known !== undefined) {
         this.#account(known.answer)
         await this.#callTools(rendered.tools, turn, known.answer, history)
         continue
       }
       const tools = rendered.tools.definitions()
-      const { answer, place } = await this.#ask(rendered, history, turn, tools)
+      const { answer, place } = await this.#ask(models, history, turn, tools)
+      this.#fellBack ||= models.fellBack
       switch (answer.kind) {
         case "output":
           history.push(answer.message)
@@ -304,11 +334,11 @@ class AgentStep {
           // Tools and structured output suppress each other on this backend: now that the tools are done with, it is asked
           // for the output alone.
           history.push(answer.message)
-          const { answer: closing, place: unused } = await this.#ask(rendered, history, turn + 1, [])
-          unused?.release()
+          models.replay(this.#fallbacksIn(turn + 1))
+          const closing = await this.#close(models, history, turn + 1)
+          this.#fellBack ||= models.fellBack
           history.push(closing.message)
-          if (closing.kind === "output") return closing.output
-          throw failure("output_error", this.#caller.path, "The model gave no output in the form that was asked for")
+          return closing.output
         }
         case "tool_calls":
           if (turn === max_steps) {
@@ -334,42 +364,24 @@ class AgentStep {
     )
   }
 
+  #fallbacksIn(turn: number): readonly FallbackPast[] {
+    return this.#past?.fallbacks.filter((one) => one.turn === turn) ?? []
+  }
+
   async #ask(
-    rendered: Rendered,
+    models: ModelList<RenderedModel>,
     history: readonly Message[],
     turn: number,
     tools: ReturnType<AgentTools["definitions"]>,
   ): Promise<{ readonly answer: ModelTurn; readonly place?: Place }> {
-    const running = this.#running
-    const node = this.#node
-    const settings = running.prepared.calls.get(node)
-    if (settings === undefined) throw new Error(`${node.id} is not a part of the plan`)
+    const { permits, signal } = this.#running
     this.#turn = turn
-    const begun = this.#past?.begun.get(turn)
-    const place = await running.permits.take()
-    const ask = (): Promise<ModelTurn> =>
-      running.ports.model.turn(
-        {
-          caller: running.caller,
-          path: this.#caller.path,
-          backend: backendOf(running, node.model),
-          model: rendered.model,
-          system: rendered.system,
-          input: history,
-          tools,
-          contract: { name: node.name, type: node.output, types: running.plan.types },
-          response_format: settings.response_format,
-          inference: settings.inference,
-          turn,
-          attempts_before: begun?.attempts ?? 0,
-          progress: begun?.progress ?? null,
-          deltas: running.options.deltas,
-        },
-        this.#watch,
-      )
+    const place = await permits.take()
     try {
-      running.signal.throwIfAborted()
-      const answer = await callStored(running, ask)
+      signal.throwIfAborted()
+      const answer = await models.ask(turn, this.#past?.begun.get(turn), (model, begun) =>
+        this.#askOne(model, history, turn, tools, begun),
+      )
       this.#account(answer)
       // A turn is stored with its first tool call. That call is made in the model's place: while it waited for another, a
       // crash would lose the turn.
@@ -382,8 +394,61 @@ class AgentStep {
     }
   }
 
-  #account({ usage, calls }: Pick<ModelTurn, "usage" | "calls">): void {
-    this.#usage = addUsage(this.#usage, usage)
+  /** One turn for the output alone, without tools. */
+  async #close(
+    models: ModelList<RenderedModel>,
+    history: readonly Message[],
+    turn: number,
+  ): Promise<ModelTurn & { readonly kind: "output" }> {
+    const { permits, signal } = this.#running
+    this.#turn = turn
+    const answer = await permits.use(async () => {
+      signal.throwIfAborted()
+      return models.ask(turn, this.#past?.begun.get(turn), async (model, begun) => {
+        const given = await this.#askOne(model, history, turn, [], begun)
+        if (given.kind === "output") return given
+        const message = "The model gave no output in the form that was asked for"
+        throw new RunFailure(wireError("output_error", [{ path: this.#caller.path, message }]), given.calls)
+      })
+    })
+    if (answer.kind !== "output") throw new Error("A closing turn gives an output")
+    this.#account(answer)
+    return answer
+  }
+
+  #askOne(
+    { name, id, system, settings }: RenderedModel,
+    history: readonly Message[],
+    turn: number,
+    tools: ReturnType<AgentTools["definitions"]>,
+    begun: BegunTurn | undefined,
+  ): Promise<ModelTurn> {
+    const running = this.#running
+    const node = this.#node
+    return running.ports.model.turn(
+      {
+        caller: running.caller,
+        path: this.#caller.path,
+        backend: backendOf(running, name),
+        model: id,
+        name,
+        price: priceOf(running, name),
+        system,
+        input: history,
+        tools,
+        contract: { name: node.name, type: node.output, types: running.plan.types },
+        response_format: settings.response_format,
+        inference: settings.inference,
+        turn,
+        attempts_before: begun?.attempts ?? 0,
+        progress: begun?.progress ?? null,
+        deltas: running.options.deltas,
+      },
+      this.#watch,
+    )
+  }
+
+  #account({ calls }: Pick<ModelTurn, "calls">): void {
     this.#calls = this.#calls.length === 0 ? calls : [...this.#calls, ...calls]
   }
 
@@ -440,6 +505,7 @@ class AgentStep {
     running.work.keep(memoryOf(output), this.#caller.path)
     keepHistory(running, this.#node, history)
     const { log, ports, prepared } = running
+    const spent = spentBy(this.#calls, (model) => priceOf(running, model))
     const asShown = shown(output)
     const kept = {
       ...(asShown === output ? {} : { output }),
@@ -452,12 +518,12 @@ class AgentStep {
         output: asShown,
         cached,
         duration_ms: ports.clock.now() - this.#startedAt,
-        usage: this.#usage,
+        usage: showSpent(spent),
         calls: this.#calls,
       },
       Object.keys(kept).length === 0 ? undefined : kept,
     )
-    running.usage = addUsage(running.usage, this.#usage)
+    running.spent = addSpent(running.spent, spent)
     return output
   }
 
@@ -471,21 +537,27 @@ class AgentStep {
       duration_ms: running.ports.clock.now() - this.#startedAt,
       calls,
     })
-    running.usage = addUsage(running.usage, usageOf(calls))
+    running.spent = addSpent(
+      running.spent,
+      spentBy(calls, (model) => priceOf(running, model)),
+    )
     return placed
   }
 
   #cacheHash(rendered: Rendered, continued: readonly Message[], step: readonly Message[]): string {
     const running = this.#running
     const node = this.#node
-    const settings = running.prepared.calls.get(node)
-    if (settings === undefined) throw new Error(`${node.id} is not a part of the plan`)
-    return cacheHash({
-      backend: backendFacts(running, node.model),
-      model: rendered.model,
-      system: rendered.system,
+    const [first, ...others] = rendered.models.map(({ name, id, system, settings }) => ({
+      backend: backendFacts(running, name),
+      model: id,
+      system,
       inference: settings.inference,
       response_format: settings.response_format,
+    }))
+    if (first === undefined) throw new Error(`${node.id} has no model`)
+    return cacheHash({
+      ...first,
+      ...(others.length === 0 ? {} : { fallbacks: others }),
       max_steps: node.max_steps,
       context: node.context === null ? null : { history: continued, compact: rendered.compact },
       messages: step,

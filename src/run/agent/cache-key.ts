@@ -6,12 +6,9 @@ import type { Inference, ResponseFormat } from "../../plan/plan-shape.ts"
 import type { Message } from "../../ports/messages.ts"
 
 /** Everything that decides an agent's answer. Secrets are in it by their names, never by their values. */
-export interface CacheFacts {
-  readonly backend: BackendFacts
-  readonly model: string
-  readonly system: string | null
-  readonly inference: Inference
-  readonly response_format: ResponseFormat
+export interface CacheFacts extends ModelFacts {
+  /** The models after the first, where there are any. */
+  readonly fallbacks?: readonly ModelFacts[]
   readonly max_steps: number
   /** The history that the agent continues, and how it is summarised first. */
   readonly context: { readonly history: readonly Message[]; readonly compact: CompactFacts | null } | null
@@ -24,6 +21,15 @@ export interface CacheFacts {
   readonly contract: JsonObject
 }
 
+/** How one model is asked. */
+export interface ModelFacts {
+  readonly backend: BackendFacts
+  readonly model: string
+  readonly system: string | null
+  readonly inference: Inference
+  readonly response_format: ResponseFormat
+}
+
 export interface BackendFacts {
   readonly api: ApiName
   readonly endpoint: string
@@ -31,11 +37,16 @@ export interface BackendFacts {
   readonly headers: Readonly<Record<string, string>>
 }
 
-export interface CompactFacts {
+export interface CompactFacts extends SummariserFacts {
+  /** The models after the first, where there are any. */
+  readonly fallbacks?: readonly SummariserFacts[]
+  readonly instruction: string
+}
+
+export interface SummariserFacts {
   readonly backend: BackendFacts
   readonly model: string
   readonly inference: Inference
-  readonly instruction: string
 }
 
 /** Changes with the composition of the key and with the form of the entry: entries of older releases are then not found. */

@@ -12,13 +12,20 @@ import type { StoredMessages } from "./stored-messages.ts"
 interface KeptOf {
   workflow_started: LogWriter
   agent_retried: { readonly turn: number; readonly progress?: KeptProgress }
+  agent_fallback: {
+    readonly turn: number
+    /** Attempts of the turn so far, those of all models together. */
+    readonly attempts: number
+    /** Those of the model that failed, in this turn. */
+    readonly calls: readonly ModelCallRecord[]
+  }
   agent_completed: {
     /** Where the event shows its size only. */
     readonly output?: JsonValue
     /** Where another agent continues it. */
     readonly history?: StoredMessages
   }
-  context_compacted: { readonly summary: string }
+  context_compacted: { readonly summary: string; readonly calls?: readonly ModelCallRecord[] }
   tool_call_started: KeptModelCall | KeptWorkflowCall
   tool_call_completed: {
     /** Where the event shows its size only. */

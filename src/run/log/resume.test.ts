@@ -112,7 +112,7 @@ const everything: Plan = plan(
     }),
     agent("go_on", { context: { agent: "research", compact: null }, instruction: text("Go on.") }),
     agent("sum", {
-      context: { agent: "go_on", compact: { model: "m", inference: {}, instruction: null } },
+      context: { agent: "go_on", compact: { models: [{ name: "m", inference: {} }], instruction: null } },
       instruction: text("Sum up ", ref("agent.each.*.message")),
     }),
     output({ sum: ref("agent.sum.message"), each: ref("agent.each.*.message") }),

@@ -1,5 +1,5 @@
 import type { JsonValue } from "../../base/json-value.ts"
-import type { EventType, LogEvent, Usage, WireError } from "../events.ts"
+import type { EventType, LogEvent, ModelCallRecord, TokenUsage, WireError } from "../events.ts"
 import { isTerminal } from "../events.ts"
 import type { Kept, KeptTurn } from "./kept.ts"
 import type { AssistantMessage, Message } from "../../ports/messages.ts"
@@ -8,7 +8,8 @@ import type { PromptMessage, ToolPart } from "../../ports/tools.ts"
 import { firstWriter, type LogWriter } from "./log-version.ts"
 import type { RunStore } from "../../ports/store.ts"
 import { eventBytes } from "./event-bytes.ts"
-import { addUsage, noUsage, usageOf } from "../usage.ts"
+import type { PriceOf, Spent } from "../usage.ts"
+import { addSpent, nothingSpent, spentBy } from "../usage.ts"
 import { readMessages } from "./stored-messages.ts"
 import { readProgress } from "./turn-progress.ts"
 
@@ -32,7 +33,7 @@ export interface ReplayState {
   readonly failures: { readonly agent: string; readonly error: WireError }[]
   /** Steps that were skipped, by `placeKey` of their id. */
   readonly skipped: Set<string>
-  usage: Usage
+  spent: Spent
   /** By `placeKey`. */
   readonly agents: Map<string, AgentPast>
   readonly loopsStarted: Map<string, number>
@@ -41,6 +42,8 @@ export interface ReplayState {
   readonly dynamics: Set<string>
   /** `call`, `read` and `render` of the workflow's own, by `placeKey` of their site. */
   readonly effects: Map<string, EffectPast>
+  /** Fallbacks of the models that summarise for an agent, by agent. */
+  readonly summaryFallbacks: Map<string, FallbackPast[]>
   /** The latest summary that an agent had made, by agent. */
   readonly summaries: Map<string, string>
   readonly servers: Set<string>
@@ -60,6 +63,17 @@ export interface AgentPast {
   summary: string | null
   /** By turn, from 1. */
   turns: Map<number, TurnPast>
+  /** In their order. */
+  fallbacks: FallbackPast[]
+}
+
+/** A model that had failed for good. */
+export interface FallbackPast {
+  readonly turn: number
+  readonly from: string
+  readonly to: string
+  readonly error: WireError
+  readonly calls: readonly ModelCallRecord[]
 }
 
 export interface BegunTurn {
@@ -110,12 +124,13 @@ function emptyPast(): ReplayState {
     ended: false,
     failures: [],
     skipped: new Set(),
-    usage: noUsage,
+    spent: nothingSpent,
     agents: new Map(),
     loopsStarted: new Map(),
     loopsCompleted: new Set(),
     dynamics: new Set(),
     effects: new Map(),
+    summaryFallbacks: new Map(),
     summaries: new Map(),
     servers: new Set(),
     toolCalls: new Map(),
@@ -127,9 +142,9 @@ function emptyPast(): ReplayState {
 /** Of a run that is new. Never written to. */
 export const noPast: ReplayState = emptyPast()
 
-/** Reads a run's log to its end. */
-export async function readPast(store: RunStore, runId: string): Promise<ReplayState> {
-  const reader = new PastReader()
+/** Reads a run's log to its end. The prices are those of the run's models. */
+export async function readPast(store: RunStore, runId: string, priceOf: PriceOf): Promise<ReplayState> {
+  const reader = new PastReader(priceOf)
   for (;;) {
     const page = await store.read(runId, reader.past.lastId, 500, "kept")
     if (page.length === 0) return reader.past
@@ -149,6 +164,11 @@ export class PastReader {
   readonly past = emptyPast()
   readonly #openCalls = new Map<string, CallPast>()
   readonly #uncounted = new Map<string, () => void>()
+  readonly #priceOf: PriceOf
+
+  constructor(priceOf: PriceOf = () => null) {
+    this.#priceOf = priceOf
+  }
 
   take(event: LogEvent): void {
     const { past } = this
@@ -199,22 +219,33 @@ export class PastReader {
         agent.turns = new Map()
         agent.begun = new Map()
         agent.summary = null
-        past.usage = addUsage(past.usage, event.data.usage)
+        agent.fallbacks = []
+        this.#spend(event.data.calls, event.data.usage)
         break
       }
       case "agent_failed":
         past.failures.push({ agent: event.data.agent, error: event.data.error })
         this.#agent(event.data).failed = event.data.error
-        past.usage = addUsage(past.usage, usageOf(event.data.calls))
+        this.#spend(event.data.calls)
         break
       case "step_skipped":
         past.skipped.add(placeKey(event.data.step, event.data.iteration))
         break
+      case "agent_fallback": {
+        const { agent: name, from, to, error } = event.data
+        const { turn, attempts, calls } = kept<"agent_fallback">(event) ?? { turn: 1, attempts: 0, calls: [] }
+        const agent = this.#agent(event.data)
+        const fallback = { turn, from, to, error, calls }
+        agent.fallbacks.push(fallback)
+        agent.begun.set(turn, { attempts, progress: null })
+        if (turn === 0) past.summaryFallbacks.set(name, [...(past.summaryFallbacks.get(name) ?? []), fallback])
+        break
+      }
       case "context_compacted": {
-        const summary = kept<"context_compacted">(event)?.summary ?? null
+        const { summary = null, calls } = kept<"context_compacted">(event) ?? {}
         this.#agent(event.data).summary = summary
         if (summary !== null) past.summaries.set(event.data.agent, summary)
-        past.usage = addUsage(past.usage, event.data.usage)
+        this.#spend(calls, event.data.usage)
         break
       }
       case "agent_loop_started":
@@ -268,6 +299,13 @@ export class PastReader {
     }
   }
 
+  /** `usage` is the sum as an older release wrote it, whose models had no prices and whose calls do not name them. */
+  #spend(calls: readonly ModelCallRecord[] | undefined, usage?: TokenUsage): void {
+    const isOld = calls === undefined || calls.some(({ model }) => model === undefined)
+    const spent = isOld && usage !== undefined ? { tokens: usage, cost: null } : spentBy(calls ?? [], this.#priceOf)
+    this.past.spent = addSpent(this.past.spent, spent)
+  }
+
   /** The newest form counts: the last writer may have used a newer one. */
   #writtenBy(writer: Partial<LogWriter> | undefined): void {
     const { log = firstWriter.log, engine = firstWriter.engine } = writer ?? {}
@@ -278,7 +316,15 @@ export class PastReader {
     const key = placeKey(about.agent, about.iteration)
     let agent = this.past.agents.get(key)
     if (agent === undefined) {
-      agent = { startedAt: null, completed: null, failed: null, begun: new Map(), summary: null, turns: new Map() }
+      agent = {
+        startedAt: null,
+        completed: null,
+        failed: null,
+        begun: new Map(),
+        summary: null,
+        turns: new Map(),
+        fallbacks: [],
+      }
       this.past.agents.set(key, agent)
     }
     return agent

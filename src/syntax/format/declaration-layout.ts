@@ -29,6 +29,9 @@ function layOutDeclaration(builder: LayoutBuilder, declaration: Declaration): vo
       beginBody(builder)
       layOutValueFields(builder, declaration.body, false)
       return
+    case "limits":
+      layOutBody(builder, declaration.body)
+      return
     case "schema":
       builder.space()
       builder.name(declaration.name)

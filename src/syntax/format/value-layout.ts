@@ -6,6 +6,7 @@ import type {
   Expression,
   MatchBranch,
   MatchNode,
+  ModelEntry,
   Property,
   PropertyValue,
   StringNode,
@@ -251,7 +252,7 @@ export function layOutValueFields(builder: LayoutBuilder, block: Block<ValueFiel
 
 // ------------------------------------------------------------------------------------------------------ properties
 
-/** The block of a call, of an asset or of a `uses` entry: it, and what is inside it, may be on one line. */
+/** The block of a call, of an asset or of an entry of a list: it, and what is inside it, may be on one line. */
 function layOutInlineBlock(builder: LayoutBuilder, block: Block<Property> | undefined): void {
   if (block === undefined) return
   const before = builder.inline
@@ -325,9 +326,10 @@ function layOutPropertyValue(builder: LayoutBuilder, value: PropertyValue): void
       layOutProperties(builder, value.block)
       return
     case "uses":
-      layOutList(builder, {
+    case "models":
+      layOutList<UseEntry | ModelEntry>(builder, {
         items: value.entries,
-        layOut: (entry) => layOutUseEntry(builder, entry),
+        layOut: (entry) => layOutEntry(builder, entry),
         hugs: (entry) => entry.block !== undefined && entry.block.items.length > 0,
         lastComma: comma.broken,
       })
@@ -363,7 +365,7 @@ function layOutContext(builder: LayoutBuilder, { compact, reference, block }: Co
   layOutProperties(builder, block)
 }
 
-function layOutUseEntry(builder: LayoutBuilder, entry: UseEntry): void {
+function layOutEntry(builder: LayoutBuilder, entry: UseEntry | ModelEntry): void {
   layOutChain(builder, entry.reference)
   layOutInlineBlock(builder, entry.block)
 }

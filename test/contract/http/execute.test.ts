@@ -65,6 +65,7 @@ describe("POST /execute", async () => {
       "output_tokens",
       "cached_tokens",
       "reasoning_tokens",
+      "cost",
     ])
     const [call] = (completed?.["calls"] ?? []) as Record<string, unknown>[]
     assert.equal(call?.["turn"], 1)

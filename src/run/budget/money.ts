@@ -1,0 +1,63 @@
+import type { Price } from "../../plan/plan-shape.ts"
+import type { TokenUsage } from "../events.ts"
+
+/** An amount of the workflow's currency, in units of 1e-18: sums of amounts are exact. */
+export type Money = bigint
+
+const digits = 18
+const shownUnit = 10n ** BigInt(digits - 6)
+
+/** A number as it is written, without the error of its binary form. */
+export function toMoney(amount: number): Money {
+  return scaled(amount, digits)
+}
+
+/** Rounded to 1e-6. */
+export function showMoney(amount: Money): number {
+  return Number((amount + shownUnit / 2n) / shownUnit) / 1e6
+}
+
+/** The price of one token, from that of a million. */
+function perToken(price: number): Money {
+  return scaled(price, digits - 6)
+}
+
+/** What the tokens cost. Reasoning tokens are among the output tokens. */
+export function costOf({ input_tokens, cached_tokens, output_tokens }: TokenUsage, price: Price): Money {
+  const cached = Math.min(cached_tokens, input_tokens)
+  return (
+    tokens(input_tokens - cached) * perToken(price.input) +
+    tokens(cached) * perToken(price.cached) +
+    tokens(output_tokens) * perToken(price.output)
+  )
+}
+
+/** The most that a call can cost: none of its input is known to be cached, and cached tokens may be the dearer ones. */
+export function worstCost(input: number, output: number, price: Price): Money {
+  return tokens(input) * inputPrice(price) + tokens(output) * perToken(price.output)
+}
+
+/** The most output tokens that the rest of an amount pays for. */
+export function outputFor(amount: Money, input: number, price: Price): number {
+  const rest = amount - tokens(input) * inputPrice(price)
+  if (rest < 0n) return -1
+  const each = perToken(price.output)
+  return each === 0n ? Number.POSITIVE_INFINITY : Number(rest / each)
+}
+
+function inputPrice({ input, cached }: Price): Money {
+  return perToken(Math.max(input, cached))
+}
+
+function tokens(count: number): bigint {
+  return Number.isFinite(count) && count > 0 ? BigInt(Math.ceil(count)) : 0n
+}
+
+function scaled(value: number, by: number): bigint {
+  const [, whole = "0", fraction = "", exponent = "0"] = /^(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(value)) ?? []
+  const written = BigInt(whole + fraction)
+  const shift = by - fraction.length + Number(exponent)
+  if (shift >= 0) return written * 10n ** BigInt(shift)
+  const divisor = 10n ** BigInt(-shift)
+  return (written + divisor / 2n) / divisor
+}
