@@ -3,6 +3,7 @@ import { test } from "node:test"
 import { MemoryStore } from "../../adapters/memory/memory-store.ts"
 import { systemClock } from "../../adapters/system/system-clock.ts"
 import type { ErrorKind, LogEvent } from "../events.ts"
+import { toText } from "../evaluate.ts"
 import { wireError } from "../failure.ts"
 import type { ModelUses, Plan } from "../../plan/plan-shape.ts"
 import type { ModelRequest, ModelTurn } from "../../ports/model.ts"
@@ -135,8 +136,8 @@ function searching(): { readonly tools: InProcessTools; readonly called: string[
       search: {
         input: record({ q: string }),
         call: ({ q }) => {
-          called.push(String(q))
-          return { text: `found ${String(q)}`, is_error: false }
+          called.push(toText(q ?? null))
+          return { text: `found ${toText(q ?? null)}`, is_error: false }
         },
       },
     },
