@@ -1,0 +1,347 @@
+import assert from "node:assert/strict"
+import { EventEmitter, once } from "node:events"
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { after, describe, it } from "node:test"
+import type { WorkflowDetail } from "../../../src/api/shapes.ts"
+import type { JsonObject } from "../../../src/base/json-value.ts"
+import { canary, CanaryWatch } from "../../support/canaries.ts"
+import { messageItem, response as answerOf } from "../../support/fake-backend.ts"
+import { startServer } from "../../support/http-server.ts"
+import { tinyMcp } from "../../support/tiny-mcp.ts"
+import { within } from "../../support/within.ts"
+import { allEvents } from "./read-stream.ts"
+import { ada, errorOf, startService } from "./start-service.ts"
+
+function folderOf(files: Readonly<Record<string, string>>): string {
+  const folder = mkdtempSync(join(tmpdir(), "wireworks-secrets-"))
+  after(() => rmSync(folder, { recursive: true, force: true }))
+  for (const [path, content] of Object.entries(files)) writeFileSync(join(folder, path), content)
+  return folder
+}
+
+function secretsFile(content: JsonObject): string {
+  const file = join(folderOf({}), "secrets.json")
+  writeFileSync(file, JSON.stringify(content), { mode: 0o600 })
+  chmodSync(file, 0o600)
+  return file
+}
+
+/** A model backend that tells with which key it was asked. */
+async function keyBackend() {
+  const keys: (string | undefined)[] = []
+  const calls = new EventEmitter()
+  let hold: Promise<void> | null = null
+  const server = await startServer((request, response) => {
+    keys.push(request.headers.authorization?.replace("Bearer ", ""))
+    calls.emit("call")
+    const send = (): void => {
+      response.writeHead(200, { "content-type": "application/json" })
+      response.end(JSON.stringify(answerOf([messageItem('{"message":"fine"}')])))
+    }
+    if (hold === null) send()
+    else void hold.then(send)
+  })
+  after(() => server.close())
+  return {
+    keys,
+    endpoint: `${server.origin}/v1`,
+    called: async (): Promise<void> => {
+      if (keys.length === 0) await once(calls, "call")
+    },
+    holdUntil: (promise: Promise<void> | null) => {
+      hold = promise
+    },
+  }
+}
+
+function withKey(endpoint: string, provider = "", more = ""): string {
+  return `
+input { name: string }
+secrets { api_key: string }
+provider backend from openai { endpoint: ${endpoint} api_key: secrets.api_key ${provider} inference { max_retries: 0 } }
+model m from backend { id: "m" }
+${more}
+agent reply { model: model.m instruction: "Greet {{ input.name }}." output { message: string } }
+output { message: agent.reply.message }
+`
+}
+
+describe("secrets of the server", async () => {
+  const backend = await keyBackend()
+  const source = withKey(`"${backend.endpoint}"`)
+  const folder = folderOf({
+    "own.wire": source,
+    "shared.wire": source,
+    "other.wire": source.replaceAll("api_key: string", "api_key: string\n  token: string"),
+  })
+  const file = secretsFile({
+    all: { api_key: "from-all" },
+    workflows: { own: { api_key: "from-own" }, other: { api_key: "of-other" } },
+  })
+  const service = await startService({ WORKFLOWS: folder, SECRETS_FILE: file, SECRET_API_KEY: "from-variable" })
+  const bare = await startService({ WORKFLOWS: folder, SECRET_API_KEY: "from-variable" })
+
+  const keyOf = async (run: () => Promise<Response>): Promise<string | undefined> => {
+    backend.keys.length = 0
+    const response = await run()
+    assert.equal(response.status, 200, await response.clone().text())
+    return backend.keys[0]
+  }
+
+  it("come in order: the request's, the workflow's own, those of all, variables", async () => {
+    const body = { input: ada }
+    const sent = { input: ada, secrets: { api_key: "from-request" } }
+    assert.equal(await keyOf(() => service.post("/workflows/own/execute", sent)), "from-request")
+    assert.equal(await keyOf(() => service.post("/workflows/own/execute", body)), "from-own")
+    assert.equal(await keyOf(() => service.post("/workflows/shared/execute", body)), "from-all")
+    assert.equal(await keyOf(() => bare.post("/workflows/own/execute", body)), "from-variable")
+  })
+
+  it("are never given to source that a caller sent, whatever it declares", async () => {
+    const error = await errorOf(await service.post("/execute", { workflow_source: source, input: ada }))
+    assert.deepEqual([error.status, error.kind, error.issues[0]?.path], [422, "input_error", "secrets.api_key"])
+  })
+
+  it("that are missing are an input_error that names them, and are shown in the list", async () => {
+    const error = await errorOf(await service.post("/workflows/other/execute", { input: ada }))
+    assert.deepEqual([error.status, error.kind, error.issues[0]?.path], [422, "input_error", "secrets.token"])
+    const detail = (await (await service.get("/workflows/other")).json()) as WorkflowDetail
+    assert.deepEqual(detail.secrets, { api_key: "set", token: "missing" })
+    assert.equal(detail.valid, true)
+  })
+
+  it("are read again when the file changes, and kept while it is wrong", async () => {
+    const changed = secretsFile({ all: { api_key: "rotated" } })
+    renameSync(changed, file)
+    assert.equal(await keyOf(() => service.post("/workflows/own/execute", { input: ada })), "rotated")
+    chmodSync(file, 0o644)
+    assert.equal(await keyOf(() => service.post("/workflows/own/execute", { input: ada })), "rotated")
+    chmodSync(file, 0o600)
+  })
+})
+
+describe("a service with secrets", () => {
+  it("does not start beyond loopback without keys", async () => {
+    const file = secretsFile({ all: { a: "b" } })
+    await assert.rejects(startService({ HOST: "0.0.0.0", SECRETS_FILE: file }), /WIRE_API_KEYS/)
+    await assert.rejects(startService({ HOST: "0.0.0.0", SECRET_A: "b" }), /WIRE_API_KEYS/)
+    const keyed = await startService({ HOST: "0.0.0.0", SECRET_A: "b", API_KEYS: "ann:key" })
+    await keyed.stop()
+  })
+
+  it("does not start with a file that is not what it should be, and never quotes it", async () => {
+    for (const text of [
+      "{ secret-value",
+      "[1]",
+      '{"secret-value": {}}',
+      '{"all": 1}',
+      '{"workflows": {"a": "secret"}}',
+    ]) {
+      const file = secretsFile({})
+      writeFileSync(file, text)
+      await assert.rejects(startService({ SECRETS_FILE: file }), (error: Error) => {
+        assert.match(error.message, /^WIRE_SECRETS_FILE is ".*secrets.json"/)
+        return true
+      })
+    }
+    await assert.rejects(startService({ SECRETS_FILE: "/nowhere/secrets.json" }), /cannot be read \(ENOENT\)/)
+  })
+})
+
+describe("a run of a workflow with a name", async () => {
+  const backend = await keyBackend()
+  const data = mkdtempSync(join(tmpdir(), "wireworks-named-data-"))
+  after(() => rmSync(data, { recursive: true, force: true }))
+  const source = withKey(`"${backend.endpoint}"`)
+  const folder = folderOf({ "flow.wire": source })
+  const file = secretsFile({ all: { api_key: "first-key-of-the-server" } })
+  const variables = { WORKFLOWS: folder, SECRETS_FILE: file, STORE: "sqlite", DATA_DIR: data }
+
+  it("is resumed with the source that it began with, and with the secrets of that moment, which are never stored", async () => {
+    const { promise: released, resolve: release } = Promise.withResolvers<void>()
+    backend.holdUntil(released)
+    const first = await startService(variables)
+    const asked = await first.post("/workflows/flow/execute", { input: ada }, { prefer: "respond-async" })
+    const { run_id } = (await asked.json()) as { run_id: string }
+    await within(5_000, "the call", backend.called())
+    await first.stop()
+    assert.deepEqual(backend.keys, ["first-key-of-the-server"])
+    const watch = new CanaryWatch([{ name: "server's key", value: "first-key-of-the-server" }])
+    for (const name of readdirSync(data)) watch.search(name, readFileSync(join(data, name)))
+    assert.deepEqual(watch.found, [])
+
+    backend.holdUntil(null)
+    release()
+    writeFileSync(join(folder, "flow.wire"), "output { other: 1 }\n")
+    writeFileSync(file, JSON.stringify({ all: { api_key: "second-key-of-the-server" } }))
+    const second = await startService(variables)
+    const events = await allEvents(await second.get(`/execute/${run_id}/events`))
+    assert.equal(events.at(-1)?.type, "workflow_completed")
+    assert.equal(backend.keys.at(-1), "second-key-of-the-server")
+    await second.stop()
+  })
+
+  it("fails with an input_error when a secret is gone by the time that it is taken up", async () => {
+    const { promise: released, resolve: release } = Promise.withResolvers<void>()
+    writeFileSync(join(folder, "flow.wire"), source)
+    backend.holdUntil(released)
+    backend.keys.length = 0
+    const first = await startService(variables)
+    const asked = await first.post("/workflows/flow/execute", { input: ada }, { prefer: "respond-async" })
+    const { run_id } = (await asked.json()) as { run_id: string }
+    await within(5_000, "the call", backend.called())
+    await first.stop()
+    release()
+    writeFileSync(file, JSON.stringify({}))
+    const second = await startService(variables)
+    await allEvents(await second.get(`/execute/${run_id}/events`))
+    const record = (await (await second.get(`/execute/${run_id}`)).json()) as {
+      error: { kind: string; message: string }
+    }
+    assert.equal(record.error.kind, "input_error")
+    assert.match(record.error.message, /api_key/)
+    await second.stop()
+  })
+})
+
+describe("a backend whose address the input decides", async () => {
+  const backend = await keyBackend()
+  const mcp = await tinyMcp({ probe: () => ({ content: [{ type: "text", text: "x" }] }) })
+  after(() => mcp.close())
+  const steered = withKey("input.name")
+  const headers = withKey(`"${backend.endpoint}"`, 'headers { "X-Tenant": input.name }')
+  const bound = (use: string, batch = false): string => `
+input { url: string }
+secrets { token: string }
+mcp s { endpoint: input.url }
+${batch ? "from mcp.s { tool probe bindings { token: secrets.token } }" : `tool probe from mcp.s.tool.probe ${use}`}
+output { a: call tool.probe ${use === "" && !batch ? "{ bindings { token: secrets.token } }" : ""} }
+`
+  const plain = bound("{ bindings { token: secrets.token } }").replace("input.url", `"${mcp.url}"`)
+  const folder = folderOf({
+    "endpoint.wire": steered,
+    "headers.wire": headers,
+    "binding.wire": bound("{ bindings { token: secrets.token } }"),
+    "batch.wire": bound("", true),
+    "call.wire": bound(""),
+    "fine.wire": withKey(`"${backend.endpoint}"`),
+    "fine-tool.wire": plain,
+  })
+  const names = ["endpoint", "headers", "binding", "batch", "call"]
+  const withSecrets = await startService({
+    WORKFLOWS: folder,
+    SECRET_API_KEY: "server-key",
+    SECRET_TOKEN: "server-token",
+  })
+  const without = await startService({ WORKFLOWS: folder })
+
+  it("gets none of the server's secrets: the workflow is invalid, whatever a request sends", async () => {
+    for (const name of names) {
+      const detail = (await (await withSecrets.get(`/workflows/${name}`)).json()) as WorkflowDetail
+      const [issue] = detail.issues.filter(({ severity }) => severity === "error")
+      assert.deepEqual([name, detail.valid, issue?.code], [name, false, "secret-exposed"])
+      assert.ok(issue !== undefined && "range" in issue, `${name} has a place`)
+      const body = {
+        input: { name: backend.endpoint, url: mcp.url },
+        secrets: { api_key: "own", token: "own" },
+      }
+      const error = await errorOf(await withSecrets.post(`/workflows/${name}/execute`, body))
+      assert.deepEqual([name, error.status, error.kind], [name, 422, "validation_error"])
+    }
+    for (const name of ["fine", "fine-tool"]) {
+      const detail = (await (await withSecrets.get(`/workflows/${name}`)).json()) as WorkflowDetail
+      assert.equal(detail.valid, true, name)
+    }
+    assert.deepEqual(backend.keys, [])
+  })
+
+  it("gets those of a request, where the server has none of that name", async () => {
+    const detail = (await (await without.get("/workflows/endpoint")).json()) as WorkflowDetail
+    assert.equal(detail.valid, true)
+    const sent = { input: { name: backend.endpoint }, secrets: { api_key: "own-key" } }
+    assert.equal((await without.post("/workflows/endpoint/execute", sent)).status, 200)
+    assert.deepEqual(backend.keys, ["own-key"])
+    const missing = await errorOf(
+      await without.post("/workflows/endpoint/execute", { input: { name: backend.endpoint } }),
+    )
+    assert.equal(missing.issues[0]?.path, "secrets.api_key")
+  })
+})
+
+describe("canaries: what a caller sends never gets a secret of the server", async () => {
+  const key = canary("server-key")
+  const own = canary("own-token")
+  const heard: string[] = []
+  const server = await startServer((request, response) => {
+    heard.push(`${request.url} ${JSON.stringify(request.headers)} ${request.body}`)
+    response.writeHead(200, { "content-type": "application/json" })
+    response.end(JSON.stringify(answerOf([messageItem('{"message":"fine"}')])))
+  })
+  after(() => server.close())
+  const source = withKey(`"${server.origin}/v1"`)
+  const folder = folderOf({ "flow.wire": source, "steered.wire": withKey("input.name") })
+  const file = secretsFile({ all: { api_key: key.value }, workflows: { flow: { token: own.value } } })
+  const service = await startService({ WORKFLOWS: folder, SECRETS_FILE: file, SECRET_TOKEN: own.value })
+
+  it("over every route that takes source, input or a name", async () => {
+    const watch = new CanaryWatch([key, own])
+    const show = async (where: string, response: Response): Promise<void> => {
+      watch.search(`${where} headers`, JSON.stringify([...response.headers]))
+      watch.search(where, await response.text())
+    }
+    const variants: JsonObject[] = [
+      { workflow_source: source, input: ada },
+      { workflow_source: source, input: ada, secrets: {} },
+      { workflow_source: source, input: ada, secrets: { api_key: "mine" } },
+      { workflow_source: source.replace("api_key: string", "api_key: maybe string"), input: ada },
+      {
+        workflow_source: source.replace(
+          "secrets { api_key: string }",
+          "secrets { token: maybe string api_key: maybe string }",
+        ),
+        input: ada,
+      },
+      { workflow_source: `// flow\n${source}`, input: ada, workflow: { name: "flow", version: "x" } },
+      { workflow_source: source, input: ada, options: { cache_key: "flow" } },
+    ]
+    for (const [at, body] of variants.entries()) {
+      for (const headers of [
+        {},
+        { accept: "text/event-stream" },
+        { prefer: "respond-async" },
+        { "idempotency-key": `k${at}` },
+      ]) {
+        const response = await service.post("/execute", body, headers)
+        const run = response.headers.get("x-service-run-id")
+        await show(`/execute ${at}`, response)
+        if (run === null) continue
+        await show("events", await service.get(`/execute/${run}/events`))
+        await show("record", await service.get(`/execute/${run}`))
+        await show("cancel", await service.post(`/execute/${run}/cancel`, ""))
+      }
+      await show("/validate", await service.post("/validate", { workflow_source: source, input: ada }))
+    }
+    await show("/format", await service.post("/format", { workflow_source: source }))
+    for (const path of ["/workflows", "/workflows/flow", "/workflows/steered", "/openapi.json", "/metrics", "/runs"]) {
+      await show(path, await service.get(path))
+    }
+    for (const input of [{ name: `${server.origin}/v1` }, { name: "https://evil.example" }]) {
+      await show("steered", await service.post("/workflows/steered/execute", { input, secrets: { api_key: "mine" } }))
+      await show("steered", await service.post("/workflows/steered/execute", { input }))
+    }
+    for (const line of heard) watch.search("a backend", line)
+    assert.deepEqual(watch.found, [])
+    assert.ok(heard.length > 0 && watch.searched > 50)
+
+    // The same secret does reach the workflow that it is for, and nothing that is said of that run.
+    heard.length = 0
+    const response = await service.post("/workflows/flow/execute", { input: ada }, { accept: "text/event-stream" })
+    const run = response.headers.get("x-service-run-id")
+    await show("flow", response)
+    await show("flow's record", await service.get(`/execute/${run}`))
+    assert.deepEqual(watch.found, [])
+    assert.ok(heard[0]?.includes(key.value))
+  })
+})
