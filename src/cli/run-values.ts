@@ -44,7 +44,7 @@ async function readInput(given: string, stdin: () => Promise<string>): Promise<J
   return given.trimStart().startsWith("{") ? parseObject(given, "--input") : parseObject(readText(given), given)
 }
 
-function readText(path: string): string {
+export function readText(path: string): string {
   try {
     return readFileSync(path, "utf8")
   } catch (error) {
@@ -53,7 +53,7 @@ function readText(path: string): string {
   }
 }
 
-function parseObject(text: string, name: string): JsonObject {
+export function parseObject(text: string, name: string): JsonObject {
   let value: JsonValue
   try {
     value = JSON.parse(text.replace(/^\uFEFF/, "")) as JsonValue
@@ -68,10 +68,7 @@ function parseObject(text: string, name: string): JsonObject {
 
 /** `files[0].path=a.ts`: a value of a text type is taken as it stands, any other as JSON. */
 function assign(input: JsonObject, assignment: string, plan: Plan): void {
-  const at = assignment.indexOf("=")
-  const path = at < 0 ? "" : assignment.slice(0, at).trim()
-  const keys = keysOf(path)
-  if (keys === null) throw new WrongValue(`--set ${assignment}: write it as field=value, a.b=value or a[0]=value.`)
+  const { path, keys, text } = readAssignment("--set", assignment)
   const [first] = keys
   const known = plan.input.fields.map(({ name }) => name)
   if (typeof first === "string" && !known.includes(first)) {
@@ -80,7 +77,23 @@ function assign(input: JsonObject, assignment: string, plan: Plan): void {
       `--set ${path}: the workflow has no input ${first}${meant === undefined ? "." : `; did you mean ${meant}?`}`,
     )
   }
-  put(input, keys, readValue(assignment.slice(at + 1), typeAt(plan.input, keys, plan.types), plan.types), path)
+  put(input, keys, readValue(text, typeAt(plan.input, keys, plan.types), plan.types), `--set ${path}`)
+}
+
+export interface Assignment {
+  readonly path: string
+  /** At least one: a name, then names and numbers. */
+  readonly keys: readonly (string | number)[]
+  readonly text: string
+}
+
+/** `a.b[0]=value` of a flag. */
+export function readAssignment(flag: string, assignment: string): Assignment {
+  const at = assignment.indexOf("=")
+  const path = at < 0 ? "" : assignment.slice(0, at).trim()
+  const keys = keysOf(path)
+  if (keys === null) throw new WrongValue(`${flag} ${assignment}: write it as field=value, a.b=value or a[0]=value.`)
+  return { path, keys, text: assignment.slice(at + 1) }
 }
 
 function keysOf(path: string): (string | number)[] | null {
@@ -88,7 +101,7 @@ function keysOf(path: string): (string | number)[] | null {
   return [...path.matchAll(/[A-Za-z_][\w-]*|\d+/g)].map(([key]) => (/^\d/.test(key) ? Number(key) : key))
 }
 
-function typeAt(type: Type, keys: readonly (string | number)[], types: TypeTable): Type | null {
+export function typeAt(type: Type, keys: readonly (string | number)[], types: TypeTable): Type | null {
   let current: Type | null = type
   for (const key of keys) {
     if (current === null) return null
@@ -101,7 +114,7 @@ function typeAt(type: Type, keys: readonly (string | number)[], types: TypeTable
   return current
 }
 
-function readValue(text: string, type: Type | null, types: TypeTable): JsonValue {
+export function readValue(text: string, type: Type | null, types: TypeTable): JsonValue {
   const kind = type === null ? null : resolve(withoutNull(type, types), types).kind
   const isText = kind === "string" || kind === "enum" || kind === "literal"
   if (isText && !(text === "null" && type !== null && type.kind === "union")) return text
@@ -112,13 +125,14 @@ function readValue(text: string, type: Type | null, types: TypeTable): JsonValue
   }
 }
 
-function put(root: JsonObject, keys: readonly (string | number)[], value: JsonValue, path: string): void {
+/** Sets the value at a path of names and numbers; `about` begins what is said of one that does not fit. */
+export function put(root: JsonObject, keys: readonly (string | number)[], value: JsonValue, about: string): void {
   let holder: JsonObject | JsonValue[] = root
   for (const [depth, key] of keys.entries()) {
     if (Array.isArray(holder) !== (typeof key === "number"))
-      throw new WrongValue(`--set ${path}: ${String(key)} does not fit there.`)
+      throw new WrongValue(`${about}: ${String(key)} does not fit there.`)
     if (Array.isArray(holder) && Number(key) > holder.length) {
-      throw new WrongValue(`--set ${path}: element ${key} comes before ${holder.length} is set.`)
+      throw new WrongValue(`${about}: element ${key} comes before ${holder.length} is set.`)
     }
     const target = holder as Record<string | number, JsonValue>
     if (depth === keys.length - 1) {
@@ -128,7 +142,7 @@ function put(root: JsonObject, keys: readonly (string | number)[], value: JsonVa
     const next: JsonValue | undefined = Object.hasOwn(target, key) ? target[key] : undefined
     const inner: JsonValue = next ?? (typeof keys[depth + 1] === "number" ? [] : {})
     if (typeof inner !== "object" || inner === null)
-      throw new WrongValue(`--set ${path}: ${String(key)} is a value already.`)
+      throw new WrongValue(`${about}: ${String(key)} is a value already.`)
     target[key] = inner
     holder = inner
   }

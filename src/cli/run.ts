@@ -10,7 +10,11 @@ import { StoreFailure } from "../ports/store.ts"
 import type { RunState } from "../run/reduce.ts"
 import { initialState, reduce } from "../run/reduce.ts"
 import { count } from "./count.ts"
+import { Answering } from "./answer-questions.ts"
 import { diagnosisOf } from "./diagnose.ts"
+import type { AnswerFlags } from "./given-answers.ts"
+import { GivenAnswers } from "./given-answers.ts"
+import { TerminalLines } from "./terminal-lines.ts"
 import { readSource } from "./read-source.ts"
 import { readStdin, stdinName } from "./read-stdin.ts"
 import { eventLine, LiveLines, progressLines, seconds, tokensText } from "./run-progress.ts"
@@ -23,7 +27,7 @@ import { paletteFor } from "./terminal.ts"
 import { visibleText } from "./visible-text.ts"
 import { complain, reportBug } from "./complain.ts"
 
-interface RunFlags extends ValueFlags {
+interface RunFlags extends ValueFlags, AnswerFlags {
   readonly events?: true
   readonly deltas?: true
   readonly quiet?: true
@@ -39,13 +43,17 @@ export function addRun(program: Command): void {
     .summary("run a workflow here and print its result")
     .description(
       "Runs one workflow in this process, without a service, and prints its result as JSON.\n" +
-        "How far it is shows on standard error. Ctrl+C cancels the run, a second one quits at once.",
+        "How far it is shows on standard error. Ctrl+C cancels the run, a second one quits at once.\n" +
+        "Questions to people (ask, approval) are asked in the terminal, unless --answer, --answers or --approve answers them.",
     )
     .argument("<file>", "the workflow; - reads it from standard input")
     .option("-i, --input <file>", "input as a JSON file, as JSON itself, or - for standard input")
     .option("-s, --set <field=value>", "one field of the input (a.b=1, files[0].path=x); may be repeated", several)
     .option("--secrets-file <file>", "secrets as a JSON file")
     .option("--secret <name=env:VARIABLE>", "one secret from a variable, or name=file:PATH; may be repeated", several)
+    .option("--answer <field=value>", "one field of an answer (review.publish=true); may be repeated", several)
+    .option("--answers <file>", "answers as a JSON file, by the names of the questions")
+    .option("--approve <tool>", "approve every call of this tool; may be repeated", several)
     .option("--events", "print every event as a line of JSON instead of the result")
     .option("--deltas", "with --events: also the pieces of answers as they come")
     .option("--max-concurrency <n>", "most model and tool calls at a time")
@@ -58,9 +66,10 @@ Examples:
   wire run hello.wire --set name=Ada
   wire run review.wire --input pr.json --secret api_key=env:OPENAI_API_KEY
   wire run review.wire -i pr.json --events | jq -c .event
+  wire run publish.wire --answer review.publish=true --approve send_mail
 
 Exit code: 0 when the run completes, 1 when it fails or the workflow is wrong, 2 for a wrong command line or values that do
-not fit, 3 for a bug of ours, 130 when it was cancelled.`,
+not fit, 3 for a bug of ours, 4 when a person would have to answer and there is no terminal, 130 when it was cancelled.`,
     )
     .action(async (file: string, flags: RunFlags) => {
       process.exitCode = await runFile(file, flags)
@@ -85,10 +94,12 @@ async function runFile(file: string, flags: RunFlags): Promise<number> {
   }
   let values: Values
   let options: RunOptions
+  let answers: GivenAnswers
   try {
     if (file === "-" && flags.input === "-") throw new WrongValue("Workflow and input cannot both be standard input.")
     values = await readValues(plan, flags, process.env, () => readAll(process.stdin))
     options = readOptions(flags)
+    answers = new GivenAnswers(plan, flags)
   } catch (error) {
     if (!(error instanceof WrongValue)) throw error
     complain(visibleText(error.message))
@@ -100,7 +111,7 @@ async function runFile(file: string, flags: RunFlags): Promise<number> {
     complain(`See --set, --input, --secret and --secrets-file in: wire help run`)
     return 2
   }
-  return execute(source.text, plan, values, options, flags)
+  return execute(source.text, plan, values, options, answers, flags)
 }
 
 function readOptions(flags: RunFlags): RunOptions {
@@ -126,6 +137,7 @@ async function execute(
   plan: Plan,
   values: Values,
   options: RunOptions,
+  answers: GivenAnswers,
   flags: RunFlags,
 ): Promise<number> {
   const { settings, wrong } = readSettings({ ...process.env, WIRE_STORE: "memory" }, {})
@@ -155,12 +167,37 @@ async function execute(
       watch.note("Cancelling; press Ctrl+C again to quit at once")
       return runs.cancel(run_id)
     })
-    for await (const event of store.follow(run_id, 0, new AbortController().signal)) watch.event(event)
-    return watch.end()
+    const cancel = (): void => void runs.cancel(run_id).catch(reportBug)
+    const answering = new Answering(answers, {
+      answer: (id, answer) => store.answer(run_id, id, { answer, answered_by: { caller: null, by: null } }),
+      giveUp: cancel,
+      pause: () => watch.pause(),
+      goOn: () => watch.goOn(),
+      write: (line) => complain(line),
+      lines: isTerminal ? () => new TerminalLines(process.stdin, process.stderr, interrupt) : null,
+      bug: reportBug,
+      palette: paletteFor(process.stderr),
+    })
+    for await (const event of store.follow(run_id, 0, new AbortController().signal)) {
+      watch.event(event)
+      answering.event(event)
+    }
+    const missing = await answering.end()
+    const code = watch.end(missing.length > 0)
+    for (const sentence of missing) complain(sentence)
+    return missing.length > 0 ? 4 : code
   } finally {
     stop.ignore()
     await close()
   }
+}
+
+/** A person can read and type here. */
+const isTerminal = process.stdin.isTTY && process.stderr.isTTY
+
+/** A terminal that reads lines itself gives Ctrl+C to us instead of making a signal of it. */
+function interrupt(): void {
+  process.kill(process.pid, "SIGINT")
 }
 
 /** Follows a run for the person at the terminal. */
@@ -171,6 +208,7 @@ class Watch {
   readonly #palette = paletteFor(process.stderr)
   readonly #timer: NodeJS.Timeout | null
   #last: LogEvent | null = null
+  #paused = false
 
   constructor(flags: RunFlags) {
     this.#flags = flags
@@ -196,7 +234,19 @@ class Watch {
     complain(sentence)
   }
 
-  end(): number {
+  /** Leaves the terminal to a question. */
+  pause(): void {
+    this.#live?.clear()
+    this.#paused = true
+  }
+
+  goOn(): void {
+    this.#paused = false
+  }
+
+  /** `gaveUp`: the run was cancelled because nobody can answer, which is said elsewhere. */
+  end(gaveUp: boolean): number {
+    this.#paused = false
     if (this.#timer !== null) clearInterval(this.#timer)
     this.#draw()
     this.#live?.keep()
@@ -208,7 +258,7 @@ class Watch {
         complain(showError(last.data.error))
         return last.data.error.kind === "internal_error" ? 3 : 1
       case "workflow_cancelled":
-        complain("Cancelled.")
+        if (!gaveUp) complain("Cancelled.")
         return 130
       default:
         throw new Error(`The run's events end with ${last?.type ?? "nothing"}`)
@@ -225,7 +275,7 @@ class Watch {
 
   #draw(): void {
     const live = this.#live
-    if (live !== null) live.draw(progressLines(this.#state, Date.now(), live.size, this.#palette))
+    if (live !== null && !this.#paused) live.draw(progressLines(this.#state, Date.now(), live.size, this.#palette))
   }
 }
 
