@@ -3,7 +3,8 @@ import type { AskedQuestion, LogEvent } from "../run/events.ts"
 import type { GivenAnswers } from "./given-answers.ts"
 import { promptForAnswer, questionLines } from "./question-prompt.ts"
 import type { Palette } from "./terminal.ts"
-import { InputEnded, TerminalLines } from "./terminal-lines.ts"
+import type { TerminalLines } from "./terminal-lines.ts"
+import { InputEnded } from "./terminal-lines.ts"
 import { visibleText } from "./visible-text.ts"
 
 /** What answering needs of the run and of the terminal. */
