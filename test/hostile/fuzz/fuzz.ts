@@ -1,5 +1,5 @@
 import { mutate } from "./mutate.ts"
-import { Random } from "./random.ts"
+import { Random } from "../../support/random.ts"
 import type { Target } from "./target.ts"
 
 /** Characters of the largest input, and the CPU that one may take. */

@@ -1,4 +1,4 @@
-import type { Random } from "./random.ts"
+import type { Random } from "../../support/random.ts"
 
 /**
  * Another text like this one. What costs more than its length is mostly something repeated, nested or cut off, so that is what is

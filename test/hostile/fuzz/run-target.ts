@@ -3,7 +3,7 @@ import { systemClock } from "../../../src/adapters/system/system-clock.ts"
 import { compile } from "../../../src/compile.ts"
 import { runPlan } from "../../support/run-plan.ts"
 import { answers, ScriptedModel } from "../../support/scripted-model.ts"
-import type { Random } from "./random.ts"
+import type { Random } from "../../support/random.ts"
 import type { Target } from "./target.ts"
 
 const model = new ScriptedModel((request) => answers({ message: "done" }, request))

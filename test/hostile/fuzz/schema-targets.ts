@@ -10,7 +10,7 @@ import { toJsonSchema } from "../../../src/types/json-schema.ts"
 import { toStrictSchema } from "../../../src/types/strict-schema.ts"
 import { validateValue } from "../../../src/types/validate-value.ts"
 import { largest } from "./fuzz.ts"
-import type { Random } from "./random.ts"
+import type { Random } from "../../support/random.ts"
 import type { Target } from "./target.ts"
 
 const tokens = [

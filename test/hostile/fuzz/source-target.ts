@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { formatSource, validateSource } from "../../../src/compiler/source-jobs.ts"
-import type { Random } from "./random.ts"
+import type { Random } from "../../support/random.ts"
 import type { Target } from "./target.ts"
 
 const folder = join(import.meta.dirname, "..", "..", "cases")
