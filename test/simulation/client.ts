@@ -1,0 +1,116 @@
+import type { LogEvent } from "../../src/run/events.ts"
+import { isTerminal } from "../../src/run/events.ts"
+import { usualOptions } from "../support/run-plan.ts"
+import { planned, type SimulatedService } from "./simulated-service.ts"
+import type { World } from "./world.ts"
+
+export interface Job {
+  readonly label: string
+  readonly source: string
+  readonly items: readonly string[]
+  readonly key: string | null
+  readonly timeout_ms: number | null
+}
+
+/** Asks for a run and follows it to its end, over whatever process answers, as often as it takes. */
+export class Client {
+  readonly job: Job
+  readonly events: LogEvent[] = []
+  /** All run ids that it was ever given: with a key there is one. */
+  readonly ids = new Set<string>()
+  /** What is wrong with what it saw. */
+  readonly problems: string[] = []
+  readonly #world: World
+  readonly #service: () => SimulatedService | null
+  #connection = 0
+  done = false
+  /** It asked for a run, without a key, and the connection broke: whether there is one is unknown. */
+  lost = false
+
+  constructor(world: World, job: Job, service: () => SimulatedService | null) {
+    this.#world = world
+    this.job = job
+    this.#service = service
+  }
+
+  get run_id(): string | null {
+    return this.ids.values().next().value ?? null
+  }
+
+  start(): void {
+    this.#connect(this.run_id === null ? (service) => this.#ask(service) : (service) => this.#follow(service))
+  }
+
+  cancel(): void {
+    const { run_id } = this
+    const service = this.#service()
+    if (run_id === null || service === null) return
+    this.#world.note(`cancel of ${this.job.label}`)
+    service.runs.cancel(run_id).catch(() => undefined)
+  }
+
+  #connect(talk: (service: SimulatedService) => Promise<void>): void {
+    const service = this.#service()
+    const connection = ++this.#connection
+    if (service === null) return this.#later()
+    service.onDeath(() => {
+      if (connection === this.#connection) this.#later()
+    })
+    talk(service).catch(() => {
+      if (connection === this.#connection) this.#later()
+    })
+  }
+
+  #later(): void {
+    if (this.done) return
+    if (this.run_id === null && this.job.key === null) {
+      this.lost = true
+      this.done = true
+      return
+    }
+    const connection = ++this.#connection
+    this.#world.after(this.#world.random.next() * 2_000, null, () => {
+      if (connection === this.#connection) this.start()
+    })
+  }
+
+  async #ask(service: SimulatedService): Promise<void> {
+    const { label, source, items, key, timeout_ms } = this.job
+    const compiled = planned(source)
+    if (!("plan" in compiled)) throw new Error("The workflow is not valid")
+    const admission = await service.runs.admit(compiled.plan, {
+      caller: "ann",
+      request: { source, input: { id: label, items: [...items] }, secrets: {}, options: { ...usualOptions, timeout_ms } },
+      idempotency: key === null ? null : { key, fingerprint: key },
+      resumable: true,
+    })
+    if (admission.outcome === "refused") {
+      if (key === null) this.done = true
+      return this.#later()
+    }
+    if (admission.outcome === "conflict") this.problems.push("The same request with the same key is a conflict")
+    this.ids.add(admission.run_id)
+    await this.#follow(service)
+  }
+
+  async #follow(service: SimulatedService): Promise<void> {
+    const { run_id } = this
+    const connection = this.#connection
+    const signal = new AbortController()
+    if (run_id === null) return
+    for await (const event of service.store.follow(run_id, this.events.length, signal.signal)) {
+      if (connection !== this.#connection) return
+      if (event.id !== this.events.length + 1) {
+        this.problems.push(`Event ${event.id} came after event ${this.events.length}`)
+      }
+      this.events.push(event)
+      if (isTerminal(event.type)) this.done = true
+      // Now and then the client leaves, and comes back.
+      if (!this.done && this.#world.random.chance(0.05)) {
+        signal.abort()
+        return this.#later()
+      }
+    }
+    if (!this.done) this.#later()
+  }
+}

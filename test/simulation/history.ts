@@ -1,0 +1,211 @@
+import type { ClaimedLease, CreateOutcome, Lease } from "../../src/ports/store.ts"
+import { MemoryStore } from "../../src/adapters/memory/memory-store.ts"
+import type { LogEvent } from "../../src/run/events.ts"
+import { isTerminal } from "../../src/run/events.ts"
+import { Client, type Job } from "./client.ts"
+import { violations, type StoredEvent, type Tenure } from "./invariants.ts"
+import { Ledger } from "./ledger.ts"
+import { SimulatedService, type Faults } from "./simulated-service.ts"
+import { noFaults } from "./simulated-store.ts"
+import { randomWorkflow } from "./workflows.ts"
+import { countImmediates, World, WorldClock } from "./world.ts"
+
+export interface History {
+  readonly seed: number
+  readonly problems: readonly string[]
+  readonly diary: readonly string[]
+  readonly figures: Figures
+}
+
+export interface Figures {
+  readonly runs: number
+  readonly events: number
+  readonly calls: number
+  readonly crashes: number
+  readonly resumed: number
+  readonly completed: number
+}
+
+const quiet: Faults = {
+  store: noFaults,
+  model: { retried: 0, failed: 0, hanging: 0, slow: 0 },
+  tools: { failed: 0, unanswered: 0, hanging: 0, slow: 0 },
+}
+
+/** How long things go wrong, and how long everything may take to end when they no longer do. */
+const troubleMs = 60_000
+const recoveryMs = 3_600_000
+
+/** One seed, one history: services, clients, faults, and what was wrong in the end. */
+export async function simulate(seed: number): Promise<History> {
+  countImmediates()
+  const world = new World(seed)
+  const { random } = world
+  const shared = new MemoryStore(new WorldClock(world, null))
+  const ledger = new Ledger(world)
+  const tenures = new Map<string, Tenure[]>()
+  const stored = new Map<string, StoredEvent[]>()
+  const bugs: unknown[] = []
+  let crashes = 0
+
+  const hold = (run_id: string, lease: Lease | null): void => {
+    const list = tenures.get(run_id) ?? []
+    const last = list.at(-1)
+    if (last !== undefined) last.until = Math.min(last.until, world.now)
+    if (lease !== null) {
+      list.push({ owner: lease.owner, fence: lease.fence, from: world.now, until: Number.POSITIVE_INFINITY })
+    }
+    tenures.set(run_id, list)
+  }
+  const applied = (operation: string, detail: unknown): void => {
+    if (operation === "create") {
+      const { run_id, owner, outcome } = detail as { run_id: string; owner: string; outcome: CreateOutcome }
+      if (outcome.outcome === "created") hold(run_id, outcome.lease)
+      world.note(`create ${run_id} by ${owner}: ${outcome.outcome}`)
+    } else if (operation === "claim") {
+      const lease = detail as ClaimedLease
+      world.note(`claim ${lease.run_id} by ${lease.owner}`)
+      hold(lease.run_id, lease)
+    } else if (operation === "release") {
+      const lease = detail as Lease
+      world.note(`release ${lease.run_id} by ${lease.owner}`)
+      if (tenures.get(lease.run_id)?.at(-1)?.fence === lease.fence) hold(lease.run_id, null)
+    } else if (operation === "append") {
+      const { lease, events } = detail as { lease: Lease; events: readonly LogEvent[] }
+      const list = stored.get(lease.run_id) ?? []
+      for (const event of events) {
+        list.push({ at: world.now, event })
+        world.note(`${lease.owner} stores ${lease.run_id} ${event.id} ${event.type} ${about(event)}`)
+      }
+      stored.set(lease.run_id, list)
+      if (events.some(({ type }) => isTerminal(type))) hold(lease.run_id, null)
+    }
+  }
+
+  const faults = randomFaults(world)
+  let names = 0
+  const services: SimulatedService[] = []
+  const begin = (): void => {
+    const name = `p${++names}`
+    world.note(`start of ${name}`)
+    services.push(new SimulatedService(name, world, shared, ledger, faultsNow(), applied, (error) => bugs.push(error)))
+  }
+  let troubled = true
+  const faultsNow = (): Faults => (troubled ? faults : quiet)
+  const anyService = (): SimulatedService | null => {
+    const running = services.filter(({ machine }) => machine.state === "running")
+    return running.length === 0 ? null : random.pick(running)
+  }
+
+  const count = 1 + random.below(random.chance(0.2) ? 5 : 3)
+  for (let at = 0; at < count; at++) begin()
+
+  const clients: Client[] = []
+  const jobs = 1 + random.below(4)
+  for (let at = 0; at < jobs; at++) {
+    const job: Job = {
+      label: `run${at}`,
+      source: randomWorkflow(random),
+      items: random.list(random.below(4), (index) => `i${index}`),
+      key: random.chance(0.8) ? `key${at}` : null,
+      timeout_ms: random.chance(0.1) ? 1_000 + random.below(30_000) : null,
+    }
+    // Two clients that ask for the same, at about the same time, are given the same run.
+    const twins = job.key !== null && random.chance(0.3) ? 2 : 1
+    const asked = random.next() * 10_000
+    for (let twin = 0; twin < twins; twin++) {
+      const client = new Client(world, job, anyService)
+      clients.push(client)
+      world.after(asked + random.next() * 50, null, () => client.start())
+      if (random.chance(0.15)) world.after(asked + random.next() * 30_000, null, () => client.cancel())
+    }
+  }
+
+  for (let at = random.below(8); at > 0; at--) {
+    world.after(random.next() * troubleMs, null, () => {
+      const service = anyService()
+      if (service === null || !troubled) return
+      const { machine } = service
+      const kind = random.below(5)
+      if (kind <= 1) {
+        world.note(`crash of ${machine.name}`)
+        crashes++
+        service.die(world)
+        world.after(random.next() * 15_000, null, begin)
+      } else if (kind === 2) {
+        const ms = random.next() * 40_000
+        world.note(`${machine.name} stands still for ${ms.toFixed(0)} ms`)
+        world.pause(machine)
+        world.after(ms, null, () => world.wake(machine))
+      } else if (kind === 3) {
+        world.note(`${machine.name} is told to stop`)
+        service.runs.drain(random.next() * 10_000).then(
+          () => service.die(world),
+          () => undefined,
+        )
+        world.after(random.next() * 15_000, null, begin)
+      } else {
+        const ms = (random.next() - 0.5) * 7_200_000
+        world.note(`the clock of ${machine.name} is set by ${ms.toFixed(0)} ms`)
+        service.clock.offset_ms += ms
+      }
+    })
+  }
+
+  await world.run(troubleMs, () => false)
+  troubled = false
+  world.note("nothing goes wrong any more")
+  for (const service of services) {
+    world.wake(service.machine)
+    service.faults = quiet
+  }
+  // Those that hang go on hanging, so that only a cancel or the time limit ends their runs.
+  begin()
+  const isOver = (): boolean => clients.every(({ done }) => done) && unfinished(tenures, stored).length === 0
+  if (!(await world.run(recoveryMs, isOver))) world.note("not everything ended")
+
+  const problems = await violations(shared, clients, ledger, { tenures, stored })
+  for (const run_id of unfinished(tenures, stored)) problems.push(`run ${run_id} never ended`)
+  for (const bug of bugs) problems.push(`a bug was reported: ${bug instanceof Error ? bug.stack : String(bug)}`)
+  for (const { machine } of services) world.kill(machine)
+  const all = [...stored.values()].flat().map(({ event }) => event)
+  return {
+    seed,
+    problems,
+    diary: world.diary,
+    figures: {
+      runs: tenures.size,
+      events: all.length,
+      calls: ledger.calls.length,
+      crashes,
+      resumed: all.filter(({ type }) => type === "run_resumed").length,
+      completed: all.filter(({ type }) => type === "workflow_completed").length,
+    },
+  }
+}
+
+function unfinished(
+  tenures: ReadonlyMap<string, readonly Tenure[]>,
+  stored: ReadonlyMap<string, readonly StoredEvent[]>,
+): string[] {
+  return [...tenures.keys()].filter((run_id) => !isTerminal(stored.get(run_id)?.at(-1)?.event.type ?? "workflow_started"))
+}
+
+function randomFaults({ random }: World): Faults {
+  const often = (most: number): number => (random.chance(0.5) ? 0 : random.next() * most)
+  return {
+    store: { failed: often(0.1), unanswered: often(0.05), late: often(0.03), slow: often(0.1), unheard: often(0.5) },
+    model: { retried: often(0.3), failed: often(0.1), hanging: often(0.03), slow: often(0.3) },
+    tools: { failed: often(0.1), unanswered: often(0.1), hanging: often(0.03), slow: often(0.2) },
+  }
+}
+
+function about({ data }: LogEvent): string {
+  const { agent, iteration, tool, error } = data as {
+    agent?: string
+    iteration?: number
+    tool?: string
+    error?: { message: string }
+  }
+  return [agent, iteration, tool, error?.message].filter((part) => part !== undefined).join(" ")
+}

@@ -1,0 +1,103 @@
+import type { LogEvent } from "../../src/run/events.ts"
+import { isTerminal } from "../../src/run/events.ts"
+import type { RunStore } from "../../src/ports/store.ts"
+import type { Client } from "./client.ts"
+import type { Ledger } from "./ledger.ts"
+
+/** Who held the right to write to a run, from when to when. */
+export interface Tenure {
+  readonly owner: string
+  readonly fence: number
+  readonly from: number
+  until: number
+}
+
+export interface StoredEvent {
+  readonly at: number
+  readonly event: LogEvent
+}
+
+/** What the store did, run by run. */
+export interface StoreBook {
+  readonly tenures: ReadonlyMap<string, readonly Tenure[]>
+  readonly stored: ReadonlyMap<string, readonly StoredEvent[]>
+}
+
+/** What is wrong with a history; nothing, as a rule. */
+export async function violations(
+  store: RunStore,
+  clients: readonly Client[],
+  ledger: Ledger,
+  book: StoreBook,
+): Promise<string[]> {
+  const found: string[] = []
+  const runOf = new Map<string, string>()
+  for (const client of clients) {
+    const { label } = client.job
+    found.push(...client.problems.map((problem) => `${label}: ${problem}`))
+    if (client.ids.size > 1) found.push(`${label}: one key gave ${client.ids.size} runs`)
+    if (client.run_id === null) continue
+    const known = runOf.get(label)
+    if (known !== undefined && known !== client.run_id) found.push(`${label}: one key gave two runs`)
+    runOf.set(label, client.run_id)
+    const log = await store.read(client.run_id, 0, 100_000)
+    found.push(...logProblems(log).map((problem) => `${label}: ${problem}`))
+    if (!client.done) found.push(`${label}: the client never saw the end`)
+    for (const [at, event] of client.events.entries()) {
+      if (JSON.stringify(event) !== JSON.stringify(log[at])) {
+        found.push(`${label}: event ${at + 1} is not what the client saw: ${JSON.stringify(event)}`)
+        break
+      }
+    }
+  }
+  for (const [label, run_id] of runOf) found.push(...callProblems(label, run_id, ledger, book).map((problem) => `${label}: ${problem}`))
+  const once = new Map<string, number>()
+  for (const { once: text } of ledger.calls) if (text !== null) once.set(text, (once.get(text) ?? 0) + 1)
+  for (const [text, count] of once) if (count > 1) found.push(`note "${text}" was called ${count} times`)
+  return found
+}
+
+function logProblems(log: readonly LogEvent[]): string[] {
+  const found: string[] = []
+  for (const [at, { id }] of log.entries()) if (id !== at + 1) found.push(`event ${at + 1} has the id ${id}`)
+  const ends = log.filter(({ type }) => isTerminal(type)).length
+  if (ends !== 1) found.push(`${ends} terminal events after ${log.length} events`)
+  if (log.length > 0 && ends > 0 && !isTerminal(log.at(-1)?.type ?? "workflow_started")) {
+    found.push("the terminal event is not the last")
+  }
+  const completed = new Map<string, number>()
+  for (const event of log) {
+    if (event.type !== "agent_completed") continue
+    const step = stepOf(event.data)
+    if (completed.has(step)) found.push(`${step} completed twice`)
+    completed.set(step, event.id)
+  }
+  return found
+}
+
+function stepOf({ agent, iteration }: { readonly agent: string; readonly iteration?: number }): string {
+  return iteration === undefined ? `agent.${agent}` : `agent.${agent}[${iteration}]`
+}
+
+function callProblems(label: string, run_id: string, ledger: Ledger, book: StoreBook): string[] {
+  const found: string[] = []
+  const stored = book.stored.get(run_id) ?? []
+  const tenures = book.tenures.get(run_id) ?? []
+  const end = stored.find(({ event }) => isTerminal(event.type))?.at ?? Number.POSITIVE_INFINITY
+  const done = new Map<string, number>()
+  for (const { at, event } of stored) {
+    if (event.type === "agent_completed" && event.data.iteration === undefined) done.set(`agent.${event.data.agent}`, at)
+  }
+  for (const call of ledger.calls) {
+    if (call.run !== label) continue
+    if (call.at > end) found.push(`${call.kind} was called for ${call.step} after the end of the run`)
+    const completed = done.get(call.step)
+    if (call.kind === "model" && completed !== undefined && call.at > completed) {
+      found.push(`${call.step} had completed, and its model was called again`)
+    }
+    if (!tenures.some(({ owner, from, until }) => owner === call.owner && from <= call.at && call.at <= until)) {
+      found.push(`${call.owner} called ${call.kind} for ${call.step} without holding the run`)
+    }
+  }
+  return found
+}

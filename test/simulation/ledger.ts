@@ -1,0 +1,29 @@
+import type { World } from "./world.ts"
+
+/** A call that reached a backend or a tool: somebody else's system, which cannot be asked to forget it. */
+export interface LedgerCall {
+  readonly kind: "model" | "tool"
+  /** Owner of the lease that the caller believes it holds. */
+  readonly owner: string
+  /** The label of the run, and the step and item (or turn) within it. */
+  readonly run: string
+  readonly step: string
+  readonly at: number
+  /** Set for a tool of which a repeated call does harm: what it was asked to do. */
+  readonly once: string | null
+}
+
+/** What the outside world saw. */
+export class Ledger {
+  readonly calls: LedgerCall[] = []
+  readonly #world: World
+
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  record(call: Omit<LedgerCall, "at">): void {
+    this.calls.push({ ...call, at: this.#world.now })
+    this.#world.note(`${call.owner} calls ${call.kind} for ${call.run} ${call.step}${call.once === null ? "" : " (once)"}`)
+  }
+}

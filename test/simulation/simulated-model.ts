@@ -1,0 +1,106 @@
+import { createHash } from "node:crypto"
+import type { JsonObject } from "../../src/base/json-value.ts"
+import { pass } from "../../src/ports/gate.ts"
+import type { ModelClient, ModelRequest, ModelTurn, ModelWatch } from "../../src/ports/model.ts"
+import { failure } from "../../src/run/failure.ts"
+import { answers, callsTools, noRetryProgress, says, textOf } from "../support/scripted-model.ts"
+import type { Ledger } from "./ledger.ts"
+import type { Machine, World } from "./world.ts"
+
+export interface ModelFaults {
+  /** Of calls that fail and are made again, fail for good, never answer, take long. */
+  readonly retried: number
+  readonly failed: number
+  readonly hanging: number
+  readonly slow: number
+}
+
+/** A model client on one machine. What a model says depends on what it is asked alone, whoever asks and however often. */
+export class SimulatedModel implements ModelClient {
+  readonly #world: World
+  readonly #machine: Machine
+  readonly #ledger: Ledger
+  faults: ModelFaults
+
+  constructor(world: World, machine: Machine, ledger: Ledger, faults: ModelFaults) {
+    this.#world = world
+    this.#machine = machine
+    this.#ledger = ledger
+    this.faults = faults
+  }
+
+  async turn(request: ModelRequest, watch: ModelWatch): Promise<ModelTurn> {
+    const { random } = this.#world
+    let attempt = request.attempts_before
+    for (let retries = request.progress?.retries ?? 0; ; retries++) {
+      attempt++
+      await pass(watch.gate)
+      watch.signal.throwIfAborted()
+      const asked = currentInstruction(request)
+      const [run = "", step = ""] = asked.split(" ", 2)
+      this.#ledger.record({ kind: "model", owner: this.#machine.name, run, step: request.contract === null ? `${step}/compact` : step, once: null })
+      const fate = random.next()
+      const { retried, failed, hanging, slow } = this.faults
+      const takes = random.chance(slow) ? random.next() * 20_000 : random.next() * 50
+      if (fate < hanging) await this.#wait(1e12, watch.signal)
+      await this.#wait(takes, watch.signal)
+      if (fate < hanging + failed) throw failure("provider_error", "", "The backend answered with status 500")
+      if (fate < hanging + failed + retried && retries < 3) {
+        const delay_ms = 100 * 2 ** retries
+        const progress = { ...noRetryProgress, retries: retries + 1 }
+        await watch.retried({ attempt: attempt + 1, reason: "The backend answered with status 503", delay_ms, progress })
+        await this.#wait(delay_ms, watch.signal)
+        continue
+      }
+      return this.#answer(request, asked)
+    }
+  }
+
+  #answer(request: ModelRequest, asked: string): ModelTurn {
+    if (request.contract === null) return says(`summary of ${digest(asked)}`, request)
+    const turns = turnsSince(request)
+    const wanted = digest(asked) % 3
+    if (request.tools.length > 0 && turns < wanted) {
+      const calls = request.tools.slice(0, 1 + (digest(`${asked} ${turns}`) % 2)).map(({ name }, index) => ({
+        name,
+        // A model that is asked again gives its calls other ids.
+        call_id: `c${Math.floor(this.#world.random.next() * 1e9).toString(36)}`,
+        arguments: { text: `${asked.split(" ", 2).join(" ")} ${turns}.${index}` },
+      }))
+      return callsTools(calls, request)
+    }
+    const n = digest(asked)
+    const output: JsonObject = { text: `t${n % 1000}`, n: n % 7, ok: n % 2 === 0 }
+    return answers(output, request)
+  }
+
+  #wait(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason as Error)
+      const stop = (): void => {
+        cancel()
+        reject(signal.reason as Error)
+      }
+      const cancel = this.#world.after(ms, this.#machine, () => {
+        signal.removeEventListener("abort", stop)
+        resolve()
+      })
+      signal.addEventListener("abort", stop, { once: true })
+    })
+  }
+}
+
+function currentInstruction(request: ModelRequest): string {
+  const users = request.input.filter(({ role }) => role === "user")
+  return textOf(users.at(request.contract === null ? 0 : -1))
+}
+
+/** How often the model has answered since the instruction. */
+function turnsSince(request: ModelRequest): number {
+  const last = request.input.findLastIndex(({ role }) => role === "user")
+  return request.input.slice(last).filter(({ role }) => role === "assistant").length
+}
+
+export function digest(text: string): number {
+  return createHash("sha256").update(text).digest().readUInt32BE(0)
+}

@@ -1,0 +1,85 @@
+import type { Chance } from "../../src/ports/chance.ts"
+import type { RunStore } from "../../src/ports/store.ts"
+import { planSource } from "../../src/compiler/source-jobs.ts"
+import { usualLimits } from "../../src/run/run-context.ts"
+import { Runs } from "../../src/run/runs.ts"
+import type { Ledger } from "./ledger.ts"
+import { SimulatedModel, type ModelFaults } from "./simulated-model.ts"
+import { SimulatedStore, type Applied, type StoreFaults } from "./simulated-store.ts"
+import { SimulatedTools, type ToolFaults } from "./simulated-tools.ts"
+import { WorldClock, type Machine, type World } from "./world.ts"
+
+export interface Faults {
+  readonly store: StoreFaults
+  readonly model: ModelFaults
+  readonly tools: ToolFaults
+}
+
+export const lease_ms = 10_000
+
+/** The plans of sources: those of one history are few, and compiling is most of the work otherwise. */
+const plans = new Map<string, ReturnType<typeof planSource>>()
+
+export function planned(source: string): ReturnType<typeof planSource> {
+  let found = plans.get(source)
+  if (found === undefined) {
+    found = planSource(source)
+    if (plans.size > 200) plans.clear()
+    plans.set(source, found)
+  }
+  return found
+}
+
+/** One process of the service: the real engine, on simulated ports. */
+export class SimulatedService {
+  readonly machine: Machine
+  readonly runs: Runs
+  readonly store: SimulatedStore
+  readonly clock: WorldClock
+  readonly #model: SimulatedModel
+  readonly #tools: SimulatedTools
+  readonly #deaths: (() => void)[] = []
+
+  constructor(
+    name: string,
+    world: World,
+    shared: RunStore,
+    ledger: Ledger,
+    faults: Faults,
+    applied: Applied,
+    bug: (error: unknown) => void,
+  ) {
+    this.machine = { name, state: "running", missed: [] }
+    const { random } = world
+    this.clock = new WorldClock(world, this.machine, random.chance(0.3) ? (random.next() - 0.5) * 120_000 : 0)
+    this.store = new SimulatedStore(shared, world, this.machine, faults.store, applied)
+    this.#model = new SimulatedModel(world, this.machine, ledger, faults.model)
+    this.#tools = new SimulatedTools(world, this.machine, ledger, faults.tools)
+    const chance: Chance = {
+      id: () => `r${random.below(2 ** 31).toString(36)}${random.below(2 ** 31).toString(36)}`,
+      fraction: () => random.next(),
+    }
+    this.runs = new Runs(
+      { store: this.store, model: this.#model, tools: this.#tools, clock: this.clock, chance, bug },
+      (source) => Promise.resolve(planned(source)),
+      { owner: name, lease_ms, max_runs: 1 + random.below(4), max_queued: 4, limits: { ...usualLimits, timeout_ms: 300_000 } },
+    )
+    void this.runs.recover()
+  }
+
+  set faults({ store, model, tools }: Faults) {
+    this.store.faults = store
+    this.#model.faults = model
+    this.#tools.faults = tools
+  }
+
+  /** For a client that is connected: its connection breaks. */
+  onDeath(listener: () => void): void {
+    this.#deaths.push(listener)
+  }
+
+  die(world: World): void {
+    world.kill(this.machine)
+    for (const listener of this.#deaths.splice(0)) listener()
+  }
+}

@@ -1,0 +1,240 @@
+import { Bell } from "../../src/base/bell.ts"
+import type { JsonValue } from "../../src/base/json-value.ts"
+import { followLog } from "../../src/ports/follow-log.ts"
+import {
+  StoreFailure,
+  type ClaimedLease,
+  type CreateOutcome,
+  type ExistingRun,
+  type Idempotency,
+  type Lease,
+  type NewRun,
+  type RunLookup,
+  type RunRequest,
+  type RunStore,
+} from "../../src/ports/store.ts"
+import { isTerminal, type LogEvent } from "../../src/run/events.ts"
+import type { Machine, World } from "./world.ts"
+
+export interface StoreFaults {
+  /** Of operations that fail before they are done, are done without an answer that arrives, and are done after they have failed. */
+  readonly failed: number
+  readonly unanswered: number
+  readonly late: number
+  /** Of operations that take seconds. */
+  readonly slow: number
+  /** Of announcements that never arrive. */
+  readonly unheard: number
+}
+
+export const noFaults: StoreFaults = { failed: 0, unanswered: 0, late: 0, slow: 0, unheard: 0 }
+
+/** What the store did, in the order in which it did it. */
+export type Applied = (operation: string, detail: unknown) => void
+
+const pageEvents = 20
+/** How often a follower looks by itself: announcements may get lost. */
+const lookMs = 2_000
+
+/** The way from one machine to the store that all of them share: slow at times, and not always there. */
+export class SimulatedStore implements RunStore {
+  readonly #store: RunStore
+  readonly #world: World
+  readonly #machine: Machine
+  readonly #applied: Applied
+  faults: StoreFaults
+  /** When the last append of each run arrives: they arrive in the order in which they were sent. */
+  readonly #arrivals = new Map<string, number>()
+
+  constructor(store: RunStore, world: World, machine: Machine, faults: StoreFaults, applied: Applied) {
+    this.#store = store
+    this.#world = world
+    this.#machine = machine
+    this.faults = faults
+    this.#applied = applied
+  }
+
+  #latency(): number {
+    const { random } = this.#world
+    return random.chance(this.faults.slow) ? 100 + random.next() * 8_000 : random.next() * 4
+  }
+
+  /** Sends a request to the store, and its answer back. `inOrder`: after what was sent before with the same name. */
+  #send<T>(name: string, apply: () => Promise<T>, inOrder?: string): Promise<T> {
+    const { random } = this.#world
+    const fate = random.next()
+    const { failed, unanswered, late } = this.faults
+    let way = this.#latency()
+    if (inOrder !== undefined) {
+      const arrival = Math.max(this.#world.now + way, this.#arrivals.get(inOrder) ?? 0)
+      this.#arrivals.set(inOrder, arrival)
+      way = arrival - this.#world.now
+    }
+    const back = this.#latency()
+    const patience = way + back + random.next() * 3_000
+    return new Promise<T>((resolve, reject) => {
+      const fail = (): void => reject(new StoreFailure("The store cannot be reached"))
+      const answer = (ms: number, act: () => void): void => void this.#world.after(ms, this.#machine, act)
+      if (fate < failed) {
+        answer(way + back, fail)
+        return
+      }
+      const isLate = fate >= failed + unanswered && fate < failed + unanswered + late
+      this.#world.after(isLate ? patience + random.next() * 5_000 : way, null, () => {
+        // What a machine had sent when it died may still arrive.
+        if (this.#machine.state === "dead" && random.chance(0.5)) return
+        apply().then(
+          (value) => {
+            if (fate >= failed + unanswered + late) answer(back, () => resolve(value))
+          },
+          (error: unknown) => {
+            if (fate >= failed + unanswered + late) answer(back, () => reject(error as Error))
+          },
+        )
+      })
+      if (fate < failed + unanswered + late) answer(patience, fail)
+      void name
+    })
+  }
+
+  create(run: NewRun, owner: string, lease_ms: number): Promise<CreateOutcome> {
+    return this.#send("create", async () => {
+      const outcome = await this.#store.create(run, owner, lease_ms)
+      this.#applied("create", { run_id: run.run_id, owner, outcome })
+      return outcome
+    })
+  }
+
+  existing(caller: string, idempotency: Idempotency): Promise<ExistingRun | null> {
+    return this.#send("existing", () => this.#store.existing(caller, idempotency))
+  }
+
+  lookup(run_id: string): Promise<RunLookup> {
+    return this.#send("lookup", () => this.#store.lookup(run_id))
+  }
+
+  request(run_id: string): Promise<RunRequest> {
+    return this.#send("request", () => this.#store.request(run_id))
+  }
+
+  append(lease: Lease, events: readonly LogEvent[]): Promise<void> {
+    const sent = structuredClone(events)
+    return this.#send(
+      "append",
+      async () => {
+        await this.#store.append(lease, sent)
+        this.#applied("append", { lease, events: sent })
+      },
+      lease.run_id,
+    )
+  }
+
+  read(run_id: string, after: number, limit: number, kept?: "kept"): Promise<LogEvent[]> {
+    return this.#send("read", () => this.#store.read(run_id, after, limit, kept))
+  }
+
+  condemn(lease: Lease, end: LogEvent): Promise<void> {
+    return this.#send("condemn", () => this.#store.condemn(lease, end), lease.run_id)
+  }
+
+  async *follow(run_id: string, after: number, signal: AbortSignal): AsyncGenerator<LogEvent> {
+    const news = new AbortController()
+    const log = {
+      run_id,
+      page: async (last: number) => {
+        const events = await this.read(run_id, last, pageEvents)
+        if (events.length > 0) return { events, over: false }
+        const found = await this.lookup(run_id)
+        return { events, over: found.found !== "run" || found.run.finished_at !== null }
+      },
+      watch: (bell: Bell) => this.#watch(run_id, bell, news.signal),
+    }
+    try {
+      yield* followLog(log, after, signal)
+    } finally {
+      news.abort()
+    }
+  }
+
+  #watch(run_id: string, bell: Bell, signal: AbortSignal): () => void {
+    let watching = true
+    const look = (): void => {
+      if (!watching) return
+      bell.ring()
+      this.#world.after(lookMs, this.#machine, look)
+    }
+    this.#world.after(lookMs, this.#machine, look)
+    void (async () => {
+      for await (const event of this.#store.follow(run_id, 0, signal)) {
+        if (!watching) return
+        if (this.#world.random.chance(this.faults.unheard)) continue
+        this.#world.after(this.#latency(), this.#machine, () => bell.ring())
+        if (isTerminal(event.type)) return
+      }
+    })()
+    return () => (watching = false)
+  }
+
+  claim(owner: string, limit: number, lease_ms: number): Promise<ClaimedLease[]> {
+    return this.#send("claim", async () => {
+      const leases = await this.#store.claim(owner, limit, lease_ms)
+      for (const lease of leases) this.#applied("claim", lease)
+      return leases
+    })
+  }
+
+  renew(lease: Lease, lease_ms: number): Promise<boolean> {
+    return this.#send("renew", () => this.#store.renew(lease, lease_ms))
+  }
+
+  release(lease: Lease): Promise<void> {
+    return this.#send(
+      "release",
+      async () => {
+        await this.#store.release(lease)
+        this.#applied("release", lease)
+      },
+      lease.run_id,
+    )
+  }
+
+  requestCancel(run_id: string): Promise<boolean> {
+    return this.#send("requestCancel", () => this.#store.requestCancel(run_id))
+  }
+
+  onCancel(run_id: string, listener: () => void): () => void {
+    let listening = true
+    const stop = this.#store.onCancel(run_id, () => {
+      this.#world.after(this.#latency(), this.#machine, () => {
+        if (listening) listener()
+      })
+    })
+    return () => {
+      listening = false
+      stop()
+    }
+  }
+
+  cacheGet(caller: string, cache_key: string, hash: string): Promise<JsonValue | undefined> {
+    return this.#send("cacheGet", () => this.#store.cacheGet(caller, cache_key, hash))
+  }
+
+  cachePut(caller: string, cache_key: string, hash: string, value: JsonValue, ttl_ms: number): Promise<void> {
+    return this.#send("cachePut", () => this.#store.cachePut(caller, cache_key, hash, value, ttl_ms))
+  }
+
+  cachePurge(caller: string, cache_key: string): Promise<number> {
+    return this.#send("cachePurge", () => this.#store.cachePurge(caller, cache_key))
+  }
+
+  sweep(ended_before: number): Promise<number> {
+    return this.#send("sweep", () => this.#store.sweep(ended_before))
+  }
+
+  probe(): Promise<void> {
+    return this.#send("probe", () => this.#store.probe())
+  }
+
+  /** The store itself goes on: others use it. */
+  async close(): Promise<void> {}
+}

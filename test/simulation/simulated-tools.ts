@@ -1,0 +1,85 @@
+import { failure } from "../../src/run/failure.ts"
+import type { HostRequest, HostSession, HostWatch, ToolHost } from "../../src/ports/tools.ts"
+import { pass } from "../../src/ports/gate.ts"
+import { record, string } from "../support/build-types.ts"
+import { InProcessTools, type ServedTool } from "../support/in-process-tools.ts"
+import type { Ledger } from "./ledger.ts"
+import type { Machine, World } from "./world.ts"
+
+export interface ToolFaults {
+  /** Of calls that fail before anything is done, are done without an answer that arrives, never answer, take long. */
+  readonly failed: number
+  readonly unanswered: number
+  readonly hanging: number
+  readonly slow: number
+}
+
+/** The tools of one server, as one machine reaches them: `note` does harm when it is repeated, `look` does not. */
+export class SimulatedTools implements ToolHost {
+  readonly #world: World
+  readonly #machine: Machine
+  readonly #ledger: Ledger
+  faults: ToolFaults
+
+  constructor(world: World, machine: Machine, ledger: Ledger, faults: ToolFaults) {
+    this.#world = world
+    this.#machine = machine
+    this.#ledger = ledger
+    this.faults = faults
+  }
+
+  async open(request: HostRequest, watch: HostWatch): Promise<HostSession> {
+    const { gate } = watch
+    await pass(gate)
+    await this.#wait(this.#world.random.next() * 20, watch.signal)
+    if (this.#world.random.chance(this.faults.failed / 4)) {
+      throw failure("tool_error", "", "The server cannot be reached")
+    }
+    const tools = { note: this.#tool(false), look: this.#tool(true) }
+    const session = await new InProcessTools({ tools }).open(request, watch)
+    const call: HostSession["call"] = async (...values) => {
+      await pass(gate)
+      return session.call(...values)
+    }
+    return { ...session, call }
+  }
+
+  #tool(idempotent: boolean): ServedTool {
+    return {
+      input: record({ text: string }),
+      idempotent,
+      call: async (values, _, signal) => {
+        const text = String(values["text"])
+        const [run = "", step = ""] = text.split(" ", 2)
+        const { random } = this.#world
+        const fate = random.next()
+        const { failed, unanswered, hanging, slow } = this.faults
+        const lost = (): Error => failure("tool_error", "", "The connection to the server was lost")
+        if (fate < failed) {
+          await this.#wait(random.next() * 20, signal)
+          throw lost()
+        }
+        this.#ledger.record({ kind: "tool", owner: this.#machine.name, run, step, once: idempotent ? null : text })
+        await this.#wait(random.chance(slow) ? random.next() * 20_000 : random.next() * 30, signal)
+        if (fate < failed + hanging) await this.#wait(1e12, signal)
+        if (fate < failed + hanging + unanswered) throw lost()
+        return { text: `done ${text.length}`, is_error: false }
+      },
+    }
+  }
+
+  #wait(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason as Error)
+      const stop = (): void => {
+        cancel()
+        reject(signal.reason as Error)
+      }
+      const cancel = this.#world.after(ms, this.#machine, () => {
+        signal.removeEventListener("abort", stop)
+        resolve()
+      })
+      signal.addEventListener("abort", stop, { once: true })
+    })
+  }
+}

@@ -1,0 +1,65 @@
+import type { Random } from "../support/random.ts"
+
+/** A workflow of a few steps with whatever the language has, in text. Every instruction begins with the run's label and the step. */
+export function randomWorkflow(random: Random): string {
+  const lines = [
+    `input { id: string  items: [string] }`,
+    `provider p from openai { endpoint: "http://models.test/v1" }`,
+    `model m from p { id: "m" }`,
+    `mcp s { endpoint: "http://tools.test/mcp" }`,
+    `tool note from mcp.s.tool.note`,
+    `tool look from mcp.s.tool.look { idempotent: true }`,
+  ]
+  const fields: string[] = []
+  const steps: { readonly name: string; readonly list: boolean; readonly maybe: boolean }[] = []
+  const dynamics = random.below(3)
+  for (let at = 0; at < dynamics; at++) {
+    const tool = random.pick(["note", "look"])
+    lines.push(`dynamic { d${at}: call tool.${tool} { input { text: "{{ input.id }} dynamic.d${at} 0" } } }`)
+    fields.push(`d${at}: dynamic.d${at}`)
+  }
+  const count = 1 + random.below(5)
+  for (let at = 0; at < count; at++) {
+    const name = `a${at}`
+    const before = steps.length === 0 || random.chance(0.3) ? null : random.pick(steps)
+    const loop = random.chance(0.3)
+    const conditions: string[] = []
+    if (random.chance(0.2)) conditions.push(`input.items contains "i${random.below(3)}"`)
+    if (loop && random.chance(0.3)) conditions.push(`item != "i1"`)
+    const skips = random.chance(0.25)
+    let context = ""
+    if (before !== null && !before.list && !before.maybe && random.chance(0.4)) {
+      context = random.chance(0.3)
+        ? `    context: compact agent.${before.name} { model: model.m }`
+        : `    context: agent.${before.name}`
+    }
+    const uses = random.chance(0.5) ? `    uses: [${random.pick(["tool.note", "tool.look", "tool.note, tool.look"])}]` : ""
+    const refers = before === null ? "" : ` {{ ${reference(before)} }}`
+    const dynamic = dynamics > 0 && random.chance(0.3) ? ` {{ dynamic.d${random.below(dynamics)} }}` : ""
+    const item = loop ? ".{{ item }}" : ""
+    lines.push(
+      [
+        `agent ${name}${loop ? " for item in input.items" : ""}${conditions.length > 0 ? ` when ${conditions.join(" && ")}` : ""} {`,
+        `    model: model.m`,
+        uses,
+        context,
+        skips ? `    on_failure: skip` : "",
+        `    instruction: "{{ input.id }} agent.${name}${item}${refers}${dynamic}"`,
+        `    output { text: string  n: integer  ok: boolean }`,
+        `}`,
+      ]
+        .filter((line) => line !== "")
+        .join("\n"),
+    )
+    const step = { name, list: loop, maybe: skips || conditions.length > 0 }
+    steps.push(step)
+    fields.push(`${name}: ${reference(step)}`)
+  }
+  lines.push(`output { ${fields.join("\n")} }`)
+  return lines.join("\n")
+}
+
+function reference({ name, list, maybe }: { readonly name: string; readonly list: boolean; readonly maybe: boolean }): string {
+  if (list) return maybe ? `agent.${name}.**.text` : `agent.${name}.*.text`
+  return maybe ? `agent.${name}?.text` : `agent.${name}.text`
+}

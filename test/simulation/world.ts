@@ -1,0 +1,187 @@
+import type { Clock } from "../../src/ports/clock.ts"
+import { Random } from "../support/random.ts"
+
+// Virtual time. Everything that happens is an entry of one queue, ordered by time and then by the order in which it was scheduled. Between two
+// entries the JavaScript that they woke runs until nothing of it is left, so that one seed gives one history on every machine.
+
+interface Entry {
+  readonly at: number
+  readonly order: number
+  /** Whose doing it is; null for the world's own. */
+  readonly machine: Machine | null
+  readonly act: () => void
+  cancelled: boolean
+}
+
+/** A process as the world sees it: it runs, stands still, or is dead. */
+export interface Machine {
+  readonly name: string
+  state: "running" | "paused" | "dead"
+  /** What would have woken it while it stood still. */
+  readonly missed: Entry[]
+}
+
+const realImmediate = globalThis.setImmediate
+let immediates = 0
+
+/** The engine gives way with `setImmediate`: count what is still to come. */
+function countedImmediate<A extends unknown[]>(act: (...values: A) => void, ...values: A): NodeJS.Immediate {
+  immediates++
+  return realImmediate(() => {
+    immediates--
+    act(...values)
+  })
+}
+
+/** From now on this process can tell when nothing of the engine's work is left. */
+export function countImmediates(): void {
+  globalThis.setImmediate = countedImmediate as unknown as typeof setImmediate
+}
+
+async function settle(): Promise<void> {
+  do await new Promise((resolve) => realImmediate(resolve))
+  while (immediates > 0)
+}
+
+export class World {
+  readonly random: Random
+  readonly #queue: Entry[] = []
+  /** One line for each thing that happened, for the report of a failure. */
+  readonly diary: string[] = []
+  #now = 0
+  #order = 0
+
+  constructor(seed: number) {
+    this.random = new Random(seed)
+  }
+
+  get now(): number {
+    return this.#now
+  }
+
+  note(line: string): void {
+    this.diary.push(`${this.#now.toFixed(0).padStart(8)} ${line}`)
+  }
+
+  /** The result takes it back. */
+  after(ms: number, machine: Machine | null, act: () => void): () => void {
+    const entry = { at: this.#now + Math.max(0, ms), order: this.#order++, machine, act, cancelled: false }
+    this.#push(entry)
+    return () => (entry.cancelled = true)
+  }
+
+  pause(machine: Machine): void {
+    if (machine.state === "running") machine.state = "paused"
+  }
+
+  wake(machine: Machine): void {
+    if (machine.state !== "paused") return
+    machine.state = "running"
+    for (const entry of machine.missed.splice(0)) this.#push({ ...entry, at: this.#now, order: this.#order++ })
+  }
+
+  kill(machine: Machine): void {
+    machine.state = "dead"
+    machine.missed.length = 0
+  }
+
+  /** Lets things happen until the queue is empty, `until` holds, or the time is over. False: the time is over. */
+  async run(most_ms: number, until: () => boolean): Promise<boolean> {
+    const end = this.#now + most_ms
+    await settle()
+    while (!until()) {
+      const entry = this.#pop()
+      if (entry === undefined) return until()
+      if (entry.at > end) {
+        this.#push(entry)
+        this.#now = end
+        return false
+      }
+      this.#now = entry.at
+      if (entry.cancelled || entry.machine?.state === "dead") continue
+      if (entry.machine?.state === "paused") {
+        entry.machine.missed.push(entry)
+        continue
+      }
+      entry.act()
+      await settle()
+    }
+    return true
+  }
+
+  #push(entry: Entry): void {
+    const queue = this.#queue
+    let at = queue.length
+    queue.push(entry)
+    while (at > 0) {
+      const parent = (at - 1) >> 1
+      const above = queue[parent]
+      if (above === undefined || !before(entry, above)) break
+      queue[at] = above
+      at = parent
+    }
+    queue[at] = entry
+  }
+
+  #pop(): Entry | undefined {
+    const queue = this.#queue
+    const first = queue[0]
+    const last = queue.pop()
+    if (first === undefined || last === undefined || queue.length === 0) return first
+    let at = 0
+    for (;;) {
+      const left = at * 2 + 1
+      const a = queue[left]
+      const b = queue[left + 1]
+      if (a === undefined) break
+      const [child, index] = b !== undefined && before(b, a) ? [b, left + 1] : [a, left]
+      if (!before(child, last)) break
+      queue[at] = child
+      at = index
+    }
+    queue[at] = last
+    return first
+  }
+}
+
+function before(a: Entry, b: Entry): boolean {
+  return a.at < b.at || (a.at === b.at && a.order < b.order)
+}
+
+const epoch = Date.UTC(2026, 10, 15)
+
+/** The clock of one machine. Its wall clock may be wrong, and may be set; its monotonic clock is right. */
+export class WorldClock implements Clock {
+  readonly #world: World
+  readonly #machine: Machine | null
+  offset_ms: number
+
+  constructor(world: World, machine: Machine | null, offset_ms = 0) {
+    this.#world = world
+    this.#machine = machine
+    this.offset_ms = offset_ms
+  }
+
+  now(): number {
+    return Math.round(epoch + this.#world.now + this.offset_ms)
+  }
+
+  monotonic(): number {
+    return this.#world.now
+  }
+
+  sleep(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason as Error)
+      const stop = (): void => {
+        cancel()
+        reject(signal.reason as Error)
+      }
+      const cancel = this.#world.after(ms, this.#machine, () => {
+        signal.removeEventListener("abort", stop)
+        resolve()
+      })
+      signal.addEventListener("abort", stop, { once: true })
+    })
+  }
+}
