@@ -164,3 +164,15 @@ export function runAside(running: RunContext, work: Promise<void>): void {
     .finally(() => running.backgroundWork.delete(tracked))
   running.backgroundWork.add(tracked)
 }
+
+/** The end of the run waits for it, whoever has given up on it: what it adds to the log comes before the end. */
+export function finishBeforeEnd<T>(running: RunContext, work: Promise<T>): Promise<T> {
+  const tracked: Promise<void> = work
+    .then(
+      () => undefined,
+      () => undefined,
+    )
+    .finally(() => running.backgroundWork.delete(tracked))
+  running.backgroundWork.add(tracked)
+  return work
+}

@@ -80,7 +80,12 @@ export class Client {
     if (!("plan" in compiled)) throw new Error("The workflow is not valid")
     const admission = await service.runs.admit(compiled.plan, {
       caller: "ann",
-      request: { source, input: { id: label, items: [...items] }, secrets: {}, options: { ...usualOptions, timeout_ms } },
+      request: {
+        source,
+        input: { id: label, items: [...items] },
+        secrets: {},
+        options: { ...usualOptions, timeout_ms },
+      },
       idempotency: key === null ? null : { key, fingerprint: key },
       resumable: true,
     })

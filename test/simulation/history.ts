@@ -33,7 +33,7 @@ const quiet: Faults = {
 }
 
 /** How long things go wrong, and how long everything may take to end when they no longer do. */
-const troubleMs = 60_000
+const troubleMs = 40_000
 const recoveryMs = 3_600_000
 
 /** One seed, one history: services, clients, faults, and what was wrong in the end. */
@@ -112,7 +112,7 @@ export async function simulate(seed: number): Promise<History> {
     }
     // Two clients that ask for the same, at about the same time, are given the same run.
     const twins = job.key !== null && random.chance(0.3) ? 2 : 1
-    const asked = random.next() * 10_000
+    const asked = random.next() * 3_000
     for (let twin = 0; twin < twins; twin++) {
       const client = new Client(world, job, anyService)
       clients.push(client)
@@ -122,7 +122,7 @@ export async function simulate(seed: number): Promise<History> {
   }
 
   for (let at = random.below(8); at > 0; at--) {
-    world.after(random.next() * troubleMs, null, () => {
+    world.after(random.next() ** 2 * troubleMs, null, () => {
       const service = anyService()
       if (service === null || !troubled) return
       const { machine } = service
@@ -188,7 +188,9 @@ function unfinished(
   tenures: ReadonlyMap<string, readonly Tenure[]>,
   stored: ReadonlyMap<string, readonly StoredEvent[]>,
 ): string[] {
-  return [...tenures.keys()].filter((run_id) => !isTerminal(stored.get(run_id)?.at(-1)?.event.type ?? "workflow_started"))
+  return [...tenures.keys()].filter(
+    (run_id) => !isTerminal(stored.get(run_id)?.at(-1)?.event.type ?? "workflow_started"),
+  )
 }
 
 function randomFaults({ random }: World): Faults {

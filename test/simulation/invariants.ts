@@ -3,6 +3,7 @@ import { isTerminal } from "../../src/run/events.ts"
 import type { RunStore } from "../../src/ports/store.ts"
 import type { Client } from "./client.ts"
 import type { Ledger } from "./ledger.ts"
+import { planned } from "./simulated-service.ts"
 
 /** Who held the right to write to a run, from when to when. */
 export interface Tenure {
@@ -32,11 +33,13 @@ export async function violations(
 ): Promise<string[]> {
   const found: string[] = []
   const runOf = new Map<string, string>()
+  const needs = new Map<string, Needs>()
   for (const client of clients) {
     const { label } = client.job
     found.push(...client.problems.map((problem) => `${label}: ${problem}`))
     if (client.ids.size > 1) found.push(`${label}: one key gave ${client.ids.size} runs`)
     if (client.run_id === null) continue
+    needs.set(label, needsOf(client.job.source))
     const known = runOf.get(label)
     if (known !== undefined && known !== client.run_id) found.push(`${label}: one key gave two runs`)
     runOf.set(label, client.run_id)
@@ -50,7 +53,12 @@ export async function violations(
       }
     }
   }
-  for (const [label, run_id] of runOf) found.push(...callProblems(label, run_id, ledger, book).map((problem) => `${label}: ${problem}`))
+  for (const [label, run_id] of runOf)
+    found.push(
+      ...callProblems(label, run_id, ledger, book, needs.get(label) ?? new Map()).map(
+        (problem) => `${label}: ${problem}`,
+      ),
+    )
   const once = new Map<string, number>()
   for (const { once: text } of ledger.calls) if (text !== null) once.set(text, (once.get(text) ?? 0) + 1)
   for (const [text, count] of once) if (count > 1) found.push(`note "${text}" was called ${count} times`)
@@ -79,14 +87,28 @@ function stepOf({ agent, iteration }: { readonly agent: string; readonly iterati
   return iteration === undefined ? `agent.${agent}` : `agent.${agent}[${iteration}]`
 }
 
-function callProblems(label: string, run_id: string, ledger: Ledger, book: StoreBook): string[] {
+/** By step: the steps without a loop whose outcome it builds on. */
+type Needs = ReadonlyMap<string, readonly string[]>
+
+function needsOf(source: string): Needs {
+  const compiled = planned(source)
+  const nodes = "plan" in compiled ? compiled.plan.nodes : []
+  const single = new Set(nodes.filter((node) => node.kind === "agent" && node.loop === null).map(({ id }) => id))
+  return new Map(nodes.map(({ id, depends_on }) => [id, depends_on.filter((other) => single.has(other))]))
+}
+
+function callProblems(label: string, run_id: string, ledger: Ledger, book: StoreBook, needs: Needs): string[] {
   const found: string[] = []
   const stored = book.stored.get(run_id) ?? []
   const tenures = book.tenures.get(run_id) ?? []
   const end = stored.find(({ event }) => isTerminal(event.type))?.at ?? Number.POSITIVE_INFINITY
   const done = new Map<string, number>()
+  const settled = new Map<string, number>()
   for (const { at, event } of stored) {
-    if (event.type === "agent_completed" && event.data.iteration === undefined) done.set(`agent.${event.data.agent}`, at)
+    if (event.type === "agent_completed") settled.set(`agent.${event.data.agent}`, at)
+    if (event.type === "step_skipped") settled.set(event.data.step, at)
+    if (event.type === "agent_completed" && event.data.iteration === undefined)
+      done.set(`agent.${event.data.agent}`, at)
   }
   for (const call of ledger.calls) {
     if (call.run !== label) continue
@@ -94,6 +116,11 @@ function callProblems(label: string, run_id: string, ledger: Ledger, book: Store
     const completed = done.get(call.step)
     if (call.kind === "model" && completed !== undefined && call.at > completed) {
       found.push(`${call.step} had completed, and its model was called again`)
+    }
+    for (const needed of needs.get(call.step.split(/[./]/, 2).join(".")) ?? []) {
+      if ((settled.get(needed) ?? Number.POSITIVE_INFINITY) > call.at) {
+        found.push(`${call.kind} was called for ${call.step} before the outcome of ${needed} was stored`)
+      }
     }
     if (!tenures.some(({ owner, from, until }) => owner === call.owner && from <= call.at && call.at <= until)) {
       found.push(`${call.owner} called ${call.kind} for ${call.step} without holding the run`)

@@ -24,6 +24,8 @@ export class Ledger {
 
   record(call: Omit<LedgerCall, "at">): void {
     this.calls.push({ ...call, at: this.#world.now })
-    this.#world.note(`${call.owner} calls ${call.kind} for ${call.run} ${call.step}${call.once === null ? "" : " (once)"}`)
+    this.#world.note(
+      `${call.owner} calls ${call.kind} for ${call.run} ${call.step}${call.once === null ? "" : " (once)"}`,
+    )
   }
 }

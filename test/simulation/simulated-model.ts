@@ -38,17 +38,28 @@ export class SimulatedModel implements ModelClient {
       watch.signal.throwIfAborted()
       const asked = currentInstruction(request)
       const [run = "", step = ""] = asked.split(" ", 2)
-      this.#ledger.record({ kind: "model", owner: this.#machine.name, run, step: request.contract === null ? `${step}/compact` : step, once: null })
+      this.#ledger.record({
+        kind: "model",
+        owner: this.#machine.name,
+        run,
+        step: request.contract === null ? `${step}/compact` : step,
+        once: null,
+      })
       const fate = random.next()
       const { retried, failed, hanging, slow } = this.faults
-      const takes = random.chance(slow) ? random.next() * 20_000 : random.next() * 50
+      const takes = random.chance(slow) ? random.next() * 20_000 : random.next() * 1_500
       if (fate < hanging) await this.#wait(1e12, watch.signal)
       await this.#wait(takes, watch.signal)
       if (fate < hanging + failed) throw failure("provider_error", "", "The backend answered with status 500")
       if (fate < hanging + failed + retried && retries < 3) {
         const delay_ms = 100 * 2 ** retries
         const progress = { ...noRetryProgress, retries: retries + 1 }
-        await watch.retried({ attempt: attempt + 1, reason: "The backend answered with status 503", delay_ms, progress })
+        await watch.retried({
+          attempt: attempt + 1,
+          reason: "The backend answered with status 503",
+          delay_ms,
+          progress,
+        })
         await this.#wait(delay_ms, watch.signal)
         continue
       }

@@ -62,7 +62,13 @@ export class SimulatedService {
     this.runs = new Runs(
       { store: this.store, model: this.#model, tools: this.#tools, clock: this.clock, chance, bug },
       (source) => Promise.resolve(planned(source)),
-      { owner: name, lease_ms, max_runs: 1 + random.below(4), max_queued: 4, limits: { ...usualLimits, timeout_ms: 300_000 } },
+      {
+        owner: name,
+        lease_ms,
+        max_runs: 1 + random.below(4),
+        max_queued: 4,
+        limits: { ...usualLimits, timeout_ms: 300_000 },
+      },
     )
     void this.runs.recover()
   }

@@ -1,4 +1,4 @@
-import { Bell } from "../../src/base/bell.ts"
+import type { Bell } from "../../src/base/bell.ts"
 import type { JsonValue } from "../../src/base/json-value.ts"
 import { followLog } from "../../src/ports/follow-log.ts"
 import {
@@ -88,7 +88,7 @@ export class SimulatedStore implements RunStore {
             if (fate >= failed + unanswered + late) answer(back, () => resolve(value))
           },
           (error: unknown) => {
-            if (fate >= failed + unanswered + late) answer(back, () => reject(error as Error))
+            if (fate >= failed + unanswered + late) answer(back, () => reject(error))
           },
         )
       })

@@ -49,7 +49,7 @@ export class SimulatedTools implements ToolHost {
       input: record({ text: string }),
       idempotent,
       call: async (values, _, signal) => {
-        const text = String(values["text"])
+        const text = typeof values["text"] === "string" ? values["text"] : ""
         const [run = "", step = ""] = text.split(" ", 2)
         const { random } = this.#world
         const fate = random.next()
@@ -60,7 +60,7 @@ export class SimulatedTools implements ToolHost {
           throw lost()
         }
         this.#ledger.record({ kind: "tool", owner: this.#machine.name, run, step, once: idempotent ? null : text })
-        await this.#wait(random.chance(slow) ? random.next() * 20_000 : random.next() * 30, signal)
+        await this.#wait(random.chance(slow) ? random.next() * 20_000 : random.next() * 500, signal)
         if (fate < failed + hanging) await this.#wait(1e12, signal)
         if (fate < failed + hanging + unanswered) throw lost()
         return { text: `done ${text.length}`, is_error: false }

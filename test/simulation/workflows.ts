@@ -33,7 +33,9 @@ export function randomWorkflow(random: Random): string {
         ? `    context: compact agent.${before.name} { model: model.m }`
         : `    context: agent.${before.name}`
     }
-    const uses = random.chance(0.5) ? `    uses: [${random.pick(["tool.note", "tool.look", "tool.note, tool.look"])}]` : ""
+    const uses = random.chance(0.5)
+      ? `    uses: [${random.pick(["tool.note", "tool.look", "tool.note, tool.look"])}]`
+      : ""
     const refers = before === null ? "" : ` {{ ${reference(before)} }}`
     const dynamic = dynamics > 0 && random.chance(0.3) ? ` {{ dynamic.d${random.below(dynamics)} }}` : ""
     const item = loop ? ".{{ item }}" : ""
@@ -59,7 +61,15 @@ export function randomWorkflow(random: Random): string {
   return lines.join("\n")
 }
 
-function reference({ name, list, maybe }: { readonly name: string; readonly list: boolean; readonly maybe: boolean }): string {
+function reference({
+  name,
+  list,
+  maybe,
+}: {
+  readonly name: string
+  readonly list: boolean
+  readonly maybe: boolean
+}): string {
   if (list) return maybe ? `agent.${name}.**.text` : `agent.${name}.*.text`
   return maybe ? `agent.${name}?.text` : `agent.${name}.text`
 }

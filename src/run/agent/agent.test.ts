@@ -691,3 +691,36 @@ test("the memory of a run has a limit: outputs, conversations, histories that ar
   const freed = await runPlan(short, { model: once, tools, limits })
   assert.equal(freed.end?.type, "workflow_completed")
 })
+
+test("a run that goes on without a failed agent ends after the agent's other calls, which are in the log before the end", async () => {
+  const { promise, resolve } = Promise.withResolvers<ToolAnswer>()
+  let calls = 0
+  const served = search({
+    call: () => {
+      calls++
+      if (calls === 2) return promise
+      // The other call answers when the agent has failed and all that is left of the run is its end.
+      setTimeout(() => resolve({ text: "late", is_error: false }), 20)
+      throw failure("tool_error", "", "The connection was lost")
+    },
+  })
+  const query = (call_id: string) => ({ name: "search", call_id, arguments: { query: "q", project: "p" } })
+  const outcome = await runPlan(
+    plan(
+      [
+        agent("a", { uses: [use("tool", "search")], on_failure: "skip" }),
+        output({ done: lit(true), a: ref("agent.a") }),
+      ],
+      { tools: { search: tool({ remote: "search" }) } },
+    ),
+    { model: callsThenAnswers([query("one"), query("two")]), tools: new InProcessTools({ tools: { search: served } }) },
+  )
+  assert.deepEqual(outcome.bugs, [])
+  assert.deepEqual(resultOf(outcome), { done: true, a: null })
+  assert.deepEqual(typesOf(outcome.events).slice(-4), [
+    "agent_failed",
+    "step_skipped",
+    "tool_call_completed",
+    "workflow_completed",
+  ])
+})

@@ -40,7 +40,7 @@ import type { AgentPast, AnsweredTurn, BegunTurn, FallbackPast } from "../log/re
 import { placeKey } from "../log/resume.ts"
 import type { Place } from "../permits.ts"
 import type { RunContext } from "../run-context.ts"
-import { outerScope } from "../run-context.ts"
+import { finishBeforeEnd, outerScope } from "../run-context.ts"
 import { serverFacts } from "../tools/tool-servers.ts"
 import { addSpent, showSpent, spentBy } from "../usage.ts"
 import { renderPrompt, workflowEffects } from "../tools/workflow-effects.ts"
@@ -477,6 +477,8 @@ class AgentStep {
         this.#hold(memoryOf(reply))
         return reply
       })
+      // One that fails leaves the others behind, where the run goes on without this agent.
+      for (const one of answers) void finishBeforeEnd(this.#running, one)
     } finally {
       place?.releaseUnclaimed()
     }

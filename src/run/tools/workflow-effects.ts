@@ -17,12 +17,12 @@ import { placeKey, type EffectPast } from "../log/resume.ts"
 import { resourceValue } from "./resource-value.ts"
 import type { Place } from "../permits.ts"
 import type { RunContext } from "../run-context.ts"
-import { callStored } from "../run-context.ts"
+import { callStored, finishBeforeEnd } from "../run-context.ts"
 
 /** What the expressions of one place (a dynamic value, an agent) make happen, each once in the life of the run. */
 export function workflowEffects(running: RunContext, path: string, about: ToolCall["about"]): Effects {
   const iteration = about.iteration ?? null
-  const effects: Effects = {
+  const made: Effects = {
     async call(expression, scope) {
       const { plan, hosted } = toolOf(running, expression.tool)
       const past = pastEffect(running, expression.site, iteration)
@@ -95,6 +95,12 @@ export function workflowEffects(running: RunContext, path: string, about: ToolCa
       )
       return messages.map((message) => message.text).join("\n\n")
     },
+  }
+  // Where an expression fails, others of the same value may be under way.
+  const effects: Effects = {
+    call: (expression, scope) => finishBeforeEnd(running, made.call(expression, scope)),
+    read: (expression, scope) => finishBeforeEnd(running, made.read(expression, scope)),
+    render: (expression, scope) => finishBeforeEnd(running, made.render(expression, scope)),
   }
   return effects
 }

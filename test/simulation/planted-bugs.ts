@@ -1,0 +1,83 @@
+/** A mistake that somebody could make in the code: the text to replace, and what replaces it. */
+export interface PlantedBug {
+  readonly name: string
+  readonly file: string
+  readonly from: string
+  readonly to: string
+}
+
+// Each is a bug that was made, or nearly made, in a system of this kind. The simulation has to catch every one of them.
+export const plantedBugs: readonly PlantedBug[] = [
+  {
+    name: "a process that lost the run may still write to its log",
+    file: "src/adapters/memory/memory-store.ts",
+    from: "return run?.fence === lease.fence ? run : undefined",
+    to: "return run",
+  },
+  {
+    name: "a run can be claimed while its owner is well",
+    file: "src/adapters/memory/memory-store.ts",
+    from: "if (run.lease_until > now) continue",
+    to: "if (run.lease_until > now + 8_000) continue",
+  },
+  {
+    name: "one idempotency key makes two runs",
+    file: "src/adapters/memory/memory-store.ts",
+    from: "if (existing !== null) return existing\n    if (this.#runs",
+    to: "if (this.#runs",
+  },
+  {
+    name: "giving a run back takes it from whoever has it now",
+    file: "src/adapters/memory/memory-store.ts",
+    from: "const run = this.#held(lease)\n    if (run === undefined) return\n    run.fence++",
+    to: "const run = this.#open.get(lease.run_id)\n    if (run === undefined) return\n    run.fence++",
+  },
+  {
+    name: "calls go out although the lease may have run out",
+    file: "src/run/log/lease-keeper.ts",
+    from: "< (this.#leaseMs * 2) / 3) return null",
+    to: "< Infinity) return null",
+  },
+  {
+    name: "a tool is called before the log knows that it will be",
+    file: "src/run/log/log.ts",
+    from: `  "tool_call_started",\n`,
+    to: "",
+  },
+  {
+    name: "what an agent said is used before it is stored",
+    file: "src/run/log/log.ts",
+    from: `  "agent_completed",\n  "agent_failed",`,
+    to: `  "agent_failed",`,
+  },
+  {
+    name: "an append whose answer was lost counts as stored",
+    file: "src/run/log/log.ts",
+    from: "if (await this.#isStored(batch)) return",
+    to: "return",
+  },
+  {
+    name: "an interrupted call is made once more, whatever it does",
+    file: "src/run/tools/call-tool.ts",
+    from: "if (past !== null && !idempotent) return end",
+    to: "if (false as boolean) return end",
+  },
+  {
+    name: "a resumed run forgets which agents have completed",
+    file: "src/run/log/resume.ts",
+    from: "agent.completed = {",
+    to: "agent.failed = null; const forgotten = {",
+  },
+  {
+    name: "followers are not told of what is appended",
+    file: "src/ports/follow-log.ts",
+    from: "const unwatch = log.watch(bell)",
+    to: "const unwatch = (): void => undefined",
+  },
+  {
+    name: "a failed agent leaves its calls behind, which write after the end",
+    file: "src/run/run-context.ts",
+    from: "running.backgroundWork.add(tracked)\n  return work",
+    to: "return work",
+  },
+]
