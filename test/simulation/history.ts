@@ -78,7 +78,7 @@ export async function simulate(seed: number): Promise<History> {
         world.note(`${lease.owner} stores ${lease.run_id} ${event.id} ${event.type} ${about(event)}`)
       }
       stored.set(lease.run_id, list)
-      if (events.some(({ type }) => isTerminal(type))) hold(lease.run_id, null)
+      if (events.some(({ type }) => isTerminal(type) || type === "run_waiting")) hold(lease.run_id, null)
     }
   }
 

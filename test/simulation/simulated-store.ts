@@ -1,6 +1,7 @@
 import type { Bell } from "../../src/base/bell.ts"
 import type { JsonValue } from "../../src/base/json-value.ts"
 import { followLog } from "../../src/ports/follow-log.ts"
+import type { AnswerOutcome, GivenAnswer, InboxPage, InboxQuery } from "../../src/ports/questions.ts"
 import {
   StoreFailure,
   type ClaimedLease,
@@ -13,7 +14,7 @@ import {
   type RunRequest,
   type RunStore,
 } from "../../src/ports/store.ts"
-import { isTerminal, type LogEvent } from "../../src/run/events.ts"
+import { isTerminal, type LogEvent, type Question } from "../../src/run/events.ts"
 import type { Machine, World } from "./world.ts"
 
 export interface StoreFaults {
@@ -60,7 +61,7 @@ export class SimulatedStore implements RunStore {
   }
 
   /** Sends a request to the store, and its answer back. `inOrder`: after what was sent before with the same name. */
-  #send<T>(name: string, apply: () => Promise<T>, inOrder?: string): Promise<T> {
+  #send<T>(apply: () => Promise<T>, inOrder?: string): Promise<T> {
     const { random } = this.#world
     const fate = random.next()
     const { failed, unanswered, late } = this.faults
@@ -93,12 +94,11 @@ export class SimulatedStore implements RunStore {
         )
       })
       if (fate < failed + unanswered + late) answer(patience, fail)
-      void name
     })
   }
 
   create(run: NewRun, owner: string, lease_ms: number): Promise<CreateOutcome> {
-    return this.#send("create", async () => {
+    return this.#send(async () => {
       const outcome = await this.#store.create(run, owner, lease_ms)
       this.#applied("create", { run_id: run.run_id, owner, outcome })
       return outcome
@@ -106,35 +106,31 @@ export class SimulatedStore implements RunStore {
   }
 
   existing(caller: string, idempotency: Idempotency): Promise<ExistingRun | null> {
-    return this.#send("existing", () => this.#store.existing(caller, idempotency))
+    return this.#send(() => this.#store.existing(caller, idempotency))
   }
 
   lookup(run_id: string): Promise<RunLookup> {
-    return this.#send("lookup", () => this.#store.lookup(run_id))
+    return this.#send(() => this.#store.lookup(run_id))
   }
 
   request(run_id: string): Promise<RunRequest> {
-    return this.#send("request", () => this.#store.request(run_id))
+    return this.#send(() => this.#store.request(run_id))
   }
 
   append(lease: Lease, events: readonly LogEvent[]): Promise<void> {
     const sent = structuredClone(events)
-    return this.#send(
-      "append",
-      async () => {
-        await this.#store.append(lease, sent)
-        this.#applied("append", { lease, events: sent })
-      },
-      lease.run_id,
-    )
+    return this.#send(async () => {
+      await this.#store.append(lease, sent)
+      this.#applied("append", { lease, events: sent })
+    }, lease.run_id)
   }
 
   read(run_id: string, after: number, limit: number, kept?: "kept"): Promise<LogEvent[]> {
-    return this.#send("read", () => this.#store.read(run_id, after, limit, kept))
+    return this.#send(() => this.#store.read(run_id, after, limit, kept))
   }
 
   condemn(lease: Lease, end: LogEvent): Promise<void> {
-    return this.#send("condemn", () => this.#store.condemn(lease, end), lease.run_id)
+    return this.#send(() => this.#store.condemn(lease, end), lease.run_id)
   }
 
   async *follow(run_id: string, after: number, signal: AbortSignal): AsyncGenerator<LogEvent> {
@@ -176,7 +172,7 @@ export class SimulatedStore implements RunStore {
   }
 
   claim(owner: string, limit: number, lease_ms: number): Promise<ClaimedLease[]> {
-    return this.#send("claim", async () => {
+    return this.#send(async () => {
       const leases = await this.#store.claim(owner, limit, lease_ms)
       for (const lease of leases) this.#applied("claim", lease)
       return leases
@@ -184,22 +180,18 @@ export class SimulatedStore implements RunStore {
   }
 
   renew(lease: Lease, lease_ms: number): Promise<boolean> {
-    return this.#send("renew", () => this.#store.renew(lease, lease_ms))
+    return this.#send(() => this.#store.renew(lease, lease_ms))
   }
 
   release(lease: Lease): Promise<void> {
-    return this.#send(
-      "release",
-      async () => {
-        await this.#store.release(lease)
-        this.#applied("release", lease)
-      },
-      lease.run_id,
-    )
+    return this.#send(async () => {
+      await this.#store.release(lease)
+      this.#applied("release", lease)
+    }, lease.run_id)
   }
 
   requestCancel(run_id: string): Promise<boolean> {
-    return this.#send("requestCancel", () => this.#store.requestCancel(run_id))
+    return this.#send(() => this.#store.requestCancel(run_id))
   }
 
   onCancel(run_id: string, listener: () => void): () => void {
@@ -215,24 +207,71 @@ export class SimulatedStore implements RunStore {
     }
   }
 
+  questions(run_id: string): Promise<Question[]> {
+    return this.#send(() => this.#store.questions(run_id))
+  }
+
+  question(run_id: string, id: string): Promise<Question | null> {
+    return this.#send(() => this.#store.question(run_id, id))
+  }
+
+  inbox(query: InboxQuery): Promise<InboxPage> {
+    return this.#send(() => this.#store.inbox(query))
+  }
+
+  answer(run_id: string, id: string, given: GivenAnswer): Promise<AnswerOutcome | null> {
+    return this.#send(async () => {
+      const outcome = await this.#store.answer(run_id, id, given)
+      this.#applied("answer", { run_id, id, given, outcome })
+      return outcome
+    })
+  }
+
+  expire(): Promise<number> {
+    return this.#send(() => this.#store.expire())
+  }
+
+  outcomes(run_id: string): Promise<Question[]> {
+    return this.#send(() => this.#store.outcomes(run_id))
+  }
+
+  /** An announcement may get lost; then the listener hears of it with the next one, or looks by itself. */
+  onOutcome(listener: (run_id: string) => void): () => void {
+    let listening = true
+    const stop = this.#store.onOutcome((run_id) => {
+      const ms = this.#world.random.chance(this.faults.unheard) ? 5_000 : this.#latency()
+      this.#world.after(ms, this.#machine, () => {
+        if (listening) listener(run_id)
+      })
+    })
+    return () => {
+      listening = false
+      stop()
+    }
+  }
+
+  waiting(caller: string): Promise<number> {
+    return this.#send(() => this.#store.waiting(caller))
+  }
+
   cacheGet(caller: string, cache_key: string, hash: string): Promise<JsonValue | undefined> {
-    return this.#send("cacheGet", () => this.#store.cacheGet(caller, cache_key, hash))
+    return this.#send(() => this.#store.cacheGet(caller, cache_key, hash))
   }
 
   cachePut(caller: string, cache_key: string, hash: string, value: JsonValue, ttl_ms: number): Promise<void> {
-    return this.#send("cachePut", () => this.#store.cachePut(caller, cache_key, hash, value, ttl_ms))
+    return this.#send(() => this.#store.cachePut(caller, cache_key, hash, value, ttl_ms))
   }
 
   cachePurge(caller: string, cache_key: string): Promise<number> {
-    return this.#send("cachePurge", () => this.#store.cachePurge(caller, cache_key))
+    return this.#send(() => this.#store.cachePurge(caller, cache_key))
   }
 
   sweep(ended_before: number): Promise<number> {
-    return this.#send("sweep", () => this.#store.sweep(ended_before))
+    return this.#send(() => this.#store.sweep(ended_before))
   }
 
   probe(): Promise<void> {
-    return this.#send("probe", () => this.#store.probe())
+    return this.#send(() => this.#store.probe())
   }
 
   /** The store itself goes on: others use it. */
