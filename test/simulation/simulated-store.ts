@@ -88,7 +88,7 @@ export class SimulatedStore implements RunStore {
           (value) => {
             if (fate >= failed + unanswered + late) answer(back, () => resolve(value))
           },
-          (error: unknown) => {
+          (error: Error) => {
             if (fate >= failed + unanswered + late) answer(back, () => reject(error))
           },
         )
