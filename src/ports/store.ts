@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { LogEvent } from "../run/events.ts"
 import type { QuestionStore } from "./questions.ts"
+import type { Notify, OutboxStore } from "./notices.ts"
 
 export type RunStatus = "queued" | "running" | "waiting" | "cancelling" | "completed" | "failed" | "cancelled"
 
@@ -26,6 +27,8 @@ export interface RunOptions {
   readonly max_concurrency: number | null
   readonly timeout_ms: number | null
   readonly deltas: boolean
+  /** Left out where nobody is to be notified: requests of older releases do not have it either. */
+  readonly notify?: Notify
 }
 
 export interface NewRun {
@@ -152,7 +155,7 @@ export type RunLookup =
  * Every method that returns a promise may reject with a `StoreFailure`: then nothing of what it asked for has been
  * acknowledged to anyone, and it may work again later. What a resolved promise said is durable.
  */
-export interface RunStore extends QuestionStore {
+export interface RunStore extends QuestionStore, OutboxStore {
   /** Idempotent by `run.idempotency`, among the runs of one caller that retention has left. */
   create(run: NewRun, owner: string, lease_ms: number): Promise<CreateOutcome>
   /** What `create` would find under a key; null where it would make a run, which this does not. */

@@ -7,6 +7,7 @@ import { creating } from "./run-store/creating.ts"
 import { following } from "./run-store/following.ts"
 import { leasing } from "./run-store/leasing.ts"
 import type { Bench } from "./run-store/material.ts"
+import { notifyingContract } from "./run-store/notifying.ts"
 import { retaining } from "./run-store/retaining.ts"
 
 /**
@@ -37,5 +38,6 @@ export function runStoreContract(
     if (without !== "questions") asking(onBench)
     caching(onBench)
     retaining(onBench)
+    notifyingContract(onBench)
   })
 }

@@ -21,6 +21,8 @@ import {
 import type { Clock } from "../../ports/clock.ts"
 import type { AnswerOutcome, GivenAnswer, InboxPage, InboxQuery } from "../../ports/questions.ts"
 import { MemoryQuestions } from "./memory-questions.ts"
+import { causedBy, type Notice, type NoticeOutcome, type TakenNotices } from "../../ports/notices.ts"
+import { MemoryOutbox } from "./memory-outbox.ts"
 
 /** How many events a follower is handed at a time. */
 const pageEvents = 100
@@ -69,11 +71,13 @@ export class MemoryStore implements RunStore {
   readonly #cache = new Map<string, Map<string, CacheEntry>>()
   readonly #questions: MemoryQuestions
   readonly #outcomeListeners = new Set<(run_id: string) => void>()
+  readonly #outbox: MemoryOutbox
   #closed = false
 
   constructor(clock: Clock) {
     this.#clock = clock
     this.#questions = new MemoryQuestions(clock)
+    this.#outbox = new MemoryOutbox(clock)
   }
 
   async create(run: NewRun, owner: string, lease_ms: number): Promise<CreateOutcome> {
@@ -161,6 +165,7 @@ export class MemoryStore implements RunStore {
     if (first.id !== run.events.length + 1) throw new NotNext(lease.run_id, first.id, run.events.length)
 
     for (const event of events) run.events.push(event.kept === undefined ? event : withoutKept(event, run.kept))
+    this.#outbox.add(lease.run_id, run.caller, run.request.options.notify, causedBy(events))
     this.#questions.appended(lease.run_id, run.caller, events)
     if (isTerminal(last.type)) return this.#finish(lease.run_id, run, last)
     if (last.type === "run_waiting") this.#park(lease.run_id, run)
@@ -251,6 +256,7 @@ export class MemoryStore implements RunStore {
     const run = this.#held(lease)
     if (run === undefined) throw new LeaseLost(lease.run_id)
     run.end = end
+    this.#outbox.add(lease.run_id, run.caller, run.request.options.notify, causedBy([end]))
     run.events.length = 0
     this.#finish(lease.run_id, run, end)
   }
@@ -368,6 +374,25 @@ export class MemoryStore implements RunStore {
     return live.length
   }
 
+  async notices(run_id: string): Promise<Notice[]> {
+    this.#checkOpen()
+    return this.#outbox.ofRun(run_id)
+  }
+
+  async takeNotices(limit: number, hold_ms: number): Promise<TakenNotices> {
+    this.#checkOpen()
+    return this.#outbox.take(limit, hold_ms)
+  }
+
+  async settleNotice(notice: Notice, outcome: NoticeOutcome): Promise<void> {
+    this.#checkOpen()
+    this.#outbox.settle(notice, outcome)
+  }
+
+  onNotice(listener: () => void): () => void {
+    return this.#outbox.on(listener)
+  }
+
   async sweep(ended_before: number): Promise<number> {
     this.#checkOpen()
     const now = this.#clock.now()
@@ -376,6 +401,7 @@ export class MemoryStore implements RunStore {
       if (run.finished_at === null || run.finished_at >= ended_before) continue
       this.#runs.delete(run_id)
       this.#questions.forget(run_id)
+      this.#outbox.forget(run_id)
       if (run.idempotency !== null) this.#byKey.delete(run.idempotency.slot)
       this.#tombstones.set(run_id, { caller: run.caller, until: now + tombstoneMs })
       swept++

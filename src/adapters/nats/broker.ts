@@ -135,8 +135,20 @@ export class Broker {
    * call. This is the one comparison that every release of the broker makes when it applies a message, in order and on all
    * nodes; an expected sequence other than 0 is compared by the leader alone, before the message has its place.
    */
-  async putOnce(subject: string, data: Uint8Array, hold: number = holdMs.write): Promise<number | null> {
-    const expect = { lastSubjectSequence: 0 }
+  putOnce(subject: string, data: Uint8Array, hold: number = holdMs.write): Promise<number | null> {
+    return this.#putExpecting(subject, data, 0, hold)
+  }
+
+  /**
+   * Replaces exactly the message with that sequence: null when another one is there. Two processes can both succeed while
+   * a cluster elects a leader: only for what may happen twice.
+   */
+  replace(subject: string, data: Uint8Array, seq: number): Promise<number | null> {
+    return this.#putExpecting(subject, data, seq, holdMs.write)
+  }
+
+  #putExpecting(subject: string, data: Uint8Array, lastSubjectSequence: number, hold: number): Promise<number | null> {
+    const expect = { lastSubjectSequence }
     return this.#held(hold, async () => {
       try {
         return (await this.#stream.publish(subject, data, { timeout: attemptMs, expect })).seq

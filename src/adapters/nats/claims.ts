@@ -99,7 +99,7 @@ export class Claims {
       const silent = this.#signs.silentMs(run_id, facts.fence, slot) >= lease_ms
       if (endOf(facts) !== null) {
         // Whoever ended it is about to tidy up, or died before it could.
-        if (silent) await this.#open.close(run_id, tail, head.facts)
+        if (silent) await this.#open.close(run_id, tail, head)
         return null
       }
       if (facts.kind !== "release" && (!silent || (await this.#signs.hasRenewed(run_id, tail)))) return null

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto"
 import type { LogEvent } from "../../run/events.ts"
 import { LeaseLost, NotNext, type Lease } from "../../ports/store.ts"
 import type { DataKey } from "../../ports/vault.ts"
+import { causedBy } from "../../ports/notices.ts"
 import { holdMs, type Broker } from "./broker.ts"
 import { cutPart, packFrame } from "./frame.ts"
 import type { LogReader } from "./log-reader.ts"
@@ -203,6 +204,7 @@ export class LogWriter {
     const askedAt = this.#events.now()
     const { text, parts } = sealEvents(key, slot, events)
     const end = endWith(events)
+    const caused = causedBy(events)
     const facts = {
       kind: "events",
       fence,
@@ -210,6 +212,7 @@ export class LogWriter {
       until: this.#events.until(run_id),
       last: last + events.length,
       end,
+      ...(caused === null ? {} : { caused }),
     } as const
     const stored = await fillSlot(this.#broker, this.#reader, run_id, slot, facts, parts)
     if (stored === null || stored.kind !== "events") throw new LeaseLost(run_id)

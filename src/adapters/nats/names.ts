@@ -9,11 +9,13 @@
 //   wire.keys.cancel.RUN            a cancel request
 //   wire.keys.mark                  the mark of the master key
 //   wire.cache.SLOT.ENTRY           a cached answer
+//   wire.outbox.due.RUN.EVENT       a notice that is to be delivered
+//   wire.outbox.told.RUN.EVENT      a notice that was delivered or given up
 //   wire.alive.SESSION              the leases that one process holds
 //   wire.live.RUN.SLOT              core subject: what has just been stored as wire.log.RUN.SLOT
 //   wire.said.cancel.RUN            core subject: the same for cancel requests
 
-export type StreamName = "log" | "open" | "done" | "gone" | "keys" | "cache" | "alive"
+export type StreamName = "log" | "open" | "done" | "gone" | "keys" | "cache" | "alive" | "outbox"
 
 export interface Names {
   readonly prefix: string
@@ -31,6 +33,12 @@ export interface Names {
   readonly anyoneAlive: string
   live(run_id: string): string
   readonly said: string
+  due(run_id: string, event_id: number): string
+  told(run_id: string, event_id: number): string
+  readonly anyDue: string
+  toldOf(run_id: string): string
+  /** Pending ones and others. */
+  noticesOf(run_id: string): string
 }
 
 export function namesOf(prefix: string): Names {
@@ -50,6 +58,11 @@ export function namesOf(prefix: string): Names {
     anyoneAlive: `${prefix}.alive.*`,
     live: (run_id) => `${prefix}.live.${run_id}.*`,
     said: `${prefix}.said.cancel.*`,
+    due: (run_id, event_id) => `${prefix}.outbox.due.${run_id}.${event_id}`,
+    told: (run_id, event_id) => `${prefix}.outbox.told.${run_id}.${event_id}`,
+    anyDue: `${prefix}.outbox.due.>`,
+    toldOf: (run_id) => `${prefix}.outbox.told.${run_id}.*`,
+    noticesOf: (run_id) => `${prefix}.outbox.*.${run_id}.*`,
   }
 }
 

@@ -17,6 +17,7 @@ import {
   type RunRequest,
   type RunStore,
 } from "../../ports/store.ts"
+import { causedBy, type Notice, type NoticeOutcome, type TakenNotices } from "../../ports/notices.ts"
 import { instant, type Clock } from "../../ports/clock.ts"
 import type { Vault } from "../../ports/vault.ts"
 import type { BrokerAddress, BrokerProofs } from "./address.ts"
@@ -32,6 +33,7 @@ import { LogReader } from "./log-reader.ts"
 import { fillSlot, LogWriter, type Position } from "./log-writer.ts"
 import { isRunId, namesOf } from "./names.ts"
 import { OpenRuns } from "./open-runs.ts"
+import { Outbox } from "./outbox.ts"
 import { Retention } from "./retention.ts"
 import { aboutRun, endOf, type EventsFacts, type Slot } from "./slot.ts"
 import { ensureStreams, type StreamSizes } from "./streams.ts"
@@ -96,6 +98,7 @@ class NatsStore implements ClusterStore {
   readonly #live: LiveLogs
   readonly #cancels: Cancels
   readonly #cache: AnswerCache
+  readonly #outbox: Outbox
   readonly #retention: Retention
   readonly #open: OpenRuns
   readonly #keys: IdempotencyKeys
@@ -114,8 +117,9 @@ class NatsStore implements ClusterStore {
     this.#live = new LiveLogs(broker, this.#reader)
     this.#cancels = new Cancels(broker)
     this.#cache = new AnswerCache(broker, vault, clock)
-    this.#retention = new Retention(broker, clock, sizes.tombstone_ms)
-    this.#open = new OpenRuns(broker, this.#reader, this.#retention, vault, clock)
+    this.#outbox = new Outbox(broker, this.#reader, vault, clock)
+    this.#retention = new Retention(broker, this.#outbox, clock, sizes.tombstone_ms)
+    this.#open = new OpenRuns(broker, this.#reader, this.#retention, this.#outbox, vault, clock)
     this.#keys = new IdempotencyKeys(broker, this.#reader, this.#open, vault)
     this.#leases = new Leases(broker, clock, randomBytes(12).toString("base64url"))
     this.#claims = new Claims(broker, this.#reader, this.#open, this.#leases, clock)
@@ -152,6 +156,7 @@ class NatsStore implements ClusterStore {
       resumable: run.resumable,
       ...(run.request.workflow === undefined ? {} : { workflow: run.request.workflow }),
       once: tokens?.once ?? null,
+      ...(request.options.notify === undefined ? {} : { notify: request.options.notify.events }),
     } as const
     const head = await fillSlot(this.#broker, this.#reader, run_id, 0, facts, [wrapped, sealed])
     if (head === null || head.kind !== "head") {
@@ -236,6 +241,7 @@ class NatsStore implements ClusterStore {
   async condemn(lease: Lease, end: LogEvent): Promise<void> {
     this.#checkOpen()
     const { run_id, fence } = lease
+    const caused = causedBy([end])
     // What is under way is stored first, or refused.
     await this.#writers.get(keyOf(lease))?.end()
     for (;;) {
@@ -252,6 +258,7 @@ class NatsStore implements ClusterStore {
         last: end.id,
         end: Date.parse(end.at),
         condemned: end,
+        ...(caused === null ? {} : { caused }),
       } as const
       const stored = await fillSlot(this.#broker, this.#reader, run_id, tail.slot + 1, facts, [])
       if (stored === null || stored.kind !== "events") continue
@@ -290,7 +297,7 @@ class NatsStore implements ClusterStore {
     this.#writers.delete(keyOf({ run_id, fence: facts.fence }))
     try {
       const head = await this.#reader.head(run_id)
-      if (head !== null) await this.#open.close(run_id, { slot, facts, parts: [] }, head.facts)
+      if (head !== null) await this.#open.close(run_id, { slot, facts, parts: [] }, head)
     } catch (error) {
       // The run has ended, and its log says so. It is still among the open ones: the next process that looks for work removes it.
       if (!(error instanceof StoreFailure)) throw error
@@ -448,6 +455,27 @@ class NatsStore implements ClusterStore {
   async cachePurge(caller: string, cache_key: string): Promise<number> {
     this.#checkOpen()
     return this.#cache.purge(caller, cache_key)
+  }
+
+  // ---------------------------------------------------------------------------------------------------------- outbox
+
+  async notices(run_id: string): Promise<Notice[]> {
+    this.#checkOpen()
+    return this.#outbox.ofRun(run_id)
+  }
+
+  async takeNotices(limit: number, hold_ms: number): Promise<TakenNotices> {
+    this.#checkOpen()
+    return this.#outbox.take(limit, hold_ms)
+  }
+
+  async settleNotice(notice: Notice, outcome: NoticeOutcome): Promise<void> {
+    this.#checkOpen()
+    await this.#outbox.settle(notice, outcome)
+  }
+
+  onNotice(listener: () => void): () => void {
+    return this.#outbox.on(listener)
   }
 
   // ------------------------------------------------------------------------------------------------------ life

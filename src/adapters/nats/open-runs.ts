@@ -3,11 +3,12 @@ import type { Clock } from "../../ports/clock.ts"
 import type { Vault } from "../../ports/vault.ts"
 import type { Broker } from "./broker.ts"
 import { packFrame, unpackFrame } from "./frame.ts"
-import type { LogReader } from "./log-reader.ts"
+import type { LogReader, RunHead } from "./log-reader.ts"
 import { fillSlot } from "./log-writer.ts"
 import { lastToken } from "./names.ts"
+import type { Outbox } from "./outbox.ts"
 import type { Retention } from "./retention.ts"
-import { aboutSecrets, endOf, type HeadFacts, type Slot } from "./slot.ts"
+import { aboutSecrets, endOf, type Slot } from "./slot.ts"
 
 /** A run as the list of open ones names it. */
 export interface OpenRun {
@@ -22,8 +23,17 @@ export class OpenRuns {
   readonly #retention: Retention
   readonly #vault: Vault
   readonly #clock: Clock
+  readonly #outbox: Outbox
 
-  constructor(broker: Broker, reader: LogReader, retention: Retention, vault: Vault, clock: Clock) {
+  constructor(
+    broker: Broker,
+    reader: LogReader,
+    retention: Retention,
+    outbox: Outbox,
+    vault: Vault,
+    clock: Clock,
+  ) {
+    this.#outbox = outbox
     this.#broker = broker
     this.#reader = reader
     this.#retention = retention
@@ -57,10 +67,13 @@ export class OpenRuns {
     await this.#broker.erase("open", this.#broker.names.open(created_at, run_id))
   }
 
-  /** Enters an ended run in the list of those, then removes it from this one. */
-  async close(run_id: string, tail: Slot, { caller, once, created_at }: HeadFacts): Promise<void> {
+  /** Stores the notice of a run's end, enters the run in the list of ended ones, then removes it from this one. */
+  async close(run_id: string, tail: Slot, head: RunHead): Promise<void> {
+    const { caller, once, created_at, notify } = head.facts
     const finished_at = endOf(tail.facts) ?? this.#clock.now()
-    await this.#retention.ended(run_id, { finished_at, caller, slot: tail.slot, once })
+    if (tail.facts.kind === "events") await this.#outbox.add(run_id, head, tail.facts.caused ?? null)
+    const facts = { finished_at, caller, slot: tail.slot, once }
+    await this.#retention.ended(run_id, notify === undefined ? facts : { ...facts, notifies: true })
     await this.strikeOff({ run_id, created_at })
   }
 

@@ -1,6 +1,7 @@
 import type { Clock } from "../../ports/clock.ts"
 import type { Broker, Stored } from "./broker.ts"
 import { packFrame, unpackFrame } from "./frame.ts"
+import type { Outbox } from "./outbox.ts"
 import { lastToken } from "./names.ts"
 
 /** What is known of an ended run without its log. */
@@ -10,6 +11,8 @@ export interface DoneFacts {
   /** The last slot. */
   readonly slot: number
   readonly once: string | null
+  /** It may have notices. */
+  readonly notifies?: boolean
 }
 
 interface Tombstone {
@@ -27,8 +30,10 @@ export class Retention {
   readonly #broker: Broker
   readonly #clock: Clock
   readonly #tombstoneMs: number
+  readonly #outbox: Outbox
 
-  constructor(broker: Broker, clock: Clock, tombstone_ms: number) {
+  constructor(broker: Broker, outbox: Outbox, clock: Clock, tombstone_ms: number) {
+    this.#outbox = outbox
     this.#broker = broker
     this.#clock = clock
     this.#tombstoneMs = tombstone_ms
@@ -80,6 +85,8 @@ export class Retention {
       this.#broker.purge("keys", names.cancel(run_id)),
       this.#deleteLog(run_id, facts.slot),
     ])
+    // After the log: whoever settles a notice from now on sees that the run is gone.
+    if (facts.notifies === true) await this.#outbox.forget(run_id)
     return this.#broker.erase("done", subject, seq)
   }
 

@@ -1,5 +1,6 @@
 import type { JsonValue } from "../../base/json-value.ts"
 import { isTerminal, type LogEvent } from "../../run/events.ts"
+import type { CausedNotice, NoticeEvent } from "../../ports/notices.ts"
 import type { WorkflowVersion } from "../../ports/store.ts"
 import type { DataKey } from "../../ports/vault.ts"
 
@@ -29,6 +30,8 @@ export interface HeadFacts extends Standing {
   /** Absent in what older releases wrote, and for source that a caller sent. */
   readonly workflow?: WorkflowVersion
   readonly once: string | null
+  /** The events that the run notifies of. */
+  readonly notify?: readonly NoticeEvent[]
 }
 
 export interface EventsFacts extends Standing {
@@ -37,6 +40,8 @@ export interface EventsFacts extends Standing {
   readonly end: number | null
   /** The one event of this slot, in plain text: it ends a run whose key may be what is damaged. */
   readonly condemned?: LogEvent
+  /** What the last event of the slot notifies of, where the run asks for it. */
+  readonly caused?: CausedNotice
 }
 
 export type SlotFacts =
@@ -105,4 +110,8 @@ export function aboutSecrets(run_id: string): string {
 
 export function aboutCache(subject: string): string {
   return `cache ${subject}`
+}
+
+export function aboutNotice(run_id: string, event_id: number): string {
+  return `notice ${event_id} of run ${run_id}`
 }

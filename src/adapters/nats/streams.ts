@@ -66,6 +66,7 @@ function wantedStreams(names: Names, sizes: StreamSizes, replicas: number): Want
       max_age: nanos(sizes.cache_age_ms),
       max_bytes: sizes.cache_bytes === 0 ? noLimit : sizes.cache_bytes,
     }),
+    make("outbox", newest),
     make("alive", { ...newest, max_age: nanos(aliveMs) }),
   ]
 }

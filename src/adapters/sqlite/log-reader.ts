@@ -3,6 +3,8 @@ import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { LogEvent } from "../../run/events.ts"
 import { Damaged, NoSuchRun, type ExistingRun, type RunLookup, type RunRequest } from "../../ports/store.ts"
 import type { DataKey, Vault } from "../../ports/vault.ts"
+import type { Notice, TakenNotice } from "../../ports/notices.ts"
+import { openNotice, openTaken } from "./outbox-reader.ts"
 import { OpenedRows } from "./opened-rows.ts"
 import { codeOf, failureOf, sqliteCode } from "./sqlite-error.ts"
 
@@ -14,6 +16,8 @@ export interface RunHead {
   readonly run_id: string
   readonly num: number
   readonly key: DataKey
+  /** It notifies of some events. */
+  readonly notifies: boolean
 }
 
 export interface PageLimits {
@@ -40,10 +44,10 @@ export class LogReader {
   head(run_id: string): RunHead | undefined {
     const known = this.#heads.get(run_id)
     if (known !== undefined) return known
-    const row = this.#get("SELECT num, key FROM runs WHERE run_id = ?", run_id)
+    const row = this.#get("SELECT num, key, notify IS NOT NULL AS notifies FROM runs WHERE run_id = ?", run_id)
     if (row === undefined) return undefined
     const key = this.#vault.openKey(aboutRun(run_id), row["key"] as Uint8Array)
-    return this.remember(run_id, { run_id, num: row["num"] as number, key })
+    return this.remember(run_id, { run_id, num: row["num"] as number, key, notifies: row["notifies"] === 1 })
   }
 
   remember(run_id: string, head: RunHead): RunHead {
@@ -202,6 +206,23 @@ export class LogReader {
     return body === undefined
       ? undefined
       : (JSON.parse(this.#vault.open(aboutCache(entry), body as Uint8Array)) as JsonValue)
+  }
+
+  notices(run_id: string): Notice[] {
+    const sql = "SELECT * FROM outbox WHERE run_id = ? ORDER BY event_id"
+    return this.#guard(() => this.#prepared(sql).all(run_id)).map((row) => openNotice(this.#vault, row))
+  }
+
+  /** One that was just taken; null when it has been deleted since. */
+  takenNotice(run_id: string, event_id: number): TakenNotice | null {
+    const row = this.#get("SELECT * FROM outbox WHERE run_id = ? AND event_id = ?", run_id, event_id)
+    return row === undefined ? null : openTaken(this.#vault, row)
+  }
+
+  /** When the first pending notice is due; null when there is none. */
+  nextNotice(): number | null {
+    const row = this.#get("SELECT min(due_at) AS due_at FROM outbox INDEXED BY outbox_due WHERE status = 'pending'")
+    return (row?.["due_at"] as number | null | undefined) ?? null
   }
 
   close(): void {

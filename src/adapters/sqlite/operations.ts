@@ -1,3 +1,5 @@
+import type { CausedNotice, Notice } from "../../ports/notices.ts"
+
 // What the store asks of its writer thread. Everything that a run is made of is sealed by then: the thread never sees it.
 
 /** `blobs` apart from the rest, for they travel apart. */
@@ -14,9 +16,12 @@ export interface CreateOperation extends Blobs<
     key: Uint8Array,
     request: Uint8Array,
     secrets: Uint8Array | null,
+    /** The URL that the run notifies. */
+    notify: Uint8Array | null,
   ]
 > {
   readonly kind: "create"
+  readonly notify_events: string | null
   readonly run_id: string
   readonly caller: string
   readonly created_at: number
@@ -47,6 +52,7 @@ export interface AppendOperation extends Blobs<
   readonly last: number
   /** When the last event is a terminal one. */
   readonly finished_at: number | null
+  readonly caused: CausedNotice | null
   /** Where the events ask people, take outcomes in, or say that the run waits. */
   readonly people?: AppendedQuestions
 }
@@ -102,6 +108,7 @@ export interface CondemnOperation extends Blobs<readonly [key: Uint8Array, end: 
   readonly run_id: string
   readonly fence: number
   readonly finished_at: number
+  readonly caused: CausedNotice | null
 }
 
 export interface ReleaseOperation extends Blobs<readonly []> {
@@ -125,6 +132,22 @@ export interface CachePutOperation extends Blobs<readonly [entry: Uint8Array, sl
 export interface CachePurgeOperation extends Blobs<readonly [slot: Uint8Array]> {
   readonly kind: "cache purge"
   readonly now: number
+}
+
+export interface TakeNoticesOperation extends Blobs<readonly []> {
+  readonly kind: "take notices"
+  readonly limit: number
+  readonly now: number
+  readonly due_at: number
+}
+
+export interface SettleNoticeOperation extends Blobs<readonly [last_error: Uint8Array | null]> {
+  readonly kind: "settle notice"
+  readonly run_id: string
+  readonly event_id: number
+  readonly attempts: number
+  readonly status: Notice["status"]
+  readonly due_at: number
 }
 
 /** One slice of a sweep, so that a long one does not keep appends waiting. */
@@ -160,6 +183,9 @@ interface Results {
   cancel: "requested" | "woken" | "too late"
   "cache put": null
   "cache purge": number
+  /** Which were taken; the rest of them is read. */
+  "take notices": readonly { readonly run_id: string; readonly event_id: number }[]
+  "settle notice": null
   /** How many runs, or rows, were deleted. */
   "sweep runs": number
   "sweep leftovers": number
@@ -179,6 +205,8 @@ export type Operation =
   | CancelOperation
   | CachePutOperation
   | CachePurgeOperation
+  | TakeNoticesOperation
+  | SettleNoticeOperation
   | SweepOperation
   | ProbeOperation
 

@@ -112,6 +112,26 @@ export const migrations: readonly string[] = [
   CREATE INDEX runs_waiting ON runs (caller) WHERE waiting = 1;
   CREATE INDEX runs_woken ON runs (woken_at) WHERE woken_at IS NOT NULL;
   `,
+  `
+  -- Of a run that notifies: the sealed URL, and the names of the events that it notifies of, with spaces around each.
+  ALTER TABLE runs ADD COLUMN notify BLOB;
+  ALTER TABLE runs ADD COLUMN notify_events TEXT;
+  -- Notices, until they are delivered or given up, and after that as long as their run is kept. URL and error are sealed.
+  CREATE TABLE outbox (
+    run_id TEXT NOT NULL,
+    event_id INTEGER NOT NULL,
+    caller TEXT NOT NULL,
+    event TEXT NOT NULL,
+    caused_at INTEGER NOT NULL,
+    status TEXT NOT NULL,
+    attempts INTEGER NOT NULL,
+    due_at INTEGER NOT NULL,
+    url BLOB NOT NULL,
+    last_error BLOB,
+    PRIMARY KEY (run_id, event_id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX outbox_due ON outbox (due_at) WHERE status = 'pending';
+  `,
 ]
 
 export const currentVersion = migrations.length

@@ -27,6 +27,8 @@ import {
   type InboxQuery,
 } from "../../ports/questions.ts"
 import type { Vault } from "../../ports/vault.ts"
+import { causedBy, type Notice, type NoticeOutcome, type TakenNotices } from "../../ports/notices.ts"
+import { aboutError, aboutUrl } from "./outbox-reader.ts"
 import { Watch } from "../../ports/follower-buffer.ts"
 import { CommitQueue } from "./commit-queue.ts"
 import { aboutCache, aboutRun, LogReader, sealEnd, sealEvents, type RunHead } from "./log-reader.ts"
@@ -85,6 +87,7 @@ class SqliteStore implements RunStore {
   readonly #watches = new Map<string, Watch>()
   readonly #cancelListeners = new Map<string, Set<() => void>>()
   readonly #outcomeListeners = new Set<(run_id: string) => void>()
+  readonly #noticeListeners = new Set<() => void>()
   #poll: NodeJS.Timeout | null = null
   #looks = 0
   /** The database's version at the last look, and at the last thorough one. */
@@ -113,6 +116,7 @@ class SqliteStore implements RunStore {
     this.#checkOpen()
     const { run_id, caller, idempotency } = run
     const { secrets, ...request } = run.request
+    const { notify } = request.options
     const { key, wrapped } = this.#vault.newKey(aboutRun(run_id))
     const result = await this.#queue.send({
       kind: "create",
@@ -124,15 +128,17 @@ class SqliteStore implements RunStore {
       version: run.request.workflow?.version ?? null,
       owner,
       lease_until: this.#leaseTime() + lease_ms,
+      notify_events: notify === undefined ? null : ` ${notify.events.join(" ")} `,
       blobs: [
         ...(idempotency === null ? ([null, null] as const) : this.#digests(caller, idempotency)),
         wrapped,
         key.seal("request", JSON.stringify(request)),
         Object.keys(secrets).length === 0 ? null : key.seal("secrets", JSON.stringify(secrets)),
+        notify === undefined ? null : this.#vault.seal(aboutUrl(run_id), notify.url),
       ],
     })
     if (result.outcome !== "created") return result
-    this.#reader.remember(run_id, { run_id, num: result.num, key })
+    this.#reader.remember(run_id, { run_id, num: result.num, key, notifies: notify !== undefined })
     this.#own.add(run_id)
     this.#fresh.add(run_id)
     return { outcome: "created", lease: { run_id, owner, fence: result.fence } }
@@ -173,6 +179,7 @@ class SqliteStore implements RunStore {
     const over = isTerminal(last.type)
     const parks = last.type === "run_waiting"
     const finished_at = over ? Date.parse(last.at) : null
+    const caused = head.notifies ? causedBy(events) : null
     const result = await this.#queue.send({
       kind: "append",
       run: head.num,
@@ -180,6 +187,7 @@ class SqliteStore implements RunStore {
       first: first.id,
       last: last.id,
       finished_at,
+      caused,
       ...this.#people(head, events, parks, [body, kept]),
     })
     if (over || parks || result === "lease lost") {
@@ -188,6 +196,7 @@ class SqliteStore implements RunStore {
     }
     if (result === "lease lost") throw new LeaseLost(run_id)
     if (result !== "stored") throw new NotNext(run_id, first.id, result.stored_last)
+    if (caused !== null) this.#announceNotice()
     // Followers get what was stored, not what the caller has in hand and might change.
     this.#watches.get(run_id)?.add(JSON.parse(text) as LogEvent[], text.length)
   }
@@ -283,12 +292,14 @@ class SqliteStore implements RunStore {
       run_id,
       fence,
       finished_at: Date.parse(end.at),
+      caused: causedBy([end]),
       blobs: [wrapped, sealEnd(key, end)],
     })
     this.#disown(run_id)
     this.#reader.forget(run_id)
     if (!held) throw new LeaseLost(run_id)
     this.#watches.get(run_id)?.skip(end.id)
+    this.#announceNotice()
   }
 
   async read(run_id: string, after: number, limit: number, kept?: "kept"): Promise<LogEvent[]> {
@@ -455,6 +466,40 @@ class SqliteStore implements RunStore {
 
   #cacheSlot(caller: string, cache_key: string): Uint8Array {
     return this.#vault.digest("cache slot", [caller, cache_key])
+  }
+
+  async notices(run_id: string): Promise<Notice[]> {
+    this.#checkOpen()
+    return this.#reader.notices(run_id)
+  }
+
+  async takeNotices(limit: number, hold_ms: number): Promise<TakenNotices> {
+    this.#checkOpen()
+    const now = this.#clock.now()
+    // Looking costs the writer nothing: most looks find nothing that is due.
+    const first = this.#reader.nextNotice()
+    if (first === null || first > now || limit <= 0) return { taken: [], next_due: first }
+    const due_at = now + hold_ms
+    const found = await this.#queue.send({ kind: "take notices", limit, now, due_at, blobs: [] })
+    const taken = found.flatMap(({ run_id, event_id }) => this.#reader.takenNotice(run_id, event_id) ?? [])
+    return { taken, next_due: this.#reader.nextNotice() }
+  }
+
+  async settleNotice({ run_id, event_id, attempts }: Notice, outcome: NoticeOutcome): Promise<void> {
+    this.#checkOpen()
+    const { status, due_at, last_error } = outcome
+    const sealed = last_error === null ? null : this.#vault.seal(aboutError(run_id, event_id), last_error)
+    await this.#queue.send({ kind: "settle notice", run_id, event_id, attempts, status, due_at, blobs: [sealed] })
+  }
+
+  onNotice(listener: () => void): () => void {
+    const heard = (): void => listener()
+    this.#noticeListeners.add(heard)
+    return () => this.#noticeListeners.delete(heard)
+  }
+
+  #announceNotice(): void {
+    for (const heard of this.#noticeListeners) queueMicrotask(heard)
   }
 
   async sweep(ended_before: number): Promise<number> {

@@ -32,12 +32,13 @@ function create(run_id: string): CreateOperation {
     version: null,
     owner: "o",
     lease_until: 10,
-    blobs: [null, null, blob(60), blob(100), null],
+    notify_events: null,
+    blobs: [null, null, blob(60), blob(100), null, null],
   }
 }
 
 function append(run: number, first: number, last: number, size = 100): AppendOperation {
-  return { kind: "append", run, fence: 1, first, last, finished_at: null, blobs: [blob(size), null] }
+  return { kind: "append", run, fence: 1, first, last, finished_at: null, caused: null, blobs: [blob(size), null] }
 }
 
 const values = (outcomes: readonly Outcome[]) => outcomes.map((one) => ("value" in one ? one.value : one.failure))
@@ -106,7 +107,7 @@ describe("writer", () => {
 
   test("the log file is emptied of what was deleted", () => {
     const { database, writer } = newWriter()
-    writer.commit([{ ...create("a"), blobs: [null, null, blob(60), blob(100), blob(60)] }])
+    writer.commit([{ ...create("a"), blobs: [null, null, blob(60), blob(100), blob(60), null] }])
     writer.commit([append(1, 1, 1)])
     assert.equal(writer.hasResidue, false)
     writer.commit([{ ...append(1, 2, 2), finished_at: 5 }])

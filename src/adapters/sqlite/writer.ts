@@ -18,6 +18,7 @@ import type {
   SweepOperation,
 } from "./operations.ts"
 import { QuestionWriter } from "./question-writer.ts"
+import { addNotice, forgetNotices, settleNotice, sweepNotices, takeNotices, type Sql } from "./outbox-writer.ts"
 import { codeOf, sentenceFor, sqliteCode } from "./sqlite-error.ts"
 
 /** Rows that one slice of a sweep deletes at most. */
@@ -41,6 +42,7 @@ export class Writer {
   readonly #questions: QuestionWriter
   /** Since the log was emptied last, a key or a cache entry was deleted that can still be found in it. */
   #residue = false
+  readonly #sql: Sql = { run: (sql, ...values) => this.#run(sql, ...values), all: (sql, ...values) => this.#all(sql, ...values) }
 
   constructor(database: DatabaseSync, path: string, holder: string) {
     this.#database = database
@@ -125,6 +127,10 @@ export class Writer {
         return this.#cachePut(operation)
       case "cache purge":
         return this.#cachePurge(operation)
+      case "take notices":
+        return takeNotices(this.#sql, operation)
+      case "settle notice":
+        return settleNotice(this.#sql, operation)
       case "sweep runs":
         return this.#sweepRuns(operation)
       case "sweep leftovers":
@@ -138,7 +144,7 @@ export class Writer {
 
   #create(operation: CreateOperation): CreateResult {
     const { run_id } = operation
-    const [idempotency, fingerprint, key, request, secrets] = operation.blobs
+    const [idempotency, fingerprint, key, request, secrets, notify] = operation.blobs
     if (idempotency !== null) {
       const existing = this.#get("SELECT run_id, fingerprint FROM runs WHERE idempotency = ?", idempotency)
       if (existing !== undefined) {
@@ -149,7 +155,7 @@ export class Writer {
     const fence = 1
     const { lastInsertRowid } = this.#run(
       `INSERT INTO runs (run_id, caller, created_at, resumable, workflow, version, fence, owner, holder, lease_until,
-         idempotency, fingerprint, key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         idempotency, fingerprint, key, notify, notify_events) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       run_id,
       operation.caller,
       operation.created_at,
@@ -163,6 +169,8 @@ export class Writer {
       idempotency,
       fingerprint,
       key,
+      notify,
+      operation.notify_events,
     )
     const num = Number(lastInsertRowid)
     this.#run("INSERT INTO requests (run, body) VALUES (?, ?)", num, request)
@@ -173,7 +181,7 @@ export class Writer {
   }
 
   #append(operation: AppendOperation): AppendResult {
-    const { run, fence, first, last, finished_at, people } = operation
+    const { run, fence, first, last, finished_at, caused, people } = operation
     const [body, kept, ...questions] = operation.blobs
     const stored_last = this.#lastEvent(run, fence)
     // Fence and insert in one statement: asking first would cost as much again.
@@ -193,6 +201,7 @@ export class Writer {
     }
     this.#lastEvents.set(run, { fence, last })
     if (people !== undefined) this.#questions.appended(run, people, questions)
+    if (caused !== null) addNotice(this.#sql, run, caused)
     if (finished_at !== null) this.#finish(run, finished_at)
     return "stored"
   }
@@ -205,7 +214,7 @@ export class Writer {
   }
 
   /** Touches no row of the log: the pages that they are on may be what is damaged. */
-  #condemn({ run_id, fence, finished_at, blobs: [key, end] }: CondemnOperation): boolean {
+  #condemn({ run_id, fence, finished_at, caused, blobs: [key, end] }: CondemnOperation): boolean {
     const { changes } = this.#run(
       "UPDATE runs SET key = ?, condemned = ? WHERE run_id = ? AND fence = ? AND finished_at IS NULL",
       key,
@@ -215,6 +224,7 @@ export class Writer {
     )
     if (changes === 0) return false
     const num = this.#get("SELECT num FROM runs WHERE run_id = ?", run_id)?.["num"] as number
+    if (caused !== null) addNotice(this.#sql, num, caused)
     this.#finish(num, finished_at)
     return true
   }
@@ -336,6 +346,7 @@ export class Writer {
       this.#run("DELETE FROM runs WHERE num = ?", num as number)
       this.#run("DELETE FROM questions WHERE run = ?", num as number)
       this.#run("INSERT INTO leftovers (run) VALUES (?)", num as number)
+      forgetNotices(this.#sql, run_id as string)
       this.#run(
         "INSERT OR REPLACE INTO tombstones (run_id, caller, until) VALUES (?, ?, ?)",
         run_id as string,
@@ -384,7 +395,7 @@ export class Writer {
       now,
       sweptRows,
     )
-    return Number(dead.changes) + Number(forgotten.changes)
+    return Number(dead.changes) + Number(forgotten.changes) + sweepNotices(this.#sql, now, sweptRows)
   }
 
   #probe(bytes: number): null {

@@ -21,7 +21,7 @@ export const leaseMs = 10_000
 export const owner = "owner-1"
 export const soon = 5_000
 
-const noOptions = { cache_key: null, use_cache: true, max_concurrency: null, timeout_ms: null, deltas: false }
+export const noOptions = { cache_key: null, use_cache: true, max_concurrency: null, timeout_ms: null, deltas: false }
 
 export function aRequest(changes: Partial<RunRequest> = {}): RunRequest {
   return {

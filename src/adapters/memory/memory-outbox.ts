@@ -1,0 +1,73 @@
+import type { Clock } from "../../ports/clock.ts"
+import type { CausedNotice, Notice, NoticeOutcome, Notify, TakenNotice, TakenNotices } from "../../ports/notices.ts"
+
+interface Stored {
+  notice: TakenNotice
+  due_at: number
+}
+
+/** The outbox of a `MemoryStore`. */
+export class MemoryOutbox {
+  readonly #clock: Clock
+  readonly #byRun = new Map<string, Stored[]>()
+  readonly #pending = new Set<Stored>()
+  readonly #listeners = new Set<() => void>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  add(run_id: string, caller: string, notify: Notify | undefined, caused: CausedNotice | null): void {
+    if (notify === undefined || caused === null || !notify.events.includes(caused.event)) return
+    const { url } = notify
+    const notice = { ...caused, run_id, caller, url, status: "pending", attempts: 0, last_error: null } as const
+    const stored = { notice, due_at: 0 }
+    this.#byRun.set(run_id, [...(this.#byRun.get(run_id) ?? []), stored])
+    this.#pending.add(stored)
+    for (const listener of this.#listeners) queueMicrotask(listener)
+  }
+
+  ofRun(run_id: string): Notice[] {
+    return (this.#byRun.get(run_id) ?? []).map(({ notice: { url: _, ...notice } }) => notice)
+  }
+
+  take(limit: number, hold_ms: number): TakenNotices {
+    const now = this.#clock.now()
+    const taken: TakenNotice[] = []
+    let next_due: number | null = null
+    for (const stored of this.#pending) {
+      if (stored.due_at <= now && taken.length < limit) {
+        stored.notice = { ...stored.notice, attempts: stored.notice.attempts + 1 }
+        stored.due_at = now + hold_ms
+        taken.push(stored.notice)
+      }
+      next_due = Math.min(next_due ?? Number.POSITIVE_INFINITY, stored.due_at)
+    }
+    return { taken, next_due }
+  }
+
+  settle({ run_id, event_id, attempts }: Notice, { due_at, ...outcome }: NoticeOutcome): void {
+    for (const stored of this.#pending) {
+      const { notice } = stored
+      if (notice.run_id !== run_id || notice.event_id !== event_id) continue
+      if (notice.attempts !== attempts && outcome.status !== "delivered") return
+      stored.notice = { ...notice, ...outcome }
+      stored.due_at = due_at
+      if (outcome.status !== "pending") this.#pending.delete(stored)
+      return
+    }
+  }
+
+  /** Pending notices are delivered all the same. */
+  forget(run_id: string): void {
+    this.#byRun.delete(run_id)
+  }
+
+  on(listener: () => void): () => void {
+    const heard = (): void => {
+      if (this.#listeners.has(heard)) listener()
+    }
+    this.#listeners.add(heard)
+    return () => this.#listeners.delete(heard)
+  }
+}

@@ -1,0 +1,164 @@
+import type { Clock } from "../../ports/clock.ts"
+import type {
+  CausedNotice,
+  Notice,
+  NoticeOutcome,
+  TakenNotice,
+  TakenNotices,
+} from "../../ports/notices.ts"
+import { Damaged, type RunOptions } from "../../ports/store.ts"
+import type { Vault } from "../../ports/vault.ts"
+import type { Broker, Stored } from "./broker.ts"
+import { packFrame, unpackFrame } from "./frame.ts"
+import type { LogReader, RunHead } from "./log-reader.ts"
+import { aboutNotice } from "./slot.ts"
+
+interface NoticeFacts extends Omit<Notice, "last_error"> {
+  readonly due_at: number
+}
+
+/** What is sealed of a notice. */
+interface NoticeText {
+  readonly url: string
+  readonly last_error: string | null
+}
+
+/** How many notices are read side by side. */
+const readTogether = 16
+
+/**
+ * Notices. A pending one has its own subject, which is the list of work; one that is delivered or given up moves to another
+ * subject, where it stays as long as its run. It is stored after the slot that caused it and before its run leaves the list of
+ * open runs: the process that tidies up after a crash stores it again.
+ */
+export class Outbox {
+  readonly #broker: Broker
+  readonly #reader: LogReader
+  readonly #vault: Vault
+  readonly #clock: Clock
+  readonly #listeners = new Set<() => void>()
+  /** When each pending notice is due, as far as this process knows: one that is not due is not read again. */
+  readonly #due = new Map<string, number>()
+
+  constructor(broker: Broker, reader: LogReader, vault: Vault, clock: Clock) {
+    this.#broker = broker
+    this.#reader = reader
+    this.#vault = vault
+    this.#clock = clock
+  }
+
+  /** Stores the notice of a stored event, unless it is there already or the run does not notify of it. */
+  async add(run_id: string, head: RunHead, caused: CausedNotice | null): Promise<void> {
+    if (caused === null || head.facts.notify?.includes(caused.event) !== true) return
+    const { names } = this.#broker
+    const { event_id } = caused
+    if ((await this.#broker.get("outbox", names.told(run_id, event_id), "sure")) !== null) return
+    const { caller } = head.facts
+    const facts: NoticeFacts = { ...caused, run_id, caller, status: "pending", attempts: 0, due_at: 0 }
+    const url = urlOf(head)
+    if (url === null) return
+    await this.#broker.putOnce(names.due(run_id, event_id), this.#pack(facts, { url, last_error: null }))
+    for (const listener of this.#listeners) queueMicrotask(listener)
+  }
+
+  async ofRun(run_id: string): Promise<Notice[]> {
+    const head = await this.#reader.head(run_id)
+    if (head?.facts.notify === undefined) return []
+    const found = new Map<number, Notice>()
+    for (const subject of await this.#broker.list("outbox", this.#broker.names.noticesOf(run_id))) {
+      const stored = await this.#broker.get("outbox", subject, "sure")
+      if (stored === null) continue
+      const { url: _, ...notice } = this.#open(stored).notice
+      // For a moment a notice is in both places: what is told counts.
+      if (notice.status !== "pending" || !found.has(notice.event_id)) found.set(notice.event_id, notice)
+    }
+    return [...found.values()].toSorted((a, b) => a.event_id - b.event_id)
+  }
+
+  async take(limit: number, hold_ms: number): Promise<TakenNotices> {
+    const now = this.#clock.now()
+    const subjects = await this.#broker.list("outbox", this.#broker.names.anyDue)
+    const there = new Set(subjects)
+    for (const subject of this.#due.keys()) if (!there.has(subject)) this.#due.delete(subject)
+    const candidates = subjects.filter((subject) => (this.#due.get(subject) ?? 0) <= now)
+    const taken: TakenNotice[] = []
+    for (let at = 0; at < candidates.length && taken.length < limit;) {
+      const some = candidates.slice(at, at + Math.min(readTogether, limit - taken.length))
+      at += some.length
+      for (const notice of await Promise.all(some.map((subject) => this.#takeOne(subject, now, hold_ms)))) {
+        if (notice !== null) taken.push(notice)
+      }
+    }
+    const times = subjects.map((subject) => this.#due.get(subject) ?? 0)
+    return { taken, next_due: times.length === 0 ? null : Math.min(...times) }
+  }
+
+  async #takeOne(subject: string, now: number, hold_ms: number): Promise<TakenNotice | null> {
+    const stored = await this.#broker.getFromLeader("outbox", subject)
+    if (stored === null) return null
+    const { facts, notice } = this.#open(stored)
+    this.#due.set(subject, facts.due_at)
+    if (facts.due_at > now) return null
+    const next = { ...facts, attempts: facts.attempts + 1, due_at: now + hold_ms }
+    const { url, last_error } = notice
+    // Should two processes win, the notice is delivered twice, which receivers must expect anyway.
+    if ((await this.#broker.replace(subject, this.#pack(next, { url, last_error }), stored.seq)) === null) return null
+    this.#due.set(subject, next.due_at)
+    return { ...notice, attempts: next.attempts }
+  }
+
+  async settle({ run_id, event_id, attempts }: Notice, outcome: NoticeOutcome): Promise<void> {
+    const { names } = this.#broker
+    const subject = names.due(run_id, event_id)
+    const stored = await this.#broker.getFromLeader("outbox", subject)
+    if (stored === null) return
+    const { facts, notice } = this.#open(stored)
+    if (facts.attempts !== attempts && outcome.status !== "delivered") return
+    const { status, last_error, due_at } = outcome
+    const packed = this.#pack({ ...facts, status, due_at }, { url: notice.url, last_error })
+    if (status === "pending") {
+      if ((await this.#broker.replace(subject, packed, stored.seq)) !== null) this.#due.set(subject, due_at)
+      return
+    }
+    // Of a run that retention has deleted nothing is kept.
+    const kept = (await this.#reader.slot(run_id, 0, "sure")) !== null
+    if (kept) await this.#broker.put(names.told(run_id, event_id), packed)
+    await this.#broker.erase("outbox", subject)
+    this.#due.delete(subject)
+  }
+
+  /** Retention deletes the run. Pending notices stay until they are delivered or given up. */
+  async forget(run_id: string): Promise<void> {
+    const subjects = await this.#broker.list("outbox", this.#broker.names.toldOf(run_id))
+    await Promise.all(subjects.map((subject) => this.#broker.erase("outbox", subject)))
+  }
+
+  on(listener: () => void): () => void {
+    const heard = (): void => listener()
+    this.#listeners.add(heard)
+    return () => this.#listeners.delete(heard)
+  }
+
+  #pack(facts: NoticeFacts, text: NoticeText): Uint8Array {
+    return packFrame(facts, [this.#vault.seal(aboutNotice(facts.run_id, facts.event_id), JSON.stringify(text))])
+  }
+
+  #open({ subject, data }: Stored): { readonly facts: NoticeFacts; readonly notice: TakenNotice } {
+    const { facts, parts } = unpackFrame<NoticeFacts>(subject, data)
+    const sealed = parts[0] ?? new Uint8Array(0)
+    const text = JSON.parse(this.#vault.open(aboutNotice(facts.run_id, facts.event_id), sealed)) as NoticeText
+    const { due_at: _, ...notice } = facts
+    return { facts, notice: { ...notice, ...text } }
+  }
+}
+
+/** Null for a run whose request is damaged: nobody can know where its notices go. */
+function urlOf(head: RunHead): string | null {
+  try {
+    const { options } = JSON.parse(head.key().open("request", head.request)) as { readonly options: RunOptions }
+    return options.notify?.url ?? null
+  } catch (error) {
+    if (error instanceof Damaged) return null
+    throw error
+  }
+}

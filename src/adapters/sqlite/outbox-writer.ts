@@ -1,0 +1,83 @@
+import type { SQLInputValue, SQLOutputValue } from "node:sqlite"
+import type { CausedNotice } from "../../ports/notices.ts"
+import type { ResultOf, SettleNoticeOperation, TakeNoticesOperation } from "./operations.ts"
+
+/** Statements of the transaction that is under way. */
+export interface Sql {
+  run(sql: string, ...values: SQLInputValue[]): { readonly changes: number | bigint }
+  all(sql: string, ...values: SQLInputValue[]): Record<string, SQLOutputValue>[]
+}
+
+/** A notice that nobody delivers is forgotten this long after its run was deleted. */
+const forgottenMs = 2 * 24 * 3_600_000
+
+/** Stores the notice of an event, where the run notifies of it. */
+export function addNotice(sql: Sql, num: number, { event_id, event, caused_at }: CausedNotice): void {
+  sql.run(
+    `INSERT OR IGNORE INTO outbox (run_id, event_id, caller, event, caused_at, status, attempts, due_at, url)
+     SELECT run_id, ?1, caller, ?2, ?3, 'pending', 0, 0, notify FROM runs
+     WHERE num = ?4 AND notify IS NOT NULL AND instr(notify_events, ' ' || ?2 || ' ') > 0`,
+    event_id,
+    event,
+    caused_at,
+    num,
+  )
+}
+
+export function takeNotices(
+  sql: Sql,
+  { limit, now, due_at }: TakeNoticesOperation,
+): ResultOf<TakeNoticesOperation> {
+  const rows = sql.all(
+    "SELECT run_id, event_id FROM outbox WHERE status = 'pending' AND due_at <= ? ORDER BY due_at LIMIT ?",
+    now,
+    limit,
+  )
+  return rows.map((row) => {
+    const [run_id, event_id] = [row["run_id"] as string, row["event_id"] as number]
+    sql.run(
+      "UPDATE outbox SET attempts = attempts + 1, due_at = ? WHERE run_id = ? AND event_id = ?",
+      due_at,
+      run_id,
+      event_id,
+    )
+    return { run_id, event_id }
+  })
+}
+
+export function settleNotice(sql: Sql, operation: SettleNoticeOperation): null {
+  const { run_id, event_id, attempts, status, due_at } = operation
+  sql.run(
+    `UPDATE outbox SET status = ?1, due_at = ?2, last_error = ?3
+     WHERE run_id = ?4 AND event_id = ?5 AND status = 'pending' AND (attempts = ?6 OR ?1 = 'delivered')`,
+    status,
+    due_at,
+    operation.blobs[0],
+    run_id,
+    event_id,
+    attempts,
+  )
+  sql.run(
+    `DELETE FROM outbox WHERE run_id = ?1 AND event_id = ?2 AND status <> 'pending'
+     AND NOT EXISTS (SELECT 1 FROM runs WHERE run_id = ?1)`,
+    run_id,
+    event_id,
+  )
+  return null
+}
+
+/** Retention deletes the run. Pending notices stay until they are delivered or given up. */
+export function forgetNotices(sql: Sql, run_id: string): void {
+  sql.run("DELETE FROM outbox WHERE run_id = ? AND status <> 'pending'", run_id)
+}
+
+export function sweepNotices(sql: Sql, now: number, limit: number): number {
+  const { changes } = sql.run(
+    `DELETE FROM outbox WHERE (run_id, event_id) IN (
+       SELECT run_id, event_id FROM outbox AS old WHERE status = 'pending' AND due_at <= ?1 AND caused_at <= ?1
+       AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.run_id = old.run_id) LIMIT ?2)`,
+    now - forgottenMs,
+    limit,
+  )
+  return Number(changes)
+}

@@ -1,0 +1,185 @@
+import { setMaxListeners } from "node:events"
+import { Bell } from "../../base/bell.ts"
+import type { Chance } from "../../ports/chance.ts"
+import type { Clock } from "../../ports/clock.ts"
+import { EgressFailure, type Egress } from "../../ports/egress.ts"
+import type { NoticeOutcome, OutboxStore, TakenNotice } from "../../ports/notices.ts"
+import { RunFailure } from "../../ports/run-failure.ts"
+import { StoreFailure } from "../../ports/store.ts"
+import { noticeMessage, webhookId } from "./notice-message.ts"
+import { signWebhook } from "./sign-webhook.ts"
+
+/** Most deliveries at a time. */
+const mostAtOnce = 64
+const attemptMs = 10_000
+/** Longer than an attempt takes, so that nobody else delivers what is under way. */
+const holdMs = 15_000
+/** How often to look for notices of other processes that died. */
+const lookMs = 5_000
+const firstDelayMs = 5_000
+const longestDelayMs = 3_600_000
+const longestErrorLength = 300
+/** How long deliveries go on. */
+export const notifyForMs = 24 * 3_600_000
+
+export interface NotifierPorts {
+  readonly store: OutboxStore
+  readonly egress: Egress
+  readonly clock: Clock
+  readonly chance: Chance
+  bug(error: unknown): void
+  /** Hears how each attempt went. */
+  attempted?(outcome: "delivered" | "failed" | "gave_up"): void
+}
+
+export interface NotifierSettings {
+  /** Where notices may be sent, as `URL.origin` writes it. */
+  readonly origins: ReadonlySet<string>
+  /** Every message is signed with each. */
+  readonly secrets: readonly Uint8Array[]
+}
+
+type Attempt =
+  | { readonly outcome: "delivered" }
+  /** The receiver wants no more of it. */
+  | { readonly outcome: "refused"; readonly error: string }
+  | { readonly outcome: "failed"; readonly error: string }
+
+/** Delivers the notices of the outbox, those of other processes included, until it is stopped. */
+export class Notifier {
+  readonly #ports: NotifierPorts
+  readonly #settings: NotifierSettings
+  readonly #bell = new Bell()
+  readonly #stop = new AbortController()
+  readonly #abort = new AbortController()
+  readonly #busy = new Set<Promise<void>>()
+  readonly #running: Promise<void>
+
+  constructor(ports: NotifierPorts, settings: NotifierSettings) {
+    this.#ports = ports
+    this.#settings = settings
+    setMaxListeners(0, this.#abort.signal)
+    this.#running = this.#run()
+  }
+
+  /** Takes no more notices, and waits for attempts that are under way: others take up what is aborted. */
+  async stop(grace_ms: number): Promise<void> {
+    this.#stop.abort(new Error("The service is shutting down"))
+    this.#bell.ring()
+    await this.#running
+    const done = new AbortController()
+    await Promise.race([
+      Promise.all(this.#busy).then(() => done.abort(new Error("All attempts have ended"))),
+      this.#ports.clock.sleep(grace_ms, done.signal).catch(() => undefined),
+    ])
+    this.#abort.abort(new Error("The service is shutting down"))
+    await Promise.all(this.#busy)
+  }
+
+  async #run(): Promise<void> {
+    const unlisten = this.#ports.store.onNotice(() => this.#bell.ring())
+    while (!this.#stop.signal.aborted) {
+      const pause = await this.#look()
+      await this.#rungWithin(pause)
+    }
+    unlisten()
+  }
+
+  /** Begins with what is due, and says how long nothing more is. */
+  async #look(): Promise<number> {
+    const { store, clock, bug } = this.#ports
+    const room = mostAtOnce - this.#busy.size
+    // The end of an attempt rings.
+    if (room === 0) return lookMs
+    try {
+      const { taken, next_due } = await store.takeNotices(room, holdMs)
+      for (const notice of taken) this.#begin(notice)
+      if (taken.length === room || next_due === null) return lookMs
+      return Math.min(Math.max(next_due - clock.now(), 0), lookMs)
+    } catch (error) {
+      if (!(error instanceof StoreFailure)) bug(error)
+      return lookMs
+    }
+  }
+
+  async #rungWithin(ms: number): Promise<void> {
+    const rung = new AbortController()
+    const late = this.#ports.clock.sleep(ms, rung.signal).then(
+      () => this.#bell.ring(),
+      () => undefined,
+    )
+    await this.#bell.rung()
+    rung.abort()
+    await late
+  }
+
+  #begin(notice: TakenNotice): void {
+    const busy = this.#deliver(notice)
+      .catch((error: unknown) => {
+        // It is due again when the time to deliver it is over.
+        if (!(error instanceof StoreFailure)) this.#ports.bug(error)
+      })
+      .finally(() => {
+        this.#busy.delete(busy)
+        this.#bell.ring()
+      })
+    this.#busy.add(busy)
+  }
+
+  async #deliver(notice: TakenNotice): Promise<void> {
+    const { store, attempted } = this.#ports
+    const attempt = await this.#attempt(notice)
+    // Whether it arrived is not known: whoever takes it up delivers it again.
+    if (attempt === null) return
+    const outcome = this.#outcomeOf(notice, attempt)
+    attempted?.(outcome.status === "pending" ? "failed" : outcome.status)
+    await store.settleNotice(notice, outcome)
+  }
+
+  #outcomeOf({ attempts, caused_at }: TakenNotice, attempt: Attempt): NoticeOutcome {
+    if (attempt.outcome === "delivered") return { status: "delivered", last_error: null, due_at: 0 }
+    const last_error = attempt.error.slice(0, longestErrorLength)
+    const due_at = this.#ports.clock.now() + this.#delay(attempts)
+    if (attempt.outcome === "refused" || due_at > caused_at + notifyForMs) {
+      return { status: "gave_up", last_error, due_at: 0 }
+    }
+    return { status: "pending", last_error, due_at }
+  }
+
+  /** About 5 s, then twice as long each time, up to an hour. */
+  #delay(attempts: number): number {
+    const usual = Math.min(firstDelayMs * 2 ** Math.min(attempts - 1, 20), longestDelayMs)
+    return Math.round(usual * (0.9 + 0.2 * this.#ports.chance.fraction()))
+  }
+
+  /** Null: the service stops. */
+  async #attempt(notice: TakenNotice): Promise<Attempt | null> {
+    const { egress, clock } = this.#ports
+    const { origins, secrets } = this.#settings
+    // The setting may have changed since the run was admitted.
+    const origin = URL.parse(notice.url)?.origin ?? ""
+    if (!origins.has(origin)) return { outcome: "failed", error: `WIRE_NOTIFY_ORIGINS does not list ${origin}` }
+    const body = noticeMessage(notice)
+    const headers = {
+      "content-type": "application/json",
+      ...signWebhook(secrets, webhookId(notice), Math.floor(clock.now() / 1000), body),
+    }
+    try {
+      const response = await egress.fetch(
+        notice.url,
+        { method: "POST", headers, body, redirect: "manual", signal: this.#abort.signal },
+        { total_ms: attemptMs, max_bytes: 64 * 1024 },
+      )
+      const { status } = response
+      await response.body?.cancel()
+      if (status >= 200 && status < 300) return { outcome: "delivered" }
+      const error = `The receiver answered ${status}`
+      return status === 410 ? { outcome: "refused", error } : { outcome: "failed", error }
+    } catch (error) {
+      if (this.#abort.signal.aborted) return null
+      if (error instanceof EgressFailure || error instanceof RunFailure) return { outcome: "failed", error: error.message }
+      this.#ports.bug(error)
+      return { outcome: "failed", error: "The message could not be sent" }
+    }
+  }
+}
