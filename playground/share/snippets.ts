@@ -6,7 +6,7 @@ export interface SnippetRequest {
   readonly url: string
   readonly source: string
   readonly input: JsonObject
-  readonly options: ExecuteOptions
+  readonly options: Omit<ExecuteOptions, "notify">
   readonly secrets: readonly string[]
   /** The service asks for an API key. */
   readonly withKey: boolean

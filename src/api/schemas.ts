@@ -1,4 +1,5 @@
 import type { JsonObject } from "../base/json-value.ts"
+import { noticeEvents } from "../ports/notices.ts"
 import { errorStatus } from "./error-status.ts"
 
 // JSON Schemas of requests and answers. The server checks requests with them, and `/openapi.json` shows them.
@@ -38,6 +39,19 @@ const requestProperties: JsonObject = {
       }),
       timeout_ms: nullable("integer", { minimum: 1, maximum: 86_400_000, description: "Time for the whole run." }),
       deltas: nullable("boolean", { description: "Adds `agent_delta` events." }),
+      notify: nullable("object", {
+        description: "Sends a signed POST (Standard Webhooks) when the run gets there.",
+        properties: {
+          url: { type: "string", maxLength: 2048, description: "Its origin is one of `WIRE_NOTIFY_ORIGINS`." },
+          events: nullable("array", {
+            items: { type: "string", enum: [...noticeEvents] },
+            minItems: 1,
+            description: "All four unless given.",
+          }),
+        },
+        required: ["url"],
+        additionalProperties: false,
+      }),
     },
     additionalProperties: false,
   }),
@@ -213,6 +227,7 @@ export const components: JsonObject = {
         description: "The name of the server's workflow; null for source that was sent.",
       }),
       version: nullable("string", { description: "The first 12 hex digits of the SHA-256 of its file." }),
+      notifications: { type: "array", items: { $ref: "#/components/schemas/Notification" } },
     },
     required: [
       "run_id",
@@ -225,7 +240,18 @@ export const components: JsonObject = {
       "last_event_id",
       "workflow",
       "version",
+      "notifications",
     ],
+  },
+  Notification: {
+    type: "object",
+    properties: {
+      type: { type: "string", enum: noticeEvents.map((event) => `run.${event}`) },
+      status: { type: "string", enum: ["pending", "delivered", "gave_up"] },
+      attempts: { type: "integer" },
+      last_error: nullable("string"),
+    },
+    required: ["type", "status", "attempts", "last_error"],
   },
   Started: {
     type: "object",

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { ApiError } from "./api-error.ts"
+import type { NoticeEvent } from "../ports/notices.ts"
 import type { PlannedNode } from "../plan/plan-shape.ts"
 import type { Usage, WireError } from "../run/events.ts"
 import type { Issue } from "../source/diagnostic.ts"
@@ -24,6 +25,13 @@ export interface ExecuteOptions {
   readonly max_concurrency?: number | null
   readonly timeout_ms?: number | null
   readonly deltas?: boolean | null
+  readonly notify?: NotifyOption | null
+}
+
+/** Where a run sends a signed notice, and of what: of all four events unless `events` is given. */
+export interface NotifyOption {
+  readonly url: string
+  readonly events?: readonly NoticeEvent[] | null
 }
 
 export interface ValidateBody extends SourceBody {
@@ -75,6 +83,7 @@ export interface RunAnswer {
   /** The workflow of the server's folder that it runs; null for source that the caller sent. */
   readonly workflow: string | null
   readonly version: string | null
+  readonly notifications: readonly NotificationView[]
 }
 
 /** The answer in asynchronous mode. */
@@ -128,6 +137,14 @@ export interface ExecuteWorkflowBody {
   readonly input?: JsonObject | null
   readonly secrets?: JsonObject | null
   readonly options?: ExecuteOptions | null
+}
+
+/** A notification of the run, as far as it has come. */
+export interface NotificationView {
+  readonly type: `run.${NoticeEvent}`
+  readonly status: "pending" | "delivered" | "gave_up"
+  readonly attempts: number
+  readonly last_error: string | null
 }
 
 export interface CancelAnswer {

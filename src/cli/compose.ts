@@ -22,11 +22,13 @@ import { startDemoServer } from "../demo/demo-server.ts"
 import { createDemoModel } from "../demo/handle-demo.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import { PlanCache } from "../run/plan-cache.ts"
+import type { Egress } from "../ports/egress.ts"
 import type { HostSession, ToolHost, ToolServer } from "../ports/tools.ts"
 import { isStoreTrouble, type RunStore } from "../ports/store.ts"
 import type { RunPorts } from "../run/run-context.ts"
 import { usualLimits } from "../run/run-context.ts"
 import { Health, type TroubleKind } from "../run/health.ts"
+import { Notifier } from "../run/notifications/notifier.ts"
 import { Runs } from "../run/runs.ts"
 import { watchStore } from "../run/watch-store.ts"
 import { createServer } from "../server/create-server.ts"
@@ -124,6 +126,7 @@ export async function compose(
       log_bytes: settings.maxRunLog,
     },
   })
+  const notifyOrigins = new Set(settings.notifyOrigins)
   const { app, drain, streams } = createServer({
     version: about.version,
     maxBody: settings.maxBody,
@@ -139,11 +142,15 @@ export async function compose(
     folder,
     serverSecrets,
     log,
+    notify: { origins: notifyOrigins, signed: settings.notifySecret !== undefined },
     metrics: () => metrics.text(),
     trouble: () => health.trouble?.kind ?? null,
     requestTimeoutMs: timing.requestTimeoutMs,
   })
   await app.ready()
+  const { notifySecret } = settings
+  const notifier =
+    notifySecret === undefined ? null : new Notifier(ports, { origins: notifyOrigins, secrets: notifySecret })
   const sweeper = setInterval(() => {
     store
       .sweep(systemClock.now() - settings.retention)
@@ -161,6 +168,7 @@ export async function compose(
       clearInterval(sweeper)
       drain()
       await runs.drain(grace_ms)
+      await notifier?.stop(Math.min(grace_ms, 2_000))
       watched.stop()
       stopLooking()
       streams.close()
@@ -284,7 +292,7 @@ export function joinPorts(
   demo: DemoServer | null,
   traces: Traces | null,
   bug: (error: unknown) => void,
-): RunPorts & { close(): Promise<void> } {
+): RunPorts & { readonly egress: Egress; close(): Promise<void> } {
   const egress = createEgress({ policy, user_agent: `wireworks/${about.version}` })
   // The demo model is reached whatever the policy says: its endpoint is a word, not an address.
   const demoEgress = createEgress({ policy: { kind: "private" } })
@@ -310,6 +318,7 @@ export function joinPorts(
   })
   return {
     store,
+    egress,
     model,
     tools,
     clock: systemClock,

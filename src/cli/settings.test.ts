@@ -25,6 +25,8 @@ test("the defaults", () => {
     egress: undefined,
     allowedHosts: [],
     allowedOrigins: [],
+    notifyOrigins: [],
+    notifySecret: undefined,
     maxIterations: 10_000,
     cacheTtl: 3_600_000,
     retention: 86_400_000,
@@ -51,6 +53,8 @@ test("a flag wins over a variable, an empty variable is none", () => {
 test("lists that cannot be meant are named", () => {
   const rows: Record<string, string[]> = {
     WIRE_ALLOWED_HOSTS: ["http://x", "a b", "wire.example.com/"],
+    WIRE_NOTIFY_ORIGINS: ["app.example.com", "https://app.example.com/hook", "ftp://a.example", "https://u@a.example"],
+    WIRE_NOTIFY_SECRET: ["secret", "whsec_", "whsec_c2hvcnQ=", `whsec_${"A".repeat(32)},x`],
     WIRE_ALLOWED_ORIGINS: ["app.example.com", "https://app.example.com/", "https://a.example,b"],
   }
   for (const [name, values] of Object.entries(rows)) {
@@ -131,4 +135,20 @@ test("a variable that is no setting is told, with what was meant", () => {
 
 test("each setting has a flag", () => {
   assert.equal(flagOf(settingTable.dataDir.env), "--data-dir")
+})
+
+test("origins of notifications are written one way; secrets of notifications are bytes", () => {
+  const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+  const { settings } = readSettings(
+    {
+      WIRE_NOTIFY_ORIGINS: "HTTPS://App.example.com:443, http://127.0.0.1:8080/",
+      WIRE_NOTIFY_SECRET: `${secret},${secret}`,
+    },
+    {},
+  )
+  assert.deepEqual(settings?.notifyOrigins, ["https://app.example.com", "http://127.0.0.1:8080"])
+  assert.deepEqual(
+    settings?.notifySecret?.map(({ length }) => length),
+    [24, 24],
+  )
 })

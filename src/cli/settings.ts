@@ -99,6 +99,29 @@ function apiKeys(written: string): { value: ApiKey[] } | { mustBe: string } {
   return keys.length === 0 ? { mustBe: "name:key, several with commas between them" } : { value: keys }
 }
 
+/** Where notifications may go. As `URL.origin` writes them, so that a port that is the usual one makes no difference. */
+const notifyOrigins = (written: string) => {
+  const { value } = list(written)
+  const found = value.map((item) =>
+    /^https?:\/\/[^\s/?#@]+\/?$/i.test(item) ? (URL.parse(item)?.origin ?? null) : null,
+  )
+  return found.every((origin) => origin !== null)
+    ? { value: found }
+    : { mustBe: "origins such as https://app.example.com, without a path, with commas between them" }
+}
+
+/** The bytes of one or two secrets of Standard Webhooks. */
+const webhookSecrets = (written: string) => {
+  const secrets = list(written).value.map((item) => {
+    const [, base64] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(item) ?? []
+    return base64 === undefined ? new Uint8Array(0) : new Uint8Array(Buffer.from(base64, "base64"))
+  })
+  const fits = secrets.length >= 1 && secrets.length <= 2 && secrets.every(({ length }) => length >= 16 && length <= 64)
+  return fits
+    ? { value: secrets }
+    : { mustBe: "whsec_ and 24 to 64 random bytes in Base64, or two such with a comma between them" }
+}
+
 export const settingTable = {
   host: setting("HOST", text, "127.0.0.1", "address to listen on"),
   port: setting("PORT", wholeNumber(0, 65_535), "13703", "port to listen on; 0 takes a free one"),
@@ -134,6 +157,21 @@ export const settingTable = {
   egress: setting("EGRESS", text, undefined, "where workflows may call: private, public, or hosts with commas"),
   allowedHosts: setting("ALLOWED_HOSTS", hostNames, "", "names that browsers may reach the service under, with commas"),
   allowedOrigins: setting("ALLOWED_ORIGINS", origins, "", "other sites whose pages may call the service, with commas"),
+  notifyOrigins: setting(
+    "NOTIFY_ORIGINS",
+    notifyOrigins,
+    "",
+    "where runs may send notifications, as origins with commas",
+  ),
+  notifySecret: {
+    ...setting(
+      "NOTIFY_SECRET",
+      webhookSecrets,
+      undefined,
+      "what notifications are signed with, whsec_ and Base64; two with a comma while one replaces the other",
+    ),
+    secret: true,
+  },
   maxIterations: setting("MAX_ITERATIONS", wholeNumber(1, 1_000_000_000), "10000", "most items of one loop"),
   cacheTtl: setting("CACHE_TTL", duration, "1h", "how long cached answers live"),
   retention: setting("RETENTION", duration, "24h", "how long ended runs are kept"),

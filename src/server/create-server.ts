@@ -44,6 +44,7 @@ export interface ServerOptions {
   readonly folder: RouteDependencies["folder"]
   readonly serverSecrets: RouteDependencies["serverSecrets"]
   readonly log: ServerLog
+  readonly notify: RouteDependencies["notify"]
   /** Prometheus text. */
   readonly metrics: () => Promise<{ readonly type: string; readonly text: string }>
   /** What keeps the service from its work right now. */

@@ -5,6 +5,7 @@ import type { RunStore } from "../ports/store.ts"
 import type { Runs } from "../run/runs.ts"
 import type { ServerSecrets } from "../workflows/server-secrets.ts"
 import type { WorkflowFolder } from "../workflows/workflow-folder.ts"
+import type { NotifyRules } from "./check-notify.ts"
 import type { EventStreams } from "./event-stream.ts"
 
 /** What the routes share. */
@@ -19,6 +20,7 @@ export interface RouteDependencies {
   readonly folder: WorkflowFolder | null
   readonly serverSecrets: ServerSecrets
   readonly log: ServerLog
+  readonly notify: NotifyRules
 }
 
 /** Run ids and outcomes, never payloads. */

@@ -6,6 +6,7 @@ import type { Plan } from "../plan/plan-shape.ts"
 import type { ExistingRun, RunRequest } from "../ports/store.ts"
 import type { LogEvent } from "../run/events.ts"
 import { sendError } from "./answer-error.ts"
+import { checkNotify } from "./check-notify.ts"
 import { corsOf } from "./cors.ts"
 import { HttpError, refuse } from "./http-error.ts"
 import type { RouteDependencies } from "./parts.ts"
@@ -26,6 +27,7 @@ export async function startRun(
 ): Promise<FastifyReply> {
   const key = idempotencyKey(request)
   const mode = modeOf(request)
+  checkNotify(run.options.notify, parts.notify)
   const admitted = await parts.runs.admit(
     plan,
     {

@@ -10,7 +10,7 @@ for (const server of natsServers()) {
   describe(`nats-server ${server.version}`, () => {
     let broker: NatsCluster
 
-    // `NATS_NODES=3` runs it on a cluster, which takes some minutes: seven replicated streams for each test.
+    // `NATS_NODES=3` runs it on a cluster, which takes some minutes: eight replicated streams for each test.
     before(async () => {
       broker = await startNats(process.env["NATS_NODES"] === "3" ? 3 : 1, "", server)
     })

@@ -56,7 +56,17 @@ function isOpen(store: RunStore): Promise<boolean> {
 
 function empty(path: string): void {
   const database = new DatabaseSync(path, { timeout: 5_000 })
-  for (const table of ["runs", "requests", "secrets", "events", "tombstones", "leftovers", "cache", "questions", "outbox"]) {
+  for (const table of [
+    "runs",
+    "requests",
+    "secrets",
+    "events",
+    "tombstones",
+    "leftovers",
+    "cache",
+    "questions",
+    "outbox",
+  ]) {
     database.exec(`DELETE FROM ${table}`)
   }
   database.close()

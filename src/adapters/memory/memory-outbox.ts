@@ -28,7 +28,10 @@ export class MemoryOutbox {
   }
 
   ofRun(run_id: string): Notice[] {
-    return (this.#byRun.get(run_id) ?? []).map(({ notice: { url: _, ...notice } }) => notice)
+    return (this.#byRun.get(run_id) ?? []).map(({ notice }) => {
+      const { url: _, ...shown } = notice
+      return shown
+    })
   }
 
   take(limit: number, hold_ms: number): TakenNotices {

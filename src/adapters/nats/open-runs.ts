@@ -25,14 +25,7 @@ export class OpenRuns {
   readonly #clock: Clock
   readonly #outbox: Outbox
 
-  constructor(
-    broker: Broker,
-    reader: LogReader,
-    retention: Retention,
-    outbox: Outbox,
-    vault: Vault,
-    clock: Clock,
-  ) {
+  constructor(broker: Broker, reader: LogReader, retention: Retention, outbox: Outbox, vault: Vault, clock: Clock) {
     this.#outbox = outbox
     this.#broker = broker
     this.#reader = reader

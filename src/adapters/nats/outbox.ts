@@ -1,11 +1,5 @@
 import type { Clock } from "../../ports/clock.ts"
-import type {
-  CausedNotice,
-  Notice,
-  NoticeOutcome,
-  TakenNotice,
-  TakenNotices,
-} from "../../ports/notices.ts"
+import type { CausedNotice, Notice, NoticeOutcome, TakenNotice, TakenNotices } from "../../ports/notices.ts"
 import { Damaged, type RunOptions } from "../../ports/store.ts"
 import type { Vault } from "../../ports/vault.ts"
 import type { Broker, Stored } from "./broker.ts"

@@ -24,10 +24,7 @@ export function addNotice(sql: Sql, num: number, { event_id, event, caused_at }:
   )
 }
 
-export function takeNotices(
-  sql: Sql,
-  { limit, now, due_at }: TakeNoticesOperation,
-): ResultOf<TakeNoticesOperation> {
+export function takeNotices(sql: Sql, { limit, now, due_at }: TakeNoticesOperation): ResultOf<TakeNoticesOperation> {
   const rows = sql.all(
     "SELECT run_id, event_id FROM outbox WHERE status = 'pending' AND due_at <= ? ORDER BY due_at LIMIT ?",
     now,

@@ -42,7 +42,10 @@ export class Writer {
   readonly #questions: QuestionWriter
   /** Since the log was emptied last, a key or a cache entry was deleted that can still be found in it. */
   #residue = false
-  readonly #sql: Sql = { run: (sql, ...values) => this.#run(sql, ...values), all: (sql, ...values) => this.#all(sql, ...values) }
+  readonly #sql: Sql = {
+    run: (sql, ...values) => this.#run(sql, ...values),
+    all: (sql, ...values) => this.#all(sql, ...values),
+  }
 
   constructor(database: DatabaseSync, path: string, holder: string) {
     this.#database = database

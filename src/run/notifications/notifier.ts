@@ -87,7 +87,7 @@ export class Notifier {
 
   /** Begins with what is due, and says how long nothing more is. */
   async #look(): Promise<number> {
-    const { store, clock, bug } = this.#ports
+    const { store, clock } = this.#ports
     const room = mostAtOnce - this.#busy.size
     // The end of an attempt rings.
     if (room === 0) return lookMs
@@ -97,7 +97,7 @@ export class Notifier {
       if (taken.length === room || next_due === null) return lookMs
       return Math.min(Math.max(next_due - clock.now(), 0), lookMs)
     } catch (error) {
-      if (!(error instanceof StoreFailure)) bug(error)
+      if (!(error instanceof StoreFailure)) this.#ports.bug(error)
       return lookMs
     }
   }
@@ -127,13 +127,12 @@ export class Notifier {
   }
 
   async #deliver(notice: TakenNotice): Promise<void> {
-    const { store, attempted } = this.#ports
     const attempt = await this.#attempt(notice)
     // Whether it arrived is not known: whoever takes it up delivers it again.
     if (attempt === null) return
     const outcome = this.#outcomeOf(notice, attempt)
-    attempted?.(outcome.status === "pending" ? "failed" : outcome.status)
-    await store.settleNotice(notice, outcome)
+    this.#ports.attempted?.(outcome.status === "pending" ? "failed" : outcome.status)
+    await this.#ports.store.settleNotice(notice, outcome)
   }
 
   #outcomeOf({ attempts, caused_at }: TakenNotice, attempt: Attempt): NoticeOutcome {
@@ -177,7 +176,8 @@ export class Notifier {
       return status === 410 ? { outcome: "refused", error } : { outcome: "failed", error }
     } catch (error) {
       if (this.#abort.signal.aborted) return null
-      if (error instanceof EgressFailure || error instanceof RunFailure) return { outcome: "failed", error: error.message }
+      if (error instanceof EgressFailure || error instanceof RunFailure)
+        return { outcome: "failed", error: error.message }
       this.#ports.bug(error)
       return { outcome: "failed", error: "The message could not be sent" }
     }

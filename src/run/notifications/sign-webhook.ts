@@ -8,12 +8,7 @@ export interface WebhookHeaders {
 }
 
 /** Signs with every secret: while a secret is replaced, receivers know either the old or the new one. */
-export function signWebhook(
-  secrets: readonly Uint8Array[],
-  id: string,
-  seconds: number,
-  body: string,
-): WebhookHeaders {
+export function signWebhook(secrets: readonly Uint8Array[], id: string, seconds: number, body: string): WebhookHeaders {
   const signed = `${id}.${seconds}.${body}`
   const signatures = secrets.map((secret) => `v1,${createHmac("sha256", secret).update(signed).digest("base64")}`)
   return {

@@ -2,6 +2,7 @@ import type { FastifyInstance } from "fastify"
 import { executeBody, noQuery } from "../../api/schemas.ts"
 import type { ExecuteBody } from "../../api/shapes.ts"
 import type { RunRequest } from "../../ports/store.ts"
+import { readNotify } from "../check-notify.ts"
 import { HttpError } from "../http-error.ts"
 import type { RouteDependencies } from "../parts.ts"
 import { readSource } from "../read-source.ts"
@@ -23,6 +24,7 @@ export function executeRoute(app: FastifyInstance, parts: RouteDependencies): vo
 /** What a body asks for besides the source. */
 export function requestOf(body: Pick<ExecuteBody, "input" | "secrets" | "options">): Omit<RunRequest, "source"> {
   const options = body.options ?? {}
+  const notify = readNotify(options.notify)
   return {
     input: body.input ?? {},
     secrets: body.secrets ?? {},
@@ -32,6 +34,8 @@ export function requestOf(body: Pick<ExecuteBody, "input" | "secrets" | "options
       max_concurrency: options.max_concurrency ?? null,
       timeout_ms: options.timeout_ms ?? null,
       deltas: options.deltas ?? false,
+      // Absent, not null: the fingerprints of requests without it stay what they were.
+      ...(notify === undefined ? {} : { notify }),
     },
   }
 }

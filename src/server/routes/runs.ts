@@ -1,7 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from "fastify"
 import { emptyBody, eventsQuery, noQuery, recordQuery } from "../../api/schemas.ts"
 import type { CancelAnswer, RunAnswer } from "../../api/shapes.ts"
+import type { Notice } from "../../ports/notices.ts"
 import type { RunRow } from "../../ports/store.ts"
+import { noticeType } from "../../run/notifications/notice-message.ts"
 import type { RunRecord } from "../../run/runs.ts"
 import { corsOf } from "../cors.ts"
 import { streamHeaders } from "../event-stream.ts"
@@ -30,7 +32,7 @@ export function runRoutes(app: FastifyInstance, parts: RouteDependencies): void 
       }
       const record = await parts.runs.record(run_id)
       if (record === null) throw noSuchRun()
-      return toAnswer(record)
+      return toAnswer(record, await parts.store.notices(run_id))
     },
   )
 
@@ -114,7 +116,7 @@ function cursor(header: string | string[] | undefined, query: string | undefined
   return Math.min(Number(given), Number.MAX_SAFE_INTEGER)
 }
 
-function toAnswer({ row, status, state }: RunRecord): RunAnswer {
+function toAnswer({ row, status, state }: RunRecord, notices: readonly Notice[]): RunAnswer {
   return {
     run_id: row.run_id,
     status,
@@ -126,5 +128,11 @@ function toAnswer({ row, status, state }: RunRecord): RunAnswer {
     last_event_id: state.last_event_id,
     workflow: row.workflow?.name ?? null,
     version: row.workflow?.version ?? null,
+    notifications: notices.map((notice) => ({
+      type: noticeType(notice),
+      status: notice.status,
+      attempts: notice.attempts,
+      last_error: notice.last_error,
+    })),
   }
 }

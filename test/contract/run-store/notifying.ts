@@ -128,7 +128,11 @@ export function notifyingContract(test: OnBench): void {
     assert.deepEqual(await store.takeNotices(10, holdMs), { taken: [], next_due: null })
   })
 
-  test("a pending notice outlives its run; once it is settled nothing of it is left", async ({ store, other, clock }) => {
+  test("a pending notice outlives its run; once it is settled nothing of it is left", async ({
+    store,
+    other,
+    clock,
+  }) => {
     const end = ended(1, new Date(clock.now()).toISOString())
     const [pending, told] = [await notifying(store), await notifying(store)]
     await store.append(told, [end])
