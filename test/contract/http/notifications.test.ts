@@ -275,7 +275,7 @@ describe("notifications to a private address under a public policy", async () =>
     for (;;) {
       const { notifications } = (await (await service.get(`/execute/${run_id}`)).json()) as RunRecord
       const [seen] = notifications
-      if (seen?.last_error != null) {
+      if (seen !== undefined && seen.last_error !== null) {
         assert.equal(seen.status, "pending")
         assert.match(seen.last_error, /127\.0\.0\.1|private|loopback/)
         break
