@@ -1,6 +1,7 @@
 import type { Bell } from "../../src/base/bell.ts"
 import type { JsonValue } from "../../src/base/json-value.ts"
 import { followLog } from "../../src/ports/follow-log.ts"
+import type { Notice, NoticeOutcome, TakenNotices } from "../../src/ports/notices.ts"
 import type { AnswerOutcome, GivenAnswer, InboxPage, InboxQuery } from "../../src/ports/questions.ts"
 import {
   StoreFailure,
@@ -229,6 +230,22 @@ export class SimulatedStore implements RunStore {
 
   expire(): Promise<number> {
     return this.#send(() => this.#store.expire())
+  }
+
+  notices(run_id: string): Promise<Notice[]> {
+    return this.#send(() => this.#store.notices(run_id))
+  }
+
+  takeNotices(limit: number, hold_ms: number): Promise<TakenNotices> {
+    return this.#send(() => this.#store.takeNotices(limit, hold_ms))
+  }
+
+  settleNotice(notice: Notice, outcome: NoticeOutcome): Promise<void> {
+    return this.#send(() => this.#store.settleNotice(notice, outcome))
+  }
+
+  onNotice(listener: () => void): () => void {
+    return this.#store.onNotice(() => void this.#world.after(this.#latency(), this.#machine, listener))
   }
 
   outcomes(run_id: string): Promise<Question[]> {
