@@ -22,6 +22,10 @@ export class CheckContext {
   /** Text that the parser skipped after syntax errors. */
   readonly skipped: SkippedText
 
+  /** Codes that are not reported where the check is now. */
+  muted: ReadonlySet<DiagnosticCode> | null = null
+  /** The type of `ran agent.x` and its like, inside an expectation. */
+  observed: ((node: Syntax.ObservedNode) => Type) | null = null
   /** Names that may still be compared with a misspelt one: a file with thousands of mistakes gets its first hints. */
   #comparisons = 100_000
   /** Names that are probably misspelt somewhere: they do not count as unused. */
@@ -81,6 +85,7 @@ export class CheckContext {
   }
 
   report(code: DiagnosticCode, path: string, span: Span, message: string, hint?: string, severity?: Severity): void {
+    if (this.muted?.has(code) === true) return
     if (followsFromSyntax.has(code) && this.#isSyntaxError(span)) return
     this.diagnostics.push(diagnostic(code, path, span, message, hint, severity))
   }

@@ -58,7 +58,11 @@ export function modelEntries(
   return [{ reference: value.expression, block: undefined }]
 }
 
-function resolveModel(checking: CheckContext, chain: Syntax.Chain, path: string): Syntax.ModelDeclaration | undefined {
+export function resolveModel(
+  checking: CheckContext,
+  chain: Syntax.Chain,
+  path: string,
+): Syntax.ModelDeclaration | undefined {
   const [step, extra] = chain.steps
   if (step === undefined && isCutOff(chain)) return undefined
   if (chain.base.kind !== "name" || chain.base.text !== "model" || step?.kind !== "field") {

@@ -6,6 +6,7 @@ import { checkBackends } from "./check-backends.ts"
 import { checkRunLimits } from "./check-limits.ts"
 import { checkImports } from "./check-imports.ts"
 import { CheckContext } from "./check-context.ts"
+import { refuseTests } from "./misplaced-tests.ts"
 import { declare } from "./declare.ts"
 import { inferFields } from "./infer.ts"
 import { inferDynamics } from "./infer-dynamics.ts"
@@ -30,6 +31,7 @@ export function check(tree: Syntax.Tree): Checked {
   const checking = new CheckContext(tree)
   const { inputs, secretsBlocks } = checking
   declare(checking)
+  refuseTests(checking)
   resolveSchemas(checking)
   checkInfiniteTypes(checking)
   if (inputs.length > 0) checking.input = resolveRecord(checking, bodiesOf(inputs), "input")
@@ -74,7 +76,7 @@ export function inSourceOrder(diagnostics: readonly Diagnostic[]): Diagnostic[] 
   return [...diagnostics].sort((a, b) => a.span.start - b.span.start || a.span.end - b.span.end)
 }
 
-function programOf(checking: CheckContext): Program {
+export function programOf(checking: CheckContext): Program {
   const { inputs, secretsBlocks, outputs, input, secrets, output } = checking
   const [inputBlock] = inputs
   const [secretsBlock] = secretsBlocks

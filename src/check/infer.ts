@@ -56,6 +56,8 @@ function inferHere(checking: CheckContext, expression: Syntax.Expression, scope:
       return inferInvoke(checking, expression, scope, infer)
     case "asset":
       return inferAsset(checking, expression, scope, infer)
+    case "observed":
+      return checking.observed?.(expression) ?? errorType
     case "missing-expression":
       return errorType
   }

@@ -45,7 +45,7 @@ async function checkForPeople(sources: Sources, output: Output): Promise<number>
   await sources({
     done: "Checked",
     source({ file, text }) {
-      const { lines, issues, errors, warnings } = diagnose(text)
+      const { lines, issues, errors, warnings } = diagnose(file, text)
       total.files++
       total.errors += errors
       total.warnings += warnings
@@ -90,7 +90,7 @@ async function checkForMachines(sources: Sources, output: Output): Promise<numbe
   await sources({
     done: "Checked",
     source({ file, text }) {
-      const { issues, errors, warnings } = diagnose(text)
+      const { issues, errors, warnings } = diagnose(file, text)
       total.errors += errors
       total.warnings += warnings
       files.push({ file, valid: errors === 0, issues })

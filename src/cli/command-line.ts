@@ -8,6 +8,7 @@ import { addMcp } from "./mcp.ts"
 import { addRun } from "./run.ts"
 import { addServe } from "./serve.ts"
 import { addStore } from "./store.ts"
+import { addTest } from "./test.ts"
 
 /**
  * Parses the command line and runs its command. Exit codes of every command: 0 all is well, 1 something is wrong with the
@@ -41,6 +42,7 @@ function commandLine(): Command {
   addCheck(program)
   addFmt(program)
   addRun(program)
+  addTest(program)
   addServe(program)
   addStore(program)
   addMcp(program)

@@ -7,6 +7,12 @@ import { parseEgressPolicy } from "../adapters/egress/policy.ts"
 import type { ListedTool, ServerContents } from "../adapters/mcp/inspect-server.ts"
 import { MemoryStore } from "../adapters/memory/memory-store.ts"
 import { createModelClient } from "../adapters/model-turn/model-client.ts"
+import { recordedModel } from "../adapters/recording/recorded-model.ts"
+import { RecordedRun } from "../adapters/recording/recorded-run.ts"
+import type { ReviveTool } from "../adapters/recording/recorded-tools.ts"
+import { RecordedTools } from "../adapters/recording/recorded-tools.ts"
+import type { Exchanges, RecordingMode } from "../adapters/recording/recording.ts"
+import { readRecording, Recording, writeRecording } from "../adapters/recording/recording.ts"
 import { systemChance } from "../adapters/system/system-chance.ts"
 import { systemClock } from "../adapters/system/system-clock.ts"
 import { createMetrics } from "../adapters/telemetry/metrics.ts"
@@ -25,6 +31,10 @@ import { PlanCache } from "../run/plan-cache.ts"
 import type { Egress } from "../ports/egress.ts"
 import type { HostSession, ToolHost, ToolServer } from "../ports/tools.ts"
 import { isStoreTrouble, type RunStore } from "../ports/store.ts"
+import { Deadlines } from "../run/deadlines.ts"
+import type { LogEvent } from "../run/events.ts"
+import { redactor } from "../run/secrets/redact.ts"
+import type { TestEngine } from "../testing/run-once.ts"
 import type { RunPorts } from "../run/run-context.ts"
 import { usualLimits } from "../run/run-context.ts"
 import { Health, type TroubleKind } from "../run/health.ts"
@@ -44,7 +54,7 @@ import { leaseMs, openStore, StartRefusal } from "./open-store.ts"
 import { playgroundFiles } from "./playground-files.ts"
 import type { Settings } from "./settings.ts"
 
-export type { ListedTool, ServerContents }
+export type { Exchanges, ListedTool, Recording, RecordingMode, ServerContents }
 
 /** The service as a whole, with a life: it listens, and it stops. */
 export interface Service {
@@ -249,10 +259,7 @@ export async function composeRuns(
 ): Promise<{ readonly runs: Runs; readonly store: RunStore; readonly close: () => Promise<void> }> {
   const policy = egressPolicy(settings)
   const store = new MemoryStore(systemClock)
-  const mayDemo = plans
-    .flatMap(({ providers, servers }) => [...Object.values(providers), ...Object.values(servers)])
-    .some(({ endpoint }) => endpoint !== null && (endpoint.op !== "literal" || endpoint.value === "demo"))
-  const demo = mayDemo ? await startDemoServer() : null
+  const demo = plans.some(mayUseDemo) ? await startDemoServer() : null
   const ports = joinPorts(policy, store, demo, null, bug)
   const runs = new Runs(ports, async (source) => planSource(source), {
     owner: randomUUID(),
@@ -271,6 +278,79 @@ export async function composeRuns(
       await demo?.close()
     },
   }
+}
+
+/** What tests run on, and the recordings that they are played from. */
+export interface RecordedTestEngines {
+  /** For one sample of a test. */
+  engine(recording: Recording, sample: number): TestEngine
+  recording(mode: RecordingMode, exchanges: Exchanges): Recording
+  /** Null for a text that is no recording. */
+  read(text: string): Exchanges | null
+  write(exchanges: Exchanges): string
+  close(): Promise<void>
+}
+
+/** What runs tests; the demo model is started where one of them may call it. */
+export async function composeTests(
+  settings: Settings,
+  plans: readonly Plan[],
+  bug: (error: unknown) => void,
+): Promise<RecordedTestEngines> {
+  const demo = plans.some(mayUseDemo) ? await startDemoServer() : null
+  const ports = joinPorts(egressPolicy(settings), new MemoryStore(systemClock), demo, null, bug)
+  const deadlines = new Deadlines(systemClock)
+  const limits = { ...usualLimits, max_iterations: settings.maxIterations }
+  return {
+    engine: (recording, sample) => ({
+      clock: systemClock,
+      chance: systemChance,
+      limits,
+      deadlines,
+      bug,
+      open(secrets) {
+        const store = new WatchedMemoryStore(systemClock)
+        const run = new RecordedRun(recording, sample, redactor(secrets))
+        return {
+          store,
+          events: store.appended,
+          model: recordedModel(ports.model, run),
+          tools: new RecordedTools(ports.tools, run, loadReviver),
+          misses: run.misses,
+          close: () => store.close(),
+        }
+      },
+    }),
+    recording: (mode, exchanges) => new Recording(mode, exchanges),
+    read: readRecording,
+    write: writeRecording,
+    async close() {
+      deadlines.close()
+      await ports.close()
+      await demo?.close()
+    },
+  }
+}
+
+async function loadReviver(): Promise<ReviveTool> {
+  const { reviveTool } = await import("../adapters/mcp/hosted-tool.ts")
+  return reviveTool
+}
+
+/** A store of one run, whose events whoever made it can read with all that is kept of them. */
+class WatchedMemoryStore extends MemoryStore {
+  readonly appended: LogEvent[] = []
+
+  override async append(...args: Parameters<MemoryStore["append"]>): Promise<void> {
+    await super.append(...args)
+    this.appended.push(...args[1])
+  }
+}
+
+function mayUseDemo({ providers, servers }: Plan): boolean {
+  return [...Object.values(providers), ...Object.values(servers)].some(
+    ({ endpoint }) => endpoint !== null && (endpoint.op !== "literal" || endpoint.value === "demo"),
+  )
 }
 
 /** What an MCP server offers, asked as a run would ask. Rejects with a `RunFailure`. */

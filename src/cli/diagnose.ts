@@ -1,7 +1,11 @@
+import { basename, dirname, join } from "node:path"
 import { compile } from "../compile.ts"
+import type { CompiledTests } from "../compile-tests.ts"
+import { compileTests, isTestFile } from "../compile-tests.ts"
 import type { Diagnostic, Issue } from "../source/diagnostic.ts"
 import { isError, toIssue } from "../source/diagnostic.ts"
 import { LineMap } from "../source/line-map.ts"
+import { readSource } from "./read-source.ts"
 
 /** Everything that is wrong with a source, in the order of its text. */
 export interface Diagnosis {
@@ -11,8 +15,16 @@ export interface Diagnosis {
   readonly warnings: number
 }
 
-export function diagnose(text: string): Diagnosis {
-  return diagnosisOf(text, compile(text).diagnostics)
+/** Of a test file, also against the workflow that it tests. */
+export function diagnose(file: string, text: string): Diagnosis {
+  return diagnosisOf(text, isTestFile(file) ? compileTestFile(file, text).diagnostics : compile(text).diagnostics)
+}
+
+export function compileTestFile(file: string, text: string): CompiledTests {
+  return compileTests(text, basename(file), (path) => {
+    const workflow = readSource(join(dirname(file), path))
+    return workflow.text === null ? undefined : compile(workflow.text).program
+  })
 }
 
 export function diagnosisOf(text: string, diagnostics: readonly Diagnostic[]): Diagnosis {

@@ -149,9 +149,9 @@ export function put(root: JsonObject, keys: readonly (string | number)[], value:
 }
 
 /** `name=env:VARIABLE` or `name=file:PATH`: a value on the command line is there for every process to see. */
-function readSecret(
+export function readSecret(
   assignment: string,
-  plan: Plan,
+  plan: Pick<Plan, "secrets" | "types">,
   environment: Readonly<Record<string, string | undefined>>,
 ): [string, JsonValue] {
   const [, name, from, where] = /^([A-Za-z_]\w*)=(env|file):(.+)$/s.exec(assignment) ?? []

@@ -120,6 +120,11 @@ class NameWalk {
       case "limits":
         this.#properties("limits", declaration.body.items, constant)
         break
+      case "tests":
+        break
+      case "test":
+        this.#test(declaration)
+        break
       case "output":
         for (const field of declaration.body.items) {
           this.#name(field.name, { kind: "field", node: field, remote: false })
@@ -441,10 +446,54 @@ class NameWalk {
         this.#expression(node.value, { ...setting, assets: false })
         if (node.block !== undefined) this.#properties("asset", node.block.items, { ...setting, assets: false })
         break
+      case "observed":
+        this.#keyword(node.keyword)
+        this.#testedStep(node.target)
+        break
       case "number":
       case "missing-expression":
         break
     }
+  }
+
+  #test({ title, rows, body }: Syntax.TestDeclaration): void {
+    if (rows !== undefined) this.#words(title.end, body.start, ["for", "in"])
+    for (const item of body.items) {
+      switch (item.kind) {
+        case "property":
+          this.#keyword(item.name)
+          if (item.value.kind === "expression") this.#expression(item.value.expression, testSetting)
+          break
+        case "test-input":
+          this.#keyword(item.keyword)
+          for (const field of item.body.items) {
+            this.#name(field.name, { kind: "field", node: field, remote: false })
+            this.#expression(field.value, testSetting)
+          }
+          break
+        case "given":
+          this.#keyword(item.keyword)
+          this.#testedStep(item.step)
+          if (item.result.kind === "value") this.#expression(item.result.value, testSetting)
+          else if (item.result.kind === "fails") {
+            this.#words(item.step.end, item.result.errorKind.start, ["fails"])
+            this.#keyword(item.result.errorKind)
+          }
+          break
+        case "expect":
+          this.#keyword(item.keyword)
+          if (item.judge !== undefined) {
+            this.#words(item.keyword.end, item.judge.start, ["judge"])
+            this.#testedStep(item.judge)
+          }
+          this.#expression(item.condition, testSetting)
+      }
+    }
+  }
+
+  /** `agent.x` after `given`, `ran` and their like. */
+  #testedStep({ base }: Syntax.Chain): void {
+    if (base.kind === "name") this.#keyword(base)
   }
 
   #branch(match: Syntax.MatchNode, branch: Syntax.MatchBranch, setting: Setting): void {
@@ -504,6 +553,9 @@ function importOf(chain: Syntax.Chain): ArgumentBlock["import"] {
 function valueSetting(node: string | undefined, agent: StepSymbol | undefined): Setting {
   return { agent, node, local: undefined, values: "run", secrets: false, assets: true, expects: "value" }
 }
+
+/** In a test. */
+const testSetting: Setting = { ...valueSetting(undefined, undefined), assets: false }
 
 function agentSetting(node: string, agent: StepSymbol | undefined): Setting {
   return { agent, node, local: undefined, values: "run", secrets: false, assets: false, expects: "value" }

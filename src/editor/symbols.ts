@@ -6,6 +6,7 @@ import type * as Syntax from "../syntax/tree.ts"
 import { fieldAt } from "./targets.ts"
 
 export type SymbolKind =
+  | "test"
   | "input"
   | "secrets"
   | "schema"
@@ -62,6 +63,10 @@ function declarationSymbol(program: Program, declaration: Syntax.Declaration): D
     detail?: string,
   ): DocumentSymbol => symbolOf(declaration, kind, name, text, children, detail)
   switch (declaration.kind) {
+    case "tests":
+      return entry("test", declaration.keyword, "tests", [], declaration.file.texts[0])
+    case "test":
+      return entry("test", declaration.title, declaration.title.texts[0] ?? "", [])
     case "input":
     case "secrets":
       return entry(declaration.kind, declaration.keyword, declaration.kind, typeFields(program, declaration.body.items))

@@ -108,6 +108,7 @@ export function toHover(document: TextDocument, { span, code, doc, text }: Hover
 // --------------------------------------------------------------------------------------------------------- symbols
 
 const symbolKinds: Readonly<Record<SymbolKind, Lsp.SymbolKind>> = {
+  test: 6,
   input: 11,
   secrets: 20,
   schema: 23,

@@ -69,6 +69,11 @@ export class Lowering {
       }
       case "asset":
         return this.#asset(node, place)
+      case "observed": {
+        // A test's runner knows it by the words that it is written with.
+        const text = `${node.word} ${this.#text(node.target)}`
+        return { op: "reference", root: { kind: "variable", name: text }, text }
+      }
       case "number":
       case "word":
       case "missing-expression":

@@ -54,8 +54,9 @@ export interface HostedTool {
   readonly description: string
   /** JSON Schema of the arguments, as the server publishes it. */
   readonly parameters: JsonObject
-  /** Whether a result type is published. */
+  /** Whether a result type is published, and its JSON Schema where the host has it. */
   readonly typed: boolean
+  readonly result?: JsonObject
   /** The server says that a repeated call does no harm. */
   readonly idempotent: boolean
   /** Without the nulls that stand for an argument that may be left out, and may not be null. */

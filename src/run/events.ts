@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
+import type { ErrorKind } from "../check/error-kinds.ts"
 import type { PlannedNode } from "../plan/plan-shape.ts"
 
 /** Tokens of one model call, or summed over several. */
@@ -16,22 +17,7 @@ export interface Usage extends TokenUsage {
   readonly cost: number | null
 }
 
-/** The ways in which a run fails, or is refused before it begins. `api/api-error.ts` adds those of HTTP requests. */
-export type ErrorKind =
-  | "payload_too_large"
-  | "validation_error"
-  | "input_error"
-  | "cancelled"
-  | "internal_error"
-  | "provider_error"
-  | "output_error"
-  | "tool_error"
-  | "blocked_destination"
-  | "evaluation_error"
-  | "limit_exceeded"
-  | "rate_limited"
-  | "overloaded"
-  | "timeout"
+export type { ErrorKind }
 
 /** What every error looks like, in a response's body and in `workflow_failed` alike. */
 export interface WireError<Kind extends string = ErrorKind> {

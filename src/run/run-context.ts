@@ -3,6 +3,7 @@ import type { Plan } from "../plan/plan-shape.ts"
 import type { Scope } from "./evaluate.ts"
 import type { EvaluationWork } from "./evaluation-work.ts"
 import { usualLargestValue, usualMostKept } from "./evaluation-work.ts"
+import type { WireError } from "./events.ts"
 import type { RunLog } from "./log/log.ts"
 import type { Permits } from "./permits.ts"
 import type { Message } from "../ports/messages.ts"
@@ -18,6 +19,8 @@ import type { ServerSecrets } from "./secrets/secrets-of-run.ts"
 import type { ReplayState } from "./log/resume.ts"
 import type { Spent } from "./usage.ts"
 
+export type GivenResult = { readonly output: JsonObject } | { readonly error: WireError }
+
 /** What a run needs of the world. */
 export interface RunPorts {
   readonly store: RunStore
@@ -29,6 +32,8 @@ export interface RunPorts {
   bug(error: unknown): void
   /** Hears of what an operator may want to know: ordinary things at `info`. */
   note?(run_id: string, sentence: string, level: "info" | "error"): void
+  /** In a test: the result that a step is given, in place of asking its model. */
+  given?(step: string, iteration: number | null): GivenResult | undefined
   /** Why the service can take no work right now, as a sentence for callers; null when it can. */
   trouble?(): string | null
   /** The server's own secrets, for workflows of its folder. */

@@ -36,6 +36,11 @@ export const codes = {
     "A reference names something that is not declared.",
     "Declare it, or fix the name.",
   ),
+  "misplaced-declaration": entry(
+    "error",
+    "A test stands in a workflow, or a declaration of a workflow in a test file.",
+    "Keep tests in `*.test.wire` files, and everything that runs in the workflow.",
+  ),
   "unknown-type": entry(
     "error",
     "A type is neither built in nor a declared schema.",

@@ -33,6 +33,7 @@ export function declarationWord(reader: TokenReader): DeclarationWord | undefine
  */
 export function leavesBlock(reader: TokenReader, itemsIndented: boolean): boolean {
   const next = reader.peek().kind
+  if (next === "string" && reader.column(reader.token) === 1 && startsTest(reader)) return true
   if (next === "{") return itemsIndented && startsPlainBlock(reader) && reader.lacksBrace
   return next === "name" && startsNamed(reader)
 }
@@ -56,10 +57,17 @@ export function leavesCase(reader: TokenReader, itemsIndented: boolean): Leaves 
 export function startsDeclaration(reader: TokenReader): boolean {
   const { token } = reader
   if (token.kind !== "name" || !token.afterBreak) return false
-  if (startsNamed(reader)) return true
+  if (startsNamed(reader) || startsTest(reader)) return true
   const next = reader.peek()
   const mayFollow = (next.kind === "name" || next.kind === "string") && !next.afterBreak
   return (mayFollow || next.kind === "{") && reader.column(token) === 1 && declarationWord(reader) !== undefined
+}
+
+/** `test "…"` and `tests "…"`: words that mean something only before a text on the same line. */
+export function startsTest(reader: TokenReader): boolean {
+  if (!reader.isWord("test") && !reader.isWord("tests")) return false
+  const next = reader.peek()
+  return (next.kind === "string" || next.kind === "head") && !next.afterBreak
 }
 
 /** `input {` and its like, at the left margin */

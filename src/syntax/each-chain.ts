@@ -41,6 +41,8 @@ export function eachChain(expression: Expression, visit: (chain: Chain) => void)
       inner(expression.value)
       inBlock(expression.block, inner)
       break
+    // What follows `ran` and its like names a step, and is no value.
+    case "observed":
     case "number":
     case "word":
     case "missing-expression":

@@ -8,6 +8,7 @@ import type { Start } from "./head-parser.ts"
 import { parseBlock, parseFromWord, parseName } from "./head-parser.ts"
 import { parseBatch, parseImport } from "./import-parser.ts"
 import { lex } from "./lexer.ts"
+import { isTest, parseTestDeclaration } from "./test-parser.ts"
 import { TokenReader } from "./token-reader.ts"
 import type { Declaration, Name, Tree } from "./tree.ts"
 import { parseSchemaBody, parseTypeFields, parseWordKey } from "./type-parser.ts"
@@ -38,6 +39,7 @@ export function parse(text: string): Parsed {
 function parseDeclaration(reader: TokenReader, nameless: Set<string>): Declaration | undefined {
   reader.endLeaving()
   const keyword = reader.token
+  if (isTest(reader)) return parseTestDeclaration(reader)
   const word = declarationWord(reader) ?? misspeltWord(reader)
   if (word === undefined) {
     notADeclaration(reader)

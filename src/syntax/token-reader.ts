@@ -37,6 +37,8 @@ export class TokenReader {
   /** Square and round brackets open around the reader: a block inside one ends where that does. */
   #brackets = 0
   #lastReport = -1
+  /** Inside an `expect` of a test: there words such as `ran` mean something. */
+  inTest = false
   /** How many mistakes were met, including those that other code has reported. */
   #mistakes = 0
   /** Set while blocks are left because one of them was never closed: reported once, not once for each. */

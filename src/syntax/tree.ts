@@ -52,6 +52,8 @@ export type Declaration =
   | AskDeclaration
   | LimitsDeclaration
   | OutputDeclaration
+  | TestsDeclaration
+  | TestDeclaration
 
 interface DeclarationBase extends Span, Documented {
   /** The word that it begins with. */
@@ -195,6 +197,57 @@ export interface OutputDeclaration extends DeclarationBase {
   readonly body: Block<ValueField>
 }
 
+// -------------------------------------------------------------------------------------------------------- tests
+
+/** `tests "./other.wire"`: the file that the tests of this one are about. */
+export interface TestsDeclaration extends DeclarationBase {
+  readonly kind: "tests"
+  readonly file: StringNode
+  readonly body: undefined
+}
+
+/** `test "title" for row in "./rows.jsonl" { … }` */
+export interface TestDeclaration extends DeclarationBase {
+  readonly kind: "test"
+  readonly title: StringNode
+  readonly rows: TestRows | undefined
+  readonly body: Block<TestItem>
+}
+
+export interface TestRows extends Span {
+  readonly variable: Name
+  readonly file: StringNode
+}
+
+export type TestItem = TestInput | TestGiven | TestExpect | Property
+
+/** `input { … }` of a test: values. */
+export interface TestInput extends Span {
+  readonly kind: "test-input"
+  readonly keyword: Token
+  readonly body: Block<ValueField>
+}
+
+/** `given agent.x: value`, or `given agent.x fails kind "message"`. */
+export interface TestGiven extends Span {
+  readonly kind: "given"
+  readonly keyword: Token
+  readonly step: Chain
+  readonly result:
+    | { readonly kind: "value"; readonly value: Expression }
+    | { readonly kind: "fails"; readonly errorKind: Name; readonly message: StringNode | undefined }
+    | { readonly kind: "missing" }
+}
+
+/** `expect condition`, or `expect judge model.m "criterion"`. */
+export interface TestExpect extends Span {
+  readonly kind: "expect"
+  readonly keyword: Token
+  /** The model that judges, where one does: then the condition is the criterion, a text. */
+  readonly judge: Chain | undefined
+  readonly condition: Expression
+}
+
 // --------------------------------------------------------------------------------------------------- properties
 
 /** `name: value`, or `name { … }` where the value is a block. */
@@ -327,6 +380,7 @@ export type Expression =
   | MatchNode
   | InvokeNode
   | AssetNode
+  | ObservedNode
   /** Already reported. */
   | (Span & { readonly kind: "missing-expression" })
 
@@ -401,4 +455,12 @@ export interface AssetNode extends Span {
   readonly keyword: Token
   readonly value: Expression
   readonly block: Block<Property> | undefined
+}
+
+/** In a test's `expect`: `ran agent.x`, `skipped agent.x`, `asked agent.x[2]`, `calls tool.t` */
+export interface ObservedNode extends Span {
+  readonly kind: "observed"
+  readonly keyword: Token
+  readonly word: "ran" | "skipped" | "asked" | "calls"
+  readonly target: Chain
 }

@@ -17,6 +17,7 @@ import type {
   MatchBranch,
   MatchNode,
   Name,
+  ObservedNode,
   Property,
   PropertyValue,
   ValueField,
@@ -151,6 +152,10 @@ function refuseIf(reader: TokenReader): Expression {
 
 /** A value that begins with a word that is not a reference; undefined for a reference. */
 function parseKeyword(reader: TokenReader, token: Token): Expression | undefined {
+  if (reader.inTest && token.kind === "name") {
+    const observed = parseObserved(reader, token)
+    if (observed !== undefined) return observed
+  }
   // Most words are not one of these: their first letter shows it.
   switch (reader.text.charCodeAt(token.start)) {
     case 97:
@@ -184,6 +189,17 @@ function parseKeyword(reader: TokenReader, token: Token): Expression | undefined
       break
   }
   return undefined
+}
+
+const observedWords = ["ran", "skipped", "asked", "calls"] as const
+
+/** ("ran" | "skipped" | "asked" | "calls") reference, in an `expect` alone */
+function parseObserved(reader: TokenReader, keyword: Token): ObservedNode | undefined {
+  const word = observedWords.find((each) => reader.isWord(each))
+  if (word === undefined || reader.peek().kind !== "name" || reader.peek(2).kind !== ".") return undefined
+  reader.take()
+  const target = parseReference(reader)
+  return { kind: "observed", keyword, word, target, start: keyword.start, end: target.end }
 }
 
 function spanOf({ start, end }: Token): Span {

@@ -12,10 +12,9 @@ import { badMirrors } from "./mirrored-headers.ts"
 import type { PublishedSchema } from "./published-schema.ts"
 import { publishedSchema } from "./published-schema.ts"
 import { SchemaValidator } from "./schema-validator.ts"
-import type { StepBudget } from "./step-budget.ts"
-import { OverBudget } from "./step-budget.ts"
+import { OverBudget, StepBudget } from "./step-budget.ts"
 import { toolPin } from "./tool-pin.ts"
-import type { ValidationBudget } from "./validation-budget.ts"
+import { ValidationBudget } from "./validation-budget.ts"
 
 /** Longer ones are cut: a description should be short. */
 const longestDescription = 4000
@@ -84,6 +83,12 @@ export function hostTool(
   }
 }
 
+/** A tool of a recorded definition, which its server published once. */
+export function reviveTool(definition: JsonObject, imported: ImportedTool, types: TypeTable): ToolFound {
+  const budgets = { lookUp: new StepBudget(1_000_000), validation: new ValidationBudget() }
+  return hostTool(definition, imported, types, false, budgets)
+}
+
 interface Schemas {
   readonly input: PublishedSchema
   readonly output: PublishedSchema | null
@@ -109,6 +114,7 @@ class PublishedTool implements HostedTool {
   readonly description: string
   readonly parameters: JsonObject
   readonly typed: boolean
+  readonly result?: JsonObject
   readonly idempotent: boolean
   readonly #path: string
   readonly #output: JsonObject | null
@@ -130,6 +136,7 @@ class PublishedTool implements HostedTool {
     this.description = cleanText(typeof said === "string" ? said : "", longestDescription)
     this.parameters = input
     this.typed = output !== null
+    if (output !== null) this.result = output
     this.idempotent =
       isJsonObject(annotations) && (annotations["idempotentHint"] === true || annotations["readOnlyHint"] === true)
     this.#path = path

@@ -70,6 +70,10 @@ export class AgentTools {
     this.#seesImages = node.models.every(({ name }) => running.plan.models[name]?.assets.includes("image") ?? false)
   }
 
+  static none(running: RunContext, node: AgentNode, caller: Caller): AgentTools {
+    return new AgentTools(running, node, caller, noOffers)
+  }
+
   static async offered(
     running: RunContext,
     node: AgentNode,
@@ -77,7 +81,7 @@ export class AgentTools {
     scope: Scope,
     effects: Effects,
   ): Promise<AgentTools> {
-    if (node.uses.length === 0) return new AgentTools(running, node, caller, noOffers)
+    if (node.uses.length === 0) return AgentTools.none(running, node, caller)
     const offers = new Map<string, Offer>()
     // Tools first: they keep their declared names.
     for (const use of node.uses.toSorted((a, b) => Number(b.kind === "tool") - Number(a.kind === "tool"))) {

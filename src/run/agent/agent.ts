@@ -33,13 +33,13 @@ import { shown } from "../log/log.ts"
 import { storeMessages } from "../log/stored-messages.ts"
 import { storeProgress } from "../log/turn-progress.ts"
 import type { FilePart, Message } from "../../ports/messages.ts"
-import { userText } from "../../ports/messages.ts"
+import { assistantText, userText } from "../../ports/messages.ts"
 import type { ModelTurn, ModelWatch } from "../../ports/model.ts"
 import { RunEnding, RunFailure } from "../../ports/run-failure.ts"
 import type { AgentPast, AnsweredTurn, BegunTurn, FallbackPast } from "../log/resume.ts"
 import { placeKey } from "../log/resume.ts"
 import type { Place } from "../permits.ts"
-import type { RunContext } from "../run-context.ts"
+import type { GivenResult, RunContext } from "../run-context.ts"
 import { finishBeforeEnd, outerScope } from "../run-context.ts"
 import { serverFacts } from "../tools/tool-servers.ts"
 import { addSpent, showSpent, spentBy } from "../usage.ts"
@@ -175,7 +175,8 @@ class AgentStep {
   async #work(): Promise<JsonValue> {
     const { log, ports } = this.#running
     for (const local of this.#node.locals) await this.#resolveLocal(local.key, local.value)
-    const rendered = await this.#render()
+    const given = ports.given?.(this.#node.id, this.#caller.about.iteration ?? null)
+    const rendered = given === undefined ? await this.#render() : await this.#renderGiven()
     this.#startedAt = this.#past?.startedAt ?? ports.clock.now()
     if (this.#past === null || this.#past.startedAt === null) {
       log.add("agent_started", {
@@ -186,7 +187,7 @@ class AgentStep {
       })
     }
     try {
-      return await this.#answer(rendered)
+      return given === undefined ? await this.#answer(rendered) : this.#take(given, rendered)
     } catch (error) {
       if (this.#running.signal.aborted || !(error instanceof RunFailure)) throw error
       const placed = this.#failed(error)
@@ -224,6 +225,19 @@ class AgentStep {
       tools: await AgentTools.offered(running, node, this.#caller, this.#at("uses"), this.#effects),
       compact: compact === null ? null : await compactFacts(running, compact, this.#at("context"), this.#effects),
     }
+  }
+
+  /** What a test's given result needs: the instruction, and nothing that is asked elsewhere. */
+  async #renderGiven(): Promise<Rendered> {
+    const instruction = await renderInstruction(this.#node.instruction, this.#at("instruction"), this.#effects)
+    const tools = AgentTools.none(this.#running, this.#node, this.#caller)
+    return { models: await this.#models(), instruction, files: [], tools, compact: null }
+  }
+
+  #take(given: GivenResult, { instruction }: Rendered): JsonValue {
+    if ("error" in given) throw new RunFailure(given.error)
+    const { output } = given
+    return this.#completed(output, [userText(instruction.text), assistantText(JSON.stringify(output))], false)
   }
 
   async #models(): Promise<RenderedModel[]> {

@@ -1,9 +1,27 @@
-import type { BatchDeclaration, BatchItem, Block, Declaration, Loop, Property, RemotePath, Tree } from "../tree.ts"
+import type {
+  BatchDeclaration,
+  BatchItem,
+  Block,
+  Declaration,
+  Loop,
+  Property,
+  RemotePath,
+  TestDeclaration,
+  TestItem,
+  Tree,
+} from "../tree.ts"
 import { layOutBlock } from "./blocks.ts"
 import type { Layout } from "./layout.ts"
 import { LayoutBuilder } from "./layout-builder.ts"
 import { layOutSchemaBody, layOutTypeFields } from "./type-layout.ts"
-import { layOutExpression, layOutProperties, layOutProperty, layOutValueFields, runsInto } from "./value-layout.ts"
+import {
+  layOutChain,
+  layOutExpression,
+  layOutProperties,
+  layOutProperty,
+  layOutValueFields,
+  runsInto,
+} from "./value-layout.ts"
 
 /** How each token of a tree without syntax errors is printed. */
 export function layOutTree(tree: Tree): Layout {
@@ -85,6 +103,13 @@ function layOutDeclaration(builder: LayoutBuilder, declaration: Declaration): vo
       }
       layOutBody(builder, declaration.body)
       return
+    case "tests":
+      builder.space()
+      layOutExpression(builder, declaration.file)
+      return
+    case "test":
+      layOutTest(builder, declaration)
+      return
   }
 }
 
@@ -157,4 +182,63 @@ function layOutLoop(builder: LayoutBuilder, { pattern, items }: Loop): void {
   takeWord(builder)
   builder.space()
   layOutExpression(builder, items)
+}
+
+function layOutTest(builder: LayoutBuilder, { title, rows, body }: TestDeclaration): void {
+  builder.space()
+  layOutExpression(builder, title)
+  if (rows !== undefined) {
+    takeWord(builder)
+    builder.space()
+    builder.name(rows.variable)
+    takeWord(builder)
+    builder.space()
+    layOutExpression(builder, rows.file)
+  }
+  beginBody(builder)
+  layOutBlock<TestItem>(builder, { block: body, canBeFlat: false, layOut: (item) => layOutTestItem(builder, item) })
+}
+
+function layOutTestItem(builder: LayoutBuilder, item: TestItem): void {
+  switch (item.kind) {
+    case "property":
+      layOutProperty(builder, item)
+      return
+    case "test-input":
+      builder.take()
+      beginBody(builder)
+      layOutValueFields(builder, item.body, false)
+      return
+    case "given":
+      builder.take()
+      builder.space()
+      layOutChain(builder, item.step)
+      switch (item.result.kind) {
+        case "value":
+          builder.take()
+          builder.space()
+          layOutExpression(builder, item.result.value)
+          return
+        case "fails":
+          takeWord(builder)
+          builder.space()
+          builder.name(item.result.errorKind)
+          if (item.result.message === undefined) return
+          builder.space()
+          layOutExpression(builder, item.result.message)
+          return
+        case "missing":
+          throw new Error("Only a tree without syntax errors can be formatted")
+      }
+      break
+    case "expect":
+      builder.take()
+      if (item.judge !== undefined) {
+        takeWord(builder)
+        builder.space()
+        layOutChain(builder, item.judge)
+      }
+      builder.space()
+      layOutExpression(builder, item.condition)
+  }
 }

@@ -79,6 +79,11 @@ export function layOutExpression(builder: LayoutBuilder, expression: Expression)
       layOutExpression(builder, expression.value)
       layOutInlineBlock(builder, expression.block)
       return
+    case "observed":
+      builder.take()
+      builder.space()
+      layOutChain(builder, expression.target)
+      return
     case "missing-expression":
       throw new Error("Only a tree without syntax errors can be formatted")
   }
@@ -105,7 +110,7 @@ function canTakeLines(expression: Expression): boolean {
 }
 
 /** A base and its steps, with nothing between. */
-function layOutChain(builder: LayoutBuilder, chain: Chain): void {
+export function layOutChain(builder: LayoutBuilder, chain: Chain): void {
   if (chain.base.kind === "name") builder.name(chain.base)
   else layOutExpression(builder, chain.base)
   while (builder.token.start < chain.end) builder.take()

@@ -1,0 +1,86 @@
+import { canonicalJson } from "../../base/canonical-json.ts"
+import { diffList } from "../../base/diff-list.ts"
+import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import type { ErrorKind } from "../../run/events.ts"
+import { failure } from "../../run/failure.ts"
+import type { Redactor } from "../../run/secrets/redact.ts"
+import type { Recording } from "./recording.ts"
+import { keyOf, shownRequest } from "./recording.ts"
+
+/** An exchange that is not in the recording. */
+export interface RecordingMiss {
+  /** What asked: `agent.triage`. */
+  readonly path: string
+  readonly request: JsonObject
+  /** The recorded request that is most like it. */
+  readonly nearest: JsonObject | null
+}
+
+/** One run's place in a recording: its n-th asking of a thing gets the n-th answer. */
+export class RecordedRun {
+  readonly recording: Recording
+  readonly misses: RecordingMiss[] = []
+  readonly #sample: number
+  readonly #redactor: Redactor
+  readonly #counts = new Map<string, number>()
+
+  constructor(recording: Recording, sample: number, redactor: Redactor) {
+    this.recording = recording
+    this.#sample = sample
+    this.#redactor = redactor
+  }
+
+  /**
+   * The answer to a request. `facts` decides which recorded answer it is; `ask` gets one that is missing, `record` writes it
+   * in the form that is kept.
+   */
+  async exchange<T>(
+    path: string,
+    facts: JsonObject,
+    kind: ErrorKind,
+    ask: () => Promise<T>,
+    forms: { record(answer: T): JsonValue; revive(recorded: JsonValue): T },
+  ): Promise<T> {
+    const { recording } = this
+    if (recording.mode === "live") return ask()
+    const clean = this.#redactor.redact(facts)
+    const key = keyOf(clean, this.#sample)
+    const number = this.#counts.get(key) ?? 0
+    this.#counts.set(key, number + 1)
+    const found = recording.answer(key, number)
+    if (found !== undefined) return forms.revive(found)
+    const request = shownRequest(clean)
+    if (recording.mode === "play") throw this.#missed(path, request, kind)
+    let own: { readonly answer: T } | null = null
+    const recorded = await recording.add(key, number, request, async () => {
+      own = { answer: await ask() }
+      return this.#redactor.redact(forms.record(own.answer))
+    })
+    // Another run may have asked the same at the same time.
+    return own === null ? forms.revive(recorded) : (own as { readonly answer: T }).answer
+  }
+
+  #missed(path: string, request: JsonObject, kind: ErrorKind): Error {
+    this.misses.push({ path, request, nearest: nearestRequest(request, this.recording.requests()) })
+    return failure(kind, path, "This is not recorded: run `wire test --record`")
+  }
+}
+
+/** Requests that are compared at most. */
+const mostCompared = 200
+
+function nearestRequest(request: JsonObject, recorded: readonly JsonObject[]): JsonObject | null {
+  const same = recorded.filter(({ kind }) => kind === request["kind"])
+  const words = wordsOf(request)
+  let nearest: JsonObject | null = null
+  let best = -1
+  for (const one of same.slice(0, mostCompared)) {
+    const shared = diffList(words, wordsOf(one)).filter(({ change }) => change === "same").length
+    if (shared > best) [nearest, best] = [one, shared]
+  }
+  return nearest
+}
+
+function wordsOf(request: JsonObject): string[] {
+  return canonicalJson(request).split(/\b/, 2000)
+}

@@ -1,0 +1,316 @@
+import type { DiagnosticCode } from "../source/codes.ts"
+import { eachChain } from "../syntax/each-chain.ts"
+import type * as Syntax from "../syntax/tree.ts"
+import { maybe } from "../types/relations.ts"
+import type { RecordType, Type } from "../types/types.ts"
+import { checkBackends } from "./check-backends.ts"
+import type { Checked } from "./check.ts"
+import { inSourceOrder, programOf } from "./check.ts"
+import { CheckContext } from "./check-context.ts"
+import { resolveModel } from "./check-model-reference.ts"
+import { checkConstant, positiveInteger } from "./constants.ts"
+import { declare } from "./declare.ts"
+import { errorKinds } from "./error-kinds.ts"
+import { expectType, infer } from "./infer.ts"
+import { checkCondition } from "./infer-operators.ts"
+import { knownList } from "./known-list.ts"
+import { mustFit } from "./must-fit.ts"
+import type { LoopVariable, Program } from "./program.ts"
+import { resolveRecord, resolveSchemas } from "./resolve-types.ts"
+import { checkInfiniteTypes } from "./rules/infinite-type.ts"
+import { checkUnused } from "./rules/unused-declaration.ts"
+import type { Scope } from "./scope.ts"
+import { at, nonePresent } from "./scope.ts"
+import type { TestedStep } from "./tested-step.ts"
+import { testedStep } from "./tested-step.ts"
+
+const anyType: Type = { kind: "any" }
+const stringType: Type = { kind: "string" }
+const integerType: Type = { kind: "integer" }
+
+const errorType: RecordType = record({
+  kind: stringType,
+  message: stringType,
+  issues: { kind: "array", element: anyType },
+})
+
+const usageType: RecordType = record({
+  input_tokens: integerType,
+  output_tokens: integerType,
+  cached_tokens: integerType,
+  reasoning_tokens: integerType,
+  cost: maybe({ kind: "number" }),
+})
+
+function record(fields: Readonly<Record<string, Type>>): RecordType {
+  return { kind: "record", fields: Object.entries(fields).map(([name, type]) => ({ name, type })) }
+}
+
+/** In an expectation, null on the way fails the test: it is no mistake. What is always so may be what is tested. */
+const mutedInExpectations: ReadonlySet<DiagnosticCode> = new Set<DiagnosticCode>([
+  "nullable-access",
+  "nullable-interpolation",
+  "constant-condition",
+])
+
+/** What a test file may declare beside its tests: what its judges need. */
+const allowed: ReadonlySet<Syntax.Declaration["kind"]> = new Set<Syntax.Declaration["kind"]>([
+  "tests",
+  "test",
+  "provider",
+  "model",
+  "secrets",
+  "schema",
+])
+
+/**
+ * A test file, against the workflow that it tests. Without that (it is missing or broken) only what the test file says by
+ * itself is checked.
+ */
+export function checkTests(tree: Syntax.Tree, tested: Program | undefined): Checked {
+  const checking = new CheckContext(tree)
+  refuseOthers(checking)
+  declare(checking)
+  resolveSchemas(checking)
+  checkInfiniteTypes(checking)
+  const bodies = checking.secretsBlocks.map(({ body }) => body)
+  if (bodies.length > 0) checking.secrets = resolveRecord(checking, bodies, "secrets")
+  checkBackends(checking)
+  checkJudges(checking, tested)
+  // Before the workflow's declarations come in: whether those are used is not said here.
+  if (tree.errors.length === 0) checkUnused(checking)
+  if (tested !== undefined) {
+    takeIn(checking, tested)
+    for (const declaration of tree.declarations) {
+      if (declaration.kind === "test") new TestCheck(checking, declaration, tested).run()
+    }
+  }
+  return { program: programOf(checking), diagnostics: inSourceOrder(checking.diagnostics) }
+}
+
+function refuseOthers(checking: CheckContext): void {
+  let named = false
+  for (const { kind, keyword } of checking.tree.declarations) {
+    if (kind === "tests") {
+      if (named) checking.report("duplicate-declaration", "tests", keyword, "`tests` is here already", "Remove one.")
+      named = true
+    }
+    if (allowed.has(kind)) continue
+    const word = checking.textOf(keyword)
+    const message = `\`${word}\` belongs in the workflow, not in its tests`
+    const hint = "A test file holds `test` blocks, and `provider`, `model`, `secrets` and `schema` for its judges."
+    checking.report("misplaced-declaration", word, keyword, message, hint)
+  }
+}
+
+/** `expect judge model.m "…"`: a model of the test file, or of the workflow. */
+function checkJudges(checking: CheckContext, tested: Program | undefined): void {
+  for (const test of checking.tree.declarations) {
+    if (test.kind !== "test") continue
+    for (const item of test.body.items) {
+      if (item.kind !== "expect" || item.judge === undefined) continue
+      const [step] = item.judge.steps
+      const name = step?.kind === "field" ? step.name.text : ""
+      const isOfWorkflow = !checking.models.has(name) && tested?.models.has(name) === true
+      if (!isOfWorkflow) resolveModel(checking, item.judge, pathOf(test))
+    }
+  }
+}
+
+function takeIn(checking: CheckContext, tested: Program): void {
+  for (const [name, type] of Object.entries(tested.types)) {
+    const own = checking.schemas.get(name)
+    if (own === undefined) checking.types[name] = type
+    else {
+      const message = `The workflow has a schema ${name} already`
+      checking.report("duplicate-declaration", `schema.${name}`, own.name, message, "Give this one another name.")
+    }
+  }
+  checking.input = tested.input?.type
+  for (const [name, symbol] of tested.agents) checking.agents.set(name, symbol)
+  for (const [name, symbol] of tested.asks) checking.asks.set(name, symbol)
+}
+
+function pathOf({ title }: Syntax.TestDeclaration): string {
+  return `test ${JSON.stringify(title.texts[0] ?? "")}`
+}
+
+/** Whether a test is about the error that its run fails with. */
+export function expectsFailure(test: Syntax.TestDeclaration): boolean {
+  let names = false
+  for (const item of test.body.items) {
+    if (item.kind !== "expect") continue
+    eachChain(item.condition, ({ base }) => {
+      if (base.kind === "name" && base.text === "error") names = true
+    })
+  }
+  return names
+}
+
+class TestCheck {
+  readonly #checking: CheckContext
+  readonly #test: Syntax.TestDeclaration
+  readonly #tested: Program
+  readonly #path: string
+  readonly #given = new Set<string>()
+
+  constructor(checking: CheckContext, test: Syntax.TestDeclaration, tested: Program) {
+    this.#checking = checking
+    this.#test = test
+    this.#tested = tested
+    this.#path = pathOf(test)
+  }
+
+  run(): void {
+    let input: Syntax.TestInput | undefined
+    const settings = new Set<string>()
+    for (const item of this.#test.body.items) {
+      switch (item.kind) {
+        case "test-input":
+          if (input !== undefined) this.#twice(item.keyword, "input")
+          else this.#checkInput((input = item))
+          break
+        case "given":
+          this.#checkGiven(item)
+          break
+        case "expect":
+          this.#checkExpect(item)
+          break
+        case "property":
+          this.#checkSetting(item, settings)
+      }
+    }
+    if (input === undefined) this.#missingInput()
+  }
+
+  /** What a test's values may refer to: the row, and after the run also what came of it. */
+  #scope(place: string, after: "before" | "after"): Scope {
+    const variables = new Map<string, LoopVariable>()
+    const add = (name: string, type: Type, node?: Syntax.Name): void => {
+      const own: Syntax.Name = node ?? { kind: "name", text: name, quoted: false, start: -1, end: -1 }
+      variables.set(name, { name: own, type })
+    }
+    if (after === "after") {
+      if (expectsFailure(this.#test)) add("error", errorType)
+      else add("output", this.#tested.output?.type ?? record({}))
+      add("usage", usageType)
+      add("duration_ms", { kind: "number" })
+    }
+    const { rows } = this.#test
+    if (rows !== undefined) add(rows.variable.text, anyType, rows.variable)
+    return {
+      path: this.#path,
+      place,
+      node: undefined,
+      agent: {
+        name: "",
+        variables,
+        hasBrokenLoop: false,
+        localFields: new Map(),
+        locals: new Map(),
+      },
+      local: undefined,
+      secrets: "exposed",
+      values: after === "after" ? "run" : "request",
+      assets: "none",
+      present: nonePresent,
+    }
+  }
+
+  #twice(span: Syntax.Name | Syntax.TestInput["keyword"], what: string): void {
+    this.#checking.report("duplicate-field", this.#path, span, `\`${what}\` is here already`, "Remove one.")
+  }
+
+  #checkInput({ body }: Syntax.TestInput): void {
+    const values: Syntax.Expression = { kind: "object", body, start: body.start, end: body.end }
+    const scope = at(this.#scope("the input of a test", "before"), "input")
+    expectType(this.#checking, values, this.#tested.input?.type ?? record({}), scope)
+  }
+
+  #missingInput(): void {
+    const fields = this.#tested.input?.type.fields ?? []
+    if (fields.length === 0 || this.#test.body.close === undefined) return
+    const names = fields.map(({ name }) => `\`${name}\``).join(", ")
+    const message = `The test has no \`input\`, and the workflow needs ${names}`
+    this.#checking.report("missing-property", this.#path, this.#test.title, message, "Add `input { … }`.")
+  }
+
+  #checkGiven({ step: chain, result }: Syntax.TestGiven): void {
+    const checking = this.#checking
+    const step = testedStep(checking, chain, this.#tested, this.#path)
+    const scope = at(this.#scope("a given result", "before"), checking.quote(chain))
+    if (step !== undefined) {
+      if (step.index !== undefined) {
+        const hint = "Give a looped agent an array, or one object for every item."
+        checking.report("type-mismatch", this.#path, chain, "A result is given to the whole step", hint)
+      }
+      const id = `${step.kind}.${step.name}`
+      if (this.#given.has(id)) {
+        checking.report("duplicate-field", this.#path, chain, `\`${id}\` is given already`, "Remove one.")
+      }
+      this.#given.add(id)
+    }
+    if (result.kind === "fails") this.#checkErrorKind(result.errorKind)
+    if (result.kind !== "value") return
+    const type = infer(checking, result.value, scope)
+    if (step === undefined) return
+    const wanted = resultType(step)
+    const isArray = result.value.kind === "array" || type.kind === "array" || type.kind === "tuple"
+    mustFit(checking, result.value, step.looped && isArray ? { kind: "array", element: wanted } : wanted, scope.path)
+  }
+
+  #checkErrorKind(name: Syntax.Name): void {
+    if ((errorKinds as readonly string[]).includes(name.text)) return
+    const known = errorKinds.map((kind) => ({ name: kind }))
+    const hint = knownList(this.#checking, name.text, known, "The kinds are")
+    this.#checking.report("invalid-value", this.#path, name, `Unknown kind of error: ${name.text}`, hint)
+  }
+
+  #checkExpect({ condition, judge }: Syntax.TestExpect): void {
+    const checking = this.#checking
+    const scope = at(this.#scope("an expectation", "after"), "expect")
+    checking.muted = mutedInExpectations
+    checking.observed = (node) => this.#observedType(node)
+    if (judge === undefined) checkCondition(checking, condition, scope, infer)
+    else infer(checking, condition, scope)
+    checking.observed = null
+    checking.muted = null
+  }
+
+  #observedType({ word, target }: Syntax.ObservedNode): Type {
+    const checking = this.#checking
+    const step = testedStep(checking, target, this.#tested, this.#path)
+    const type: Type = word === "asked" ? stringType : word === "calls" ? integerType : { kind: "boolean" }
+    if (step === undefined) return { kind: "error" }
+    if (word === "asked" && step.kind !== "agent") {
+      checking.report("type-mismatch", this.#path, target, "Only an agent is asked", "Write `asked agent.name`.")
+    } else if (step.index !== undefined && (word !== "asked" || !step.looped)) {
+      const message = word === "asked" ? `agent.${step.name} has no loop` : `\`${word}\` takes a step, without an index`
+      checking.report("type-mismatch", this.#path, target, message, `Write \`${word} ${step.kind}.${step.name}\`.`)
+    }
+    return type
+  }
+
+  #checkSetting(item: Syntax.Property, seen: Set<string>): void {
+    const { name } = item
+    if (seen.has(name.text)) this.#twice(name, name.text)
+    seen.add(name.text)
+    if (name.text === "samples") positiveInteger(this.#checking, item, `${this.#path}.samples`)
+    else if (name.text === "pass_rate") checkConstant(this.#checking, item, `${this.#path}.pass_rate`, rate)
+    else {
+      const hint = "A test has `input`, `given`, `expect`, `samples` and `pass_rate`."
+      this.#checking.report("unknown-property", this.#path, name, `Unknown property: ${name.text}`, hint)
+    }
+  }
+}
+
+const rate = {
+  expected: "a number from 0 to 1",
+  type: "number",
+  fits: (value: unknown) => typeof value === "number" && value >= 0 && value <= 1,
+} as const
+
+function resultType(step: TestedStep): Type {
+  // An item of a loop may be given null where its condition may rule it out.
+  return step.looped && step.mayBeSkipped ? maybe(step.type) : step.type
+}

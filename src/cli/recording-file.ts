@@ -1,0 +1,45 @@
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import type { Exchanges, RecordingMode } from "./compose.ts"
+import { whyUnreadable, whyUnwritable } from "./file-errors.ts"
+
+/** A recording file that cannot be used: a sentence. */
+export class WrongRecording extends Error {}
+
+/** `triage.test.wire` → `triage.test.recording.json` */
+export function recordingPath(testFile: string): string {
+  return testFile.replace(/\.wire$/, ".recording.json")
+}
+
+/** What a recording file holds; nothing where there is none. `read` is `readRecording` of the adapter. */
+export function readRecordingFile(
+  path: string,
+  mode: RecordingMode,
+  read: (text: string) => Exchanges | null,
+): Exchanges {
+  if (mode === "live" || !existsSync(path)) return {}
+  let text: string
+  try {
+    text = readFileSync(path, "utf8")
+  } catch (error) {
+    throw new WrongRecording(`${path} ${whyUnreadable(error)}.`)
+  }
+  const found = read(text)
+  if (found === null) throw new WrongRecording(`${path} is not a recording: delete it, and record anew.`)
+  return found
+}
+
+/** Replaces the file in one step; an empty recording has no file. */
+export function writeRecordingFile(path: string, text: string | null): void {
+  const before = existsSync(path) ? readFileSync(path, "utf8") : null
+  if (before === text) return
+  try {
+    if (text === null) rmSync(path, { force: true })
+    else {
+      const scratch = `${path}.${process.pid}.new`
+      writeFileSync(scratch, text)
+      renameSync(scratch, path)
+    }
+  } catch (error) {
+    throw new WrongRecording(`${path} ${whyUnwritable(error)}.`)
+  }
+}

@@ -1,0 +1,173 @@
+import { parseReference } from "./chain-parser.ts"
+import { leavesBlock } from "./declaration-start.ts"
+import { docBefore } from "./doc-comment.ts"
+import { skipToBrace } from "./head-parser.ts"
+import { parseString } from "./string-parser.ts"
+import type { Token } from "./token.ts"
+import type { TokenReader } from "./token-reader.ts"
+import type {
+  Chain,
+  Expression,
+  Name,
+  Property,
+  StringNode,
+  TestDeclaration,
+  TestExpect,
+  TestGiven,
+  TestInput,
+  TestItem,
+  TestRows,
+  TestsDeclaration,
+} from "./tree.ts"
+import { parseColon, parseKey, valueIsAbsent } from "./type-parser.ts"
+import { parseExpression, parseValueFields } from "./value-parser.ts"
+
+// The declarations of test files. They are read in every file; the checker says where they belong.
+
+/** `test "…"` or `tests "…"`, where a declaration may begin. */
+export function isTest(reader: TokenReader): boolean {
+  const next = reader.peek().kind
+  return (reader.isWord("test") || reader.isWord("tests")) && (next === "string" || next === "head")
+}
+
+/** "tests" string | "test" string ("for" name "in" string)? "{" item* "}" */
+export function parseTestDeclaration(reader: TokenReader): TestDeclaration | TestsDeclaration | undefined {
+  const doc = docBefore(reader)
+  const isTests = reader.isWord("tests")
+  const keyword = reader.take()
+  const text = parsePlainString(reader, isTests ? "the path of a workflow" : "the test's name")
+  const path = isTests ? "tests" : `test ${reader.quote(text)}`
+  const declaration: TestDeclaration | TestsDeclaration | undefined = isTests
+    ? { kind: "tests", keyword, doc, file: text, body: undefined, start: keyword.start, end: text.end }
+    : parseTest(reader, keyword, doc, text)
+  reader.region({ start: keyword.start, end: reader.previous.end }, path)
+  reader.separator()
+  return declaration
+}
+
+function parseTest(
+  reader: TokenReader,
+  keyword: Token,
+  doc: string | undefined,
+  title: StringNode,
+): TestDeclaration | undefined {
+  const rows = reader.isWord("for") ? parseRows(reader) : undefined
+  if (!reader.is("{")) {
+    reader.expected("`{` after the test's name")
+    skipToBrace(reader)
+  }
+  if (!reader.is("{")) reader.assumeBrace()
+  const body = reader.block<TestItem>(parseItem, leavesBlock, "`input`, `given`, `expect`, `samples` or `pass_rate`")
+  return body && { kind: "test", keyword, doc, title, rows, body, start: keyword.start, end: body.end }
+}
+
+/** "for" name "in" string */
+function parseRows(reader: TokenReader): TestRows | undefined {
+  const first = reader.take()
+  const variable = reader.expect("name", "a variable after `for`")
+  if (variable === undefined) return undefined
+  const name = reader.identifier(variable)
+  if (reader.acceptWord("in") === undefined) {
+    reader.expected(`\`in\` after \`for ${name.text}\``)
+    return undefined
+  }
+  if (!reader.is("string") && !reader.is("head")) {
+    reader.expected("the path of a `.jsonl` or `.json` file after `in`")
+    return undefined
+  }
+  const file = parsePlainString(reader, "the path of a file")
+  return { variable: name, file, start: first.start, end: file.end }
+}
+
+/** A text without interpolations: names of tests and paths are known before anything runs. */
+function parsePlainString(reader: TokenReader, what: string): StringNode {
+  const node = parseString(reader, parseExpression)
+  if (node.interpolations.length > 0) reader.report(node, `Expected ${what} without \`{{ }}\``)
+  return node
+}
+
+function parseItem(reader: TokenReader): TestItem | undefined {
+  const first = reader.token
+  const doc = docBefore(reader)
+  const next = reader.peek()
+  if (reader.isWord("input") && (next.kind === "{" || next.kind === ":")) return parseInput(reader)
+  if (reader.isWord("given") && next.kind === "name") return parseGiven(reader)
+  if (reader.isWord("expect") && next.kind !== ":") return parseExpect(reader)
+  const name = parseKey(reader)
+  return name && parseSetting(reader, first, name, doc)
+}
+
+function parseInput(reader: TokenReader): TestInput | undefined {
+  const keyword = reader.take()
+  reader.accept(":")
+  const body = parseValueFields(reader)
+  if (body !== undefined) return { kind: "test-input", keyword, body, start: keyword.start, end: body.end }
+  reader.expected("`{` after `input`")
+  return undefined
+}
+
+/** "given" reference (":" expression | "fails" name string?) */
+function parseGiven(reader: TokenReader): TestGiven {
+  const keyword = reader.take()
+  const step = parseReference(reader)
+  const result = parseResult(reader, step)
+  return { kind: "given", keyword, step, result, start: keyword.start, end: reader.endFrom(keyword) }
+}
+
+function parseResult(reader: TokenReader, step: Chain): TestGiven["result"] {
+  if (reader.acceptWord("fails") !== undefined) {
+    if (!reader.is("name") || (reader.token.afterBreak && startsItem(reader))) {
+      reader.expected("the kind of an error after `fails`", "Such as `provider_error`.")
+      return { kind: "missing" }
+    }
+    const errorKind = reader.take()
+    const message =
+      reader.is("string") || reader.is("head") ? parsePlainString(reader, "the message of the error") : undefined
+    return { kind: "fails", errorKind: reader.identifier(errorKind), message }
+  }
+  if (reader.accept(":") === undefined) {
+    reader.expected(`\`:\` and a value, or \`fails\`, after \`given ${reader.quote(step)}\``)
+    if (reader.token.afterBreak || reader.endsBlock(reader.token)) return { kind: "missing" }
+  }
+  if (valueIsAbsent(reader, "a value")) return { kind: "missing" }
+  return { kind: "value", value: parseExpression(reader) }
+}
+
+/** Whether the word on another line begins the next item, and is not what the one before it still needs. */
+function startsItem(reader: TokenReader): boolean {
+  return ["input", "given", "expect"].some((word) => reader.isWord(word)) || reader.peek().kind === ":"
+}
+
+/** "expect" ("judge" reference string | expression) */
+function parseExpect(reader: TokenReader): TestExpect {
+  const keyword = reader.take()
+  const isJudge = reader.isWord("judge") && reader.peek().kind === "name" && reader.peek(2).kind === "."
+  if (isJudge) reader.take()
+  const judge = isJudge ? parseReference(reader) : undefined
+  reader.inTest = true
+  let condition: Expression = { kind: "missing-expression", start: reader.previous.end, end: reader.previous.end }
+  if (isJudge && !reader.is("string") && !reader.is("head")) reader.expected("the criterion as a text")
+  else if (!valueIsAbsent(reader, isJudge ? "the criterion as a text" : "a condition")) {
+    condition = parseExpression(reader)
+  }
+  reader.inTest = false
+  return { kind: "expect", keyword, judge, condition, start: keyword.start, end: reader.endFrom(keyword) }
+}
+
+/** `samples: 3`, `pass_rate: 0.9` */
+function parseSetting(reader: TokenReader, first: Token, name: Name, doc: string | undefined): Property {
+  const colon = parseColon(reader, name)
+  const isMissing = colon === "missing-value" || valueIsAbsent(reader, "a value")
+  const value: Property["value"] = isMissing
+    ? { kind: "missing" }
+    : { kind: "expression", expression: parseExpression(reader) }
+  return {
+    kind: "property",
+    doc,
+    name,
+    colon: colon === "missing-value" ? undefined : colon,
+    value,
+    start: first.start,
+    end: reader.endFrom(first),
+  }
+}

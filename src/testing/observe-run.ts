@@ -1,0 +1,113 @@
+import type { JsonValue } from "../base/json-value.ts"
+import type { Plan } from "../plan/plan-shape.ts"
+import type { LogEvent, Usage, WireError } from "../run/events.ts"
+import { noUsage } from "../run/usage.ts"
+
+/** What came of a test's run, as its expectations see it. */
+export interface ObservedRun {
+  /** Null where the run failed. */
+  readonly output: JsonValue | null
+  readonly error: WireError | null
+  readonly usage: Usage
+  readonly duration_ms: number
+  /** Outputs by agent; of a looped agent the array of them. */
+  readonly agents: ReadonlyMap<string, JsonValue>
+  /** The same of what people were asked. */
+  readonly answers: ReadonlyMap<string, JsonValue>
+  /** By step: `agent.x`, `tool.t`. */
+  readonly steps: ReadonlyMap<string, ObservedStep>
+}
+
+export interface ObservedStep {
+  ran: boolean
+  skipped: boolean
+  /** Tool calls, reads, renderings; of an agent its model calls. */
+  calls: number
+  /** Rendered instructions by item of the loop; the only one of a plain agent is the first. */
+  readonly asked: string[]
+}
+
+/** What the events of a run of `plan` say. An agent that never ran is null. */
+export function observeRun(events: readonly LogEvent[], plan: Plan): ObservedRun {
+  const steps = new Map<string, ObservedStep>()
+  const agents = new Map<string, JsonValue>(
+    plan.nodes.flatMap((node) => (node.kind === "agent" ? [[node.name, null]] : [])),
+  )
+  const answers = new Map<string, JsonValue>(
+    plan.nodes.flatMap((node) => (node.kind === "ask" ? [[node.name, null]] : [])),
+  )
+  const step = (id: string): ObservedStep => {
+    let found = steps.get(id)
+    if (found === undefined) steps.set(id, (found = { ran: false, skipped: false, calls: 0, asked: [] }))
+    return found
+  }
+  const completed = new Set<string>()
+  const setOutput = (agent: string, iteration: number | undefined, output: JsonValue): void => {
+    const before = agents.get(agent)
+    if (iteration === undefined) agents.set(agent, output)
+    else if (Array.isArray(before)) before[iteration] = output
+  }
+  let output: JsonValue | null = null
+  let error: WireError | null = null
+  let usage: Usage = noUsage
+  let duration_ms = 0
+  for (const event of events) {
+    switch (event.type) {
+      case "agent_loop_started":
+        agents.set(
+          event.data.agent,
+          Array.from({ length: event.data.iterations }, () => null),
+        )
+        break
+      case "agent_started": {
+        const found = step(`agent.${event.data.agent}`)
+        found.ran = true
+        found.asked[event.data.iteration ?? 0] = event.data.instruction
+        break
+      }
+      case "agent_completed": {
+        const { agent, iteration, calls } = event.data
+        step(`agent.${agent}`).calls += calls.length
+        completed.add(`agent.${agent}`)
+        const kept = event.kept as { readonly output?: JsonValue } | undefined
+        setOutput(agent, iteration, kept?.output ?? event.data.output)
+        break
+      }
+      case "agent_failed":
+        step(`agent.${event.data.agent}`).calls += event.data.calls.length
+        break
+      case "step_skipped": {
+        step(event.data.step).skipped = true
+        const name = event.data.step.replace(/^agent\./, "")
+        setOutput(name, event.data.iteration, null)
+        break
+      }
+      case "tool_call_started": {
+        const found = step(`tool.${event.data.tool}`)
+        found.ran = true
+        found.calls++
+        break
+      }
+      case "resource_read":
+      case "prompt_rendered": {
+        const found = step(`${event.type === "resource_read" ? "resource" : "prompt"}.${event.data.name}`)
+        found.ran = true
+        found.calls++
+        break
+      }
+      case "workflow_completed":
+        output = event.data.output.result
+        usage = event.data.usage
+        duration_ms = event.data.duration_ms
+        break
+      case "workflow_failed":
+        error = event.data.error
+        duration_ms = event.data.duration_ms
+        break
+      default:
+        break
+    }
+  }
+  for (const [id, found] of steps) if (completed.has(id)) found.skipped = false
+  return { output, error, usage, duration_ms, agents, answers, steps }
+}

@@ -1,0 +1,130 @@
+import { isJsonObject } from "../base/is-json-object.ts"
+import type { JsonObject } from "../base/json-value.ts"
+import type { Plan } from "../plan/plan-shape.ts"
+import { openGate } from "../ports/gate.ts"
+import type { RunOptions, RunStore } from "../ports/store.ts"
+import type { Deadlines } from "../run/deadlines.ts"
+import type { LogEvent } from "../run/events.ts"
+import { wireError } from "../run/failure.ts"
+import { run } from "../run/run.ts"
+import type { GivenResult, RunLimits, RunPorts } from "../run/run-context.ts"
+import type { GivenValue } from "./given-tools.ts"
+import { GivenTools } from "./given-tools.ts"
+import type { ObservedRun } from "./observe-run.ts"
+import { observeRun } from "./observe-run.ts"
+
+/** What tests run on. */
+export interface TestEngine {
+  readonly clock: RunPorts["clock"]
+  readonly chance: RunPorts["chance"]
+  readonly limits: RunLimits
+  readonly deadlines: Deadlines
+  bug(error: unknown): void
+  /** What one run needs: a store of its own, and its own place in the recording. */
+  open(secrets: JsonObject): TestPorts
+}
+
+export interface TestPorts {
+  readonly store: RunStore
+  /** Appended to the store, with what is kept of them. */
+  readonly events: readonly LogEvent[]
+  readonly model: RunPorts["model"]
+  readonly tools: RunPorts["tools"]
+  /** Exchanges that were asked for and are not recorded, each with what is nearest. */
+  readonly misses: readonly Miss[]
+  close(): Promise<void>
+}
+
+/** An exchange that is not in the recording. */
+export interface Miss {
+  /** What asked: `agent.triage`. */
+  readonly path: string
+  readonly request: JsonObject
+  /** The recorded request that is most like it. */
+  readonly nearest: JsonObject | null
+}
+
+/** A workflow under test, and what the judges of its test file need. */
+export interface Tested {
+  readonly source: string
+  readonly plan: Plan
+  readonly secrets: JsonObject
+  readonly judges: Plan
+  readonly judgeSecrets: JsonObject
+}
+
+export interface Given {
+  /** Of agents and questions, by `agent.x`. */
+  readonly steps: ReadonlyMap<string, GivenValue>
+  readonly others: ReadonlyMap<string, GivenValue>
+}
+
+export const nothingGiven: Given = { steps: new Map(), others: new Map() }
+
+const testOptions: RunOptions = {
+  cache_key: null,
+  use_cache: false,
+  max_concurrency: null,
+  timeout_ms: null,
+  deltas: false,
+}
+
+/** A run on the real engine, to its end. */
+export async function runOnce(
+  engine: TestEngine,
+  { source }: Pick<Tested, "source">,
+  plan: Plan,
+  input: JsonObject,
+  secrets: JsonObject,
+  given: Given,
+  signal: AbortSignal,
+): Promise<ObservedRun & { readonly misses: readonly Miss[] }> {
+  const { clock, chance, limits, deadlines } = engine
+  const opened = engine.open(secrets)
+  const { store, model, events, misses } = opened
+  const created_at = clock.now()
+  const request = { source, input, secrets, options: testOptions }
+  const newRun = { run_id: chance.id(), caller: "", request, created_at, idempotency: null, resumable: false }
+  const created = await store.create(newRun, "test", 3_600_000)
+  if (created.outcome !== "created") throw new Error(`A test's run was not created: ${created.outcome}`)
+  const ports: RunPorts = {
+    clock,
+    chance,
+    store,
+    model,
+    tools: new GivenTools(opened.tools, plan, given.others, new Set(given.steps.keys())),
+    given: (step, iteration) => givenResult(given.steps.get(step), step, iteration),
+    bug: (error) => engine.bug(error),
+  }
+  const job = {
+    plan,
+    request,
+    caller: "",
+    lease: created.lease,
+    created_at,
+    leave: signal,
+    gate: openGate,
+    resumed: null,
+    deadlines,
+  }
+  try {
+    await run(job, ports, limits)
+    return { ...observeRun(events, plan), misses }
+  } finally {
+    await opened.close()
+  }
+}
+
+function givenResult(given: GivenValue | undefined, step: string, iteration: number | null): GivenResult | undefined {
+  if (given === undefined) return undefined
+  if ("error" in given) return given
+  const { value } = given
+  const item = Array.isArray(value) && iteration !== null ? (value[iteration] ?? null) : value
+  if (isJsonObject(item)) return { output: item }
+  const count = Array.isArray(value) ? value.length : 0
+  const message =
+    iteration === null
+      ? `The result that is given to ${step} is not an object`
+      : `The test gives ${count} results to ${step}, and none to its item ${iteration}`
+  return { error: wireError("evaluation_error", [{ path: step, message }]) }
+}

@@ -1,0 +1,132 @@
+import type { JsonObject, JsonValue } from "../base/json-value.ts"
+import type { Entry } from "../plan/expression.ts"
+import type { GivenPlan, TestPlan } from "../plan/plan-tests.ts"
+import { RunFailure } from "../ports/run-failure.ts"
+import type { Scope } from "../run/evaluate.ts"
+import { evaluate } from "../run/evaluate.ts"
+import type { Usage } from "../run/events.ts"
+import { wireError } from "../run/failure.ts"
+import { validateRequest } from "../run/fit-request.ts"
+import { addUsage, noUsage } from "../run/usage.ts"
+import type { Failure } from "./check-expectation.ts"
+import { checkExpectation, testScope } from "./check-expectation.ts"
+import type { GivenValue } from "./given-tools.ts"
+import { judge } from "./judge.ts"
+import { showMiss } from "./show-miss.ts"
+import type { Given, Miss, Tested, TestEngine } from "./run-once.ts"
+import { runOnce } from "./run-once.ts"
+
+/** One run of a test. */
+export interface TestRun {
+  readonly failures: readonly Failure[]
+  readonly usage: Usage
+  readonly duration_ms: number
+  /** What judges said of what passed. */
+  readonly remarks: readonly string[]
+}
+
+/** A row of a test's data. */
+export interface Row {
+  readonly file: string
+  readonly line: number
+  readonly value: JsonValue
+}
+
+/** Runs a test once, with a fresh store, and holds its expectations against what came of it. */
+export async function runTest(
+  engine: TestEngine,
+  tested: Tested,
+  test: TestPlan,
+  row: Row | null,
+  signal: AbortSignal,
+): Promise<TestRun> {
+  const rows: ReadonlyMap<string, JsonValue> =
+    test.rows === null || row === null ? new Map() : new Map([[test.rows.variable, row.value]])
+  const failed = (text: string, details: readonly string[] = []): TestRun => ({
+    failures: [{ text, at: test.span.start, details }],
+    usage: noUsage,
+    duration_ms: 0,
+    remarks: [],
+  })
+  const where = row === null ? "" : ` (${row.file}:${row.line})`
+  let input: JsonObject
+  let given: Given
+  try {
+    const before = testScope({}, rows, null)
+    input = valuesOf(test.input, before)
+    given = readGiven(test.given, { ...before, input })
+  } catch (error) {
+    if (!(error instanceof RunFailure)) throw error
+    return failed(`The test's values could not be computed${where}`, [error.error.message])
+  }
+  const misfit = validateRequest(tested.plan, input, tested.secrets)
+  if (misfit !== null) {
+    const details = misfit.issues.map(({ path, message }) => `${path}: ${message}`)
+    return failed(`The input does not fit the workflow${where}`, details)
+  }
+  const observed = await runOnce(engine, tested, tested.plan, input, tested.secrets, given, signal)
+  return holdAgainst(engine, tested, test, input, rows, observed, signal)
+}
+
+async function holdAgainst(
+  engine: TestEngine,
+  tested: Tested,
+  test: TestPlan,
+  input: JsonObject,
+  rows: ReadonlyMap<string, JsonValue>,
+  observed: Awaited<ReturnType<typeof runOnce>>,
+  signal: AbortSignal,
+): Promise<TestRun> {
+  const { error, duration_ms } = observed
+  const failures: Failure[] = []
+  const remarks: string[] = []
+  let { usage } = observed
+  if (observed.misses.length > 0) {
+    failures.push(...observed.misses.map((miss) => notRecorded(miss, test.span.start)))
+  } else if (error !== null && !test.fails) {
+    const details = error.issues.flatMap(({ path, message }) =>
+      (path === "" ? message : `${path}: ${message}`).split("\n"),
+    )
+    failures.push({ text: `The run failed: ${error.kind}`, at: test.span.start, details })
+  } else if (error === null && test.fails) {
+    failures.push({ text: "The run was expected to fail, and it completed", at: test.span.start, details: [] })
+  } else {
+    const scope = testScope(input, rows, observed)
+    for (const expect of test.expects) {
+      if (expect.judge === null) {
+        const failure = checkExpectation(expect, scope)
+        if (failure !== null) failures.push(failure)
+      } else {
+        const verdict = await judge(engine, tested, expect, scope, signal)
+        usage = addUsage(usage, verdict.usage)
+        if (verdict.failure === null) remarks.push(verdict.reason)
+        else failures.push(verdict.failure)
+      }
+    }
+  }
+  return { failures, usage, duration_ms, remarks }
+}
+
+/** Said whatever the workflow made of it: a test that plays on without an answer tests something else. */
+function notRecorded(miss: Miss, at: number): Failure {
+  return { text: `${miss.path} asks what is not recorded`, at, details: showMiss(miss) }
+}
+
+function valuesOf(entries: readonly Entry[], scope: Scope): JsonObject {
+  return Object.fromEntries(entries.map(({ key, value }) => [key, evaluate(value, scope)]))
+}
+
+function readGiven(given: readonly GivenPlan[], scope: Scope): Given {
+  const steps = new Map<string, GivenValue>()
+  const others = new Map<string, GivenValue>()
+  for (const { kind, name, result } of given) {
+    const path = `${kind}.${name}`
+    const value: GivenValue =
+      result.kind === "fails"
+        ? { error: wireError(result.error, [{ path, message: result.message }]) }
+        : { value: evaluate(result.value, scope) }
+    if (kind === "agent" || kind === "ask") steps.set(path, value)
+    else others.set(path, value)
+  }
+  return { steps, others }
+}

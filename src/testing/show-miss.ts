@@ -1,0 +1,20 @@
+import type { Miss } from "./run-once.ts"
+import { showLines, sortedJson } from "./show-difference.ts"
+
+/** Lines of a request that has nothing like it in the recording. */
+const mostLines = 12
+
+/** Why an exchange was not found: how it differs from the nearest one that was recorded. */
+export function showMiss({ request, nearest }: Miss): string[] {
+  const asked = sortedJson(request).split("\n")
+  const remedy = "Run `wire test --record` to ask for it, or give the step a result."
+  if (nearest === null) {
+    const shown = asked.slice(0, mostLines)
+    return ["Nothing like it is recorded:", ...shown, ...(asked.length > mostLines ? ["…"] : []), remedy]
+  }
+  return [
+    "The nearest recorded request differs (- recorded, + asked):",
+    ...showLines(sortedJson(nearest).split("\n"), asked),
+    remedy,
+  ]
+}

@@ -1,0 +1,109 @@
+import assert from "node:assert/strict"
+import { describe, test } from "node:test"
+import { folderWith, runWire } from "./run-wire.ts"
+
+const workflow = `input { text: string }
+secrets { key: string }
+provider far from openai { endpoint: "https://models.invalid/v1"  api_key: secrets.key }
+model fast from far { id: "fast-1" }
+agent triage { model: model.fast  instruction: "Triage: {{ input.text }}"  output { level: enum { low, high }  summary: string } }
+agent escalate when agent.triage.level == "high" { model: model.fast  instruction: "Escalate {{ agent.triage.summary }}"  output { note: string } }
+output { escalated: agent.escalate != null  triage: agent.triage }
+`
+
+const given = `given agent.triage: { level: "high", summary: "Outage" }
+    given agent.escalate: { note: "Now" }`
+
+const passing = `test "an outage is escalated" {
+    input { text: "down" }
+    ${given}
+    expect output.escalated && ran agent.escalate && !skipped agent.triage
+    expect asked agent.escalate contains "Outage"
+    expect calls agent.triage == 0 && usage.input_tokens == 0
+}
+
+test "a failure is reported" {
+    input { text: "down" }
+    given agent.triage fails provider_error "no capacity"
+    expect error.kind == "provider_error" && error.message == "no capacity"
+    expect !ran agent.escalate
+}
+`
+
+const failing = `test "it fails" {
+    input { text: "down" }
+    ${given}
+    expect output.escalated == false
+    expect output.triage == { level: "high", summary: "Fire" }
+    expect asked agent.escalate contains "Fire"
+}
+`
+
+describe("wire test", () => {
+  test("runs tests with given results, and needs neither secrets nor a network", async () => {
+    const cwd = folderWith({ "a.wire": workflow, "a.test.wire": passing })
+    const { code, out } = await runWire(["test"], { cwd })
+    assert.match(out, /^✓ a\.test\.wire \(2 tests\)\n2 passed in [\d.]+ s, 0 tokens\.\n$/)
+    assert.equal(code, 0)
+    assert.equal((await runWire(["test", "a.wire", "-t", "outage"], { cwd })).code, 0)
+    assert.equal((await runWire(["check", "."], { cwd })).code, 0)
+  })
+
+  test("shows the values of a failed expectation, a difference, and what an agent was asked", async () => {
+    const cwd = folderWith({ "a.wire": workflow, "a.test.wire": failing })
+    const { code, out } = await runWire(["test"], { cwd })
+    assert.equal(code, 1)
+    for (const line of [
+      "expect output.escalated == false  a.test.wire:5",
+      "  output.escalated is true",
+      '  -   "summary": "Fire"',
+      '  +   "summary": "Outage"',
+      "  asked agent.escalate:",
+      "    | Escalate Outage",
+      "0 passed, 1 failed",
+    ]) {
+      assert.ok(out.includes(line), `${line}\n${out}`)
+    }
+  })
+
+  test("fails a test whose exchange is not recorded, whatever the test expects", async () => {
+    const text = 'test "t" { input { text: "x" }  expect error.kind == "provider_error" }'
+    const cwd = folderWith({ "a.wire": workflow, "a.test.wire": text })
+    const { code, out } = await runWire(["test"], { cwd })
+    assert.equal(code, 1)
+    assert.match(out, /agent\.triage asks what is not recorded/)
+  })
+
+  test("asks the demo model, which needs no recording", async () => {
+    const demo = workflow.replace('"https://models.invalid/v1"', '"demo"').replace("fast-1", "demo")
+    const text = 'test "t" { input { text: "x" }  expect calls agent.triage == 1 && usage.output_tokens > 0 }'
+    const { code, out } = await runWire(["test"], { cwd: folderWith({ "a.wire": demo, "a.test.wire": text }) })
+    assert.equal(code, 0, out)
+  })
+
+  test("a broken file, missing data, and a title that nothing has, are exit code 2", async () => {
+    const rows = 'test "t" for row in "./rows.jsonl" { input { text: row.text }  expect output.escalated }'
+    const cwd = folderWith({
+      "a.wire": workflow,
+      "a.test.wire": passing,
+      "broken/a.wire": workflow,
+      "broken/a.test.wire": 'test "t" { expect ran agent.nobody }',
+      "data/a.wire": workflow,
+      "data/a.test.wire": rows,
+      "lost/b.test.wire": passing,
+    })
+    for (const [args, said] of [
+      [["a.test.wire", "-t", "nothing"], 'No test has "nothing" in its title'],
+      [["broken"], "Unknown reference: agent.nobody"],
+      [["data"], "rows.jsonl"],
+      [["lost"], "The workflow ./b.wire cannot be read"],
+      [["nowhere"], "nowhere: no such file or folder"],
+      [["a.test.wire", "--reporter", "loud"], "it must be pretty, json or junit"],
+      [["a.test.wire", "--model", "fast=x"], "--model needs --record or --live"],
+    ] as const) {
+      const { code, out, err } = await runWire(["test", ...args], { cwd })
+      assert.equal(code, 2, `${args.join(" ")}: ${out}${err}`)
+      assert.ok(`${out}${err}`.includes(said), `${out}${err}`)
+    }
+  })
+})
