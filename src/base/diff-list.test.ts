@@ -14,6 +14,6 @@ test("a difference leads from one list to the other, and keeps what they share",
       assert.deepEqual(right, after)
     }),
   )
-  const changes = diffList([..."abcd"], [..."abxd"]).map(({ change, item }) => `${change} ${item}`)
+  const changes = diffList("abcd".split(""), "abxd".split("")).map(({ change, item }) => `${change} ${item}`)
   assert.deepEqual(changes, ["same a", "same b", "removed c", "added x", "same d"])
 })

@@ -119,8 +119,8 @@ function recordedCall({ attempt, format, usage }: ModelCallRecord): JsonObject {
   }
 }
 
-function tokensOf({ cost: _, ...tokens }: Usage): JsonObject {
-  return tokens
+function tokensOf({ input_tokens, output_tokens, cached_tokens, reasoning_tokens }: Usage): JsonObject {
+  return { input_tokens, output_tokens, cached_tokens, reasoning_tokens }
 }
 
 type RecordedTurn = Omit<ModelTurn, "calls" | "usage"> & {
