@@ -1,10 +1,11 @@
-import type { ClaimedLease, CreateOutcome, Lease } from "../../src/ports/store.ts"
+import type { ClaimedLease, CreateOutcome, Lease, RunStore } from "../../src/ports/store.ts"
 import { MemoryStore } from "../../src/adapters/memory/memory-store.ts"
 import type { LogEvent } from "../../src/run/events.ts"
 import { isTerminal } from "../../src/run/events.ts"
 import { Client, type Job } from "./client.ts"
 import { violations, type StoredEvent, type Tenure } from "./invariants.ts"
 import { Ledger } from "./ledger.ts"
+import { traceStore, type TracedCall } from "./replay.ts"
 import { SimulatedService, type Faults } from "./simulated-service.ts"
 import { noFaults } from "./simulated-store.ts"
 import { randomWorkflow } from "./workflows.ts"
@@ -15,6 +16,9 @@ export interface History {
   readonly problems: readonly string[]
   readonly diary: readonly string[]
   readonly figures: Figures
+  /** What the store was asked for, and the store. */
+  readonly trace: readonly TracedCall[]
+  readonly store: RunStore
 }
 
 export interface Figures {
@@ -41,7 +45,9 @@ export async function simulate(seed: number): Promise<History> {
   countImmediates()
   const world = new World(seed)
   const { random } = world
-  const shared = new MemoryStore(new WorldClock(world, null))
+  const storeClock = new WorldClock(world, null)
+  const trace: TracedCall[] = []
+  const shared = traceStore(new MemoryStore(storeClock), storeClock, trace)
   const ledger = new Ledger(world)
   const tenures = new Map<string, Tenure[]>()
   const stored = new Map<string, StoredEvent[]>()
@@ -173,6 +179,8 @@ export async function simulate(seed: number): Promise<History> {
     seed,
     problems,
     diary: world.diary,
+    trace,
+    store: shared,
     figures: {
       runs: tenures.size,
       events: all.length,

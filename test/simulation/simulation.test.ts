@@ -1,13 +1,19 @@
 import assert from "node:assert/strict"
 import { spawn } from "node:child_process"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
+import { openSqliteStore } from "../../src/adapters/sqlite/sqlite-store.ts"
+import { createVault } from "../../src/adapters/vault/vault.ts"
+import { replay, SetClock } from "./replay.ts"
 import { simulate } from "./history.ts"
 import { plantedBugs } from "./planted-bugs.ts"
 
 // Whole services in virtual time, each seed another history. `npm run simulate` makes as many as there is time for.
 
 const histories = 3000
+const replayed = 100
 /** A planted bug has to be found within so many. */
 const enough = 10_000
 
@@ -25,6 +31,29 @@ test("one seed is one history", async () => {
     assert.deepEqual(first.diary, second.diary)
   }
 })
+
+test(
+  "SQLite answers every call of a history as the memory store did, and holds the same in the end",
+  { timeout: 300_000 },
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), "wireworks-simulation-"))
+    const vault = createVault(Buffer.alloc(32, 7))
+    try {
+      for (let seed = 1; seed <= replayed; seed++) {
+        const { trace, store, diary } = await simulate(seed)
+        const clock = new SetClock()
+        const sqlite = await openSqliteStore({ path: join(folder, `${seed}.sqlite`), vault, clock })
+        try {
+          assert.deepEqual(await replay(trace, store, sqlite, clock), [], `seed ${seed}\n${diary.join("\n")}`)
+        } finally {
+          await sqlite.close()
+        }
+      }
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  },
+)
 
 for (const { name } of plantedBugs) {
   test(`a planted bug is found: ${name}`, { timeout: 600_000 }, async (t) => {

@@ -5,7 +5,8 @@ export function randomWorkflow(random: Random): string {
   const lines = [
     `input { id: string  items: [string] }`,
     `provider p from openai { endpoint: "http://models.test/v1" }`,
-    `model m from p { id: "m" }`,
+    `model m from p { id: "m"  price { input: 1  output: 2 } }`,
+    `model spare from p { id: "spare"  price { input: 3  output: 4 } }`,
     `mcp s { endpoint: "http://tools.test/mcp" }`,
     `tool note from mcp.s.tool.note`,
     `tool look from mcp.s.tool.look { idempotent: true }`,
@@ -42,7 +43,7 @@ export function randomWorkflow(random: Random): string {
     lines.push(
       [
         `agent ${name}${loop ? " for item in input.items" : ""}${conditions.length > 0 ? ` when ${conditions.join(" && ")}` : ""} {`,
-        `    model: model.m`,
+        `    model: ${random.chance(0.3) ? "[model.m, model.spare]" : "model.m"}`,
         uses,
         context,
         skips ? `    on_failure: skip` : "",
