@@ -1,11 +1,12 @@
 import { effect } from "@preact/signals"
 import { render } from "preact"
 import { loadHistory } from "./state/history.ts"
-import { findRunAgain } from "./run/follow-run.ts"
+import { findRunAgain, followAddress, keepAddress } from "./run/follow-run.ts"
 import { requestRun } from "./run/request-run.ts"
 import { App } from "./shell/app.tsx"
 import { editor } from "./state/editor-port.ts"
 import { keepLayout } from "./state/layout.ts"
+import { watchQuestions } from "./state/questions.ts"
 import { graphOf, shownRun } from "./state/runs.ts"
 import { keepDraft, openDraft, openLink } from "./run/session.ts"
 import { compilation } from "./state/source.ts"
@@ -32,8 +33,13 @@ addEventListener("keydown", (event) => {
   event.preventDefault()
 })
 
-addEventListener("hashchange", () => void openLink())
+addEventListener("hashchange", () => {
+  followAddress()
+  void openLink()
+})
 findRunAgain()
+keepAddress()
+watchQuestions()
 void openLink()
 void loadHistory()
 keepDraft()

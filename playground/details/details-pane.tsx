@@ -101,14 +101,15 @@ function JumpToSource({ node }: { readonly node: string }) {
 function Declared({ node }: { readonly node: string }) {
   const { program } = compilation.value
   const name = node.slice(node.indexOf(".") + 1)
-  const type = node.startsWith("agent.")
-    ? program.agents.get(name)?.type
-    : node === "output"
-      ? program.output?.type
-      : program.dynamics.get(name)?.type
-  const agent = node.startsWith("agent.") ? program.agents.get(name)?.declaration : undefined
-  const doc = agent?.doc
-  const when = agent?.when?.condition
+  const step = node.startsWith("agent.")
+    ? program.agents.get(name)
+    : node.startsWith("ask.")
+      ? program.asks.get(name)
+      : undefined
+  const type =
+    step !== undefined ? step.type : node === "output" ? program.output?.type : program.dynamics.get(name)?.type
+  const doc = step?.declaration.doc
+  const when = step?.declaration.when?.condition
   const condition = when && program.tree.text.slice(when.start, when.end)
   return (
     <>

@@ -12,6 +12,8 @@ export interface FormContext {
   readonly types: TypeTable
   /** What does not fit at a path. */
   readonly misfit: (path: string) => string | undefined
+  /** Tells the controls of this form from those of others with the same paths. */
+  readonly scope?: string
 }
 
 interface EditorProps {
@@ -34,7 +36,7 @@ export function FieldEditor({ label, doc, tools, ...editor }: LabelledProps) {
   const { form, path, type } = editor
   const known = resolve(type, form.types)
   const wrong = form.misfit(path)
-  const id = fieldId(path)
+  const id = fieldId(path, form.scope)
   const notes = [doc === undefined ? "" : `${id}-doc`, wrong === undefined ? "" : `${id}-wrong`].join(" ").trim()
   const head = (
     <>
@@ -81,14 +83,14 @@ function isGroup(kind: string): boolean {
   return kind === "record" || kind === "variant" || kind === "array" || kind === "tuple" || kind === "union"
 }
 
-export function fieldId(path: string): string {
-  return `field-${path.replace(/[^A-Za-z0-9_-]/g, (unit) => `-${unit.charCodeAt(0).toString(16)}-`)}`
+export function fieldId(path: string, scope = ""): string {
+  return `field-${scope}${path.replace(/[^A-Za-z0-9_-]/g, (unit) => `-${unit.charCodeAt(0).toString(16)}-`)}`
 }
 
 function ValueEditor({ notes, ...props }: EditorProps & { readonly notes?: string }) {
   const { form, path, type, value, onChange } = props
   const known = resolve(type, form.types)
-  const id = fieldId(path)
+  const id = fieldId(path, form.scope)
   const common = {
     id,
     "aria-invalid": form.misfit(path) !== undefined,
@@ -251,7 +253,7 @@ function VariantEditor({ variant, ...props }: EditorProps & { readonly variant: 
   const object: DraftObject = isDraftObject(value) ? value : {}
   const tag = object[variant.tag]
   const chosen = variant.cases.find(({ name }) => name === tag) ?? variant.cases[0]
-  const id = fieldId(childPath(path, variant.tag))
+  const id = fieldId(childPath(path, variant.tag), form.scope)
   return (
     <div class="form-fields">
       <div class="form-field">
@@ -379,7 +381,7 @@ function UnionEditor({ members, ...props }: EditorProps & { readonly members: re
   const found = memberOf(value, members, form.types)
   const at = chosen ?? Math.max(0, found === undefined ? 0 : members.indexOf(found))
   const member = members[at]
-  const id = fieldId(`${path}?`)
+  const id = fieldId(`${path}?`, form.scope)
   const isNull = member === undefined || resolve(member, form.types).kind === "null"
   return (
     <div class="form-fields">

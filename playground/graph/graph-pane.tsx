@@ -1,6 +1,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks"
 import type { NodeState } from "../../src/run/reduce.ts"
 import { graphOf, runClock, watchShown } from "../state/runs.ts"
+import { goToQuestion, questionOf } from "../state/questions.ts"
 import { select, selection } from "../state/selection.ts"
 import { Icon, iconPath } from "../ui/icon.tsx"
 import type { Placed, PlacedEdge, PlacedNode } from "./graph-layout.ts"
@@ -239,7 +240,11 @@ interface NodeViewProps {
 
 function NodeView({ node, status }: NodeViewProps) {
   const isSelected = selection.value?.node === node.id
-  const toggle = (): void => select({ node: node.id })
+  const toggle = (): void => {
+    select({ node: node.id })
+    const question = graphOf.value === "other" ? undefined : questionOf(node.id)
+    if (question !== undefined) goToQuestion(question)
+  }
   const height = nodeHeight(node)
   const kind = node.kind === "output" ? "the workflow's output" : node.kind
   return (

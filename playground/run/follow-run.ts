@@ -1,14 +1,16 @@
+import { effect } from "@preact/signals"
 import type { StreamEvent } from "../../src/client/client.ts"
 import { WireworksError } from "../../src/client/client.ts"
 import { addToHistory } from "../state/history.ts"
 import { keep, readKept } from "../state/keep.ts"
+import { isLink, runAddress, runInAddress } from "../state/link.ts"
 import { announce, notify } from "../state/notices.ts"
-import { liveRun, shownRun, startClock, touchRuns } from "../state/runs.ts"
+import { liveRun, shownRun, startClock, touchRuns, watchShown } from "../state/runs.ts"
 import { secretIn, withoutSecrets } from "../state/secrets.ts"
 import { selection } from "../state/selection.ts"
 import { asksForKey, client, toWireError } from "../state/service.ts"
 import type { RunRequest } from "../state/run-view.ts"
-import { RunView } from "../state/run-view.ts"
+import { RunView, unknownRequest } from "../state/run-view.ts"
 import type { JsonObject } from "../../src/base/json-value.ts"
 import { endSentence } from "../state/status.ts"
 
@@ -101,7 +103,8 @@ async function consume(run: RunView, stream: AsyncIterable<StreamEvent>, again: 
   announce(endSentence(run))
   if (run.run_id !== undefined && run.isOver && run.events.length > 0) {
     remember(run)
-    await addToHistory(run, withoutSecrets)
+    // The history restores what was run, and nobody knows that of a run of others.
+    if (run.request !== unknownRequest) await addToHistory(run, withoutSecrets)
   }
 }
 
@@ -110,6 +113,29 @@ function reconnecting(run: RunView, attempt: number): void {
   run.attempt = attempt
   if (attempt === 1) announce("The connection broke. Reconnecting.")
   touchRuns()
+}
+
+/** Shows a run by its id alone, as somebody who was sent its address does. */
+function openRun(run_id: string): void {
+  const run = new RunView(unknownRequest)
+  run.run_id = run_id
+  resume(run, run_id)
+}
+
+/** Somebody changed the address of this page to that of a run. */
+export function followAddress(): void {
+  const wanted = runInAddress(location.hash)
+  if (wanted !== undefined && wanted !== shownRun.value?.run_id && liveRun.value === null) openRun(wanted)
+}
+
+/** Keeps the shown run in the page's address, so that another browser, or a reload, opens it. */
+export function keepAddress(): void {
+  effect(() => {
+    const run_id = watchShown()?.run_id
+    const { hash, pathname, search } = location
+    if (isLink(hash) || runInAddress(hash) === run_id) return
+    history.replaceState(null, "", `${pathname}${search}${run_id === undefined ? "" : runAddress(run_id)}`)
+  })
 }
 
 interface Remembered {
@@ -123,6 +149,7 @@ interface Remembered {
 function remember(run: RunView): void {
   const { run_id, request, asked_at, skew } = run
   const kept = { run_id, request, asked_at, skew }
+  if (request === unknownRequest) return
   if (secretIn(JSON.stringify(request)) === undefined) keep("session", "run", kept)
 }
 
@@ -130,9 +157,14 @@ export function forgetRun(): void {
   keep("session", "run", undefined)
 }
 
-/** The run that was under way, or the last one that ended, when the page was left. */
+/** The run that the address names, else the one that was under way, or the last one that ended, when the page was left. */
 export function findRunAgain(): void {
   const kept = readKept("session", "run") as Remembered | undefined
+  const wanted = runInAddress(location.hash)
+  if (wanted !== undefined && kept?.run_id !== wanted) {
+    openRun(wanted)
+    return
+  }
   if (typeof kept?.run_id !== "string" || typeof kept.request?.source !== "string") return
   const run = new RunView(kept.request, kept.asked_at)
   run.run_id = kept.run_id

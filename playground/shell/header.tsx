@@ -7,10 +7,11 @@ import type { Theme } from "../state/layout.ts"
 import { narrow, theme } from "../state/layout.ts"
 import { openWorkflow, workflowName } from "../state/open-workflow.ts"
 import { runClock, watchLive, watchShown } from "../state/runs.ts"
+import { openQuestions, showQuestions } from "../state/questions.ts"
 import { compilation } from "../state/source.ts"
 import { Icon } from "../ui/icon.tsx"
 import { Menu } from "../ui/menu.tsx"
-import { showDuration } from "../ui/show.ts"
+import { counted, showDuration } from "../ui/show.ts"
 import { StateMark } from "../ui/state-mark.tsx"
 
 export function Header() {
@@ -94,6 +95,7 @@ export function Status() {
     !run.isOver && started !== null ? ` ${showDuration(Math.floor((runClock.value - started) / 100) * 100)}` : ""
   return (
     <p class="status">
+      <OpenQuestions />
       <StateMark state={state} text={text.replace(/^running/, `running${elapsed}`)} />
       {run.connection === "lost" ? (
         <button type="button" class="button outlined" onClick={() => reconnect(run)}>
@@ -101,6 +103,18 @@ export function Status() {
         </button>
       ) : null}
     </p>
+  )
+}
+
+/** How many questions wait for an answer; brings them into view. */
+function OpenQuestions() {
+  const { length } = openQuestions.value
+  if (length === 0) return null
+  return (
+    <button type="button" class="button question-count is-asking" onClick={showQuestions}>
+      <Icon name="asking" />
+      {counted(length, "question")}
+    </button>
   )
 }
 

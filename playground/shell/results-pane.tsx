@@ -6,6 +6,8 @@ import { OutputPane } from "../output/output-pane.tsx"
 import { Fault } from "../output/fault.tsx"
 import type { ResultTab } from "../state/layout.ts"
 import { positions, resultTab } from "../state/layout.ts"
+import { QuestionsPane } from "../questions/questions-pane.tsx"
+import { openQuestions } from "../state/questions.ts"
 import { watchShown } from "../state/runs.ts"
 import { TimelinePane } from "../timeline/timeline-pane.tsx"
 import { Divider } from "./divider.tsx"
@@ -14,6 +16,7 @@ import { TabPanel, Tabs } from "../ui/tabs.tsx"
 /** What a run has done, by tab, with the details of the selected step beside it. */
 export function ResultsPane() {
   const tab = resultTab.value
+  const hasQuestions = (watchShown()?.state.questions.length ?? 0) > 0
   return (
     <div class="results" style={{ "--share": `${positions.value.details}%` }}>
       <section class="pane" aria-label="Results">
@@ -24,6 +27,9 @@ export function ResultsPane() {
           onSelect={(name) => (resultTab.value = name)}
           items={[
             { name: "timeline", label: "Timeline" },
+            ...(hasQuestions || tab === "questions"
+              ? [{ name: "questions" as const, label: "Questions", count: openQuestions.value.length }]
+              : []),
             { name: "output", label: "Output" },
             { name: "events", label: "Events", count: eventCount() },
             { name: "history", label: "History", count: keptRuns.value.length },
@@ -35,6 +41,8 @@ export function ResultsPane() {
               <RunFault />
               <TimelinePane />
             </>
+          ) : tab === "questions" ? (
+            <QuestionsPane />
           ) : tab === "output" ? (
             <OutputPane />
           ) : tab === "events" ? (

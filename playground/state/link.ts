@@ -24,6 +24,24 @@ export function isLink(fragment: string): boolean {
   return fragment.startsWith(prefix)
 }
 
+const runPrefix = "#run="
+
+/** The fragment of the address at which a run is looked at. */
+export function runAddress(run_id: string): string {
+  return runPrefix + encodeURIComponent(run_id)
+}
+
+/** The run that a fragment names. */
+export function runInAddress(fragment: string): string | undefined {
+  if (!fragment.startsWith(runPrefix)) return undefined
+  try {
+    const run_id = decodeURIComponent(fragment.slice(runPrefix.length))
+    return run_id === "" ? undefined : run_id
+  } catch {
+    return undefined
+  }
+}
+
 /** What a fragment holds; a sentence where it is damaged. */
 export async function fromFragment(fragment: string): Promise<Shared | string> {
   const damaged = "This link is damaged: a part of it is missing or was changed. Ask for a new one."

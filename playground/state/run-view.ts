@@ -14,6 +14,9 @@ export interface RunRequest {
   readonly origin: Origin
 }
 
+/** What is known of a run that somebody else started: nothing but its events. */
+export const unknownRequest: RunRequest = { source: "", input: {}, options: {}, origin: "link" }
+
 export type Connection = "open" | "reconnecting" | "lost"
 
 /** A run as this page has seen it: its events, and what they add up to. */

@@ -57,8 +57,9 @@ function tick(time: number): void {
     changed = false
     runClock.value = shownRun.peek()?.now() ?? 0
   })
-  ticking = isLive
-  if (isLive) next()
+  // A run that waits for people may do so for days, and nothing moves until its next event.
+  ticking = isLive && liveRun.peek()?.state.status !== "waiting"
+  if (ticking) next()
 }
 
 /**

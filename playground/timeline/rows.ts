@@ -84,20 +84,20 @@ export function nodeOfSpan(state: RunState, at: number): string | undefined {
   let span = state.spans[at]
   while (span !== undefined && span.parent !== null) span = state.spans[span.parent]
   if (span?.kind === "agent" || span?.kind === "loop" || span?.kind === "iteration") return `agent.${span.name}`
+  if (span?.kind === "ask" && span.call_id === undefined) return `ask.${span.name}`
   return span?.kind === "dynamic" ? `dynamic.${span.name}` : undefined
 }
 
 /** The row in which a node of the plan begins. */
 export function spanOfNode(state: RunState, node: string): number | undefined {
   const name = node.slice(node.indexOf(".") + 1)
-  const isAgent = node.startsWith("agent.")
+  const kind = node.slice(0, node.indexOf("."))
   const at = state.spans.findIndex(
     (span) =>
       span.parent === null &&
       span.name === name &&
-      (isAgent
-        ? span.kind === "agent" || span.kind === "loop"
-        : node.startsWith("dynamic.") && span.kind === "dynamic"),
+      span.call_id === undefined &&
+      (span.kind === kind || (kind === "agent" && span.kind === "loop")),
   )
   return at < 0 ? undefined : at
 }

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { ApiError } from "./api-error.ts"
 import type { NoticeEvent } from "../ports/notices.ts"
 import type { PlannedNode } from "../plan/plan-shape.ts"
-import type { Usage, WireError } from "../run/events.ts"
+import type { Question, Usage, WireError } from "../run/events.ts"
 import type { Issue } from "../source/diagnostic.ts"
 
 // What goes over the wire, as TypeScript sees it. `schemas.ts` says the same as JSON Schema.
@@ -84,6 +84,19 @@ export interface RunAnswer {
   readonly workflow: string | null
   readonly version: string | null
   readonly notifications: readonly NotificationView[]
+}
+
+/** `POST /execute/{run_id}/questions/{id}` */
+export interface AnswerBody {
+  readonly answer: JsonValue
+  /** Of an approval: that of the question. */
+  readonly digest?: string
+  /** A label for the person, of up to 200 characters. */
+  readonly by?: string
+}
+
+export interface QuestionsAnswer {
+  readonly questions: readonly Question[]
 }
 
 /** The answer in asynchronous mode. */

@@ -2,16 +2,19 @@ import { withoutTrailing } from "../base/without-trailing.ts"
 import { timerMs } from "../base/timer-ms.ts"
 import { errorStatus } from "../api/error-status.ts"
 import type {
+  AnswerBody,
   CancelAnswer,
   ExecuteBody,
   FormatAnswer,
   InvalidateAnswer,
+  QuestionsAnswer,
   RunAnswer,
   SourceBody,
   ValidateAnswer,
   ValidateBody,
 } from "../api/shapes.ts"
 import type { JsonObject } from "../base/json-value.ts"
+import type { Question } from "../run/events.ts"
 import { isTerminal } from "../run/events.ts"
 import { errorOf, WireworksError } from "./errors.ts"
 import type { StreamEvent } from "./read-events.ts"
@@ -19,7 +22,9 @@ import { readEvents } from "./read-events.ts"
 
 export type { StreamEvent } from "./read-events.ts"
 export { WireworksError } from "./errors.ts"
+export type { Question } from "../run/events.ts"
 export type {
+  AnswerBody,
   ExecuteBody,
   ExecuteOptions,
   FormatAnswer,
@@ -110,6 +115,17 @@ export class WireworksClient {
 
   cancel(run_id: string, options: CallOptions = {}): Promise<CancelAnswer> {
     return this.#json<CancelAnswer>("POST", `${runPath(run_id)}/cancel`, undefined, options)
+  }
+
+  /** The questions of a run, oldest first. */
+  async questions(run_id: string, options: CallOptions = {}): Promise<readonly Question[]> {
+    const { questions } = await this.#json<QuestionsAnswer>("GET", `${runPath(run_id)}/questions`, undefined, options)
+    return questions
+  }
+
+  /** Answers a question of a run; an approval repeats the question's `digest`. The question with its answer. */
+  answer(run_id: string, id: string, body: AnswerBody, options: CallOptions = {}): Promise<Question> {
+    return this.#json<Question>("POST", `${runPath(run_id)}/questions/${encodeURIComponent(id)}`, body, options)
   }
 
   validate(body: ValidateBody | string, options: CallOptions = {}): Promise<ValidateAnswer> {

@@ -1,0 +1,221 @@
+import type { ComponentChildren } from "preact"
+import { useState } from "preact/hooks"
+import type { Question } from "../../src/run/events.ts"
+import { resolve } from "../../src/types/relations.ts"
+import { validateValue } from "../../src/types/validate-value.ts"
+import { FieldEditor } from "../form/field-editor.tsx"
+import { toJson } from "../state/draft.ts"
+import { answerType, cardId, draftOf, refusals, sendAnswer, sending, setDraft } from "../state/questions.ts"
+import { watchShown } from "../state/runs.ts"
+import { Icon } from "../ui/icon.tsx"
+import { JsonTree } from "../ui/json-tree.tsx"
+import type { StateName } from "../ui/state-mark.tsx"
+import { StateMark } from "../ui/state-mark.tsx"
+
+/** The questions of the shown run: the open ones first, each with its form, then what became of the others. */
+export function QuestionsPane() {
+  const questions = watchShown()?.state.questions ?? []
+  if (questions.length === 0) {
+    return (
+      <p class="empty">
+        No questions. A workflow asks people with ask, and with approval on a tool; their cards appear here.
+      </p>
+    )
+  }
+  const open = questions.filter(({ status }) => status === "open")
+  const closed = questions.filter(({ status }) => status !== "open")
+  return (
+    <div class="scrolls padded questions">
+      {[...open, ...closed].map((question) =>
+        question.status !== "open" ? (
+          <ClosedCard key={question.id} question={question} />
+        ) : question.kind === "approval" ? (
+          <ApprovalCard key={question.id} question={question} />
+        ) : (
+          <AskCard key={question.id} question={question} />
+        ),
+      )}
+    </div>
+  )
+}
+
+function AskCard({ question }: { readonly question: Question }) {
+  const [tried, setTried] = useState(false)
+  const { type, types } = answerType(question)
+  const draft = draftOf(question)
+  const misfits = validateValue(draft, type, types, "answer")
+  const record = resolve(type, types)
+  const misfit = (path: string): string | undefined =>
+    tried ? misfits.find((one) => one.path === path)?.message.replace(/^answer\.?/, "") : undefined
+  const form = { types, misfit, scope: `${question.id}-` }
+  const submit = (event: Event): void => {
+    event.preventDefault()
+    setTried(true)
+    if (misfits.length === 0) {
+      void sendAnswer(question, toJson(draft))
+      return
+    }
+    const card = document.getElementById(cardId(question))
+    requestAnimationFrame(() => card?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus())
+  }
+  return (
+    <Card question={question} state="asking" title={titleOf(question)}>
+      <Show question={question} />
+      <form class="question-form" onSubmit={submit} noValidate>
+        <div class="form-fields">
+          {record.kind !== "record"
+            ? null
+            : record.fields.map((field) => (
+                <FieldEditor
+                  key={field.name}
+                  form={form}
+                  path={`answer.${field.name}`}
+                  label={field.name}
+                  doc={field.doc}
+                  type={field.type}
+                  value={draft[field.name]}
+                  onChange={(value) => setDraft(question, { ...draft, [field.name]: value })}
+                />
+              ))}
+        </div>
+        <Refusal question={question} />
+        <div class="question-buttons">
+          <button type="submit" class="button primary" disabled={sending.value.has(question.id)}>
+            Answer
+          </button>
+        </div>
+      </form>
+    </Card>
+  )
+}
+
+function ApprovalCard({ question }: { readonly question: Question }) {
+  const [note, setNote] = useState("")
+  const isSending = sending.value.has(question.id)
+  const noteId = `${cardId(question)}-note`
+  const decide = (approve: boolean): void => {
+    void sendAnswer(question, { approve, note: note.trim() === "" ? null : note })
+  }
+  return (
+    <Card question={question} state="asking" title={titleOf(question)}>
+      <dl class="question-facts">
+        <Fact name="Tool" value={question.tool ?? question.name} />
+        <Fact name="Server" value={question.server ?? ""} />
+        <Fact name="Endpoint" value={question.endpoint ?? ""} />
+      </dl>
+      <h3 class="question-part">Arguments</h3>
+      <JsonTree label={`Arguments of ${question.name}`} value={question.arguments ?? {}} open={6} />
+      <div class="form-field">
+        <div class="form-label">
+          <label for={noteId}>
+            <span class="name">Note</span> <span class="type">may be left empty</span>
+          </label>
+        </div>
+        <textarea
+          id={noteId}
+          class="field"
+          rows={1}
+          value={note}
+          onInput={(event) => setNote(event.currentTarget.value)}
+        />
+      </div>
+      <Refusal question={question} />
+      <div class="question-buttons">
+        <button type="button" class="button primary" disabled={isSending} onClick={() => decide(true)}>
+          <Icon name="completed" />
+          Approve
+        </button>
+        <button type="button" class="button outlined" disabled={isSending} onClick={() => decide(false)}>
+          <Icon name="close" />
+          Decline
+        </button>
+      </div>
+    </Card>
+  )
+}
+
+/** What became of a question. */
+function ClosedCard({ question }: { readonly question: Question }) {
+  const { status, answer, answered_by } = question
+  const who = [answered_by?.by, answered_by?.caller].filter((name) => name !== null && name !== undefined).join(", ")
+  const state: StateName = status === "answered" ? "completed" : status === "expired" ? "failed" : "cancelled"
+  return (
+    <Card
+      question={question}
+      state={state}
+      title={titleOf(question)}
+      text={who === "" ? status : `${status} by ${who}`}
+    >
+      {answer === undefined ? null : <JsonTree label={`Answer to ${titleOf(question)}`} value={answer} open={2} />}
+    </Card>
+  )
+}
+
+interface CardProps {
+  readonly question: Question
+  readonly state: StateName
+  readonly title: string
+  readonly text?: string
+  readonly children: ComponentChildren
+}
+
+function Card({ question, state, title, text, children }: CardProps) {
+  const id = cardId(question)
+  const isOpen = question.status === "open"
+  return (
+    <article class={`question is-${state}`} id={id} tabIndex={-1} aria-labelledby={`${id}-title`}>
+      <header class="question-head">
+        <h2 id={`${id}-title`}>{title}</h2>
+        <StateMark state={state} {...(text === undefined ? {} : { text })} />
+        {question.to === null ? null : <span class="note">to {question.to}</span>}
+        {isOpen ? <Expiry at={question.expires_at} /> : null}
+      </header>
+      <p class="question-text">{question.question}</p>
+      {children}
+    </article>
+  )
+}
+
+/** `ask.review[2]`, `approval of tool.pay` */
+function titleOf({ kind, name, iteration }: Question): string {
+  const index = iteration === undefined ? "" : `[${iteration}]`
+  return kind === "ask" ? `ask.${name}${index}` : `approval of tool.${name}${index}`
+}
+
+function Expiry({ at }: { readonly at: string }) {
+  const date = new Date(at)
+  return (
+    <time class="note" dateTime={at}>
+      open until {date.toLocaleString([], { dateStyle: "medium", timeStyle: "short" })}
+    </time>
+  )
+}
+
+function Show({ question }: { readonly question: Question }) {
+  const { show } = question
+  if (show === null) return null
+  if (typeof show === "string") return <p class="question-show">{show}</p>
+  return (
+    <div class="question-show">
+      <JsonTree label={`Shown with ${titleOf(question)}`} value={show} open={3} />
+    </div>
+  )
+}
+
+function Refusal({ question }: { readonly question: Question }) {
+  const message = refusals.value[question.id]
+  return message === undefined ? null : (
+    <p class="wrong-text" role="alert">
+      {message}
+    </p>
+  )
+}
+
+function Fact({ name, value }: { readonly name: string; readonly value: string }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </>
+  )
+}

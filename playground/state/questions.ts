@@ -1,0 +1,109 @@
+import { computed, effect, signal } from "@preact/signals"
+import type { JsonValue } from "../../src/base/json-value.ts"
+import type { Question } from "../../src/run/events.ts"
+import { fromJsonSchema } from "../../src/types/from-json-schema.ts"
+import type { ReadSchema } from "../../src/types/from-json-schema.ts"
+import type { DraftObject } from "./draft.ts"
+import { blankValue, isDraftObject } from "./draft.ts"
+import { paneTab, resultTab } from "./layout.ts"
+import { announce, notify } from "./notices.ts"
+import { watchShown } from "./runs.ts"
+import { asksForKey, client, toWireError } from "./service.ts"
+
+/** The open questions of the shown run, oldest first. */
+export const openQuestions = computed((): readonly Question[] => {
+  return (watchShown()?.state.questions ?? []).filter(({ status }) => status === "open")
+})
+
+/** What was typed for each question: it stays while another tab is looked at. */
+const drafts = signal<Readonly<Record<string, DraftObject>>>({})
+/** The questions whose answer is on its way, and what the service said to the last try. */
+export const sending = signal<ReadonlySet<string>>(new Set())
+export const refusals = signal<Readonly<Record<string, string>>>({})
+
+const schemas = new WeakMap<object, ReadSchema>()
+
+/** The type of the answer. */
+export function answerType({ schema }: Question): ReadSchema {
+  let read = schemas.get(schema)
+  if (read === undefined) schemas.set(schema, (read = fromJsonSchema(schema)))
+  return read
+}
+
+export function draftOf(question: Question): DraftObject {
+  const kept = drafts.value[question.id]
+  if (kept !== undefined) return kept
+  const { type, types } = answerType(question)
+  const blank = blankValue(type, types)
+  return isDraftObject(blank) ? blank : {}
+}
+
+export function setDraft({ id }: Question, draft: DraftObject): void {
+  drafts.value = { ...drafts.value, [id]: draft }
+}
+
+/** Brings the questions into view. */
+export function showQuestions(): void {
+  paneTab.value = "results"
+  resultTab.value = "questions"
+}
+
+/** A question that was asked and answered long ago passes by in a moment when a run is found again. */
+const moment = 200
+
+/** Brings new questions of the shown run into view, where the timeline is, and announces them. */
+export function watchQuestions(): void {
+  const seen = new Set<string>()
+  let timer: ReturnType<typeof setTimeout> | undefined
+  effect(() => {
+    if (!openQuestions.value.some(({ id }) => !seen.has(id))) return
+    timer ??= setTimeout(() => {
+      timer = undefined
+      const fresh = openQuestions.value.filter(({ id }) => !seen.has(id))
+      for (const { id } of fresh) seen.add(id)
+      const [first] = fresh
+      if (first === undefined) return
+      if (resultTab.value === "timeline") resultTab.value = "questions"
+      announce(fresh.length === 1 ? `A question: ${first.question}` : `${fresh.length} questions wait for an answer.`)
+    }, moment)
+  })
+}
+
+/** The card of the first open question of a step. */
+export function questionOf(node: string): Question | undefined {
+  return openQuestions.value.find(({ kind, name }) => kind === "ask" && node === `ask.${name}`)
+}
+
+export function cardId({ id }: Question): string {
+  return `question-${id}`
+}
+
+/** Brings a card into view and puts the keyboard into it. */
+export function goToQuestion(question: Question): void {
+  showQuestions()
+  requestAnimationFrame(() => document.getElementById(cardId(question))?.focus())
+}
+
+/** Sends an answer. What became of it comes with the run's events, as it does for everybody who looks on. */
+export async function sendAnswer(question: Question, answer: JsonValue): Promise<void> {
+  const { id, run_id, digest } = question
+  sending.value = new Set([...sending.value, id])
+  setRefusal(id, undefined)
+  try {
+    await client().answer(run_id, id, { answer, ...(digest !== undefined && { digest }) })
+    announce("Answered.")
+  } catch (error) {
+    if (asksForKey(error, () => void sendAnswer(question, answer))) return
+    const { message } = toWireError(error)
+    setRefusal(id, message)
+    announce(`Not answered: ${message}`)
+    if (document.getElementById(cardId(question)) === null) notify(`Not answered: ${message}`, "wrong")
+  } finally {
+    sending.value = new Set([...sending.value].filter((other) => other !== id))
+  }
+}
+
+function setRefusal(id: string, message: string | undefined): void {
+  const { [id]: _, ...others } = refusals.value
+  refusals.value = message === undefined ? others : { ...others, [id]: message }
+}
