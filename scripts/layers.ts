@@ -49,6 +49,7 @@ const playgroundLayers: Readonly<Record<string, number>> = {
   history: 3,
   share: 3,
   details: 4,
+  questions: 4,
   shell: 5,
   "main.tsx": 6,
 }
