@@ -54,6 +54,7 @@ import { leaseMs, openStore, StartRefusal } from "./open-store.ts"
 import { playgroundFiles } from "./playground-files.ts"
 import type { Settings } from "./settings.ts"
 
+export { readRecording, writeRecording }
 export type { Exchanges, ListedTool, Recording, RecordingMode, ServerContents }
 
 /** The service as a whole, with a life: it listens, and it stops. */
@@ -256,18 +257,23 @@ export async function composeRuns(
   plans: readonly Plan[],
   bug: (error: unknown) => void,
   maxRuns = 1,
+  recorded: RecordedRun | null = null,
 ): Promise<{ readonly runs: Runs; readonly store: RunStore; readonly close: () => Promise<void> }> {
   const policy = egressPolicy(settings)
   const store = new MemoryStore(systemClock)
   const demo = plans.some(mayUseDemo) ? await startDemoServer() : null
   const ports = joinPorts(policy, store, demo, null, bug)
-  const runs = new Runs(ports, async (source) => planSource(source), {
-    owner: randomUUID(),
-    lease_ms: leaseMs,
-    max_runs: maxRuns,
-    max_queued: 0,
-    limits: { ...usualLimits, max_iterations: settings.maxIterations, timeout_ms: Number.MAX_SAFE_INTEGER },
-  })
+  const runs = new Runs(
+    recorded === null ? ports : withRecording(ports, recorded),
+    async (source) => planSource(source),
+    {
+      owner: randomUUID(),
+      lease_ms: leaseMs,
+      max_runs: maxRuns,
+      max_queued: 0,
+      limits: { ...usualLimits, max_iterations: settings.maxIterations, timeout_ms: Number.MAX_SAFE_INTEGER },
+    },
+  )
   return {
     runs,
     store,
@@ -311,11 +317,12 @@ export async function composeTests(
       open(secrets) {
         const store = new WatchedMemoryStore(systemClock)
         const run = new RecordedRun(recording, sample, redactor(secrets))
+        const { model, tools } = withRecording(ports, run)
         return {
           store,
           events: store.appended,
-          model: recordedModel(ports.model, run),
-          tools: new RecordedTools(ports.tools, run, loadReviver),
+          model,
+          tools,
           misses: run.misses,
           close: () => store.close(),
         }
@@ -330,6 +337,20 @@ export async function composeTests(
       await demo?.close()
     },
   }
+}
+
+/** The ports of a run that is recorded, or played from a recording. */
+function withRecording(ports: RunPorts, run: RecordedRun): RunPorts {
+  return {
+    ...ports,
+    model: recordedModel(ports.model, run),
+    tools: new RecordedTools(ports.tools, run, loadReviver),
+  }
+}
+
+/** One run's recording, for `composeRuns`. */
+export function openRecording(mode: RecordingMode, exchanges: Exchanges, secrets: JsonObject): RecordedRun {
+  return new RecordedRun(new Recording(mode, exchanges), 0, redactor(secrets))
 }
 
 async function loadReviver(): Promise<ReviveTool> {

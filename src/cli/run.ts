@@ -1,7 +1,10 @@
+import { existsSync } from "node:fs"
 import { text as readAll } from "node:stream/consumers"
 import type { Command } from "commander"
 import { parseDuration } from "../base/parse-duration.ts"
 import { compile } from "../compile.ts"
+import { placeholderSecrets } from "../testing/placeholder-secrets.ts"
+import { remedies, showMiss } from "../testing/show-miss.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import type { EventData, LogEvent, WireError } from "../run/events.ts"
 import { validateRequest } from "../run/fit-request.ts"
@@ -20,6 +23,7 @@ import { readStdin, stdinName } from "./read-stdin.ts"
 import { eventLine, LiveLines, progressLines, seconds, tokensText } from "./run-progress.ts"
 import type { ValueFlags, Values } from "./run-values.ts"
 import { readValues, WrongValue } from "./run-values.ts"
+import { readRecordingFile, writeRecordingFile, WrongRecording } from "./recording-file.ts"
 import { readSettings } from "./settings.ts"
 import { showIssue, showProblem } from "./show-issue.ts"
 import { stopSignal } from "./stop-signal.ts"
@@ -31,6 +35,8 @@ interface RunFlags extends ValueFlags, AnswerFlags {
   readonly events?: true
   readonly deltas?: true
   readonly quiet?: true
+  readonly record?: string
+  readonly replay?: string
   readonly maxConcurrency?: string
   readonly timeout?: string
 }
@@ -58,6 +64,11 @@ export function addRun(program: Command): void {
     .option("--deltas", "with --events: also the pieces of answers as they come")
     .option("--max-concurrency <n>", "most model and tool calls at a time")
     .option("--timeout <duration>", "most time for the run, such as 90s or 1h")
+    .option(
+      "--record <file>",
+      "record all calls in a file: what is missing there is asked for, what is not used is dropped",
+    )
+    .option("--replay <file>", "play all calls from a recording: no connection is opened, no secret needed")
     .option("-q, --quiet", "do not show how far it is")
     .addHelpText(
       "after",
@@ -98,6 +109,12 @@ async function runFile(file: string, flags: RunFlags): Promise<number> {
   try {
     if (file === "-" && flags.input === "-") throw new WrongValue("Workflow and input cannot both be standard input.")
     values = await readValues(plan, flags, process.env, () => readAll(process.stdin))
+    if (flags.record !== undefined && flags.replay !== undefined) {
+      throw new WrongValue("Give --record or --replay, not both.")
+    }
+    if (flags.replay !== undefined) {
+      values = { ...values, secrets: { ...placeholderSecrets(plan.secrets, plan.types), ...values.secrets } }
+    }
     options = readOptions(flags)
     answers = new GivenAnswers(plan, flags)
   } catch (error) {
@@ -146,12 +163,19 @@ async function execute(
     return 2
   }
   // Loaded now: `wire help` and wrong command lines do not need it.
-  const { composeRuns } = await import("./compose.ts")
+  const { composeRuns, openRecording, readRecording, writeRecording } = await import("./compose.ts")
+  const mode = flags.record === undefined ? "play" : "record"
+  const file = flags.record ?? flags.replay
+  let recorded: ReturnType<typeof openRecording> | null = null
   let parts: Awaited<ReturnType<typeof composeRuns>>
   try {
-    parts = await composeRuns(settings, [plan], reportBug)
+    if (file !== undefined) {
+      if (mode === "play" && !existsSync(file)) throw new WrongRecording(`${file}: no such file.`)
+      recorded = openRecording(mode, readRecordingFile(file, mode, readRecording), values.secrets)
+    }
+    parts = await composeRuns(settings, [plan], reportBug, 1, recorded)
   } catch (error) {
-    if (!(error instanceof StoreFailure)) throw error
+    if (!(error instanceof StoreFailure || error instanceof WrongRecording)) throw error
     complain(error.message)
     return 2
   }
@@ -185,6 +209,17 @@ async function execute(
     const missing = await answering.end()
     const code = watch.end(missing.length > 0)
     for (const sentence of missing) complain(sentence)
+    for (const miss of recorded?.misses ?? []) {
+      complain(
+        [`${miss.path} asks what is not recorded in ${file}`, ...showMiss(miss, remedies.run)]
+          .map(visibleText)
+          .join("\n  "),
+      )
+    }
+    if (recorded !== null && mode === "record" && file !== undefined) {
+      // A run that failed may not have come to everything that is recorded.
+      writeRecordingFile(file, writeRecording(recorded.recording.exchanges(code === 0 ? "used" : "all")))
+    }
     return missing.length > 0 ? 4 : code
   } finally {
     stop.ignore()

@@ -280,7 +280,14 @@ async function runVariants(
       complain("Stopped.")
       return 130
     }
-    if (asked.mode === "record") keepRecordings(asked, engines, recordings)
+    if (asked.mode === "record") {
+      keepRecordings(
+        asked,
+        engines,
+        recordings,
+        outcomes.flatMap(({ results }) => results),
+      )
+    }
   } catch (error) {
     if (!(error instanceof WrongRecording)) throw error
     complain(visibleText(error.message))
@@ -316,11 +323,18 @@ function openRecordings(
   return recordings
 }
 
-/** What no test used is dropped, where all tests ran as they are written. */
-function keepRecordings(asked: Asked, engines: RecordedTestEngines, recordings: ReadonlyMap<string, Recording>): void {
+/** What no test used is dropped, where all tests ran as they are written, and to their ends. */
+function keepRecordings(
+  asked: Asked,
+  engines: RecordedTestEngines,
+  recordings: ReadonlyMap<string, Recording>,
+  results: readonly TestResult[],
+): void {
   const all = asked.title === null && asked.models.length === 0
   for (const [file, recording] of recordings) {
-    const exchanges = recording.exchanges(all ? "used" : "all")
+    const own = results.filter((result) => result.file === file)
+    const whole = all && own.every(({ runs }) => runs.every(({ cutShort }) => !cutShort))
+    const exchanges = recording.exchanges(whole ? "used" : "all")
     const text = Object.keys(exchanges).length === 0 ? null : engines.write(exchanges)
     writeRecordingFile(recordingPath(file), text)
   }

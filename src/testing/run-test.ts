@@ -23,6 +23,8 @@ export interface TestRun {
   readonly duration_ms: number
   /** What judges said of what passed. */
   readonly remarks: readonly string[]
+  /** The run failed, against what the test expects: it may not have come to everything that it asks. */
+  readonly cutShort: boolean
 }
 
 /** A row of a test's data. */
@@ -47,6 +49,7 @@ export async function runTest(
     usage: noUsage,
     duration_ms: 0,
     remarks: [],
+    cutShort: true,
   })
   const where = row === null ? "" : ` (${row.file}:${row.line})`
   let input: JsonObject
@@ -104,7 +107,7 @@ async function holdAgainst(
       }
     }
   }
-  return { failures, usage, duration_ms, remarks }
+  return { failures, usage, duration_ms, remarks, cutShort: error !== null && !test.fails }
 }
 
 /** Said whatever the workflow made of it: a test that plays on without an answer tests something else. */

@@ -4,10 +4,14 @@ import { showLines, sortedJson } from "./show-difference.ts"
 /** Lines of a request that has nothing like it in the recording. */
 const mostLines = 12
 
+export const remedies = {
+  test: "Run `wire test --record` to ask for it, or give the step a result.",
+  run: "Run it with --record to ask for it.",
+}
+
 /** Why an exchange was not found: how it differs from the nearest one that was recorded. */
-export function showMiss({ request, nearest }: Miss): string[] {
+export function showMiss({ request, nearest }: Miss, remedy = remedies.test): string[] {
   const asked = sortedJson(request).split("\n")
-  const remedy = "Run `wire test --record` to ask for it, or give the step a result."
   if (nearest === null) {
     const shown = asked.slice(0, mostLines)
     return ["Nothing like it is recorded:", ...shown, ...(asked.length > mostLines ? ["…"] : []), remedy]

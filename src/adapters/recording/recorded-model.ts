@@ -20,6 +20,9 @@ export function recordedModel(model: ModelClient, run: RecordedRun): ModelClient
         {
           record: (turn) => watch.redact(recordedTurn(turn, before)),
           revive: (recorded) => revivedTurn(recorded, request, watch),
+          // What only the provider reads is not recorded, and the rest of this run's turns may need it.
+          settle: (turn, recorded) =>
+            turn.kind === "output" ? { ...turn, output: (recorded as object as typeof turn).output } : turn,
         },
       )
     },

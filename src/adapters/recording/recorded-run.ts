@@ -16,6 +16,19 @@ export interface RecordingMiss {
   readonly nearest: JsonObject | null
 }
 
+/** How an answer is kept. */
+export interface Forms<T> {
+  record(answer: T): JsonValue
+  revive(recorded: JsonValue): T
+  /** The answer to go on with once it is recorded: values whose keys have an order have that of the recording. */
+  settle(answer: T, recorded: JsonValue): T
+}
+
+/** Keys in order, as the file has them: a value that becomes text must be the same when it is played. */
+function sorted(value: JsonValue): JsonValue {
+  return JSON.parse(canonicalJson(value)) as JsonValue
+}
+
 /** One run's place in a recording: its n-th asking of a thing gets the n-th answer. */
 export class RecordedRun {
   readonly recording: Recording
@@ -31,15 +44,14 @@ export class RecordedRun {
   }
 
   /**
-   * The answer to a request. `facts` decides which recorded answer it is; `ask` gets one that is missing, `record` writes it
-   * in the form that is kept.
+   * The answer to a request. `facts` decides which recorded answer it is; `ask` gets one that is missing.
    */
   async exchange<T>(
     path: string,
     facts: JsonObject,
     kind: ErrorKind,
     ask: () => Promise<T>,
-    forms: { record(answer: T): JsonValue; revive(recorded: JsonValue): T },
+    forms: Forms<T>,
   ): Promise<T> {
     const { recording } = this
     if (recording.mode === "live") return ask()
@@ -54,15 +66,15 @@ export class RecordedRun {
     let own: { readonly answer: T } | null = null
     const recorded = await recording.add(key, number, request, async () => {
       own = { answer: await ask() }
-      return this.#redactor.redact(forms.record(own.answer))
+      return sorted(this.#redactor.redact(forms.record(own.answer)))
     })
-    // Another run may have asked the same at the same time.
-    return own === null ? forms.revive(recorded) : (own as { readonly answer: T }).answer
+    // Another run may have asked the same at the same time. What this run goes on with is what the next one will be played.
+    return own === null ? forms.revive(recorded) : forms.settle((own as { readonly answer: T }).answer, recorded)
   }
 
   #missed(path: string, request: JsonObject, kind: ErrorKind): Error {
     this.misses.push({ path, request, nearest: nearestRequest(request, this.recording.requests()) })
-    return failure(kind, path, "This is not recorded: run `wire test --record`")
+    return failure(kind, path, "What is asked here is not recorded")
   }
 }
 

@@ -151,7 +151,11 @@ class RecordedSession implements HostSession {
           if (found === null) throw new Error("The server does not have it")
           return found
         },
-        { record: (found) => found, revive: (found) => found as JsonObject },
+        {
+          record: (found) => found,
+          revive: (recorded) => recorded as JsonObject,
+          settle: (_, recorded) => recorded as JsonObject,
+        },
       )
     } catch (error) {
       if (absent) return null
@@ -196,6 +200,7 @@ class RecordedSession implements HostSession {
     return this.#run.exchange<T>(path, facts, "tool_error", ask, {
       record: (answer) => answer as JsonValue,
       revive: (recorded) => recorded as T,
+      settle: (_, recorded) => recorded as T,
     })
   }
 
