@@ -10,7 +10,7 @@ for (const server of natsServers()) {
   describe(`nats-server ${server.version}`, () => {
     let broker: NatsCluster
 
-    // `NATS_NODES=3` runs it on a cluster, which takes some minutes: eight replicated streams for each test.
+    // `NATS_NODES=3` runs it on a cluster, which takes some minutes: nine replicated streams for each test.
     before(async () => {
       broker = await startNats(process.env["NATS_NODES"] === "3" ? 3 : 1, "", server)
     })
@@ -22,7 +22,7 @@ for (const server of natsServers()) {
       const store = await natsStores(broker.url, clock)()
       return { store, other: store, clock, close: () => store.close() }
     }
-    runStoreContract("nats", one, "questions")
+    runStoreContract("nats", one)
 
     // Two stores on one broker share nothing but it, as two machines do.
     const two = async () => {
@@ -34,6 +34,6 @@ for (const server of natsServers()) {
       }
       return { store, other, clock, close }
     }
-    runStoreContract("nats, seen by another process", two, "questions")
+    runStoreContract("nats, seen by another process", two)
   })
 }

@@ -10,15 +10,8 @@ import type { Bench } from "./run-store/material.ts"
 import { notifyingContract } from "./run-store/notifying.ts"
 import { retaining } from "./run-store/retaining.ts"
 
-/**
- * What every `RunStore` promises. `open` makes an empty store; `close` throws it away. `without` names what a store cannot do
- * yet.
- */
-export function runStoreContract(
-  name: string,
-  open: () => Promise<Bench & { close(): Promise<void> }>,
-  without?: "questions",
-): void {
+/** What every `RunStore` promises. `open` makes an empty store; `close` throws it away. */
+export function runStoreContract(name: string, open: () => Promise<Bench & { close(): Promise<void> }>): void {
   describe(`run store: ${name}`, () => {
     const onBench = (title: string, body: (bench: Bench) => Promise<void>) => {
       test(title, { timeout: 60_000 }, async () => {
@@ -35,7 +28,7 @@ export function runStoreContract(
     following(onBench)
     leasing(onBench)
     cancelling(onBench)
-    if (without !== "questions") asking(onBench)
+    asking(onBench)
     caching(onBench)
     retaining(onBench)
     notifyingContract(onBench)

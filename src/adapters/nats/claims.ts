@@ -1,12 +1,13 @@
 import { instant, type Clock, type Instant } from "../../ports/clock.ts"
-import { Damaged, TooNew, type ClaimedLease } from "../../ports/store.ts"
+import { Damaged, StoreFailure, TooNew, type ClaimedLease } from "../../ports/store.ts"
 import type { Broker } from "./broker.ts"
 import type { Leases } from "./leases.ts"
 import type { LogReader, RunHead } from "./log-reader.ts"
 import { fillSlot, type Position } from "./log-writer.ts"
 import type { OpenRun, OpenRuns } from "./open-runs.ts"
+import type { Parking } from "./parking.ts"
 import { SignsOfLife } from "./signs-of-life.ts"
-import { endOf } from "./slot.ts"
+import { carriedOn, endOf, isParked, type Carried } from "./slot.ts"
 
 /** How long a creator may take between its first message and its last. */
 const creationMs = 60_000
@@ -24,6 +25,15 @@ export interface Claimed {
   readonly position: Position | null
   /** Its owner gave it back; otherwise the owner fell silent. */
   readonly given_back: boolean
+  /** It was parked, and has been woken. */
+  readonly woken: boolean
+  readonly head: RunHead
+}
+
+interface Candidate {
+  readonly run: OpenRun
+  /** A mark says that the run was woken. */
+  readonly marked: boolean
 }
 
 /** Looks for runs that no process works on, and takes them over. */
@@ -34,8 +44,10 @@ export class Claims {
   readonly #leases: Leases
   readonly #clock: Clock
   readonly #signs: SignsOfLife
+  readonly #parking: Parking
 
-  constructor(broker: Broker, reader: LogReader, open: OpenRuns, leases: Leases, clock: Clock) {
+  constructor(broker: Broker, reader: LogReader, open: OpenRuns, parking: Parking, leases: Leases, clock: Clock) {
+    this.#parking = parking
     this.#broker = broker
     this.#reader = reader
     this.#open = open
@@ -48,49 +60,68 @@ export class Claims {
     this.#signs.close()
   }
 
-  /** Takes over at most so many runs, the oldest first; `take` hears of each before it is said to the others. */
+  /** Takes over at most so many runs, woken ones first, then the oldest; `take` hears of each before it is said to the others. */
   async claim(
     owner: string,
     limit: number,
     lease_ms: number,
     take: (claimed: Claimed) => void,
   ): Promise<ClaimedLease[]> {
-    // After trouble with the broker no process has been able to show that it is alive: give them time.
-    if (limit <= 0 || this.#broker.calmMs < lease_ms) return []
-    const open = await this.#open.list()
-    this.#signs.keepOnly(new Set(open.map(({ run_id }) => run_id)))
-    const candidates = open.filter(({ run_id }) => !this.#signs.isHeld(run_id, lease_ms))
+    if (limit <= 0) return []
+    const candidates = await this.#candidates(lease_ms)
     const leases: ClaimedLease[] = []
     for (let at = 0; at < candidates.length && leases.length < limit;) {
       const some = candidates.slice(at, at + Math.min(claimedTogether, limit - leases.length))
       at += some.length
-      for (const claimed of await Promise.all(some.map((run) => this.#claimOne(run, lease_ms)))) {
+      for (const claimed of await Promise.all(some.map((one) => this.#claimOne(one, lease_ms)))) {
         if (claimed === null) continue
         take(claimed)
-        const { run_id, fence, given_back } = claimed
-        leases.push({ run_id, owner, fence, given_back, woken: false })
+        const { run_id, fence, given_back, woken } = claimed
+        leases.push({ run_id, owner, fence, given_back, woken })
+        if (woken) await this.#unpark(run_id, claimed.head)
       }
     }
     if (leases.length > 0) await this.#leases.say()
     return leases
   }
 
-  /** A run whose last slot cannot be read, or not by this release, keeps no other down. */
-  async #claimOne(run: OpenRun, lease_ms: number): Promise<Claimed | null> {
+  async #candidates(lease_ms: number): Promise<Candidate[]> {
+    const woken = await this.#parking.woken()
+    const marked = woken.map((run_id) => ({ run: { run_id, created_at: 0 }, marked: true }))
+    // After trouble with the broker no process has been able to show that it is alive: give them time. Nobody holds a woken run.
+    if (this.#broker.calmMs < lease_ms) return marked
+    const open = await this.#open.list()
+    const seen = new Set(woken)
+    this.#signs.keepOnly(new Set([...open.map(({ run_id }) => run_id), ...woken]))
+    const others = open.filter(({ run_id }) => !seen.has(run_id) && !this.#signs.isHeld(run_id, lease_ms))
+    return [...marked, ...others.map((run) => ({ run, marked: false }))]
+  }
+
+  /** The run is ours already. Where this fails, the mark stays, and the run is found by it. */
+  async #unpark(run_id: string, head: RunHead): Promise<void> {
     try {
-      return await this.#tryToClaim(run, lease_ms)
+      await this.#parking.unpark(run_id, head)
+    } catch (error) {
+      if (!(error instanceof StoreFailure)) throw error
+    }
+  }
+
+  /** A run whose last slot cannot be read, or not by this release, keeps no other down. */
+  async #claimOne(candidate: Candidate, lease_ms: number): Promise<Claimed | null> {
+    try {
+      return await this.#tryToClaim(candidate, lease_ms)
     } catch (error) {
       if (error instanceof Damaged || error instanceof TooNew) return null
       throw error
     }
   }
 
-  async #tryToClaim(run: OpenRun, lease_ms: number): Promise<Claimed | null> {
+  async #tryToClaim({ run, marked }: Candidate, lease_ms: number): Promise<Claimed | null> {
     const { run_id } = run
     for (;;) {
       const tail = await this.#reader.tail(run_id)
       if (tail === null) {
-        await this.#strikeOffUnmade(run)
+        if (!marked) await this.#strikeOffUnmade(run)
         return null
       }
       const head = await this.#reader.head(run_id)
@@ -102,7 +133,15 @@ export class Claims {
         if (silent) await this.#open.close(run_id, tail, head)
         return null
       }
-      if (facts.kind !== "release" && (!silent || (await this.#signs.hasRenewed(run_id, tail)))) return null
+      const parked = isParked(facts)
+      if (parked) {
+        if (!(await this.#parking.hasNews(run_id, facts))) {
+          // Whoever parks or wakes it is about to go on, or died before it could.
+          if (silent && marked) await this.#parking.sleepOn(run_id, tail)
+          else if (silent) await this.#parking.park(run_id, head, tail)
+          return null
+        }
+      } else if (facts.kind !== "release" && (!silent || (await this.#signs.hasRenewed(run_id, tail)))) return null
       const askedAt = instant(this.#clock)
       const { last } = facts
       const claim = {
@@ -111,12 +150,14 @@ export class Claims {
         session: this.#leases.session,
         until: askedAt.now + lease_ms,
         last,
+        ...carriedOn(facts),
       } as const
       const filled = await fillSlot(this.#broker, this.#reader, run_id, slot + 1, claim, [])
       if (filled !== null) {
-        const position = positionAt(slot + 1, last, head)
-        const given_back = facts.kind === "release"
-        return { run_id, fence: claim.fence, before: facts.fence, askedAt, position, given_back }
+        const position = positionAt(slot + 1, last, carriedOn(facts), head)
+        const given_back = parked || facts.kind === "release"
+        const { fence } = claim
+        return { run_id, fence, before: facts.fence, askedAt, position, given_back, woken: parked, head }
       }
       // Another claim, or an owner who is not dead after all: look again which.
     }
@@ -129,9 +170,9 @@ export class Claims {
   }
 }
 
-function positionAt(slot: number, last: number, { key }: RunHead): Position | null {
+function positionAt(slot: number, last: number, carried: Carried, { key }: RunHead): Position | null {
   try {
-    return { slot, last, key: key() }
+    return { slot, last, key: key(), carried }
   } catch (error) {
     if (error instanceof Damaged) return null
     throw error

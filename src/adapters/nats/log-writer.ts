@@ -6,7 +6,17 @@ import { causedBy } from "../../ports/notices.ts"
 import { holdMs, type Broker } from "./broker.ts"
 import { cutPart, packFrame } from "./frame.ts"
 import type { LogReader } from "./log-reader.ts"
-import { endOf, endWith, sealEvents, type EventsFacts, type SlotFacts } from "./slot.ts"
+import {
+  carriedBy,
+  carriedOn,
+  endOf,
+  endWith,
+  parksWith,
+  sealEvents,
+  type Carried,
+  type EventsFacts,
+  type SlotFacts,
+} from "./slot.ts"
 
 /** What one message of ours holds at most; more is stored in pieces before it. */
 const inlineBytes = 96 * 1024
@@ -19,6 +29,9 @@ export interface WriterEvents {
   /** After a slot is stored, before its appends resolve. */
   stored(run_id: string, slot: number, facts: EventsFacts, events: readonly LogEvent[], bytes: number): void
   ended(run_id: string, slot: number, facts: EventsFacts): Promise<void>
+  parked(run_id: string, slot: number, facts: EventsFacts): Promise<void>
+  /** Before a slot whose events may ask questions is filled. */
+  asking(run_id: string, slot: number, nonce: string, events: readonly LogEvent[]): Promise<void>
   /** Until when the lease holds, as others see it. */
   until(run_id: string): number
   now(): number
@@ -36,6 +49,7 @@ export interface Position {
   readonly slot: number
   readonly last: number
   readonly key: DataKey
+  readonly carried: Carried
 }
 
 /** Fills slots, whole: the pieces of what is too large for one message are stored before it. */
@@ -47,8 +61,8 @@ export async function fillSlot(
   facts: Omit<SlotFacts, "cut" | "nonce"> & { readonly kind: SlotFacts["kind"] },
   parts: readonly Uint8Array[],
   hold: number = holdMs.write,
+  nonce = newNonce(),
 ): Promise<SlotFacts | null> {
-  const nonce = randomBytes(9).toString("base64url")
   const limit = Math.min(inlineBytes, broker.maxPayload - 8_192)
   const cut = parts.map(() => 0)
   const inline = [...parts]
@@ -73,6 +87,10 @@ export async function fillSlot(
   if (seq === null && (await reader.slot(run_id, slot, "sure"))?.facts.nonce !== nonce) return null
   reader.noteMark(run_id, { slot, last: whole.last })
   return whole
+}
+
+function newNonce(): string {
+  return randomBytes(9).toString("base64url")
 }
 
 /** The one writer of a run's log under one lease. Appends that come while one is under way are stored together after it. */
@@ -114,6 +132,10 @@ export class LogWriter {
   /** Resolves when nothing is under way. */
   async idle(): Promise<void> {
     while (this.#working !== null) await this.#working
+  }
+
+  get run_id(): string {
+    return this.#lease.run_id
   }
 
   get position(): Position | null {
@@ -191,13 +213,13 @@ export class LogWriter {
         batch.push(pending)
         next += pending.events.length
         count += pending.events.length
-        ended = endWith(pending.events) !== null
+        ended = endWith(pending.events) !== null || parksWith(pending.events)
       }
     }
     return batch
   }
 
-  async #store({ slot: before, last, key }: Position, batch: readonly Pending[]): Promise<void> {
+  async #store({ slot: before, last, key, carried }: Position, batch: readonly Pending[]): Promise<void> {
     const { run_id, fence } = this.#lease
     const events = batch.length === 1 ? (batch[0]?.events ?? []) : batch.flatMap((pending) => pending.events ?? [])
     const slot = before + 1
@@ -205,35 +227,45 @@ export class LogWriter {
     const { text, parts } = sealEvents(key, slot, events)
     const end = endWith(events)
     const caused = causedBy(events)
+    const parks = parksWith(events)
+    const next = carriedBy(carried, events)
     const facts = {
       kind: "events",
-      fence,
-      session: this.#session,
-      until: this.#events.until(run_id),
+      // Who parks a run gives it back with the same slot.
+      fence: parks ? fence + 1 : fence,
+      session: parks ? "" : this.#session,
+      until: parks ? 0 : this.#events.until(run_id),
       last: last + events.length,
       end,
+      ...next,
+      ...(parks ? { parked: true } : {}),
       ...(caused === null ? {} : { caused }),
     } as const
-    const stored = await fillSlot(this.#broker, this.#reader, run_id, slot, facts, parts)
+    const nonce = newNonce()
+    await this.#events.asking(run_id, slot, nonce, events)
+    const stored = await fillSlot(this.#broker, this.#reader, run_id, slot, facts, parts, holdMs.write, nonce)
     if (stored === null || stored.kind !== "events") throw new LeaseLost(run_id)
-    this.#position = { slot, last: stored.last, key }
+    this.#position = { slot, last: stored.last, key, carried: next }
     this.confirmedAt = askedAt
     // Followers get what was stored, not what the caller has in hand and might change.
     this.#events.stored(run_id, slot, stored, JSON.parse(text) as LogEvent[], text.length)
     if (end !== null) {
       this.#lost = true
       await this.#events.ended(run_id, slot, stored)
+    } else if (parks) {
+      this.#lost = true
+      await this.#events.parked(run_id, slot, stored)
     }
     for (const { resolve } of batch) resolve()
   }
 
-  async #storeRenewal({ slot: before, last, key }: Position): Promise<void> {
+  async #storeRenewal({ slot: before, last, key, carried }: Position): Promise<void> {
     const { run_id, fence } = this.#lease
     const slot = before + 1
     const until = this.#events.until(run_id)
-    const facts = { kind: "renewal", fence, session: this.#session, until, last } as const
+    const facts = { kind: "renewal", fence, session: this.#session, until, last, ...carried } as const
     if ((await fillSlot(this.#broker, this.#reader, run_id, slot, facts, [])) === null) throw new LeaseLost(run_id)
-    this.#position = { slot, last, key }
+    this.#position = { slot, last, key, carried }
   }
 
   async #load(): Promise<Position> {
@@ -242,6 +274,6 @@ export class LogWriter {
     if (tail === null || head === null || tail.facts.fence !== fence || endOf(tail.facts) !== null) {
       throw new LeaseLost(run_id)
     }
-    return { slot: tail.slot, last: tail.facts.last, key: head.key() }
+    return { slot: tail.slot, last: tail.facts.last, key: head.key(), carried: carriedOn(tail.facts) }
   }
 }

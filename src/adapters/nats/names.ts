@@ -11,11 +11,18 @@
 //   wire.cache.SLOT.ENTRY           a cached answer
 //   wire.outbox.due.RUN.EVENT       a notice that is to be delivered
 //   wire.outbox.told.RUN.EVENT      a notice that was delivered or given up
+//   wire.ask.q.RUN.QUESTION         where a question is in its run's log
+//   wire.ask.in.PLACE.CALLER.TO.ASKED_AT.RUN.EVENT.QUESTION   who may answer it; the place is `open` or `done`
+//   wire.ask.due.HOUR.EXPIRES_AT.RUN.QUESTION                 when it expires
+//   wire.ask.news.RUN.QUESTION      the outcome of a question
+//   wire.ask.news.RUN.=woken        a parked run that can be claimed
+//   wire.ask.parked.CALLER.RUN      a run that waits, with its secrets
 //   wire.alive.SESSION              the leases that one process holds
 //   wire.live.RUN.SLOT              core subject: what has just been stored as wire.log.RUN.SLOT
 //   wire.said.cancel.RUN            core subject: the same for cancel requests
+//   wire.told.news.RUN.QUESTION     core subject: the same for outcomes and woken runs
 
-export type StreamName = "log" | "open" | "done" | "gone" | "keys" | "cache" | "alive" | "outbox"
+export type StreamName = "log" | "open" | "done" | "gone" | "keys" | "cache" | "alive" | "outbox" | "ask"
 
 export interface Names {
   readonly prefix: string
@@ -39,6 +46,19 @@ export interface Names {
   toldOf(run_id: string): string
   /** Pending ones and others. */
   noticesOf(run_id: string): string
+  question(run_id: string, id: string): string
+  questionByToken(run_id: string, token: string): string
+  questionsOf(run_id: string): string
+  inboxEntry(place: string, tokens: readonly string[]): string
+  inbox(place: string, caller: string, to: string): string
+  dueEntry(tokens: readonly string[]): string
+  dueIn(hour: string): string
+  news(run_id: string, id: string): string
+  newsOf(run_id: string): string
+  woken(run_id: string): string
+  readonly anyWoken: string
+  parked(caller: string, run_id: string): string
+  readonly saidNews: string
 }
 
 export function namesOf(prefix: string): Names {
@@ -63,6 +83,19 @@ export function namesOf(prefix: string): Names {
     anyDue: `${prefix}.outbox.due.>`,
     toldOf: (run_id) => `${prefix}.outbox.told.${run_id}.*`,
     noticesOf: (run_id) => `${prefix}.outbox.*.${run_id}.*`,
+    question: (run_id, id) => `${prefix}.ask.q.${run_id}.${tokenOfId(id)}`,
+    questionByToken: (run_id, token) => `${prefix}.ask.q.${run_id}.${token}`,
+    questionsOf: (run_id) => `${prefix}.ask.q.${run_id}.*`,
+    inboxEntry: (place, tokens) => `${prefix}.ask.in.${place}.${tokens.join(".")}`,
+    inbox: (place, caller, to) => `${prefix}.ask.in.${place}.${caller}.${to}.>`,
+    dueEntry: (tokens) => `${prefix}.ask.due.${tokens.join(".")}`,
+    dueIn: (hour) => `${prefix}.ask.due.${hour}.>`,
+    news: (run_id, id) => `${prefix}.ask.news.${run_id}.${tokenOfId(id)}`,
+    newsOf: (run_id) => `${prefix}.ask.news.${run_id}.*`,
+    woken: (run_id) => `${prefix}.ask.news.${run_id}.${wokenToken}`,
+    anyWoken: `${prefix}.ask.news.*.${wokenToken}`,
+    parked: (caller, run_id) => `${prefix}.ask.parked.${caller}.${run_id}`,
+    saidNews: `${prefix}.told.news.*.*`,
   }
 }
 
@@ -73,6 +106,14 @@ export function isPrefix(text: string): boolean {
 /** Whether a run can have this id at all: what comes in a request may hold dots and wildcards. */
 export function isRunId(text: string): boolean {
   return /^[A-Za-z0-9_-]{1,128}$/.test(text)
+}
+
+/** No id of a question becomes this one. */
+const wokenToken = "=woken="
+
+/** An id as a part of a subject: ids that we make stay as they are. */
+export function tokenOfId(id: string): string {
+  return /^[A-Za-z0-9_-]{1,128}$/.test(id) ? id : `=${Buffer.from(id, "utf8").toString("base64url")}`
 }
 
 /** The last part of a subject. */

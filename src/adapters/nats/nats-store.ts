@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto"
 import type { JsonValue } from "../../base/json-value.ts"
 import { checkAppend } from "../../ports/check-append.ts"
-import type { LogEvent } from "../../run/events.ts"
+import type { LogEvent, Question } from "../../run/events.ts"
 import { followLog } from "../../ports/follow-log.ts"
 import {
   LeaseLost,
@@ -18,6 +18,7 @@ import {
   type RunStore,
 } from "../../ports/store.ts"
 import { causedBy, type Notice, type NoticeOutcome, type TakenNotices } from "../../ports/notices.ts"
+import type { AnswerOutcome, GivenAnswer, InboxPage, InboxQuery } from "../../ports/questions.ts"
 import { instant, type Clock } from "../../ports/clock.ts"
 import type { Vault } from "../../ports/vault.ts"
 import type { BrokerAddress, BrokerProofs } from "./address.ts"
@@ -34,8 +35,11 @@ import { fillSlot, LogWriter, type Position } from "./log-writer.ts"
 import { isRunId, namesOf } from "./names.ts"
 import { OpenRuns } from "./open-runs.ts"
 import { Outbox } from "./outbox.ts"
+import { OutcomeNews } from "./outcome-news.ts"
+import { Parking } from "./parking.ts"
+import { Questions } from "./questions.ts"
 import { Retention } from "./retention.ts"
-import { aboutRun, endOf, type EventsFacts, type Slot } from "./slot.ts"
+import { aboutRun, carriedOn, endOf, isParked, type EventsFacts, type Slot } from "./slot.ts"
 import { ensureStreams, type StreamSizes } from "./streams.ts"
 
 const readBytes = 8 * 1024 * 1024
@@ -99,6 +103,9 @@ class NatsStore implements ClusterStore {
   readonly #cancels: Cancels
   readonly #cache: AnswerCache
   readonly #outbox: Outbox
+  readonly #parking: Parking
+  readonly #questions: Questions
+  readonly #news: OutcomeNews
   readonly #retention: Retention
   readonly #open: OpenRuns
   readonly #keys: IdempotencyKeys
@@ -118,11 +125,15 @@ class NatsStore implements ClusterStore {
     this.#cancels = new Cancels(broker)
     this.#cache = new AnswerCache(broker, vault, clock)
     this.#outbox = new Outbox(broker, this.#reader, vault, clock)
-    this.#retention = new Retention(broker, this.#outbox, clock, sizes.tombstone_ms)
-    this.#open = new OpenRuns(broker, this.#reader, this.#retention, this.#outbox, vault, clock)
+    this.#parking = new Parking(broker, this.#reader, this.#outbox, this.#cancels, vault)
+    this.#questions = new Questions(broker, this.#reader, this.#parking, vault, clock)
+    this.#news = new OutcomeNews(broker, () => this.#unheard())
+    this.#retention = new Retention(broker, this.#outbox, this.#questions, clock, sizes.tombstone_ms)
+    const beside = { outbox: this.#outbox, parking: this.#parking, questions: this.#questions }
+    this.#open = new OpenRuns(broker, this.#reader, this.#retention, beside, vault, clock)
     this.#keys = new IdempotencyKeys(broker, this.#reader, this.#open, vault)
     this.#leases = new Leases(broker, clock, randomBytes(12).toString("base64url"))
-    this.#claims = new Claims(broker, this.#reader, this.#open, this.#leases, clock)
+    this.#claims = new Claims(broker, this.#reader, this.#open, this.#parking, this.#leases, clock)
   }
 
   get health(): BrokerHealth {
@@ -166,7 +177,7 @@ class NatsStore implements ClusterStore {
     this.#reader.remember(run_id, { facts: head, key: () => key, request: sealed })
     const lease: Lease = { run_id, owner, fence: 1 }
     this.#leases.hold(run_id, lease.fence, lease_ms, askedAt)
-    this.#makeWriter(lease, { slot: 0, last: 0, key })
+    this.#makeWriter(lease, { slot: 0, last: 0, key, carried: {} })
     return { outcome: "created", lease }
   }
 
@@ -197,9 +208,9 @@ class NatsStore implements ClusterStore {
         finished_at: endOf(tail.facts),
         last_event_id: tail.facts.last,
         cancel_requested: await this.#cancels.isRequested(run_id),
-        resumable,
+        resumable: resumable || tail.facts.waited === true,
         workflow: workflow ?? null,
-        waiting: false,
+        waiting: await this.#parking.isWaiting(run_id, tail),
       },
     }
   }
@@ -211,7 +222,7 @@ class NatsStore implements ClusterStore {
     if (head === null) throw new NoSuchRun(run_id)
     return {
       ...(JSON.parse(head.key().open("request", head.request)) as Omit<RunRequest, "secrets">),
-      secrets: await this.#open.secrets({ run_id, created_at: head.facts.created_at }),
+      secrets: await this.#open.secrets({ run_id, created_at: head.facts.created_at, caller: head.facts.caller }),
     }
   }
 
@@ -258,6 +269,7 @@ class NatsStore implements ClusterStore {
         last: end.id,
         end: Date.parse(end.at),
         condemned: end,
+        ...carriedOn(tail.facts),
         ...(caused === null ? {} : { caused }),
       } as const
       const stored = await fillSlot(this.#broker, this.#reader, run_id, tail.slot + 1, facts, [])
@@ -285,6 +297,8 @@ class NatsStore implements ClusterStore {
           this.#live.stored(run_id, slot, stored, bytes, facts.end !== null)
         },
         ended: (run_id, slot, facts) => this.#ended(run_id, slot, facts),
+        parked: (_, slot, facts) => this.#parked(lease, { slot, facts, parts: [] }),
+        asking: (run_id, slot, nonce, events) => this.#questions.announce(run_id, slot, nonce, events),
       },
       position,
     )
@@ -300,6 +314,18 @@ class NatsStore implements ClusterStore {
       if (head !== null) await this.#open.close(run_id, { slot, facts, parts: [] }, head)
     } catch (error) {
       // The run has ended, and its log says so. It is still among the open ones: the next process that looks for work removes it.
+      if (!(error instanceof StoreFailure)) throw error
+    }
+  }
+
+  async #parked(lease: Lease, tail: Slot): Promise<void> {
+    const { run_id } = lease
+    this.#forgetLease(lease)
+    try {
+      const head = await this.#reader.head(run_id)
+      if (head !== null) await this.#parking.park(run_id, head, tail)
+    } catch (error) {
+      // The run is parked, and its log says so. Whoever looks for work finds it among the open ones and tidies up.
       if (!(error instanceof StoreFailure)) throw error
     }
   }
@@ -383,7 +409,14 @@ class NatsStore implements ClusterStore {
     for (;;) {
       const tail = await this.#reader.tail(run_id)
       if (tail === null || tail.facts.fence !== fence || endOf(tail.facts) !== null) break
-      const facts = { kind: "release", fence: fence + 1, session: "", until: 0, last: tail.facts.last } as const
+      const facts = {
+        kind: "release",
+        fence: fence + 1,
+        session: "",
+        until: 0,
+        last: tail.facts.last,
+        ...carriedOn(tail.facts),
+      } as const
       if ((await fillSlot(this.#broker, this.#reader, run_id, tail.slot + 1, facts, [], hold)) !== null) {
         await this.#leases.say()
         break
@@ -394,47 +427,15 @@ class NatsStore implements ClusterStore {
 
   // -------------------------------------------------------------------------------------------------- cancel, cache
 
-  questions(): Promise<never> {
-    return this.#noQuestionsYet()
-  }
-
-  question(): Promise<never> {
-    return this.#noQuestionsYet()
-  }
-
-  inbox(): Promise<never> {
-    return this.#noQuestionsYet()
-  }
-
-  answer(): Promise<never> {
-    return this.#noQuestionsYet()
-  }
-
-  async expire(): Promise<number> {
-    return 0
-  }
-
-  outcomes(): Promise<never> {
-    return this.#noQuestionsYet()
-  }
-
-  onOutcome(): () => void {
-    return () => undefined
-  }
-
-  async waiting(): Promise<number> {
-    return 0
-  }
-
-  #noQuestionsYet(): Promise<never> {
-    return Promise.reject(new StoreFailure("The NATS store cannot hold questions yet"))
-  }
-
   async requestCancel(run_id: string): Promise<boolean> {
     this.#checkOpen()
     const tail = await this.#reader.tail(run_id)
     if (tail === null || endOf(tail.facts) !== null) return false
+    const { asked } = tail.facts
+    if (isParked(tail.facts)) await this.#parking.wake(run_id)
     await this.#cancels.request(run_id)
+    // It may have begun to wait meanwhile.
+    if (asked === true) await this.#parking.wakeParked(run_id)
     return true
   }
 
@@ -455,6 +456,57 @@ class NatsStore implements ClusterStore {
   async cachePurge(caller: string, cache_key: string): Promise<number> {
     this.#checkOpen()
     return this.#cache.purge(caller, cache_key)
+  }
+
+  // ------------------------------------------------------------------------------------------------------- questions
+
+  async questions(run_id: string): Promise<Question[]> {
+    this.#checkOpen()
+    return this.#questions.ofRun(run_id)
+  }
+
+  async question(run_id: string, id: string): Promise<Question | null> {
+    this.#checkOpen()
+    return this.#questions.one(run_id, id)
+  }
+
+  async inbox(query: InboxQuery): Promise<InboxPage> {
+    this.#checkOpen()
+    return this.#questions.inbox(query)
+  }
+
+  async answer(run_id: string, id: string, given: GivenAnswer): Promise<AnswerOutcome | null> {
+    this.#checkOpen()
+    return this.#questions.answer(run_id, id, given)
+  }
+
+  async expire(): Promise<number> {
+    this.#checkOpen()
+    return this.#questions.expire()
+  }
+
+  async outcomes(run_id: string): Promise<Question[]> {
+    this.#checkOpen()
+    return this.#questions.outcomes(run_id)
+  }
+
+  onOutcome(listener: (run_id: string) => void): () => void {
+    return this.#closed ? () => {} : this.#news.on(listener)
+  }
+
+  async waiting(caller: string): Promise<number> {
+    this.#checkOpen()
+    return this.#parking.count(caller)
+  }
+
+  /** Runs for which something has come, whether or not it was announced here. */
+  async #unheard(): Promise<string[]> {
+    const found = await this.#parking.woken()
+    for (const writer of this.#writers.values()) {
+      const { asking = [] } = writer.position?.carried ?? {}
+      if (asking.length > 0 && (await this.#questions.haveOutcomes(writer.run_id, asking))) found.push(writer.run_id)
+    }
+    return found
   }
 
   // ---------------------------------------------------------------------------------------------------------- outbox
@@ -515,6 +567,7 @@ class NatsStore implements ClusterStore {
   async #shutDown(): Promise<void> {
     this.#live.close()
     this.#cancels.close()
+    this.#news.close()
     this.#claims.close()
     if (this.#broker.health.connected) {
       const releases = this.#leases.held().map(({ run_id, fence }) => this.#part({ run_id, owner: "", fence }))

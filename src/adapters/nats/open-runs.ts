@@ -7,6 +7,8 @@ import type { LogReader, RunHead } from "./log-reader.ts"
 import { fillSlot } from "./log-writer.ts"
 import { lastToken } from "./names.ts"
 import type { Outbox } from "./outbox.ts"
+import type { Parking } from "./parking.ts"
+import type { Questions } from "./questions.ts"
 import type { Retention } from "./retention.ts"
 import { aboutSecrets, endOf, type Slot } from "./slot.ts"
 
@@ -24,9 +26,20 @@ export class OpenRuns {
   readonly #vault: Vault
   readonly #clock: Clock
   readonly #outbox: Outbox
+  readonly #parking: Parking
+  readonly #questions: Questions
 
-  constructor(broker: Broker, reader: LogReader, retention: Retention, outbox: Outbox, vault: Vault, clock: Clock) {
-    this.#outbox = outbox
+  constructor(
+    broker: Broker,
+    reader: LogReader,
+    retention: Retention,
+    beside: { readonly outbox: Outbox; readonly parking: Parking; readonly questions: Questions },
+    vault: Vault,
+    clock: Clock,
+  ) {
+    this.#outbox = beside.outbox
+    this.#parking = beside.parking
+    this.#questions = beside.questions
     this.#broker = broker
     this.#reader = reader
     this.#retention = retention
@@ -48,8 +61,9 @@ export class OpenRuns {
     return (await this.#broker.putOnce(subject, this.#seal(run_id, secrets))) !== null
   }
 
-  async secrets({ run_id, created_at }: OpenRun): Promise<JsonObject> {
-    const entry = await this.#broker.get("open", this.#broker.names.open(created_at, run_id), "sure")
+  async secrets({ run_id, created_at, caller }: OpenRun & { readonly caller: string }): Promise<JsonObject> {
+    const open = this.#broker.names.open(created_at, run_id)
+    const entry = (await this.#broker.get("open", open, "sure")) ?? (await this.#parking.entry(run_id, caller))
     const [wrapped, body] = entry === null ? [] : unpackFrame(entry.subject, entry.data).parts
     if (wrapped === undefined || body === undefined) return {}
     return JSON.parse(this.#vault.openKey(aboutSecrets(run_id), wrapped).open("secrets", body)) as JsonObject
@@ -65,8 +79,17 @@ export class OpenRuns {
     const { caller, once, created_at, notify } = head.facts
     const finished_at = endOf(tail.facts) ?? this.#clock.now()
     if (tail.facts.kind === "events") await this.#outbox.add(run_id, head, tail.facts.caused ?? null)
-    const facts = { finished_at, caller, slot: tail.slot, once }
-    await this.#retention.ended(run_id, notify === undefined ? facts : { ...facts, notifies: true })
+    const { asking = [], asked, waited } = tail.facts
+    await this.#questions.withdraw(run_id, asking)
+    await this.#retention.ended(run_id, {
+      finished_at,
+      caller,
+      slot: tail.slot,
+      once,
+      ...(notify === undefined ? {} : { notifies: true }),
+      ...(asked === undefined ? {} : { asked }),
+    })
+    if (waited === true) await this.#parking.forget(run_id, caller)
     await this.strikeOff({ run_id, created_at })
   }
 

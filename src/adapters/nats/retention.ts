@@ -2,6 +2,7 @@ import type { Clock } from "../../ports/clock.ts"
 import type { Broker, Stored } from "./broker.ts"
 import { packFrame, unpackFrame } from "./frame.ts"
 import type { Outbox } from "./outbox.ts"
+import type { Questions } from "./questions.ts"
 import { lastToken } from "./names.ts"
 
 /** What is known of an ended run without its log. */
@@ -13,6 +14,8 @@ export interface DoneFacts {
   readonly once: string | null
   /** It may have notices. */
   readonly notifies?: boolean
+  /** It has asked questions. */
+  readonly asked?: boolean
 }
 
 interface Tombstone {
@@ -31,9 +34,11 @@ export class Retention {
   readonly #clock: Clock
   readonly #tombstoneMs: number
   readonly #outbox: Outbox
+  readonly #questions: Questions
 
-  constructor(broker: Broker, outbox: Outbox, clock: Clock, tombstone_ms: number) {
+  constructor(broker: Broker, outbox: Outbox, questions: Questions, clock: Clock, tombstone_ms: number) {
     this.#outbox = outbox
+    this.#questions = questions
     this.#broker = broker
     this.#clock = clock
     this.#tombstoneMs = tombstone_ms
@@ -87,6 +92,7 @@ export class Retention {
     ])
     // After the log: whoever settles a notice from now on sees that the run is gone.
     if (facts.notifies === true) await this.#outbox.forget(run_id)
+    if (facts.asked === true) await this.#questions.forget(run_id)
     return this.#broker.erase("done", subject, seq)
   }
 

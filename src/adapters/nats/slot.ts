@@ -2,6 +2,7 @@ import type { JsonValue } from "../../base/json-value.ts"
 import { isTerminal, type LogEvent } from "../../run/events.ts"
 import type { CausedNotice, NoticeEvent } from "../../ports/notices.ts"
 import type { WorkflowVersion } from "../../ports/store.ts"
+import { questionsIn } from "../../ports/questions.ts"
 import type { DataKey } from "../../ports/vault.ts"
 
 // A run's log is a row of slots, numbered 0, 1, 2 … without gaps, each written once and never again. Whoever fills a slot
@@ -9,7 +10,7 @@ import type { DataKey } from "../../ports/vault.ts"
 // still wants that slot for its next append, is refused from then on.
 
 /** In each slot, so that the last one alone tells how the run stands. */
-interface Standing {
+export interface Standing {
   /** Tells our own attempts from others'. */
   readonly nonce: string
   readonly fence: number
@@ -20,6 +21,33 @@ interface Standing {
   readonly last: number
   /** In how many pieces each part is stored; a part with 0 is here. */
   readonly cut?: readonly number[]
+  /** Ids of questions whose outcomes the log does not show, this slot included. Absent: there are none. */
+  readonly asking?: readonly string[]
+  /** The run has asked questions, and has waited for people. */
+  readonly asked?: true
+  readonly waited?: true
+}
+
+/** What every slot repeats of the one before it. */
+export type Carried = Pick<Standing, "asking" | "asked" | "waited">
+
+export function carriedOn({ asking, asked, waited }: Carried): Carried {
+  return {
+    ...(asking === undefined ? {} : { asking }),
+    ...(asked === undefined ? {} : { asked }),
+    ...(waited === undefined ? {} : { waited }),
+  }
+}
+
+/** What a slot with these events says. */
+export function carriedBy(before: Carried, events: readonly LogEvent[]): Carried {
+  const { asked, taken } = questionsIn(events)
+  const asking = [...(before.asking ?? []), ...asked.map(({ data }) => data.id)].filter((id) => !taken.includes(id))
+  return {
+    ...(asking.length === 0 ? {} : { asking }),
+    ...(before.asked === true || asked.length > 0 ? { asked: true } : {}),
+    ...(before.waited === true || parksWith(events) ? { waited: true } : {}),
+  }
 }
 
 export interface HeadFacts extends Standing {
@@ -40,6 +68,8 @@ export interface EventsFacts extends Standing {
   readonly end: number | null
   /** The one event of this slot, in plain text: it ends a run whose key may be what is damaged. */
   readonly condemned?: LogEvent
+  /** From here on the run waits for people: nobody holds a lease. */
+  readonly parked?: true
   /** What the last event of the slot notifies of, where the run asks for it. */
   readonly caused?: CausedNotice
 }
@@ -61,6 +91,10 @@ export interface Slot {
 
 export function endOf(facts: SlotFacts): number | null {
   return facts.kind === "events" ? facts.end : null
+}
+
+export function isParked(facts: SlotFacts): boolean {
+  return facts.kind === "events" && facts.parked === true
 }
 
 export interface SealedEvents {
@@ -98,6 +132,11 @@ export function endWith(events: readonly LogEvent[]): number | null {
   return last !== undefined && isTerminal(last.type) ? Date.parse(last.at) : null
 }
 
+/** Whether the run waits for people after these events. */
+export function parksWith(events: readonly LogEvent[]): boolean {
+  return events.at(-1)?.type === "run_waiting"
+}
+
 // What sealed things are about: changing these makes what is stored unreadable.
 
 export function aboutRun(run_id: string): string {
@@ -114,4 +153,8 @@ export function aboutCache(subject: string): string {
 
 export function aboutNotice(run_id: string, event_id: number): string {
   return `notice ${event_id} of run ${run_id}`
+}
+
+export function aboutOutcome(id: string): string {
+  return `outcome of question ${id}`
 }

@@ -67,6 +67,10 @@ function wantedStreams(names: Names, sizes: StreamSizes, replicas: number): Want
       max_bytes: sizes.cache_bytes === 0 ? noLimit : sizes.cache_bytes,
     }),
     make("outbox", newest),
+    make("ask", {
+      ...newest,
+      republish: { src: `${prefix}.ask.news.*.*`, dest: `${prefix}.told.news.{{wildcard(1)}}.{{wildcard(2)}}` },
+    }),
     make("alive", { ...newest, max_age: nanos(aliveMs) }),
   ]
 }

@@ -1,0 +1,374 @@
+import { randomBytes } from "node:crypto"
+import { isoTime } from "../../base/iso-time.ts"
+import type { Clock } from "../../ports/clock.ts"
+import {
+  askedQuestion,
+  questionsIn,
+  type AnswerOutcome,
+  type GivenAnswer,
+  type InboxPage,
+  type InboxQuery,
+} from "../../ports/questions.ts"
+import type { Vault } from "../../ports/vault.ts"
+import type { LogEvent, Question } from "../../run/events.ts"
+import type { Broker } from "./broker.ts"
+import { packFrame, unpackFrame } from "./frame.ts"
+import type { LogReader, RunHead } from "./log-reader.ts"
+import { isRunId, lastToken, tokenOf, tokenOfId } from "./names.ts"
+import type { Parking } from "./parking.ts"
+import { aboutOutcome, endOf, isParked, openEvents, type Slot } from "./slot.ts"
+
+/** Where a question is: its content is in the log. It was asked only if that slot was filled by that attempt. */
+interface Entry {
+  readonly id: string
+  readonly run_id: string
+  readonly slot: number
+  readonly nonce: string
+  readonly event_id: number
+  readonly asked_at: number
+  readonly expires_at: number
+  /** Keyed hashes; `-` where the question is addressed to nobody in particular. */
+  readonly caller: string
+  readonly to: string
+}
+
+interface OutcomeFacts {
+  readonly id: string
+  readonly status: "answered" | "expired" | "withdrawn"
+  readonly at: number
+  /** Tells our own attempts from others'. */
+  readonly nonce: string
+}
+
+type Settled = { readonly facts: OutcomeFacts; readonly given: GivenAnswer | null }
+
+const nobody = "-"
+const hourMs = 3_600_000
+/** How often to look for expiries in all hours, not only in this one and the one before. */
+const wholeLookMs = 5 * 60_000
+const together = 16
+const mostExpired = 1_000
+
+/**
+ * Questions. What they ask is in the log; beside it are entries that find them by run, by who may answer, and by their expiry,
+ * all stored before the slot that asks, so that nobody sees a question that cannot be answered. The outcome is a message that is
+ * written once: whoever is first has decided.
+ */
+export class Questions {
+  readonly #broker: Broker
+  readonly #reader: LogReader
+  readonly #parking: Parking
+  readonly #vault: Vault
+  readonly #clock: Clock
+  #wholeLookAt = Number.NEGATIVE_INFINITY
+
+  constructor(broker: Broker, reader: LogReader, parking: Parking, vault: Vault, clock: Clock) {
+    this.#broker = broker
+    this.#reader = reader
+    this.#parking = parking
+    this.#vault = vault
+    this.#clock = clock
+  }
+
+  /** Before the slot that asks them is filled by the attempt with that nonce. */
+  async announce(run_id: string, slot: number, nonce: string, events: readonly LogEvent[]): Promise<void> {
+    const { asked } = questionsIn(events)
+    if (asked.length === 0) return
+    const head = await this.#reader.head(run_id)
+    if (head === null) return
+    const caller = this.#parking.callerToken(head.facts.caller)
+    const entries = asked.map(({ id: event_id, data: { id, to, asked_at, expires_at } }): Entry => {
+      const times = { asked_at: Date.parse(asked_at), expires_at: Date.parse(expires_at) }
+      return { id, run_id, slot, nonce, event_id, ...times, caller, to: this.#addressee(to) }
+    })
+    const { names } = this.#broker
+    await inTurns(entries, async (entry) => {
+      await Promise.all([
+        this.#broker.put(names.question(run_id, entry.id), packFrame(entry, [])),
+        this.#broker.put(inboxSubject(this.#broker, "open", entry), packFrame({}, [])),
+        this.#broker.put(dueSubject(this.#broker, entry), packFrame({}, [])),
+      ])
+    })
+  }
+
+  // -------------------------------------------------------------------------------------------------------- reading
+
+  async ofRun(run_id: string): Promise<Question[]> {
+    if (!isRunId(run_id)) return []
+    const [subjects, tail] = await Promise.all([
+      this.#broker.list("ask", this.#broker.names.questionsOf(run_id)),
+      this.#reader.tail(run_id),
+    ])
+    if (tail === null) return []
+    const entries = (await inTurns(subjects, (subject) => this.#entryAt(subject))).filter((entry) => entry !== null)
+    const found = await inTurns(
+      entries.toSorted((a, b) => a.event_id - b.event_id),
+      (entry) => this.#view(entry, tail),
+    )
+    return found.filter((question) => question !== null)
+  }
+
+  async one(run_id: string, id: string): Promise<Question | null> {
+    const entry = await this.#entry(run_id, id)
+    const tail = entry === null ? null : await this.#reader.tail(run_id)
+    return entry === null || tail === null ? null : this.#view(entry, tail)
+  }
+
+  /** Of a run's questions those that have an outcome which the log does not show. */
+  async outcomes(run_id: string): Promise<Question[]> {
+    const tail = await this.#reader.tail(run_id)
+    if (tail === null || endOf(tail.facts) !== null) return []
+    const { asking = [] } = tail.facts
+    const news = new Set(await this.#broker.list("ask", this.#broker.names.newsOf(run_id)))
+    const ids = asking.filter((id) => news.has(this.#broker.names.news(run_id, id)))
+    const found = await inTurns(ids, (id) => this.one(run_id, id))
+    return found.filter((question) => question !== null)
+  }
+
+  /** Whether some of these questions have outcomes. */
+  async haveOutcomes(run_id: string, asking: readonly string[]): Promise<boolean> {
+    const news = new Set(await this.#broker.list("ask", this.#broker.names.newsOf(run_id)))
+    return asking.some((id) => news.has(this.#broker.names.news(run_id, id)))
+  }
+
+  async inbox({ caller, groups, member_of, status, to, limit, after }: InboxQuery): Promise<InboxPage> {
+    const own = this.#parking.callerToken(caller)
+    const filters: { readonly caller: string; readonly to: string }[] = []
+    if (to === null) {
+      filters.push({ caller: own, to: "*" })
+      for (const group of member_of) filters.push({ caller: "*", to: this.#addressee(group) })
+    } else if (!groups.includes(to)) filters.push({ caller: own, to: this.#addressee(to) })
+    else if (member_of.includes(to)) filters.push({ caller: "*", to: this.#addressee(to) })
+    // An expiry that nobody has noticed yet is among the open ones.
+    const places = status === "open" ? ["open"] : status === "expired" ? ["open", "done"] : ["done"]
+    const lists = await Promise.all(
+      places.flatMap((place) =>
+        filters.map((filter) => this.#broker.list("ask", this.#broker.names.inbox(place, filter.caller, filter.to))),
+      ),
+    )
+    const groupTokens = new Set(groups.map((group) => this.#addressee(group)))
+    const memberTokens = new Set(member_of.map((group) => this.#addressee(group)))
+    const found = new Map<string, { readonly run_id: string; readonly token: string }>()
+    for (const subject of lists.flat()) {
+      // in.PLACE.CALLER.TO.ASKED.RUN.EVENT.ID
+      const [asker = "", addressee = "", asked = "", run_id = "", event = "", token = ""] = subject.split(".").slice(-6)
+      const theirs = groupTokens.has(addressee) ? memberTokens.has(addressee) : asker === own
+      if (theirs) found.set(`${asked}.${run_id}.${event}`, { run_id, token })
+    }
+    const order = [...found.keys()].toSorted().filter((key) => after === null || key > after)
+    const questions: { readonly key: string; readonly question: Question }[] = []
+    for (let at = 0; at < order.length && questions.length <= limit; at += together) {
+      const keys = order.slice(at, at + together)
+      const views = await Promise.all(
+        keys.map(async (key) => {
+          const { run_id = "", token = "" } = found.get(key) ?? {}
+          const entry = await this.#entryAt(this.#broker.names.questionByToken(run_id, token))
+          const tail = entry === null ? null : await this.#reader.tail(run_id)
+          return entry === null || tail === null ? null : this.#view(entry, tail)
+        }),
+      )
+      for (const [index, question] of views.entries()) {
+        const key = keys[index]
+        if (question?.status === status && key !== undefined) questions.push({ key, question })
+      }
+    }
+    const page = questions.slice(0, limit)
+    return {
+      questions: page.map(({ question }) => question),
+      next: questions.length > limit ? (page.at(-1)?.key ?? null) : null,
+    }
+  }
+
+  // ------------------------------------------------------------------------------------------------------- outcomes
+
+  async answer(run_id: string, id: string, given: GivenAnswer): Promise<AnswerOutcome | null> {
+    const entry = await this.#entry(run_id, id)
+    const tail = entry === null ? null : await this.#reader.tail(run_id)
+    const head = tail === null ? null : await this.#reader.head(run_id)
+    if (entry === null || tail === null || head === null) return null
+    const question = await this.#asked(entry, head)
+    if (question === null) return null
+    const now = this.#clock.now()
+    const mine = await this.#settle(entry, head, tail, now < entry.expires_at ? given : null)
+    const settled = await this.#outcome(entry, head)
+    return { stored: mine && settled?.facts.status === "answered", question: withOutcome(question, settled) }
+  }
+
+  /** Stores the outcome: the answer, or without one the expiry. False when there is one already. */
+  async #settle(entry: Entry, head: RunHead, tail: Slot, given: GivenAnswer | null): Promise<boolean> {
+    const { run_id } = entry
+    if (endOf(tail.facts) !== null) {
+      await this.#store(entry, head, "withdrawn", null)
+      return false
+    }
+    // Before the outcome: should this process die in between, the run is looked at, and left in peace.
+    if (isParked(tail.facts)) await this.#parking.wake(run_id)
+    const mine = await this.#store(entry, head, given === null ? "expired" : "answered", given)
+    // The run may have begun to wait meanwhile, or the process that stored the outcome died before it could wake the run.
+    await this.#parking.wakeParked(run_id)
+    return mine
+  }
+
+  async #store(
+    entry: Entry,
+    head: RunHead,
+    status: OutcomeFacts["status"],
+    given: GivenAnswer | null,
+  ): Promise<boolean> {
+    const { run_id, id } = entry
+    const nonce = randomBytes(9).toString("base64url")
+    const facts: OutcomeFacts = { id, status, at: this.#clock.now(), nonce }
+    const parts = given === null ? [] : [head.key().seal(aboutOutcome(id), JSON.stringify(given))]
+    const subject = this.#broker.names.news(run_id, id)
+    const seq = await this.#broker.putOnce(subject, packFrame(facts, parts))
+    const mine = seq !== null || (await this.#outcome(entry, head))?.facts.nonce === nonce
+    await this.#refile(entry)
+    return mine
+  }
+
+  /** From the open ones to the others. */
+  async #refile(entry: Entry): Promise<void> {
+    await this.#broker.put(inboxSubject(this.#broker, "done", entry), packFrame({}, []))
+    await Promise.all([
+      this.#broker.erase("ask", inboxSubject(this.#broker, "open", entry)),
+      this.#broker.erase("ask", dueSubject(this.#broker, entry)),
+    ])
+  }
+
+  async expire(): Promise<number> {
+    const now = this.#clock.now()
+    const whole = now - this.#wholeLookAt >= wholeLookMs || now < this.#wholeLookAt
+    const hour = Math.floor(now / hourMs)
+    const hours = whole ? ["*"] : [String(hour), String(hour - 1)]
+    const lists = await Promise.all(hours.map((one) => this.#broker.list("ask", this.#broker.names.dueIn(one))))
+    if (whole) this.#wholeLookAt = now
+    const due = lists
+      .flat()
+      .filter((subject) => Number(subject.split(".").at(-3)) <= now)
+      .slice(0, mostExpired)
+    const expired = await inTurns(due, (subject) => this.#expireOne(subject))
+    return expired.filter(Boolean).length
+  }
+
+  async #expireOne(subject: string): Promise<boolean> {
+    const run_id = subject.split(".").at(-2) ?? ""
+    const entry = await this.#entryAt(this.#broker.names.questionByToken(run_id, lastToken(subject)))
+    const tail = entry === null ? null : await this.#reader.tail(run_id)
+    const head = tail === null ? null : await this.#reader.head(run_id)
+    if (entry === null || tail === null || head === null || (await this.#asked(entry, head)) === null) {
+      // Never asked: the process that was about to ask lost the run.
+      if (entry !== null) await this.#erase(entry)
+      await this.#broker.erase("ask", subject)
+      return false
+    }
+    return this.#settle(entry, head, tail, null)
+  }
+
+  /** The run has ended: what is open expired before, or is withdrawn. */
+  async withdraw(run_id: string, asking: readonly string[]): Promise<void> {
+    const head = await this.#reader.head(run_id)
+    if (head === null) return
+    await inTurns(asking, async (id) => {
+      const entry = await this.#entry(run_id, id)
+      if (entry === null) return
+      const late = entry.expires_at <= this.#clock.now()
+      await this.#store(entry, head, late ? "expired" : "withdrawn", null)
+    })
+  }
+
+  /** Retention deletes the run. */
+  async forget(run_id: string): Promise<void> {
+    const { names } = this.#broker
+    const subjects = await this.#broker.list("ask", names.questionsOf(run_id))
+    await inTurns(subjects, async (subject) => {
+      const entry = await this.#entryAt(subject)
+      if (entry !== null) await this.#erase(entry)
+    })
+    const news = await this.#broker.list("ask", names.newsOf(run_id))
+    await inTurns(news, (subject) => this.#broker.erase("ask", subject))
+  }
+
+  async #erase(entry: Entry): Promise<void> {
+    await Promise.all([
+      this.#broker.erase("ask", inboxSubject(this.#broker, "open", entry)),
+      this.#broker.erase("ask", inboxSubject(this.#broker, "done", entry)),
+      this.#broker.erase("ask", dueSubject(this.#broker, entry)),
+    ])
+    await this.#broker.erase("ask", this.#broker.names.question(entry.run_id, entry.id))
+  }
+
+  // ------------------------------------------------------------------------------------------------------- messages
+
+  #entry(run_id: string, id: string): Promise<Entry | null> {
+    return isRunId(run_id) ? this.#entryAt(this.#broker.names.question(run_id, id)) : Promise.resolve(null)
+  }
+
+  async #entryAt(subject: string): Promise<Entry | null> {
+    const stored = await this.#broker.get("ask", subject, "sure")
+    return stored === null ? null : unpackFrame<Entry>(stored.subject, stored.data).facts
+  }
+
+  async #view(entry: Entry, tail: Slot): Promise<Question | null> {
+    const head = await this.#reader.head(entry.run_id)
+    const question = head === null ? null : await this.#asked(entry, head)
+    if (head === null || question === null) return null
+    const settled = await this.#outcome(entry, head)
+    if (settled !== null) return withOutcome(question, settled)
+    if (entry.expires_at <= this.#clock.now()) return { ...question, status: "expired" }
+    return endOf(tail.facts) === null ? question : { ...question, status: "withdrawn" }
+  }
+
+  /** The question as the log has it; null where it was never asked. */
+  async #asked(entry: Entry, { key }: RunHead): Promise<Question | null> {
+    const slot = await this.#reader.slot(entry.run_id, entry.slot, "sure", 1)
+    if (slot === null || slot.facts.nonce !== entry.nonce) return null
+    for (const event of openEvents(key, slot, false)) {
+      if (event.type === "question_asked" && event.data.id === entry.id) {
+        return { ...askedQuestion(event), status: "open" }
+      }
+    }
+    return null
+  }
+
+  async #outcome({ run_id, id }: Entry, { key }: RunHead): Promise<Settled | null> {
+    const stored = await this.#broker.get("ask", this.#broker.names.news(run_id, id), "sure")
+    if (stored === null) return null
+    const { facts, parts } = unpackFrame<OutcomeFacts>(stored.subject, stored.data)
+    const [sealed] = parts
+    return {
+      facts,
+      given: sealed === undefined ? null : (JSON.parse(key().open(aboutOutcome(id), sealed)) as GivenAnswer),
+    }
+  }
+
+  #addressee(to: string | null): string {
+    return to === null ? nobody : tokenOf(this.#vault.digest("addressee of questions", [to]))
+  }
+}
+
+function withOutcome(question: Question, settled: Settled | null): Question {
+  if (settled === null) return question
+  const { facts, given } = settled
+  if (given === null) return { ...question, status: facts.status }
+  return { ...question, ...given, status: facts.status, answered_at: isoTime(facts.at) }
+}
+
+const padded = (value: number): string => String(value).padStart(15, "0")
+
+function inboxSubject({ names }: Broker, place: string, entry: Entry): string {
+  const { caller, to, asked_at, run_id, event_id, id } = entry
+  return names.inboxEntry(place, [caller, to, padded(asked_at), run_id, padded(event_id), tokenOfId(id)])
+}
+
+function dueSubject({ names }: Broker, { expires_at, run_id, id }: Entry): string {
+  return names.dueEntry([String(Math.floor(expires_at / hourMs)), padded(expires_at), run_id, tokenOfId(id)])
+}
+
+/** Some at a time, in order. */
+async function inTurns<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = []
+  for (let at = 0; at < items.length; at += together) {
+    results.push(...(await Promise.all(items.slice(at, at + together).map(work))))
+  }
+  return results
+}
