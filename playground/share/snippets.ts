@@ -38,7 +38,7 @@ const keyVariable = "WIRE_API_KEY"
 
 function plainBody({ source, input, options }: SnippetRequest): JsonObject {
   const body: JsonObject = { workflow_source: source, input }
-  if (Object.keys(options).length > 0) body["options"] = { ...options }
+  if (Object.keys(options).length > 0) body["options"] = { ...options } as JsonObject
   return body
 }
 

@@ -6,6 +6,22 @@ import { errorStatus } from "./error-status.ts"
 
 const nullable = (type: string, more: JsonObject = {}): JsonObject => ({ type: [type, "null"], ...more })
 
+const limit = (description: string): JsonObject => ({ type: "number", exclusiveMinimum: 0, description })
+
+const shownLimit: JsonObject = {
+  type: "object",
+  properties: { limit: { type: "number" }, used: { type: "number" } },
+  required: ["limit", "used"],
+}
+
+const shownLimits: JsonObject = {
+  cost: shownLimit,
+  tokens: shownLimit,
+  model_calls: shownLimit,
+  tool_calls: shownLimit,
+  time_seconds: shownLimit,
+}
+
 const sourceProperties: JsonObject = {
   workflow_source: { type: "string", description: "The workflow as plain text." },
   workflow_source_base64: {
@@ -50,6 +66,18 @@ const requestProperties: JsonObject = {
           }),
         },
         required: ["url"],
+        additionalProperties: false,
+      }),
+      limits: nullable("object", {
+        description:
+          "What the run may use at most. For each key the smallest of the workflow's limit and this one counts.",
+        properties: {
+          cost: limit("Most that the model calls may cost, in the currency of the workflow's prices."),
+          tokens: limit("Most tokens of all model calls, input and output."),
+          model_calls: limit("Most requests to backends, retries and repairs included."),
+          tool_calls: limit("Most tool calls and resource reads."),
+          time_seconds: limit("Most seconds, without the time spent waiting for people."),
+        },
         additionalProperties: false,
       }),
     },
@@ -172,6 +200,14 @@ export const components: JsonObject = {
     },
     required: ["input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens", "cost"],
   },
+  Limits: {
+    type: "object",
+    description: "The limits of the run that are set, with what is used of each; `agents` has those of its agents.",
+    properties: {
+      ...shownLimits,
+      agents: { type: "object", additionalProperties: { type: "object", properties: shownLimits } },
+    },
+  },
   Node: {
     type: "object",
     properties: {
@@ -222,6 +258,7 @@ export const components: JsonObject = {
       output: {},
       error: { anyOf: [{ type: "null" }, { type: "object" }] },
       usage: { $ref: "#/components/schemas/Usage" },
+      limits: { $ref: "#/components/schemas/Limits" },
       last_event_id: { type: "integer" },
       workflow: nullable("string", {
         description: "The name of the server's workflow; null for source that was sent.",

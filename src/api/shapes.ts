@@ -1,8 +1,9 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { ApiError } from "./api-error.ts"
 import type { NoticeEvent } from "../ports/notices.ts"
-import type { PlannedNode } from "../plan/plan-shape.ts"
+import type { Limits, PlannedNode } from "../plan/plan-shape.ts"
 import type { Question, Usage, WireError } from "../run/events.ts"
+import type { ShownRunLimits } from "../run/budget/limit-scopes.ts"
 import type { Issue } from "../source/diagnostic.ts"
 
 // What goes over the wire, as TypeScript sees it. `schemas.ts` says the same as JSON Schema.
@@ -26,6 +27,7 @@ export interface ExecuteOptions {
   readonly timeout_ms?: number | null
   readonly deltas?: boolean | null
   readonly notify?: NotifyOption | null
+  readonly limits?: Limits | null
 }
 
 /** Where a run sends a signed notice, and of what: of all four events unless `events` is given. */
@@ -79,6 +81,8 @@ export interface RunAnswer {
   readonly output: JsonValue
   readonly error: WireError | null
   readonly usage: Usage
+  /** Of a run with limits. */
+  readonly limits?: ShownRunLimits
   readonly last_event_id: number
   /** The workflow of the server's folder that it runs; null for source that the caller sent. */
   readonly workflow: string | null

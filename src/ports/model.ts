@@ -2,7 +2,7 @@ import type { Gate } from "./gate.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { ApiName } from "../check/provider-kinds.ts"
 import type { Inference, Price, ResponseFormat } from "../plan/plan-shape.ts"
-import type { ModelCallRecord, Usage } from "../run/events.ts"
+import type { ModelCallRecord, TokenUsage, Usage } from "../run/events.ts"
 import type { RecordType, TypeTable } from "../types/types.ts"
 import type { AssistantMessage, Message } from "./messages.ts"
 
@@ -92,6 +92,11 @@ export interface ModelWatch {
   /** Passed right before every request: retries, repairs and closing calls too. */
   readonly gate: Gate
   /**
+   * In a run with limits: awaited right before every request. Resolves when there is room for the call, and its start is
+   * in the log; rejects when it does not fit any more.
+   */
+  readonly reserve?: (call: CallToReserve) => Promise<Reservation>
+  /**
    * Awaited before the wait begins, so that the retry is in the log first. `attempt` is the one about to be made; it is
    * made because the one before it failed, was refused (`delay_ms` 0), or did not fit the contract (`delay_ms` 0).
    */
@@ -101,6 +106,26 @@ export interface ModelWatch {
   redact<T extends JsonValue>(value: T): T
   /** The same for a text that comes in pieces. */
   redactStream(): RedactStream
+}
+
+/** What a call may use at most. */
+export interface CallToReserve {
+  readonly turn: number
+  readonly attempt: number
+  /** The declared model, and its price. */
+  readonly model: string
+  readonly price: Price | null
+  /** Estimated tokens of all that is sent. */
+  readonly input_tokens: number
+  /** Most output tokens, where the workflow sets them. */
+  readonly max_tokens: number | null
+}
+
+export interface Reservation {
+  /** Most output tokens, to be sent to the backend whatever it takes; null where the run does not bound them. */
+  readonly max_tokens: number | null
+  /** The call is over: what its backend reported, and whether there is an answer. */
+  settle(usage: TokenUsage | null, answered: boolean): void
 }
 
 export interface ModelToolCall {

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
+import type { Limits } from "../plan/plan-shape.ts"
 import type { LogEvent } from "../run/events.ts"
 import type { QuestionStore } from "./questions.ts"
 import type { Notify, OutboxStore } from "./notices.ts"
@@ -29,6 +30,8 @@ export interface RunOptions {
   readonly deltas: boolean
   /** Left out where nobody is to be notified: requests of older releases do not have it either. */
   readonly notify?: Notify
+  /** What the run may use at most; absent where the request sets nothing. */
+  readonly limits?: Limits | null
 }
 
 export interface NewRun {

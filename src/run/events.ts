@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { ErrorKind } from "../check/error-kinds.ts"
+import type { ShownRunLimits } from "./budget/limit-scopes.ts"
 import type { PlannedNode } from "../plan/plan-shape.ts"
 
 /** Tokens of one model call, or summed over several. */
@@ -115,10 +116,20 @@ export interface Question extends AskedQuestion {
 /** The data of each event, `at` left out: it is added when the event is logged. */
 export interface EventData {
   workflow_started: Record<never, never>
-  workflow_planned: { readonly nodes: readonly PlannedNode[] }
+  /** `limits`: those of the run, where it has any. */
+  workflow_planned: { readonly nodes: readonly PlannedNode[]; readonly limits?: ShownRunLimits }
   agent_started: About & { readonly model: string; readonly tools: readonly string[]; readonly instruction: string }
   agent_delta: About & { readonly attempt: number; readonly text: string }
   agent_retried: About & { readonly attempt: number; readonly reason: string; readonly delay_ms: number }
+  /** In runs with limits: stored before each request to a backend. */
+  model_call_started: About & {
+    /** 0 for a compaction. */
+    readonly turn: number
+    readonly attempt: number
+    /** The declared name of the model. */
+    readonly model: string
+    readonly reserved: { readonly tokens: number; readonly cost: number | null }
+  }
   /** A model has failed for good, and the next one of the list goes on. */
   agent_fallback: About & { readonly from: string; readonly to: string; readonly error: WireError }
   agent_completed: About & {
@@ -172,11 +183,17 @@ export interface EventData {
   workflow_completed: {
     readonly output: { readonly result: JsonValue }
     readonly usage: Usage
+    readonly limits?: ShownRunLimits
     readonly duration_ms: number
   }
   /** Logs of older releases lack `usage`. */
-  workflow_failed: { readonly error: WireError; readonly usage?: Usage; readonly duration_ms: number }
-  workflow_cancelled: { readonly usage?: Usage; readonly duration_ms: number }
+  workflow_failed: {
+    readonly error: WireError
+    readonly usage?: Usage
+    readonly limits?: ShownRunLimits
+    readonly duration_ms: number
+  }
+  workflow_cancelled: { readonly usage?: Usage; readonly limits?: ShownRunLimits; readonly duration_ms: number }
 }
 
 export type EventType = keyof EventData

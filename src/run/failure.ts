@@ -27,12 +27,16 @@ export function failureAt(path: string, found: RunFailure): RunFailure {
   return new RunFailure({ ...error, issues }, found.calls)
 }
 
-/** Whether an error is that of a limit which the author set: such a run ends, whatever else it could skip. */
+/** Whether an error is that of a limit which the author or the caller set: such a run ends, whatever else it could skip. */
 export function endsRun(error: WireError): boolean {
-  return error.issues.some(({ path }) => /(?:^|\.)limits(?:\.|$)/.test(path))
+  return error.issues.some(({ path }) => limitPaths.test(path))
 }
 
-const places = /^(?:agent|ask|dynamic|provider|model|mcp|tool|resource|prompt|output|input|secrets)(?:[.[]|$)/
+const limitPaths =
+  /^(?:limits|options\.limits|agent\.[^.]+\.limits)\.(?:cost|tokens|model_calls|tool_calls|time_seconds)$/
+
+const places =
+  /^(?:agent|ask|dynamic|provider|model|mcp|tool|resource|prompt|output|input|secrets|limits|options)(?:[.[]|$)/
 
 function namesPlace(path: string): boolean {
   return places.test(path)

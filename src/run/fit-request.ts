@@ -1,16 +1,38 @@
 import type { JsonObject } from "../base/json-value.ts"
 import { validateValue } from "../types/validate-value.ts"
-import type { Plan } from "../plan/plan-shape.ts"
+import type { Limits, Plan } from "../plan/plan-shape.ts"
 import type { ErrorIssue, WireError } from "./events.ts"
 import { wireError } from "./failure.ts"
 import { secretsOverLimits } from "./secrets/secret-limits.ts"
 
-/** What of `input` and `secrets` does not fit the workflow's blocks, or is over the limits; null when all is well. */
-export function validateRequest(plan: Plan, input: JsonObject, secrets: JsonObject): WireError | null {
+/**
+ * What of `input` and `secrets` does not fit the workflow's blocks, or is over the limits, and a limit on cost for models without
+ * prices; null when all is well.
+ */
+export function validateRequest(
+  plan: Plan,
+  input: JsonObject,
+  secrets: JsonObject,
+  limits: Limits | null = null,
+): WireError | null {
   let [first, ...rest]: ErrorIssue[] = [
     ...validateValue(input, plan.input, plan.types, "input"),
     ...validateValue(secrets, plan.secrets, plan.types, "secrets", { values: "hidden" }),
   ].map(({ path, message, hint }) => (hint === undefined ? { path, message } : { path, message, hint }))
   if (first === undefined) [first, ...rest] = secretsOverLimits(secrets)
+  if (first === undefined && limits?.cost !== undefined) [first, ...rest] = unpriced(plan)
   return first === undefined ? null : wireError("input_error", [first, ...rest])
+}
+
+/** The models that a limit on cost could not govern. */
+function unpriced(plan: Plan): ErrorIssue[] {
+  const uses = plan.nodes.flatMap((node) =>
+    node.kind === "agent" ? [...node.models, ...(node.context?.compact?.models ?? [])] : [],
+  )
+  const names = new Set(uses.map(({ name }) => name).filter((name) => plan.models[name]?.price === null))
+  return [...names].map((name) => ({
+    path: "options.limits.cost",
+    message: `model.${name} has no price, so that its cost cannot be limited`,
+    hint: `Add \`price { input: … output: … }\` to \`model ${name}\`.`,
+  }))
 }

@@ -1,4 +1,5 @@
 import type { JsonValue } from "../base/json-value.ts"
+import type { LimitKey, ShownLimits, ShownRunLimits } from "./budget/limit-scopes.ts"
 import type { EventData, EventType, ModelCallRecord, Question, Usage, WireError } from "./events.ts"
 import { addUsage, noUsage, usageOf } from "./usage.ts"
 
@@ -20,6 +21,8 @@ export interface RunState {
   output: JsonValue
   error: WireError | null
   usage: Usage
+  /** Of a run with limits: what is used of each. Calls count when their step has ended, and exactly at the end of the run. */
+  limits: ShownRunLimits | null
   /** How often the run was taken up again after its process had died. */
   resumed: number
   last_event_id: number
@@ -115,6 +118,7 @@ export function initialState(): RunState {
     output: null,
     error: null,
     usage: noUsage,
+    limits: null,
     resumed: 0,
     last_event_id: 0,
     nodes: [],
@@ -135,6 +139,7 @@ export function reduce(state: RunState, event: SeenEvent): RunState {
   const at = event.data.at === undefined ? null : Date.parse(event.data.at)
   if (at !== null) state.started_at ??= at
   take(state, event, at ?? state.started_at ?? 0)
+  if (state.limits !== null) countUse(state, event, at)
   return state
 }
 
@@ -143,6 +148,7 @@ function take(state: RunState, event: SeenEvent, at: number): void {
     case "workflow_started":
       return
     case "workflow_planned":
+      state.limits = event.data.limits ?? null
       for (const node of event.data.nodes) {
         state.index.nodes[node.id] = state.nodes.length
         state.nodes.push({
@@ -201,6 +207,8 @@ function take(state: RunState, event: SeenEvent, at: number): void {
       })
       return
     }
+    case "model_call_started":
+      return
     case "agent_fallback": {
       const { agent, iteration, from, to, error } = event.data
       const node = nodeOf(state, `agent.${agent}`)
@@ -355,7 +363,7 @@ function take(state: RunState, event: SeenEvent, at: number): void {
       return
     case "workflow_completed":
       state.output = event.data.output.result
-      state.usage = event.data.usage
+      state.usage = addUsage(noUsage, event.data.usage)
       finish(state, "completed", at, event.data.duration_ms)
       return
     case "workflow_failed":
@@ -372,6 +380,53 @@ function take(state: RunState, event: SeenEvent, at: number): void {
       // A newer service's event: nothing to do with it here.
       event satisfies never
   }
+}
+
+// ----------------------------------------------------------------------------------------------------------- limits
+
+function countUse(state: RunState, event: SeenEvent, at: number | null): void {
+  const used = (agent: string | undefined, key: LimitKey, amount: number): void => {
+    if (state.limits === null || amount === 0) return
+    const { agents, ...run } = state.limits
+    const own = agent === undefined || agents === undefined ? undefined : agents[agent]
+    state.limits = {
+      ...added(run, key, amount),
+      ...(agents === undefined ? {} : { agents }),
+      ...(own === undefined || agent === undefined ? {} : { agents: { ...agents, [agent]: added(own, key, amount) } }),
+    }
+  }
+  const spent = (agent: string, usage: Usage): void => {
+    used(agent, "tokens", usage.input_tokens + usage.output_tokens)
+    used(agent, "cost", usage.cost ?? 0)
+  }
+  const run = state.limits?.time_seconds
+  if (run !== undefined && at !== null && state.started_at !== null) {
+    used(undefined, "time_seconds", (at - state.started_at) / 1000 - run.used)
+  }
+  switch (event.type) {
+    case "model_call_started":
+      return used(event.data.agent, "model_calls", 1)
+    case "tool_call_started":
+      return used(event.data.agent, "tool_calls", 1)
+    case "agent_completed":
+    case "context_compacted":
+      return spent(event.data.agent, event.data.usage)
+    case "agent_failed":
+      return spent(event.data.agent, usageOf(event.data.calls))
+    case "workflow_completed":
+    case "workflow_failed":
+    case "workflow_cancelled":
+      state.limits = event.data.limits ?? state.limits
+      return
+    default:
+      return
+  }
+}
+
+function added<Set extends ShownLimits>(limits: Set, key: LimitKey, amount: number): Set {
+  const limit = limits[key]
+  if (limit === undefined) return limits
+  return { ...limits, [key]: { ...limit, used: Math.round((limit.used + amount) * 1e6) / 1e6 } }
 }
 
 // ------------------------------------------------------------------------------------------------------------ nodes

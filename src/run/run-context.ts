@@ -1,5 +1,7 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { Plan } from "../plan/plan-shape.ts"
+import type { Budget } from "./budget/budget.ts"
+import type { TimeLimits } from "./budget/time-limits.ts"
 import type { Scope } from "./evaluate.ts"
 import type { EvaluationWork } from "./evaluation-work.ts"
 import { usualLargestValue, usualMostKept } from "./evaluation-work.ts"
@@ -104,6 +106,9 @@ export interface RunContext {
   host: HostSession | null
   readonly toolCalls: Map<string, number>
   readonly siteCalls: Map<string, number>
+  /** What calls may still use, in a run with limits. */
+  readonly budget: Budget
+  readonly time: TimeLimits
   /** By all calls whose agent has ended. */
   spent: Spent
   /** What the expressions cost. */

@@ -3,6 +3,10 @@ import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { AgentNode, DynamicNode, OutputNode, Plan } from "../plan/plan-shape.ts"
 import { runAgent } from "./agent/agent.ts"
 import { resolveBackends } from "./backends.ts"
+import { Budget } from "./budget/budget.ts"
+import type { ShownRunLimits } from "./budget/limit-scopes.ts"
+import { limitsOfRun } from "./budget/limit-scopes.ts"
+import { TimeLimits } from "./budget/time-limits.ts"
 import type { Deadlines } from "./deadlines.ts"
 import { describe, problem, setOwn, textOf } from "./evaluate.ts"
 import { evaluateEffects, evaluateToKeep } from "./evaluate-effects.ts"
@@ -67,20 +71,23 @@ export async function run(job: RunJob, ports: RunPorts, limits: RunLimits): Prom
   const past = job.resumed === null ? noPast : await readPast(ports.store, job.lease.run_id, pricesOf(job.plan))
   if (past.ended) return null
   const error = whyNotTakenUp(past.writer)
-  if (error !== null) return endAtOnce(job.plan, job.lease, job.created_at, { why: "failed", error }, ports)
+  if (error !== null) return endAtOnce(job, { why: "failed", error }, ports)
   const { plan, request } = job
   const secrets = secretsOfRun(plan, request, ports.serverSecrets)
   // A secret of the server may have been removed since the run was admitted.
   const misfit = request.workflow === undefined ? null : validateRequest(plan, request.input, secrets)
-  if (misfit !== null) return endAtOnce(job.plan, job.lease, job.created_at, { why: "failed", error: misfit }, ports)
+  if (misfit !== null) return endAtOnce(job, { why: "failed", error: misfit }, ports)
   return new Run({ ...job, request: { ...request, secrets } }, ports, limits, past).toEnd()
 }
 
 /** Ends a run that no process works on, without doing any of its work. */
 export async function endAtOnce(
-  plan: Plan | null,
-  lease: Lease,
-  created_at: number,
+  {
+    plan,
+    lease,
+    created_at,
+    request,
+  }: Pick<RunJob, "lease" | "created_at" | "request"> & { readonly plan: Plan | null },
   how: RunStop,
   ports: RunPorts,
 ): Promise<LogEvent | null> {
@@ -90,13 +97,29 @@ export async function endAtOnce(
   const log = new RunLog(ports.store, lease, clock, past.lastId, () => undefined)
   if (past.startedAt === null) log.add("workflow_started", {}, thisWriter)
   const duration_ms = past.startedAt === null ? 0 : clock.now() - past.startedAt
-  const usage = showSpent(past.spent)
+  const spent = { usage: showSpent(past.spent), ...limitsAtEnd(plan, request, past, duration_ms) }
   return storeEnd(
     log,
     how.why === "cancelled"
-      ? log.add("workflow_cancelled", { usage, duration_ms })
-      : log.add("workflow_failed", { error: how.error, usage, duration_ms }),
+      ? log.add("workflow_cancelled", { ...spent, duration_ms })
+      : log.add("workflow_failed", { error: how.error, ...spent, duration_ms }),
   )
+}
+
+function limitsAtEnd(
+  plan: Plan | null,
+  { options }: RunRequest,
+  past: ReplayState,
+  duration_ms: number,
+): { readonly limits?: ShownRunLimits } {
+  if (plan === null) return {}
+  const budget = new Budget(limitsOfRun(plan, options.limits ?? null), past.used, new AbortController().signal)
+  const seconds = (agent: string | null): number => {
+    const time = agent === null ? undefined : past.agentTimes.get(agent)
+    if (agent === null) return duration_ms / 1000
+    return time === undefined ? 0 : ((time.endedAt ?? past.lastAt ?? time.startedAt) - time.startedAt) / 1000
+  }
+  return budget.limited ? { limits: budget.shown(seconds) } : {}
 }
 
 async function storeEnd(log: RunLog, end: LogEvent): Promise<LogEvent | null> {
@@ -128,6 +151,7 @@ class Run {
     const ports = { ...givenPorts, clock: runClock(givenPorts.clock, past.lastAt ?? job.created_at) }
     const { signal } = this.#abort
     const maxConcurrency = Math.max(1, request.options.max_concurrency ?? limits.max_concurrency)
+    const bounds = limitsOfRun(plan, request.options.limits ?? null)
     let named: JsonObject | null = null
     this.#job = job
     this.#startedAt = past.startedAt ?? ports.clock.now()
@@ -162,6 +186,16 @@ class Run {
       host: null,
       toolCalls: new Map(past.toolCalls),
       siteCalls: siteCallsOf(past, prepare(plan)),
+      budget: new Budget(bounds, past.used, signal),
+      time: new TimeLimits({
+        limits: bounds,
+        clock: ports.clock,
+        deadlines: job.deadlines,
+        startedAt: this.#startedAt,
+        waits: past.waits.map(({ from, to }) => ({ from, to: to ?? ports.clock.now() })),
+        agents: past.agentTimes,
+        fail: (error) => this.#fail(error),
+      }),
       spent: past.spent,
       work: new EvaluationWork(limits.value_bytes, limits.kept_bytes),
       backgroundWork: new Set(),
@@ -179,9 +213,10 @@ class Run {
     leave.addEventListener("abort", onLeave, { once: true })
     const stopListening = ports.store.onCancel(this.#running.runId, () => this.#end({ why: "cancelled" }))
     const stopWatch = this.#watchTime()
+    const stopLimits = this.#running.time.watch()
     try {
       if (past.startedAt === null) log.add("workflow_started", {}, thisWriter)
-      if (!past.planned) log.add("workflow_planned", { nodes: prepared.planned })
+      if (!past.planned) log.add("workflow_planned", { nodes: prepared.planned, ...this.#limits() })
       // Also where the log is empty: a call may have been made before its first piece was stored.
       if (resumed !== null) await this.#resume(resumed)
       const failed = this.#fatalFailure()
@@ -193,6 +228,7 @@ class Run {
       return await this.#close()
     } finally {
       stopWatch()
+      stopLimits()
       stopListening()
       leave.removeEventListener("abort", onLeave)
       await this.#closeHost()
@@ -244,7 +280,7 @@ class Run {
           case "dynamic":
             return this.#resolveDynamic(node)
           case "agent":
-            return node.loop === null ? this.#runOnce(node) : this.#runLoop(node, node.loop)
+            return this.#runTimed(node)
           case "ask":
             return Promise.reject(new Error(`Nobody answers ${node.id}`))
           case "output":
@@ -266,6 +302,14 @@ class Run {
     dynamics.set(node.name, value)
     if (!past.dynamics.has(placeKey(node.name, null))) {
       log.add("dynamic_resolved", { name: node.name, duration_ms: ports.clock.now() - startedAt })
+    }
+  }
+
+  async #runTimed(node: AgentNode): Promise<void> {
+    try {
+      await (node.loop === null ? this.#runOnce(node) : this.#runLoop(node, node.loop))
+    } finally {
+      this.#running.time.agentEnded(node.name)
     }
   }
 
@@ -379,18 +423,26 @@ class Run {
     })
   }
 
+  #limits(): { readonly limits?: ShownRunLimits } {
+    const { budget, time } = this.#running
+    return budget.limited ? { limits: budget.shown((agent) => time.elapsed(agent)) } : {}
+  }
+
   async #close(): Promise<LogEvent | null> {
     const { log, ports, spent } = this.#running
-    const usage = showSpent(spent)
+    const spentNow = { usage: showSpent(spent), ...this.#limits() }
     const stop = this.#stop
     const duration_ms = ports.clock.now() - this.#startedAt
     switch (stop?.why) {
       case undefined:
-        return storeEnd(log, log.add("workflow_completed", { output: { result: this.#result }, usage, duration_ms }))
+        return storeEnd(
+          log,
+          log.add("workflow_completed", { output: { result: this.#result }, ...spentNow, duration_ms }),
+        )
       case "failed":
-        return storeEnd(log, log.add("workflow_failed", { error: stop.error, usage, duration_ms }))
+        return storeEnd(log, log.add("workflow_failed", { error: stop.error, ...spentNow, duration_ms }))
       case "cancelled":
-        return storeEnd(log, log.add("workflow_cancelled", { usage, duration_ms }))
+        return storeEnd(log, log.add("workflow_cancelled", { ...spentNow, duration_ms }))
       case "left":
         // What has happened is worth storing, if this is still the one who may.
         await log.stored().catch(() => undefined)

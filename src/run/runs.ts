@@ -150,7 +150,12 @@ export class Runs {
 
   /** What of a request does not fit the workflow's blocks, with the server's own secrets where it may have them. */
   validate(plan: Plan, request: RunRequest): WireError | null {
-    return validateRequest(plan, request.input, secretsOfRun(plan, request, this.#ports.serverSecrets))
+    return validateRequest(
+      plan,
+      request.input,
+      secretsOfRun(plan, request, this.#ports.serverSecrets),
+      request.options.limits ?? null,
+    )
   }
 
   #whyNot(share: string): WireError | null {
@@ -383,8 +388,8 @@ export class Runs {
     return run(job, this.#ports, this.#settings.limits)
   }
 
-  #endJob({ held, plan, created_at }: Job, how: RunStop): Promise<LogEvent | null> {
-    return endAtOnce(plan, held.lease, created_at, how, this.#ports)
+  #endJob({ held, plan, request, created_at }: Job, how: RunStop): Promise<LogEvent | null> {
+    return endAtOnce({ plan, request, lease: held.lease, created_at }, how, this.#ports)
   }
 
   async #claimForEver(): Promise<void> {
@@ -451,7 +456,8 @@ export class Runs {
     }
     // Nobody waits for the answer of a run that is not resumable; a source that this release refuses has none.
     const how: RunStop = "error" in compiled ? { why: "failed", error: compiled.error } : { why: "cancelled" }
-    await endAtOnce("plan" in compiled ? compiled.plan : null, held.lease, created_at, how, this.#ports)
+    const plan = "plan" in compiled ? compiled.plan : null
+    await endAtOnce({ plan, request, lease: held.lease, created_at }, how, this.#ports)
     this.#keeper.drop(held)
   }
 }

@@ -1,6 +1,7 @@
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider"
 import type { JsonObject } from "../../base/json-value.ts"
 import { failure } from "../../run/failure.ts"
+import { estimateTokens } from "../model-turn/estimate-tokens.ts"
 import type { Answer, ApiTurn, ApiTurnParts, Ask, Built, Call, ModelApi } from "../model-turn/model-api.ts"
 import type { Rung } from "../model-turn/output-format.ts"
 import { requestHeaders } from "../model-turn/request-headers.ts"
@@ -48,6 +49,10 @@ class AiSdkTurn implements ApiTurn {
     return this.#options
   }
 
+  maxTokens(most: number): JsonObject {
+    return this.#dialect.maxTokens(most, this.#parts.request.backend)
+  }
+
   excludesTools(rung: Rung): boolean {
     return this.#dialect.excludes_tools.includes(rung)
   }
@@ -65,7 +70,15 @@ class AiSdkTurn implements ApiTurn {
       tool_strict: false,
     }
     const text = JSON.stringify([options, format?.rung ?? null, ask.told, tools.length, stream, reasoning, ask.added])
-    return { text, sent, send: (call) => this.#send(ask, reasoning, call) }
+    return { text, estimate: () => this.#estimate(ask), sent, send: (call) => this.#send(ask, reasoning, call) }
+  }
+
+  /** The package makes the body when it is sent: until then its parts stand for it. */
+  #estimate({ input, added, told, options, format, tools }: Ask): number {
+    const { system, model } = this.#parts.request
+    const schema = format === null ? null : (format.form.strict_schema ?? format.form.schema)
+    const body = JSON.stringify([model, system, told, input, added, options, tools]) + (schema ?? "")
+    return estimateTokens(body, [...input, ...added])
   }
 
   async #send(ask: Ask, reasoning: boolean, call: Call): Promise<Answer> {

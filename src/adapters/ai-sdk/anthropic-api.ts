@@ -31,6 +31,7 @@ export const anthropicApi = aiSdkApi({
     if (reasoning_effort !== undefined) options["output_config"] = { effort: reasoning_effort }
     return options
   },
+  maxTokens: (most) => ({ max_tokens: most }),
   reserved: ["model", "messages", "tools", "stream"],
   finish: (body, { options, format }) => {
     const { max_tokens: _, ...own } = body

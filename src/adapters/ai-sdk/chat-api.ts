@@ -1,6 +1,7 @@
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible"
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject } from "../../base/json-value.ts"
+import type { Backend } from "../../ports/model.ts"
 import { wholeLadder } from "../model-turn/output-format.ts"
 import { mergeOptions } from "../model-turn/wire-options.ts"
 import { aiSdkApi } from "./ai-sdk-api.ts"
@@ -20,9 +21,8 @@ export const chatApi = aiSdkApi({
   options: ({ inference, backend }) => {
     const { temperature, top_p, top_k, max_tokens, reasoning_effort, verbosity, seed, stop } = inference
     const { frequency_penalty, presence_penalty, repeat_penalty } = inference
-    const most = isOpenAi(backend.endpoint) ? { max_completion_tokens: max_tokens } : { max_tokens }
     return given({
-      ...most,
+      ...(max_tokens === undefined ? {} : mostTokens(max_tokens, backend)),
       temperature,
       top_p,
       frequency_penalty,
@@ -36,6 +36,7 @@ export const chatApi = aiSdkApi({
       stream_options: { include_usage: true },
     })
   },
+  maxTokens: mostTokens,
   reserved: ["model", "messages", "tools", "stream", "response_format"],
   finish: (body, { options, format, stream }) => {
     const { stream_options, ...others } = options
@@ -69,7 +70,11 @@ export const chatApi = aiSdkApi({
   id_length: (endpoint) => (isMistral(endpoint) ? 9 : 40),
 })
 
-/** Its own endpoint takes `max_completion_tokens`; others know only the older name. */
+/** OpenAI's own endpoint takes `max_completion_tokens`; others know only the older name. */
+function mostTokens(most: number, { endpoint }: Backend): JsonObject {
+  return isOpenAi(endpoint) ? { max_completion_tokens: most } : { max_tokens: most }
+}
+
 function isOpenAi(endpoint: string): boolean {
   return URL.parse(endpoint)?.hostname === "api.openai.com"
 }

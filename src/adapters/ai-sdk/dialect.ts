@@ -24,6 +24,8 @@ export interface Dialect {
   headers(backend: Backend): Record<string, string>
   /** What `inference` sets, under the API's names. */
   options(request: ModelRequest): JsonObject
+  /** The option that bounds the output tokens. */
+  maxTokens(most: number, backend: Backend): JsonObject
   /** The top-level fields of a body that `extra` may not touch. */
   readonly reserved: readonly string[]
   /** Completes the package's body: options and the output format. */

@@ -38,6 +38,7 @@ export const googleApi = aiSdkApi({
     if (reasoning_effort !== undefined) config["thinkingConfig"] = { thinkingLevel: reasoning_effort }
     return Object.keys(config).length === 0 ? {} : { generationConfig: config }
   },
+  maxTokens: (most) => ({ generationConfig: { maxOutputTokens: most } }),
   reserved: ["model", "contents", "tools", "stream"],
   finish: (body, { options, format }) => {
     const finished = mergeOptions(body, options)

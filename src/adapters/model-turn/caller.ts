@@ -7,6 +7,7 @@ import type { Chance } from "../../ports/chance.ts"
 import type { Clock } from "../../ports/clock.ts"
 import type { ModelRequest, ModelWatch, TurnProgress } from "../../ports/model.ts"
 import { RunFailure } from "../../ports/run-failure.ts"
+import { usualOutput } from "../../run/budget/budget.ts"
 import { pricedUsage, usageOf } from "../../run/usage.ts"
 import type { Answer, Built } from "./model-api.ts"
 import type { Refusal } from "./refused-field.ts"
@@ -17,8 +18,13 @@ import { UpstreamFailure } from "./upstream-failure.ts"
 /** A request, and the name of its output format for the call's record. */
 export interface NamedCall {
   readonly built: Built
+  /** It sends a bound on its output tokens that the run's limits ask for. */
+  readonly bounded: boolean
   readonly format: string
 }
+
+/** Makes the request; the number is the bound on output tokens that the run's limits ask for. */
+export type BuildCall = (most: number | null) => NamedCall
 
 export interface CallerParts {
   readonly request: ModelRequest
@@ -72,13 +78,15 @@ export class Caller {
    * Calls until there is an answer. `build` makes the request anew for each attempt; `adapt` is given what the backend
    * refused, and says in words what will be done about it, or null when nothing can be.
    */
-  async call(build: () => NamedCall, adapt: (refusal: Refusal, built: Built) => string | null): Promise<Answer> {
-    let call = build()
+  async call(build: BuildCall, adapt: (refusal: Refusal, call: NamedCall) => string | null): Promise<Answer> {
+    const { watch, request } = this.#parts
+    const most = watch.reserve === undefined ? null : (request.inference.max_tokens ?? usualOutput)
+    let call = build(most)
     while (true) {
       const { built } = call
       let failed: UpstreamFailure | EgressFailure
       try {
-        const answer = await this.#once(call)
+        const answer = await this.#reserved(call, most, build)
         this.#retries = 0
         return answer
       } catch (error) {
@@ -87,8 +95,8 @@ export class Caller {
         failed = error
       }
       const refusal = failed instanceof UpstreamFailure ? refusedField(failed.error, built.sent) : null
-      const adapted = refusal === null || this.#adaptations >= mostAdaptations ? null : adapt(refusal, built)
-      const next = adapted === null ? call : build()
+      const adapted = refusal === null || this.#adaptations >= mostAdaptations ? null : adapt(refusal, call)
+      const next = adapted === null ? call : build(most)
       // The same request would be refused again.
       if (adapted === null || next.built.text === built.text) await this.#wait(failed)
       else {
@@ -113,6 +121,30 @@ export class Caller {
       ...(hint === undefined ? {} : { hint: watch.redact(hint) }),
     }))
     return new RunFailure(wireError(kind, [first ?? issues[0], ...others]), this.calls)
+  }
+
+  /** Makes the call when the limits of the run have room for it. */
+  async #reserved(draft: NamedCall, most: number | null, build: BuildCall): Promise<Answer> {
+    const { request, watch } = this.#parts
+    if (watch.reserve === undefined) return this.#once(draft)
+    const { turn, name, price, inference } = request
+    const reservation = await watch.reserve({
+      turn,
+      attempt: this.#attempt + 1,
+      model: name,
+      price,
+      input_tokens: draft.built.estimate(),
+      max_tokens: inference.max_tokens ?? null,
+    })
+    try {
+      const call = reservation.max_tokens === most ? draft : build(reservation.max_tokens)
+      const answer = await this.#once(call)
+      reservation.settle(answer.usage, true)
+      return answer
+    } catch (error) {
+      reservation.settle(error instanceof UpstreamFailure ? error.usage : null, false)
+      throw error
+    }
   }
 
   async #once({ built, format }: NamedCall): Promise<Answer> {

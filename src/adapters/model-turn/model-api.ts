@@ -34,6 +34,8 @@ export interface ApiTurnParts {
 export interface ApiTurn {
   /** The optional fields of a request, under the API's names. */
   options(tools: boolean): JsonObject
+  /** The option that bounds the output tokens. */
+  maxTokens(most: number): JsonObject
   /** Whether the API cannot ask for output in this way while it offers tools. */
   excludesTools(rung: Rung): boolean
   build(ask: Ask): Built
@@ -56,6 +58,8 @@ export interface Ask {
 export interface Built {
   /** Requests with the same text are the same request. */
   readonly text: string
+  /** Tokens of all that is sent, before anything is sent. */
+  estimate(): number
   /** What of it the backend may refuse. */
   readonly sent: Sent
   /** Rejects with an `UpstreamFailure`, or with what the egress door throws. */

@@ -12,7 +12,7 @@ import type { NamedCall } from "./caller.ts"
 import { Caller } from "./caller.ts"
 import type { Fit } from "./fit-output.ts"
 import { fitOutput } from "./fit-output.ts"
-import type { Answer, ApiTurn, Built, ModelApi } from "./model-api.ts"
+import type { Answer, ApiTurn, ModelApi } from "./model-api.ts"
 import type { ContractForm, FormatRung, Rung } from "./output-format.ts"
 import {
   contractForm,
@@ -26,7 +26,7 @@ import {
 } from "./output-format.ts"
 import type { Refusal } from "./refused-field.ts"
 import { holdsToolMarkup } from "./tool-markup.ts"
-import { optionValue, optionWithValue, withoutOptions } from "./wire-options.ts"
+import { mergeOptions, optionValue, optionWithValue, withoutOptions } from "./wire-options.ts"
 
 /** Where a turn's calls go. */
 export interface Target {
@@ -112,8 +112,8 @@ export class Turn {
     await this.#caller.waitOn()
     while (true) {
       const answer = await this.#caller.call(
-        () => this.#build(),
-        (refusal, built) => this.#adapt(refusal, built),
+        (most) => this.#build(most),
+        (refusal, call) => this.#adapt(refusal, call),
       )
       for (const change of this.#unproven.splice(0)) change(this.#lessons)
       if (answer.hides_reasoning) this.#learn((quirks) => (quirks.hides_reasoning = true))
@@ -222,18 +222,20 @@ export class Turn {
 
   // ------------------------------------------------------------------------------------------------- the request
 
-  #build(): NamedCall {
+  /** `most`: the output tokens that the run's limits leave, sent whatever the backend has refused. */
+  #build(most: number | null): NamedCall {
     const tools = this.#offersTools()
+    const options = withoutOptions(this.#calls.options(tools), this.#quirks.dropped)
     const built = this.#calls.build({
       input: this.#request.input,
       added: this.#added,
       told: this.#told(),
-      options: withoutOptions(this.#calls.options(tools), this.#quirks.dropped),
+      options: most === null ? options : mergeOptions(withoutMost(options), this.#calls.maxTokens(most)),
       format: this.#format(),
       tools: tools ? this.#request.tools : [],
       stream: this.#streams(),
     })
-    return { built, format: this.#formatName() }
+    return { built, bounded: most !== null, format: this.#formatName() }
   }
 
   #offersTools(): boolean {
@@ -300,11 +302,12 @@ export class Turn {
   }
 
   /** Does without what the backend refused, now and later. */
-  #adapt(refusal: Refusal, built: Built): string | null {
+  #adapt(refusal: Refusal, { built, bounded }: NamedCall): string | null {
     const named = refusal.by === "param"
     switch (refusal.about) {
       case "option": {
         const { name } = refusal
+        if (bounded && isMost(name)) return null
         const value = optionValue(this.#calls.options(built.sent.tools), name)
         const field = refusal.unknown ? name : optionWithValue(name, value)
         this.#quirks.dropped.add(field)
@@ -348,6 +351,17 @@ export class Turn {
     const format = owed.rung === "json_schema" ? "json_schema, not strict" : owed.rung
     return `The backend refused the output format: asked again with ${format}`
   }
+}
+
+const mostNames = ["max_tokens", "max_completion_tokens", "max_output_tokens"]
+
+function isMost(name: string): boolean {
+  return mostNames.includes(name) || name === "generationConfig.maxOutputTokens"
+}
+
+/** `extra` may hold the bound under another name, which some backends would obey. */
+function withoutMost(options: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(options).filter(([name]) => !mostNames.includes(name)))
 }
 
 function limitsOf({ request, limits }: TurnParts): EgressLimits {

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../base/json-value.ts"
 import type { ModelRequest } from "../../ports/model.ts"
+import { estimateTokens } from "../model-turn/estimate-tokens.ts"
 import type { BackendQuirks } from "../model-turn/backend-memory.ts"
 import type { Answer, ApiTurn, ApiTurnParts, Ask, Built, Call, ModelApi } from "../model-turn/model-api.ts"
 import { wholeLadder } from "../model-turn/output-format.ts"
@@ -48,6 +49,10 @@ class ResponsesTurn implements ApiTurn {
     return { ...this.#options, include: ["reasoning.encrypted_content"] }
   }
 
+  maxTokens(most: number): JsonObject {
+    return { max_output_tokens: most }
+  }
+
   excludesTools(): boolean {
     return false
   }
@@ -76,7 +81,8 @@ class ResponsesTurn implements ApiTurn {
       reasoning,
       tool_strict: tools.length > 0 && !no_tool_strict,
     }
-    return { text: body, sent, send: (call) => this.#send(body, stream, call) }
+    const estimate = (): number => estimateTokens(body, [...this.#request.input, ...added])
+    return { text: body, estimate, sent, send: (call) => this.#send(body, stream, call) }
   }
 
   async #send(body: string, stream: boolean, { attempt, limits, watch, now }: Call): Promise<Answer> {

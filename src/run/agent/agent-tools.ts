@@ -13,7 +13,7 @@ import { callTool, toolOf } from "../tools/call-tool.ts"
 import type { Effects } from "../evaluate-effects.ts"
 import type { Scope } from "../evaluate.ts"
 import { toText } from "../evaluate.ts"
-import { wireError } from "../failure.ts"
+import { endsRun, wireError } from "../failure.ts"
 import type { Kept } from "../log/kept.ts"
 import { shown } from "../log/log.ts"
 import { parseJson } from "../parse-json.ts"
@@ -259,7 +259,10 @@ export class AgentTools {
     }
     try {
       const values = { ...own, ...offer.bound.values }
-      const value = resourceValue(await readResource(this.#running, name, values, this.#caller.path, begins, place))
+      const counted = past === null ? { agent: this.#caller.about.agent } : null
+      const value = resourceValue(
+        await readResource(this.#running, name, values, this.#caller.path, counted, begins, place),
+      )
       const duration_ms = ports.clock.now() - startedAt
       const asShown = shown(value)
       log.add("resource_read", { name, server, duration_ms })
@@ -270,7 +273,7 @@ export class AgentTools {
       )
       return await told(toText(value))
     } catch (error) {
-      if (!(error instanceof RunFailure) || this.#running.signal.aborted) throw error
+      if (!(error instanceof RunFailure) || this.#running.signal.aborted || endsRun(error.error)) throw error
       log.add("tool_call_failed", { ...about, error: error.error, duration_ms: ports.clock.now() - startedAt }, {})
       throw error
     }

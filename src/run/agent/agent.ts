@@ -24,6 +24,8 @@ import { cacheHash } from "./cache-key.ts"
 import type { Scope } from "../evaluate.ts"
 import type { Effects } from "../evaluate-effects.ts"
 import { evaluateToKeep } from "../evaluate-effects.ts"
+import { usualOutput } from "../budget/budget.ts"
+import { showMoney } from "../budget/money.ts"
 import { decide } from "../condition.ts"
 import type { ModelCallRecord, WireError } from "../events.ts"
 import { endsRun, failure, failureAt, wireError } from "../failure.ts"
@@ -34,7 +36,7 @@ import { storeMessages } from "../log/stored-messages.ts"
 import { storeProgress } from "../log/turn-progress.ts"
 import type { FilePart, Message } from "../../ports/messages.ts"
 import { assistantText, userText } from "../../ports/messages.ts"
-import type { ModelTurn, ModelWatch } from "../../ports/model.ts"
+import type { CallToReserve, ModelTurn, ModelWatch, Reservation } from "../../ports/model.ts"
 import { RunEnding, RunFailure } from "../../ports/run-failure.ts"
 import type { AgentPast, AnsweredTurn, BegunTurn, FallbackPast } from "../log/resume.ts"
 import { placeKey } from "../log/resume.ts"
@@ -178,6 +180,7 @@ class AgentStep {
     const given = ports.given?.(this.#node.id, this.#caller.about.iteration ?? null)
     const rendered = given === undefined ? await this.#render() : await this.#renderGiven()
     this.#startedAt = this.#past?.startedAt ?? ports.clock.now()
+    this.#running.time.agentStarted(this.#node.name)
     if (this.#past === null || this.#past.startedAt === null) {
       log.add("agent_started", {
         ...this.#caller.about,
@@ -583,13 +586,34 @@ class AgentStep {
     })
   }
 
+  /** Waits until the limits have room for the call, and stores what it may use at most. */
+  async #reserve({ turn, attempt, model, price, input_tokens, max_tokens }: CallToReserve): Promise<Reservation> {
+    const { budget, log } = this.#running
+    const { about } = this.#caller
+    const need = { kind: "model", input: input_tokens, output: max_tokens ?? usualOutput, price } as const
+    const grant = await budget.reserve(about.agent, need)
+    const cost = grant.cost === null ? null : showMoney(grant.cost)
+    log.add("model_call_started", { ...about, turn, attempt, model, reserved: { tokens: grant.tokens, cost } })
+    try {
+      await log.stored()
+    } catch (error) {
+      grant.settle(null, false)
+      throw error
+    }
+    return {
+      max_tokens: budget.boundsOutput ? grant.output : null,
+      settle: (usage, answered) => grant.settle(usage, answered),
+    }
+  }
+
   #modelWatch(): ModelWatch {
-    const { log, ports, redactor, signal, gate } = this.#running
+    const { budget, log, ports, redactor, signal, gate } = this.#running
     const { about } = this.#caller
     return {
       signal,
       gate,
       now: () => ports.clock.now(),
+      ...(budget.limited ? { reserve: (call) => this.#reserve(call) } : {}),
       retried: ({ attempt, reason, delay_ms, progress }) => {
         const kept = { turn: this.#turn, progress: storeProgress(progress) }
         log.add("agent_retried", { ...about, attempt, reason, delay_ms }, kept)

@@ -43,7 +43,8 @@ interface KeptOf {
     /** The process before gave the run back by itself, so that the run is not to blame for its end. */
     readonly given_back?: true
   }
-  resource_read: { readonly site: string; readonly value: JsonValue }
+  /** `agent`: the one whose expression read it. */
+  resource_read: { readonly site: string; readonly value: JsonValue; readonly agent?: string }
   prompt_rendered: { readonly site: string; readonly messages: readonly PromptMessage[] }
 }
 

@@ -8,6 +8,10 @@ import type { PromptMessage, ToolPart } from "../../ports/tools.ts"
 import { firstWriter, type LogWriter } from "./log-version.ts"
 import type { RunStore } from "../../ports/store.ts"
 import { eventBytes } from "./event-bytes.ts"
+import type { UsedByAll } from "../budget/budget.ts"
+import { nothingUsed } from "../budget/budget.ts"
+import type { AgentTime } from "../budget/time-limits.ts"
+import { UsedReader } from "../budget/read-used.ts"
 import type { PriceOf, Spent } from "../usage.ts"
 import { addSpent, nothingSpent, spentBy } from "../usage.ts"
 import { readMessages } from "./stored-messages.ts"
@@ -34,6 +38,12 @@ export interface ReplayState {
   /** Steps that were skipped, by `placeKey` of their id. */
   readonly skipped: Set<string>
   spent: Spent
+  /** What counts against the run's limits. */
+  used: UsedByAll
+  /** When each agent first started, in milliseconds, and when it last ended a step. */
+  readonly agentTimes: Map<string, AgentTime>
+  /** When the run waited for people; the last stretch may go on still. */
+  readonly waits: { readonly from: number; to: number | null }[]
   /** By `placeKey`. */
   readonly agents: Map<string, AgentPast>
   readonly loopsStarted: Map<string, number>
@@ -125,6 +135,9 @@ function emptyPast(): ReplayState {
     failures: [],
     skipped: new Set(),
     spent: nothingSpent,
+    used: { run: nothingUsed(), agents: new Map() },
+    agentTimes: new Map(),
+    waits: [],
     agents: new Map(),
     loopsStarted: new Map(),
     loopsCompleted: new Set(),
@@ -147,7 +160,7 @@ export async function readPast(store: RunStore, runId: string, priceOf: PriceOf)
   const reader = new PastReader(priceOf)
   for (;;) {
     const page = await store.read(runId, reader.past.lastId, 500, "kept")
-    if (page.length === 0) return reader.past
+    if (page.length === 0) return reader.finished()
     for (const event of page) reader.take(event)
   }
 }
@@ -157,6 +170,7 @@ const repeats: ReadonlySet<EventType> = new Set<EventType>([
   "run_resumed",
   "agent_delta",
   "agent_retried",
+  "model_call_started",
   "cache_degraded",
 ])
 
@@ -165,9 +179,17 @@ export class PastReader {
   readonly #openCalls = new Map<string, CallPast>()
   readonly #uncounted = new Map<string, () => void>()
   readonly #priceOf: PriceOf
+  readonly #used: UsedReader
 
   constructor(priceOf: PriceOf = () => null) {
     this.#priceOf = priceOf
+    this.#used = new UsedReader(priceOf)
+  }
+
+  /** The log is at its end. */
+  finished(): ReplayState {
+    this.past.used = this.#used.total()
+    return this.past
   }
 
   take(event: LogEvent): void {
@@ -178,6 +200,7 @@ export class PastReader {
     past.startedAt ??= at
     past.lastAt = Math.max(past.lastAt ?? at, at)
     if (!repeats.has(event.type)) past.vainResumes = 0
+    this.#used.take(event)
     switch (event.type) {
       case "workflow_started":
         this.#writtenBy(kept<"workflow_started">(event))
@@ -189,9 +212,30 @@ export class PastReader {
         this.#writtenBy(kept<"run_resumed">(event))
         if (kept<"run_resumed">(event)?.given_back !== true) past.vainResumes++
         break
-      case "agent_started":
-        this.#agent(event.data).startedAt = Date.parse(event.at)
+      case "run_waiting":
+        past.waits.push({ from: at, to: null })
         break
+      case "run_continued": {
+        const wait = past.waits.at(-1)
+        if (wait !== undefined) wait.to ??= at
+        break
+      }
+      case "model_call_started": {
+        const { turn, attempt } = event.data
+        const { begun } = this.#agent(event.data)
+        const before = begun.get(turn)
+        begun.set(turn, {
+          progress: before?.progress ?? null,
+          attempts: Math.max(before?.attempts ?? 0, attempt),
+        })
+        break
+      }
+      case "agent_started": {
+        const { agent } = event.data
+        this.#agent(event.data).startedAt = at
+        if (!past.agentTimes.has(agent)) past.agentTimes.set(agent, { startedAt: at, endedAt: null })
+        break
+      }
       case "agent_retried": {
         const { turn, progress } = kept<"agent_retried">(event) ?? { turn: 1 }
         const { begun } = this.#agent(event.data)
@@ -221,12 +265,14 @@ export class PastReader {
         agent.summary = null
         agent.fallbacks = []
         this.#spend(event.data.calls, event.data.usage)
+        this.#stepEnded(event.data.agent, at)
         break
       }
       case "agent_failed":
         past.failures.push({ agent: event.data.agent, error: event.data.error })
         this.#agent(event.data).failed = event.data.error
         this.#spend(event.data.calls)
+        this.#stepEnded(event.data.agent, at)
         break
       case "step_skipped":
         past.skipped.add(placeKey(event.data.step, event.data.iteration))
@@ -297,6 +343,11 @@ export class PastReader {
       default:
         if (isTerminal(event.type)) past.ended = true
     }
+  }
+
+  #stepEnded(agent: string, at: number): void {
+    const times = this.past.agentTimes.get(agent)
+    if (times !== undefined) times.endedAt = at
   }
 
   /** `usage` is the sum as an older release wrote it, whose models had no prices and whose calls do not name them. */

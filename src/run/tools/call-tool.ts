@@ -2,8 +2,9 @@ import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { cutText } from "../../base/cut-text.ts"
 import { validateValue } from "../../types/validate-value.ts"
 import type { ToolPlan } from "../../plan/plan-shape.ts"
+import { countedCall } from "../budget/counted-call.ts"
 import type { WireError } from "../events.ts"
-import { failure, wireError } from "../failure.ts"
+import { endsRun, failure, wireError } from "../failure.ts"
 import type { Kept } from "../log/kept.ts"
 import { shown } from "../log/log.ts"
 import { parseJson } from "../parse-json.ts"
@@ -63,8 +64,9 @@ export async function callTool(running: RunContext, call: ToolCall): Promise<Cal
 
   let answer: ToolAnswer
   try {
-    answer = await running.permits.use(() => {
-      // A call that still waits for its place has not begun: the log must not say that it may have taken effect.
+    const begin = (): Promise<ToolAnswer> => {
+      // A call that still waits for its place, or for room in the limits, has not begun: the log must not say that it may have
+      // taken effect.
       if (past === null) {
         startedAt = ports.clock.now()
         log.add("tool_call_started", { ...about, arguments: shown(call.shownValues) }, call.kept())
@@ -72,9 +74,12 @@ export async function callTool(running: RunContext, call: ToolCall): Promise<Cal
       const make = (): Promise<ToolAnswer> => host.call(tool, call.values, callId, running.signal)
       // Should the process die once the start is stored, the log knows that the call may have been made.
       return callStored(running, () => (idempotent ? onceMore(running, make) : make()))
-    }, call.place)
+    }
+    // One that is made once more after an interruption is counted already.
+    const count = (): Promise<ToolAnswer> => (past === null ? countedCall(running, call.about.agent, begin) : begin())
+    answer = await running.permits.use(count, call.place)
   } catch (error) {
-    if (running.signal.aborted || !(error instanceof RunFailure)) throw error
+    if (running.signal.aborted || !(error instanceof RunFailure) || endsRun(error.error)) throw error
     const clean = atCaller(running.redactor.redact(error.error), path)
     log.add("tool_call_failed", { ...about, error: clean.error, duration_ms: ports.clock.now() - startedAt }, {})
     throw clean

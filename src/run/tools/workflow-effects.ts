@@ -5,6 +5,7 @@ import type { RemotePlan } from "../../plan/plan-shape.ts"
 import { argumentProblems } from "./argument-problems.ts"
 import { bind } from "./bind.ts"
 import { withoutAbsent, withoutFields } from "./bound-schema.ts"
+import { countedCall } from "../budget/counted-call.ts"
 import { callTool, countCall, toolOf, usedUp } from "./call-tool.ts"
 import type { ToolCall } from "./call-tool.ts"
 import type { Effects } from "../evaluate-effects.ts"
@@ -69,7 +70,7 @@ export function workflowEffects(running: RunContext, path: string, about: ToolCa
       if (past?.kind === "read") return past.value
       const { values } = await bind(running, layers(running, expression), scope, effects)
       const startedAt = running.ports.clock.now()
-      const answer = await readResource(running, expression.resource, values, path)
+      const answer = await readResource(running, expression.resource, values, path, { agent: about.agent })
       const value = resourceValue(answer)
       running.log.add(
         "resource_read",
@@ -78,7 +79,11 @@ export function workflowEffects(running: RunContext, path: string, about: ToolCa
           server: running.plan.resources[expression.resource]?.server ?? "",
           duration_ms: running.ports.clock.now() - startedAt,
         },
-        { site: placeKey(expression.site, iteration), value },
+        {
+          site: placeKey(expression.site, iteration),
+          value,
+          ...(about.agent === undefined ? {} : { agent: about.agent }),
+        },
       )
       return value
     },
@@ -121,7 +126,7 @@ export async function renderPrompt(
   if (host === null) throw new Error(`Prompt ${prompt} was not looked up at the start of the run`)
   const { values } = await bind(running, bindings, scope, effects)
   const startedAt = running.ports.clock.now()
-  const messages = await fromServer(running, path, () => host.render(prompt, values, running.signal))
+  const messages = await fromServer(running, path, () => host.render(prompt, values, running.signal), null)
   running.log.add(
     "prompt_rendered",
     {
@@ -134,18 +139,22 @@ export async function renderPrompt(
   return messages
 }
 
-/** `place`: one that the caller holds; `begins` runs when the place is there, before the server is asked. */
+/**
+ * `counted`: whose call it is, null for one that was counted before; `place`: one that the caller holds; `begins` runs when
+ * the place is there, before the server is asked.
+ */
 export async function readResource(
   running: RunContext,
   resource: string,
   values: JsonObject,
   path: string,
+  counted: { readonly agent: string | undefined } | null,
   begins?: () => void,
   place?: Place,
 ): Promise<ResourceAnswer> {
   const { host } = running
   if (host === null) throw new Error(`Resource ${resource} was not looked up at the start of the run`)
-  return fromServer(running, path, () => host.read(resource, values, running.signal), begins, place)
+  return fromServer(running, path, () => host.read(resource, values, running.signal), counted, begins, place)
 }
 
 /** Reading and rendering change nothing, so a transport failure is met with one more try. */
@@ -153,6 +162,7 @@ async function fromServer<T>(
   running: RunContext,
   path: string,
   ask: () => Promise<T>,
+  counted: { readonly agent: string | undefined } | null,
   begins?: () => void,
   place?: Place,
 ): Promise<T> {
@@ -166,10 +176,12 @@ async function fromServer<T>(
     }
   }
   try {
-    const answer = await running.permits.use(() => {
+    const begin = (): Promise<T> => {
       begins?.()
       return callStored(running, askTwice)
-    }, place)
+    }
+    const call = (): Promise<T> => (counted === null ? begin() : countedCall(running, counted.agent, begin))
+    const answer = await running.permits.use(call, place)
     return redactor.redact(answer)
   } catch (error) {
     if (!(error instanceof RunFailure)) throw error

@@ -36,6 +36,7 @@ export function requestOf(body: Pick<ExecuteBody, "input" | "secrets" | "options
       deltas: options.deltas ?? false,
       // Absent, not null: the fingerprints of requests without it stay what they were.
       ...(notify === undefined ? {} : { notify }),
+      ...(options.limits === undefined || options.limits === null ? {} : { limits: options.limits }),
     },
   }
 }

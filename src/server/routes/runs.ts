@@ -125,6 +125,7 @@ function toAnswer({ row, status, state }: RunRecord, notices: readonly Notice[])
     output: state.output,
     error: state.error,
     usage: state.usage,
+    ...(state.limits === null ? {} : { limits: state.limits }),
     last_event_id: state.last_event_id,
     workflow: row.workflow?.name ?? null,
     version: row.workflow?.version ?? null,

@@ -1,0 +1,73 @@
+import type { Limits, Plan } from "../../plan/plan-shape.ts"
+import { limitKeys } from "../../check/properties.ts"
+
+export type LimitKey = (typeof limitKeys)[number]
+
+/** A limit, and the place that set it: `limits.tokens`, `options.limits.tokens`, `agent.x.limits.tokens`. */
+export interface Limit {
+  readonly most: number
+  readonly path: string
+}
+
+export type LimitSet = { readonly [Key in LimitKey]?: Limit }
+
+/** All limits of a run. */
+export interface RunLimitSet {
+  readonly run: LimitSet
+  readonly agents: ReadonlyMap<string, LimitSet>
+}
+
+/** The limits of the workflow and of the request: of each key the smallest counts. */
+export function limitsOfRun(plan: Plan, options: Limits | null): RunLimitSet {
+  const run: { [Key in LimitKey]?: Limit } = {}
+  for (const key of limitKeys) {
+    const own = plan.limits?.[key]
+    const asked = options?.[key]
+    if (own !== undefined && (asked === undefined || own <= asked)) run[key] = { most: own, path: `limits.${key}` }
+    else if (asked !== undefined) run[key] = { most: asked, path: `options.limits.${key}` }
+  }
+  const agents = new Map<string, LimitSet>()
+  for (const node of plan.nodes) {
+    if (node.kind !== "agent" || node.limits === null) continue
+    const set: { [Key in LimitKey]?: Limit } = {}
+    for (const key of limitKeys) {
+      const most = node.limits[key]
+      if (most !== undefined) set[key] = { most, path: `agent.${node.name}.limits.${key}` }
+    }
+    agents.set(node.name, set)
+  }
+  return { run, agents }
+}
+
+export function hasLimits({ run, agents }: RunLimitSet): boolean {
+  return agents.size > 0 || Object.keys(run).length > 0
+}
+
+/** Limits as they are shown, with what has been used of each. */
+export type ShownLimits = { readonly [Key in LimitKey]?: ShownLimit }
+
+export interface ShownLimit {
+  readonly limit: number
+  readonly used: number
+}
+
+export interface ShownRunLimits extends ShownLimits {
+  readonly agents?: { readonly [agent: string]: ShownLimits }
+}
+
+/** `used` is asked for each limit that is set; the first argument is null for the whole run. */
+export function showLimits(
+  { run, agents }: RunLimitSet,
+  used: (agent: string | null, key: LimitKey) => number,
+): ShownRunLimits {
+  const shown = (set: LimitSet, agent: string | null): ShownLimits => {
+    const entries = limitKeys.flatMap((key) => {
+      const limit = set[key]
+      return limit === undefined ? [] : [[key, { limit: limit.most, used: used(agent, key) }] as const]
+    })
+    return Object.fromEntries(entries)
+  }
+  if (agents.size === 0) return shown(run, null)
+  const ofAgents = [...agents].map(([name, set]) => [name, shown(set, name)] as const)
+  return { ...shown(run, null), agents: Object.fromEntries(ofAgents) }
+}

@@ -1,0 +1,95 @@
+import type { Clock } from "../../ports/clock.ts"
+import { RunEnding } from "../../ports/run-failure.ts"
+import type { Deadlines } from "../deadlines.ts"
+import { wireError } from "../failure.ts"
+import type { Limit, RunLimitSet } from "./limit-scopes.ts"
+
+/** A stretch of time, in milliseconds since the epoch. */
+export interface Stretch {
+  readonly from: number
+  readonly to: number
+}
+
+export interface AgentTime {
+  readonly startedAt: number
+  endedAt: number | null
+}
+
+export interface TimeParts {
+  readonly limits: RunLimitSet
+  readonly clock: Clock
+  readonly deadlines: Deadlines
+  readonly startedAt: number
+  /** When the run waited for people: that time does not count. */
+  readonly waits: readonly Stretch[]
+  /** As the log of an interrupted run has it. */
+  readonly agents: ReadonlyMap<string, AgentTime>
+  readonly fail: (error: RunEnding) => void
+}
+
+/** Ends a run when it, or one of its agents, has used up its `time_seconds`. */
+export class TimeLimits {
+  readonly #parts: TimeParts
+  readonly #agents: Map<string, AgentTime>
+  readonly #watched = new Map<string, () => void>()
+
+  constructor(parts: TimeParts) {
+    this.#parts = parts
+    this.#agents = new Map([...parts.agents].map(([name, time]) => [name, { ...time }]))
+  }
+
+  /** Watches the time of the run; the result stops all watching. */
+  watch(): () => void {
+    const stopRun = this.#deadline(this.#parts.limits.run.time_seconds, this.#parts.startedAt)
+    return () => {
+      stopRun()
+      for (const stop of this.#watched.values()) stop()
+    }
+  }
+
+  /** A step of the agent begins. The time counts from the first. */
+  agentStarted(name: string): void {
+    const limit = this.#parts.limits.agents.get(name)?.time_seconds
+    if (limit === undefined) return
+    let time = this.#agents.get(name)
+    if (time === undefined) {
+      time = { startedAt: this.#parts.clock.now(), endedAt: null }
+      this.#agents.set(name, time)
+    }
+    time.endedAt = null
+    if (!this.#watched.has(name)) this.#watched.set(name, this.#deadline(limit, time.startedAt))
+  }
+
+  /** All steps of the agent have ended. */
+  agentEnded(name: string): void {
+    this.#watched.get(name)?.()
+    const time = this.#agents.get(name)
+    if (time !== undefined) time.endedAt ??= this.#parts.clock.now()
+  }
+
+  /** Seconds that count, of the run or of an agent. */
+  elapsed(agent: string | null): number {
+    const { startedAt, clock } = this.#parts
+    if (agent === null) return this.#counted(startedAt, clock.now()) / 1000
+    const time = this.#agents.get(agent)
+    return time === undefined ? 0 : this.#counted(time.startedAt, time.endedAt ?? clock.now()) / 1000
+  }
+
+  #counted(from: number, to: number): number {
+    const waited = this.#parts.waits.reduce(
+      (sum, wait) => sum + Math.max(0, Math.min(wait.to, to) - Math.max(wait.from, from)),
+      0,
+    )
+    return Math.max(0, to - from - waited)
+  }
+
+  #deadline(limit: Limit | undefined, from: number): () => void {
+    if (limit === undefined) return () => undefined
+    const { clock, deadlines, fail } = this.#parts
+    return deadlines.add(limit.most * 1000 - this.#counted(from, clock.now()), () => {
+      const what = limit.path.startsWith("agent.") ? limit.path.split(".").slice(0, 2).join(".") : "The run"
+      const message = `${what} took longer than ${limit.most} s (${limit.path})`
+      fail(new RunEnding(wireError("timeout", [{ path: limit.path, message }])))
+    })
+  }
+}
