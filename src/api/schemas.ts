@@ -145,6 +145,26 @@ export const recordQuery: JsonObject = {
   additionalProperties: false,
 }
 
+export const runsQuery: JsonObject = {
+  type: "object",
+  properties: {
+    workflow: {
+      type: "string",
+      minLength: 1,
+      maxLength: 1000,
+      description: "Only runs of the workflow with this name.",
+    },
+    status: {
+      type: "string",
+      enum: ["open", "waiting", "ended"],
+      description: "`open` is queued, running or cancelling.",
+    },
+    limit: { type: "string", pattern: "^(?:[1-9]\\d?|[1-4]\\d\\d|500)$", description: "1 to 500; 50 unless given." },
+    after: { type: "string", minLength: 1, maxLength: 1000, description: "`next` of the page before." },
+  },
+  additionalProperties: false,
+}
+
 export const noQuery: JsonObject = { type: "object", properties: {}, additionalProperties: false }
 
 const status: JsonObject = {

@@ -109,6 +109,24 @@ export interface StartedAnswer {
   readonly status: RunStatusName
 }
 
+/** A run as the list of runs shows it. */
+export interface ListedRunAnswer {
+  readonly run_id: string
+  readonly workflow: string | null
+  readonly version: string | null
+  readonly status: RunStatusName
+  readonly created_at: string
+  readonly finished_at: string | null
+  readonly usage: Usage
+}
+
+export interface RunsAnswer {
+  /** Newest first. */
+  readonly runs: readonly ListedRunAnswer[]
+  /** `after` of the next page; null on the last one. */
+  readonly next: string | null
+}
+
 /** What is wrong with a file of the server's folder, apart from its text. */
 export interface WorkflowIssue {
   readonly code:

@@ -143,6 +143,7 @@ export async function compose(
     maxBody: settings.maxBody,
     keys: settings.apiKeys ?? [],
     browsers: { allowedHosts: settings.allowedHosts, allowedOrigins: settings.allowedOrigins },
+    loopback: isLoopback(settings.host),
     rateLimit: settings.rateLimit,
     demo: settings.demo ? createDemoModel() : null,
     playground: settings.playground ? playgroundFiles() : null,

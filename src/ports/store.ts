@@ -3,6 +3,7 @@ import type { Limits } from "../plan/plan-shape.ts"
 import type { LogEvent } from "../run/events.ts"
 import type { QuestionStore } from "./questions.ts"
 import type { Notify, OutboxStore } from "./notices.ts"
+import type { RunList } from "./run-list.ts"
 
 export type RunStatus = "queued" | "running" | "waiting" | "cancelling" | "completed" | "failed" | "cancelled"
 
@@ -158,7 +159,7 @@ export type RunLookup =
  * Every method that returns a promise may reject with a `StoreFailure`: then nothing of what it asked for has been
  * acknowledged to anyone, and it may work again later. What a resolved promise said is durable.
  */
-export interface RunStore extends QuestionStore, OutboxStore {
+export interface RunStore extends QuestionStore, OutboxStore, RunList {
   /** Idempotent by `run.idempotency`, among the runs of one caller that retention has left. */
   create(run: NewRun, owner: string, lease_ms: number): Promise<CreateOutcome>
   /** What `create` would find under a key; null where it would make a run, which this does not. */

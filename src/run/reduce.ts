@@ -2,6 +2,7 @@ import type { JsonValue } from "../base/json-value.ts"
 import type { LimitKey, ShownLimits, ShownRunLimits } from "./budget/limit-scopes.ts"
 import type { EventData, EventType, ModelCallRecord, Question, Usage, WireError } from "./events.ts"
 import { addUsage, noUsage, usageOf } from "./usage.ts"
+import { usageAfter } from "./usage-after.ts"
 
 /**
  * An event as any of its readers has it: from the log, or from the stream, where the time is in the data alone. One of a
@@ -138,6 +139,7 @@ export function reduce(state: RunState, event: SeenEvent): RunState {
   if (state.status === "queued") state.status = "running"
   const at = event.data.at === undefined ? null : Date.parse(event.data.at)
   if (at !== null) state.started_at ??= at
+  state.usage = usageAfter(state.usage, event)
   take(state, event, at ?? state.started_at ?? 0)
   if (state.limits !== null) countUse(state, event, at)
   return state
@@ -219,7 +221,6 @@ function take(state: RunState, event: SeenEvent, at: number): void {
     }
     case "agent_completed": {
       const { agent, iteration, output, cached, duration_ms, usage, calls } = event.data
-      state.usage = addUsage(state.usage, usage)
       const span = close(state, agentKey(agent, iteration), at, "completed")
       if (span !== undefined) Object.assign(span, { output, cached, usage })
       modelCalls(state, agent, iteration, calls)
@@ -241,7 +242,6 @@ function take(state: RunState, event: SeenEvent, at: number): void {
       if (span !== undefined) span.error = error
       modelCalls(state, agent, iteration, calls, "failed")
       const spent = usageOf(calls)
-      state.usage = addUsage(state.usage, spent)
       const node = nodeOf(state, `agent.${agent}`)
       if (node === undefined) return
       node.usage = addUsage(node.usage, spent)
@@ -282,7 +282,6 @@ function take(state: RunState, event: SeenEvent, at: number): void {
     }
     case "context_compacted": {
       const { agent, iteration, source, duration_ms, usage } = event.data
-      state.usage = addUsage(state.usage, usage)
       const node = nodeOf(state, `agent.${agent}`)
       if (node !== undefined) node.usage = addUsage(node.usage, usage)
       done(state, "compaction", source, agent, iteration, at, duration_ms, { usage })
@@ -363,17 +362,14 @@ function take(state: RunState, event: SeenEvent, at: number): void {
       return
     case "workflow_completed":
       state.output = event.data.output.result
-      state.usage = addUsage(noUsage, event.data.usage)
       finish(state, "completed", at, event.data.duration_ms)
       return
     case "workflow_failed":
       state.error = event.data.error
-      state.usage = event.data.usage ?? state.usage
       blame(state, event.data.error, at)
       finish(state, "failed", at, event.data.duration_ms)
       return
     case "workflow_cancelled":
-      state.usage = event.data.usage ?? state.usage
       finish(state, "cancelled", at, event.data.duration_ms)
       return
     default:

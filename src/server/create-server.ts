@@ -22,6 +22,7 @@ import { RateLimit } from "./rate-limit.ts"
 import { readBodies } from "./read-body.ts"
 import { cacheRoutes } from "./routes/cache.ts"
 import { executeRoute } from "./routes/execute.ts"
+import { runListRoute } from "./routes/run-list.ts"
 import { runRoutes } from "./routes/runs.ts"
 import { workflowRoutes } from "./routes/workflows.ts"
 import { sourceRoutes } from "./routes/source.ts"
@@ -31,6 +32,8 @@ export interface ServerOptions {
   readonly maxBody: number
   readonly keys: readonly CallerKey[]
   readonly browsers: BrowserRules
+  /** Only this machine can reach it. */
+  readonly loopback: boolean
   /** Requests per second and caller; 0 means no limit. */
   readonly rateLimit: number
   /** Null: switched off. */
@@ -118,6 +121,7 @@ export function createServer(options: ServerOptions): Server {
   sourceRoutes(app, options)
   cacheRoutes(app, parts)
   workflowRoutes(app, parts)
+  runListRoute(app, parts, options.keys.length === 0 && !options.loopback)
   if (options.demo !== null) demoRoutes(app, options.demo)
   if (options.playground !== null) playgroundRoutes(app, options.playground)
   elsewhere(app)

@@ -5,6 +5,7 @@ import { caching } from "./run-store/caching.ts"
 import { cancelling } from "./run-store/cancelling.ts"
 import { creating } from "./run-store/creating.ts"
 import { following } from "./run-store/following.ts"
+import { listing } from "./run-store/listing.ts"
 import { leasing } from "./run-store/leasing.ts"
 import type { Bench } from "./run-store/material.ts"
 import { notifyingContract } from "./run-store/notifying.ts"
@@ -30,6 +31,7 @@ export function runStoreContract(name: string, open: () => Promise<Bench & { clo
     cancelling(onBench)
     asking(onBench)
     caching(onBench)
+    listing(onBench)
     retaining(onBench)
     notifyingContract(onBench)
   })

@@ -1,3 +1,4 @@
+import type { ListedRun, RunQuery } from "../../src/ports/run-list.ts"
 import type { Bell } from "../../src/base/bell.ts"
 import type { JsonValue } from "../../src/base/json-value.ts"
 import { followLog } from "../../src/ports/follow-log.ts"
@@ -206,6 +207,10 @@ export class SimulatedStore implements RunStore {
       listening = false
       stop()
     }
+  }
+
+  list(query: RunQuery): Promise<ListedRun[]> {
+    return this.#send(() => this.#store.list(query))
   }
 
   questions(run_id: string): Promise<Question[]> {

@@ -2,6 +2,10 @@ import type { Bell } from "../../base/bell.ts"
 import type { JsonValue } from "../../base/json-value.ts"
 import { checkAppend } from "../../ports/check-append.ts"
 import { isTerminal, type LogEvent, type Question } from "../../run/events.ts"
+import type { Usage } from "../../run/events.ts"
+import { noUsage } from "../../run/usage.ts"
+import { usageAfter } from "../../run/usage-after.ts"
+import { comesAfter, endStatus, fitsStatus, openStatus, type ListedRun, type RunQuery } from "../../ports/run-list.ts"
 import { followLog } from "../../ports/follow-log.ts"
 import {
   LeaseLost,
@@ -51,6 +55,7 @@ interface StoredRun {
   given_back: boolean
   /** Parked; `woken` from its wake on until it is claimed. */
   parked: "waiting" | "woken" | null
+  usage: Usage
 }
 
 interface CacheEntry {
@@ -103,6 +108,7 @@ export class MemoryStore implements RunStore {
       lease_until: this.#clock.monotonic() + lease_ms,
       given_back: false,
       parked: null,
+      usage: noUsage,
     }
     this.#runs.set(run.run_id, stored)
     this.#open.set(run.run_id, stored)
@@ -148,6 +154,18 @@ export class MemoryStore implements RunStore {
     }
   }
 
+  async list({ caller, workflow, status, limit, after }: RunQuery): Promise<ListedRun[]> {
+    this.#checkOpen()
+    const found: ListedRun[] = []
+    for (const [run_id, run] of this.#runs) {
+      if (run.caller !== caller) continue
+      const listed = listedRun(run_id, run)
+      if (workflow !== null && listed.workflow?.name !== workflow) continue
+      if (fitsStatus(listed.status, status) && (after === null || comesAfter(listed, after))) found.push(listed)
+    }
+    return found.sort((a, b) => (comesAfter(a, b) ? 1 : -1)).slice(0, limit)
+  }
+
   async request(run_id: string): Promise<RunRequest> {
     this.#checkOpen()
     const run = this.#runs.get(run_id)
@@ -164,6 +182,7 @@ export class MemoryStore implements RunStore {
     if (first === undefined || last === undefined) return
     if (first.id !== run.events.length + 1) throw new NotNext(lease.run_id, first.id, run.events.length)
 
+    run.usage = events.reduce(usageAfter, run.usage)
     for (const event of events) run.events.push(event.kept === undefined ? event : withoutKept(event, run.kept))
     this.#outbox.add(lease.run_id, run.caller, run.request.options.notify, causedBy(events))
     this.#questions.appended(lease.run_id, run.caller, events)
@@ -435,6 +454,16 @@ export class MemoryStore implements RunStore {
   #checkOpen(): void {
     if (this.#closed) throw new StoreFailure("The store is closed")
   }
+}
+
+function listedRun(run_id: string, run: StoredRun): ListedRun {
+  const { created_at, finished_at, cancel_requested, usage, parked, events } = run
+  const end = run.end ?? events.at(-1)
+  const status =
+    finished_at === null || end === undefined
+      ? openStatus({ cancel_requested, waiting: parked === "waiting", begun: events.length > 0 })
+      : endStatus(end)
+  return { run_id, workflow: run.request.workflow ?? null, status, created_at, finished_at, usage }
 }
 
 function withoutKept(event: LogEvent, keep: Map<number, JsonValue>): LogEvent {

@@ -4,6 +4,7 @@
 //   wire.log.RUN.SLOT.NONCE.N       a piece of what is too large for its slot's message
 //   wire.open.CREATED_AT.RUN        a run that has not ended, with its secrets
 //   wire.done.RUN                   an ended run, in the order of their ends
+//   wire.runs.CALLER.WORKFLOW.CREATED_AT.RUN   an entry of the list of runs; caller and workflow in Base64
 //   wire.gone.RUN                   a tombstone
 //   wire.keys.once.DIGEST           an idempotency key
 //   wire.keys.cancel.RUN            a cancel request
@@ -22,7 +23,7 @@
 //   wire.said.cancel.RUN            core subject: the same for cancel requests
 //   wire.told.news.RUN.QUESTION     core subject: the same for outcomes and woken runs
 
-export type StreamName = "log" | "open" | "done" | "gone" | "keys" | "cache" | "alive" | "outbox" | "ask"
+export type StreamName = "log" | "open" | "done" | "runs" | "gone" | "keys" | "cache" | "alive" | "outbox" | "ask"
 
 export interface Names {
   readonly prefix: string
@@ -31,6 +32,10 @@ export interface Names {
   piece(run_id: string, slot: number, nonce: string, piece: number): string
   open(created_at: number, run_id: string): string
   done(run_id: string): string
+  /** An entry of the list of runs. */
+  listed(run: ListedNames): string
+  /** All entries of a caller, or of one workflow of its runs. */
+  listedOf(caller: string, workflow: string | null): string
   gone(run_id: string): string
   once(digest: string): string
   cancel(run_id: string): string
@@ -61,6 +66,18 @@ export interface Names {
   readonly saidNews: string
 }
 
+export interface ListedNames {
+  readonly caller: string
+  readonly workflow: string | null
+  readonly created_at: number
+  readonly run_id: string
+}
+
+/** Any text as one token of a subject. */
+function word(text: string): string {
+  return `_${Buffer.from(text).toString("base64url")}`
+}
+
 export function namesOf(prefix: string): Names {
   return {
     prefix,
@@ -69,6 +86,9 @@ export function namesOf(prefix: string): Names {
     piece: (run_id, slot, nonce, piece) => `${prefix}.log.${run_id}.${slot}.${nonce}.${piece}`,
     open: (created_at, run_id) => `${prefix}.open.${String(created_at).padStart(15, "0")}.${run_id}`,
     done: (run_id) => `${prefix}.done.${run_id}`,
+    listed: ({ caller, workflow, created_at, run_id }) =>
+      `${prefix}.runs.${word(caller)}.${word(workflow ?? "")}.${String(created_at).padStart(15, "0")}.${run_id}`,
+    listedOf: (caller, workflow) => `${prefix}.runs.${word(caller)}.${workflow === null ? "*" : word(workflow)}.>`,
     gone: (run_id) => `${prefix}.gone.${run_id}`,
     once: (digest) => `${prefix}.keys.once.${digest}`,
     cancel: (run_id) => `${prefix}.keys.cancel.${run_id}`,

@@ -19,6 +19,7 @@ import {
 } from "../../ports/store.ts"
 import { causedBy, type Notice, type NoticeOutcome, type TakenNotices } from "../../ports/notices.ts"
 import type { AnswerOutcome, GivenAnswer, InboxPage, InboxQuery } from "../../ports/questions.ts"
+import type { ListedRun, RunQuery } from "../../ports/run-list.ts"
 import { instant, type Clock } from "../../ports/clock.ts"
 import type { Vault } from "../../ports/vault.ts"
 import type { BrokerAddress, BrokerProofs } from "./address.ts"
@@ -40,6 +41,7 @@ import { Parking } from "./parking.ts"
 import { Questions } from "./questions.ts"
 import { Retention } from "./retention.ts"
 import { aboutRun, carriedOn, endOf, isParked, type EventsFacts, type Slot } from "./slot.ts"
+import { RunEntries } from "./run-entries.ts"
 import { ensureStreams, type StreamSizes } from "./streams.ts"
 
 const readBytes = 8 * 1024 * 1024
@@ -111,6 +113,7 @@ class NatsStore implements ClusterStore {
   readonly #keys: IdempotencyKeys
   readonly #leases: Leases
   readonly #claims: Claims
+  readonly #entries: RunEntries
   /** By run and fence. */
   readonly #writers = new Map<string, LogWriter>()
   #closed = false
@@ -131,6 +134,7 @@ class NatsStore implements ClusterStore {
     this.#retention = new Retention(broker, this.#outbox, this.#questions, clock, sizes.tombstone_ms)
     const beside = { outbox: this.#outbox, parking: this.#parking, questions: this.#questions }
     this.#open = new OpenRuns(broker, this.#reader, this.#retention, beside, vault, clock)
+    this.#entries = new RunEntries(broker, this.#reader, this.#open, (run_id) => this.lookup(run_id))
     this.#keys = new IdempotencyKeys(broker, this.#reader, this.#open, vault)
     this.#leases = new Leases(broker, clock, randomBytes(12).toString("base64url"))
     this.#claims = new Claims(broker, this.#reader, this.#open, this.#parking, this.#leases, clock)
@@ -153,7 +157,7 @@ class NatsStore implements ClusterStore {
     }
     const { key, wrapped } = this.#vault.newKey(aboutRun(run_id))
     const { secrets, ...request } = run.request
-    const announced = await this.#open.announce(run, secrets)
+    const [announced] = await Promise.all([this.#open.announce(run, secrets), this.#entries.enter(run)])
     const sealed = key.seal("request", JSON.stringify(request))
     const askedAt = instant(this.#clock)
     const facts = {
@@ -213,6 +217,11 @@ class NatsStore implements ClusterStore {
         waiting: await this.#parking.isWaiting(run_id, tail),
       },
     }
+  }
+
+  async list(query: RunQuery): Promise<ListedRun[]> {
+    this.#checkOpen()
+    return this.#entries.list(query)
   }
 
   async request(run_id: string): Promise<RunRequest> {

@@ -76,7 +76,7 @@ export class OpenRuns {
 
   /** Stores the notice of a run's end, enters the run in the list of ended ones, then removes it from this one. */
   async close(run_id: string, tail: Slot, head: RunHead): Promise<void> {
-    const { caller, once, created_at, notify } = head.facts
+    const { caller, once, created_at, notify, workflow } = head.facts
     const finished_at = endOf(tail.facts) ?? this.#clock.now()
     if (tail.facts.kind === "events") await this.#outbox.add(run_id, head, tail.facts.caused ?? null)
     const { asking = [], asked, waited } = tail.facts
@@ -86,6 +86,7 @@ export class OpenRuns {
       caller,
       slot: tail.slot,
       once,
+      listed: this.#broker.names.listed({ caller, workflow: workflow?.name ?? null, created_at, run_id }),
       ...(notify === undefined ? {} : { notifies: true }),
       ...(asked === undefined ? {} : { asked }),
     })

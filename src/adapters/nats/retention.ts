@@ -16,6 +16,8 @@ export interface DoneFacts {
   readonly notifies?: boolean
   /** It has asked questions. */
   readonly asked?: boolean
+  /** Its entry in the list of runs; absent in what older releases wrote. */
+  readonly listed?: string
 }
 
 interface Tombstone {
@@ -88,6 +90,7 @@ export class Retention {
     await Promise.all([
       facts.once === null ? null : this.#deleteKey(facts.once, run_id),
       this.#broker.purge("keys", names.cancel(run_id)),
+      facts.listed === undefined ? null : this.#broker.purge("runs", facts.listed),
       this.#deleteLog(run_id, facts.slot),
     ])
     // After the log: whoever settles a notice from now on sees that the run is gone.

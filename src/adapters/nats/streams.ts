@@ -56,6 +56,7 @@ function wantedStreams(names: Names, sizes: StreamSizes, replicas: number): Want
     }),
     make("open", keep),
     make("done", newest),
+    make("runs", newest),
     make("gone", { ...newest, max_age: nanos(sizes.tombstone_ms) }),
     make("keys", {
       ...newest,

@@ -1,4 +1,5 @@
 import type { CausedNotice, Notice } from "../../ports/notices.ts"
+import type { UsageChange } from "../../run/usage-after.ts"
 
 // What the store asks of its writer thread. Everything that a run is made of is sealed by then: the thread never sees it.
 
@@ -50,9 +51,12 @@ export interface AppendOperation extends Blobs<
   readonly fence: number
   readonly first: number
   readonly last: number
-  /** When the last event is a terminal one. */
+  /** When the last event is a terminal one, and how the run ended. */
   readonly finished_at: number | null
   readonly caused: CausedNotice | null
+  readonly outcome: string | null
+  /** What the events change of the run's usage in the list. */
+  readonly usage: UsageChange | null
   /** Where the events ask people, take outcomes in, or say that the run waits. */
   readonly people?: AppendedQuestions
 }

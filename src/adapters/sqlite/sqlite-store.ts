@@ -1,9 +1,10 @@
 import type { Bell } from "../../base/bell.ts"
 import type { JsonValue } from "../../base/json-value.ts"
 import { checkAppend } from "../../ports/check-append.ts"
-import { isTerminal, type LogEvent, type Question } from "../../run/events.ts"
+import { isTerminal, type LogEvent, type Question, type Usage } from "../../run/events.ts"
 import { followLog, type GrowingLog } from "../../ports/follow-log.ts"
 import {
+  Damaged,
   LeaseLost,
   NotNext,
   StoreFailure,
@@ -15,6 +16,7 @@ import {
   type NewRun,
   type RunLookup,
   type RunRequest,
+  type RunStatus,
   type RunStore,
 } from "../../ports/store.ts"
 import type { Clock } from "../../ports/clock.ts"
@@ -29,6 +31,10 @@ import {
 import type { Vault } from "../../ports/vault.ts"
 import { causedBy, type Notice, type NoticeOutcome, type TakenNotices } from "../../ports/notices.ts"
 import { aboutError, aboutUrl } from "./outbox-reader.ts"
+import { endStatus, type ListedRun, type RunQuery } from "../../ports/run-list.ts"
+import { noUsage } from "../../run/usage.ts"
+import { usageAfter, usageOfEvents } from "../../run/usage-after.ts"
+import { RunListReader } from "./run-list-reader.ts"
 import { Watch } from "../../ports/follower-buffer.ts"
 import { CommitQueue } from "./commit-queue.ts"
 import { aboutCache, aboutRun, LogReader, sealEnd, sealEvents, type RunHead } from "./log-reader.ts"
@@ -66,10 +72,24 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<RunS
   const database = openForReading(path)
   const reader = new LogReader(database, path, vault)
   const questions = new QuestionReader(database, path, vault, reader)
-  return new SqliteStore(queue, reader, questions, vault, clock, {
+  const list = new RunListReader(database, path, (run_id) => endFromLog(reader, run_id))
+  return new SqliteStore(queue, reader, questions, list, vault, clock, {
     poll_ms: options.poll_ms ?? 200,
     tombstone_ms: options.tombstone_ms ?? 30 * 24 * 3_600_000,
   })
+}
+
+function endFromLog(reader: LogReader, run_id: string): { readonly status: RunStatus; readonly usage: Usage } {
+  try {
+    const head = reader.head(run_id)
+    const last = head === undefined ? 0 : reader.last(head.num)
+    const [end] = head === undefined ? [] : reader.page(head, last - 1, { events: 1, bytes: 1 })
+    if (end !== undefined) return { status: endStatus(end), usage: usageAfter(noUsage, end) }
+  } catch (error) {
+    // What is damaged is reported to whoever reads that run.
+    if (!(error instanceof Damaged)) throw error
+  }
+  return { status: "failed", usage: noUsage }
 }
 
 /** Writes through a thread of its own, reads here. */
@@ -77,6 +97,7 @@ class SqliteStore implements RunStore {
   readonly #queue: CommitQueue
   readonly #reader: LogReader
   readonly #questions: QuestionReader
+  readonly #list: RunListReader
   readonly #vault: Vault
   readonly #clock: Clock
   readonly #settings: { readonly poll_ms: number; readonly tombstone_ms: number }
@@ -100,6 +121,7 @@ class SqliteStore implements RunStore {
     queue: CommitQueue,
     reader: LogReader,
     questions: QuestionReader,
+    list: RunListReader,
     vault: Vault,
     clock: Clock,
     settings: { readonly poll_ms: number; readonly tombstone_ms: number },
@@ -107,6 +129,7 @@ class SqliteStore implements RunStore {
     this.#queue = queue
     this.#reader = reader
     this.#questions = questions
+    this.#list = list
     this.#vault = vault
     this.#clock = clock
     this.#settings = settings
@@ -162,6 +185,11 @@ class SqliteStore implements RunStore {
     return this.#reader.lookup(run_id)
   }
 
+  async list(query: RunQuery): Promise<ListedRun[]> {
+    this.#checkOpen()
+    return this.#list.list(query)
+  }
+
   async request(run_id: string): Promise<RunRequest> {
     this.#checkOpen()
     return this.#reader.request(run_id)
@@ -188,6 +216,8 @@ class SqliteStore implements RunStore {
       last: last.id,
       finished_at,
       caused,
+      outcome: over ? endStatus(last) : null,
+      usage: usageOfEvents(events),
       ...this.#people(head, events, parks, [body, kept]),
     })
     if (over || parks || result === "lease lost") {

@@ -38,7 +38,18 @@ function create(run_id: string): CreateOperation {
 }
 
 function append(run: number, first: number, last: number, size = 100): AppendOperation {
-  return { kind: "append", run, fence: 1, first, last, finished_at: null, caused: null, blobs: [blob(size), null] }
+  return {
+    kind: "append",
+    run,
+    fence: 1,
+    first,
+    last,
+    finished_at: null,
+    caused: null,
+    outcome: null,
+    usage: null,
+    blobs: [blob(size), null],
+  }
 }
 
 const values = (outcomes: readonly Outcome[]) => outcomes.map((one) => ("value" in one ? one.value : one.failure))

@@ -1,4 +1,7 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementResultingChanges, StatementSync } from "node:sqlite"
+import type { Usage } from "../../run/events.ts"
+import { addUsage } from "../../run/usage.ts"
+import type { UsageChange } from "../../run/usage-after.ts"
 import { isAlive } from "./holder.ts"
 import type {
   AppendOperation,
@@ -205,7 +208,8 @@ export class Writer {
     this.#lastEvents.set(run, { fence, last })
     if (people !== undefined) this.#questions.appended(run, people, questions)
     if (caused !== null) addNotice(this.#sql, run, caused)
-    if (finished_at !== null) this.#finish(run, finished_at)
+    if (operation.usage !== null) this.#addUsage(run, operation.usage)
+    if (finished_at !== null) this.#finish(run, finished_at, operation.outcome)
     return "stored"
   }
 
@@ -228,15 +232,22 @@ export class Writer {
     if (changes === 0) return false
     const num = this.#get("SELECT num FROM runs WHERE run_id = ?", run_id)?.["num"] as number
     if (caused !== null) addNotice(this.#sql, num, caused)
-    this.#finish(num, finished_at)
+    this.#finish(num, finished_at, "failed")
     return true
   }
 
-  #finish(run: number, finished_at: number): void {
+  #addUsage(run: number, { whole, usage }: UsageChange): void {
+    const before = whole ? null : this.#get("SELECT usage FROM runs WHERE num = ?", run)?.["usage"]
+    const now = typeof before === "string" ? addUsage(JSON.parse(before) as Usage, usage) : usage
+    this.#run("UPDATE runs SET usage = ? WHERE num = ?", JSON.stringify(now), run)
+  }
+
+  #finish(run: number, finished_at: number, outcome: string | null): void {
     this.#run(
-      `UPDATE runs SET finished_at = ?, fence = fence + 1, owner = NULL, holder = NULL, lease_until = 0, waiting = 0,
+      `UPDATE runs SET finished_at = ?, outcome = ?, fence = fence + 1, owner = NULL, holder = NULL, lease_until = 0, waiting = 0,
          woken_at = NULL WHERE num = ?`,
       finished_at,
+      outcome,
       run,
     )
     this.#questions.withdraw(run, finished_at)

@@ -1,0 +1,101 @@
+import type { Usage } from "../../run/events.ts"
+import { isTerminal } from "../../run/events.ts"
+import { noUsage } from "../../run/usage.ts"
+import { usageAfter } from "../../run/usage-after.ts"
+import {
+  comesAfter,
+  endStatus,
+  fitsStatus,
+  openStatus,
+  type ListedRun,
+  type RunPosition,
+  type RunQuery,
+} from "../../ports/run-list.ts"
+import type { NewRun, RunLookup } from "../../ports/store.ts"
+import type { Broker } from "./broker.ts"
+import type { LogReader } from "./log-reader.ts"
+import { lastToken } from "./names.ts"
+import type { OpenRuns } from "./open-runs.ts"
+
+const pageLimits = { events: 500, bytes: 8 * 1024 * 1024 }
+/** Runs that are looked at together. */
+const batch = 32
+const rememberedUsages = 10_000
+
+/**
+ * The list of runs: an entry for each, whose subject says whose it is, of which workflow, and when it was made. It is made before
+ * the run, and deleted with it. How the run stands is read from its log.
+ */
+export class RunEntries {
+  readonly #broker: Broker
+  readonly #reader: LogReader
+  readonly #open: OpenRuns
+  readonly #lookup: (run_id: string) => Promise<RunLookup>
+  /** What runs had used up to an event. */
+  readonly #usages = new Map<string, { readonly last: number; readonly usage: Usage }>()
+
+  constructor(broker: Broker, reader: LogReader, open: OpenRuns, lookup: (run_id: string) => Promise<RunLookup>) {
+    this.#broker = broker
+    this.#reader = reader
+    this.#open = open
+    this.#lookup = lookup
+  }
+
+  async enter({ run_id, caller, created_at, request }: NewRun): Promise<void> {
+    const workflow = request.workflow?.name ?? null
+    await this.#broker.put(this.#broker.names.listed({ caller, workflow, created_at, run_id }), new Uint8Array())
+  }
+
+  async list(query: RunQuery): Promise<ListedRun[]> {
+    const { caller, workflow, status, limit, after } = query
+    const subjects = await this.#broker.list("runs", this.#broker.names.listedOf(caller, workflow))
+    let places = subjects.map(placeOf).filter((place) => after === null || comesAfter(place, after))
+    if (status === "open" || status === "waiting") {
+      const open = new Set((await this.#open.list()).map(({ run_id }) => run_id))
+      places = places.filter(({ run_id }) => open.has(run_id))
+    }
+    places.sort((a, b) => (comesAfter(a, b) ? 1 : -1))
+    const found: ListedRun[] = []
+    for (let start = 0; start < places.length && found.length < limit; start += batch) {
+      const runs = await Promise.all(places.slice(start, start + batch).map(({ run_id }) => this.#read(run_id, query)))
+      for (const run of runs) if (run !== null && found.length < limit) found.push(run)
+    }
+    return found
+  }
+
+  /** Null for a run that was deleted meanwhile, was never made, or does not fit the query. */
+  async #read(run_id: string, { status: wanted, caller }: RunQuery): Promise<ListedRun | null> {
+    const found = await this.#lookup(run_id)
+    if (found.found !== "run" || found.run.caller !== caller) return null
+    const { created_at, finished_at, cancel_requested, waiting, last_event_id, workflow } = found.run
+    const [end] =
+      finished_at === null
+        ? []
+        : await this.#reader.page(run_id, last_event_id - 1, { ...pageLimits, events: 1 }, false)
+    const status =
+      end === undefined ? openStatus({ cancel_requested, waiting, begun: last_event_id > 0 }) : endStatus(end)
+    if (!fitsStatus(status, wanted)) return null
+    const told = end !== undefined && isTerminal(end.type) && "usage" in end.data
+    const usage = told ? usageAfter(noUsage, end) : await this.#usageUpTo(run_id, last_event_id)
+    return { run_id, workflow, status, created_at, finished_at, usage }
+  }
+
+  async #usageUpTo(run_id: string, last: number): Promise<Usage> {
+    let { last: seen, usage } = this.#usages.get(run_id) ?? { last: 0, usage: noUsage }
+    while (seen < last) {
+      const events = await this.#reader.page(run_id, seen, pageLimits, false)
+      if (events.length === 0) break
+      usage = events.reduce(usageAfter, usage)
+      seen = events.at(-1)?.id ?? last
+    }
+    this.#usages.delete(run_id)
+    this.#usages.set(run_id, { last: seen, usage })
+    const [oldest] = this.#usages.keys()
+    if (this.#usages.size > rememberedUsages && oldest !== undefined) this.#usages.delete(oldest)
+    return usage
+  }
+}
+
+function placeOf(subject: string): RunPosition {
+  return { run_id: lastToken(subject), created_at: Number(subject.split(".").at(-2)) }
+}

@@ -1,0 +1,80 @@
+import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite"
+import type { Usage } from "../../run/events.ts"
+import { noUsage } from "../../run/usage.ts"
+import { openStatus, type ListedRun, type RunQuery } from "../../ports/run-list.ts"
+import type { RunStatus } from "../../ports/store.ts"
+import { failureOf } from "./sqlite-error.ts"
+
+const columns = `run_id, created_at, finished_at, cancel_requested, waiting, workflow, version, outcome, usage,
+  EXISTS (SELECT 1 FROM events WHERE run = num) AS begun`
+
+/** How a run ended and what it used, from its log: for runs of releases that had no list. */
+export type EndOf = (run_id: string) => { readonly status: RunStatus; readonly usage: Usage }
+
+/** Reads the list of runs from the columns that appends keep up to date. */
+export class RunListReader {
+  readonly #database: DatabaseSync
+  readonly #path: string
+  readonly #endOf: EndOf
+  readonly #statements = new Map<string, StatementSync>()
+
+  constructor(database: DatabaseSync, path: string, endOf: EndOf) {
+    this.#database = database
+    this.#path = path
+    this.#endOf = endOf
+  }
+
+  list({ caller, workflow, status, limit, after }: RunQuery): ListedRun[] {
+    const conditions = ["caller = ?"]
+    const values: SQLInputValue[] = [caller]
+    if (workflow !== null) {
+      conditions.push("workflow = ?")
+      values.push(workflow)
+    }
+    if (status === "ended") conditions.push("finished_at IS NOT NULL")
+    else if (status !== null) conditions.push("finished_at IS NULL", `waiting = ${status === "waiting" ? 1 : 0}`)
+    if (after !== null) {
+      conditions.push("(created_at, run_id) < (?, ?)")
+      values.push(after.created_at, after.run_id)
+    }
+    const sql = `SELECT ${columns} FROM runs WHERE ${conditions.join(" AND ")}
+      ORDER BY created_at DESC, run_id DESC LIMIT ?`
+    return this.#all(sql, ...values, limit).map((row) => this.#listed(row))
+  }
+
+  #listed(row: Record<string, unknown>): ListedRun {
+    const run_id = row["run_id"] as string
+    const finished_at = row["finished_at"] as number | null
+    const written = row["usage"] as string | null
+    const outcome = row["outcome"] as RunStatus | null
+    const state = openStatus({
+      cancel_requested: row["cancel_requested"] === 1,
+      waiting: row["waiting"] === 1,
+      begun: row["begun"] === 1,
+    })
+    const now = { status: outcome ?? state, usage: written === null ? noUsage : (JSON.parse(written) as Usage) }
+    const { status, usage } = finished_at !== null && outcome === null ? this.#endOf(run_id) : now
+    const name = row["workflow"] as string | null
+    return {
+      run_id,
+      workflow: name === null ? null : { name, version: row["version"] as string },
+      status,
+      created_at: row["created_at"] as number,
+      finished_at,
+      usage,
+    }
+  }
+
+  #all(sql: string, ...values: SQLInputValue[]): Record<string, unknown>[] {
+    try {
+      let statement = this.#statements.get(sql)
+      if (statement === undefined) {
+        statement = this.#database.prepare(sql)
+        this.#statements.set(sql, statement)
+      }
+      return statement.all(...values)
+    } catch (error) {
+      throw failureOf(this.#path, error)
+    }
+  }
+}

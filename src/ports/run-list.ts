@@ -1,0 +1,77 @@
+import type { LogEvent, Usage } from "../run/events.ts"
+import type { RunStatus, WorkflowVersion } from "./store.ts"
+
+// The list of runs, as a store keeps it beside their logs.
+
+/** `open` is queued, running or cancelling. */
+export type ListedStatus = "open" | "waiting" | "ended"
+
+/** A place in the list: right after this run. */
+export interface RunPosition {
+  readonly created_at: number
+  readonly run_id: string
+}
+
+export interface RunQuery {
+  readonly caller: string
+  /** Only runs of the workflow with this name; null for all. */
+  readonly workflow: string | null
+  /** Null for all. */
+  readonly status: ListedStatus | null
+  readonly limit: number
+  /** The last run of the page before; null for the first page. */
+  readonly after: RunPosition | null
+}
+
+export interface ListedRun {
+  readonly run_id: string
+  readonly workflow: WorkflowVersion | null
+  readonly status: RunStatus
+  readonly created_at: number
+  readonly finished_at: number | null
+  /** So far. */
+  readonly usage: Usage
+}
+
+export interface RunList {
+  /**
+   * Runs of one caller that retention has left, newest first; those that were made in the same millisecond by their ids, the
+   * largest first. A change is in the list within a second. Fewer than `limit` say that there are no more.
+   */
+  list(query: RunQuery): Promise<ListedRun[]>
+}
+
+/** Whether one place of the list comes after another. */
+export function comesAfter(a: RunPosition, b: RunPosition): boolean {
+  return a.created_at === b.created_at ? a.run_id < b.run_id : a.created_at < b.created_at
+}
+
+/** The status of a run that has not ended. */
+export function openStatus(run: {
+  readonly cancel_requested: boolean
+  readonly waiting: boolean
+  readonly begun: boolean
+}): RunStatus {
+  if (run.cancel_requested) return "cancelling"
+  if (run.waiting) return "waiting"
+  return run.begun ? "running" : "queued"
+}
+
+/** How a run ended, by its terminal event. */
+export function endStatus({ type }: Pick<LogEvent, "type">): RunStatus {
+  if (type === "workflow_completed") return "completed"
+  return type === "workflow_cancelled" ? "cancelled" : "failed"
+}
+
+export function fitsStatus(status: RunStatus, wanted: ListedStatus | null): boolean {
+  switch (wanted) {
+    case null:
+      return true
+    case "waiting":
+      return status === "waiting"
+    case "open":
+      return status === "queued" || status === "running" || status === "cancelling"
+    case "ended":
+      return status === "completed" || status === "failed" || status === "cancelled"
+  }
+}

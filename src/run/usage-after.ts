@@ -1,0 +1,39 @@
+import type { EventData, EventType, Usage } from "./events.ts"
+import { addUsage, noUsage, usageOf } from "./usage.ts"
+
+type SeenEvent = { [T in EventType]: { readonly type: T; readonly data: EventData[T] } }[EventType]
+
+/** The usage that a run shows after one more event. */
+export function usageAfter(before: Usage, event: SeenEvent): Usage {
+  switch (event.type) {
+    case "agent_completed":
+    case "context_compacted":
+      return addUsage(before, event.data.usage)
+    case "agent_failed":
+      return addUsage(before, usageOf(event.data.calls))
+    case "workflow_completed":
+    case "workflow_failed":
+    case "workflow_cancelled":
+      // Logs of older releases lack the cost, or all of it.
+      return event.data.usage === undefined ? before : addUsage(noUsage, event.data.usage)
+    default:
+      return before
+  }
+}
+
+export interface UsageChange {
+  /** The usage of the whole run; else what is added to it. */
+  readonly whole: boolean
+  readonly usage: Usage
+}
+
+/** What events add to the usage, or, where their last one tells the whole, that. Null: they change nothing. */
+export function usageOfEvents(events: readonly SeenEvent[]): UsageChange | null {
+  const last = events.at(-1)
+  const whole =
+    last !== undefined &&
+    (last.type === "workflow_completed" || last.type === "workflow_failed" || last.type === "workflow_cancelled") &&
+    last.data.usage !== undefined
+  const usage = events.reduce(usageAfter, noUsage)
+  return whole || usage !== noUsage ? { whole, usage } : null
+}

@@ -1,0 +1,75 @@
+import type { FastifyInstance } from "fastify"
+import { runsQuery } from "../../api/schemas.ts"
+import type { ListedRunAnswer, RunsAnswer } from "../../api/shapes.ts"
+import type { ListedRun, ListedStatus, RunPosition } from "../../ports/run-list.ts"
+import { refuse, refuseAt } from "../http-error.ts"
+import type { RouteDependencies } from "../parts.ts"
+import { callerOf } from "../parts.ts"
+
+const usualLimit = 50
+
+interface Query {
+  readonly workflow?: string
+  readonly status?: ListedStatus
+  readonly limit?: string
+  readonly after?: string
+}
+
+/** `GET /runs`: the caller's runs, newest first. */
+export function runListRoute(app: FastifyInstance, parts: RouteDependencies, isOpenToStrangers: boolean): void {
+  app.get<{ Querystring: Query }>(
+    "/runs",
+    { schema: { querystring: runsQuery } },
+    async (request): Promise<RunsAnswer> => {
+      // Without keys a run's id is all that protects it.
+      if (isOpenToStrangers) {
+        throw refuse(
+          "unauthorized",
+          "The list of runs needs callers with keys (WIRE_API_KEYS) where the service listens beyond loopback",
+          [],
+          { "www-authenticate": "Bearer" },
+        )
+      }
+      const { workflow = null, status = null, limit, after } = request.query
+      const most = limit === undefined ? usualLimit : Number(limit)
+      const query = {
+        caller: callerOf(request),
+        workflow,
+        status,
+        after: after === undefined ? null : readCursor(after),
+      }
+      // One more tells whether there is a next page.
+      const found = await parts.store.list({ ...query, limit: most + 1 })
+      const page = found.slice(0, most)
+      const last = page.at(-1)
+      return {
+        runs: page.map(toAnswer),
+        next: found.length > most && last !== undefined ? cursorOf(last) : null,
+      }
+    },
+  )
+}
+
+function toAnswer({ run_id, workflow, status, created_at, finished_at, usage }: ListedRun): ListedRunAnswer {
+  return {
+    run_id,
+    workflow: workflow?.name ?? null,
+    version: workflow?.version ?? null,
+    status,
+    created_at: new Date(created_at).toISOString(),
+    finished_at: finished_at === null ? null : new Date(finished_at).toISOString(),
+    usage,
+  }
+}
+
+function cursorOf({ created_at, run_id }: RunPosition): string {
+  return Buffer.from(`${created_at} ${run_id}`).toString("base64url")
+}
+
+function readCursor(text: string): RunPosition {
+  const [, created_at, run_id] = /^(\d{1,15}) (\S{1,200})$/.exec(Buffer.from(text, "base64url").toString("utf8")) ?? []
+  if (created_at === undefined || run_id === undefined) {
+    throw refuseAt("invalid_request", "after", "`after` must be the `next` of another page")
+  }
+  return { created_at: Number(created_at), run_id }
+}

@@ -1,0 +1,127 @@
+import assert from "node:assert/strict"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { after, describe, it } from "node:test"
+import type { RunsAnswer } from "../../../src/api/shapes.ts"
+import { within } from "../../support/within.ts"
+import { ada, errorOf, hello, slow, startService, type TestService } from "./start-service.ts"
+
+const folder = mkdtempSync(join(tmpdir(), "wireworks-runs-"))
+after(() => rmSync(folder, { recursive: true, force: true }))
+writeFileSync(join(folder, "hello.wire"), hello)
+
+type Headers = Record<string, string>
+
+async function listOf(service: TestService, query = "", headers: Headers = {}): Promise<RunsAnswer> {
+  const response = await service.get(`/runs${query}`, headers)
+  assert.equal(response.status, 200, await response.clone().text())
+  return (await response.json()) as RunsAnswer
+}
+
+async function until(service: TestService, query: string, fits: (answer: RunsAnswer) => boolean): Promise<RunsAnswer> {
+  let late = false
+  const look = async (): Promise<RunsAnswer> => {
+    for (;;) {
+      const answer = await listOf(service, query)
+      if (fits(answer) || late) return answer
+    }
+  }
+  return within(5_000, "the list", look()).finally(() => (late = true))
+}
+
+for (const store of ["memory", "sqlite"]) {
+  describe(`the list of runs in ${store}`, async () => {
+    const data = mkdtempSync(join(tmpdir(), "wireworks-runs-data-"))
+    after(() => rmSync(data, { recursive: true, force: true }))
+    const service = await startService({ STORE: store, DATA_DIR: data, WORKFLOWS: folder })
+    const run = async (path: string, body: unknown): Promise<string> => {
+      const response = await service.post(path, body)
+      assert.equal(response.status, 200)
+      return response.headers.get("x-service-run-id") ?? ""
+    }
+
+    it("is empty at first", async () => {
+      assert.deepEqual(await listOf(service), { runs: [], next: null })
+    })
+
+    it("shows the newest first, with workflow, version, status, times and usage, as the record has them", async () => {
+      const named = await run("/workflows/hello/execute", { input: ada })
+      const sent = await run("/execute", { workflow_source: hello, input: ada })
+      const { runs, next } = await listOf(service)
+      assert.deepEqual(
+        runs.map(({ run_id }) => run_id),
+        [sent, named],
+      )
+      assert.equal(next, null)
+      for (const listed of runs) {
+        const record = (await (await service.get(`/execute/${listed.run_id}`)).json()) as Record<string, unknown>
+        const { run_id, workflow, version, status, created_at, finished_at, usage } = record
+        assert.deepEqual(listed, { run_id, workflow, version, status, created_at, finished_at, usage })
+      }
+      assert.deepEqual([runs[0]?.workflow, runs[1]?.workflow], [null, "hello"])
+    })
+
+    it("has pages", async () => {
+      for (let n = 0; n < 5; n++) await run("/workflows/hello/execute", { input: ada })
+      const whole = await listOf(service)
+      const seen: string[] = []
+      let query = "?limit=3"
+      for (;;) {
+        const { runs, next }: RunsAnswer = await listOf(service, query)
+        seen.push(...runs.map(({ run_id }) => run_id))
+        if (next === null) break
+        assert.equal(runs.length, 3)
+        query = `?limit=3&after=${encodeURIComponent(next)}`
+      }
+      assert.deepEqual(
+        seen,
+        whole.runs.map(({ run_id }) => run_id),
+      )
+    })
+
+    it("is filtered", async () => {
+      const started = await service.post("/execute", { workflow_source: slow, input: ada }, { prefer: "respond-async" })
+      const { run_id } = (await started.json()) as { run_id: string }
+      const { runs } = await until(service, "?status=open", (answer) => answer.runs.length === 1)
+      assert.equal(runs[0]?.run_id, run_id)
+      assert.equal(
+        (await listOf(service, "?workflow=hello")).runs.every(({ workflow }) => workflow === "hello"),
+        true,
+      )
+      assert.deepEqual((await listOf(service, "?workflow=nothing")).runs, [])
+      assert.deepEqual((await listOf(service, "?status=waiting")).runs, [])
+      await service.post(`/execute/${run_id}/cancel`, "")
+      const ended = await until(service, "?status=ended", ({ runs: found }) => found[0]?.run_id === run_id)
+      assert.equal(ended.runs[0]?.status, "cancelled")
+      assert.deepEqual((await listOf(service, "?status=open")).runs, [])
+    })
+
+    it("refuses what it does not know", async () => {
+      for (const query of ["?status=done", "?limit=0", "?limit=501", "?limit=x", "?after=x", "?page=2", "?workflow="]) {
+        const error = await errorOf(await service.get(`/runs${query}`))
+        assert.deepEqual([query, error.status, error.kind], [query, 400, "invalid_request"])
+      }
+      const post = await service.post("/runs", {})
+      assert.deepEqual([post.status, post.headers.get("allow")], [405, "GET, HEAD"])
+    })
+  })
+}
+
+describe("the list of runs and callers", () => {
+  it("shows each caller its own", async () => {
+    const service = await startService({ API_KEYS: "ann:a-key,bob:b-key" })
+    const ann = { authorization: "Bearer a-key" }
+    await (await service.post("/execute", { workflow_source: hello, input: ada }, ann)).text()
+    assert.equal((await listOf(service, "", ann)).runs.length, 1)
+    assert.equal((await listOf(service, "", { authorization: "Bearer b-key" })).runs.length, 0)
+    assert.equal((await service.get("/runs")).status, 401)
+  })
+
+  it("without keys it is for loopback alone", async () => {
+    const service = await startService({ HOST: "0.0.0.0" })
+    const error = await errorOf(await fetch(`http://127.0.0.1:${service.port}/runs`))
+    assert.deepEqual([error.status, error.kind], [401, "unauthorized"])
+    assert.equal((await fetch(`http://127.0.0.1:${service.port}/workflows`)).status, 200)
+  })
+})

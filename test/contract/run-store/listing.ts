@@ -1,0 +1,182 @@
+import assert from "node:assert/strict"
+import type { ListedRun, RunQuery } from "../../../src/ports/run-list.ts"
+import type { Lease, NewRun, RunStore } from "../../../src/ports/store.ts"
+import type { LogEvent, Usage } from "../../../src/run/events.ts"
+import { within } from "../../support/within.ts"
+import { aRequest, aRun, leaseMs, owner, type OnBench } from "./material.ts"
+
+const usage = (tokens: number): Usage => ({
+  input_tokens: tokens,
+  output_tokens: 1,
+  cached_tokens: 0,
+  reasoning_tokens: 0,
+  cost: 0.5,
+})
+const nothingUsed: Usage = { input_tokens: 0, output_tokens: 0, cached_tokens: 0, reasoning_tokens: 0, cost: 0 }
+const at = "2026-11-15T00:00:01.000Z"
+const workflow = (name: string) => ({ name, version: "0123456789ab" })
+const all: RunQuery = { caller: "", workflow: null, status: null, limit: 50, after: null }
+
+async function make(store: RunStore, changes: Partial<NewRun> = {}): Promise<Lease> {
+  const outcome = await store.create(aRun(changes), owner, leaseMs)
+  assert.ok(outcome.outcome === "created")
+  return outcome.lease
+}
+
+/** The list follows within a second: reads it until it is as expected. */
+async function until(store: RunStore, query: RunQuery, fits: (runs: ListedRun[]) => boolean): Promise<ListedRun[]> {
+  let last: ListedRun[] = []
+  let late = false
+  const look = async (): Promise<ListedRun[]> => {
+    while (!late) {
+      last = await store.list(query)
+      if (fits(last)) return last
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    return last
+  }
+  return within(1_000, "the list", look()).catch((error: unknown) => {
+    late = true
+    throw new Error(`${String(error)}: ${JSON.stringify(last)}`)
+  })
+}
+
+const started: LogEvent = { id: 1, type: "workflow_started", at, data: {} }
+const agentDone = (id: number, tokens: number): LogEvent => ({
+  id,
+  type: "agent_completed",
+  at,
+  data: { agent: "a", output: {}, cached: false, duration_ms: 1, usage: usage(tokens), calls: [] },
+})
+const cancelled = (id: number, used?: Usage): LogEvent => ({
+  id,
+  type: "workflow_cancelled",
+  at,
+  data: { duration_ms: 1, ...(used !== undefined && { usage: used }) },
+})
+
+/** The list of runs. */
+export function listing(onBench: OnBench): void {
+  onBench("runs are listed newest first, each caller's own", async ({ store, other }) => {
+    const made: string[] = []
+    for (const [index, created_at] of [30, 10, 20].entries()) {
+      const request = aRequest(index === 0 ? { workflow: workflow("tickets/triage") } : {})
+      made.push((await make(store, { caller: "ann", created_at, request })).run_id)
+    }
+    await make(store, { caller: "bob", created_at: 40 })
+    await make(store, { caller: "", created_at: 50 })
+    const runs = await until(other, { ...all, caller: "ann" }, ({ length }) => length === 3)
+    assert.deepEqual(
+      runs.map(({ run_id }) => run_id),
+      [made[0], made[2], made[1]],
+    )
+    assert.deepEqual(runs[0], {
+      run_id: made[0],
+      workflow: workflow("tickets/triage"),
+      status: "queued",
+      created_at: 30,
+      finished_at: null,
+      usage: nothingUsed,
+    })
+    assert.equal(runs[1]?.workflow, null)
+    assert.deepEqual(await other.list({ ...all, caller: "nobody" }), [])
+    await until(other, all, ({ length }) => length === 1)
+  })
+
+  onBench("pages of the list meet without a gap, also among runs of the same millisecond", async ({ store, other }) => {
+    const made = new Set<string>()
+    for (let n = 0; n < 7; n++) made.add((await make(store, { created_at: n < 5 ? 10 : 20 + n })).run_id)
+    await until(other, all, ({ length }) => length === 7)
+    const seen: ListedRun[] = []
+    let after: RunQuery["after"] = null
+    for (;;) {
+      const page: ListedRun[] = await other.list({ ...all, limit: 2, after })
+      seen.push(...page)
+      after = page.at(-1) ?? null
+      if (page.length < 2) break
+    }
+    assert.equal(seen.length, 7)
+    assert.deepEqual(new Set(seen.map(({ run_id }) => run_id)), made)
+    const times = seen.map(({ created_at }) => created_at)
+    assert.deepEqual(
+      times,
+      times.toSorted((a, b) => b - a),
+    )
+  })
+
+  onBench("status and usage in the list follow the log", async ({ store, other }) => {
+    const lease = await make(store)
+    await store.append(lease, [started])
+    await until(other, all, ([run]) => run?.status === "running")
+    await store.append(lease, [agentDone(2, 10)])
+    await store.append(lease, [agentDone(3, 5)])
+    const [running] = await until(other, all, ([run]) => run?.usage.input_tokens === 15)
+    assert.deepEqual(running?.usage, { ...usage(15), output_tokens: 2, cost: 1 })
+    await store.requestCancel(lease.run_id)
+    await until(other, all, ([run]) => run?.status === "cancelling")
+    await store.append(lease, [cancelled(4, usage(15))])
+    const [ended] = await until(other, all, ([run]) => run?.status === "cancelled")
+    assert.deepEqual([ended?.finished_at, ended?.usage], [Date.parse(at), usage(15)])
+  })
+
+  onBench("every end has its status in the list; without the whole usage it is summed up", async ({ store, other }) => {
+    const error = { kind: "timeout", message: "x", issues: [] } as const
+    const ends: LogEvent[] = [
+      { id: 3, at, type: "workflow_completed", data: { output: { result: {} }, usage: usage(7), duration_ms: 1 } },
+      { id: 3, at, type: "workflow_failed", data: { error, duration_ms: 1 } },
+      cancelled(3),
+    ]
+    for (const [index, end] of ends.entries()) {
+      const lease = await make(store, { created_at: 100 - index })
+      await store.append(lease, [started, agentDone(2, 7)])
+      await store.append(lease, [end])
+    }
+    const runs = await until(other, all, (found) => found.every(({ finished_at }) => finished_at !== null))
+    assert.deepEqual(
+      runs.map(({ status, usage: { input_tokens } }) => [status, input_tokens]),
+      [
+        ["completed", 7],
+        ["failed", 7],
+        ["cancelled", 7],
+      ],
+    )
+  })
+
+  onBench("the list is filtered by workflow and by status", async ({ store, other }) => {
+    const request = (name: string) => aRequest({ workflow: workflow(name) })
+    const open = await make(store, { created_at: 1, request: request("a") })
+    const done = await make(store, { created_at: 2, request: request("a") })
+    const elsewhere = await make(store, { created_at: 3, request: request("a/b") })
+    const sent = await make(store, { created_at: 4 })
+    for (const lease of [done, sent]) await store.append(lease, [started, cancelled(2)])
+    await until(other, { ...all, status: "ended" }, ({ length }) => length === 2)
+    const found = async (more: Partial<RunQuery>) => (await other.list({ ...all, ...more })).map(({ run_id }) => run_id)
+    assert.deepEqual(await found({ workflow: "a" }), [done.run_id, open.run_id])
+    assert.deepEqual(await found({ workflow: "a/b" }), [elsewhere.run_id])
+    assert.deepEqual(await found({ workflow: "b" }), [])
+    assert.deepEqual(await found({ status: "open" }), [elsewhere.run_id, open.run_id])
+    assert.deepEqual(await found({ status: "ended" }), [sent.run_id, done.run_id])
+    assert.deepEqual(await found({ status: "waiting" }), [])
+    assert.deepEqual(await found({ status: "ended", workflow: "a" }), [done.run_id])
+    assert.deepEqual(await found({ status: "open", limit: 1 }), [elsewhere.run_id])
+    assert.deepEqual(await found({ status: "open", after: { created_at: 3, run_id: elsewhere.run_id } }), [open.run_id])
+  })
+
+  onBench("retention takes runs out of the list; a condemned one has failed", async ({ store, other }) => {
+    const gone = await make(store, { created_at: 1 })
+    await store.append(gone, [started, cancelled(2)])
+    const bad = await make(store, { created_at: 2 })
+    await store.append(bad, [started])
+    const error = { kind: "internal_error", message: "x", issues: [] } as const
+    const end = {
+      id: 2,
+      type: "workflow_failed",
+      at: "2026-11-15T01:00:00.000Z",
+      data: { error, duration_ms: 1 },
+    } as const
+    await store.condemn(bad, end)
+    await until(other, all, (runs) => runs.map(({ status }) => status).join(" ") === "failed cancelled")
+    assert.equal(await store.sweep(Date.parse(at) + 1), 1)
+    await until(other, all, (runs) => runs.map(({ run_id }) => run_id).join(" ") === bad.run_id)
+  })
+}
