@@ -1,7 +1,15 @@
 import type { LogEvent, Usage } from "../run/events.ts"
-import type { RunStatus, WorkflowVersion } from "./store.ts"
 
 // The list of runs, as a store keeps it beside their logs.
+
+export type RunStatus = "queued" | "running" | "waiting" | "cancelling" | "completed" | "failed" | "cancelled"
+
+/** A workflow of the server's folder, as it was when a run began. */
+export interface WorkflowVersion {
+  readonly name: string
+  /** The first 12 hex digits of the SHA-256 of its file. */
+  readonly version: string
+}
 
 /** `open` is queued, running or cancelling. */
 export type ListedStatus = "open" | "waiting" | "ended"

@@ -3,9 +3,9 @@ import type { Limits } from "../plan/plan-shape.ts"
 import type { LogEvent } from "../run/events.ts"
 import type { QuestionStore } from "./questions.ts"
 import type { Notify, OutboxStore } from "./notices.ts"
-import type { RunList } from "./run-list.ts"
+import type { RunList, RunStatus, WorkflowVersion } from "./run-list.ts"
 
-export type RunStatus = "queued" | "running" | "waiting" | "cancelling" | "completed" | "failed" | "cancelled"
+export type { RunStatus, WorkflowVersion }
 
 /** What was asked for. All of it is stored encrypted; `secrets` is deleted when the run ends. */
 export interface RunRequest {
@@ -15,12 +15,6 @@ export interface RunRequest {
   readonly options: RunOptions
   /** The workflow of the server's folder that the source comes from; absent for source that a caller sent. */
   readonly workflow?: WorkflowVersion
-}
-
-export interface WorkflowVersion {
-  readonly name: string
-  /** The first 12 hex digits of the SHA-256 of its file. */
-  readonly version: string
 }
 
 export interface RunOptions {
