@@ -64,6 +64,7 @@ for (const deltas of [false, true]) {
       backend: { api, endpoint, api_key: "key", headers: {} },
       model: "test-model",
       name: "m",
+      provider: "openai",
       price: null,
       system: null,
       input,

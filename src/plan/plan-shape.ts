@@ -25,6 +25,8 @@ export interface Plan {
 }
 
 export interface ProviderPlan {
+  /** As the author wrote it: `anthropic`, `ollama`. */
+  readonly kind: string
   readonly api: ApiName
   /** The literal `demo` is the service's own demo model. */
   readonly endpoint: Expression

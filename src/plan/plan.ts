@@ -280,6 +280,7 @@ class Planner {
     if (kind === undefined) throw new Error("The checker let an unknown kind of provider through")
     const endpoint = this.#optional(body, "endpoint", `provider.${name}`)
     return {
+      kind: providerKind?.text ?? "",
       api: apiOf(declaration) ?? kind.api,
       endpoint: endpoint ?? { op: "literal", value: kind.endpoint },
       api_key: this.#optional(body, "api_key", `provider.${name}`),

@@ -38,8 +38,9 @@ export interface ModelRequest {
   readonly backend: Backend
   /** The backend's id of the model. */
   readonly model: string
-  /** The declared name of the model, and its price: both go into the call records. */
+  /** The declared name of the model, the kind of its provider, and its price: they go into the call records. */
   readonly name: string
+  readonly provider: string
   readonly price: Price | null
   /** The system text; it is not part of the conversation. */
   readonly system: string | null

@@ -26,6 +26,12 @@ export function modelId(running: RunContext, model: string, scope: Scope): strin
   return toBoundedText(evaluate(plan.id, here), here)
 }
 
+/** The kind of a model's provider. */
+export function providerKindOf(running: RunContext, model: string): string {
+  const { models, providers } = running.plan
+  return providers[models[model]?.provider ?? ""]?.kind ?? ""
+}
+
 /** The price of a declared model; null where it has none. */
 export function priceOf(running: RunContext, model: string): Price | null {
   const { models } = running.plan

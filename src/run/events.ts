@@ -47,8 +47,10 @@ export interface ModelCallRecord {
   readonly attempt: number
   readonly started_at: string
   readonly duration_ms: number
-  /** The declared name of the model; logs of older releases lack it. */
+  /** The declared name of the model, its id at the backend, and the kind of its provider; logs of older releases lack them. */
   readonly model?: string
+  readonly id?: string
+  readonly provider?: string
   readonly usage?: Usage
   /** The output format that held (`json_schema`, `json_object`, `instruction_only`), or `text`. */
   readonly format?: string

@@ -82,6 +82,7 @@ export function askModel(
           path: "agent.reply",
           model: "test-model",
           name: "m",
+          provider: "openai",
           price: null,
           system: null,
           input: [userText("Greet Ada.")],

@@ -160,7 +160,15 @@ export function plan(nodes: readonly PlanNode[], more: LoosePlan = {}): Plan {
     secrets: record({}),
     output: record({}),
     providers: {
-      p: { api: "responses", endpoint: lit("demo"), api_key: null, headers: [], inference: {}, ...provider },
+      p: {
+        kind: "openai",
+        api: "responses",
+        endpoint: lit("demo"),
+        api_key: null,
+        headers: [],
+        inference: {},
+        ...provider,
+      },
     },
     models: {
       m: {

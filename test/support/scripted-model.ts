@@ -94,7 +94,7 @@ function callRecord(request: ModelRequest | undefined, used: Usage): ModelTurn["
     attempt: 1 + (request?.attempts_before ?? 0),
     started_at: "2026-11-15T00:00:00.000Z",
     duration_ms: 0,
-    ...(request === undefined ? {} : { model: request.name }),
+    ...(request === undefined ? {} : { model: request.name, id: request.model, provider: request.provider }),
     usage: pricedUsage(tokens, request?.price ?? null),
     format: "json_schema",
   }

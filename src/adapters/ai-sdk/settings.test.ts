@@ -39,6 +39,7 @@ async function optionsOf(name: ApiName, endpoint: string, inference: Inference):
     backend: { api: name, endpoint, api_key: null, headers: {} },
     model: "m",
     name: "m",
+    provider: "openai",
     price: null,
     system: null,
     input: [],

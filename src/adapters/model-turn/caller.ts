@@ -159,6 +159,8 @@ export class Caller {
         started_at,
         duration_ms: Math.round(clock.monotonic() - started),
         model: request.name,
+        id: request.model,
+        provider: request.provider,
         ...(usage === null ? {} : { usage: pricedUsage(usage, request.price) }),
         ...(held === null ? {} : { format: held }),
       })

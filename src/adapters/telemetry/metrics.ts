@@ -1,5 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client"
 import type { ModelCallRecord, Usage } from "../../run/events.ts"
+import type { Kept } from "../../run/log/kept.ts"
+import { ModelCounters } from "./model-counters.ts"
 import type { RunObserver } from "./observe-store.ts"
 
 /** Figures that other code counts, read when they are asked for. */
@@ -18,7 +20,10 @@ export interface Metrics {
 
 const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 600]
 
-/** Counts of runs, agents, tokens and calls, in Prometheus's format. No label holds anything that a caller wrote. */
+/**
+ * Counts of runs, agents, tokens and calls, in Prometheus's format. Of what callers write, labels hold the ids of models alone,
+ * and only so many of them.
+ */
 export function createMetrics(counts: LiveCounts): Metrics {
   const registry = new Registry()
   const registers = [registry]
@@ -41,6 +46,7 @@ export function createMetrics(counts: LiveCounts): Metrics {
   })
   const retries = new Counter({ name: "wireworks_agent_retries_total", help: "Retries and repairs", registers })
   const tokens = new Counter({ name: "wireworks_tokens_total", help: "Tokens used", labelNames: ["kind"], registers })
+  const models = new ModelCounters(registers)
   const calls = new Histogram({
     name: "wireworks_model_call_duration_seconds",
     help: "Time of one call of a model backend",
@@ -116,10 +122,15 @@ export function createMetrics(counts: LiveCounts): Metrics {
               agentsOf[event.data.cached ? "cached" : "completed"].inc()
               if (!event.data.cached) count(event.data.usage)
               time(event.data.calls)
+              models.count(event.data.calls)
               break
             case "agent_failed":
               agentsOf.failed.inc()
               time(event.data.calls)
+              models.count(event.data.calls)
+              break
+            case "agent_fallback":
+              models.fellBack((event.kept as Kept<"agent_fallback"> | undefined)?.calls ?? [])
               break
             case "step_skipped":
               // One that failed is counted as that.
@@ -130,6 +141,7 @@ export function createMetrics(counts: LiveCounts): Metrics {
               break
             case "context_compacted":
               count(event.data.usage)
+              models.count((event.kept as Kept<"context_compacted"> | undefined)?.calls ?? [])
               break
             case "tool_call_completed":
               tools.inc({ outcome: "completed" })

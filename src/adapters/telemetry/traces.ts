@@ -81,7 +81,8 @@ export class RunTracer implements RunObserver {
         break
       case "agent_completed": {
         const { usage, cached, calls } = event.data
-        const attributes = {
+        const attributes: Attributes = {
+          ...(usage.cost !== null && { "wireworks.usage.cost": usage.cost }),
           "gen_ai.usage.input_tokens": usage.input_tokens,
           "gen_ai.usage.output_tokens": usage.output_tokens,
           "wireworks.cached": cached,
@@ -91,6 +92,9 @@ export class RunTracer implements RunObserver {
       }
       case "agent_failed":
         this.#step(run, event.data, at, event.data.calls, {}, event.data.error)
+        break
+      case "agent_fallback":
+        run.span.addEvent("agent_fallback", { agent: event.data.agent, "error.type": event.data.error.kind }, at)
         break
       case "step_skipped":
         // Those of a loop would be as many as its items.
@@ -171,7 +175,8 @@ export class RunTracer implements RunObserver {
     span.end(at)
   }
 
-  #call(call: ModelCallRecord, model: string, context: Context): void {
+  #call(call: ModelCallRecord, first: string, context: Context): void {
+    const model = call.id ?? first
     const startTime = Date.parse(call.started_at)
     const span = this.#tracer.startSpan(
       `chat ${model}`,
@@ -180,13 +185,15 @@ export class RunTracer implements RunObserver {
         kind: SpanKind.CLIENT,
         attributes: {
           "gen_ai.operation.name": "chat",
-          "gen_ai.provider.name": "openai",
+          "gen_ai.provider.name": providerName(call.provider ?? "openai"),
           "gen_ai.request.model": model,
           "wireworks.turn": call.turn,
           "wireworks.attempt": call.attempt,
           ...(call.usage !== undefined && {
             "gen_ai.usage.input_tokens": call.usage.input_tokens,
             "gen_ai.usage.output_tokens": call.usage.output_tokens,
+            "gen_ai.usage.cache_read.input_tokens": call.usage.cached_tokens,
+            ...(typeof call.usage.cost === "number" && { "wireworks.usage.cost": call.usage.cost }),
           }),
         },
       },
@@ -220,6 +227,19 @@ export class RunTracer implements RunObserver {
     fail(span, error)
     span.end(at)
   }
+}
+
+/** The names of the GenAI conventions for kinds of providers, where they differ. */
+const providerNames: Readonly<Record<string, string>> = {
+  openai_compatible: "openai",
+  openai_chat: "openai",
+  google: "gcp.gemini",
+  mistral: "mistral_ai",
+  xai: "x_ai",
+}
+
+function providerName(kind: string): string {
+  return Object.hasOwn(providerNames, kind) ? (providerNames[kind] ?? kind) : kind
 }
 
 function stepKey({ agent, iteration }: { readonly agent: string; readonly iteration?: number }): string {

@@ -5,7 +5,7 @@ import { ModelList } from "./fallback.ts"
 import type { CompactFacts } from "./cache-key.ts"
 import type { Scope } from "../evaluate.ts"
 import type { Effects } from "../evaluate-effects.ts"
-import { backendFacts, backendOf, modelId, priceOf } from "../backends.ts"
+import { backendFacts, backendOf, modelId, priceOf, providerKindOf } from "../backends.ts"
 import { traits } from "../../plan/expression-traits.ts"
 import type { ModelCallRecord } from "../events.ts"
 import { wireError } from "../failure.ts"
@@ -126,6 +126,7 @@ async function summary(
         backend: backendOf(running, one.name),
         model: one.model,
         name: one.name,
+        provider: providerKindOf(running, one.name),
         price: priceOf(running, one.name),
         system: null,
         input: [...history, userText(facts.instruction)],

@@ -17,7 +17,7 @@ import {
 } from "./agent-messages.ts"
 import type { Caller, ToolReply } from "./agent-tools.ts"
 import { AgentTools } from "./agent-tools.ts"
-import { backendFacts, backendOf, modelId, priceOf } from "../backends.ts"
+import { backendFacts, backendOf, modelId, priceOf, providerKindOf } from "../backends.ts"
 import { ModelList } from "./fallback.ts"
 import type { CompactFacts } from "./cache-key.ts"
 import { cacheHash } from "./cache-key.ts"
@@ -449,6 +449,7 @@ class AgentStep {
         backend: backendOf(running, name),
         model: id,
         name,
+        provider: providerKindOf(running, name),
         price: priceOf(running, name),
         system,
         input: history,
