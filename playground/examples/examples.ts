@@ -5,8 +5,12 @@ import conditions from "../../examples/conditions.wire"
 import conditionsInput from "../../examples/conditions.input.json" with { type: "json" }
 import context from "../../examples/context.wire"
 import contextInput from "../../examples/context.input.json" with { type: "json" }
+import fallback from "../../examples/fallback.wire"
+import fallbackInput from "../../examples/fallback.input.json" with { type: "json" }
 import hello from "../../examples/hello.wire"
 import helloInput from "../../examples/hello.input.json" with { type: "json" }
+import limits from "../../examples/limits.wire"
+import limitsInput from "../../examples/limits.input.json" with { type: "json" }
 import loop from "../../examples/loop.wire"
 import loopInput from "../../examples/loop.input.json" with { type: "json" }
 import variants from "../../examples/variants.wire"
@@ -69,6 +73,18 @@ export const examples: readonly [Example, ...Example[]] = [
     about: "Agents that go on from another's messages, whole or summarised first.",
     source: context,
     input: contextInput,
+  },
+  {
+    name: "Fallback models",
+    about: "A list of models: the next one goes on when one has failed for good.",
+    source: fallback,
+    input: fallbackInput,
+  },
+  {
+    name: "Cost and limits",
+    about: "What calls cost, and what the run and its agents may use at most.",
+    source: limits,
+    input: limitsInput,
   },
   {
     name: "MCP tools",
