@@ -5,6 +5,7 @@ import { parseDuration } from "../base/parse-duration.ts"
 import { compile } from "../compile.ts"
 import { placeholderSecrets } from "../testing/placeholder-secrets.ts"
 import { remedies, showMiss } from "../testing/show-miss.ts"
+import { mayWait } from "../plan/may-wait.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import type { EventData, LogEvent, WireError } from "../run/events.ts"
 import { validateRequest } from "../run/fit-request.ts"
@@ -182,6 +183,8 @@ async function execute(
   const { runs, store, close } = parts
   const stop = stopSignal()
   try {
+    // A run that waits leaves memory; this listens for the answers that wake it.
+    if (mayWait(plan)) await runs.recover()
     const request = { source, ...values, options }
     const admission = await runs.admit(plan, { caller: "", request, idempotency: null, resumable: false })
     if (admission.outcome !== "created") throw new Error(`The run was not admitted: ${admission.outcome}`)
