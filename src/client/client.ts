@@ -10,18 +10,23 @@ import type {
   QuestionsAnswer,
   RunAnswer,
   SourceBody,
+  StartedAnswer,
   ValidateAnswer,
   ValidateBody,
 } from "../api/shapes.ts"
-import type { JsonObject } from "../base/json-value.ts"
+import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { Question } from "../run/events.ts"
 import { isTerminal } from "../run/events.ts"
 import { errorOf, WireworksError } from "./errors.ts"
 import type { StreamEvent } from "./read-events.ts"
 import { readEvents } from "./read-events.ts"
+import type { AnswerOptions, AskingRun } from "./run-waiting.ts"
+import { RunWaiting } from "./run-waiting.ts"
 
 export type { StreamEvent } from "./read-events.ts"
 export { WireworksError } from "./errors.ts"
+export { RunWaiting } from "./run-waiting.ts"
+export type { AnswerOptions, AskingRun } from "./run-waiting.ts"
 export type { Question } from "../run/events.ts"
 export type {
   AnswerBody,
@@ -29,6 +34,7 @@ export type {
   ExecuteOptions,
   FormatAnswer,
   RunAnswer,
+  StartedAnswer,
   ValidateAnswer,
   ValidateBody,
 } from "../api/shapes.ts"
@@ -49,6 +55,11 @@ export interface CallOptions {
 export interface ExecuteCallOptions extends CallOptions {
   /** The same key with the same body gives the same run: makes a repeat safe, and the run outlive this connection. */
   readonly idempotencyKey?: string
+}
+
+export interface RunCallOptions extends CallOptions {
+  /** Seconds, up to 60: the answer is held until the run ends or begins to wait. */
+  readonly wait?: number
 }
 
 export interface Executed<Output> {
@@ -85,10 +96,17 @@ export class WireworksClient {
     this.#maxReconnects = options.maxReconnects ?? 10
   }
 
-  /** Runs a workflow and waits for its output. Rejects with a `WireworksError` when it fails. */
+  /**
+   * Runs a workflow and waits for its output. Rejects with a `WireworksError` when it fails, and with `RunWaiting` when it begins to
+   * wait for people.
+   */
   async execute<Output = JsonObject>(body: ExecuteBody, options: ExecuteCallOptions = {}): Promise<Executed<Output>> {
     const response = await this.#post("/execute", body, options, keyHeader(options.idempotencyKey))
     const run_id = response.headers.get("x-service-run-id") ?? ""
+    if (response.status === 202) {
+      const { questions } = (await response.json()) as QuestionsAnswer
+      throw new RunWaiting(this.#asking(run_id, questions), questions)
+    }
     return { run_id, output: (await response.json()) as Output }
   }
 
@@ -109,8 +127,22 @@ export class WireworksClient {
     yield* this.#follow(() => this.#events(run_id, after, options), options, after)
   }
 
-  run(run_id: string, options: CallOptions = {}): Promise<RunAnswer> {
-    return this.#json<RunAnswer>("GET", runPath(run_id), undefined, options)
+  /** Starts a workflow and does not wait for it: the run goes on without this client, and after a restart of the service. */
+  async start(body: ExecuteBody, options: ExecuteCallOptions = {}): Promise<StartedAnswer> {
+    const headers = { prefer: "respond-async", ...keyHeader(options.idempotencyKey) }
+    const response = await this.#post("/execute", body, options, headers)
+    return (await response.json()) as StartedAnswer
+  }
+
+  /** The run's record. Its methods `questions` and `answer` are not part of what it prints or compares as. */
+  async run(run_id: string, options: RunCallOptions = {}): Promise<RunAnswer & AskingRun> {
+    const query = options.wait === undefined ? "" : `?wait=${options.wait}`
+    const record = await this.#json<RunAnswer>("GET", `${runPath(run_id)}${query}`, undefined, options)
+    const { questions, answer } = this.#asking(run_id, [])
+    return Object.defineProperties(record, {
+      questions: { value: questions },
+      answer: { value: answer },
+    }) as RunAnswer & AskingRun
   }
 
   cancel(run_id: string, options: CallOptions = {}): Promise<CancelAnswer> {
@@ -138,6 +170,28 @@ export class WireworksClient {
 
   invalidateCache(cache_key: string, options: CallOptions = {}): Promise<InvalidateAnswer> {
     return this.#json<InvalidateAnswer>("POST", "/cache/invalidate", { cache_key }, options)
+  }
+
+  // -------------------------------------------------------------------------------------------------- questions
+
+  #asking(run_id: string, known: readonly Question[]): AskingRun {
+    // An approval is answered with the digest of what the person has seen.
+    const digests = new Map<string, string>()
+    const see = (seen: readonly Question[]): void => {
+      for (const { id, digest } of seen) if (digest !== undefined) digests.set(id, digest)
+    }
+    see(known)
+    const questions = async (options: CallOptions = {}): Promise<readonly Question[]> => {
+      const found = await this.questions(run_id, options)
+      see(found)
+      return found
+    }
+    const answer = (id: string, given: JsonValue, options: AnswerOptions = {}): Promise<Question> => {
+      const digest = options.digest ?? digests.get(id)
+      const body = { answer: given, ...(digest === undefined ? {} : { digest }) }
+      return this.answer(run_id, id, options.by === undefined ? body : { ...body, by: options.by }, options)
+    }
+    return { run_id, questions, answer }
   }
 
   // ---------------------------------------------------------------------------------------------------- streams
