@@ -104,6 +104,7 @@ export async function compose(
     active: () => runs.active,
     queued: () => runs.queued,
     streams: () => streams.size,
+    waiting: () => opened.store.waitingCounts(),
     broker: opened.broker,
   })
   const observers = traces === null ? [metrics.observer] : [metrics.observer, traces.observer]
@@ -162,7 +163,12 @@ export async function compose(
   await app.ready()
   const { notifySecret } = settings
   const notifier =
-    notifySecret === undefined ? null : new Notifier(ports, { origins: notifyOrigins, secrets: notifySecret })
+    notifySecret === undefined
+      ? null
+      : new Notifier(
+          { ...ports, attempted: (outcome) => metrics.notified(outcome) },
+          { origins: notifyOrigins, secrets: notifySecret },
+        )
   const sweeper = setInterval(() => {
     store
       .sweep(systemClock.now() - settings.retention)

@@ -13,9 +13,9 @@ export interface AnswerOptions {
 export interface AskingRun {
   readonly run_id: string
   /** All questions of the run, oldest first. */
-  questions(options?: { readonly signal?: AbortSignal }): Promise<readonly Question[]>
+  readonly questions: (options?: { readonly signal?: AbortSignal }) => Promise<readonly Question[]>
   /** Answers a question; the result is the question with its answer. Rejects with a `WireworksError` of kind `conflict` when it is too late. */
-  answer(id: string, answer: JsonValue, options?: AnswerOptions): Promise<Question>
+  readonly answer: (id: string, answer: JsonValue, options?: AnswerOptions) => Promise<Question>
 }
 
 /** The run waits for people: `execute` has no output yet. The run goes on when it is answered. */

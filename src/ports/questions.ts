@@ -39,6 +39,15 @@ export interface InboxPage {
   readonly next: string | null
 }
 
+export interface WaitingCounts {
+  /** Runs that are parked. */
+  readonly runs: number
+  /** Open questions, those included whose expiry nobody has noticed yet. */
+  readonly questions: number
+  /** When the oldest of them was asked; null without any. */
+  readonly oldest_asked_at: number | null
+}
+
 export interface QuestionStore {
   /** All questions of a run, oldest first; none for a run that does not exist. Past its time an open one is `expired`. */
   questions(run_id: string): Promise<Question[]>
@@ -61,6 +70,8 @@ export interface QuestionStore {
   onOutcome(listener: (run_id: string) => void): () => void
   /** How many runs of the caller are parked. */
   waiting(caller: string): Promise<number>
+  /** Of all callers, for an operator. May be some seconds old. */
+  waitingCounts(): Promise<WaitingCounts>
 }
 
 /** The questions that an append opens, and the ids of those whose outcomes it takes in. */

@@ -3,7 +3,7 @@ import type { Bell } from "../../src/base/bell.ts"
 import type { JsonValue } from "../../src/base/json-value.ts"
 import { followLog } from "../../src/ports/follow-log.ts"
 import type { Notice, NoticeOutcome, TakenNotices } from "../../src/ports/notices.ts"
-import type { AnswerOutcome, GivenAnswer, InboxPage, InboxQuery } from "../../src/ports/questions.ts"
+import type { AnswerOutcome, GivenAnswer, InboxPage, InboxQuery, WaitingCounts } from "../../src/ports/questions.ts"
 import {
   StoreFailure,
   type ClaimedLease,
@@ -270,6 +270,10 @@ export class SimulatedStore implements RunStore {
       listening = false
       stop()
     }
+  }
+
+  waitingCounts(): Promise<WaitingCounts> {
+    return this.#send(() => this.#store.waitingCounts())
   }
 
   waiting(caller: string): Promise<number> {

@@ -51,6 +51,16 @@ export class MemoryQuestions {
     return (this.#byRun.get(run_id) ?? []).map((stored) => this.#seen(stored))
   }
 
+  /** The open ones: how many, and when the oldest was asked. */
+  open(): { readonly questions: number; readonly oldest_asked_at: number | null } {
+    const open = this.#stored.filter(({ question }) => question.status === "open")
+    const [oldest] = open
+    return {
+      questions: open.length,
+      oldest_asked_at: oldest === undefined ? null : Date.parse(oldest.question.asked_at),
+    }
+  }
+
   outcomes(run_id: string): Question[] {
     const found = this.#byRun.get(run_id) ?? []
     return found.filter(({ question, taken }) => question.status !== "open" && !taken).map(({ question }) => question)

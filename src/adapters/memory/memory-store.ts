@@ -22,7 +22,7 @@ import {
   type RunStore,
 } from "../../ports/store.ts"
 import type { Clock } from "../../ports/clock.ts"
-import type { AnswerOutcome, GivenAnswer, InboxPage, InboxQuery } from "../../ports/questions.ts"
+import type { AnswerOutcome, GivenAnswer, InboxPage, InboxQuery, WaitingCounts } from "../../ports/questions.ts"
 import { MemoryQuestions } from "./memory-questions.ts"
 import { causedBy, type Notice, type NoticeOutcome, type TakenNotices } from "../../ports/notices.ts"
 import { MemoryOutbox } from "./memory-outbox.ts"
@@ -256,6 +256,13 @@ export class MemoryStore implements RunStore {
     let count = 0
     for (const run of this.#open.values()) if (run.caller === caller && run.parked === "waiting") count++
     return count
+  }
+
+  async waitingCounts(): Promise<WaitingCounts> {
+    this.#checkOpen()
+    let runs = 0
+    for (const run of this.#open.values()) if (run.parked === "waiting") runs++
+    return { runs, ...this.#questions.open() }
   }
 
   async read(run_id: string, after: number, limit: number, kept?: "kept"): Promise<LogEvent[]> {

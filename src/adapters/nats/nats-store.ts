@@ -18,7 +18,7 @@ import {
   type RunStore,
 } from "../../ports/store.ts"
 import { causedBy, type Notice, type NoticeOutcome, type TakenNotices } from "../../ports/notices.ts"
-import type { AnswerOutcome, GivenAnswer, InboxPage, InboxQuery } from "../../ports/questions.ts"
+import type { AnswerOutcome, GivenAnswer, InboxPage, InboxQuery, WaitingCounts } from "../../ports/questions.ts"
 import type { ListedRun, RunQuery } from "../../ports/run-list.ts"
 import { instant, type Clock } from "../../ports/clock.ts"
 import type { Vault } from "../../ports/vault.ts"
@@ -506,6 +506,12 @@ class NatsStore implements ClusterStore {
   async waiting(caller: string): Promise<number> {
     this.#checkOpen()
     return this.#parking.count(caller)
+  }
+
+  async waitingCounts(): Promise<WaitingCounts> {
+    this.#checkOpen()
+    const [runs, open] = await Promise.all([this.#parking.countAll(), this.#questions.open()])
+    return { runs, ...open }
   }
 
   /** Runs for which something has come, whether or not it was announced here. */

@@ -106,10 +106,17 @@ export class Parking {
     await this.#broker.erase("ask", this.#broker.names.woken(run_id))
   }
 
-  async count(caller: string): Promise<number> {
-    const { names } = this.#broker
+  count(caller: string): Promise<number> {
+    return this.#count(this.callerToken(caller))
+  }
+
+  countAll(): Promise<number> {
+    return this.#count("*")
+  }
+
+  async #count(caller: string): Promise<number> {
     const [parked, woken] = await Promise.all([
-      this.#broker.list("ask", names.parked(this.callerToken(caller), "*")),
+      this.#broker.list("ask", this.#broker.names.parked(caller, "*")),
       this.woken(),
     ])
     const awake = new Set(woken)

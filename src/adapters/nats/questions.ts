@@ -125,6 +125,14 @@ export class Questions {
     return found.filter((question) => question !== null)
   }
 
+  /** The open ones: how many, and when the oldest was asked. */
+  async open(): Promise<{ readonly questions: number; readonly oldest_asked_at: number | null }> {
+    const subjects = await this.#broker.list("ask", this.#broker.names.inbox("open", "*", "*"))
+    // in.PLACE.CALLER.TO.ASKED.RUN.EVENT.ID
+    const oldest = subjects.reduce((first, subject) => Math.min(first, Number(subject.split(".").at(-4))), Infinity)
+    return { questions: subjects.length, oldest_asked_at: subjects.length === 0 ? null : oldest }
+  }
+
   /** Whether some of these questions have outcomes. */
   async haveOutcomes(run_id: string, asking: readonly string[]): Promise<boolean> {
     const news = new Set(await this.#broker.list("ask", this.#broker.names.newsOf(run_id)))

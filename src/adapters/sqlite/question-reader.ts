@@ -2,7 +2,7 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite"
 import { isoTime } from "../../base/iso-time.ts"
 import type { AnsweredBy, AskedQuestion, Question, QuestionStatus } from "../../run/events.ts"
 import type { JsonValue } from "../../base/json-value.ts"
-import type { GivenAnswer, InboxPage, InboxQuery } from "../../ports/questions.ts"
+import type { GivenAnswer, InboxPage, InboxQuery, WaitingCounts } from "../../ports/questions.ts"
 import type { DataKey, Vault } from "../../ports/vault.ts"
 import type { LogReader } from "./log-reader.ts"
 import { questionStatus } from "./question-writer.ts"
@@ -113,6 +113,21 @@ export class QuestionReader {
   waiting(caller: string): number {
     const [row] = this.#all("SELECT count(*) AS waiting FROM runs WHERE caller = ? AND waiting = 1", caller)
     return row?.["waiting"] as number
+  }
+
+  waitingCounts(now: number): WaitingCounts {
+    const [parked] = this.#all("SELECT count(*) AS runs FROM runs INDEXED BY runs_waiting WHERE waiting = 1")
+    const [open] = this.#all(
+      "SELECT count(*) AS questions, min(num) AS oldest FROM questions INDEXED BY questions_due WHERE status = 0",
+    )
+    const first = open?.["oldest"] as number | null | undefined
+    const rows = typeof first === "number" ? this.#all(`${fromQuestions} WHERE questions.num = ?`, first) : []
+    const [oldest] = this.#opened(rows, now)
+    return {
+      runs: parked?.["runs"] as number,
+      questions: open?.["questions"] as number,
+      oldest_asked_at: oldest === undefined ? null : Date.parse(oldest.asked_at),
+    }
   }
 
   addressee(to: string): Uint8Array {

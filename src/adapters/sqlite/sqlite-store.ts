@@ -27,6 +27,7 @@ import {
   type GivenAnswer,
   type InboxPage,
   type InboxQuery,
+  type WaitingCounts,
 } from "../../ports/questions.ts"
 import type { Vault } from "../../ports/vault.ts"
 import { causedBy, type Notice, type NoticeOutcome, type TakenNotices } from "../../ports/notices.ts"
@@ -311,6 +312,11 @@ class SqliteStore implements RunStore {
   async waiting(caller: string): Promise<number> {
     this.#checkOpen()
     return this.#questions.waiting(caller)
+  }
+
+  async waitingCounts(): Promise<WaitingCounts> {
+    this.#checkOpen()
+    return this.#questions.waitingCounts(this.#clock.now())
   }
 
   async condemn(lease: Lease, end: LogEvent): Promise<void> {

@@ -2,6 +2,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom
 import type { ModelCallRecord, Usage } from "../../run/events.ts"
 import type { Kept } from "../../run/log/kept.ts"
 import { ModelCounters } from "./model-counters.ts"
+import type { WaitingCounts } from "../../ports/questions.ts"
 import type { RunObserver } from "./observe-store.ts"
 
 /** Figures that other code counts, read when they are asked for. */
@@ -9,12 +10,16 @@ export interface LiveCounts {
   readonly active: () => number
   readonly queued: () => number
   readonly streams: () => number
+  /** What waits for people in the whole store, whichever process put it there. Rejects while the store fails. */
+  readonly waiting: () => Promise<WaitingCounts>
   /** The broker of a cluster; null without a cluster. */
   readonly broker: (() => { readonly connected: boolean; readonly reconnects: number; readonly retries: number }) | null
 }
 
 export interface Metrics {
   readonly observer: RunObserver
+  /** One attempt to deliver a notification. */
+  notified(outcome: "delivered" | "failed" | "gave_up"): void
   text(): Promise<{ readonly type: string; readonly text: string }>
 }
 
@@ -70,6 +75,20 @@ export function createMetrics(counts: LiveCounts): Metrics {
       },
     })
   }
+  const asked = new Counter({ name: "wireworks_questions_asked_total", help: "Questions asked", registers })
+  const settled = new Counter({
+    name: "wireworks_questions_settled_total",
+    help: "Questions whose outcome a run took in",
+    labelNames: ["outcome"],
+    registers,
+  })
+  const notifications = new Counter({
+    name: "wireworks_notification_attempts_total",
+    help: "Attempts to deliver a notification; failed ones are tried again",
+    labelNames: ["outcome"],
+    registers,
+  })
+  const refreshWaiting = waitingGauges(registers, counts.waiting)
   gauge("wireworks_runs_active", "Runs under way here", counts.active)
   gauge("wireworks_runs_queued", "Runs that wait for their turn here", counts.queued)
   gauge("wireworks_streams_open", "Open event streams", counts.streams)
@@ -149,6 +168,15 @@ export function createMetrics(counts: LiveCounts): Metrics {
             case "tool_call_failed":
               tools.inc({ outcome: "failed" })
               break
+            case "question_asked":
+              asked.inc()
+              break
+            case "question_answered":
+              settled.inc({ outcome: "answered" })
+              break
+            case "question_expired":
+              settled.inc({ outcome: "expired" })
+              break
             case "cache_degraded":
               degraded.inc()
               break
@@ -170,8 +198,31 @@ export function createMetrics(counts: LiveCounts): Metrics {
         }
       },
     },
+    notified(outcome) {
+      notifications.inc({ outcome })
+    },
     async text() {
+      await refreshWaiting()
       return { type: registry.contentType, text: await registry.metrics() }
     },
+  }
+}
+
+/** Read together by the function that this returns; without values while the store fails. */
+function waitingGauges(registers: Registry[], read: () => Promise<WaitingCounts>): () => Promise<void> {
+  const make = (name: string, help: string): Gauge => new Gauge({ name, help, registers })
+  const runs = make("wireworks_runs_waiting", "Runs in the store that wait for people, of all replicas")
+  const questions = make("wireworks_questions_open", "Open questions in the store, of all replicas")
+  const oldest = make("wireworks_question_oldest_age_seconds", "Age of the oldest open question; 0 without any")
+  return async () => {
+    try {
+      const counts = await read()
+      const { oldest_asked_at } = counts
+      runs.set(counts.runs)
+      questions.set(counts.questions)
+      oldest.set(oldest_asked_at === null ? 0 : Math.max(0, (Date.now() - oldest_asked_at) / 1000))
+    } catch {
+      for (const gauge of [runs, questions, oldest]) gauge.remove()
+    }
   }
 }

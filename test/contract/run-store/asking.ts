@@ -172,6 +172,19 @@ export function asking(onBench: OnBench): void {
     assert.deepEqual((await other.request(lease.run_id)).secrets, { token: "s3cret-token" })
   })
 
+  onBench("an operator sees how many runs wait, and for how long", async ({ store, other, clock }) => {
+    assert.deepEqual(await other.waitingCounts(), { runs: 0, questions: 0, oldest_asked_at: null })
+    const oldest_asked_at = clock.now()
+    const first = await parked(store, clock, ["q1", "q2"])
+    clock.advance(1_000)
+    await parked(store, clock, ["q1"], {}, "someone else")
+    assert.deepEqual(await other.waitingCounts(), { runs: 2, questions: 3, oldest_asked_at })
+    await other.answer(first.run_id, "q1", ann)
+    assert.deepEqual(await other.waitingCounts(), { runs: 1, questions: 2, oldest_asked_at })
+    await other.answer(first.run_id, "q2", ann)
+    assert.deepEqual(await other.waitingCounts(), { runs: 1, questions: 1, oldest_asked_at: oldest_asked_at + 1_000 })
+  })
+
   onBench("an answer wakes it, and it is claimed before others", async ({ store, other, clock }) => {
     const lapsed = await created(store)
     const lease = await parked(store, clock, ["q1", "q2"])
