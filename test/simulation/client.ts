@@ -1,8 +1,11 @@
 import type { LogEvent } from "../../src/run/events.ts"
 import { isTerminal } from "../../src/run/events.ts"
 import { usualOptions } from "../support/run-plan.ts"
+import { digest } from "./simulated-model.ts"
 import { planned, type SimulatedService } from "./simulated-service.ts"
 import type { World } from "./world.ts"
+
+type Asked = Extract<LogEvent, { type: "question_asked" }>["data"]
 
 export interface Job {
   readonly label: string
@@ -98,6 +101,21 @@ export class Client {
     await this.#follow(service)
   }
 
+  /** A person reads the question, thinks, and answers over whatever process there is then. */
+  #answerLater({ id, kind, question }: Asked): void {
+    const { random } = this.#world
+    const { run_id } = this
+    // Two people do not always agree.
+    const yes = (digest(question) + random.below(2)) % 3 !== 0
+    const answer = kind === "ask" ? { go: yes, note: null } : { approve: yes, note: null }
+    this.#world.after(random.next() * 30_000, null, () => {
+      const service = this.#service()
+      if (service === null || run_id === null) return
+      this.#world.note(`answer to ${id} of ${this.job.label}: ${JSON.stringify(answer)}`)
+      service.store.answer(run_id, id, { answer, answered_by: { caller: null, by: null } }).catch(() => undefined)
+    })
+  }
+
   async #follow(service: SimulatedService): Promise<void> {
     const { run_id } = this
     const connection = this.#connection
@@ -109,6 +127,7 @@ export class Client {
         this.problems.push(`Event ${event.id} came after event ${this.events.length}`)
       }
       this.events.push(event)
+      if (event.type === "question_asked" && this.#world.random.chance(0.8)) this.#answerLater(event.data)
       if (isTerminal(event.type)) this.done = true
       // Now and then the client leaves, and comes back.
       if (!this.done && this.#world.random.chance(0.05)) {

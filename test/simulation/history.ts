@@ -1,4 +1,6 @@
 import type { ClaimedLease, CreateOutcome, Lease, RunStore } from "../../src/ports/store.ts"
+import type { JsonValue } from "../../src/base/json-value.ts"
+import type { AnswerOutcome, GivenAnswer } from "../../src/ports/questions.ts"
 import { MemoryStore } from "../../src/adapters/memory/memory-store.ts"
 import type { LogEvent } from "../../src/run/events.ts"
 import { isTerminal } from "../../src/run/events.ts"
@@ -10,6 +12,13 @@ import { SimulatedService, type Faults } from "./simulated-service.ts"
 import { noFaults } from "./simulated-store.ts"
 import { randomWorkflow } from "./workflows.ts"
 import { countImmediates, World, WorldClock } from "./world.ts"
+
+interface AppliedAnswer {
+  readonly run_id: string
+  readonly id: string
+  readonly given: GivenAnswer
+  readonly outcome: AnswerOutcome | null
+}
 
 export interface History {
   readonly seed: number
@@ -51,6 +60,7 @@ export async function simulate(seed: number): Promise<History> {
   const ledger = new Ledger(world)
   const tenures = new Map<string, Tenure[]>()
   const stored = new Map<string, StoredEvent[]>()
+  const answers = new Map<string, JsonValue>()
   const bugs: unknown[] = []
   let crashes = 0
 
@@ -76,6 +86,9 @@ export async function simulate(seed: number): Promise<History> {
       const lease = detail as Lease
       world.note(`release ${lease.run_id} by ${lease.owner}`)
       if (tenures.get(lease.run_id)?.at(-1)?.fence === lease.fence) hold(lease.run_id, null)
+    } else if (operation === "answer") {
+      const { run_id, id, given, outcome } = detail as AppliedAnswer
+      if (outcome?.stored === true) answers.set(`${run_id}/${id}`, given.answer)
     } else if (operation === "append") {
       const { lease, events } = detail as { lease: Lease; events: readonly LogEvent[] }
       const list = stored.get(lease.run_id) ?? []
@@ -170,7 +183,7 @@ export async function simulate(seed: number): Promise<History> {
   const isOver = (): boolean => clients.every(({ done }) => done) && unfinished(tenures, stored).length === 0
   if (!(await world.run(recoveryMs, isOver))) world.note("not everything ended")
 
-  const problems = await violations(shared, clients, ledger, { tenures, stored })
+  const problems = await violations(shared, clients, ledger, { tenures, stored, answers })
   for (const run_id of unfinished(tenures, stored)) problems.push(`run ${run_id} never ended`)
   for (const bug of bugs) problems.push(`a bug was reported: ${bug instanceof Error ? bug.stack : String(bug)}`)
   for (const { machine } of services) world.kill(machine)

@@ -1,3 +1,4 @@
+import type { JsonValue } from "../../src/base/json-value.ts"
 import type { LogEvent } from "../../src/run/events.ts"
 import { isTerminal } from "../../src/run/events.ts"
 import type { RunStore } from "../../src/ports/store.ts"
@@ -22,6 +23,8 @@ export interface StoredEvent {
 export interface StoreBook {
   readonly tenures: ReadonlyMap<string, readonly Tenure[]>
   readonly stored: ReadonlyMap<string, readonly StoredEvent[]>
+  /** By run and question: the answer that the store took. */
+  readonly answers: ReadonlyMap<string, JsonValue>
 }
 
 /** What is wrong with a history; nothing, as a rule. */
@@ -45,6 +48,8 @@ export async function violations(
     runOf.set(label, client.run_id)
     const log = await store.read(client.run_id, 0, 100_000)
     found.push(...logProblems(log).map((problem) => `${label}: ${problem}`))
+    found.push(...questionProblems(client.run_id, log, book).map((problem) => `${label}: ${problem}`))
+    found.push(...approvalProblems(label, log, ledger, client.job.source).map((problem) => `${label}: ${problem}`))
     if (!client.done) found.push(`${label}: the client never saw the end`)
     for (const [at, event] of client.events.entries()) {
       if (JSON.stringify(event) !== JSON.stringify(log[at])) {
@@ -127,4 +132,43 @@ function callProblems(label: string, run_id: string, ledger: Ledger, book: Store
     }
   }
   return found
+}
+
+/** Every question has one outcome, which is the one that the store took first. */
+function questionProblems(run_id: string, log: readonly LogEvent[], book: StoreBook): string[] {
+  const found: string[] = []
+  const asked = new Set<string>()
+  const outcomes = new Map<string, JsonValue | "expired">()
+  for (const event of log) {
+    if (event.type === "question_asked") asked.add(event.data.id)
+    if (event.type !== "question_answered" && event.type !== "question_expired") continue
+    const { id } = event.data
+    if (!asked.has(id)) found.push(`question ${id} has an outcome and was not asked`)
+    if (outcomes.has(id)) found.push(`question ${id} has two outcomes`)
+    outcomes.set(id, event.type === "question_answered" ? event.data.answer : "expired")
+  }
+  for (const [id, outcome] of outcomes) {
+    const taken = book.answers.get(`${run_id}/${id}`)
+    if (JSON.stringify(taken ?? "expired") !== JSON.stringify(outcome)) {
+      found.push(`question ${id}: the store took ${JSON.stringify(taken)}, the run ${JSON.stringify(outcome)}`)
+    }
+  }
+  return found
+}
+
+/** Where a tool needs approval, what is called is what was shown and approved. */
+function approvalProblems(label: string, log: readonly LogEvent[], ledger: Ledger, source: string): string[] {
+  if (!source.includes("approval")) return []
+  const shown = new Map<string, JsonValue | undefined>()
+  const approved = new Set<unknown>()
+  for (const event of log) {
+    if (event.type === "question_asked" && event.data.kind === "approval")
+      shown.set(event.data.id, event.data.arguments)
+    if (event.type !== "question_answered") continue
+    const values = shown.get(event.data.id) as { text?: unknown } | undefined
+    if ((event.data.answer as { approve?: unknown }).approve === true && values !== undefined) approved.add(values.text)
+  }
+  return ledger.calls
+    .filter(({ run, once }) => run === label && once !== null && !approved.has(once))
+    .map(({ once }) => `note "${once ?? ""}" was called without approval`)
 }

@@ -8,7 +8,7 @@ export function randomWorkflow(random: Random): string {
     `model m from p { id: "m"  price { input: 1  output: 2 } }`,
     `model spare from p { id: "spare"  price { input: 3  output: 4 } }`,
     `mcp s { endpoint: "http://tools.test/mcp" }`,
-    `tool note from mcp.s.tool.note`,
+    `tool note from mcp.s.tool.note${random.chance(0.25) ? ` { approval { expires_seconds: ${1 + random.below(60)} } }` : ""}`,
     `tool look from mcp.s.tool.look { idempotent: true }`,
   ]
   const fields: string[] = []
@@ -18,6 +18,23 @@ export function randomWorkflow(random: Random): string {
     const tool = random.pick(["note", "look"])
     lines.push(`dynamic { d${at}: call tool.${tool} { input { text: "{{ input.id }} dynamic.d${at} 0" } } }`)
     fields.push(`d${at}: dynamic.d${at}`)
+  }
+  const questions = random.chance(0.3) ? 1 + random.below(2) : 0
+  for (let at = 0; at < questions; at++) {
+    const loop = random.chance(0.3) ? " for item in input.items" : ""
+    lines.push(
+      [
+        `ask q${at}${loop}${random.chance(0.2) ? ` when input.items contains "i0"` : ""} {`,
+        `    question: "{{ input.id }} ask.q${at}${loop === "" ? "" : ".{{ item }}"}"`,
+        `    expires_seconds: ${1 + random.below(60)}`,
+        random.chance(0.7) ? `    on_expiry: { go: false, note: "expired" }` : "",
+        `    output { go: boolean  note: maybe string }`,
+        `}`,
+      ]
+        .filter((line) => line !== "")
+        .join("\n"),
+    )
+    fields.push(`q${at}: ask.q${at}`)
   }
   const count = 1 + random.below(5)
   for (let at = 0; at < count; at++) {
@@ -38,6 +55,7 @@ export function randomWorkflow(random: Random): string {
       ? `    uses: [${random.pick(["tool.note", "tool.look", "tool.note, tool.look"])}]`
       : ""
     const refers = before === null ? "" : ` {{ ${reference(before)} }}`
+    const asked = questions > 0 && random.chance(0.4) ? ` {{ ask.q${random.below(questions)} }}` : ""
     const dynamic = dynamics > 0 && random.chance(0.3) ? ` {{ dynamic.d${random.below(dynamics)} }}` : ""
     const item = loop ? ".{{ item }}" : ""
     lines.push(
@@ -47,7 +65,7 @@ export function randomWorkflow(random: Random): string {
         uses,
         context,
         skips ? `    on_failure: skip` : "",
-        `    instruction: "{{ input.id }} agent.${name}${item}${refers}${dynamic}"`,
+        `    instruction: "{{ input.id }} agent.${name}${item}${refers}${asked}${dynamic}"`,
         `    output { text: string  n: integer  ok: boolean }`,
         `}`,
       ]
