@@ -79,11 +79,12 @@ export function union(members: readonly Type[]): Type {
     for (const value of member.values) if (!enumOf.has(value)) enumOf.set(value, member)
   }
   const kept = new Map<unknown, Type>()
+  const shapes = new Shapes(kinds)
   for (const member of flat) {
     // The wider one stands where the first that it covers stood, so that the author's order stays.
     const wide = widest(member, kinds, enumOf)
     const key = keyOf(wide)
-    if (!kept.has(key) && !isThere(wide, kept)) kept.set(key, wide)
+    if (!kept.has(key) && shapes.add(wide)) kept.set(key, wide)
   }
   const [only, ...others] = kept.values()
   if (only === undefined) return anyType
@@ -127,17 +128,52 @@ function keyOf(type: Type): unknown {
   }
 }
 
-/** Of hundreds of different members, some may stay although they say the same. */
+/** Of hundreds of different members of one shape, some may stay although they say the same. */
 const mostCompared = 200
 
-function isThere(type: Type, kept: ReadonlyMap<unknown, Type>): boolean {
-  if (typeof keyOf(type) === "string" || kept.size > mostCompared) return false
-  for (const other of kept.values()) {
-    if (type.kind === "enum" ? other.kind === "enum" && isAssignable(type, other, {}) : sameAsWritten(type, other)) {
+/** The members that are kept, those together that could be the same. */
+class Shapes {
+  readonly #byShape = new Map<string, Type[]>()
+  /** A record may be the same as a variant of one case. */
+  readonly #hasVariants: boolean
+
+  constructor(kinds: ReadonlyMap<string, Type>) {
+    this.#hasVariants = kinds.has("variant")
+  }
+
+  /** False where a member that says the same is there already. */
+  add(type: Type): boolean {
+    const shape = this.#shapeOf(type)
+    if (shape === null) return true
+    const others = this.#byShape.get(shape)
+    if (others === undefined) {
+      this.#byShape.set(shape, [type])
       return true
     }
+    if (others.length > mostCompared) return true
+    const says = (other: Type): boolean =>
+      type.kind === "enum" ? isAssignable(type, other, {}) : sameAsWritten(type, other)
+    if (others.some(says)) return false
+    others.push(type)
+    return true
   }
-  return false
+
+  #shapeOf(type: Type): string | null {
+    switch (type.kind) {
+      case "enum":
+      case "union":
+        return type.kind
+      case "array":
+      case "tuple":
+        return "array"
+      case "variant":
+        return "record"
+      case "record":
+        return this.#hasVariants ? "record" : JSON.stringify(type.fields.map(({ name }) => name).toSorted())
+      default:
+        return null
+    }
+  }
 }
 
 const tagsOfVariants = new WeakMap<VariantType, EnumType>()
