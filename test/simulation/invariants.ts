@@ -138,7 +138,7 @@ function callProblems(label: string, run_id: string, ledger: Ledger, book: Store
 function questionProblems(run_id: string, log: readonly LogEvent[], book: StoreBook): string[] {
   const found: string[] = []
   const asked = new Set<string>()
-  const outcomes = new Map<string, JsonValue | "expired">()
+  const outcomes = new Map<string, JsonValue>()
   for (const event of log) {
     if (event.type === "question_asked") asked.add(event.data.id)
     if (event.type !== "question_answered" && event.type !== "question_expired") continue
