@@ -177,6 +177,16 @@ const position: JsonObject = {
   properties: { line: { type: "integer" }, column: { type: "integer" }, offset: { type: "integer" } },
 }
 
+const workflowProperties: JsonObject = {
+  name: { type: "string" },
+  description: nullable("string", { description: "The `//` comment at the top of the file." }),
+  version: nullable("string", { description: "The first 12 hex digits of the SHA-256 of the file that serves." }),
+  valid: { type: "boolean" },
+  issues: { type: "array", items: { $ref: "#/components/schemas/Issue" } },
+  schemas: nullable("object", { properties: { input: { type: "object" }, output: { type: "object" } } }),
+  secrets: { type: "object", additionalProperties: { type: "string", enum: ["set", "missing"] } },
+}
+
 /** Named parts of the OpenAPI document. */
 export const components: JsonObject = {
   Range: { type: "object", properties: { start: position, end: position } },
@@ -319,6 +329,33 @@ export const components: JsonObject = {
     type: "object",
     properties: { run_id: { type: "string" }, status },
     required: ["run_id", "status"],
+  },
+  ListedRun: {
+    type: "object",
+    properties: {
+      run_id: { type: "string" },
+      workflow: nullable("string"),
+      version: nullable("string"),
+      status,
+      created_at: { type: "string", format: "date-time" },
+      finished_at: nullable("string", { format: "date-time" }),
+      usage: { $ref: "#/components/schemas/Usage" },
+    },
+    required: ["run_id", "workflow", "version", "status", "created_at", "finished_at", "usage"],
+  },
+  Runs: {
+    type: "object",
+    properties: {
+      runs: { type: "array", items: { $ref: "#/components/schemas/ListedRun" } },
+      next: nullable("string", { description: "`after` of the next page; null on the last one." }),
+    },
+    required: ["runs", "next"],
+  },
+  Workflow: { type: "object", properties: workflowProperties, required: Object.keys(workflowProperties) },
+  WorkflowDetail: {
+    type: "object",
+    properties: { ...workflowProperties, source: nullable("string"), plan: nullable("object") },
+    required: [...Object.keys(workflowProperties), "source", "plan"],
   },
   Purged: { type: "object", properties: { purged_entries: { type: "integer" } }, required: ["purged_entries"] },
 }

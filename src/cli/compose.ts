@@ -47,6 +47,7 @@ import { ServerSecrets } from "../workflows/server-secrets.ts"
 import { workflowAnswer } from "../workflows/workflow-view.ts"
 import { WorkflowFolder } from "../workflows/workflow-folder.ts"
 import { createLog } from "./log.ts"
+import { mcpRoute } from "./mcp-route.ts"
 import { tooFewDescriptors, watchDescriptors } from "../adapters/system/watch-descriptors.ts"
 import { modelApi } from "./model-apis.ts"
 import type { OpenedStore } from "./open-store.ts"
@@ -139,6 +140,8 @@ export async function compose(
     },
   })
   const notifyOrigins = new Set(settings.notifyOrigins)
+  const mcpParts = { serverSecrets, runs, store, planOf, maxBody: settings.maxBody }
+  const mcp = folder === null ? null : mcpRoute({ ...mcpParts, folder })
   const { app, drain, streams } = createServer({
     version: about.version,
     maxBody: settings.maxBody,
@@ -154,6 +157,7 @@ export async function compose(
     compiler,
     folder,
     serverSecrets,
+    mcp,
     log,
     notify: { origins: notifyOrigins, signed: settings.notifySecret !== undefined },
     metrics: () => metrics.text(),
@@ -191,6 +195,7 @@ export async function compose(
       stopLooking()
       streams.close()
       await app.close()
+      await mcp?.close()
       await folder?.close()
       await compiler.close()
       await store.close()

@@ -3,9 +3,9 @@ import type { McpServerFactory } from "@modelcontextprotocol/server"
 import type { Command } from "commander"
 import { parseDuration } from "../base/parse-duration.ts"
 import { compile } from "../compile.ts"
-import type { WorkflowRunner } from "../mcp-server/workflow-server.ts"
+import type { WorkflowOffer } from "../mcp-server/workflow-server.ts"
 import type { WorkflowTool } from "../mcp-server/workflow-tool.ts"
-import { toolName } from "../mcp-server/workflow-tool.ts"
+import { listing, toolName } from "../mcp-server/workflow-tool.ts"
 import { mayWait } from "../plan/may-wait.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import { validateRequest } from "../run/fit-request.ts"
@@ -111,9 +111,9 @@ async function serve(files: readonly string[], flags: ServeFlags, command: Comma
     return 1
   }
   try {
-    const runner = runnerOf(parts.runs, parts.store, timeout_ms ?? 600_000)
+    const offer = offerOf(tools, parts.runs, parts.store, timeout_ms ?? 600_000)
     const { workflowServer } = await import("../mcp-server/workflow-server.ts")
-    const factory = workflowServer(tools, runner, about.version)
+    const factory = workflowServer(offer, about.version)
     const what = `${count(tools.length, "workflow")} as MCP tools`
     return await (flags.http === true ? serveHttp(factory, what, settings) : serveStdio(factory, what))
   } finally {
@@ -198,15 +198,24 @@ async function withSecrets(compiled: readonly Compiled[], flags: ServeFlags): Pr
   return tools
 }
 
-function runnerOf(runs: Runs, store: RunStore, timeout_ms: number): WorkflowRunner {
+function offerOf(tools: readonly WorkflowTool[], runs: Runs, store: RunStore, timeout_ms: number): WorkflowOffer {
+  const byName = new Map(tools.map((tool) => [tool.name, tool]))
+  const listed = tools.map(listing)
   const options = { cache_key: null, use_cache: false, max_concurrency: null, timeout_ms, deltas: false }
   return {
-    async start({ source, plan, secrets }, input) {
+    list: () => listed,
+    async start(name, input) {
+      const tool = byName.get(name)
+      if (tool === undefined) return null
+      const { source, plan, secrets } = tool
+      const misfit = validateRequest(plan, input, secrets)
+      if (misfit !== null) return misfit
       const request = { source, input, secrets, options }
       const admission = await runs.admit(plan, { caller: "", request, idempotency: null, resumable: false })
       if (admission.outcome === "refused") return admission.error
       const { run_id } = admission
       return {
+        run_id,
         events: followed(),
         cancel: async () => void (await runs.cancel(run_id)),
       }

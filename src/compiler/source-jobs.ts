@@ -4,6 +4,7 @@ import { exposedSecrets } from "../check/exposed-secrets.ts"
 import type { Compiled } from "../compile.ts"
 import { compile } from "../compile.ts"
 import type { Plan } from "../plan/plan-shape.ts"
+import { mayWait } from "../plan/may-wait.ts"
 import { prepare } from "../plan/prepare.ts"
 import type { WireError } from "../run/events.ts"
 import { secretsOverLimits } from "../run/secrets/secret-limits.ts"
@@ -74,6 +75,8 @@ export function validateSource({ source, input, secrets }: ValidateJob): Validat
 export interface Described extends ValidateAnswer {
   /** Neither a step nor an output, and nothing that could not be read: declarations alone. */
   readonly empty: boolean
+  /** It may wait for people. */
+  readonly waits: boolean
   /** Secrets that only a request may give, each with the issue of a server that has one. */
   readonly exposed: readonly { readonly secret: string; readonly issue: Issue }[]
 }
@@ -87,6 +90,7 @@ export function describeSource(source: string): Described {
   return {
     ...answerOf(source, compiled),
     empty: steps === 0 && !syntax,
+    waits: plan !== undefined && mayWait(plan),
     exposed:
       plan === undefined
         ? []

@@ -2,16 +2,20 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import { Buffer } from "node:buffer"
 import type { McpHttpHandler } from "@modelcontextprotocol/server"
 
-/** Has a handler of web requests answer one of Node's. The request counts as gone when its connection is. */
+/**
+ * Has a handler of web requests answer one of Node's. The request counts as gone when its connection is. `given` is the body,
+ * where it has been read already.
+ */
 export async function answerWith(
   handler: McpHttpHandler,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   maxBody: number,
+  given?: Buffer,
 ): Promise<void> {
   const gone = new AbortController()
   outgoing.on("close", () => gone.abort())
-  const body = await readBody(incoming, maxBody)
+  const body = given ?? (await readBody(incoming, maxBody))
   if (body === null) {
     outgoing.writeHead(413, { connection: "close" }).end()
     return

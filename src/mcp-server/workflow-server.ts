@@ -3,54 +3,40 @@ import { ProtocolError, ProtocolErrorCode, Server } from "@modelcontextprotocol/
 import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { LogEvent, WireError } from "../run/events.ts"
-import { validateRequest } from "../run/fit-request.ts"
 import type { RunState } from "../run/reduce.ts"
 import { initialState, reduce } from "../run/reduce.ts"
-import type { WorkflowTool } from "./workflow-tool.ts"
-import { listing } from "./workflow-tool.ts"
+import type { ToolListing } from "./workflow-tool.ts"
 
-/** Runs workflows for the server. */
-export interface WorkflowRunner {
-  /** Starts one; an error when there is no room for it. */
-  start(tool: WorkflowTool, input: JsonObject): Promise<StartedRun | WireError>
+/** The workflows that a server offers, as they are now. */
+export interface WorkflowOffer {
+  list(): readonly ToolListing[]
+  /** Starts the one with this name; an error when the input does not fit or there is no room for it, null for an unknown name. */
+  start(name: string, input: JsonObject): Promise<StartedRun | WireError | null>
 }
 
 export interface StartedRun {
+  readonly run_id: string
   /** Every event, to the last. */
   readonly events: AsyncIterable<LogEvent>
   cancel(): Promise<void>
 }
 
 /** An MCP server whose tools are workflows. One for each connection or request, of either era. */
-export function workflowServer(
-  tools: readonly WorkflowTool[],
-  runner: WorkflowRunner,
-  version: string,
-): McpServerFactory {
-  const byName = new Map(tools.map((tool) => [tool.name, tool]))
-  const listed = { tools: tools.map(listing) }
+export function workflowServer(offer: WorkflowOffer, version: string): McpServerFactory {
   return () => {
     const server = new Server({ name: "wireworks", version }, { capabilities: { tools: {} } })
-    server.setRequestHandler("tools/list", () => listed)
+    server.setRequestHandler("tools/list", () => ({ tools: [...offer.list()] }))
     server.setRequestHandler("tools/call", async ({ params }, context) => {
-      const tool = byName.get(params.name)
-      if (tool === undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${params.name}`)
-      const input = params.arguments ?? {}
-      const misfit = isJsonObject(input) ? validateRequest(tool.plan, input, tool.secrets) : null
-      return misfit === null ? runTool(tool, input as JsonObject, runner, context) : failed(misfit)
+      const given = params.arguments ?? {}
+      const started = await offer.start(params.name, isJsonObject(given) ? given : {})
+      if (started === null) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${params.name}`)
+      return "kind" in started ? failed(started) : resultOf(started, context)
     })
     return server
   }
 }
 
-async function runTool(
-  tool: WorkflowTool,
-  input: JsonObject,
-  runner: WorkflowRunner,
-  context: ServerContext,
-): Promise<CallToolResult> {
-  const started = await runner.start(tool, input)
-  if ("kind" in started) return failed(started)
+async function resultOf(started: StartedRun, context: ServerContext): Promise<CallToolResult> {
   const { signal } = context.mcpReq
   const stop = (): void => void started.cancel()
   if (signal.aborted) stop()
@@ -63,6 +49,7 @@ async function runTool(
       if (event.type === "workflow_completed") return completed(event.data.output.result)
       if (event.type === "workflow_failed") return failed(event.data.error)
       if (event.type === "workflow_cancelled") break
+      if (event.type === "run_waiting") return waiting(started.run_id, state)
       const done = doneOf(state)
       // Reported progress must grow.
       if (done > told) await tell(context, (told = done), state, event)
@@ -92,6 +79,18 @@ async function tell(context: ServerContext, progress: number, state: RunState, e
     method: "notifications/progress",
     params: { progressToken, progress, total: state.nodes.length, message },
   })
+}
+
+/** The run goes on without the caller: here is where people answer it. */
+function waiting(run_id: string, { questions }: RunState): CallToolResult {
+  const open = questions.filter(({ status }) => status === "open")
+  const answer = {
+    run_id,
+    status: "waiting",
+    record: `/execute/${run_id}`,
+    questions: open.map(({ id, question }) => ({ id, question, answer_at: `/execute/${run_id}/questions/${id}` })),
+  }
+  return { content: [{ type: "text", text: JSON.stringify(answer) }], structuredContent: answer }
 }
 
 function completed(result: JsonValue): CallToolResult {

@@ -17,7 +17,8 @@ export interface ToolListing {
   readonly name: string
   readonly description: string
   readonly inputSchema: JsonObject & { readonly type: "object" }
-  readonly outputSchema: JsonObject & { readonly type: "object" }
+  /** Absent where the result may be a run that waits for people. */
+  readonly outputSchema?: JsonObject & { readonly type: "object" }
 }
 
 /** The input block is the tool's input, the output block its output, the comment at the top its description. */

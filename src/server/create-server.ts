@@ -15,13 +15,14 @@ import { Callers } from "./callers.ts"
 import { EventStreams } from "./event-stream.ts"
 import { refuse } from "./http-error.ts"
 import { openApi } from "./openapi.ts"
-import type { RouteDependencies, ServerLog } from "./parts.ts"
+import type { McpRoute, RouteDependencies, ServerLog } from "./parts.ts"
 import type { Page } from "./page.ts"
 import { encodePage } from "./page.ts"
 import { RateLimit } from "./rate-limit.ts"
 import { readBodies } from "./read-body.ts"
 import { cacheRoutes } from "./routes/cache.ts"
 import { executeRoute } from "./routes/execute.ts"
+import { mcpRoutes } from "./routes/mcp.ts"
 import { runListRoute } from "./routes/run-list.ts"
 import { runRoutes } from "./routes/runs.ts"
 import { workflowRoutes } from "./routes/workflows.ts"
@@ -46,6 +47,8 @@ export interface ServerOptions {
   readonly compiler: RouteDependencies["compiler"]
   readonly folder: RouteDependencies["folder"]
   readonly serverSecrets: RouteDependencies["serverSecrets"]
+  /** Null where no workflows are served by name. */
+  readonly mcp: McpRoute | null
   readonly log: ServerLog
   readonly notify: RouteDependencies["notify"]
   /** Prometheus text. */
@@ -121,6 +124,7 @@ export function createServer(options: ServerOptions): Server {
   sourceRoutes(app, options)
   cacheRoutes(app, parts)
   workflowRoutes(app, parts)
+  if (options.mcp !== null) mcpRoutes(app, options.mcp, options.log)
   runListRoute(app, parts, options.keys.length === 0 && !options.loopback)
   if (options.demo !== null) demoRoutes(app, options.demo)
   if (options.playground !== null) playgroundRoutes(app, options.playground)
@@ -211,8 +215,12 @@ function operations(app: FastifyInstance, options: ServerOptions, isDraining: ()
     const { type, text } = await options.metrics()
     return reply.type(type).send(text)
   })
-  const document = JSON.stringify(openApi(options.version, options.keys.length > 0))
-  app.get("/openapi.json", (_request, reply) => reply.type("application/json; charset=utf-8").send(document))
+  let document: string | null = null
+  options.folder?.onChange(() => (document = null))
+  app.get("/openapi.json", (_request, reply) => {
+    document ??= JSON.stringify(openApi(options.version, options.keys.length > 0, options.folder?.list() ?? []))
+    return reply.type("application/json; charset=utf-8").send(document)
+  })
 }
 
 type Readiness = "ready" | "store unreachable" | "out of file descriptors"

@@ -1,5 +1,9 @@
 import * as schemas from "../api/schemas.ts"
+import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject } from "../base/json-value.ts"
+import type { NamedWorkflow } from "../workflows/workflow-folder.ts"
+import type { ExecuteShapes } from "./openapi-workflows.ts"
+import { workflowPaths } from "./openapi-workflows.ts"
 import { sourceTypes } from "./read-body.ts"
 
 const json = (schema: JsonObject): JsonObject => ({ "application/json": { schema } })
@@ -18,6 +22,20 @@ const body = (schema: JsonObject): JsonObject => ({ required: true, content: jso
 const runId: JsonObject = { name: "run_id", in: "path", required: true, schema: { type: "string" } }
 const eventStream: JsonObject = { "text/event-stream": { schema: { type: "string" } } }
 
+const workflowName: JsonObject = {
+  name: "name",
+  in: "path",
+  required: true,
+  description: "May have slashes: `tickets/triage`.",
+  schema: { type: "string" },
+}
+
+function queryParameters(query: JsonObject): JsonObject[] {
+  const properties = query["properties"]
+  if (!isJsonObject(properties)) return []
+  return Object.entries(properties).map(([name, schema]) => ({ name, in: "query", schema }))
+}
+
 /** The demo model by one of the APIs that it speaks. */
 function demo(operationId: string, api: string): JsonObject {
   return {
@@ -30,8 +48,35 @@ function demo(operationId: string, api: string): JsonObject {
   }
 }
 
+/** What all executions share. */
+const executeShapes = {
+  parameters: [
+    { name: "Idempotency-Key", in: "header", schema: { type: "string", minLength: 1, maxLength: 255 } },
+    {
+      name: "Prefer",
+      in: "header",
+      description: "`respond-async`: 202 as soon as the run is stored. Only in JSON mode.",
+      schema: { type: "string" },
+    },
+  ],
+  headers: { "x-service-run-id": { schema: { type: "string" } } },
+  responses: {
+    "202": {
+      description: "With `Prefer: respond-async`: the run is stored, and goes on without the client.",
+      headers: {
+        "x-service-run-id": { schema: { type: "string" } },
+        location: { schema: { type: "string" } },
+        "preference-applied": { schema: { type: "string" } },
+      },
+      content: json(named("Started")),
+    },
+    ...failures(400, 401, 403, 409, 413, 415, 422, 429, 500, 502, 503, 504),
+  },
+} satisfies ExecuteShapes
+
 /** The contract, from the schemas that check requests. */
-export function openApi(version: string, keysRequired: boolean): JsonObject {
+export function openApi(version: string, keysRequired: boolean, workflows: readonly NamedWorkflow[] = []): JsonObject {
+  const ofWorkflows = workflowPaths(workflows, executeShapes)
   const document: JsonObject = {
     openapi: "3.1.0",
     info: {
@@ -40,20 +85,14 @@ export function openApi(version: string, keysRequired: boolean): JsonObject {
       description: "Runs AI workflows written in `.wire` files.",
       license: { name: "MIT", identifier: "MIT" },
     },
+    servers: [{ url: "/" }],
+    security: [],
     paths: {
       "/execute": {
         post: {
           operationId: "execute",
           summary: "Run a workflow: JSON, or SSE with `Accept: text/event-stream`",
-          parameters: [
-            { name: "Idempotency-Key", in: "header", schema: { type: "string", minLength: 1, maxLength: 255 } },
-            {
-              name: "Prefer",
-              in: "header",
-              description: "`respond-async`: 202 as soon as the run is stored. Only in JSON mode.",
-              schema: { type: "string" },
-            },
-          ],
+          parameters: executeShapes.parameters,
           requestBody: body(schemas.executeBody),
           responses: {
             "200": {
@@ -61,16 +100,7 @@ export function openApi(version: string, keysRequired: boolean): JsonObject {
               headers: { "x-service-run-id": { schema: { type: "string" } } },
               content: { ...json({ type: "object" }), ...eventStream },
             },
-            "202": {
-              description: "With `Prefer: respond-async`: the run is stored, and goes on without the client.",
-              headers: {
-                "x-service-run-id": { schema: { type: "string" } },
-                location: { schema: { type: "string" } },
-                "preference-applied": { schema: { type: "string" } },
-              },
-              content: json(named("Started")),
-            },
-            ...failures(400, 401, 403, 409, 413, 415, 422, 429, 500, 502, 503, 504),
+            ...executeShapes.responses,
           },
         },
       },
@@ -143,6 +173,70 @@ export function openApi(version: string, keysRequired: boolean): JsonObject {
           },
         },
       },
+      "/workflows": {
+        get: {
+          operationId: "listWorkflows",
+          summary: "The workflows of the server's folder",
+          responses: {
+            "200": answer(
+              "All of them.",
+              json({
+                type: "object",
+                properties: { workflows: { type: "array", items: named("Workflow") } },
+                required: ["workflows"],
+              }),
+            ),
+            ...failures(401, 403, 429),
+          },
+        },
+      },
+      "/workflows/{name}": {
+        get: {
+          operationId: "getWorkflow",
+          summary: "One workflow, with its source and plan",
+          parameters: [workflowName],
+          responses: {
+            "200": answer("The workflow.", json(named("WorkflowDetail"))),
+            ...failures(401, 403, 404, 429),
+          },
+        },
+      },
+      "/workflows/{name}/execute": {
+        post: {
+          operationId: "executeWorkflow",
+          summary: "Run a workflow of the server's folder, in all modes of `/execute`",
+          parameters: [workflowName, ...executeShapes.parameters],
+          requestBody: body(schemas.executeWorkflowBody),
+          responses: {
+            "200": {
+              description: "The workflow's output, or the stream of its events.",
+              headers: executeShapes.headers,
+              content: { ...json({ type: "object" }), ...eventStream },
+            },
+            ...executeShapes.responses,
+            ...failures(404),
+          },
+        },
+      },
+      "/runs": {
+        get: {
+          operationId: "listRuns",
+          summary: "The caller's runs, newest first",
+          parameters: queryParameters(schemas.runsQuery),
+          responses: {
+            "200": answer("A page of them.", json(named("Runs"))),
+            ...failures(400, 401, 403, 429),
+          },
+        },
+      },
+      "/mcp": {
+        post: {
+          operationId: "mcp",
+          summary: "Each workflow of the server's folder as a tool: MCP over streamable HTTP",
+          requestBody: body({ type: "object" }),
+          responses: { "200": answer("A JSON-RPC answer, or a stream of them."), ...failures(401, 403, 404, 429) },
+        },
+      },
       "/cache/invalidate": {
         post: {
           operationId: "invalidateCache",
@@ -189,13 +283,17 @@ export function openApi(version: string, keysRequired: boolean): JsonObject {
           },
         ],
       },
+      ...ofWorkflows.paths,
     },
-    components: { schemas: schemas.components },
+    components: { schemas: { ...schemas.components, ...ofWorkflows.components } },
   }
   if (!keysRequired) return document
   return {
     ...document,
     security: [{ key: [] }],
-    components: { schemas: schemas.components, securitySchemes: { key: { type: "http", scheme: "bearer" } } },
+    components: {
+      schemas: { ...schemas.components, ...ofWorkflows.components },
+      securitySchemes: { key: { type: "http", scheme: "bearer" } },
+    },
   }
 }

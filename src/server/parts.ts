@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from "node:http"
 import type { FastifyRequest } from "fastify"
 import type { Compiler } from "../compiler/compiler.ts"
 import type { Planned } from "../compiler/source-jobs.ts"
@@ -7,6 +8,16 @@ import type { ServerSecrets } from "../workflows/server-secrets.ts"
 import type { WorkflowFolder } from "../workflows/workflow-folder.ts"
 import type { NotifyRules } from "./check-notify.ts"
 import type { EventStreams } from "./event-stream.ts"
+
+/** Answers `/mcp`. */
+export interface McpRoute {
+  /** Writes the answer itself. */
+  answer(
+    request: { readonly caller: string; readonly body: Buffer },
+    incoming: IncomingMessage,
+    outgoing: ServerResponse,
+  ): Promise<void>
+}
 
 /** What the routes share. */
 export interface RouteDependencies {

@@ -1,0 +1,23 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify"
+import { corsOf } from "../cors.ts"
+import type { McpRoute, ServerLog } from "../parts.ts"
+import { callerOf } from "../parts.ts"
+
+/** `/mcp`, streamable HTTP: offers each workflow of the server's folder as a tool. */
+export function mcpRoutes(app: FastifyInstance, mcp: McpRoute, log: ServerLog): void {
+  const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const body = Buffer.from(request.body === undefined || request.body === null ? "" : JSON.stringify(request.body))
+    reply.hijack()
+    for (const [name, value] of Object.entries(corsOf(reply))) reply.raw.setHeader(name, value)
+    try {
+      await mcp.answer({ caller: callerOf(request), body }, request.raw, reply.raw)
+    } catch (error) {
+      log.error({ err: error, route: "/mcp" }, "unexpected error")
+      reply.raw.destroy()
+    }
+    return reply
+  }
+  app.post("/mcp", answer)
+  app.get("/mcp", { exposeHeadRoute: false }, answer)
+  app.delete("/mcp", { config: { body: "none" } }, answer)
+}
