@@ -17,6 +17,10 @@ import { systemChance } from "../adapters/system/system-chance.ts"
 import { systemClock } from "../adapters/system/system-clock.ts"
 import { createMetrics } from "../adapters/telemetry/metrics.ts"
 import { observeStore } from "../adapters/telemetry/observe-store.ts"
+import { logRuns } from "../adapters/telemetry/log-runs.ts"
+import { timeFirstToken } from "../adapters/telemetry/time-first-token.ts"
+import { timeStore } from "../adapters/telemetry/time-store.ts"
+import { errorStatus } from "../api/error-status.ts"
 import type { Traces } from "../adapters/telemetry/traces.ts"
 import { startTraces } from "../adapters/telemetry/traces.ts"
 import type { JsonObject } from "../base/json-value.ts"
@@ -101,26 +105,37 @@ export async function compose(
   for (const sentence of opened.warnings) log.error({}, sentence)
   const tooFew = tooFewDescriptors(settings.maxRuns)
   if (tooFew !== null) log.error({}, tooFew)
-  const metrics = createMetrics({
-    active: () => runs.active,
-    queued: () => runs.queued,
-    streams: () => streams.size,
-    waiting: () => opened.store.waitingCounts(),
-    broker: opened.broker,
-  })
-  const observers = traces === null ? [metrics.observer] : [metrics.observer, traces.observer]
+  const metrics = createMetrics(
+    {
+      active: () => runs.active,
+      queued: () => runs.queued,
+      streams: () => streams.size,
+      waiting: () => opened.store.waitingCounts(),
+      broker: opened.broker,
+    },
+    Object.keys(errorStatus),
+  )
+  const observers = [metrics.observer, ...(traces === null ? [] : [traces.observer]), logRuns(log)]
   const health = new Health(systemClock, log)
-  const watched = watchStore(opened.store, health, systemClock)
+  const timed = timeStore(opened.store, metrics.service.store, () => systemClock.monotonic())
+  const watched = watchStore(timed, health, systemClock)
   const stopLooking = watchDescriptors(health)
   const store = observeStore(watched.store, observers)
   const demo = settings.demo ? await startDemoServer() : null
   const joined = joinPorts(policy, store, demo, traces, (error) => log.error({ err: error }, "unexpected error"))
   const ports = {
     ...joined,
+    model: timeFirstToken(joined.model, () => systemClock.monotonic(), metrics.service.firstToken),
+    taken(run) {
+      for (const observer of observers) observer.taken?.(run)
+    },
+    started(run_id, queued_ms) {
+      for (const observer of observers) observer.started?.(run_id, queued_ms)
+    },
     serverSecrets: (workflow: string, names: readonly string[]) => serverSecrets.of(workflow, names),
     note: (run_id: string, sentence: string, level: "info" | "error") => log[level]({ run_id }, sentence),
     trouble: () => (health.trouble === null ? null : troubleForCallers[health.trouble.kind]),
-  }
+  } satisfies RunPorts
   const plans = new PlanCache((source) => compiler.plan(source))
   const planOf = (source: string): Promise<Planned> => plans.get(source)
   const runs = new Runs(ports, planOf, {
@@ -160,7 +175,7 @@ export async function compose(
     mcp,
     log,
     notify: { origins: notifyOrigins, signed: settings.notifySecret !== undefined },
-    metrics: () => metrics.text(),
+    metrics: { key: settings.metricsKey ?? null, text: () => metrics.text(), service: metrics.service },
     trouble: () => health.trouble?.kind ?? null,
     requestTimeoutMs: timing.requestTimeoutMs,
   })

@@ -28,6 +28,7 @@ export function createLog(level: string): ServerLog {
   )
   return {
     info: (about, message) => log.info(about, message),
+    warn: (about, message) => log.warn(about, message),
     error(about, message) {
       log.error(about, message)
       destination.flush()

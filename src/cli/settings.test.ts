@@ -22,6 +22,7 @@ test("the defaults", () => {
     dataDir: "./data",
     encryptionKey: undefined,
     apiKeys: undefined,
+    metricsKey: undefined,
     egress: undefined,
     allowedHosts: [],
     allowedOrigins: [],

@@ -122,6 +122,9 @@ const webhookSecrets = (written: string) => {
     : { mustBe: "whsec_ and 24 to 64 random bytes in Base64, or two such with a comma between them" }
 }
 
+const metricsKey = (written: string) =>
+  /^\S+$/.test(written) ? { value: written } : { mustBe: "a key without spaces" }
+
 export const settingTable = {
   host: setting("HOST", text, "127.0.0.1", "address to listen on"),
   port: setting("PORT", wholeNumber(0, 65_535), "13703", "port to listen on; 0 takes a free one"),
@@ -152,6 +155,10 @@ export const settingTable = {
   },
   apiKeys: {
     ...setting("API_KEYS", apiKeys, undefined, "name:key, with commas between them; without any the service is open"),
+    secret: true,
+  },
+  metricsKey: {
+    ...setting("METRICS_KEY", metricsKey, undefined, "key that opens /metrics and nothing else"),
     secret: true,
   },
   egress: setting("EGRESS", text, undefined, "where workflows may call: private, public, or hosts with commas"),

@@ -15,6 +15,8 @@ export interface RunRequest {
   readonly options: RunOptions
   /** The workflow of the server's folder that the source comes from; absent for source that a caller sent. */
   readonly workflow?: WorkflowVersion
+  /** The trace that the request belongs to, as its `traceparent` header says. */
+  readonly traceparent?: string
 }
 
 export interface RunOptions {

@@ -19,6 +19,7 @@ import type { Prepared } from "../plan/prepare.ts"
 import type { Redactor } from "./secrets/redact.ts"
 import type { ServerSecrets } from "./secrets/secrets-of-run.ts"
 import type { ReplayState } from "./log/resume.ts"
+import type { TakenRun } from "./taken-run.ts"
 import type { Spent } from "./usage.ts"
 
 export type GivenResult = { readonly output: JsonObject } | { readonly error: WireError }
@@ -40,6 +41,10 @@ export interface RunPorts {
   trouble?(): string | null
   /** The server's own secrets, for workflows of its folder. */
   readonly serverSecrets?: ServerSecrets
+  /** Hears of each run that this process works on from now on, before it does anything for it. */
+  taken?(run: TakenRun): void
+  /** Hears that a run's turn has come, after it waited this long. */
+  started?(run_id: string, queued_ms: number): void
 }
 
 /** The operator's settings that bound a run. */

@@ -57,6 +57,8 @@ interface Job {
   readonly share: string
   readonly created_at: number
   readonly resumed: Resumption | null
+  /** When this process took it, on the monotonic clock. */
+  readonly takenAt: number
   readonly ended: (end: LogEvent | null) => void
   readonly end: Promise<LogEvent | null>
 }
@@ -132,6 +134,7 @@ export class Runs {
         await store.release(created.lease).catch(() => undefined)
         return { outcome: "created", run_id }
       }
+      this.#announce(run_id, request.caller, request.request, false)
       this.#take({
         held: this.#keeper.hold(created.lease, askedAt),
         plan,
@@ -278,9 +281,14 @@ export class Runs {
     if (job !== undefined) await this.#finish(job, async () => null)
   }
 
-  #take(job: Omit<Job, "ended" | "end">): void {
+  #announce(run_id: string, caller: string, request: RunRequest, resumed: boolean): void {
+    const { workflow = null, traceparent = null } = request
+    this.#ports.taken?.({ run_id, caller, workflow, resumed, traceparent })
+  }
+
+  #take(job: Omit<Job, "takenAt" | "ended" | "end">): void {
     const { promise, resolve } = Promise.withResolvers<LogEvent | null>()
-    const whole: Job = { ...job, ended: resolve, end: promise }
+    const whole: Job = { ...job, takenAt: this.#ports.clock.monotonic(), ended: resolve, end: promise }
     this.#jobs.set(job.held.lease.run_id, whole)
     this.#taken.add(job.share)
     if (this.#mayRun(job.share)) this.#start(whole, () => this.#runJob(whole))
@@ -381,8 +389,9 @@ export class Runs {
     job.ended(end)
   }
 
-  #runJob({ plan, request, caller, created_at, held, resumed }: Job): Promise<LogEvent | null> {
+  #runJob({ plan, request, caller, created_at, held, resumed, takenAt }: Job): Promise<LogEvent | null> {
     const { lease, leave, gate } = held
+    this.#ports.started?.(lease.run_id, this.#ports.clock.monotonic() - takenAt)
     const deadlines = this.#deadlines
     const job = { plan, request, caller, created_at, lease, leave, gate, resumed, deadlines }
     return run(job, this.#ports, this.#settings.limits)
@@ -449,6 +458,7 @@ export class Runs {
     if (found.found !== "run") throw new StoreFailure(`There is no run ${run_id}`)
     const { caller, created_at, resumable, cancel_requested } = found.run
     const request = await store.request(run_id)
+    this.#announce(run_id, caller, request, true)
     const compiled = await this.#planOf(request.source)
     if ("plan" in compiled && resumable && !cancel_requested) {
       this.#take({ held, request, caller, share: caller, created_at, resumed, plan: compiled.plan })

@@ -18,18 +18,33 @@ export class Callers {
     return this.#keys.length > 0
   }
 
+  /** Whether an `Authorization` header has one of the keys. */
+  knows(authorization: string | undefined): boolean {
+    const given = keyIn(authorization)
+    return given !== undefined && this.#find(given) !== undefined
+  }
+
   /** The name that an `Authorization` header belongs to; empty where no keys are asked for. */
   name(authorization: string | undefined): string {
     if (!this.required) return ""
-    const given = /^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1]
+    const given = keyIn(authorization)
     if (given === undefined) throw unauthorized("An API key is required: send `Authorization: Bearer …`")
+    const found = this.#find(given)
+    if (found === undefined) throw unauthorized("This API key is not known")
+    return found
+  }
+
+  #find(given: string): string | undefined {
     const wanted = digest(given)
     // Every key is compared, whichever matches, so that the time says nothing about them.
     let found: string | undefined
     for (const { name, digest: known } of this.#keys) if (timingSafeEqual(known, wanted)) found = name
-    if (found === undefined) throw unauthorized("This API key is not known")
     return found
   }
+}
+
+function keyIn(authorization: string | undefined): string | undefined {
+  return /^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1]
 }
 
 function digest(key: string): Buffer {

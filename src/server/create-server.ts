@@ -6,7 +6,7 @@ import { answerDemo } from "../demo/handle-demo.ts"
 import type { RunStore } from "../ports/store.ts"
 import type { TroubleKind } from "../run/health.ts"
 import type { Runs } from "../run/runs.ts"
-import { answerError, describeProblems } from "./answer-error.ts"
+import { answerError, asHttpError, describeProblems } from "./answer-error.ts"
 import { answerBrokenRequest, refuseOddities } from "./broken-request.ts"
 import type { BrowserRules } from "./browser-rules.ts"
 import { checkBrowser, corsHeaders, isAllowed, preflightHeaders } from "./browser-rules.ts"
@@ -51,12 +51,23 @@ export interface ServerOptions {
   readonly mcp: McpRoute | null
   readonly log: ServerLog
   readonly notify: RouteDependencies["notify"]
-  /** Prometheus text. */
-  readonly metrics: () => Promise<{ readonly type: string; readonly text: string }>
+  readonly metrics: {
+    /** Opens `/metrics` and nothing else; null where there is none. */
+    readonly key: string | null
+    /** Prometheus text. */
+    text(): Promise<{ readonly type: string; readonly text: string }>
+    readonly service: RequestMetrics
+  }
   /** What keeps the service from its work right now. */
   readonly trouble: () => TroubleKind | null
   /** How long a request may take to arrive; a minute unless set. */
   readonly requestTimeoutMs?: number | undefined
+}
+
+/** Hears of requests that have been answered. */
+export interface RequestMetrics {
+  answered(method: string, route: string | null, status: number, duration_ms: number): void
+  refused(reason: string): void
 }
 
 export interface Server {
@@ -113,10 +124,12 @@ export function createServer(options: ServerOptions): Server {
 
   app.setSerializerCompiler(() => (value) => JSON.stringify(value))
   readBodies(app)
-  app.setErrorHandler((error, request, reply) =>
-    answerError(error, reply, (bug) => logBug(bug, request.routeOptions.url)),
-  )
+  app.setErrorHandler((error, request, reply) => {
+    options.metrics.service.refused(asHttpError(error)?.error.kind ?? "internal_error")
+    return answerError(error, reply, (bug) => logBug(bug, request.routeOptions.url))
+  })
   refuseOddities(app.server)
+  countRequests(app, options.metrics.service)
   guard(app, options)
   operations(app, options, () => draining)
   executeRoute(app, parts)
@@ -138,6 +151,15 @@ export function createServer(options: ServerOptions): Server {
   }
 }
 
+/** Streams too: their requests are answered when the stream ends. */
+function countRequests(app: FastifyInstance, metrics: RequestMetrics): void {
+  app.addHook("onResponse", (request, reply, done) => {
+    const { url } = request.routeOptions
+    metrics.answered(request.method, url ?? null, reply.raw.statusCode, reply.elapsedTime)
+    done()
+  })
+}
+
 const open = new Set(["/healthz", "/readyz"])
 
 function isPlayground(path: string): boolean {
@@ -152,14 +174,20 @@ function pathOf(request: FastifyRequest): string {
 /** Who may call, from where and how often: before any body is read. */
 function guard(app: FastifyInstance, options: ServerOptions): void {
   const callers = new Callers(options.keys)
+  const metricsKey = new Callers(options.metrics.key === null ? [] : [{ name: "metrics", key: options.metrics.key }])
   const limit = new RateLimit(options.rateLimit)
   const { browsers } = options
   // Without a valid key, requests are counted by address: for the playground's files, and for keys that are guessed.
   const takeByAddress = ({ ip }: FastifyRequest): void => limit.take(`address:${ip}`, performance.now())
   const admitCaller = (request: FastifyRequest, page: boolean): string => {
-    if (page || !callers.required) {
+    const forMetrics = metricsKey.required && pathOf(request) === "/metrics"
+    if (page || (!callers.required && !forMetrics)) {
       takeByAddress(request)
       return ""
+    }
+    if (forMetrics && (!callers.required || metricsKey.knows(request.headers.authorization))) {
+      takeByAddress(request)
+      return metricsKey.name(request.headers.authorization)
     }
     let name: string
     try {
@@ -212,7 +240,7 @@ function operations(app: FastifyInstance, options: ServerOptions, isDraining: ()
     return { status }
   })
   app.get("/metrics", async (_request, reply) => {
-    const { type, text } = await options.metrics()
+    const { type, text } = await options.metrics.text()
     return reply.type(type).send(text)
   })
   let document: string | null = null

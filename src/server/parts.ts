@@ -37,6 +37,7 @@ export interface RouteDependencies {
 /** Run ids and outcomes, never payloads. */
 export interface ServerLog {
   info(about: Readonly<Record<string, unknown>>, message: string): void
+  warn(about: Readonly<Record<string, unknown>>, message: string): void
   error(about: Readonly<Record<string, unknown>>, message: string): void
 }
 

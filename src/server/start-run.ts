@@ -32,7 +32,7 @@ export async function startRun(
     plan,
     {
       caller: callerOf(request),
-      request: run,
+      request: { ...run, ...traceOf(request) },
       idempotency: key === undefined ? null : { key, fingerprint: fingerprint(run) },
       resumable: mode !== "json" || key !== undefined,
     },
@@ -130,6 +130,14 @@ export function whenGone(reply: FastifyReply): { readonly signal: AbortSignal; r
 
 export function runExpired(): HttpError {
   return refuse("run_expired", "This run has been deleted: its time, WIRE_RETENTION, is over")
+}
+
+/** The trace that the request belongs to; a malformed header counts as none, as the standard says. */
+function traceOf(request: FastifyRequest): { readonly traceparent?: string } {
+  const { traceparent } = request.headers
+  if (typeof traceparent !== "string") return {}
+  const [, trace = "", span = ""] = /^00-([\da-f]{32})-([\da-f]{16})-[\da-f]{2}$/.exec(traceparent) ?? []
+  return /[1-9a-f]/.test(trace) && /[1-9a-f]/.test(span) ? { traceparent } : {}
 }
 
 function idempotencyKey(request: FastifyRequest): string | undefined {

@@ -1,9 +1,12 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client"
 import type { ModelCallRecord, Usage } from "../../run/events.ts"
 import type { Kept } from "../../run/log/kept.ts"
+import { BoundedLabels } from "./bounded-labels.ts"
 import { ModelCounters } from "./model-counters.ts"
 import type { WaitingCounts } from "../../ports/questions.ts"
-import type { RunObserver } from "./observe-store.ts"
+import type { RunObserver } from "./run-observer.ts"
+import type { ServiceMetrics } from "./service-metrics.ts"
+import { serviceMetrics } from "./service-metrics.ts"
 
 /** Figures that other code counts, read when they are asked for. */
 export interface LiveCounts {
@@ -20,20 +23,25 @@ export interface Metrics {
   readonly observer: RunObserver
   /** One attempt to deliver a notification. */
   notified(outcome: "delivered" | "failed" | "gave_up"): void
+  readonly service: ServiceMetrics
   text(): Promise<{ readonly type: string; readonly text: string }>
 }
 
 const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 600]
 
+/** Gauges of prom-client whose names end in `_total`: that ending is for counters, and promtool refuses it elsewhere. */
+const misnamed = ["nodejs_active_resources_total", "nodejs_active_handles_total", "nodejs_active_requests_total"]
+
 /**
- * Counts of runs, agents, tokens and calls, in Prometheus's format. Of what callers write, labels hold the ids of models alone,
- * and only so many of them.
+ * Counts of runs, agents, tokens and calls, in Prometheus's format. Labels hold names that workflows declare and ids of models,
+ * a bounded number of them, and nothing else that a caller wrote. `reasons` are the kinds of errors that a request can be refused for.
  */
-export function createMetrics(counts: LiveCounts): Metrics {
+export function createMetrics(counts: LiveCounts, reasons: readonly string[]): Metrics {
   const registry = new Registry()
   const registers = [registry]
   // Event-loop lag, memory, CPU, garbage collection.
   collectDefaultMetrics({ register: registry })
+  for (const name of misnamed) registry.removeSingleMetric(name)
   const runs = new Counter({ name: "wireworks_runs_total", help: "Ended runs", labelNames: ["status"], registers })
   const runTime = new Histogram({
     name: "wireworks_run_duration_seconds",
@@ -61,9 +69,17 @@ export function createMetrics(counts: LiveCounts): Metrics {
   const tools = new Counter({
     name: "wireworks_tool_calls_total",
     help: "Ended tool calls",
-    labelNames: ["outcome"],
+    labelNames: ["server", "tool", "outcome"],
     registers,
   })
+  const toolTime = new Histogram({
+    name: "wireworks_tool_call_duration_seconds",
+    help: "Time of one tool call",
+    labelNames: ["server", "tool"],
+    buckets: seconds,
+    registers,
+  })
+  const toolNames = new BoundedLabels()
   const degraded = new Counter({ name: "wireworks_cache_degraded_total", help: "Failures of the cache", registers })
   const gauge = (name: string, help: string, read: () => number): void => {
     new Gauge({
@@ -125,15 +141,36 @@ export function createMetrics(counts: LiveCounts): Metrics {
   const time = (records: readonly ModelCallRecord[]): void => {
     for (const record of records) calls.observe(record.duration_ms / 1000)
   }
-  const of = (status: string) => ({ runs: runs.labels(status), time: runTime.labels(status) })
+  const of = (status: string) => {
+    // Seen from the start: else the first failure is no increase for an alert.
+    runs.inc({ status }, 0)
+    runTime.zero({ status })
+    return { runs: runs.labels(status), time: runTime.labels(status) }
+  }
   const ends = { completed: of("completed"), failed: of("failed"), cancelled: of("cancelled") }
   const ended = (status: keyof typeof ends, duration_ms: number): void => {
     ends[status].runs.inc()
     ends[status].time.observe(duration_ms / 1000)
   }
 
+  const called = (
+    { server, tool, duration_ms }: { readonly server: string; readonly tool: string; readonly duration_ms: number },
+    outcome: "completed" | "failed",
+  ): void => {
+    const names = toolNames.of({ server, tool })
+    tools.inc({ ...names, outcome })
+    // The other outcome is there as well: rates are computed from both.
+    tools.inc({ ...names, outcome: outcome === "failed" ? "completed" : "failed" }, 0)
+    toolTime.observe(names, duration_ms / 1000)
+  }
+  for (const each of Object.values(agentsOf)) each.inc(0)
+  for (const each of Object.values(tokensOf)) each.inc(0)
+  const service = serviceMetrics(registry, reasons)
+
   return {
+    service,
     observer: {
+      started: (_run_id, queued_ms) => service.queued(queued_ms),
       appended(_run_id, events) {
         for (const event of events) {
           switch (event.type) {
@@ -163,10 +200,10 @@ export function createMetrics(counts: LiveCounts): Metrics {
               models.count((event.kept as Kept<"context_compacted"> | undefined)?.calls ?? [])
               break
             case "tool_call_completed":
-              tools.inc({ outcome: "completed" })
+              called(event.data, "completed")
               break
             case "tool_call_failed":
-              tools.inc({ outcome: "failed" })
+              called(event.data, "failed")
               break
             case "question_asked":
               asked.inc()

@@ -1,12 +1,6 @@
 import { LeaseLost, type Lease, type RunStore } from "../../ports/store.ts"
 import type { LogEvent } from "../../run/events.ts"
-
-/** Hears what has been stored, after it has been. Must not throw. */
-export interface RunObserver {
-  appended(run_id: string, events: readonly LogEvent[]): void
-  /** The run goes on elsewhere, or later. */
-  left?(run_id: string): void
-}
+import type { RunObserver } from "./run-observer.ts"
 
 /** The same store; observers hear of everything that is appended through it. */
 export function observeStore(store: RunStore, observers: readonly RunObserver[]): RunStore {

@@ -1,7 +1,8 @@
 import type { Attributes, Context, Span, Tracer } from "@opentelemetry/api"
 import { diag, DiagLogLevel, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api"
 import type { LogEvent, ModelCallRecord, WireError } from "../../run/events.ts"
-import type { RunObserver } from "./observe-store.ts"
+import type { TakenRun } from "../../run/taken-run.ts"
+import type { RunObserver } from "./run-observer.ts"
 
 export interface Traces {
   readonly observer: RunObserver
@@ -43,25 +44,44 @@ export async function startTraces(
 interface TracedRun {
   readonly span: Span
   readonly context: Context
-  /** When an agent's step or a tool call began, by its key. */
-  readonly starts: Map<string, { readonly at: number; readonly model: string }>
+  /** Agent steps under way, by their keys. */
+  readonly steps: Map<string, TracedStep>
+  /** When each tool call under way began, by its id. */
+  readonly toolStarts: Map<string, number>
+}
+
+interface TracedStep {
+  readonly span: Span
+  readonly context: Context
+  readonly model: string
 }
 
 /** A span for each run, agent step, model call and tool call, with the names of the GenAI conventions and no payloads. */
 export class RunTracer implements RunObserver {
   readonly #tracer: Tracer
   readonly #runs = new Map<string, TracedRun>()
+  /** The spans that runs without an event yet belong under. */
+  readonly #parents = new Map<string, Context>()
 
   constructor(tracer: Tracer) {
     this.#tracer = tracer
+  }
+
+  /** The trace of the request that started the run goes on, also where another process takes the run up. */
+  taken({ run_id, traceparent }: TakenRun): void {
+    const [, traceId, spanId, flags] = traceparent?.split("-") ?? []
+    if (traceId === undefined || spanId === undefined || flags === undefined) return
+    const parent = { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1, isRemote: true }
+    this.#parents.set(run_id, trace.setSpanContext(ROOT_CONTEXT, parent))
   }
 
   appended(run_id: string, events: readonly LogEvent[]): void {
     for (const event of events) this.#event(run_id, event)
   }
 
-  /** Whoever takes it up begins a trace of its own. */
+  /** Whoever takes it up begins a span of its own. */
   left(run_id: string): void {
+    this.#parents.delete(run_id)
     const run = this.#runs.get(run_id)
     if (run !== undefined) this.#end(run_id, run, Date.now(), "left", null)
   }
@@ -77,7 +97,7 @@ export class RunTracer implements RunObserver {
     const run = this.#run(run_id, at)
     switch (event.type) {
       case "agent_started":
-        run.starts.set(stepKey(event.data), { at, model: event.data.model })
+        this.#stepStarted(run, event.data, event.data.model, at)
         break
       case "agent_completed": {
         const { usage, cached, calls } = event.data
@@ -101,7 +121,7 @@ export class RunTracer implements RunObserver {
         if (event.data.iteration === undefined) run.span.addEvent("step_skipped", { step: event.data.step }, at)
         break
       case "tool_call_started":
-        run.starts.set(`tool ${event.data.call_id}`, { at, model: "" })
+        run.toolStarts.set(event.data.call_id, at)
         break
       case "tool_call_completed":
         this.#tool(run, event.data, at, null)
@@ -111,6 +131,15 @@ export class RunTracer implements RunObserver {
         break
       case "run_resumed":
         run.span.addEvent("run_resumed", {}, at)
+        break
+      case "agent_fallback": {
+        const { from, to, error } = event.data
+        const step = run.steps.get(stepKey(event.data))
+        step?.span.addEvent("agent_fallback", { from, to, "error.type": error.kind }, at)
+        break
+      }
+      case "run_waiting":
+        this.#end(run_id, run, at, "waiting", null)
         break
       case "workflow_completed":
         this.#end(run_id, run, at, "completed", null)
@@ -130,17 +159,46 @@ export class RunTracer implements RunObserver {
     const known = this.#runs.get(run_id)
     if (known !== undefined) return known
     const attributes = { "gen_ai.operation.name": "invoke_workflow", "wireworks.run_id": run_id }
-    const span = this.#tracer.startSpan("workflow", { startTime: at, kind: SpanKind.SERVER, attributes }, ROOT_CONTEXT)
-    const run = { span, context: trace.setSpan(ROOT_CONTEXT, span), starts: new Map() }
+    const parent = this.#parents.get(run_id) ?? ROOT_CONTEXT
+    const span = this.#tracer.startSpan("workflow", { startTime: at, kind: SpanKind.SERVER, attributes }, parent)
+    const run = { span, context: trace.setSpan(ROOT_CONTEXT, span), steps: new Map(), toolStarts: new Map() }
+    this.#parents.delete(run_id)
     this.#runs.set(run_id, run)
     return run
   }
 
   #end(run_id: string, run: TracedRun, at: number, status: string, error: WireError | null): void {
+    // Steps that the run's end has interrupted.
+    for (const step of run.steps.values()) step.span.end(at)
     run.span.setAttribute("wireworks.status", status)
     fail(run.span, error)
     run.span.end(at)
     this.#runs.delete(run_id)
+  }
+
+  /** A step that another process began has no start here: its span begins with this process's part of it. */
+  #stepStarted(
+    run: TracedRun,
+    about: { readonly agent: string; readonly iteration?: number },
+    model: string,
+    at: number,
+  ): TracedStep {
+    const span = this.#tracer.startSpan(
+      `invoke_agent ${about.agent}`,
+      {
+        startTime: at,
+        attributes: {
+          "gen_ai.operation.name": "invoke_agent",
+          "gen_ai.agent.name": about.agent,
+          "gen_ai.request.model": model,
+          ...(about.iteration !== undefined && { "wireworks.iteration": about.iteration }),
+        },
+      },
+      run.context,
+    )
+    const step = { span, context: trace.setSpan(run.context, span), model }
+    run.steps.set(stepKey(about), step)
+    return step
   }
 
   #step(
@@ -152,24 +210,9 @@ export class RunTracer implements RunObserver {
     error: WireError | null,
   ): void {
     const key = stepKey(about)
-    const start = run.starts.get(key)
-    run.starts.delete(key)
-    const model = start?.model ?? ""
-    const span = this.#tracer.startSpan(
-      `invoke_agent ${about.agent}`,
-      {
-        startTime: start?.at ?? at,
-        attributes: {
-          "gen_ai.operation.name": "invoke_agent",
-          "gen_ai.agent.name": about.agent,
-          "gen_ai.request.model": model,
-          ...(about.iteration !== undefined && { "wireworks.iteration": about.iteration }),
-          ...attributes,
-        },
-      },
-      run.context,
-    )
-    const context = trace.setSpan(run.context, span)
+    const { span, context, model } = run.steps.get(key) ?? this.#stepStarted(run, about, "", at)
+    run.steps.delete(key)
+    span.setAttributes(attributes)
     for (const call of calls) this.#call(call, model, context)
     fail(span, error)
     span.end(at)
@@ -209,13 +252,21 @@ export class RunTracer implements RunObserver {
 
   #tool(
     run: TracedRun,
-    about: { readonly tool: string; readonly server: string; readonly call_id: string },
+    about: {
+      readonly agent?: string
+      readonly iteration?: number
+      readonly tool: string
+      readonly server: string
+      readonly call_id: string
+    },
     at: number,
     error: WireError | null,
   ): void {
-    const key = `tool ${about.call_id}`
-    const startTime = run.starts.get(key)?.at ?? at
-    run.starts.delete(key)
+    const { agent, iteration } = about
+    const step =
+      agent === undefined ? undefined : run.steps.get(stepKey({ agent, ...(iteration !== undefined && { iteration }) }))
+    const startTime = run.toolStarts.get(about.call_id) ?? at
+    run.toolStarts.delete(about.call_id)
     const attributes = {
       "gen_ai.operation.name": "execute_tool",
       "gen_ai.tool.name": about.tool,
@@ -223,7 +274,7 @@ export class RunTracer implements RunObserver {
       "wireworks.server": about.server,
     }
     const options = { startTime, kind: SpanKind.CLIENT, attributes }
-    const span = this.#tracer.startSpan(`execute_tool ${about.tool}`, options, run.context)
+    const span = this.#tracer.startSpan(`execute_tool ${about.tool}`, options, step?.context ?? run.context)
     fail(span, error)
     span.end(at)
   }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
-import { mkdtempSync, rmSync } from "node:fs"
+import { once } from "node:events"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, describe, it } from "node:test"
@@ -75,16 +76,19 @@ describe("traces", () => {
       ${oneAgent(backend.endpoint)
         .replace("max_retries: 0", "max_retries: 2 retry_base_delay_ms: 1")
         .replace("output { message: string }", "uses: [tool.look]\n output { message: string }")}`
-    const execute = (workflow_source: string, name: string): Promise<Response> =>
+    const caller = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    const execute = (workflow_source: string, name: string, headers: Record<string, string> = {}): Promise<Response> =>
       fetch(`${service.address}/execute`, {
         method: "POST",
-        headers: { "content-type": "application/json", accept: "text/event-stream" },
+        headers: { "content-type": "application/json", accept: "text/event-stream", ...headers },
         body: JSON.stringify({ workflow_source, input: { name } }),
       })
-    const good = await execute(source, "PAYLOAD-INPUT")
+    const good = await execute(source, "PAYLOAD-INPUT", { traceparent: caller })
     const events = await allEvents(good)
     assert.equal(events.at(-1)?.type, "workflow_completed")
-    const bad = await allEvents(await execute(oneAgent(backend.endpoint), "PAYLOAD-FAIL"))
+    const bad = await allEvents(
+      await execute(oneAgent(backend.endpoint), "PAYLOAD-FAIL", { traceparent: caller.replace("00-", "zz-") }),
+    )
     assert.equal(bad.at(-1)?.type, "workflow_failed")
     const left = await execute(slow, "PAYLOAD-LEFT")
     service.child.kill("SIGTERM")
@@ -101,6 +105,8 @@ describe("traces", () => {
     assert.equal(root.name, "workflow")
     assert.equal(attributesOf(root)["gen_ai.operation.name"], "invoke_workflow")
     assert.equal(attributesOf(root)["wireworks.status"], "completed")
+    // The caller's trace goes on.
+    assert.deepEqual([root.traceId, root.parentSpanId], ["0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"])
     const mine = spans.filter(({ traceId }) => traceId === root.traceId)
     assert.deepEqual(mine.map(({ name }) => name).toSorted(), [
       "chat test-model",
@@ -136,10 +142,12 @@ describe("traces", () => {
     const tool = mine.find(({ name }) => name === "execute_tool look")
     assert.ok(tool !== undefined)
     assert.equal(attributesOf(tool)["gen_ai.tool.name"], "look")
+    assert.equal(tool.parentSpanId, step.spanId)
     assert.equal(traceparent, `00-${root.traceId}-${root.spanId}-01`)
 
     const failed = spans.find((span) => attributesOf(span)["wireworks.status"] === "failed")
     assert.equal(failed?.status.code, 2)
+    assert.equal(failed.parentSpanId, undefined)
     assert.equal(attributesOf(failed ?? { attributes: [] })["error.type"], "provider_error")
     // A span of a run that its process gave back ends with the process.
     const ends = spans.filter(({ name }) => name === "workflow").map((span) => attributesOf(span)["wireworks.status"])
@@ -188,6 +196,63 @@ describe("metrics", async () => {
     assert.match(text, /^nodejs_eventloop_lag_p99_seconds /m)
   })
 
+  it("have names that promtool accepts, and every status and reason from the start", async () => {
+    const text = await (await (await startService()).get("/metrics")).text()
+    for (const [, name = "", type = ""] of text.matchAll(/^# TYPE (\S+) (\S+)$/gm)) {
+      assert.equal(name.endsWith("_total"), type === "counter", `${type} ${name}`)
+      assert.doesNotMatch(name, /_(?:count|sum|bucket|gauge|counter|histogram|summary)$|milliseconds|_ms$|[A-Z]/, name)
+      assert.match(text, new RegExp(`^# HELP ${name} \\S`, "m"))
+    }
+    for (const status of ["completed", "failed", "cancelled"]) {
+      assert.match(text, new RegExp(`^wireworks_runs_total\\{status="${status}"\\} 0$`, "m"))
+      assert.match(text, new RegExp(`^wireworks_run_duration_seconds_count\\{status="${status}"\\} 0$`, "m"))
+    }
+    for (const reason of ["unauthorized", "rate_limited", "overloaded", "invalid_request"]) {
+      assert.match(text, new RegExp(`^wireworks_http_refusals_total\\{reason="${reason}"\\} 0$`, "m"))
+    }
+    assert.match(text, /^wireworks_store_failures_total\{operation="append"\} 0$/m)
+  })
+
+  it("count refusals by their kind, and paths that do not exist under one name", async () => {
+    const before = await read()
+    await service.get("/no/such/path")
+    await service.post("/execute", "{")
+    await service.post("/execute", { workflow_source: "agent", input: {} })
+    const now = await read()
+    const counts: [string, number][] = [
+      ['wireworks_http_refusals_total{reason="not_found"}', 1],
+      ['wireworks_http_refusals_total{reason="invalid_request"}', 1],
+      ['wireworks_http_refusals_total{reason="validation_error"}', 1],
+      ['wireworks_http_requests_total{method="GET",route="none",status="404"}', 1],
+      ['wireworks_http_requests_total{method="POST",route="/execute",status="400"}', 1],
+    ]
+    for (const [name, count] of counts) assert.deepEqual([name, grown(before, now, name)], [name, count])
+  })
+
+  it("time the first token of runs with deltas", async () => {
+    const before = await read()
+    const body = { workflow_source: hello, input: ada, options: { deltas: true } }
+    const response = await service.post("/execute", body, { accept: "text/event-stream" })
+    assert.match(await response.text(), /event: agent_delta/)
+    const name = 'wireworks_model_first_token_seconds_count{api="responses"}'
+    assert.equal(grown(before, await read(), name), 1)
+  })
+
+  it("are open to their own key, which opens nothing else", async () => {
+    const both = await startService({ API_KEYS: "ann:a-key", METRICS_KEY: "m-key" })
+    const status = async (at: TestService, path: string, key?: string): Promise<number> =>
+      (await at.get(path, key === undefined ? {} : { authorization: `Bearer ${key}` })).status
+    assert.equal(await status(both, "/metrics", "m-key"), 200)
+    assert.equal(await status(both, "/metrics", "a-key"), 200)
+    assert.equal(await status(both, "/metrics"), 401)
+    assert.equal(await status(both, "/metrics", "other"), 401)
+    assert.equal(await status(both, "/workflows", "m-key"), 401)
+    const alone = await startService({ METRICS_KEY: "m-key" })
+    assert.equal(await status(alone, "/metrics", "m-key"), 200)
+    assert.equal(await status(alone, "/metrics"), 401)
+    assert.equal(await status(alone, "/workflows"), 200)
+  })
+
   it("count runs, agents, tokens, calls, retries, tools and the cache", async (t) => {
     const server = await tinyMcp({ look: () => ({ content: [{ type: "text", text: "seen" }] }) })
     t.after(() => server.close())
@@ -231,8 +296,109 @@ describe("metrics", async () => {
       ['wireworks_tokens_total{kind="cached"}', 8],
       ['wireworks_tokens_total{kind="reasoning"}', 4],
       ["wireworks_model_call_duration_seconds_count", 4],
-      ['wireworks_tool_calls_total{outcome="completed"}', 1],
+      ['wireworks_tool_calls_total{server="s",tool="look",outcome="completed"}', 1],
+      ['wireworks_tool_call_duration_seconds_count{server="s",tool="look"}', 1],
+      ['wireworks_http_requests_total{method="POST",route="/execute",status="200"}', 3],
+      ['wireworks_http_requests_total{method="POST",route="/execute",status="502"}', 1],
+      ['wireworks_http_requests_total{method="POST",route="/execute/:run_id/cancel",status="202"}', 1],
+      ["wireworks_run_queue_seconds_count", 4],
+      ['wireworks_store_duration_seconds_count{operation="create"}', 4],
     ]
     for (const [name, count] of counts) assert.deepEqual([name, grown(before, now, name)], [name, count])
+  })
+})
+
+describe("the log", () => {
+  it("has one line for each run's end and for what went wrong on the way, without content", async (t) => {
+    const { backend } = await fakeBackend(t, ({ body }) =>
+      JSON.stringify(body["input"]).includes("PAYLOAD-GOOD")
+        ? says('{"message":"PAYLOAD-ANSWER"}')
+        : apiError(500, "PAYLOAD-ERROR"),
+    )
+    const workflows = mkdtempSync(join(folder, "workflows-"))
+    const source = oneAgent(backend.endpoint).replace("max_retries: 0", "max_retries: 1 retry_base_delay_ms: 1")
+    writeFileSync(join(workflows, "greet.wire"), source)
+    const fallback = source
+      .replace("model m from", 'model other from backend { id: "other" }\nmodel m from')
+      .replace("model: model.m", "model: [model.m, model.other]")
+    const data = mkdtempSync(join(folder, "log-"))
+    const environment = {
+      WIRE_PORT: "0",
+      WIRE_DATA_DIR: data,
+      WIRE_WORKFLOWS: workflows,
+      WIRE_API_KEYS: "ann:a-key",
+    }
+    const service = await startWire(["serve"], environment)
+    const post = (at: string, path: string, body: object, headers: Record<string, string> = {}): Promise<Response> =>
+      fetch(`${at}${path}`, {
+        method: "POST",
+        headers: { "content-type": "application/json", authorization: "Bearer a-key", ...headers },
+        body: JSON.stringify(body),
+      })
+    const good = await post(service.address, "/workflows/greet/execute", { input: { name: "PAYLOAD-GOOD" } })
+    assert.equal(good.status, 200)
+    const bad = await post(service.address, "/workflows/greet/execute", { input: { name: "PAYLOAD-BAD" } })
+    assert.equal(bad.status, 502)
+    const fell = await post(service.address, "/execute", { workflow_source: fallback, input: { name: "PAYLOAD" } })
+    assert.equal(fell.status, 502)
+    const stream = { accept: "text/event-stream" }
+    const left = await post(service.address, "/execute", { workflow_source: slow, input: { name: "PAYLOAD" } }, stream)
+    // Lines are written together, a moment after they were logged.
+    const { stderr } = service.child
+    assert.ok(stderr !== null)
+    const written = async (): Promise<void> => {
+      while (service.output().split('"run ended"').length < 4) await once(stderr, "data")
+    }
+    await within(10_000, "the lines of three runs", written())
+    service.child.kill("SIGKILL")
+    await left.text().catch(() => {})
+    await service.ended
+
+    const next = await startWire(["serve"], environment)
+    const run_id = left.headers.get("x-service-run-id") ?? ""
+    const rest = await fetch(`${next.address}/execute/${run_id}/events`, { headers: { authorization: "Bearer a-key" } })
+    assert.match(await rest.text(), /event: workflow_completed/)
+    next.child.kill("SIGTERM")
+    await next.ended
+
+    const output = service.output() + next.output()
+    const lines = output
+      .split("\n")
+      .filter((line) => line.startsWith("{"))
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+    const about = (response: Response, msg: string): Record<string, unknown>[] =>
+      lines
+        .filter((line) => line["run_id"] === response.headers.get("x-service-run-id") && line["msg"] === msg)
+        .map(({ run_id: _id, time: _time, duration_ms, ...line }) => ({ ...line, timed: typeof duration_ms }))
+    const usage = { input_tokens: 10, output_tokens: 5, cached_tokens: 4, reasoning_tokens: 2, cost: null }
+    const nothing = { input_tokens: 0, output_tokens: 0, cached_tokens: 0, reasoning_tokens: 0, cost: null }
+    const [completed] = about(good, "run ended")
+    assert.match(String(completed?.["version"]), /^[\da-f]{12}$/)
+    assert.deepEqual(completed, {
+      level: "info",
+      workflow: "greet",
+      version: completed?.["version"],
+      caller: "ann",
+      status: "completed",
+      usage,
+      resumed: false,
+      msg: "run ended",
+      timed: "number",
+    })
+    const error = { kind: "provider_error", path: "agent.reply", upstream_status: 500 }
+    const [failed, ...others] = about(bad, "run ended")
+    assert.deepEqual(others, [])
+    assert.deepEqual(
+      [failed?.["level"], failed?.["status"], failed?.["error"], failed?.["usage"], failed?.["workflow"]],
+      ["warn", "failed", error, nothing, "greet"],
+    )
+    const [exhausted] = about(bad, "agent failed after retries")
+    assert.deepEqual([exhausted?.["agent"], exhausted?.["attempts"], exhausted?.["error"]], ["reply", 2, error])
+    const [falls] = about(fell, "agent falls back")
+    assert.deepEqual([falls?.["from"], falls?.["to"], falls?.["error"]], ["m", "other", error])
+    assert.equal(about(left, "run resumed").length, 1)
+    const [resumed] = about(left, "run ended")
+    assert.deepEqual([resumed?.["status"], resumed?.["resumed"], resumed?.["caller"]], ["completed", true, "ann"])
+    assert.doesNotMatch(output, /PAYLOAD/)
   })
 })

@@ -1,0 +1,14 @@
+import type { LogEvent } from "../../run/events.ts"
+import type { TakenRun } from "../../run/taken-run.ts"
+
+/** Hears what happens to the runs of this process. Must not throw. */
+export interface RunObserver {
+  /** This process works on the run from now on. */
+  taken?(run: TakenRun): void
+  /** The run's turn has come, after it waited this long. */
+  started?(run_id: string, queued_ms: number): void
+  /** These events are stored. */
+  appended(run_id: string, events: readonly LogEvent[]): void
+  /** The run goes on elsewhere, or later. */
+  left?(run_id: string): void
+}

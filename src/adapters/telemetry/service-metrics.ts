@@ -1,0 +1,89 @@
+import type { Registry } from "prom-client"
+import { Counter, Histogram } from "prom-client"
+import type { StoreTimer } from "./time-store.ts"
+
+/** Counts of what happens around runs: requests, refusals, waits. */
+export interface ServiceMetrics {
+  /** A request has been answered. The route is its pattern (`/execute/:run_id`), null where there is none. */
+  answered(method: string, route: string | null, status: number, duration_ms: number): void
+  /** A request was refused, for this kind of error. */
+  refused(reason: string): void
+  queued(duration_ms: number): void
+  /** A model gave the first piece of its answer. */
+  firstToken(api: string, duration_ms: number): void
+  readonly store: StoreTimer
+}
+
+const requestSeconds = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 600]
+const storeSeconds = [0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
+const tokenSeconds = [0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 20, 30, 60, 120]
+const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+
+/** `reasons` are all kinds of errors that a request can be refused for; each of them counts from 0. */
+export function serviceMetrics(registry: Registry, reasons: readonly string[]): ServiceMetrics {
+  const registers = [registry]
+  const requests = new Counter({
+    name: "wireworks_http_requests_total",
+    help: "Answered HTTP requests",
+    labelNames: ["method", "route", "status"],
+    registers,
+  })
+  const requestTime = new Histogram({
+    name: "wireworks_http_request_duration_seconds",
+    help: "Time from a request's arrival to the end of its answer; a stream ends with its run",
+    labelNames: ["route"],
+    buckets: requestSeconds,
+    registers,
+  })
+  const refusals = new Counter({
+    name: "wireworks_http_refusals_total",
+    help: "Refused HTTP requests, by the kind of their error",
+    labelNames: ["reason"],
+    registers,
+  })
+  for (const reason of reasons) refusals.inc({ reason }, 0)
+  const queue = new Histogram({
+    name: "wireworks_run_queue_seconds",
+    help: "Time that a run waited for its turn",
+    buckets: requestSeconds,
+    registers,
+  })
+  const firstToken = new Histogram({
+    name: "wireworks_model_first_token_seconds",
+    help: "Time from a model call's request to the first text of its answer, in runs with deltas",
+    labelNames: ["api"],
+    buckets: tokenSeconds,
+    registers,
+  })
+  const store = new Histogram({
+    name: "wireworks_store_duration_seconds",
+    help: "Time of one operation of the store",
+    labelNames: ["operation"],
+    buckets: storeSeconds,
+    registers,
+  })
+  const storeFailures = new Counter({
+    name: "wireworks_store_failures_total",
+    help: "Failed operations of the store",
+    labelNames: ["operation"],
+    registers,
+  })
+  return {
+    answered(method, route, status, duration_ms) {
+      const known = methods.has(method) ? method : "other"
+      requests.inc({ method: known, route: route ?? "none", status: String(status) })
+      requestTime.observe({ route: route ?? "none" }, duration_ms / 1000)
+    },
+    refused: (reason) => refusals.inc({ reason }),
+    queued: (duration_ms) => queue.observe(duration_ms / 1000),
+    firstToken: (api, duration_ms) => firstToken.observe({ api }, duration_ms / 1000),
+    store: {
+      known(operation) {
+        store.zero({ operation })
+        storeFailures.inc({ operation }, 0)
+      },
+      took: (operation, duration_ms) => store.observe({ operation }, duration_ms / 1000),
+      failed: (operation) => storeFailures.inc({ operation }),
+    },
+  }
+}

@@ -1,0 +1,34 @@
+import { isStoreTrouble, type RunStore } from "../../ports/store.ts"
+
+export interface StoreTimer {
+  /** This operation is timed from now on. */
+  known(operation: string): void
+  took(operation: string, duration_ms: number): void
+  failed(operation: string): void
+}
+
+/** Those that runs and requests wait for. */
+const timed = ["create", "append", "lookup", "request", "read", "claim", "renew", "requestCancel"] as const
+
+/** The same store; the operations that runs and requests wait for are timed. */
+export function timeStore(store: RunStore, timer: StoreTimer, now: () => number): RunStore {
+  for (const operation of timed) timer.known(operation)
+  const operations: ReadonlySet<string> = new Set(timed)
+  return new Proxy(store, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name)
+      if (typeof member !== "function") return member
+      if (typeof name !== "string" || !operations.has(name)) return member.bind(target) as unknown
+      return (...args: unknown[]): unknown => {
+        const startedAt = now()
+        const result: unknown = Reflect.apply(member, target, args)
+        if (!(result instanceof Promise)) return result
+        result.then(
+          () => timer.took(name, now() - startedAt),
+          (error: unknown) => isStoreTrouble(error) && timer.failed(name),
+        )
+        return result
+      }
+    },
+  })
+}

@@ -1,0 +1,14 @@
+import type { WorkflowVersion } from "../ports/store.ts"
+
+/** What operators may know of a run that this process works on: no content. */
+export interface TakenRun {
+  readonly run_id: string
+  /** The name of the caller's key; empty without keys. */
+  readonly caller: string
+  /** The workflow of the server's folder; null for source that a caller sent. */
+  readonly workflow: WorkflowVersion | null
+  /** Another process worked on it before, or this one before it was parked. */
+  readonly resumed: boolean
+  /** The `traceparent` header of the request that started it. */
+  readonly traceparent: string | null
+}
