@@ -125,7 +125,11 @@ export async function compose(
   const joined = joinPorts(policy, store, demo, traces, (error) => log.error({ err: error }, "unexpected error"))
   const ports = {
     ...joined,
-    model: timeFirstToken(joined.model, () => systemClock.monotonic(), metrics.service.firstToken),
+    model: timeFirstToken(
+      joined.model,
+      () => systemClock.monotonic(),
+      (api, ms) => metrics.service.firstToken(api, ms),
+    ),
     taken(run) {
       for (const observer of observers) observer.taken?.(run)
     },
