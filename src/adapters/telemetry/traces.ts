@@ -113,9 +113,6 @@ export class RunTracer implements RunObserver {
       case "agent_failed":
         this.#step(run, event.data, at, event.data.calls, {}, event.data.error)
         break
-      case "agent_fallback":
-        run.span.addEvent("agent_fallback", { agent: event.data.agent, "error.type": event.data.error.kind }, at)
-        break
       case "step_skipped":
         // Those of a loop would be as many as its items.
         if (event.data.iteration === undefined) run.span.addEvent("step_skipped", { step: event.data.step }, at)
@@ -133,9 +130,9 @@ export class RunTracer implements RunObserver {
         run.span.addEvent("run_resumed", {}, at)
         break
       case "agent_fallback": {
-        const { from, to, error } = event.data
-        const step = run.steps.get(stepKey(event.data))
-        step?.span.addEvent("agent_fallback", { from, to, "error.type": error.kind }, at)
+        const { agent, from, to, error } = event.data
+        const { span } = run.steps.get(stepKey(event.data)) ?? run
+        span.addEvent("agent_fallback", { agent, from, to, "error.type": error.kind }, at)
         break
       }
       case "run_waiting":
