@@ -51,6 +51,8 @@ export interface ValueProblem {
 }
 
 export interface HostedTool {
+  /** As its server published it when the session opened, without `_meta`: what a pin is made of. */
+  readonly definition: JsonObject
   readonly description: string
   /** JSON Schema of the arguments, as the server publishes it. */
   readonly parameters: JsonObject
@@ -128,6 +130,8 @@ export interface HostSession {
   readonly tools: ReadonlyMap<string, HostedTool>
   readonly resources: ReadonlyMap<string, HostedResource>
   readonly prompts: ReadonlyMap<string, HostedPrompt>
+  /** The definition of a tool as its server publishes it now; null for one that it no longer has. */
+  published(tool: string, signal: AbortSignal): Promise<JsonObject | null>
   /** The run's id and `call_id` go along in `_meta`, so that a server knows a repeated call. */
   call(tool: string, values: JsonObject, call_id: string, signal: AbortSignal): Promise<ToolAnswer>
   read(resource: string, values: JsonObject, signal: AbortSignal): Promise<ResourceAnswer>

@@ -113,6 +113,11 @@ export class EvaluationWork {
     this.#kept -= kept
   }
 
+  /** An expression waits for the event loop's turn. */
+  get isResting(): boolean {
+    return this.#resting !== null
+  }
+
   /** Null, or a promise to wait for before more is evaluated: the event loop is due for a turn. */
   rest(): Promise<void> | null {
     if (this.#sinceTurn < this.#perTurn) return null

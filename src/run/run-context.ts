@@ -16,6 +16,7 @@ import { pass, type Gate } from "../ports/gate.ts"
 import type { HostSession, ToolHost } from "../ports/tools.ts"
 import type { RunOptions, RunStore } from "../ports/store.ts"
 import type { Prepared } from "../plan/prepare.ts"
+import type { Questions } from "./questions/questions.ts"
 import type { Redactor } from "./secrets/redact.ts"
 import type { ServerSecrets } from "./secrets/secrets-of-run.ts"
 import type { ReplayState } from "./log/resume.ts"
@@ -99,6 +100,9 @@ export interface RunContext {
   readonly gate: Gate
   readonly past: ReplayState
   readonly redactor: Redactor
+  readonly questions: Questions
+  /** By `placeKey`: agents in which an approval was asked for. */
+  readonly approvedAgents: Set<string>
   readonly agents: Map<string, JsonValue>
   readonly answers: Map<string, JsonValue>
   readonly dynamics: Map<string, JsonValue>
@@ -170,6 +174,20 @@ export async function callSurely<T>(running: RunContext, call: () => Promise<T>)
     running.signal.throwIfAborted()
   }
   return call()
+}
+
+/** While this is under way the run does something, and does not only wait for people. */
+export async function whileBusy<T>(running: RunContext, work: Promise<T>): Promise<T> {
+  const tracked = work.then(
+    () => undefined,
+    () => undefined,
+  )
+  running.backgroundWork.add(tracked)
+  try {
+    return await work
+  } finally {
+    running.backgroundWork.delete(tracked)
+  }
 }
 
 /** Runs on beside the run, whose end waits for it. */

@@ -1,6 +1,5 @@
-import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
-import type { AgentNode, DynamicNode, OutputNode, Plan } from "../plan/plan-shape.ts"
+import type { AgentNode, AskNode, DynamicNode, OutputNode, Plan } from "../plan/plan-shape.ts"
 import { runAgent } from "./agent/agent.ts"
 import { resolveBackends } from "./backends.ts"
 import { Budget } from "./budget/budget.ts"
@@ -8,25 +7,28 @@ import type { ShownRunLimits } from "./budget/limit-scopes.ts"
 import { limitsOfRun } from "./budget/limit-scopes.ts"
 import { TimeLimits } from "./budget/time-limits.ts"
 import type { Deadlines } from "./deadlines.ts"
-import { describe, problem, setOwn, textOf } from "./evaluate.ts"
+import { setOwn } from "./evaluate.ts"
 import { evaluateEffects, evaluateToKeep } from "./evaluate-effects.ts"
 import type { LogEvent, WireError } from "./events.ts"
 import { endsRun, failure, wireError } from "./failure.ts"
 import { EvaluationWork } from "./evaluation-work.ts"
-import { thisWriter, whyNotTakenUp } from "./log/log-version.ts"
+import { whyNotTakenUp, writerFor, type LogWriter } from "./log/log-version.ts"
 import { RunLog } from "./log/log.ts"
+import { loopItems, loopVariables } from "./loop-items.ts"
 import { Permits } from "./permits.ts"
-import type { Lease, RunRequest } from "../ports/store.ts"
+import { askPeople } from "./questions/ask-step.ts"
+import { Questions } from "./questions/questions.ts"
+import { takeOutcomes } from "./questions/take-outcomes.ts"
+import type { Lease, RunRequest, RunStore } from "../ports/store.ts"
 import { LeaseLost, StoreFailure } from "../ports/store.ts"
 import type { Gate } from "../ports/gate.ts"
 import { RunFailure } from "../ports/run-failure.ts"
-import { mayWait } from "../plan/may-wait.ts"
 import { prepare, type Prepared } from "../plan/prepare.ts"
 import { validateRequest } from "./fit-request.ts"
-import { namedSecrets, redactor } from "./secrets/redact.ts"
+import { namedSecrets, redactor, type Redactor } from "./secrets/redact.ts"
 import { secretsOfRun } from "./secrets/secrets-of-run.ts"
 import type { ReplayState } from "./log/resume.ts"
-import { noPast, placeKey, readPast } from "./log/resume.ts"
+import { isWaiting, noPast, placeKey, readPast } from "./log/resume.ts"
 import { runClock } from "./run-clock.ts"
 import type { RunLimits, RunContext, RunPorts } from "./run-context.ts"
 import { outerScope } from "./run-context.ts"
@@ -42,6 +44,8 @@ export interface Resumption {
   readonly reason: string
   /** The process before gave it back by itself; else that process died. */
   readonly given_back: boolean
+  /** It was parked, and people have answered. */
+  readonly woken?: boolean
 }
 
 export interface RunJob {
@@ -95,7 +99,8 @@ export async function endAtOnce(
   if (past.ended) return null
   const clock = runClock(ports.clock, past.lastAt ?? created_at)
   const log = new RunLog(ports.store, lease, clock, past.lastId, () => undefined)
-  if (past.startedAt === null) log.add("workflow_started", {}, thisWriter)
+  if (past.startedAt === null) log.add("workflow_started", {}, writerFor(null))
+  if (isWaiting(past)) await goOn(log, ports.store, lease.run_id, past, redactor({}))
   const duration_ms = past.startedAt === null ? 0 : clock.now() - past.startedAt
   const spent = { usage: showSpent(past.spent), ...limitsAtEnd(plan, request, past, duration_ms) }
   return storeEnd(
@@ -122,6 +127,19 @@ function limitsAtEnd(
   return budget.limited ? { limits: budget.shown(seconds) } : {}
 }
 
+/** The first words of a run that has waited: which outcomes woke it, and what they are. */
+async function goOn(
+  log: RunLog,
+  store: RunStore,
+  run_id: string,
+  { questions }: ReplayState,
+  { redact }: Redactor,
+): Promise<void> {
+  const outcomes = await store.outcomes(run_id)
+  log.add("run_continued", { questions: outcomes.map(({ id }) => id) })
+  takeOutcomes(log, redact, outcomes, (id) => questions.get(id))
+}
+
 async function storeEnd(log: RunLog, end: LogEvent): Promise<LogEvent | null> {
   try {
     await log.stored()
@@ -136,7 +154,12 @@ async function storeEnd(log: RunLog, end: LogEvent): Promise<LogEvent | null> {
 export type RunStop = { readonly why: "failed"; readonly error: WireError } | { readonly why: "cancelled" }
 
 /** … or stops here. */
-type Stop = RunStop | { readonly why: "left" } | { readonly why: "store"; readonly error: StoreFailure }
+type Stop =
+  | RunStop
+  | { readonly why: "left" }
+  | { readonly why: "store"; readonly error: StoreFailure }
+  /** It waits for people, and its store has parked it. */
+  | { readonly why: "waiting"; readonly event: LogEvent }
 
 class Run {
   readonly #job: RunJob
@@ -153,6 +176,12 @@ class Run {
     const maxConcurrency = Math.max(1, request.options.max_concurrency ?? limits.max_concurrency)
     const bounds = limitsOfRun(plan, request.options.limits ?? null)
     let named: JsonObject | null = null
+    const log = new RunLog(ports.store, lease, ports.clock, past.lastId, (error) => this.#fail(error), {
+      most: limits.log_bytes,
+      before: past.logBytes,
+      patience_ms: limits.store_patience_ms,
+    })
+    const redaction = redactor(request.secrets)
     this.#job = job
     this.#startedAt = past.startedAt ?? ports.clock.now()
     this.#running = {
@@ -166,17 +195,26 @@ class Run {
       options: request.options,
       ports,
       limits,
-      log: new RunLog(ports.store, lease, ports.clock, past.lastId, (error) => this.#fail(error), {
-        most: limits.log_bytes,
-        before: past.logBytes,
-        patience_ms: limits.store_patience_ms,
-      }),
+      log,
       permits: new Permits(maxConcurrency, signal),
       maxConcurrency,
       signal,
       gate: job.gate,
       past,
-      redactor: redactor(request.secrets),
+      redactor: redaction,
+      questions: new Questions({
+        runId: lease.run_id,
+        store: ports.store,
+        log,
+        redactor: redaction,
+        clock: ports.clock,
+        chance: ports.chance,
+        signal,
+        fail: (error) => this.#fail(error),
+        quiet: () => this.#quiet(),
+        park: (questions) => this.#park(questions),
+      }),
+      approvedAgents: new Set(),
       agents: new Map(),
       answers: new Map(),
       dynamics: new Map(),
@@ -215,10 +253,11 @@ class Run {
     const stopWatch = this.#watchTime()
     const stopLimits = this.#running.time.watch()
     try {
-      if (past.startedAt === null) log.add("workflow_started", {}, thisWriter)
+      if (past.startedAt === null) log.add("workflow_started", {}, this.#writer)
       if (!past.planned) log.add("workflow_planned", { nodes: prepared.planned, ...this.#limits() })
       // Also where the log is empty: a call may have been made before its first piece was stored.
-      if (resumed !== null) await this.#resume(resumed)
+      if (isWaiting(past)) await this.#continue()
+      else if (resumed !== null) await this.#resume(resumed)
       const failed = this.#fatalFailure()
       if (failed !== null) this.#end({ why: "failed", error: failed })
       else if (this.#stop === null) await this.#work()
@@ -230,6 +269,7 @@ class Run {
       stopWatch()
       stopLimits()
       stopListening()
+      this.#running.questions.close()
       leave.removeEventListener("abort", onLeave)
       await this.#closeHost()
     }
@@ -246,8 +286,47 @@ class Run {
       this.#fail(failure("limit_exceeded", "", message))
       return
     }
-    log.add("run_resumed", { reason }, given_back ? { ...thisWriter, given_back } : thisWriter)
+    log.add("run_resumed", { reason }, given_back ? { ...this.#writer, given_back } : this.#writer)
     await log.stored().catch((error: unknown) => this.#fail(error))
+  }
+
+  get #writer(): LogWriter {
+    return writerFor(this.#running.plan)
+  }
+
+  /** People have answered. Stored before any work is done, as for a run after a crash. */
+  async #continue(): Promise<void> {
+    const { log, past, ports, runId, redactor } = this.#running
+    try {
+      await goOn(log, ports.store, runId, past, redactor)
+      await log.stored()
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
+  /** Resolves when nothing of the run can go on by itself. */
+  async #quiet(): Promise<void> {
+    const { permits, log, work, backgroundWork, signal } = this.#running
+    for (;;) {
+      // What one turn of the event loop has settled goes on before the next.
+      await new Promise((resolve) => setImmediate(resolve))
+      if (signal.aborted) return
+      if (permits.open > 0) await permits.idle()
+      else if (backgroundWork.size > 0) await Promise.all(backgroundWork)
+      else if (log.isBehind) await log.stored()
+      else if (!work.isResting) return
+    }
+  }
+
+  /** All that is left waits for people: the run leaves this process, and whoever hears of an outcome takes it up. */
+  #park(questions: readonly string[]): void {
+    const { log } = this.#running
+    const event = log.add("run_waiting", { questions })
+    log.stored().then(
+      () => this.#end({ why: "waiting", event }),
+      (error: unknown) => this.#fail(error),
+    )
   }
 
   /** An agent had failed for good, and the process died before the run's end was written. */
@@ -263,8 +342,6 @@ class Run {
   async #work(): Promise<void> {
     const { plan, prepared } = this.#running
     try {
-      if (mayWait(plan))
-        throw failure("evaluation_error", "", "This service cannot run workflows that wait for people yet")
       resolveBackends(this.#running)
       await openServers(this.#running)
     } catch (error) {
@@ -282,7 +359,7 @@ class Run {
           case "agent":
             return this.#runTimed(node)
           case "ask":
-            return Promise.reject(new Error(`Nobody answers ${node.id}`))
+            return this.#ask(node)
           case "output":
             return this.#makeOutput(node)
           case undefined:
@@ -318,20 +395,9 @@ class Run {
   }
 
   async #runLoop(node: AgentNode, loop: NonNullable<AgentNode["loop"]>): Promise<void> {
-    const { ports, log, past, agents, limits, maxConcurrency, signal } = this.#running
-    const scope = outerScope(this.#running, node.id)
+    const { ports, log, past, agents, maxConcurrency, signal } = this.#running
     const effects = workflowEffects(this.#running, node.id, { agent: node.name })
-    const items = await evaluateEffects(loop.items, scope, effects)
-    if (!Array.isArray(items)) {
-      throw problem(textOf(loop.items), `agent.${node.name} loops over an array, found ${describe(items)}`, scope)
-    }
-    if (items.length > limits.max_iterations) {
-      throw failure(
-        "limit_exceeded",
-        scope.path,
-        `agent.${node.name} would loop over ${items.length} items; at most ${limits.max_iterations} are allowed`,
-      )
-    }
+    const items = await loopItems(this.#running, node, loop, effects)
     const iterations = items.length
     const startedBefore = past.loopsStarted.get(node.name)
     const startedAt = startedBefore ?? ports.clock.now()
@@ -342,7 +408,7 @@ class Run {
       maxConcurrency,
       async (index) => {
         signal.throwIfAborted()
-        const variables = () => this.#loopVariables(node, loop, items[index] ?? null, index)
+        const variables = () => loopVariables(this.#running, node, loop, items[index] ?? null, index)
         outputs[index] = await runAgent(this.#running, node, index, variables)
         const room = log.room()
         if (room !== null) await room
@@ -356,22 +422,16 @@ class Run {
     agents.set(node.name, outputs)
   }
 
-  #loopVariables(
-    node: AgentNode,
-    { pattern }: NonNullable<AgentNode["loop"]>,
-    item: JsonValue,
-    iteration: number,
-  ): ReadonlyMap<string, JsonValue> {
-    if (pattern.kind === "item") return new Map([[pattern.variable, item]])
-    const variables = new Map<string, JsonValue>()
-    for (const { field, variable } of pattern.fields) {
-      if (!isJsonObject(item) || !Object.hasOwn(item, field)) {
-        const scope = { ...outerScope(this.#running, node.id), iteration }
-        throw problem(variable, `the item's field ${field} is not there, found ${describe(item)}`, scope)
-      }
-      variables.set(variable, item[field] ?? null)
+  async #ask(node: AskNode): Promise<void> {
+    const running = this.#running
+    if (node.loop === null) {
+      const [answer = null] = await askPeople(running, node, null)
+      running.answers.set(node.name, answer)
+      return
     }
-    return variables
+    const effects = workflowEffects(running, node.id, { dynamic: node.id })
+    const items = await loopItems(running, node, node.loop, effects)
+    running.answers.set(node.name, await askPeople(running, node, items))
   }
 
   async #makeOutput(node: OutputNode): Promise<void> {
@@ -398,6 +458,8 @@ class Run {
   #end(stop: Stop): void {
     // A log that cannot be written any more outdoes every other reason: nothing can be said about them.
     if (this.#stop !== null && stop.why !== "left" && stop.why !== "store") return
+    // A parked run has lost its lease by that.
+    if (this.#stop?.why === "waiting") return
     this.#stop = stop
     if (!this.#abort.signal.aborted) this.#abort.abort(stopping)
   }
@@ -413,11 +475,17 @@ class Run {
     }
   }
 
+  /** Milliseconds that people had the run wait: they count for no limit. */
+  #waited(): number {
+    const { past, ports } = this.#running
+    return past.waits.reduce((sum, { from, to }) => sum + (to ?? ports.clock.now()) - from, 0)
+  }
+
   /** A resumed run whose time was up long ago does not begin again. */
   #watchTime(): () => void {
     const { options, limits, ports } = this.#running
     const allowed = options.timeout_ms ?? limits.timeout_ms
-    const passed = ports.clock.now() - this.#startedAt
+    const passed = ports.clock.now() - this.#startedAt - this.#waited()
     return this.#job.deadlines.add(allowed - passed, () => {
       this.#fail(failure("timeout", "", `The run took longer than ${allowed} ms`))
     })
@@ -443,6 +511,8 @@ class Run {
         return storeEnd(log, log.add("workflow_failed", { error: stop.error, ...spentNow, duration_ms }))
       case "cancelled":
         return storeEnd(log, log.add("workflow_cancelled", { ...spentNow, duration_ms }))
+      case "waiting":
+        return stop.event
       case "left":
         // What has happened is worth storing, if this is still the one who may.
         await log.stored().catch(() => undefined)

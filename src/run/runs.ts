@@ -1,4 +1,5 @@
 import { isoTime } from "../base/iso-time.ts"
+import { mayWait } from "../plan/may-wait.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import { Deadlines } from "./deadlines.ts"
 import type { LogEvent, WireError } from "./events.ts"
@@ -29,6 +30,8 @@ export interface RunsSettings {
   readonly max_queued: number
   /** Most runs at once of one caller, who also gets the same share of those that wait. All of `max_runs` unless set. */
   readonly max_runs_per_caller?: number
+  /** Most runs of one caller that wait for people; 10,000 unless set. */
+  readonly max_waiting?: number
   readonly limits: RunLimits
 }
 
@@ -63,6 +66,15 @@ interface Job {
   readonly end: Promise<LogEvent | null>
 }
 
+interface Queued {
+  readonly job: Job
+  readonly stopListening: () => void
+}
+
+/** How often expiries of questions are looked for. */
+const expiryLookMs = 1_000
+const usualMaxWaiting = 10_000
+
 /** The runs that this process works on: admits, queues, takes up interrupted ones, gives them back. */
 export class Runs {
   readonly #ports: RunPorts
@@ -72,7 +84,9 @@ export class Runs {
   readonly #deadlines: Deadlines
   /** By run id: those that run or wait here. */
   readonly #jobs = new Map<string, Job>()
-  readonly #queue = new FairQueue<{ readonly job: Job; readonly stopListening: () => void }>()
+  readonly #queue = new FairQueue<Queued>()
+  /** Runs that people have answered: their turn comes before that of all others. */
+  readonly #wokenQueue = new FairQueue<Queued>()
   /** By share: runs that are admitted, run or wait here, and those that run. */
   readonly #taken = new Tally()
   readonly #running = new Tally()
@@ -81,6 +95,13 @@ export class Runs {
   #claiming: Promise<void> | null = null
   /** The last look found as many as it asked for: there may be more. */
   #moreToClaim = false
+  /** Parked runs have been woken, and this process may have had no room for them. */
+  #woken = false
+  #stopHearing: (() => void) | null = null
+  /** Runs of which something was heard while they were here: it may have come when they had just been parked. */
+  readonly #heard = new Set<string>()
+  #claimingSoon: Promise<void> | null = null
+  #claimAgain = false
   /** Between the check of capacity and the store's answer. */
   #admitting = 0
   #draining = false
@@ -104,7 +125,7 @@ export class Runs {
   }
 
   get queued(): number {
-    return this.#queue.size
+    return this.#queue.size + this.#wokenQueue.size
   }
 
   /**
@@ -114,7 +135,7 @@ export class Runs {
   async admit(plan: Plan, request: NewRequest, share = request.caller): Promise<Admission> {
     const { clock, chance, store } = this.#ports
     const { owner, lease_ms } = this.#settings
-    const refusal = this.#whyNot(share)
+    const refusal = this.#whyNot(share) ?? (await this.#whyNotWait(plan, request.caller))
     if (refusal !== null) {
       // Whoever asks for a run that exists asks for no room.
       const { caller, idempotency } = request
@@ -174,6 +195,13 @@ export class Runs {
     return refusal("rate_limited", `${most} of your runs run or wait, which is your share (WIRE_MAX_RUNS_PER_CALLER)`)
   }
 
+  /** What waits for people costs rows only, but those stay for days. */
+  async #whyNotWait(plan: Plan, caller: string): Promise<WireError | null> {
+    const { max_waiting = usualMaxWaiting } = this.#settings
+    if (!mayWait(plan) || (await this.#ports.store.waiting(caller)) < max_waiting) return null
+    return refusal("overloaded", `${max_waiting} of your runs wait for people, which is the most (WIRE_MAX_WAITING)`)
+  }
+
   get #perCaller(): number {
     const { max_runs, max_runs_per_caller = max_runs } = this.#settings
     return Math.min(max_runs, max_runs_per_caller)
@@ -187,7 +215,19 @@ export class Runs {
   /** Takes up runs that no process works on: now, and regularly, because a process that shares the store may die. */
   async recover(): Promise<void> {
     await this.#tryToClaim("The process restarted")
-    this.#claiming ??= this.#claimForEver()
+    this.#claiming ??= Promise.all([this.#claimForEver(), this.#expireForEver()]).then(() => undefined)
+    this.#stopHearing ??= this.#ports.store.onOutcome((run_id) => this.#hearOutcome(run_id))
+  }
+
+  /** A run that works here takes its outcomes in by itself; any other one was parked. */
+  #hearOutcome(run_id: string): void {
+    if (this.#draining) return
+    if (this.#jobs.has(run_id)) {
+      this.#heard.add(run_id)
+      return
+    }
+    this.#woken = true
+    if (this.#active.size < this.#settings.max_runs) this.#claimSoon(continued)
   }
 
   /** False when the run has ended or does not exist. */
@@ -203,7 +243,7 @@ export class Runs {
   }
 
   /**
-   * The event that a run ends with, wherever it runs; null when the signal aborts, this process stops, or retention deletes
+   * The event that a run ends with, or begins to wait for people with, wherever it runs; null when the signal aborts, this process stops, or retention deletes
    * the run before that.
    * Rejects with a `StoreFailure` when the store fails.
    */
@@ -220,8 +260,12 @@ export class Runs {
     const after = finished_at === null ? last_event_id : last_event_id - 1
     // What has ended can be answered while this process stops.
     const stop = finished_at === null ? AbortSignal.any([signal, this.#stop.signal]) : signal
+    if (found.run.waiting) {
+      const [last] = await this.#ports.store.read(run_id, last_event_id - 1, 1)
+      if (last?.type === "run_waiting") return last
+    }
     for await (const event of this.#ports.store.follow(run_id, after, stop)) {
-      if (isTerminal(event.type)) return event
+      if (isTerminal(event.type) || event.type === "run_waiting") return event
     }
     return null
   }
@@ -239,7 +283,11 @@ export class Runs {
       if (page.length === 0 || state.finished_at !== null) break
     }
     const ended = state.status === "completed" || state.status === "failed" || state.status === "cancelled"
-    return { row, state, status: row.cancel_requested && !ended ? "cancelling" : state.status }
+    if (ended) return { row, state, status: state.status }
+    if (row.cancel_requested) return { row, state, status: "cancelling" }
+    // From the moment that an outcome is stored the run goes on, also before anybody has taken it up.
+    const status = row.waiting ? "waiting" : state.status === "waiting" ? "running" : state.status
+    return { row, state, status }
   }
 
   /** A run's status without its whole log; null when there is no such run (any more). */
@@ -247,9 +295,10 @@ export class Runs {
     const { store } = this.#ports
     const found = await store.lookup(run_id)
     if (found.found !== "run") return null
-    const { finished_at, last_event_id, cancel_requested } = found.run
+    const { finished_at, last_event_id, cancel_requested, waiting } = found.run
     if (finished_at === null) {
       if (cancel_requested) return "cancelling"
+      if (waiting) return "waiting"
       return last_event_id === 0 ? "queued" : "running"
     }
     const [end] = await store.read(run_id, last_event_id - 1, 1)
@@ -261,8 +310,9 @@ export class Runs {
     const { clock } = this.#ports
     this.#draining = true
     this.#stop.abort(new Error("The service is shutting down"))
-    await this.#claiming
-    await Promise.all(this.#queue.ids().map((run_id) => this.#giveBack(run_id)))
+    this.#stopHearing?.()
+    await Promise.all([this.#claiming, this.#claimingSoon])
+    await Promise.all([...this.#queue.ids(), ...this.#wokenQueue.ids()].map((run_id) => this.#giveBack(run_id)))
     const done = new AbortController()
     await Promise.race([
       Promise.all(this.#active).then(() => done.abort(new Error("All runs have ended"))),
@@ -299,11 +349,12 @@ export class Runs {
     const { run_id } = job.held.lease
     // A cancel may come by way of another process.
     const stopListening = this.#ports.store.onCancel(run_id, () => this.#cancelWaiting(run_id))
-    this.#queue.add(job.share, run_id, { job, stopListening })
+    const queue = job.resumed?.woken === true ? this.#wokenQueue : this.#queue
+    queue.add(job.share, run_id, { job, stopListening })
   }
 
   #unqueue(run_id: string): Job | undefined {
-    const waiting = this.#queue.remove(run_id)
+    const waiting = this.#wokenQueue.remove(run_id) ?? this.#queue.remove(run_id)
     waiting?.stopListening()
     return waiting?.job
   }
@@ -320,16 +371,31 @@ export class Runs {
 
   #startNext(): void {
     if (this.#draining || this.#active.size >= this.#settings.max_runs) return
-    const run_id = this.#queue.next((share) => this.#mayRun(share))
+    // Runs that people have answered come before queued ones, also those that nobody has claimed yet.
+    if (this.#woken) return this.#claimSoon(continued)
+    const mayRun = (share: string): boolean => this.#mayRun(share)
+    const run_id = this.#wokenQueue.next(mayRun) ?? this.#queue.next(mayRun)
     const job = run_id === undefined ? undefined : this.#unqueue(run_id)
     if (job !== undefined) this.#start(job, () => this.#runJob(job))
-    else if (this.#moreToClaim) this.#claimSoon()
+    else if (this.#moreToClaim) this.#claimSoon("The process restarted")
   }
 
-  /** The rest of the interrupted runs, as there is room for them. */
-  #claimSoon(): void {
+  /** The rest of the interrupted runs, and those that were woken, as there is room for them. */
+  #claimSoon(reason: string): void {
     this.#moreToClaim = false
-    this.#claiming = Promise.all([this.#claiming, this.#tryToClaim("The process restarted")]).then(() => undefined)
+    this.#woken = false
+    this.#claimAgain = this.#claimingSoon !== null
+    this.#claimingSoon ??= this.#claimNow(reason).finally(() => {
+      this.#claimingSoon = null
+      for (let free = this.#settings.max_runs - this.#active.size; free > 0; free--) this.#startNext()
+    })
+  }
+
+  async #claimNow(reason: string): Promise<void> {
+    do {
+      this.#claimAgain = false
+      await this.#tryToClaim(reason)
+    } while (this.#claimAgain)
   }
 
   /** A run that cannot be brought to its end here (the store failed, a bug) is given back, to be taken up again. */
@@ -384,9 +450,11 @@ export class Runs {
 
   #over(job: Job, end: LogEvent | null): void {
     this.#keeper.drop(job.held)
-    this.#jobs.delete(job.held.lease.run_id)
+    const { run_id } = job.held.lease
+    this.#jobs.delete(run_id)
     this.#taken.remove(job.share)
     job.ended(end)
+    if (this.#heard.delete(run_id) && end?.type === "run_waiting") this.#hearOutcome(run_id)
   }
 
   #runJob({ plan, request, caller, created_at, held, resumed, takenAt }: Job): Promise<LogEvent | null> {
@@ -409,6 +477,24 @@ export class Runs {
         return
       }
       await this.#tryToClaim("Another process took over")
+    }
+  }
+
+  /** The store knows the earliest expiry: where none is due, a look costs next to nothing. */
+  async #expireForEver(): Promise<void> {
+    const { clock, store, trouble } = this.#ports
+    for (;;) {
+      try {
+        await clock.sleep(expiryLookMs, this.#stop.signal)
+      } catch {
+        return
+      }
+      if ((trouble?.() ?? null) !== null) continue
+      try {
+        await store.expire()
+      } catch (error) {
+        if (!(error instanceof StoreFailure)) this.#ports.bug(error)
+      }
     }
   }
 
@@ -438,7 +524,7 @@ export class Runs {
       for (const lease of leases) {
         const held = this.#keeper.hold(lease, askedAt)
         try {
-          await this.#takeUp(held, { reason, given_back: lease.given_back })
+          await this.#takeUp(held, { reason, given_back: lease.given_back, woken: lease.woken })
         } catch (error) {
           // One run that cannot be read must not keep the others down.
           if (error instanceof Damaged) await this.#condemn(lease, error)
@@ -471,6 +557,8 @@ export class Runs {
     this.#keeper.drop(held)
   }
 }
+
+const continued = "People have answered"
 
 const damagedError = wireError("internal_error", [
   { path: "", message: "Something of this run that was stored is damaged: it could not go on" },

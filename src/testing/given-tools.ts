@@ -105,6 +105,12 @@ class GivenSession implements HostSession {
     }))
   }
 
+  async published(...args: Parameters<HostSession["published"]>): ReturnType<HostSession["published"]> {
+    const [tool] = args
+    if (this.#given.has(`tool.${tool}`)) return this.tools.get(tool)?.definition ?? null
+    return this.#open(`tool.${tool}`).published(...args)
+  }
+
   async call(...args: Parameters<HostSession["call"]>): ReturnType<HostSession["call"]> {
     const [tool] = args
     const value = this.#taken(`tool.${tool}`)
@@ -147,6 +153,7 @@ class GivenSession implements HostSession {
 
 /** A tool that is not looked up: it takes whatever it is called with. */
 const anyTool: HostedTool = {
+  definition: {},
   description: "",
   parameters: { type: "object", additionalProperties: true } satisfies JsonObject,
   typed: false,

@@ -17,6 +17,8 @@ import type {
 } from "../../src/ports/tools.ts"
 
 export interface ServedTool {
+  /** Read anew each time that the definition is asked for. */
+  readonly description?: string
   readonly input: RecordType
   readonly output?: RecordType
   readonly idempotent?: boolean
@@ -74,6 +76,11 @@ export class InProcessTools implements ToolHost {
         required: found.variables,
       })),
       prompts: look(request.prompts, "prompt", prompts, (found): HostedPrompt => found),
+      published: async (tool) => {
+        const remote = remotes.get(`tool ${tool}`) ?? ""
+        const served = tools[remote]
+        return served === undefined ? null : hosted(served).definition
+      },
       call: async (tool, values, callId, signal) => {
         this.calls.push({ tool, values, callId })
         this.open_++
@@ -103,9 +110,11 @@ function hosted(tool: ServedTool): HostedTool {
       path: path.replace(/^value\.?/, ""),
       message,
     }))
+  const parameters = toJsonSchema(tool.input, {})
   return {
+    definition: { description: tool.description ?? "A tool of the test", inputSchema: parameters },
     description: "A tool of the test",
-    parameters: toJsonSchema(tool.input, {}),
+    parameters,
     typed: tool.output !== undefined,
     idempotent: tool.idempotent ?? false,
     fit: (values) => values,

@@ -13,7 +13,7 @@ import type { PublishedSchema } from "./published-schema.ts"
 import { publishedSchema } from "./published-schema.ts"
 import { SchemaValidator } from "./schema-validator.ts"
 import { OverBudget, StepBudget } from "./step-budget.ts"
-import { toolPin } from "./tool-pin.ts"
+import { publishedPart, toolPin } from "./tool-pin.ts"
 import { ValidationBudget } from "./validation-budget.ts"
 
 /** Longer ones are cut: a description should be short. */
@@ -111,6 +111,7 @@ function schemasOf(definition: JsonObject): Schemas {
 }
 
 class PublishedTool implements HostedTool {
+  readonly definition: JsonObject
   readonly description: string
   readonly parameters: JsonObject
   readonly typed: boolean
@@ -134,6 +135,7 @@ class PublishedTool implements HostedTool {
     const { description, title, annotations } = definition
     const said = typeof description === "string" && description.trim() !== "" ? description : title
     this.description = cleanText(typeof said === "string" ? said : "", longestDescription)
+    this.definition = publishedPart(definition)
     this.parameters = input
     this.typed = output !== null
     if (output !== null) this.result = output

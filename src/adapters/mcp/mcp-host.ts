@@ -29,6 +29,7 @@ import { readPromptResult, readResourceResult, readToolResult } from "./read-con
 import type { McpLimits } from "./server-connection.ts"
 import { ServerConnection } from "./server-connection.ts"
 import { StepBudget } from "./step-budget.ts"
+import { publishedPart } from "./tool-pin.ts"
 import { ValidationBudget } from "./validation-budget.ts"
 
 export interface McpHostOptions {
@@ -101,7 +102,11 @@ export class McpHost implements ToolHost {
         stale.add(list)
       },
     })
-    return { connection, stale, definitions: new Map(), refreshing: null }
+    const forget = (): void => {
+      known.lists.delete("tools/list")
+      stale.add("tools")
+    }
+    return { connection, stale, forget, definitions: new Map(), refreshing: null }
   }
 
   /** The server that is meant, and the door that leads to it. */
@@ -123,6 +128,8 @@ interface OpenServer {
   readonly connection: ServerConnection
   /** Lists that have changed. */
   readonly stale: Set<string>
+  /** Forgets the list of tools, also the one that was kept for other runs. */
+  readonly forget: () => void
   /** Imported tools as the server publishes them, by their name in the workflow. */
   readonly definitions: Map<string, JsonObject>
   refreshing: Promise<void> | null
@@ -196,6 +203,18 @@ class McpSession implements HostSession {
           else return failed(cutText(cleanLine(error.message, 2000), 2000))
         }
       }
+    })
+  }
+
+  async published(tool: string, signal: AbortSignal): Promise<JsonObject | null> {
+    const server = this.#serverOf("tool", tool)
+    return this.#asking(server.connection.server, async () => {
+      // One that is under way may have begun before whoever asks was told to.
+      await server.refreshing?.catch(() => undefined)
+      server.forget()
+      await this.#refresh(server, signal)
+      const definition = server.definitions.get(tool)
+      return definition === undefined ? null : publishedPart(definition)
     })
   }
 

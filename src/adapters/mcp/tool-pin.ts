@@ -7,6 +7,11 @@ import type { JsonObject } from "../../base/json-value.ts"
  * order its keys come. `_meta` is left out: it may be another one with each answer.
  */
 export function toolPin(definition: JsonObject): string {
-  const { _meta: _, ...published } = definition
-  return `sha256:${createHash("sha256").update(canonicalJson(published)).digest("hex")}`
+  return `sha256:${createHash("sha256")
+    .update(canonicalJson(publishedPart(definition)))
+    .digest("hex")}`
+}
+
+export function publishedPart({ _meta: _, ...published }: JsonObject): JsonObject {
+  return published
 }

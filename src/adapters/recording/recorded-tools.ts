@@ -163,6 +163,12 @@ class RecordedSession implements HostSession {
     }
   }
 
+  /** A recording does not change: what was recorded is what is published. */
+  async published(tool: string, signal: AbortSignal): Promise<JsonObject | null> {
+    if (this.#demo?.tools.has(tool) === true) return this.#demo.published(tool, signal)
+    return this.tools.get(tool)?.definition ?? null
+  }
+
   async call(tool: string, values: JsonObject, call_id: string, signal: AbortSignal): Promise<ToolAnswer> {
     const imported = this.#request.tools.find(({ name }) => name === tool)
     if (imported === undefined) return this.#demoSession().call(tool, values, call_id, signal)

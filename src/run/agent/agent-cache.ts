@@ -5,7 +5,7 @@ import type { StoredMessages } from "../log/stored-messages.ts"
 import { readMessages, storeMessages } from "../log/stored-messages.ts"
 import { pass } from "../../ports/gate.ts"
 import type { RunContext } from "../run-context.ts"
-import { runAside } from "../run-context.ts"
+import { runAside, whileBusy } from "../run-context.ts"
 
 export interface CachedAgent {
   readonly output: JsonObject
@@ -21,7 +21,7 @@ export async function cachedAgent(running: RunContext, hash: string): Promise<Ca
   const { caller, options, ports } = running
   if (options.cache_key === null) return null
   try {
-    const found = await ports.store.cacheGet(caller, options.cache_key, hash)
+    const found = await whileBusy(running, ports.store.cacheGet(caller, options.cache_key, hash))
     return found === undefined ? null : readEntry(found)
   } catch {
     running.log.add("cache_degraded", { operation: "get" })

@@ -23,8 +23,9 @@ import type { CallPast } from "../log/resume.ts"
 import { resourceValue } from "../tools/resource-value.ts"
 import type { Place } from "../permits.ts"
 import type { RunContext } from "../run-context.ts"
+import type { Approval } from "../questions/approval.ts"
 import { partsImages, partsText } from "../tools/tool-parts.ts"
-import { readResource, remoteOf } from "../tools/workflow-effects.ts"
+import { approvalAt, readResource, remoteOf } from "../tools/workflow-effects.ts"
 
 /** Who calls. */
 export interface Caller {
@@ -44,6 +45,7 @@ interface Offer {
   readonly use: UsePlan
   readonly definition: ToolDefinition
   readonly bound: Bound
+  readonly approval: Approval | null
   /** Most calls in the whole run. */
   readonly declared: number | null
   /** Calls made in this step. */
@@ -97,7 +99,8 @@ export class AgentTools {
       const definition = use.kind === "tool" ? toolDefinition(running, use, names) : readDefinition(running, use, names)
       const free = { ...definition, name: freeName(definition.name, offers) }
       const declared = use.kind === "tool" ? (running.plan.tools[use.name]?.max_calls ?? null) : null
-      offers.set(free.name, { use, definition: free, bound, declared, used: 0, withdrawn: false })
+      const approval = await approvalAt(use.approval, scope, effects)
+      offers.set(free.name, { use, definition: free, bound, approval, declared, used: 0, withdrawn: false })
     }
     return new AgentTools(running, node, caller, offers)
   }
@@ -225,6 +228,7 @@ export class AgentTools {
       kept,
       past,
       told: true,
+      approval: offer.approval,
       place,
     })
     if (outcome.kind === "failed") return told(outcome.told ?? outcome.error.message)

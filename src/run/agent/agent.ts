@@ -283,7 +283,9 @@ class AgentStep {
         : await this.#compacted(node.context, rendered.compact, continued)
     const history = [...before, ...step]
     const output = await this.#converse(rendered, history)
-    if (hash !== null && !this.#fellBack) cacheAgent(running, hash, { output, history })
+    const { agent, iteration } = this.#caller.about
+    const approved = running.approvedAgents.has(placeKey(agent, iteration))
+    if (hash !== null && !this.#fellBack && !approved) cacheAgent(running, hash, { output, history })
     return this.#completed(output, history, false)
   }
 

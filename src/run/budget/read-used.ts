@@ -1,5 +1,5 @@
 import type { LogEvent, ModelCallRecord } from "../events.ts"
-import type { Kept } from "../log/kept.ts"
+import type { Kept, KeptModelCall, KeptWorkflowCall } from "../log/kept.ts"
 import type { PriceOf } from "../usage.ts"
 import type { Used, UsedByAll } from "./budget.ts"
 import { nothingUsed, spentOf } from "./budget.ts"
@@ -19,6 +19,7 @@ export class UsedReader {
   readonly #run = nothingUsed()
   readonly #agents = new Map<string, Used>()
   readonly #open = new Map<string, OpenCall>()
+  readonly #calls = new Set<string>()
 
   constructor(priceOf: PriceOf) {
     this.#priceOf = priceOf
@@ -48,13 +49,18 @@ export class UsedReader {
       case "agent_failed":
         this.#ended(event.data, event.data.calls)
         return
-      case "tool_call_started": {
-        const { agent, iteration } = event.data
-        this.#count(agent ?? null, "tool_calls")
-        const kept = event.kept as Kept<"tool_call_started"> | undefined
-        if (agent !== undefined && kept !== undefined && "answer" in kept && kept.answer !== undefined) {
-          this.#ended({ agent, ...(iteration === undefined ? {} : { iteration }) }, kept.answer.calls)
+      case "question_asked": {
+        // A call counts from the first question about it on.
+        const { call_id, iteration } = event.data
+        const kept = event.kept as Kept<"question_asked"> | undefined
+        if (call_id !== undefined && kept !== undefined && "call" in kept) {
+          this.#called(call_id, kept.agent, iteration, kept.call)
         }
+        return
+      }
+      case "tool_call_started": {
+        const { agent, iteration, call_id } = event.data
+        this.#called(call_id, agent, iteration, event.kept as Kept<"tool_call_started"> | undefined)
         return
       }
       case "tool_call_failed":
@@ -85,6 +91,20 @@ export class UsedReader {
       }
     }
     return { run, agents }
+  }
+
+  #called(
+    call_id: string,
+    agent: string | undefined,
+    iteration: number | undefined,
+    kept: KeptModelCall | KeptWorkflowCall | undefined,
+  ): void {
+    if (this.#calls.has(call_id)) return
+    this.#calls.add(call_id)
+    this.#count(agent ?? null, "tool_calls")
+    if (agent !== undefined && kept !== undefined && "answer" in kept && kept.answer !== undefined) {
+      this.#ended({ agent, ...(iteration === undefined ? {} : { iteration }) }, kept.answer.calls)
+    }
   }
 
   #ended(about: { readonly agent: string; readonly iteration?: number }, calls: readonly ModelCallRecord[]): void {

@@ -26,6 +26,7 @@ interface KeptOf {
     readonly history?: StoredMessages
   }
   context_compacted: { readonly summary: string; readonly calls?: readonly ModelCallRecord[] }
+  question_asked: KeptAsk | KeptApproval
   tool_call_started: KeptModelCall | KeptWorkflowCall
   tool_call_completed: {
     /** Where the event shows its size only. */
@@ -70,6 +71,20 @@ export interface KeptTurn {
   readonly tool_calls: readonly ModelToolCall[]
   /** Tools that the model knew before this turn to be used up. */
   readonly withdrawn?: readonly string[]
+}
+
+/** A question of an `ask` step. */
+export interface KeptAsk {
+  /** The step's id, with the position in a loop. */
+  readonly place: string
+}
+
+/** A question about a call. */
+export interface KeptApproval {
+  /** What the start of the call would keep. */
+  readonly call: KeptModelCall | KeptWorkflowCall
+  /** Whose call it is, where an agent makes it. */
+  readonly agent?: string
 }
 
 /** A `call` of the workflow's own. */

@@ -1,4 +1,6 @@
 import about from "../../../package.json" with { type: "json" }
+import { mayWait } from "../../plan/may-wait.ts"
+import type { Plan } from "../../plan/plan-shape.ts"
 import type { WireError } from "../events.ts"
 import { wireError } from "../failure.ts"
 
@@ -7,8 +9,9 @@ import { wireError } from "../failure.ts"
  * could no longer go on from a log, and from then on this release must still read the older forms (`test/histories/`).
  *
  * 1: release 0.1, whose logs do not say so. 2: call sites are named by place, kind and target; messages are provider-neutral.
+ * 3: questions to people; logs of workflows that never ask any stay in form 2.
  */
-const version = 2
+const version = 3
 
 /** Kept by the events with which a process begins to write to a log. */
 export interface LogWriter {
@@ -17,7 +20,12 @@ export interface LogWriter {
   readonly engine: string
 }
 
-export const thisWriter: LogWriter = { log: version, engine: about.version }
+const engine = about.version
+
+/** Who writes the log of a run of this plan; null where no work is done. */
+export function writerFor(plan: Plan | null): LogWriter {
+  return { log: plan !== null && mayWait(plan) ? version : 2, engine }
+}
 
 /** Of a log that does not say who wrote it. */
 export const firstWriter: LogWriter = { log: 1, engine: "0.1" }
@@ -26,7 +34,7 @@ export const firstWriter: LogWriter = { log: 1, engine: "0.1" }
 export function whyNotTakenUp({ log, engine }: LogWriter): WireError | null {
   if (log <= version) return null
   const message =
-    `Wireworks ${thisWriter.engine} cannot take up this run: Wireworks ${engine} wrote its log, in a newer form (${log}, and this ` +
+    `Wireworks ${about.version} cannot take up this run: Wireworks ${engine} wrote its log, in a newer form (${log}, and this ` +
     `release reads up to ${version}). To go on from it could repeat what has been done.`
   return wireError("internal_error", [{ path: "", message }])
 }

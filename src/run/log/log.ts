@@ -30,6 +30,9 @@ const recordsWork: ReadonlySet<EventType> = new Set<EventType>([
   "context_compacted",
   // With it goes the turn of the model that called.
   "tool_call_started",
+  "question_asked",
+  "question_answered",
+  "question_expired",
   "tool_call_completed",
   "tool_call_failed",
   "resource_read",
@@ -131,6 +134,11 @@ export class RunLog {
   /** Resolves when all work that was recorded so far is durable; null when it is already. */
   workStored(): Promise<void> | null {
     return this.#storedId >= this.#workId ? null : this.#storedTo(this.#workId)
+  }
+
+  /** Something that was added is not durable yet. */
+  get isBehind(): boolean {
+    return this.#storedId < this.#lastId
   }
 
   /** A promise to wait for before more is added, or null when there is room. */

@@ -431,7 +431,7 @@ test("a run records which release began it, and which took it up", async () => {
 
 test("a log in a newer form is not gone on from: the run fails, says why, and calls nobody", async () => {
   const first = await begun()
-  const newer = { log: 3, engine: "9.9.0" }
+  const newer = { log: 4, engine: "9.9.0" }
   const at = first[0]?.at ?? ""
   const started = first.map((event) => (event.type === "workflow_started" ? { ...event, kept: newer } : event))
   const resumed: LogEvent = {

@@ -1,7 +1,7 @@
 import type { JsonValue } from "../../base/json-value.ts"
-import type { EventType, LogEvent, ModelCallRecord, TokenUsage, WireError } from "../events.ts"
+import type { AskedQuestion, EventType, LogEvent, ModelCallRecord, TokenUsage, WireError } from "../events.ts"
 import { isTerminal } from "../events.ts"
-import type { Kept, KeptTurn } from "./kept.ts"
+import type { Kept, KeptModelCall, KeptTurn, KeptWorkflowCall } from "./kept.ts"
 import type { AssistantMessage, Message } from "../../ports/messages.ts"
 import type { TurnProgress } from "../../ports/model.ts"
 import type { PromptMessage, ToolPart } from "../../ports/tools.ts"
@@ -60,6 +60,9 @@ export interface ReplayState {
   /** Calls made, by tool, and by site for those of the workflow's own. */
   readonly toolCalls: Map<string, number>
   readonly siteCalls: Map<string, number>
+  /** By id: all questions, and those of `ask` steps by their place. */
+  readonly questions: Map<string, QuestionPast>
+  readonly asks: Map<string, QuestionPast>
   /** How often the run was taken up after a process that died, without getting any further since. */
   vainResumes: number
 }
@@ -105,9 +108,19 @@ export interface TurnPast {
 
 export interface CallPast {
   readonly callId: string
-  readonly startedAt: number
+  /** Null for one that has only been asked about. */
+  startedAt: number | null
+  /** What was asked about it, in order. */
+  readonly questions: QuestionPast[]
   outcome: CallOutcome | null
 }
+
+export interface QuestionPast {
+  readonly asked: AskedQuestion
+  outcome: QuestionOutcome | null
+}
+
+export type QuestionOutcome = { readonly kind: "answered"; readonly answer: JsonValue } | { readonly kind: "expired" }
 
 export type CallOutcome =
   | { readonly kind: "completed"; readonly result: JsonValue; readonly parts?: readonly ToolPart[] }
@@ -148,8 +161,15 @@ function emptyPast(): ReplayState {
     servers: new Set(),
     toolCalls: new Map(),
     siteCalls: new Map(),
+    questions: new Map(),
+    asks: new Map(),
     vainResumes: 0,
   }
+}
+
+/** The log ends with a wait for people. */
+export function isWaiting({ waits }: ReplayState): boolean {
+  return waits.at(-1)?.to === null
 }
 
 /** Of a run that is new. Never written to. */
@@ -308,6 +328,15 @@ export class PastReader {
       case "mcp_server_connected":
         past.servers.add(event.data.server)
         break
+      case "question_asked":
+        this.#asked(event)
+        break
+      case "question_answered":
+        this.#settled(event.data.id, { kind: "answered", answer: event.data.answer })
+        break
+      case "question_expired":
+        this.#settled(event.data.id, { kind: "expired" })
+        break
       case "tool_call_started":
         this.#callStarted(event)
         break
@@ -381,12 +410,43 @@ export class PastReader {
     return agent
   }
 
-  #callStarted(event: Extract<LogEvent, { type: "tool_call_started" }>): void {
+  #asked(event: Extract<LogEvent, { type: "question_asked" }>): void {
     const { past } = this
+    const { call_id, at: _, ...asked } = event.data
+    const question: QuestionPast = { asked, outcome: null }
+    past.questions.set(asked.id, question)
+    const more = kept<"question_asked">(event)
+    if (more === undefined) return
+    if ("place" in more) past.asks.set(more.place, question)
+    else if (call_id !== undefined) {
+      const { name, iteration } = asked
+      this.#call(call_id, name, more.call, iteration, more.agent).questions.push(question)
+    }
+  }
+
+  #settled(id: string, outcome: QuestionOutcome): void {
+    const question = this.past.questions.get(id)
+    if (question !== undefined) question.outcome = outcome
+  }
+
+  #callStarted(event: Extract<LogEvent, { type: "tool_call_started" }>): void {
     const { tool, call_id, agent, iteration } = event.data
-    const call: CallPast = { callId: call_id, startedAt: Date.parse(event.at), outcome: null }
-    this.#openCalls.set(call_id, call)
-    const more = kept<"tool_call_started">(event)
+    this.#call(call_id, tool, kept<"tool_call_started">(event), iteration, agent).startedAt = Date.parse(event.at)
+  }
+
+  /** The call, which counts from the first time that the log speaks of it. */
+  #call(
+    callId: string,
+    tool: string,
+    more: KeptModelCall | KeptWorkflowCall | undefined,
+    iteration: number | undefined,
+    agent: string | undefined,
+  ): CallPast {
+    const { past } = this
+    const known = this.#openCalls.get(callId)
+    if (known !== undefined) return known
+    const call: CallPast = { callId, startedAt: null, questions: [], outcome: null }
+    this.#openCalls.set(callId, call)
     const counted: [Map<string, number>, string][] = [[past.toolCalls, tool]]
     if (more !== undefined && "site" in more) {
       past.effects.set(placeKey(more.site, iteration), { kind: "call", call })
@@ -401,9 +461,10 @@ export class PastReader {
       turn?.calls.set(more.index, call)
     }
     for (const [counts, name] of counted) counts.set(name, (counts.get(name) ?? 0) + 1)
-    this.#uncounted.set(call_id, () => {
+    this.#uncounted.set(callId, () => {
       for (const [counts, name] of counted) counts.set(name, (counts.get(name) ?? 0) - 1)
     })
+    return call
   }
 
   #callEnded(callId: string, outcome: CallOutcome): void {

@@ -6,12 +6,13 @@ import { countedCall } from "../budget/counted-call.ts"
 import type { WireError } from "../events.ts"
 import { endsRun, failure, wireError } from "../failure.ts"
 import type { Kept } from "../log/kept.ts"
-import { shown } from "../log/log.ts"
+import { shown, shownBytes } from "../log/log.ts"
 import { parseJson } from "../parse-json.ts"
 import type { HostedTool, HostSession, ToolAnswer } from "../../ports/tools.ts"
 import { RunFailure } from "../../ports/run-failure.ts"
-import type { CallOutcome, CallPast } from "../log/resume.ts"
+import { placeKey, type CallOutcome, type CallPast } from "../log/resume.ts"
 import type { Place } from "../permits.ts"
+import { CallApproval, declined, type Approval } from "../questions/approval.ts"
 import type { RunContext } from "../run-context.ts"
 import { callStored, callSurely } from "../run-context.ts"
 import { partsText, partsValue } from "./tool-parts.ts"
@@ -30,6 +31,8 @@ export interface ToolCall {
   readonly past: CallPast | null
   /** What the caller's model may hear goes back as an outcome; a `call` of the workflow fails. */
   readonly told: boolean
+  /** Each call waits for a person; null: no approval is needed. */
+  readonly approval: Approval | null
   /** A place among the open calls that the caller holds for the first call that claims it. */
   readonly place?: Place | undefined
 }
@@ -37,6 +40,10 @@ export interface ToolCall {
 /** Makes the call, unless the log knows its outcome. Rejects when the transport fails. */
 export async function callTool(running: RunContext, call: ToolCall): Promise<CallOutcome> {
   const { past, path, tool } = call
+  // What a person decided is not decided again for another run by the cache.
+  if (call.approval !== null && call.about.agent !== undefined) {
+    running.approvedAgents.add(placeKey(call.about.agent, call.about.iteration))
+  }
   if (past?.outcome !== undefined && past.outcome !== null) {
     if (past.outcome.kind === "failed" && past.outcome.told === null) throw new RunFailure(past.outcome.error)
     return past.outcome
@@ -60,31 +67,47 @@ export async function callTool(running: RunContext, call: ToolCall): Promise<Cal
     throw new RunFailure(outcome.error)
   }
 
-  if (past !== null && !idempotent) return end(interrupted(tool), interrupted(tool))
+  const begun = past !== null && past.startedAt !== null
+  if (begun && !idempotent) return end(interrupted(tool), interrupted(tool))
 
-  let answer: ToolAnswer
+  const begin = (): void => {
+    if (begun) return
+    startedAt = ports.clock.now()
+    log.add("tool_call_started", { ...about, arguments: shown(call.shownValues) }, call.kept())
+  }
+  const send = (): Promise<ToolAnswer> => {
+    // A call that still waits for its place, or for room in the limits, has not begun: the log must not say that it may have
+    // taken effect.
+    begin()
+    const make = (): Promise<ToolAnswer> => host.call(tool, call.values, callId, running.signal)
+    // Should the process die once the start is stored, the log knows that the call may have been made.
+    return callStored(running, () => (idempotent ? onceMore(running, make) : make()))
+  }
+  const approval = approvalOf(running, call, callId)
+  const tooLarge = approval?.tooLarge ?? null
+  if (tooLarge !== null) {
+    begin()
+    const message = `The arguments take ${tooLarge} bytes: nobody is asked to approve more than ${shownBytes}`
+    return end(`${tool}: ${message}`, message)
+  }
+
+  let sent: ToolAnswer | NotSent
   try {
-    const begin = (): Promise<ToolAnswer> => {
-      // A call that still waits for its place, or for room in the limits, has not begun: the log must not say that it may have
-      // taken effect.
-      if (past === null) {
-        startedAt = ports.clock.now()
-        log.add("tool_call_started", { ...about, arguments: shown(call.shownValues) }, call.kept())
-      }
-      const make = (): Promise<ToolAnswer> => host.call(tool, call.values, callId, running.signal)
-      // Should the process die once the start is stored, the log knows that the call may have been made.
-      return callStored(running, () => (idempotent ? onceMore(running, make) : make()))
+    // One that is made once more after an interruption, or was asked about before, is counted already.
+    const count = (): Promise<ToolAnswer> => (past === null ? countedCall(running, call.about.agent, send) : send())
+    if (approval === null) sent = await running.permits.use(count, call.place)
+    else {
+      if (past === null) await countedCall(running, call.about.agent, () => Promise.resolve())
+      sent = await sendApproved(running, approval, send)
     }
-    // One that is made once more after an interruption is counted already.
-    const count = (): Promise<ToolAnswer> => (past === null ? countedCall(running, call.about.agent, begin) : begin())
-    answer = await running.permits.use(count, call.place)
   } catch (error) {
     if (running.signal.aborted || !(error instanceof RunFailure) || endsRun(error.error)) throw error
     const clean = atCaller(running.redactor.redact(error.error), path)
     log.add("tool_call_failed", { ...about, error: clean.error, duration_ms: ports.clock.now() - startedAt }, {})
     throw clean
   }
-  const clean = running.redactor.redact(answer)
+  if ("refusal" in sent) return end(`${tool}: ${sent.refusal}`, sent.refusal)
+  const clean = running.redactor.redact(sent)
   const result = readAnswer(clean, plan, hosted, running)
   if (!result.fits) {
     return end(`${tool}: ${cutText(result.message, 1000)}`, result.message)
@@ -99,6 +122,49 @@ export async function callTool(running: RunContext, call: ToolCall): Promise<Cal
     Object.keys(kept).length === 0 ? undefined : kept,
   )
   return { kind: "completed", result: result.value, ...parts }
+}
+
+interface NotSent {
+  readonly refusal: string
+}
+
+/** Waits for the approval without a place among the open calls, and makes the call if it is still what was approved. */
+async function sendApproved(
+  running: RunContext,
+  approval: CallApproval,
+  send: () => Promise<ToolAnswer>,
+): Promise<ToolAnswer | NotSent> {
+  for (;;) {
+    const refusal = await approval.refusal()
+    if (refusal !== null) return { refusal }
+    const sent = await running.permits.use(async () => {
+      const now = await approval.check()
+      return now === "approved" ? send() : now
+    })
+    if (sent === "changed too often") return { refusal: declined("the tool changed each time that it was approved") }
+    if (sent !== "asked again") return sent
+  }
+}
+
+function approvalOf(running: RunContext, call: ToolCall, callId: string): CallApproval | null {
+  const { approval, tool, values, shownValues, about, path, past } = call
+  if (approval === null) return null
+  const { plan, hosted, host } = toolOf(running, tool)
+  // What is shown has the fields that are sent and no others.
+  const shownAs = Object.fromEntries(Object.keys(values).map((name) => [name, shownValues[name] ?? null]))
+  return new CallApproval(running, {
+    tool,
+    plan,
+    host,
+    callId,
+    iteration: about.iteration,
+    arguments: running.redactor.redact(shownAs),
+    approval,
+    kept: () => ({ call: call.kept(), ...(about.agent === undefined ? {} : { agent: about.agent }) }),
+    asked: past?.questions ?? [],
+    definition: hosted.definition,
+    path,
+  })
 }
 
 export function interrupted(tool: string): string {

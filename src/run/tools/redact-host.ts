@@ -13,6 +13,8 @@ export function redactHost(host: HostSession, redactor: Redactor): HostSession {
       required: redactLong(required),
     })),
     prompts: mapped(host.prompts, (prompt) => ({ arguments: redactLong(prompt.arguments) })),
+    // No model and nobody else sees a definition: it is only compared.
+    published: (...args) => host.published(...args),
     call: (...args) => host.call(...args),
     read: (...args) => host.read(...args),
     render: (...args) => host.render(...args),
@@ -22,6 +24,7 @@ export function redactHost(host: HostSession, redactor: Redactor): HostSession {
 
 function redactTool(tool: HostedTool, { redact, redactLong }: Redactor): HostedTool {
   return {
+    definition: tool.definition,
     description: redact(tool.description),
     parameters: redactLong(tool.parameters),
     typed: tool.typed,

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../base/json-value.ts"
 import { validateValue } from "../../types/validate-value.ts"
-import type { CallExpression, ReadExpression, RenderExpression } from "../../plan/expression.ts"
+import type { ApprovalPlan, CallExpression, ReadExpression, RenderExpression } from "../../plan/expression.ts"
 import type { RemotePlan } from "../../plan/plan-shape.ts"
 import { argumentProblems } from "./argument-problems.ts"
 import { bind } from "./bind.ts"
@@ -9,14 +9,15 @@ import { countedCall } from "../budget/counted-call.ts"
 import { callTool, countCall, toolOf, usedUp } from "./call-tool.ts"
 import type { ToolCall } from "./call-tool.ts"
 import type { Effects } from "../evaluate-effects.ts"
-import { evaluateEntries } from "../evaluate-effects.ts"
-import type { Scope } from "../evaluate.ts"
+import { evaluateEffects, evaluateEntries } from "../evaluate-effects.ts"
+import { toBoundedText, type Scope } from "../evaluate.ts"
 import { failureAt, wireError } from "../failure.ts"
 import type { PromptMessage, ResourceAnswer } from "../../ports/tools.ts"
 import { RunFailure } from "../../ports/run-failure.ts"
 import { placeKey, type EffectPast } from "../log/resume.ts"
 import { resourceValue } from "./resource-value.ts"
 import type { Place } from "../permits.ts"
+import type { Approval } from "../questions/approval.ts"
 import type { RunContext } from "../run-context.ts"
 import { callStored, finishBeforeEnd } from "../run-context.ts"
 
@@ -60,6 +61,7 @@ export function workflowEffects(running: RunContext, path: string, about: ToolCa
         kept: () => ({ site: expression.site }),
         past: past?.kind === "call" ? past.call : null,
         told: false,
+        approval: await approvalAt(expression.approval, scope, effects),
       })
       if (outcome.kind === "failed") throw new RunFailure(outcome.error)
       return outcome.result
@@ -108,6 +110,14 @@ export function workflowEffects(running: RunContext, path: string, about: ToolCa
     render: (expression, scope) => finishBeforeEnd(running, made.render(expression, scope)),
   }
   return effects
+}
+
+/** Whom a call is to be approved by. */
+export async function approvalAt(plan: ApprovalPlan | null, scope: Scope, effects: Effects): Promise<Approval | null> {
+  if (plan === null) return null
+  const { to, expires_seconds } = plan
+  const here = { ...scope, path: `${scope.path}.approval.to` }
+  return { to: to === null ? null : toBoundedText(await evaluateEffects(to, here, effects), here), expires_seconds }
 }
 
 /** Renders a prompt once in the life of the run. */

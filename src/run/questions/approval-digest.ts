@@ -1,0 +1,28 @@
+import { hash } from "node:crypto"
+import { canonicalJson } from "../../base/canonical-json.ts"
+import type { JsonObject } from "../../base/json-value.ts"
+
+/** All that an approval allows: this call and no other. */
+export interface ApprovedCall {
+  readonly run_id: string
+  readonly call_id: string
+  /** Secrets by their names. */
+  readonly endpoint: string
+  /** The tool's name on its server. */
+  readonly remote: string
+  /** The tool as its server publishes it, as for `pin`; null for one that it no longer publishes. */
+  readonly definition: JsonObject | null
+  /** As they are sent, secrets by their names. */
+  readonly arguments: JsonObject
+}
+
+export function approvalDigest({
+  run_id,
+  call_id,
+  endpoint,
+  remote,
+  definition,
+  arguments: sent,
+}: ApprovedCall): string {
+  return `sha256:${hash("sha256", canonicalJson([run_id, call_id, endpoint, remote, definition, sent]))}`
+}

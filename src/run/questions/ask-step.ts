@@ -1,0 +1,101 @@
+import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import { toJsonSchema } from "../../types/json-schema.ts"
+import type { AskNode } from "../../plan/plan-shape.ts"
+import { decide } from "../condition.ts"
+import { toBoundedText, type Scope } from "../evaluate.ts"
+import { evaluateEffects, type Effects } from "../evaluate-effects.ts"
+import { failure } from "../failure.ts"
+import { shown } from "../log/log.ts"
+import { placeKey, type QuestionPast } from "../log/resume.ts"
+import { memoryOf } from "../memory-of.ts"
+import { loopVariables } from "../loop-items.ts"
+import type { RunContext } from "../run-context.ts"
+import { outerScope } from "../run-context.ts"
+import { workflowEffects } from "../tools/workflow-effects.ts"
+import type { NewQuestion } from "./questions.ts"
+
+/** One question of a step: not yet asked, open, answered, or ruled out by its condition (null). */
+type Place = { readonly scope: Scope; readonly effects: Effects; readonly question: NewQuestion | QuestionPast } | null
+
+/** Asks all questions of a step at once and waits for all answers; the answers in order, null for what was skipped. */
+export async function askPeople(
+  running: RunContext,
+  node: AskNode,
+  items: readonly JsonValue[] | null,
+): Promise<JsonValue[]> {
+  const schema = toJsonSchema(node.output, running.plan.types)
+  const iterations = items === null ? [null] : items.map((_, index) => index)
+  const places: Place[] = []
+  for (const iteration of iterations) {
+    running.signal.throwIfAborted()
+    const item = iteration === null || items === null ? null : (items[iteration] ?? null)
+    places.push(await prepare(running, node, schema, iteration, item))
+  }
+  running.questions.checkRoom(places.filter((place) => place !== null && "name" in place.question).length, node.id)
+  // All in one turn of the event loop, so that they are stored together.
+  const asked = places.map((place, index) => {
+    if (place === null) return null
+    const { question, scope, effects } = place
+    if (!("name" in question)) return { question, scope, effects }
+    const kept = { place: placeKey(node.id, iterations[index]) }
+    return { question: running.questions.ask(question, kept), scope, effects }
+  })
+  return Promise.all(
+    asked.map(async (place) => {
+      if (place === null) return null
+      const outcome = await running.questions.outcome(place.question)
+      const answer = outcome.kind === "answered" ? outcome.answer : await expired(node, place.scope, place.effects)
+      running.work.keep(memoryOf(answer), node.id)
+      return answer
+    }),
+  )
+}
+
+async function prepare(
+  running: RunContext,
+  node: AskNode,
+  schema: JsonObject,
+  iteration: number | null,
+  item: JsonValue,
+): Promise<Place> {
+  const { past, log } = running
+  const key = placeKey(node.id, iteration)
+  if (past.skipped.has(key)) return null
+  const variables =
+    node.loop === null || iteration === null
+      ? new Map<string, JsonValue>()
+      : loopVariables(running, node, node.loop, item, iteration)
+  const scope: Scope = { ...outerScope(running, node.id), variables, iteration }
+  const about = iteration === null ? { dynamic: node.id } : { dynamic: node.id, iteration }
+  const effects = workflowEffects(running, node.id, about)
+  const known = past.asks.get(key)
+  if (known !== undefined) return { scope, effects, question: known }
+  const at = (part: string): Scope => ({ ...scope, path: `${node.id}.${part}` })
+  if (
+    node.when !== null &&
+    !(await decide(node.when, at("when"), workflowEffects(running, `${node.id}.when`, about)))
+  ) {
+    log.add("step_skipped", { step: node.id, ...(iteration === null ? {} : { iteration }) })
+    return null
+  }
+  const text = async (part: string, expression: AskNode["question"]): Promise<string> =>
+    toBoundedText(await evaluateEffects(expression, at(part), effects), at(part))
+  const question: NewQuestion = {
+    kind: "ask",
+    name: node.name,
+    ...(iteration === null ? {} : { iteration }),
+    question: await text("question", node.question),
+    show: node.show === null ? null : shown(await evaluateEffects(node.show, at("show"), effects)),
+    to: node.to === null ? null : await text("to", node.to),
+    schema,
+    expires_seconds: node.expires_seconds,
+  }
+  return { scope, effects, question }
+}
+
+async function expired(node: AskNode, scope: Scope, effects: Effects): Promise<JsonValue> {
+  if (node.on_expiry !== null) {
+    return evaluateEffects(node.on_expiry, { ...scope, path: `${node.id}.on_expiry` }, effects)
+  }
+  throw failure("timeout", node.id, `Nobody answered ${node.id} in ${node.expires_seconds} seconds`)
+}

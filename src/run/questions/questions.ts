@@ -1,0 +1,169 @@
+import { isoTime } from "../../base/iso-time.ts"
+import type { JsonObject } from "../../base/json-value.ts"
+import type { Clock } from "../../ports/clock.ts"
+import type { Chance } from "../../ports/chance.ts"
+import type { RunStore } from "../../ports/store.ts"
+import type { AskedQuestion, Question } from "../events.ts"
+import { failure } from "../failure.ts"
+import type { Kept } from "../log/kept.ts"
+import type { RunLog } from "../log/log.ts"
+import type { QuestionOutcome, QuestionPast } from "../log/resume.ts"
+import type { Redactor } from "../secrets/redact.ts"
+import { takeOutcomes } from "./take-outcomes.ts"
+
+/** Open questions of one run at a time. */
+const mostOpen = 1_000
+
+/** What a step asks; the rest of a question is the same for all. */
+export interface NewQuestion extends Omit<AskedQuestion, "id" | "run_id" | "asked_at" | "expires_at" | "schema"> {
+  readonly schema: JsonObject
+  readonly expires_seconds: number
+  readonly call_id?: string
+}
+
+export interface QuestionParts {
+  readonly runId: string
+  readonly store: RunStore
+  readonly log: RunLog
+  readonly redactor: Redactor
+  readonly clock: Clock
+  readonly chance: Chance
+  /** Aborts when the run stops. */
+  readonly signal: AbortSignal
+  fail(error: unknown): void
+  /** Resolves when nothing of the run can go on by itself: all of it waits for people. */
+  quiet(): Promise<void>
+  /** Leaves the run to its questions. */
+  park(questions: readonly string[]): void
+}
+
+interface Waiting {
+  readonly question: QuestionPast
+  readonly resolve: (outcome: QuestionOutcome) => void
+  readonly reject: (reason: unknown) => void
+}
+
+/** The questions of a run under way: asks them, waits for their outcomes, and has the run leave when nothing else is left. */
+export class Questions {
+  readonly #parts: QuestionParts
+  /** By id: open questions that a step waits for. */
+  readonly #waiting = new Map<string, Waiting>()
+  #stopListening: (() => void) | null = null
+  #watching = false
+  #parking = false
+  #looking: Promise<void> | null = null
+  #lookAgain = false
+
+  constructor(parts: QuestionParts) {
+    this.#parts = parts
+  }
+
+  /** Refuses before anything is asked: a loop asks all of its questions, or none. */
+  checkRoom(more: number, path: string): void {
+    if (this.#waiting.size + more <= mostOpen) return
+    throw failure("limit_exceeded", path, `At most ${mostOpen} questions of a run may be open at a time`)
+  }
+
+  ask({ expires_seconds, ...asked }: NewQuestion, kept: Kept<"question_asked">): QuestionPast {
+    const { runId, log, clock, chance } = this.#parts
+    const now = clock.now()
+    const { call_id, ...rest } = asked
+    const question: AskedQuestion = {
+      id: chance.id(),
+      run_id: runId,
+      ...rest,
+      asked_at: isoTime(now),
+      expires_at: isoTime(now + expires_seconds * 1000),
+    }
+    log.add("question_asked", call_id === undefined ? question : { ...question, call_id }, kept)
+    return { asked: question, outcome: null }
+  }
+
+  /** What has become of a question, when it is known. */
+  outcome(question: QuestionPast): Promise<QuestionOutcome> {
+    const { signal } = this.#parts
+    if (question.outcome !== null) return Promise.resolve(question.outcome)
+    if (signal.aborted) return Promise.reject(signal.reason as Error)
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(question.asked.id, { question, resolve, reject })
+      this.#listen()
+      this.#watch()
+    })
+  }
+
+  close(): void {
+    this.#stopListening?.()
+  }
+
+  #listen(): void {
+    if (this.#stopListening !== null) return
+    const { store, runId, signal } = this.#parts
+    this.#stopListening = store.onOutcome((run_id) => {
+      if (run_id === runId) this.#look()
+    })
+    // Also what was stored before anybody listened.
+    this.#look()
+    signal.addEventListener("abort", () => this.#drop(signal.reason), { once: true })
+  }
+
+  #drop(reason: unknown): void {
+    for (const { reject } of this.#waiting.values()) reject(reason)
+    this.#waiting.clear()
+  }
+
+  #look(): void {
+    this.#lookAgain = true
+    this.#looking ??= this.#lookNow().finally(() => (this.#looking = null))
+  }
+
+  async #lookNow(): Promise<void> {
+    const { store, runId, signal } = this.#parts
+    while (this.#lookAgain) {
+      this.#lookAgain = false
+      try {
+        const found = await store.outcomes(runId)
+        // Whoever takes the run up next takes them in.
+        if (this.#parking || signal.aborted) return
+        this.#take(found)
+      } catch (error) {
+        this.#parts.fail(error)
+      }
+    }
+  }
+
+  #take(stored: readonly Question[]): void {
+    const { log, redactor } = this.#parts
+    for (const { asked, outcome } of takeOutcomes(
+      log,
+      redactor.redact,
+      stored,
+      (id) => this.#waiting.get(id)?.question,
+    )) {
+      const waiting = this.#waiting.get(asked.id)
+      this.#waiting.delete(asked.id)
+      if (outcome !== null) waiting?.resolve(outcome)
+    }
+  }
+
+  #watch(): void {
+    if (this.#watching) return
+    this.#watching = true
+    void this.#parkWhenQuiet().catch((error: unknown) => this.#parts.fail(error))
+  }
+
+  async #parkWhenQuiet(): Promise<void> {
+    const { quiet, signal, park } = this.#parts
+    while (this.#waiting.size > 0 && !signal.aborted) {
+      await quiet()
+      if (this.#looking !== null) {
+        await this.#looking
+        continue
+      }
+      if (this.#waiting.size === 0 || signal.aborted) break
+      this.#parking = true
+      park([...this.#waiting.keys()])
+      return
+    }
+    this.#watching = false
+  }
+}

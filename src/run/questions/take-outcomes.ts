@@ -1,0 +1,31 @@
+import type { Question } from "../events.ts"
+import type { RunLog } from "../log/log.ts"
+import type { QuestionPast } from "../log/resume.ts"
+import type { Redactor } from "../secrets/redact.ts"
+
+/** Takes outcomes that are stored into the run, each with its event and once; gives those that were new. */
+export function takeOutcomes(
+  log: RunLog,
+  redact: Redactor["redact"],
+  stored: readonly Question[],
+  known: (id: string) => QuestionPast | undefined,
+): QuestionPast[] {
+  const taken: QuestionPast[] = []
+  for (const { id, name, status, answer = null, answered_by = nobody } of stored) {
+    const question = known(id)
+    if (question === undefined || question.outcome !== null) continue
+    if (status === "answered") {
+      // It enters the run here, like the answer of a model.
+      const clean = redact(answer)
+      log.add("question_answered", { id, name, answer: clean, answered_by })
+      question.outcome = { kind: "answered", answer: clean }
+    } else {
+      log.add("question_expired", { id, name })
+      question.outcome = { kind: "expired" }
+    }
+    taken.push(question)
+  }
+  return taken
+}
+
+const nobody = { caller: null, by: null }
