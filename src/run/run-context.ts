@@ -124,6 +124,8 @@ export interface RunContext {
   readonly work: EvaluationWork
   /** Work that only the end of the run waits for. */
   readonly backgroundWork: Set<Promise<void>>
+  /** Work outside of the permits that does not wait for people. */
+  readonly busyWork: Set<Promise<void>>
   /** Stops the run with the first failure that is reported to it. */
   fail(error: unknown): void
 }
@@ -182,11 +184,11 @@ export async function whileBusy<T>(running: RunContext, work: Promise<T>): Promi
     () => undefined,
     () => undefined,
   )
-  running.backgroundWork.add(tracked)
+  running.busyWork.add(tracked)
   try {
     return await work
   } finally {
-    running.backgroundWork.delete(tracked)
+    running.busyWork.delete(tracked)
   }
 }
 

@@ -237,6 +237,7 @@ class Run {
       spent: past.spent,
       work: new EvaluationWork(limits.value_bytes, limits.kept_bytes),
       backgroundWork: new Set(),
+      busyWork: new Set(),
       fail: (error) => this.#fail(error),
     }
   }
@@ -307,13 +308,13 @@ class Run {
 
   /** Resolves when nothing of the run can go on by itself. */
   async #quiet(): Promise<void> {
-    const { permits, log, work, backgroundWork, signal } = this.#running
+    const { permits, log, work, busyWork, signal } = this.#running
     for (;;) {
       // What one turn of the event loop has settled goes on before the next.
       await new Promise((resolve) => setImmediate(resolve))
       if (signal.aborted) return
       if (permits.open > 0) await permits.idle()
-      else if (backgroundWork.size > 0) await Promise.all(backgroundWork)
+      else if (busyWork.size > 0) await Promise.all(busyWork)
       else if (log.isBehind) await log.stored()
       else if (!work.isResting) return
     }

@@ -18,7 +18,7 @@ import type {
 
 export interface ServedTool {
   /** Read anew each time that the definition is asked for. */
-  readonly description?: string
+  readonly description?: () => string
   readonly input: RecordType
   readonly output?: RecordType
   readonly idempotent?: boolean
@@ -112,7 +112,7 @@ function hosted(tool: ServedTool): HostedTool {
     }))
   const parameters = toJsonSchema(tool.input, {})
   return {
-    definition: { description: tool.description ?? "A tool of the test", inputSchema: parameters },
+    definition: { description: tool.description?.() ?? "A tool of the test", inputSchema: parameters },
     description: "A tool of the test",
     parameters,
     typed: tool.output !== undefined,
