@@ -482,14 +482,14 @@ export class Runs {
 
   /** The store knows the earliest expiry: where none is due, a look costs next to nothing. */
   async #expireForEver(): Promise<void> {
-    const { clock, store, trouble } = this.#ports
+    const { clock, store } = this.#ports
     for (;;) {
       try {
         await clock.sleep(expiryLookMs, this.#stop.signal)
       } catch {
         return
       }
-      if ((trouble?.() ?? null) !== null) continue
+      if ((this.#ports.trouble?.() ?? null) !== null) continue
       try {
         await store.expire()
       } catch (error) {

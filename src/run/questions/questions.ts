@@ -152,16 +152,16 @@ export class Questions {
   }
 
   async #parkWhenQuiet(): Promise<void> {
-    const { quiet, signal, park } = this.#parts
+    const { signal } = this.#parts
     while (this.#waiting.size > 0 && !signal.aborted) {
-      await quiet()
+      await this.#parts.quiet()
       if (this.#looking !== null) {
         await this.#looking
         continue
       }
       if (this.#waiting.size === 0 || signal.aborted) break
       this.#parking = true
-      park([...this.#waiting.keys()])
+      this.#parts.park([...this.#waiting.keys()])
       return
     }
     this.#watching = false
