@@ -12,6 +12,7 @@ export function toolPin(definition: JsonObject): string {
     .digest("hex")}`
 }
 
-export function publishedPart({ _meta: _, ...published }: JsonObject): JsonObject {
+export function publishedPart(definition: JsonObject): JsonObject {
+  const { _meta: _, ...published } = definition
   return published
 }
