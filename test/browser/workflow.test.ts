@@ -415,6 +415,8 @@ describe("examples", () => {
     "Conditions",
     "Variants and match",
     "Context and compaction",
+    "Fallback models",
+    "Cost and limits",
     "MCP tools",
     "Cache",
   ]

@@ -17,36 +17,48 @@ export function showMoney(amount: Money): number {
   return Number((amount + shownUnit / 2n) / shownUnit) / 1e6
 }
 
+interface TokenPrice {
+  readonly input: Money
+  readonly cached: Money
+  readonly output: Money
+}
+
+const tokenPrices = new WeakMap<Price, TokenPrice>()
+
 /** The price of one token, from that of a million. */
-function perToken(price: number): Money {
-  return scaled(price, digits - 6)
+function perToken(price: Price): TokenPrice {
+  let known = tokenPrices.get(price)
+  if (known === undefined) {
+    const { input, cached, output } = price
+    known = { input: scaled(input, digits - 6), cached: scaled(cached, digits - 6), output: scaled(output, digits - 6) }
+    tokenPrices.set(price, known)
+  }
+  return known
 }
 
 /** What the tokens cost. Reasoning tokens are among the output tokens. */
 export function costOf({ input_tokens, cached_tokens, output_tokens }: TokenUsage, price: Price): Money {
+  const each = perToken(price)
   const cached = Math.min(cached_tokens, input_tokens)
-  return (
-    tokens(input_tokens - cached) * perToken(price.input) +
-    tokens(cached) * perToken(price.cached) +
-    tokens(output_tokens) * perToken(price.output)
-  )
+  return tokens(input_tokens - cached) * each.input + tokens(cached) * each.cached + tokens(output_tokens) * each.output
 }
 
-/** The most that a call can cost: none of its input is known to be cached, and cached tokens may be the dearer ones. */
+/** The most that a call can cost: any part of its input may be cached, and cached tokens may be the dearer ones. */
 export function worstCost(input: number, output: number, price: Price): Money {
-  return tokens(input) * inputPrice(price) + tokens(output) * perToken(price.output)
+  return tokens(input) * inputPrice(price) + tokens(output) * perToken(price).output
 }
 
 /** The most output tokens that the rest of an amount pays for. */
 export function outputFor(amount: Money, input: number, price: Price): number {
   const rest = amount - tokens(input) * inputPrice(price)
   if (rest < 0n) return -1
-  const each = perToken(price.output)
+  const each = perToken(price).output
   return each === 0n ? Number.POSITIVE_INFINITY : Number(rest / each)
 }
 
-function inputPrice({ input, cached }: Price): Money {
-  return perToken(Math.max(input, cached))
+function inputPrice(price: Price): Money {
+  const { input, cached } = perToken(price)
+  return input > cached ? input : cached
 }
 
 function tokens(count: number): bigint {
