@@ -18,7 +18,7 @@ import { usualOptions } from "../support/run-plan.ts"
 
 // The run that is killed again and again: a call of its own, a tool loop, a loop, contexts, a cache, conditions.
 
-export const source = `
+const usual = `
 input { endpoint: string  topic: string  items: [string] }
 secrets { key: string }
 provider p from openai { endpoint: input.endpoint  api_key: secrets.key }
@@ -76,6 +76,45 @@ output {
     unneeded: agent.unneeded
 }
 `
+
+/** Models that fail and go on, and limits on everything. */
+const limits = `
+input { endpoint: string  topic: string  items: [string] }
+secrets { key: string }
+provider p from openai { endpoint: input.endpoint  api_key: secrets.key  inference { max_retries: 0  max_tokens: 200 } }
+model shaky from p { id: "shaky"  price { input: 1 output: 2 } }
+model firm from p { id: "firm"  price { input: 10 output: 20 } }
+mcp s { endpoint: "http://tools.test/mcp" }
+tool note from mcp.s.tool.note { idempotent: true }
+
+limits {
+    cost: 5
+    tokens: 100_000
+    model_calls: 40
+    tool_calls: 40
+}
+
+agent scheme {
+    model: [model.shaky, model.firm]
+    uses: [tool.note]
+    instruction: "Scheme about {{ input.topic }}"
+    limits { tokens: 50_000 }
+    output { message: string }
+}
+
+agent each for item in ["x", "y"] {
+    model: model.firm
+    instruction: "Each {{ item }} of {{ input.items }}"
+    output { message: string }
+}
+
+output {
+    message: agent.scheme.message
+    each: agent.each.*.message
+}
+`
+
+export const source = process.env["CRASH_WORKFLOW"] === "limits" ? limits : usual
 
 export function planOf(text: string): Plan {
   const { plan, diagnostics } = compile(text)
