@@ -1,0 +1,200 @@
+import assert from "node:assert/strict"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { after, before, test } from "node:test"
+import type { JsonObject } from "../../src/base/json-value.ts"
+import type { RunStore } from "../../src/ports/store.ts"
+import type { LogEvent, Question } from "../../src/run/events.ts"
+import { isTerminal } from "../../src/run/events.ts"
+import { startServer, type TestServer } from "../support/http-server.ts"
+import { natsServers, startNats } from "../support/nats-server.ts"
+import { within } from "../support/within.ts"
+import { openStore } from "./people-workflow.ts"
+
+// A real process with a run that asks people, killed with SIGKILL after each of its appends, and another one that goes on. The
+// people are in this process: they answer by way of the store whenever a question is open, whether or not a process runs.
+
+let folder = ""
+let server: TestServer
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), "wire-people-"))
+  server = await startServer((request, response) => {
+    const body = JSON.parse(request.body) as JsonObject
+    const answer = request.url === "/tool" ? `sent ${JSON.stringify(body["text"])}` : JSON.stringify(think(body))
+    response.writeHead(200, { "content-type": "application/json" })
+    response.end(answer)
+  })
+})
+
+after(async () => {
+  await server.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** Sends twice, then says how many answers it had. */
+function think(body: JsonObject): JsonObject {
+  const input = body["input"] as JsonObject[]
+  const outputs = input.filter((item) => item["type"] === "function_call_output").length
+  const usage = { input_tokens: 3, output_tokens: 2 }
+  if (outputs < 2) {
+    const text = outputs === 0 ? "one" : "two"
+    const call = { type: "function_call", call_id: `c${outputs}`, name: "send", arguments: JSON.stringify({ text }) }
+    return { output: [call], usage }
+  }
+  const content = [{ type: "output_text", text: JSON.stringify({ message: `after ${outputs}` }) }]
+  return { output: [{ type: "message", role: "assistant", content }], usage }
+}
+
+/** Answers every question that is open, except the one that nobody answers: until the signal aborts. */
+async function people(store: RunStore, run_id: () => string | null, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const id = run_id()
+    const open = id === null ? [] : (await store.questions(id)).filter(({ status }) => status === "open")
+    for (const question of open) {
+      const answer = answerTo(question)
+      if (answer !== null) await store.answer(question.run_id, question.id, { answer, answered_by: nobodyInParticular })
+    }
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+const nobodyInParticular = { caller: null, by: null }
+
+function answerTo({ kind, name, arguments: sent }: Question): JsonObject | null {
+  if (kind === "approval") return { approve: sent?.["text"] === "one", note: null }
+  if (name === "first") return { go: true }
+  return name === "second" ? { good: true } : null
+}
+
+interface Life {
+  /** When the process knows its run. */
+  readonly run: Promise<string>
+  readonly ended: Promise<string | null>
+}
+
+function live(place: string, appends: number, lease_ms: number, known?: string): Life {
+  const file = join(import.meta.dirname, "people-child.ts")
+  const args = [file, place, server.origin, String(appends), String(lease_ms), ...(known === undefined ? [] : [known])]
+  const env = { ...process.env, NODE_COMPILE_CACHE: join(folder, "compiled") }
+  const started = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"], env })
+  const run = Promise.withResolvers<string>()
+  let errors = ""
+  started.stdout.setEncoding("utf8").on("data", (text: string) => run.resolve(text.trim()))
+  started.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text))
+  const ended = once(started, "close").then(([code, signal]) => {
+    assert.equal(errors, "")
+    assert.ok(code === 0 || signal === "SIGKILL", `exit code ${String(code)}`)
+    return signal as string | null
+  })
+  return { run: run.promise, ended: within(60_000, "the child's end", ended) }
+}
+
+async function logOf(store: RunStore, run_id: string): Promise<LogEvent[]> {
+  const events: LogEvent[] = []
+  for (;;) {
+    const page = await store.read(run_id, events.length, 500)
+    if (page.length === 0) return events
+    events.push(...page)
+  }
+}
+
+/** What holds of the log and of the calls, wherever the process was killed. */
+async function check(store: RunStore, run_id: string, where: string): Promise<void> {
+  const events = await logOf(store, run_id)
+  assert.deepEqual(
+    events.map(({ id }) => id),
+    events.map((_, index) => index + 1),
+    where,
+  )
+  assert.equal(events.filter(({ type }) => isTerminal(type)).length, 1, where)
+  const end = events.at(-1)
+  assert.equal(end?.type, "workflow_completed", `${where}: ${JSON.stringify(end)}`)
+  const result = end?.type === "workflow_completed" ? end.data.output.result : null
+  assert.deepEqual(result, { first: true, work: "after 2", second: true, nobody: "nobody" }, where)
+
+  const asked = events.filter((event) => event.type === "question_asked")
+  const names = asked.map(({ data }) => data.name).toSorted()
+  assert.deepEqual(names, ["first", "nobody", "second", "send", "send"], where)
+  const questions = await store.questions(run_id)
+  for (const { data } of asked) {
+    const outcomes = events.filter(
+      ({ type, data: other }) =>
+        (type === "question_answered" || type === "question_expired") && (other as { id: string }).id === data.id,
+    )
+    assert.deepEqual(
+      outcomes.map(({ type }) => type),
+      [data.name === "nobody" ? "question_expired" : "question_answered"],
+      `${where}: outcomes of ${data.name}`,
+    )
+    const { status } = questions.find(({ id }) => id === data.id) ?? {}
+    assert.equal(status, data.name === "nobody" ? "expired" : "answered", where)
+  }
+
+  // No tool is called without its approval, and none twice.
+  const calls = server.received
+    .filter(({ url }) => url === "/tool")
+    .map(({ body }) => JSON.parse(body) as { text: string; call_id: string })
+  const own = new Set(asked.map(({ data }) => data.call_id))
+  const made = calls.filter(({ call_id }) => own.has(call_id))
+  assert.ok(
+    calls.every(({ text }) => text === "one"),
+    `${where}: a declined call was made`,
+  )
+  assert.ok(made.length <= 1, `${where}: ${made.length} calls`)
+  for (const event of events) {
+    if (event.type !== "tool_call_started") continue
+    const question = asked.find(({ data }) => data.call_id === event.data.call_id)
+    const answered = events.find(
+      (other) => other.type === "question_answered" && other.data.id === question?.data.id && other.id < event.id,
+    )
+    assert.ok(answered?.type === "question_answered", `${where}: a call began without an answer`)
+    assert.equal((answered.data.answer as JsonObject)["approve"], true, where)
+  }
+  const begun = events.filter(({ type }) => type === "tool_call_started").length
+  assert.ok(made.length <= begun, where)
+}
+
+/** One run, killed after so many appends of its first process, then finished by another. Whether it was killed. */
+async function killedAfter(place: string, appends: number, lease_ms: number): Promise<boolean> {
+  const store = await openStore(place)
+  const stop = new AbortController()
+  let run_id: string | null = null
+  const answering = people(store, () => run_id, stop.signal)
+  try {
+    const first = live(place, appends, lease_ms)
+    run_id = await within(30_000, "the run's id", first.run)
+    const killed = (await first.ended) === "SIGKILL"
+    const before = await logOf(store, run_id)
+    if (killed) await live(place, 0, lease_ms, run_id).ended
+    const where = `after append ${appends}, event ${before.length} (${before.at(-1)?.type ?? "none"})`
+    assert.deepEqual((await logOf(store, run_id)).slice(0, before.length), before, where)
+    await check(store, run_id, where)
+    return killed
+  } finally {
+    stop.abort()
+    await answering
+    await store.close()
+  }
+}
+
+test("SQLite: killed after every single append, a run that asks people comes to the same end", async () => {
+  for (let appends = 1; ; appends++) {
+    if (await killedAfter(join(folder, `kill-${appends}.db`), appends, 10_000)) continue
+    assert.ok(appends > 6, `only ${appends} appends`)
+    return
+  }
+})
+
+test("NATS: killed after every second append, a run that asks people is taken over by another replica", async (t) => {
+  const broker = await startNats(1, "", natsServers()[0])
+  t.after(() => broker.close())
+  for (let appends = 1; ; appends += 2) {
+    if (await killedAfter(`${broker.url}#crash${appends}`, appends, 1_500)) continue
+    assert.ok(appends > 6, `only ${appends} appends`)
+    return
+  }
+})
