@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { after, before, test } from "node:test"
 import type { JsonObject } from "../../src/base/json-value.ts"
 import type { RunStore } from "../../src/ports/store.ts"
-import type { LogEvent, Question } from "../../src/run/events.ts"
+import type { AskedQuestion, LogEvent } from "../../src/run/events.ts"
 import { isTerminal } from "../../src/run/events.ts"
 import { startServer, type TestServer } from "../support/http-server.ts"
 import { natsServers, startNats } from "../support/nats-server.ts"
@@ -49,22 +49,20 @@ function think(body: JsonObject): JsonObject {
   return { output: [{ type: "message", role: "assistant", content }], usage }
 }
 
-/** Answers every question that is open, except the one that nobody answers: until the signal aborts. */
-async function people(store: RunStore, run_id: () => string | null, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    const id = run_id()
-    const open = id === null ? [] : (await store.questions(id)).filter(({ status }) => status === "open")
-    for (const question of open) {
-      const answer = answerTo(question)
-      if (answer !== null) await store.answer(question.run_id, question.id, { answer, answered_by: nobodyInParticular })
-    }
-    await new Promise((resolve) => setImmediate(resolve))
+/** Answers every question as it is asked, except the one that nobody answers. */
+async function people(store: RunStore, run_id: string, signal: AbortSignal): Promise<void> {
+  for await (const event of store.follow(run_id, 0, signal)) {
+    if (event.type !== "question_asked") continue
+    const answer = answerTo(event.data)
+    if (answer === null) continue
+    const outcome = await store.answer(run_id, event.data.id, { answer, answered_by: nobodyInParticular })
+    assert.equal(outcome?.stored, true, `the answer to ${event.data.name}`)
   }
 }
 
 const nobodyInParticular = { caller: null, by: null }
 
-function answerTo({ kind, name, arguments: sent }: Question): JsonObject | null {
+function answerTo({ kind, name, arguments: sent }: AskedQuestion): JsonObject | null {
   if (kind === "approval") return { approve: sent?.["text"] === "one", note: null }
   if (name === "first") return { go: true }
   return name === "second" ? { good: true } : null
@@ -162,11 +160,11 @@ async function check(store: RunStore, run_id: string, where: string): Promise<vo
 async function killedAfter(place: string, appends: number, lease_ms: number): Promise<boolean> {
   const store = await openStore(place)
   const stop = new AbortController()
-  let run_id: string | null = null
-  const answering = people(store, () => run_id, stop.signal)
+  let answering: Promise<void> | null = null
   try {
     const first = live(place, appends, lease_ms)
-    run_id = await within(30_000, "the run's id", first.run)
+    const run_id = await within(30_000, "the run's id", first.run)
+    answering = people(store, run_id, stop.signal)
     const killed = (await first.ended) === "SIGKILL"
     const before = await logOf(store, run_id)
     if (killed) await live(place, 0, lease_ms, run_id).ended
