@@ -77,6 +77,8 @@ export class Answering {
     } catch (error) {
       if (error instanceof InputEnded) this.#lacks(question, missing)
       else if (!signal.aborted) throw error
+      // The prompt is left as it is, and what follows begins on a line of its own.
+      else write("")
     } finally {
       lines.close()
       goOn()

@@ -1,0 +1,170 @@
+import assert from "node:assert/strict"
+import { spawn } from "node:child_process"
+import { existsSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { describe, test } from "node:test"
+import { builtWire } from "../support/built-wire.ts"
+import { within } from "../support/within.ts"
+import { folderWith, runWire } from "./run-wire.ts"
+
+const root = dirname(dirname(import.meta.dirname))
+const approval = join(root, "examples/approval.wire")
+const input = ["--input", join(root, "examples/approval.input.json")]
+
+const pages = `input { files: [string] }
+ask page for f in input.files { question: "Is {{ f }} right?" output { right: boolean, why: maybe string } }
+output { pages: ask.page }
+`
+const expiring = `ask a { question: "Quick?" expires_seconds: 1 on_expiry: { x: "late" } output { x: string } }
+output { x: ask.a.x }
+`
+
+const folder = (): string =>
+  folderWith({
+    "pages.wire": pages,
+    "expiring.wire": expiring,
+    "answers.json": '{ "review": { "send": true, "title": "A Pattern Language" }, "reserve": { "approve": false } }',
+    "pages.json": '{ "page": [{ "right": true }, { "right": false, "why": "old" }] }',
+  })
+
+describe("wire run without a terminal", () => {
+  test("answers and approvals come from the command line", async () => {
+    const flags = ["--answer", "review.send=true", "--answer", "review.title=The Owl Papers", "--approve", "reserve"]
+    const { code, out, err } = await runWire(["run", approval, ...input, ...flags])
+    assert.equal(code, 0, err)
+    const result = JSON.parse(out) as Record<string, unknown>
+    assert.equal(result["sent"], true)
+    assert.equal(typeof result["reserved"], "string")
+  })
+
+  test("… or from a file, which can also decline", async () => {
+    const cwd = folder()
+    const { code, out, err } = await runWire(["run", approval, ...input, "--answers", "answers.json", "--events"], {
+      cwd,
+    })
+    assert.equal(code, 0, err)
+    const events = out
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { event: string; data: { name?: string } })
+    const asked = events.filter(({ event }) => event === "question_asked").map(({ data }) => data.name)
+    assert.deepEqual(asked, ["review", "reserve"])
+    assert.equal(events.filter(({ event }) => event === "tool_call_started").length, 1, "the declined call is not made")
+  })
+
+  test("a loop is answered item by item", async () => {
+    const files = ["--set", 'files=["a", "b"]']
+    const { code, out, err } = await runWire(["run", "pages.wire", ...files, "--answers", "pages.json"], {
+      cwd: folder(),
+    })
+    assert.equal(code, 0, err)
+    assert.deepEqual(JSON.parse(out), {
+      pages: [
+        { right: true, why: null },
+        { right: false, why: "old" },
+      ],
+    })
+  })
+
+  test("a missing answer ends it with code 4, and is named", async () => {
+    const nothing = await runWire(["run", approval, ...input])
+    assert.equal(nothing.code, 4)
+    assert.equal(nothing.out, "")
+    assert.match(nothing.err, /Send this to Ada\?/)
+    assert.match(nothing.err, /Missing: ask\.review needs an answer\. Give it with --answer review\.send=…/)
+    const some = await runWire([
+      "run",
+      approval,
+      ...input,
+      "--answer",
+      "review.send=true",
+      "--answer",
+      "review.title=X",
+    ])
+    assert.equal(some.code, 4)
+    assert.match(some.err, /Missing: a call of tool\.reserve needs an approval\. Give it with --approve reserve\./)
+  })
+
+  test("flags that do not fit the workflow are refused before it runs", async () => {
+    for (const [flags, sentence] of [
+      [["--answer", "reviev.send=true"], /no question reviev; did you mean review\?/],
+      [["--answer", "review.send=perhaps"], /review\.send: expected boolean/],
+      [["--approve", "find_books"], /no tool whose calls need an approval find_books/],
+      [["--answers", "/nowhere.json"], /cannot be read \(no such file\)/],
+    ] as const) {
+      const { code, err } = await runWire(["run", approval, ...input, ...flags])
+      assert.equal(code, 2, err)
+      assert.match(err, sentence)
+    }
+  })
+})
+
+const python = ["/usr/bin/python3"].find((path) => existsSync(path))
+
+/** Runs the command on a terminal, and types each text once what it waits for has appeared. */
+const onTerminal = `
+import os, pty, select, sys, json
+steps = json.loads(sys.argv[1])
+pid, fd = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[2], sys.argv[2:])
+out = b""
+seen = 0
+while True:
+    try:
+        data = os.read(fd, 65536)
+    except OSError:
+        break
+    if not data:
+        break
+    out += data
+    if steps and steps[0][0].encode() in out[seen:]:
+        seen = len(out)
+        os.write(fd, steps.pop(0)[1].encode())
+sys.stdout.buffer.write(out)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+`
+
+describe("wire run in a terminal", { skip: python === undefined ? "needs python3 for a terminal" : false }, () => {
+  const typing = async (args: readonly string[], steps: readonly (readonly [string, string])[]) => {
+    const all = ["-c", onTerminal, JSON.stringify(steps), process.execPath, builtWire, ...args]
+    const child = spawn(python ?? "", all, {
+      env: { ...process.env, TERM: "xterm" },
+      stdio: ["ignore", "pipe", "inherit"],
+    })
+    let shown = ""
+    child.stdout.on("data", (chunk: { toString(): string }) => (shown += chunk.toString()))
+    const code = await within(30_000, "the end", new Promise<number | null>((resolve) => child.on("close", resolve)))
+    return { code, shown }
+  }
+
+  test("asks for each field, again what does not fit, and y or n for a call", async () => {
+    const { code, shown } = await typing(
+      ["run", approval, ...input],
+      [
+        ["send (boolean", "perhaps\r"],
+        ["expected boolean", "y\r"],
+        ["title (maybe string", "The Owl Papers\r"],
+        ["note (maybe string", "\r"],
+        ["Approve this call?", "y\r"],
+      ],
+    )
+    assert.equal(code, 0, shown)
+    assert.match(shown, /Which book should be reserved\?/)
+    assert.match(shown, /"sent": true/)
+  })
+
+  test("Ctrl+C cancels the run, Ctrl+D leaves the answer missing", async () => {
+    const cancelled = await typing(["run", approval, ...input], [["send (boolean", "\u0003"]])
+    assert.equal(cancelled.code, 130, cancelled.shown)
+    const left = await typing(["run", approval, ...input], [["send (boolean", "\u0004"]])
+    assert.equal(left.code, 4, left.shown)
+    assert.match(left.shown, /Missing: ask\.review needs an answer/)
+  })
+
+  test("a question that expires leaves the terminal", async () => {
+    const { code, shown } = await typing(["run", join(folder(), "expiring.wire")], [])
+    assert.equal(code, 0, shown)
+    assert.match(shown, /"x": "late"/)
+  })
+})
