@@ -46,7 +46,12 @@ function AskCard({ question }: { readonly question: Question }) {
   const misfits = validateValue(draft, type, types, "answer")
   const record = resolve(type, types)
   const misfit = (path: string): string | undefined =>
-    tried ? misfits.find((one) => one.path === path)?.message.replace(/^answer\.?/, "") : undefined
+    tried
+      ? misfits
+          .find((one) => one.path === path)
+          ?.message.replace(/^answer\.?/, "")
+          .replace(", found undefined", "")
+      : undefined
   const form = { types, misfit, scope: `${question.id}-` }
   const submit = (event: Event): void => {
     event.preventDefault()

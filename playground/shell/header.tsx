@@ -93,10 +93,12 @@ export function Status() {
   const started = run.state.started_at
   const elapsed =
     !run.isOver && started !== null ? ` ${showDuration(Math.floor((runClock.value - started) / 100) * 100)}` : ""
+  // On a telephone the count of questions says it all.
+  const isCounted = narrow.value && state === "asking" && openQuestions.value.length > 0
   return (
     <p class="status">
       <OpenQuestions />
-      <StateMark state={state} text={text.replace(/^running/, `running${elapsed}`)} />
+      {isCounted ? null : <StateMark state={state} text={text.replace(/^running/, `running${elapsed}`)} />}
       {run.connection === "lost" ? (
         <button type="button" class="button outlined" onClick={() => reconnect(run)}>
           Connect again
