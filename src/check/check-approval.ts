@@ -51,10 +51,20 @@ export function checkApproval(
   const expression = expressionOf(checking, property, scope.path)
   if (expression === undefined) return
   const written = wordOrString(expression)
-  if (written === "required" || written === "none") return
-  const hint = 'Write `approval: required`, `none`, or `approval { to: "group" }`.'
+  if (written !== undefined && approvalWords.includes(written)) return
+  const meant = meantBy.get(checking.quote(expression)) ?? (written && checking.suggest(written, approvalWords))
+  const hint =
+    meant === undefined
+      ? 'Write `approval: required`, `none`, or `approval { to: "group" }`.'
+      : `Did you mean \`${meant}\`?`
   checking.report("invalid-value", path, expression, `Unknown approval: ${checking.quote(expression)}`, hint)
 }
+
+const approvalWords = ["required", "none"]
+const meantBy = new Map([
+  ["true", "required"],
+  ["false", "none"],
+])
 
 /** Only tools are called, so that only their calls can be approved. */
 export function refuseApproval(

@@ -61,14 +61,17 @@ export function removeCondition(program: Program, { span, path }: Diagnostic): r
   return [{ title: "Remove the condition", edits: [replaceWith(around, "")], preferred: false }]
 }
 
-/** A condition that is not a boolean, and a file that is written with a colon. */
-export function fixMismatch(program: Program, { span, hint = "" }: Diagnostic): readonly Fix[] {
+/** A condition that is not a boolean, a value without its colon, and a file that is written with one. */
+export function fixMismatch(program: Program, { span, message, hint = "" }: Diagnostic): readonly Fix[] {
   const { text } = program.tree
   const written = text.slice(span.start, span.end)
   const [, test] = /^(?:Compare it|Ask whether it is there): `(.*)`\.$/.exec(hint) ?? []
   if (test?.startsWith(written) === true && !test.includes("…")) {
     const added = test.slice(written.length)
     return [{ title: `Write \`${test}\``, edits: [insertAt(span.end, added)], preferred: true }]
+  }
+  if (message === "Expected a value, found a block") {
+    return [{ title: "Add the colon", edits: [insertAt(span.end, ":")], preferred: true }]
   }
   if (hint.endsWith(", without the colon.")) {
     const colon = text.lastIndexOf(":", span.start)
