@@ -125,13 +125,17 @@ function openRun(run_id: string): void {
 /** Somebody changed the address of this page to that of a run. */
 export function followAddress(): void {
   const wanted = runInAddress(location.hash)
-  if (wanted !== undefined && wanted !== shownRun.value?.run_id && liveRun.value === null) openRun(wanted)
+  if (wanted !== undefined && wanted !== shownRun.value?.run_id) openRun(wanted)
 }
 
 /** Keeps the shown run in the page's address, so that another browser, or a reload, opens it. */
 export function keepAddress(): void {
+  let kept = runInAddress(location.hash)
   effect(() => {
     const run_id = watchShown()?.run_id
+    // Only when the run changes: an address that somebody has just typed is not overwritten.
+    if (run_id === kept) return
+    kept = run_id
     const { hash, pathname, search } = location
     if (isLink(hash) || runInAddress(hash) === run_id) return
     history.replaceState(null, "", `${pathname}${search}${run_id === undefined ? "" : runAddress(run_id)}`)
