@@ -45,3 +45,39 @@ test("every snippet of docs/client.md has the package's types, and runs", { time
     await promisify(execFile)(process.execPath, [`snippet-${index}.ts`], { cwd: folder, timeout: 30_000 })
   }
 })
+
+const callTyped = `import { createClient } from "wireworks/client"
+import type { Workflows } from "./wire.d.ts"
+
+const client = createClient<Workflows>({ baseUrl: "BASE", apiKey: "a-key" })
+const { run_id, output } = await client.workflow("greetings/hello").execute({ name: "Ada" })
+const message: string = output.message
+if (message !== "Hello, Ada.") throw new Error(message)
+// @ts-expect-error: the input has no such field
+client.workflow("greetings/hello").execute({ nam: "Ada" }).catch(() => undefined)
+// @ts-expect-error: there is no such workflow
+client.workflow("nothing")
+const { runs } = await client.runs({ workflow: "greetings/hello", limit: 5 })
+if (runs.every((run) => run.run_id !== run_id)) throw new Error("The run is not in the list")
+const untyped = await createClient({ baseUrl: "BASE", apiKey: "a-key" }).workflow("greetings/hello").execute({ name: "Bob" })
+if (untyped.output["message"] !== "Hello, Bob.") throw new Error("untyped")
+`
+
+test("types that `wire types` wrote make calls of a running service typed", { timeout: 170_000 }, async () => {
+  const folder = await projectWithPackage()
+  mkdirSync(join(folder, "flows", "greetings"), { recursive: true })
+  writeFileSync(join(folder, "flows", "greetings", "hello.wire"), hello)
+  const service = await startService({ WORKFLOWS: join(folder, "flows"), API_KEYS: "ann:a-key" })
+  const wire = join(folder, "node_modules", "wireworks", "dist", "wire.js")
+  const written = spawnSync(process.execPath, [wire, "types", "flows", "--out", "wire.d.ts"], {
+    cwd: folder,
+    encoding: "utf8",
+  })
+  assert.equal(written.status, 0, written.stderr)
+  writeFileSync(join(folder, "call.ts"), callTyped.replaceAll("BASE", service.url))
+  const types = spawnSync(join(root, "node_modules", ".bin", "tsc"), ["-p", folder, "--allowImportingTsExtensions"], {
+    encoding: "utf8",
+  })
+  assert.equal(types.stdout, "")
+  await promisify(execFile)(process.execPath, ["call.ts"], { cwd: folder, timeout: 30_000 })
+})

@@ -9,6 +9,8 @@ import { addRun } from "./run.ts"
 import { addServe } from "./serve.ts"
 import { addStore } from "./store.ts"
 import { addTest } from "./test.ts"
+import { addInit } from "./init.ts"
+import { addTypes } from "./types.ts"
 
 /**
  * Parses the command line and runs its command. Exit codes of every command: 0 all is well, 1 something is wrong with the
@@ -44,6 +46,8 @@ function commandLine(): Command {
   addRun(program)
   addTest(program)
   addServe(program)
+  addTypes(program)
+  addInit(program)
   addStore(program)
   addMcp(program)
   addLsp(program)

@@ -5,14 +5,18 @@ import type {
   AnswerBody,
   CancelAnswer,
   ExecuteBody,
+  ExecuteOptions,
   FormatAnswer,
   InvalidateAnswer,
   QuestionsAnswer,
   RunAnswer,
+  RunsAnswer,
   SourceBody,
   StartedAnswer,
   ValidateAnswer,
   ValidateBody,
+  WorkflowAnswer,
+  WorkflowsAnswer,
 } from "../api/shapes.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { Question } from "../run/events.ts"
@@ -35,8 +39,11 @@ export type {
   FormatAnswer,
   RunAnswer,
   StartedAnswer,
+  ListedRunAnswer,
+  RunsAnswer,
   ValidateAnswer,
   ValidateBody,
+  WorkflowAnswer,
 } from "../api/shapes.ts"
 
 export interface ClientOptions {
@@ -79,6 +86,55 @@ export interface StreamOptions extends ExecuteCallOptions, Omit<FollowOptions, "
   readonly onRun?: (run_id: string) => void
 }
 
+/** What goes with the input of a workflow with a name. */
+export interface WorkflowRequest {
+  /** Come before those of the server. */
+  readonly secrets?: JsonObject
+  readonly options?: ExecuteOptions
+}
+
+/** Calls of one workflow of the server's folder. */
+export interface WorkflowClient<Input extends object, Output> {
+  /** Runs it and waits for its output; rejects as `execute` of the client does. */
+  execute(input: Input, options?: ExecuteCallOptions & WorkflowRequest): Promise<Executed<Output>>
+  /** Runs it and yields its events. */
+  stream(input: Input, options?: StreamOptions & WorkflowRequest): AsyncGenerator<StreamEvent, void>
+  /** Starts it and does not wait for it. */
+  start(input: Input, options?: ExecuteCallOptions & WorkflowRequest): Promise<StartedAnswer>
+}
+
+export interface RunsRequest {
+  readonly workflow?: string
+  readonly status?: "open" | "waiting" | "ended"
+  readonly limit?: number
+  readonly after?: string
+}
+
+interface WorkflowType {
+  readonly input: object
+  readonly output: unknown
+}
+
+/** A client that knows the workflows of a server's folder: `Workflows` is what `wire types` writes. */
+export type TypedClient<Workflows extends { [Name in keyof Workflows]: WorkflowType }> = Omit<
+  WireworksClient,
+  "workflow"
+> & {
+  workflow<Name extends keyof Workflows & string>(
+    name: Name,
+  ): WorkflowClient<Workflows[Name]["input"], Workflows[Name]["output"]>
+}
+
+/** `createClient<Workflows>({ baseUrl, apiKey }).workflow("tickets/triage").execute({ text })` */
+export function createClient<
+  Workflows extends { [Name in keyof Workflows]: WorkflowType } = Record<
+    string,
+    { readonly input: JsonObject; readonly output: JsonObject }
+  >,
+>(options: ClientOptions = {}): TypedClient<Workflows> {
+  return new WireworksClient(options) as TypedClient<Workflows>
+}
+
 const firstWait = 1000
 const longestWait = 15_000
 
@@ -100,8 +156,12 @@ export class WireworksClient {
    * Runs a workflow and waits for its output. Rejects with a `WireworksError` when it fails, and with `RunWaiting` when it begins to
    * wait for people.
    */
-  async execute<Output = JsonObject>(body: ExecuteBody, options: ExecuteCallOptions = {}): Promise<Executed<Output>> {
-    const response = await this.#post("/execute", body, options, keyHeader(options.idempotencyKey))
+  execute<Output = JsonObject>(body: ExecuteBody, options: ExecuteCallOptions = {}): Promise<Executed<Output>> {
+    return this.#execute<Output>("/execute", body, options)
+  }
+
+  async #execute<Output>(path: string, body: object, options: ExecuteCallOptions): Promise<Executed<Output>> {
+    const response = await this.#post(path, body, options, keyHeader(options.idempotencyKey))
     const run_id = response.headers.get("x-service-run-id") ?? ""
     if (response.status === 202) {
       const { questions } = (await response.json()) as QuestionsAnswer
@@ -114,10 +174,14 @@ export class WireworksClient {
    * Runs a workflow and yields its events, each once and in order, up to the terminal one; a connection that breaks is
    * made again with the last id. Leaving the loop does not cancel the run.
    */
-  async *stream(body: ExecuteBody, options: StreamOptions = {}): AsyncGenerator<StreamEvent, void> {
+  stream(body: ExecuteBody, options: StreamOptions = {}): AsyncGenerator<StreamEvent, void> {
+    return this.#stream("/execute", body, options)
+  }
+
+  async *#stream(path: string, body: object, options: StreamOptions): AsyncGenerator<StreamEvent, void> {
     // With a key, a start whose answer was lost can be asked for again without a second run.
     const headers = { accept: "text/event-stream", ...keyHeader(options.idempotencyKey ?? randomKey()) }
-    const open = (): Promise<Response> => this.#post("/execute", body, options, headers)
+    const open = (): Promise<Response> => this.#post(path, body, options, headers)
     yield* this.#follow(open, options, 0)
   }
 
@@ -128,10 +192,41 @@ export class WireworksClient {
   }
 
   /** Starts a workflow and does not wait for it: the run goes on without this client, and after a restart of the service. */
-  async start(body: ExecuteBody, options: ExecuteCallOptions = {}): Promise<StartedAnswer> {
+  start(body: ExecuteBody, options: ExecuteCallOptions = {}): Promise<StartedAnswer> {
+    return this.#start("/execute", body, options)
+  }
+
+  async #start(path: string, body: object, options: ExecuteCallOptions): Promise<StartedAnswer> {
     const headers = { prefer: "respond-async", ...keyHeader(options.idempotencyKey) }
-    const response = await this.#post("/execute", body, options, headers)
+    const response = await this.#post(path, body, options, headers)
     return (await response.json()) as StartedAnswer
+  }
+
+  /** A workflow of the server's folder. `createClient` knows its types. */
+  workflow<Input extends object = JsonObject, Output = JsonObject>(name: string): WorkflowClient<Input, Output> {
+    const path = `/workflows/${name.split("/").map(encodeURIComponent).join("/")}/execute`
+    const bodyOf = (input: Input, { secrets, options }: WorkflowRequest): object => ({
+      input,
+      ...(secrets !== undefined && { secrets }),
+      ...(options !== undefined && { options }),
+    })
+    return {
+      execute: (input, call = {}) => this.#execute<Output>(path, bodyOf(input, call), call),
+      stream: (input, call = {}) => this.#stream(path, bodyOf(input, call), call),
+      start: (input, call = {}) => this.#start(path, bodyOf(input, call), call),
+    }
+  }
+
+  /** The workflows of the server's folder. */
+  async workflows(options: CallOptions = {}): Promise<readonly WorkflowAnswer[]> {
+    return (await this.#json<WorkflowsAnswer>("GET", "/workflows", undefined, options)).workflows
+  }
+
+  /** A page of the caller's runs, newest first. */
+  runs(query: RunsRequest = {}, options: CallOptions = {}): Promise<RunsAnswer> {
+    const given = Object.entries(query).filter(([, value]) => value !== undefined)
+    const text = given.map(([key, value]) => `${key}=${encodeURIComponent(String(value))}`).join("&")
+    return this.#json<RunsAnswer>("GET", `/runs${text === "" ? "" : `?${text}`}`, undefined, options)
   }
 
   /** The run's record. Its methods `questions` and `answer` are not part of what it prints or compares as. */

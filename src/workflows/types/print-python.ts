@@ -1,0 +1,131 @@
+import type { Field, RecordType, Type } from "../../types/types.ts"
+import type { WorkflowTypes } from "./declared-names.ts"
+import { UniqueNames, usedSchemas } from "./declared-names.ts"
+
+const head = `# Written by \`wire types\`: do not edit. \`wire types --check\` says when it is out of date.
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Literal, Tuple, TypedDict, Union
+`
+
+const keywords = new Set(
+  (
+    "False None True and as assert async await break class continue def del elif else except finally for from global if " +
+    "import in is lambda nonlocal not or pass raise return try while with yield"
+  ).split(" "),
+)
+
+/** The inputs and outputs of workflows as Python's `TypedDict`s. */
+export function printPython(workflows: readonly WorkflowTypes[]): string {
+  const names = new UniqueNames()
+  for (const taken of ["Any", "Dict", "List", "Literal", "Tuple", "TypedDict", "Union"]) names.take(taken)
+  const printer = new Printer(names)
+  for (const workflow of workflows) {
+    const own = names.take(workflow.name)
+    const [input, output] = [names.take(own, "Input"), names.take(own, "Output")]
+    const schemas = new Map(usedSchemas(workflow).map((schema) => [schema, names.take(own, schema)]))
+    printer.enter(schemas)
+    printer.record(input, workflow.input, workflow.description)
+    printer.record(output, workflow.output, null)
+    for (const [schema, name] of schemas) {
+      const named = Object.hasOwn(workflow.types, schema) ? workflow.types[schema] : undefined
+      if (named !== undefined) printer.declare(name, named.type, named.doc ?? null)
+    }
+  }
+  return [head, ...printer.declarations].join("\n\n")
+}
+
+class Printer {
+  readonly declarations: string[] = []
+  readonly #names: UniqueNames
+  #schemas: ReadonlyMap<string, string> = new Map()
+
+  constructor(names: UniqueNames) {
+    this.#names = names
+  }
+
+  enter(schemas: ReadonlyMap<string, string>): void {
+    this.#schemas = schemas
+  }
+
+  declare(name: string, type: Type, doc: string | null): void {
+    if (type.kind === "record") this.record(name, type, doc)
+    // In quotes: a type may contain itself, or one that comes later.
+    else this.declarations.push(`${hashes(doc, "")}${name} = ${this.#quoted(this.#print(type, name))}\n`)
+  }
+
+  record(name: string, { fields }: RecordType, doc: string | null): void {
+    const printed = fields.map((field) => ({ field, text: this.#print(field.type, `${name}/${field.name}`) }))
+    const plain = fields.every((field) => /^[A-Za-z_]\w*$/.test(field.name) && !keywords.has(field.name))
+    if (plain) {
+      const lines = printed.map(({ field, text }) => `${hashes(field.doc ?? null, "    ")}    ${field.name}: ${text}\n`)
+      this.declarations.push(`${hashes(doc, "")}class ${name}(TypedDict):\n${lines.join("") || "    pass\n"}`)
+      return
+    }
+    const entries = printed.map(({ field, text }) => `        ${JSON.stringify(field.name)}: ${this.#quoted(text)},\n`)
+    this.declarations.push(
+      `${hashes(doc, "")}${name} = TypedDict(\n    "${name}",\n    {\n${entries.join("")}    },\n)\n`,
+    )
+  }
+
+  #quoted(text: string): string {
+    return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`
+  }
+
+  #print(type: Type, place: string): string {
+    switch (type.kind) {
+      case "string":
+        return "str"
+      case "boolean":
+        return "bool"
+      case "null":
+        return "None"
+      case "number":
+        return "float"
+      case "integer":
+        return "int"
+      case "object":
+        return "Dict[str, Any]"
+      case "any":
+      case "asset":
+      case "error":
+        return "Any"
+      case "literal":
+        return `Literal[${JSON.stringify(type.value)}]`
+      case "enum":
+        return `Literal[${type.values.map((value) => JSON.stringify(value)).join(", ")}]`
+      case "array":
+        return `List[${this.#print(type.element, place)}]`
+      case "tuple":
+        return `Tuple[${type.elements.map((element) => this.#print(element, place)).join(", ") || "()"}]`
+      case "record":
+        return this.#named(type, place)
+      case "union":
+        return `Union[${type.members.map((member) => this.#print(member, place)).join(", ")}]`
+      case "variant":
+        return `Union[${type.cases
+          .map(({ name, fields }) => {
+            const tag: Field = { name: type.tag, type: { kind: "literal", value: name } }
+            return this.#named({ kind: "record", fields: [tag, ...fields] }, `${place}/${name}`)
+          })
+          .join(", ")}]`
+      case "ref":
+        return this.#schemas.get(type.name) ?? "Any"
+    }
+  }
+
+  #named(type: RecordType, place: string): string {
+    const name = this.#names.take(place)
+    this.record(name, type, null)
+    return name
+  }
+}
+
+function hashes(text: string | null, indent: string): string {
+  if (text === null || text === "") return ""
+  return text
+    .split("\n")
+    .map((line) => `${`${indent}# ${line}`.trimEnd()}\n`)
+    .join("")
+}

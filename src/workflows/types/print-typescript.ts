@@ -1,0 +1,113 @@
+import type { Field, RecordType, Type } from "../../types/types.ts"
+import type { WorkflowTypes } from "./declared-names.ts"
+import { UniqueNames, usedSchemas } from "./declared-names.ts"
+
+const head = "// Written by `wire types`: do not edit. `wire types --check` says when it is out of date.\n"
+
+/** The inputs and outputs of workflows as TypeScript, with one type `Workflows` of all of them. */
+export function printTypeScript(workflows: readonly WorkflowTypes[]): string {
+  const names = new UniqueNames()
+  names.take("Workflows")
+  const declarations: string[] = []
+  const rows: string[] = []
+  for (const workflow of workflows) {
+    const own = names.take(workflow.name)
+    const input = names.take(own, "Input")
+    const output = names.take(own, "Output")
+    const schemas = new Map(usedSchemas(workflow).map((schema) => [schema, names.take(own, schema)]))
+    const printer = new Printer(schemas)
+    declarations.push(printer.declare(input, workflow.input), printer.declare(output, workflow.output))
+    for (const [schema, name] of schemas) {
+      const named = Object.hasOwn(workflow.types, schema) ? workflow.types[schema] : undefined
+      if (named !== undefined) declarations.push(printer.declare(name, named.type, named.doc))
+    }
+    rows.push(
+      `${comment(workflow.description, "  ")}  ${JSON.stringify(workflow.name)}: { input: ${input}; output: ${output} }\n`,
+    )
+  }
+  return [head, `export interface Workflows {\n${rows.join("")}}\n`, ...declarations].join("\n")
+}
+
+class Printer {
+  readonly #schemas: ReadonlyMap<string, string>
+
+  constructor(schemas: ReadonlyMap<string, string>) {
+    this.#schemas = schemas
+  }
+
+  declare(name: string, type: Type, doc: string | null = null): string {
+    const body = this.#print(type, "")
+    // Records are aliases too: only those are assignable where any object will do.
+    return `${comment(doc, "")}export type ${name} = ${body}\n`
+  }
+
+  #print(type: Type, indent: string): string {
+    switch (type.kind) {
+      case "string":
+      case "boolean":
+      case "null":
+        return type.kind
+      case "number":
+      case "integer":
+        return "number"
+      case "object":
+        return "{ [key: string]: unknown }"
+      case "any":
+      case "asset":
+      case "error":
+        return "unknown"
+      case "literal":
+        return JSON.stringify(type.value)
+      case "enum":
+        return union(type.values.map((value) => JSON.stringify(value)))
+      case "array":
+        return this.#array(type.element, type.length, indent)
+      case "tuple":
+        return `[${type.elements.map((element) => this.#print(element, indent)).join(", ")}]`
+      case "record":
+        return this.#record(type, indent)
+      case "union":
+        return union(type.members.map((member) => this.#print(member, indent)))
+      case "variant":
+        return union(
+          type.cases.map(({ name, fields }) => {
+            const tag: Field = { name: type.tag, type: { kind: "literal", value: name } }
+            return this.#record({ kind: "record", fields: [tag, ...fields] }, indent)
+          }),
+        )
+      case "ref":
+        return this.#schemas.get(type.name) ?? "unknown"
+    }
+  }
+
+  #array(element: Type, length: number | undefined, indent: string): string {
+    const one = this.#print(element, indent)
+    // A tuple says how many; a long one nobody could read.
+    if (length !== undefined && length <= 16) return `[${Array.from({ length }, () => one).join(", ")}]`
+    return /[|{]/.test(one) ? `(${one})[]` : `${one}[]`
+  }
+
+  #record({ fields }: RecordType, indent: string): string {
+    if (fields.length === 0) return "{ [key: string]: never }"
+    const inner = `${indent}  `
+    const lines = fields.map(({ name, type, doc }) => {
+      return `${comment(doc ?? null, inner)}${inner}${key(name)}: ${this.#print(type, inner)}\n`
+    })
+    return `{\n${lines.join("")}${indent}}`
+  }
+}
+
+function union(members: readonly string[]): string {
+  return members.length === 0 ? "never" : [...new Set(members)].join(" | ")
+}
+
+function key(name: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name)
+}
+
+function comment(text: string | null, indent: string): string {
+  if (text === null || text === "") return ""
+  const lines = text.replaceAll("*/", "*\\/").split("\n")
+  if (lines.length === 1) return `${indent}/** ${lines[0] ?? ""} */\n`
+  return `${indent}/**\n${lines.map((line) => `${indent} * ${line}`.trimEnd()).join("\n")}\n${indent} */\n`
+}
