@@ -132,7 +132,7 @@ export function createClient<
     { readonly input: JsonObject; readonly output: JsonObject }
   >,
 >(options: ClientOptions = {}): TypedClient<Workflows> {
-  return new WireworksClient(options) as TypedClient<Workflows>
+  return new WireworksClient(options)
 }
 
 const firstWait = 1000
