@@ -1,0 +1,162 @@
+import assert from "node:assert/strict"
+import { mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync, mkdirSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { after, describe, it } from "node:test"
+import type { WorkflowAnswer, WorkflowDetail, WorkflowsAnswer } from "../../../src/api/shapes.ts"
+import { within } from "../../support/within.ts"
+import { ada, hello, startService } from "./start-service.ts"
+
+const answering = (text: string): string => `input { name: string }\noutput { answer: "${text}" }\n`
+
+describe("a folder that changes", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "wireworks-reload-"))
+  after(() => rmSync(folder, { recursive: true, force: true }))
+  const write = (name: string, text: string | Uint8Array): void => writeFileSync(join(folder, name), text)
+  write("flow.wire", answering("one"))
+  write("other.wire", hello)
+  const service = await startService({ WORKFLOWS: folder })
+
+  const list = async (): Promise<WorkflowsAnswer["workflows"]> =>
+    ((await (await service.get("/workflows")).json()) as WorkflowsAnswer).workflows
+  const named = async (name: string): Promise<WorkflowAnswer | undefined> =>
+    (await list()).find((workflow) => workflow.name === name)
+
+  /** Waits until a workflow is as expected. */
+  async function until(
+    name: string,
+    what: string,
+    fits: (found: WorkflowAnswer | undefined) => boolean,
+  ): Promise<void> {
+    let late = false
+    const look = async (): Promise<void> => {
+      while (!late && !fits(await named(name))) await new Promise((resolve) => setImmediate(resolve))
+    }
+    await within(8_000, what, look()).finally(() => (late = true))
+  }
+  const answer = async (name: string): Promise<unknown> => {
+    const response = await service.post(`/workflows/${name}/execute`, { input: ada })
+    return response.status === 200 ? ((await response.json()) as { answer: string }).answer : response.status
+  }
+
+  it("serves the new version of a changed file", async () => {
+    const before = (await named("flow"))?.version
+    write("flow.wire", answering("two"))
+    await until("flow", "the new version", (found) => found?.version !== before)
+    assert.equal(await answer("flow"), "two")
+    const before2 = (await named("flow"))?.version
+    // As editors do it: a new file takes the place of the old one.
+    write("flow.tmp", answering("three"))
+    renameSync(join(folder, "flow.tmp"), join(folder, "flow.wire"))
+    await until("flow", "the version that was moved in", (found) => found?.version !== before2)
+    assert.equal(await answer("flow"), "three")
+  })
+
+  it("keeps the last good version while the file has errors, and shows what is wrong", async () => {
+    const good = await named("flow")
+    write("flow.wire", "output { answer: input.nothing }\n")
+    await until("flow", "the error", (found) => found?.valid === false)
+    const { version, schemas, valid, issues } = (await named("flow")) as WorkflowAnswer
+    assert.deepEqual([version, valid, issues[0]?.code], [good?.version, false, "unknown-reference"])
+    assert.deepEqual(schemas, good?.schemas)
+    const detail = (await (await service.get("/workflows/flow")).json()) as WorkflowDetail
+    assert.equal(detail.source, answering("three"))
+    assert.equal(await answer("flow"), "three")
+    for (const bytes of [Buffer.from([0xff, 0x0a]), "agent {\n"]) {
+      write("flow.wire", bytes)
+      const code = typeof bytes === "string" ? "syntax-error" : "workflow-encoding"
+      await until("flow", code, (found) => found?.issues[0]?.code === code)
+      assert.equal(await answer("flow"), "three")
+    }
+    write("flow.wire", answering("four"))
+    await until("flow", "the good file", (found) => found?.valid === true && found.issues.length === 0)
+    assert.equal(await answer("flow"), "four")
+  })
+
+  it("does not take up a file that is half written", async () => {
+    const good = (await named("flow"))?.version
+    const whole = answering("five")
+    // Cut where what is there would be a whole workflow with another meaning, or none at all.
+    for (const half of ["", "output { answer: 1 }", whole.slice(0, -8)]) {
+      write("flow.wire", half)
+      write("marker.wire", answering(`seen ${half.length}`))
+      await until("marker", "a file that is whole", (found) => found?.version !== undefined)
+      assert.equal((await named("flow"))?.version, good)
+      assert.equal(await answer("flow"), "four")
+      unlinkSync(join(folder, "marker.wire"))
+      await until("marker", "the end of the marker", (found) => found === undefined)
+    }
+    write("flow.wire", whole)
+    await until("flow", "the whole file", (found) => found?.version !== good && found?.valid === true)
+    assert.equal(await answer("flow"), "five")
+  })
+
+  it("follows files that come, go and are renamed; the rest keeps serving", async () => {
+    mkdirSync(join(folder, "deep"))
+    write("deep/new.wire", answering("new"))
+    await until("deep/new", "the new file", (found) => found?.valid === true)
+    assert.equal(await answer("deep/new"), "new")
+    renameSync(join(folder, "deep/new.wire"), join(folder, "deep/renamed.wire"))
+    await until("deep/new", "the end of the old name", (found) => found === undefined)
+    await until("deep/renamed", "the new name", (found) => found?.valid === true)
+    assert.deepEqual([await answer("deep/new"), await answer("deep/renamed")], [404, "new"])
+    rmSync(join(folder, "deep"), { recursive: true })
+    await until("deep/renamed", "its end", (found) => found === undefined)
+    assert.equal(await answer("deep/renamed"), 404)
+    assert.equal((await service.post("/workflows/other/execute", { input: ada })).status, 200)
+  })
+
+  it("shows names and links that are refused, as they come", async () => {
+    write("odd name.wire", hello)
+    await until("odd name", "the issue", (found) => found?.issues[0]?.code === "workflow-name")
+    const outside = mkdtempSync(join(tmpdir(), "wireworks-outside-"))
+    after(() => rmSync(outside, { recursive: true, force: true }))
+    writeFileSync(join(outside, "x.wire"), hello)
+    symlinkSync(join(outside, "x.wire"), join(folder, "link.wire"))
+    await until("link", "the issue", (found) => found?.issues[0]?.code === "workflow-link")
+    assert.equal(await answer("link"), 404)
+    unlinkSync(join(folder, "link.wire"))
+    write("link.wire", answering("a file"))
+    await until("link", "the file", (found) => found?.valid === true)
+    assert.equal(await answer("link"), "a file")
+  })
+
+  it("replays a request whose workflow has changed since", async () => {
+    const key = { "idempotency-key": "changed" }
+    const first = await service.post("/workflows/flow/execute", { input: ada }, key)
+    const good = (await named("flow"))?.version
+    write("flow.wire", 'input { other: integer }\noutput { answer: "six" }\n')
+    await until("flow", "the new version", (found) => found?.version !== good)
+    const again = await service.post("/workflows/flow/execute", { input: ada }, key)
+    assert.equal(again.headers.get("idempotency-replayed"), "true")
+    assert.deepEqual(await again.json(), await first.json())
+    assert.equal((await service.post("/workflows/flow/execute", { input: ada })).status, 422)
+  })
+})
+
+describe("a mounted ConfigMap", () => {
+  it("is followed: its files are links into a folder that is swapped", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "wireworks-configmap-"))
+    after(() => rmSync(folder, { recursive: true, force: true }))
+    const put = (version: string): void => {
+      mkdirSync(join(folder, `..${version}`))
+      writeFileSync(join(folder, `..${version}`, "flow.wire"), answering(version))
+      symlinkSync(`..${version}`, join(folder, "..data_tmp"))
+      renameSync(join(folder, "..data_tmp"), join(folder, "..data"))
+    }
+    put("v1")
+    symlinkSync("..data/flow.wire", join(folder, "flow.wire"))
+    const service = await startService({ WORKFLOWS: folder })
+    const answer = async (): Promise<string> => {
+      const response = await service.post("/workflows/flow/execute", { input: ada })
+      return ((await response.json()) as { answer: string }).answer
+    }
+    assert.equal(await answer(), "v1")
+    put("v2")
+    let late = false
+    const look = async (): Promise<void> => {
+      while (!late && (await answer()) !== "v2") await new Promise((resolve) => setImmediate(resolve))
+    }
+    await within(8_000, "the second version", look()).finally(() => (late = true))
+  })
+})
