@@ -12,6 +12,7 @@ import { mustFit } from "./must-fit.ts"
 import { isAssignable, nullable, union, withoutNull } from "../types/relations.ts"
 import { declareUnique, refuseKey } from "./repeated-name.ts"
 import { inferRoot } from "./resolve-root.ts"
+import { suspiciousBraces } from "./rules/suspicious-braces.ts"
 import type { Scope } from "./scope.ts"
 import { at, nonePresent } from "./scope.ts"
 import type { Field, Type } from "../types/types.ts"
@@ -70,6 +71,7 @@ export function expectType(checking: CheckContext, expression: Syntax.Expression
 }
 
 function inferString(checking: CheckContext, node: Syntax.StringNode, scope: Scope): Type {
+  suspiciousBraces(checking, node, scope)
   if (node.interpolations.length === 0) return { kind: "literal", value: node.texts[0] ?? "" }
   const inner: Scope = { ...scope, assets: scope.assets === "text" ? "value" : "none" }
   for (const interpolation of node.interpolations) {

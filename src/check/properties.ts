@@ -102,7 +102,7 @@ export function readProperties(
     const now = Object.hasOwn(known.obsolete, name) ? known.obsolete[name] : undefined
     if (now !== undefined) obsolete(checking, property, now, path)
     else if (!known.required.includes(name) && !known.optional.includes(name)) {
-      const meant = unknown(checking, property, known, path)
+      const meant = unknown(checking, property, place, known, path)
       if (meant !== undefined) misspelt.add(meant)
       continue
     }
@@ -155,12 +155,29 @@ function obsolete(checking: CheckContext, property: Syntax.Property, now: string
 }
 
 /** Reports a property that does not exist; the one that was probably meant. */
-function unknown(checking: CheckContext, property: Syntax.Property, known: Shape, path: string): string | undefined {
+function unknown(
+  checking: CheckContext,
+  property: Syntax.Property,
+  place: PropertyPlace,
+  known: Shape,
+  path: string,
+): string | undefined {
   const name = property.name.text
   const names = [...known.required, ...known.optional].map((one) => ({ name: one }))
-  const hint = knownList(checking, name, names, "Known here:")
+  const hint = elsewhere(place, name, known) ?? knownList(checking, name, names, "Known here:")
   checking.report("unknown-property", `${path}.${name}`, property.name, `Unknown property: ${name}`, hint)
   return checking.suggest(name, [...known.required, ...known.optional])
+}
+
+/** Where a property belongs that exists in another place. */
+function elsewhere(place: PropertyPlace, name: string, known: Shape): string | undefined {
+  if (place === "agent" && ["if", "when", "condition"].includes(name)) {
+    return "A condition follows the name: `agent name when input.ready { … }`."
+  }
+  if (!(inferenceKeys as readonly string[]).includes(name)) return undefined
+  if (known.optional.includes("inference")) return `It belongs in \`inference { ${name}: … }\`.`
+  if (place !== "agent") return undefined
+  return `It belongs to the model: \`model: model.name { inference { ${name}: … } }\`, or \`inference { }\` where that is declared.`
 }
 
 function missingHint(place: PropertyPlace, name: string): string {

@@ -1,3 +1,4 @@
+import { environmentHint } from "../syntax/chain-parser.ts"
 import { isCutOff } from "../syntax/cut-off.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
@@ -171,11 +172,20 @@ function secondSegment(
   return undefined
 }
 
+/** What is written here for a word of other languages. */
+function foreignRoot(word: string): string | undefined {
+  if (["env", "process", "os", "ENV"].includes(word)) return environmentHint
+  const lower = word.toLowerCase()
+  if (["none", "nil", "undefined", "null"].includes(lower)) return "Did you mean `null`?"
+  return lower === "true" || lower === "false" ? `Did you mean \`${lower}\`?` : undefined
+}
+
 function unknownRoot(checking: CheckContext, chain: Syntax.Chain, base: Syntax.Name, scope: Scope): void {
   // It may be a variable of the loop that could not be read.
   if (scope.agent?.hasBrokenLoop === true) return
   const written = checking.quote(chain)
   const { text } = base
+  const foreign = foreignRoot(text)
   const report = (hint: string) =>
     checking.report("unknown-reference", scope.path, chain, `Unknown reference: ${written}`, hint)
   if (text === "tool" || text === "resource" || text === "prompt") {
@@ -185,6 +195,7 @@ function unknownRoot(checking: CheckContext, chain: Syntax.Chain, base: Syntax.N
     return report(`A ${text} is not a value: write \`${verb} ${text}.${name}\`.`)
   }
   if (text === "schema" || isBuiltInType(text)) return report("Expected a value, found a type.")
+  if (foreign !== undefined && (foreign === environmentHint || chain.steps.length === 0)) return report(foreign)
   if (text === "model") return report("A model is not a value: name it in the `model` of an agent.")
   const root = [
     ["input", checking.input !== undefined && fieldNamed(checking.input, text) !== undefined] as const,

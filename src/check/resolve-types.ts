@@ -7,6 +7,7 @@ import type { CheckContext } from "./check-context.ts"
 import { knownNames } from "./known-list.ts"
 import { maybe, union } from "../types/relations.ts"
 import { declareUnique, refuseKey } from "./repeated-name.ts"
+import { suspiciousLiteral } from "./rules/suspicious-literal.ts"
 import { namedField, schemaFieldsInOrder } from "./schema-fields.ts"
 import { typeSize } from "../types/type-size.ts"
 import type { Field, RecordType, Type, VariantCase, VariantType } from "../types/types.ts"
@@ -96,6 +97,7 @@ function resolveFields(checking: CheckContext, fields: readonly Syntax.TypeField
     const name = field.name.text
     const fieldPath = `${path}.${name}`
     const type = checking.schemaFields.get(field) ?? resolveType(checking, field.type, fieldPath)
+    suspiciousLiteral(checking, field.type, fieldPath)
     if (refuseKey(checking, field.name, fieldPath) || declareUnique(checking, seen, field.name, fieldPath)) continue
     const entry: Field = field.doc === undefined ? { name, type } : { name, type, doc: field.doc }
     checking.fieldNodes.set(entry, field)

@@ -132,6 +132,16 @@ export const codes = {
     "Remove it, or compare something else.",
   ),
   "unreachable-branch": entry("warning", "A default or branch can never be chosen.", "Remove it."),
+  "suspicious-braces": entry(
+    "warning",
+    "A reference stands in single braces in a text, which is plain text.",
+    "Write `{{ … }}`, with two braces.",
+  ),
+  "suspicious-literal": entry(
+    "warning",
+    "A type is a text that reads like the name of a type.",
+    "Write the type without quotes.",
+  ),
 } as const satisfies Record<string, CodeEntry>
 
 export type DiagnosticCode = keyof typeof codes

@@ -16,6 +16,10 @@ export function parseReference(reader: TokenReader): Chain {
   return { kind: "chain", base, steps, start: base.start, end: reader.previous.end }
 }
 
+/** For whoever looks for the variables of the environment. */
+export const environmentHint =
+  "Declare it in `secrets { api_key: string }` and write `secrets.api_key`: the request brings it, or the server has it."
+
 /** Stands for an expression that is not there, behind the last token. */
 export function missing(reader: TokenReader): Expression {
   return { kind: "missing-expression", start: reader.previous.end, end: reader.previous.end }

@@ -77,6 +77,8 @@ function notADeclaration(reader: TokenReader): void {
   }
   if (reader.isWord("else")) {
     reader.report(token, "There is no `else`", "Give the other agent the opposite condition: `when !(…)`.")
+  } else if (reader.isWord("if")) {
+    reader.report(token, "There is no `if`", "Give an agent a condition: `agent name when input.ready { … }`.")
   } else reader.unexpected("a declaration", declarationHint(reader))
   reader.skipBalanced()
   skipToDeclaration(reader)

@@ -29,6 +29,7 @@ export class TokenReader {
   readonly tokens: readonly Token[]
   readonly #diagnostics: Diagnostic[]
   readonly #regions: Region[] = []
+  readonly #reported = new Set<string>()
   readonly #skipped: { start: number; end: number }[] = []
   readonly #end: Token
   #token: Token
@@ -94,6 +95,13 @@ export class TokenReader {
   /** Nothing, not even a blank, lies between the previous token and the reader's. */
   get isAdjacent(): boolean {
     return this.#index > 0 && this.previous.end === this.#token.start
+  }
+
+  /** Whether this name has been asked about before: a wrong name is reported where it first stands. */
+  isReported(name: string): boolean {
+    if (this.#reported.has(name)) return true
+    this.#reported.add(name)
+    return false
   }
 
   /** Column of a token, counted from 1. */

@@ -74,6 +74,8 @@ export function parseWordKey(reader: TokenReader, hint = "Write it with `_`."): 
   if (!isForeign && !isDash(reader, token)) return reader.identifier(first)
   const name = joinedName(reader, first, (token) => isDashOrWord(token) || isForeignLetters(reader, token))
   const wrong = `\`${reader.show(name)}\` is not a name`
+  // Each use of the name would be the same mistake again.
+  if (reader.isReported(name.text)) return name
   reader.report(name, wrong, isForeign ? "A name is made of the letters A to Z, digits and `_`." : hint)
   return name
 }
@@ -262,8 +264,10 @@ function parseNamedType(reader: TokenReader, first: Token): TypeNode {
       case "variant":
         return parseVariantType(reader)
       case undefined: {
+        if (reader.isWord("object") && next.kind === "{" && !next.afterBreak) return parseObjectWord(reader, first)
         const name = parseWordKey(reader)
-        return { kind: "type-name", name, start, end: name.end }
+        const type: TypeNode = { kind: "type-name", name, start, end: name.end }
+        return refuseGeneric(reader, name) ? missingType(reader) : type
       }
     }
   }
@@ -274,6 +278,64 @@ function parseNamedType(reader: TokenReader, first: Token): TypeNode {
     segments.push(segment)
   }
   return { kind: "type-path", segments, start, end: reader.previous.end }
+}
+
+/** `object { … }`: reported, and read as the fields alone. */
+function parseObjectWord(reader: TokenReader, first: Token): TypeNode {
+  reader.report(first, "`object` takes no fields: it is any JSON object", "Write `{ … }` alone.")
+  reader.take()
+  return parseTypeHere(reader)
+}
+
+/** `Record<string, string>`, `Optional[str]`: reported as a whole, and read over. */
+function refuseGeneric(reader: TokenReader, name: Name): boolean {
+  if (!reader.isAdjacent) return false
+  const hint = genericHint(name.text)
+  if (reader.is("[")) {
+    if (hint === undefined || reader.peek().kind !== "name") return false
+    reader.skipBalanced()
+  } else {
+    if (reader.text.charCodeAt(reader.token.start) !== 60) return false
+    let depth = 0
+    do {
+      for (const character of reader.textOf(reader.token)) depth += character === "<" ? 1 : character === ">" ? -1 : 0
+      reader.skipBalanced()
+    } while (depth > 0 && !reader.token.afterBreak && !reader.endsBlock(reader.token))
+  }
+  const span = { start: name.start, end: reader.previous.end }
+  reader.report(
+    span,
+    `Types have no parameters: \`${reader.show(name)}\``,
+    hint ?? "Write the type itself, or a `schema`.",
+  )
+  return true
+}
+
+function genericHint(name: string): string | undefined {
+  switch (name.toLowerCase()) {
+    case "array":
+    case "list":
+    case "readonlyarray":
+    case "set":
+    case "sequence":
+      return "An array is written `[string]`."
+    case "optional":
+    case "maybe":
+    case "nullable":
+    case "partial":
+      return "A type that may be null is written `maybe string`."
+    case "record":
+    case "map":
+    case "dict":
+    case "hashmap":
+      return "Any JSON object is `object`; pairs with names of their own are `[{ key: string, value: string }]`."
+    case "literal":
+      return 'A choice is written `"a" | "b"`.'
+    case "union":
+      return "A union is written `string | number`."
+    default:
+      return undefined
+  }
 }
 
 type TypeWord = "maybe" | "enum" | "variant"

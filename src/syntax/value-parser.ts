@@ -1,8 +1,17 @@
 import type { Span } from "../source/span.ts"
-import { isCalled, missing, parseReference, parseSteps, refuseCall, startsStep } from "./chain-parser.ts"
+import {
+  environmentHint,
+  isCalled,
+  missing,
+  parseReference,
+  parseSteps,
+  refuseCall,
+  startsStep,
+} from "./chain-parser.ts"
 import { leavesBlock, leavesNames, startsDeclaration } from "./declaration-start.ts"
 import { docBefore } from "./doc-comment.ts"
 import { isForeignWord, mayBeOperator, parseOperations, parseTernary, startsOperation } from "./operator-parser.ts"
+import { refusePrefix, refuseUnquoted } from "./foreign-text.ts"
 import type { PropertyForm, PropertyForms, PropertyPlace } from "./property-forms.ts"
 import { formsOf } from "./property-forms.ts"
 import { parseString } from "./string-parser.ts"
@@ -78,9 +87,12 @@ function defaultFrom(reader: TokenReader, left: Expression): Expression {
 
 /** Operand = (literal | name | array | object | "(" expression ")" | match | call | asset) step* | "!" defaults */
 function parseOperand(reader: TokenReader): Expression {
+  if (reader.is("name")) refusePrefix(reader)
   const { token } = reader
   const base = token.kind === "name" ? parseKeyword(reader, token) : parseBase(reader, token)
   if (base === undefined) {
+    const text = refuseUnquoted(reader)
+    if (text !== undefined) return text
     const reference = parseReference(reader)
     if (reader.is("{")) return parseVerbless(reader, reference)
     return reader.is("(") ? (refuseFunction(reader, reference) ?? reference) : reference
@@ -120,6 +132,7 @@ function parseBase(reader: TokenReader, first: Token): Expression {
     case "!":
       return parseNot(reader)
     case "bad":
+      if (refuseShellVariable(reader, first)) return missing(reader)
       reader.expected("a value")
       reader.take()
       return missing(reader)
@@ -128,6 +141,21 @@ function parseBase(reader: TokenReader, first: Token): Expression {
   }
   reader.expected("a value")
   return missing(reader)
+}
+
+/** `$KEY` and `${KEY}`: explained, and read over. */
+function refuseShellVariable(reader: TokenReader, first: Token): boolean {
+  const next = reader.peek()
+  if (reader.textOf(first) !== "$" || next.start !== first.end || (next.kind !== "name" && next.kind !== "{"))
+    return false
+  reader.take()
+  reader.skipBalanced()
+  reader.report(
+    { start: first.start, end: reader.previous.end },
+    "There are no variables of the environment",
+    environmentHint,
+  )
+  return true
 }
 
 /** `!operand`: weaker than `??`, stronger than everything else. */

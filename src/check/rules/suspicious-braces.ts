@@ -1,0 +1,30 @@
+import type * as Syntax from "../../syntax/tree.ts"
+import type { CheckContext } from "../check-context.ts"
+import type { Scope } from "../scope.ts"
+
+/** A path in single braces, as templates of other languages have it. */
+const braced = /(?<!\{)\$?\{\s*([A-Za-z_]\w*)((?:\.\w+)+)?\s*\}(?!\})/g
+
+const roots = new Set(["input", "agent", "ask", "dynamic", "secrets"])
+
+/** Warns of `"{input.name}"` and `"${input.name}"`: the model would read the braces. */
+export function suspiciousBraces(checking: CheckContext, node: Syntax.StringNode, scope: Scope): void {
+  const written = checking.tree.text.slice(node.start, node.end)
+  // `f"…"`: the parser has reported the prefix, and what is written instead.
+  if (!written.includes("{") || /\w/.test(checking.tree.text.charAt(node.start - 1))) return
+  for (const match of written.matchAll(braced)) {
+    const [whole, root = "", rest = ""] = match
+    const isVariable = scope.agent?.variables.has(root) === true
+    if (!isVariable && (!roots.has(root) || rest === "")) continue
+    const start = node.start + match.index
+    const span = { start, end: start + whole.length }
+    const now = `{{ ${root}${rest} }}`
+    checking.report(
+      "suspicious-braces",
+      scope.path,
+      span,
+      `\`${whole}\` is plain text here`,
+      `Did you mean \`${now}\`?`,
+    )
+  }
+}

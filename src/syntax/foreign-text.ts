@@ -1,0 +1,52 @@
+import { cutText } from "../base/cut-text.ts"
+import { missing } from "./chain-parser.ts"
+import type { TokenReader } from "./token-reader.ts"
+import type { Expression } from "./tree.ts"
+
+// Text as other languages write it: with a prefix (`f"…"`), or without quotes.
+
+/** `f"…"`: the prefix is reported and taken, the string is left to be read. */
+export function refusePrefix(reader: TokenReader): void {
+  const { token } = reader
+  const next = reader.peek()
+  if (token.kind !== "name" || (next.kind !== "string" && next.kind !== "head") || next.start !== token.end) return
+  const prefix = reader.textOf(token)
+  if (!/^(?:[fFrRbBuU]|[rR][fFbB]|[fFbB][rR]|\$)$/.test(prefix)) return
+  reader.report(token, `A string has no prefix \`${prefix}\``, "Write `{{ input.name }}` in a plain string.")
+  reader.take()
+}
+
+/** Words that may follow a value in its line. */
+const connecting = new Set(["_", "and", "or", "in", "is", "not", "then", "else", "for", "when", "if", "as", "contains"])
+
+/** `Greet the person.` or `Greet {{ input.name }}.` where a value belongs: reported as a whole, and read over. */
+export function refuseUnquoted(reader: TokenReader): Expression | undefined {
+  const { token } = reader
+  if (reader.inTest || reader.previous.kind !== ":" || token.kind !== "name" || !isProse(reader)) return undefined
+  do reader.skipBalanced()
+  while (!reader.token.afterBreak && !reader.endsBlock(reader.token) && (!reader.is("{") || opensTwice(reader)))
+  const span = { start: token.start, end: reader.previous.end }
+  const written = cutText(reader.textOf(span), 60)
+  reader.report(
+    span,
+    "Text is written in quotes",
+    /["\r\n]/.test(written) ? undefined : `Write it in quotes: \`"${written}"\`.`,
+  )
+  return missing(reader)
+}
+
+function opensTwice(reader: TokenReader): boolean {
+  return reader.peek().kind === "{" && reader.peek().start === reader.token.end
+}
+
+/** Three words in a line, or a word and `{{`: no expression looks like that. */
+function isProse(reader: TokenReader): boolean {
+  const second = reader.peek()
+  const third = reader.peek(2)
+  if (second.afterBreak || third.afterBreak || second.start === reader.token.end) return false
+  if (second.kind === "{") return third.kind === "{" && third.start === second.end
+  if (second.kind !== "name" || connecting.has(reader.textOf(second))) return false
+  const fourth = reader.peek(3)
+  if (third.kind === ".") return fourth.afterBreak || fourth.kind === "end"
+  return third.kind === "name" && third.start !== second.end && !connecting.has(reader.textOf(third))
+}
