@@ -165,6 +165,28 @@ export const runsQuery: JsonObject = {
   additionalProperties: false,
 }
 
+export const inboxQuery: JsonObject = {
+  type: "object",
+  properties: {
+    status: { type: "string", enum: ["open", "answered", "expired", "withdrawn"], description: "`open` unless given." },
+    to: { type: "string", maxLength: 1000, description: "Only questions to this group, or with this label." },
+    limit: { type: "string", pattern: "^(?:[1-9]\\d?|[1-4]\\d\\d|500)$", description: "1 to 500; 50 unless given." },
+    after: { type: "string", minLength: 1, maxLength: 1000, description: "`next` of the page before." },
+  },
+  additionalProperties: false,
+}
+
+export const answerBody: JsonObject = {
+  type: "object",
+  properties: {
+    answer: { description: "Must fit the question's `schema`." },
+    digest: nullable("string", { description: "Of an approval: that of the question." }),
+    by: nullable("string", { maxLength: 200, description: "A label for the person." }),
+  },
+  required: ["answer"],
+  additionalProperties: false,
+}
+
 export const noQuery: JsonObject = { type: "object", properties: {}, additionalProperties: false }
 
 const status: JsonObject = {
@@ -324,6 +346,45 @@ export const components: JsonObject = {
     type: "object",
     properties: { run_id: { type: "string" }, status },
     required: ["run_id", "status"],
+  },
+  Question: {
+    type: "object",
+    properties: {
+      id: { type: "string" },
+      run_id: { type: "string" },
+      kind: { type: "string", enum: ["ask", "approval"] },
+      name: { type: "string", description: "Of the step, or the declared name of the tool." },
+      iteration: { type: "integer", description: "Inside a loop, counted from 0." },
+      question: { type: "string" },
+      show: { description: "For the person to look at." },
+      to: nullable("string", { description: "The group that answers, or a label." }),
+      schema: { type: "object", description: "JSON Schema of the answer." },
+      tool: { type: "string", description: "Of an approval: the tool's name on its server." },
+      server: { type: "string" },
+      endpoint: { type: "string" },
+      arguments: { type: "object", description: "As they would be sent; secrets by name." },
+      digest: { type: "string", description: "Of all that an approval allows; the answer repeats it." },
+      asked_at: { type: "string", format: "date-time" },
+      expires_at: { type: "string", format: "date-time" },
+      status: { type: "string", enum: ["open", "answered", "expired", "withdrawn"] },
+      answer: {},
+      answered_by: {
+        type: "object",
+        properties: { caller: nullable("string"), by: nullable("string") },
+        required: ["caller", "by"],
+      },
+      answered_at: { type: "string", format: "date-time" },
+    },
+    required: ["id", "run_id", "kind", "name", "question", "show", "to", "schema", "asked_at", "expires_at", "status"],
+  },
+  Waiting: {
+    type: "object",
+    properties: {
+      run_id: { type: "string" },
+      status: { type: "string", const: "waiting" },
+      questions: { type: "array", items: { $ref: "#/components/schemas/Question" } },
+    },
+    required: ["run_id", "status", "questions"],
   },
   Cancelled: {
     type: "object",

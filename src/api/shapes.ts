@@ -94,13 +94,24 @@ export interface RunAnswer {
 export interface AnswerBody {
   readonly answer: JsonValue
   /** Of an approval: that of the question. */
-  readonly digest?: string
+  readonly digest?: string | null
   /** A label for the person, of up to 200 characters. */
-  readonly by?: string
+  readonly by?: string | null
 }
 
 export interface QuestionsAnswer {
   readonly questions: readonly Question[]
+}
+
+/** One page of what the caller may answer. */
+export interface InboxAnswer extends QuestionsAnswer {
+  readonly next: string | null
+}
+
+/** The answer in JSON mode when the run begins to wait for people. */
+export interface WaitingAnswer extends QuestionsAnswer {
+  readonly run_id: string
+  readonly status: "waiting"
 }
 
 /** The answer in asynchronous mode. */

@@ -148,6 +148,7 @@ export async function compose(
     max_runs: settings.maxRuns,
     max_queued: settings.maxQueued,
     max_runs_per_caller: settings.maxRunsPerCaller ?? usualShare(settings),
+    max_waiting: settings.maxWaiting,
     limits: {
       ...usualLimits,
       max_iterations: settings.maxIterations,
@@ -165,6 +166,7 @@ export async function compose(
     version: about.version,
     maxBody: settings.maxBody,
     keys: settings.apiKeys ?? [],
+    groups: settings.groups,
     browsers: { allowedHosts: settings.allowedHosts, allowedOrigins: settings.allowedOrigins },
     loopback: isLoopback(settings.host),
     rateLimit: settings.rateLimit,

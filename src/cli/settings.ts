@@ -1,3 +1,4 @@
+import type { Group } from "../server/groups.ts"
 import { didYouMean } from "../base/did-you-mean.ts"
 import { parseDuration } from "../base/parse-duration.ts"
 import { parseSize } from "../base/parse-size.ts"
@@ -99,6 +100,20 @@ function apiKeys(written: string): { value: ApiKey[] } | { mustBe: string } {
   return keys.length === 0 ? { mustBe: "name:key, several with commas between them" } : { value: keys }
 }
 
+/** Who answers questions to a group: names of keys. */
+function groups(written: string): { value: Group[] } | { mustBe: string } {
+  const found: Group[] = []
+  for (const entry of list(written).value) {
+    const [, name, members] = /^([^\s:+,]+):([A-Za-z0-9_.-]+(?:\+[A-Za-z0-9_.-]+)*)$/.exec(entry) ?? []
+    if (name === undefined || members === undefined) {
+      return { mustBe: "group:name+name, several with commas between them" }
+    }
+    if (found.some((other) => other.name === name)) return { mustBe: `a list that names the group ${name} once` }
+    found.push({ name, members: members.split("+") })
+  }
+  return { value: found }
+}
+
 /** Where notifications may go. As `URL.origin` writes them, so that a port that is the usual one makes no difference. */
 const notifyOrigins = (written: string) => {
   const { value } = list(written)
@@ -184,6 +199,18 @@ export const settingTable = {
   retention: setting("RETENTION", duration, "24h", "how long ended runs are kept"),
   maxRuns: setting("MAX_RUNS", wholeNumber(1, 1_000_000), "100", "most runs at a time"),
   maxQueued: setting("MAX_QUEUED", wholeNumber(0, 1_000_000), "1000", "most runs that wait for their turn"),
+  maxWaiting: setting(
+    "MAX_WAITING",
+    wholeNumber(1, 100_000_000),
+    "10000",
+    "most runs of one caller that wait for people",
+  ),
+  groups: setting(
+    "GROUPS",
+    groups,
+    "",
+    "who answers questions to a group: editors:ann+bob,finance:carol, names of keys",
+  ),
   maxRunsPerCaller: setting(
     "MAX_RUNS_PER_CALLER",
     wholeNumber(1, 1_000_000),

@@ -13,6 +13,7 @@ import { checkBrowser, corsHeaders, isAllowed, preflightHeaders } from "./browse
 import type { CallerKey } from "./callers.ts"
 import { Callers } from "./callers.ts"
 import { EventStreams } from "./event-stream.ts"
+import { Groups, type Group } from "./groups.ts"
 import { refuse } from "./http-error.ts"
 import { openApi } from "./openapi.ts"
 import type { McpRoute, RouteDependencies, ServerLog } from "./parts.ts"
@@ -23,6 +24,7 @@ import { readBodies } from "./read-body.ts"
 import { cacheRoutes } from "./routes/cache.ts"
 import { executeRoute } from "./routes/execute.ts"
 import { mcpRoutes } from "./routes/mcp.ts"
+import { questionRoutes } from "./routes/questions.ts"
 import { runListRoute } from "./routes/run-list.ts"
 import { runRoutes } from "./routes/runs.ts"
 import { workflowRoutes } from "./routes/workflows.ts"
@@ -32,6 +34,8 @@ export interface ServerOptions {
   readonly version: string
   readonly maxBody: number
   readonly keys: readonly CallerKey[]
+  /** Who answers questions to a group. */
+  readonly groups?: readonly Group[]
   readonly browsers: BrowserRules
   /** Only this machine can reach it. */
   readonly loopback: boolean
@@ -119,7 +123,8 @@ export function createServer(options: ServerOptions): Server {
     schemaErrorFormatter: (errors, place) => describeProblems(errors, place === "querystring" ? "query" : place),
   })
   const streams = new EventStreams()
-  const parts: RouteDependencies = { ...options, streams }
+  const groups = new Groups(options.groups ?? [], options.keys.length > 0)
+  const parts: RouteDependencies = { ...options, streams, groups }
   let draining = false
 
   app.setSerializerCompiler(() => (value) => JSON.stringify(value))
@@ -139,6 +144,7 @@ export function createServer(options: ServerOptions): Server {
   workflowRoutes(app, parts)
   if (options.mcp !== null) mcpRoutes(app, options.mcp, options.log)
   runListRoute(app, parts, options.keys.length === 0 && !options.loopback)
+  questionRoutes(app, parts, options.keys.length === 0 && !options.loopback)
   if (options.demo !== null) demoRoutes(app, options.demo)
   if (options.playground !== null) playgroundRoutes(app, options.playground)
   elsewhere(app)

@@ -62,13 +62,14 @@ const executeShapes = {
   headers: { "x-service-run-id": { schema: { type: "string" } } },
   responses: {
     "202": {
-      description: "With `Prefer: respond-async`: the run is stored, and goes on without the client.",
+      description:
+        "With `Prefer: respond-async`: the run is stored, and goes on without the client. Otherwise: the run waits for people.",
       headers: {
         "x-service-run-id": { schema: { type: "string" } },
         location: { schema: { type: "string" } },
         "preference-applied": { schema: { type: "string" } },
       },
-      content: json(named("Started")),
+      content: json({ anyOf: [named("Waiting"), named("Started")] }),
     },
     ...failures(400, 401, 403, 409, 413, 415, 422, 429, 500, 502, 503, 504),
   },
@@ -133,6 +134,57 @@ export function openApi(version: string, keysRequired: boolean, workflows: reado
             "200": answer("Every event after the cursor.", eventStream),
             "204": answer("The run has ended and nothing is left."),
             ...failures(400, 401, 403, 404, 410, 429),
+          },
+        },
+      },
+      "/execute/{run_id}/questions": {
+        get: {
+          operationId: "listQuestionsOfRun",
+          summary: "What the run has asked people, oldest first",
+          parameters: [runId],
+          responses: {
+            "200": answer(
+              "All questions of the run.",
+              json({
+                type: "object",
+                properties: { questions: { type: "array", items: named("Question") } },
+                required: ["questions"],
+              }),
+            ),
+            ...failures(401, 403, 404, 410, 429),
+          },
+        },
+      },
+      "/execute/{run_id}/questions/{id}": {
+        post: {
+          operationId: "answerQuestion",
+          summary: "Answer a question",
+          parameters: [runId, { name: "id", in: "path", required: true, schema: { type: "string" } }],
+          requestBody: body(schemas.answerBody),
+          responses: {
+            "200": answer("The answer is stored.", json(named("Question"))),
+            ...failures(400, 401, 403, 404, 409, 410, 413, 415, 422, 429),
+          },
+        },
+      },
+      "/questions": {
+        get: {
+          operationId: "listQuestions",
+          summary: "What the caller may answer, over all runs, oldest first",
+          parameters: queryParameters(schemas.inboxQuery),
+          responses: {
+            "200": answer(
+              "One page.",
+              json({
+                type: "object",
+                properties: {
+                  questions: { type: "array", items: named("Question") },
+                  next: { type: ["string", "null"] },
+                },
+                required: ["questions", "next"],
+              }),
+            ),
+            ...failures(400, 401, 403, 429),
           },
         },
       },

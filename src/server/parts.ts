@@ -8,6 +8,7 @@ import type { ServerSecrets } from "../workflows/server-secrets.ts"
 import type { WorkflowFolder } from "../workflows/workflow-folder.ts"
 import type { NotifyRules } from "./check-notify.ts"
 import type { EventStreams } from "./event-stream.ts"
+import type { Groups } from "./groups.ts"
 
 /** Answers `/mcp`. */
 export interface McpRoute {
@@ -32,6 +33,7 @@ export interface RouteDependencies {
   readonly serverSecrets: ServerSecrets
   readonly log: ServerLog
   readonly notify: NotifyRules
+  readonly groups: Groups
 }
 
 /** Run ids and outcomes, never payloads. */

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto"
 import type { FastifyReply, FastifyRequest } from "fastify"
-import type { StartedAnswer } from "../api/shapes.ts"
+import type { StartedAnswer, WaitingAnswer } from "../api/shapes.ts"
 import { canonicalJson } from "../base/canonical-json.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import type { ExistingRun, RunRequest } from "../ports/store.ts"
@@ -100,9 +100,24 @@ async function answerEnding(
     reply.hijack()
     return reply
   }
+  if (end?.type === "run_waiting") return answerWaiting(parts, reply, run_id, end.data.questions)
   if (end !== null) return answerEnd(reply, end)
   if (parts.runs.isDraining) throw refuse("overloaded", "The service is shutting down")
   throw runExpired()
+}
+
+/** 202: people have to answer first, and the run goes on without the client. */
+async function answerWaiting(
+  parts: RouteDependencies,
+  reply: FastifyReply,
+  run_id: string,
+  ids: readonly string[],
+): Promise<FastifyReply> {
+  const questions = (await parts.store.questions(run_id)).filter(({ id }) => ids.includes(id))
+  return reply
+    .code(202)
+    .header("location", `/execute/${run_id}`)
+    .send({ run_id, status: "waiting", questions } satisfies WaitingAnswer)
 }
 
 function answerEnd(reply: FastifyReply, end: LogEvent): FastifyReply {

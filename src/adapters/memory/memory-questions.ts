@@ -68,6 +68,7 @@ export class MemoryQuestions {
 
   inbox({ caller, groups, member_of, status, to, limit, after }: InboxQuery): InboxPage {
     const from = after === null ? 0 : Number(after)
+    if (!Number.isSafeInteger(from)) return { questions: [], next: null }
     const found = this.#stored.filter((stored) => {
       if (stored.number <= from) return false
       const { to: asked } = stored.question

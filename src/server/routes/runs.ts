@@ -1,16 +1,15 @@
-import type { FastifyInstance, FastifyRequest } from "fastify"
+import type { FastifyInstance } from "fastify"
 import { emptyBody, eventsQuery, noQuery, recordQuery } from "../../api/schemas.ts"
 import type { CancelAnswer, RunAnswer } from "../../api/shapes.ts"
 import type { Notice } from "../../ports/notices.ts"
-import type { RunRow } from "../../ports/store.ts"
 import { noticeType } from "../../run/notifications/notice-message.ts"
 import type { RunRecord } from "../../run/runs.ts"
 import { corsOf } from "../cors.ts"
 import { streamHeaders } from "../event-stream.ts"
-import { refuse, refuseAt } from "../http-error.ts"
+import { refuseAt } from "../http-error.ts"
 import type { RouteDependencies } from "../parts.ts"
-import { callerOf } from "../parts.ts"
-import { runExpired, whenGone } from "../start-run.ts"
+import { noSuchRun, ownRun } from "../own-run.ts"
+import { whenGone } from "../start-run.ts"
 
 interface RunParams {
   readonly run_id: string
@@ -77,21 +76,6 @@ export function runRoutes(app: FastifyInstance, parts: RouteDependencies): void 
       return { run_id, status } satisfies CancelAnswer
     },
   )
-}
-
-/** To whom a run does not belong, it does not exist. */
-async function ownRun(parts: RouteDependencies, request: FastifyRequest, run_id: string): Promise<RunRow> {
-  const caller = callerOf(request)
-  const found = await parts.store.lookup(run_id)
-  if (found.found === "run" && found.run.caller === caller) return found.run
-  if (found.found === "expired" && found.caller === caller) {
-    throw runExpired()
-  }
-  throw noSuchRun()
-}
-
-function noSuchRun() {
-  return refuse("not_found", "There is no such run")
 }
 
 const longestWait = 60
