@@ -1,3 +1,4 @@
+import type { Limits } from "../../src/plan/plan-shape.ts"
 import type { LogEvent } from "../../src/run/events.ts"
 import { isTerminal } from "../../src/run/events.ts"
 import { usualOptions } from "../support/run-plan.ts"
@@ -13,6 +14,7 @@ export interface Job {
   readonly items: readonly string[]
   readonly key: string | null
   readonly timeout_ms: number | null
+  readonly limits: Limits | null
 }
 
 /** Asks for a run and follows it to its end, over whatever process answers, as often as it takes. */
@@ -78,7 +80,7 @@ export class Client {
   }
 
   async #ask(service: SimulatedService): Promise<void> {
-    const { label, source, items, key, timeout_ms } = this.job
+    const { label, source, items, key, timeout_ms, limits } = this.job
     const compiled = planned(source)
     if (!("plan" in compiled)) throw new Error("The workflow is not valid")
     const admission = await service.runs.admit(compiled.plan, {
@@ -87,7 +89,7 @@ export class Client {
         source,
         input: { id: label, items: [...items] },
         secrets: {},
-        options: { ...usualOptions, timeout_ms },
+        options: { ...usualOptions, timeout_ms, limits },
       },
       idempotency: key === null ? null : { key, fingerprint: key },
       resumable: true,

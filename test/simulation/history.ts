@@ -2,6 +2,8 @@ import type { ClaimedLease, CreateOutcome, Lease, RunStore } from "../../src/por
 import type { JsonValue } from "../../src/base/json-value.ts"
 import type { AnswerOutcome, GivenAnswer } from "../../src/ports/questions.ts"
 import { MemoryStore } from "../../src/adapters/memory/memory-store.ts"
+import type { Limits } from "../../src/plan/plan-shape.ts"
+import type { Random } from "../support/random.ts"
 import type { LogEvent } from "../../src/run/events.ts"
 import { isTerminal } from "../../src/run/events.ts"
 import { Client, type Job } from "./client.ts"
@@ -128,6 +130,7 @@ export async function simulate(seed: number): Promise<History> {
       items: random.list(random.below(4), (index) => `i${index}`),
       key: random.chance(0.8) ? `key${at}` : null,
       timeout_ms: random.chance(0.1) ? 1_000 + random.below(30_000) : null,
+      limits: random.chance(0.3) ? randomLimits(random) : null,
     }
     // Two clients that ask for the same, at about the same time, are given the same run.
     const twins = job.key !== null && random.chance(0.3) ? 2 : 1
@@ -164,7 +167,7 @@ export async function simulate(seed: number): Promise<History> {
         )
         world.after(random.next() * 15_000, null, begin)
       } else {
-        const ms = (random.next() - 0.5) * 7_200_000
+        const ms = (random.next() - 0.5) * 1_200_000
         world.note(`the clock of ${machine.name} is set by ${ms.toFixed(0)} ms`)
         service.clock.offset_ms += ms
       }
@@ -220,6 +223,16 @@ function randomFaults({ random }: World): Faults {
     store: { failed: often(0.1), unanswered: often(0.05), late: often(0.03), slow: often(0.1), unheard: often(0.5) },
     model: { retried: often(0.3), failed: often(0.1), hanging: often(0.03), slow: often(0.3) },
     tools: { failed: often(0.1), unanswered: often(0.1), hanging: often(0.03), slow: often(0.2) },
+  }
+}
+
+function randomLimits(random: Random): Limits {
+  return {
+    ...(random.chance(0.5) ? { tokens: 500 + random.below(20_000) } : {}),
+    ...(random.chance(0.3) ? { cost: 0.001 + random.next() * 0.1 } : {}),
+    ...(random.chance(0.4) ? { model_calls: 1 + random.below(12) } : {}),
+    ...(random.chance(0.4) ? { tool_calls: 1 + random.below(8) } : {}),
+    ...(random.chance(0.2) ? { time_seconds: 1 + random.below(60) } : {}),
   }
 }
 

@@ -1,4 +1,5 @@
 import type { JsonValue } from "../../src/base/json-value.ts"
+import type { Limits } from "../../src/plan/plan-shape.ts"
 import type { LogEvent } from "../../src/run/events.ts"
 import { isTerminal } from "../../src/run/events.ts"
 import type { RunStore } from "../../src/ports/store.ts"
@@ -50,6 +51,7 @@ export async function violations(
     found.push(...logProblems(log).map((problem) => `${label}: ${problem}`))
     found.push(...questionProblems(client.run_id, log, book).map((problem) => `${label}: ${problem}`))
     found.push(...approvalProblems(label, log, ledger, client.job.source).map((problem) => `${label}: ${problem}`))
+    found.push(...limitProblems(label, client.job.limits, ledger).map((problem) => `${label}: ${problem}`))
     if (!client.done) found.push(`${label}: the client never saw the end`)
     for (const [at, event] of client.events.entries()) {
       if (JSON.stringify(event) !== JSON.stringify(log[at])) {
@@ -171,4 +173,15 @@ function approvalProblems(label: string, log: readonly LogEvent[], ledger: Ledge
   return ledger.calls
     .filter(({ run, once }) => run === label && once !== null && !approved.has(once))
     .map(({ once }) => `note "${once ?? ""}" was called without approval`)
+}
+
+/** What the outside world was asked for stays within the limits of the run, whatever crashed in between. */
+function limitProblems(label: string, limits: Limits | null, ledger: Ledger): string[] {
+  const found: string[] = []
+  const calls = ledger.calls.filter(({ run }) => run === label)
+  const models = calls.filter(({ kind }) => kind === "model").length
+  const tokens = calls.reduce((sum, call) => sum + call.tokens, 0)
+  if (models > (limits?.model_calls ?? models)) found.push(`${models} model calls, ${limits?.model_calls} are allowed`)
+  if (tokens > (limits?.tokens ?? tokens)) found.push(`${tokens} tokens, ${limits?.tokens} are allowed`)
+  return found
 }

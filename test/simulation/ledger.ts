@@ -11,6 +11,8 @@ export interface LedgerCall {
   readonly at: number
   /** Set for a tool of which a repeated call does harm: what it was asked to do. */
   readonly once: string | null
+  /** What a model's answer cost; 0 for a call that is not answered, and for tools. */
+  readonly tokens: number
 }
 
 /** What the outside world saw. */

@@ -80,4 +80,16 @@ export const plantedBugs: readonly PlantedBug[] = [
     from: "running.backgroundWork.add(tracked)\n  return work",
     to: "return work",
   },
+  {
+    name: "the last answer to a question wins, not the first",
+    file: "src/adapters/memory/memory-questions.ts",
+    from: `if (stored.question.status !== "open") return { stored: false, settled: false, question: stored.question }`,
+    to: "",
+  },
+  {
+    name: "a call is made that was declined",
+    file: "src/run/questions/approval-answer.ts",
+    from: "return { approve: approve === true,",
+    to: 'return { approve: typeof approve === "boolean",',
+  },
 ]

@@ -2,7 +2,9 @@ import { createHash } from "node:crypto"
 import type { JsonObject } from "../../src/base/json-value.ts"
 import { pass } from "../../src/ports/gate.ts"
 import type { ModelClient, ModelRequest, ModelTurn, ModelWatch } from "../../src/ports/model.ts"
+import type { TokenUsage } from "../../src/run/events.ts"
 import { failure } from "../../src/run/failure.ts"
+import { pricedUsage } from "../../src/run/usage.ts"
 import { answers, callsTools, noRetryProgress, says, textOf } from "../support/scripted-model.ts"
 import type { Ledger } from "./ledger.ts"
 import type { Machine, World } from "./world.ts"
@@ -34,24 +36,47 @@ export class SimulatedModel implements ModelClient {
     let attempt = request.attempts_before
     for (let retries = request.progress?.retries ?? 0; ; retries++) {
       attempt++
-      await pass(watch.gate)
-      watch.signal.throwIfAborted()
       const asked = currentInstruction(request)
       const [run = "", step = ""] = asked.split(" ", 2)
+      const estimate = 20 + Math.ceil(asked.length / 2)
+      const reservation = await watch.reserve?.({
+        turn: request.turn,
+        attempt,
+        model: request.name,
+        price: request.price,
+        input_tokens: estimate,
+        max_tokens: request.inference.max_tokens ?? null,
+      })
+      await pass(watch.gate)
+      watch.signal.throwIfAborted()
+      const fate = random.next()
+      const { retried, failed, hanging, slow } = this.faults
+      const answers = fate >= hanging + failed + retried || (fate >= hanging + failed && retries >= 3)
+      const tokens: TokenUsage = {
+        input_tokens: random.below(estimate),
+        output_tokens: random.below(Math.min(reservation?.max_tokens ?? 400, 400)),
+        cached_tokens: 0,
+        reasoning_tokens: 0,
+      }
       this.#ledger.record({
         kind: "model",
         owner: this.#machine.name,
         run,
         step: request.contract === null ? `${step}/compact` : step,
         once: null,
+        tokens: answers ? tokens.input_tokens + tokens.output_tokens : 0,
       })
-      const fate = random.next()
-      const { retried, failed, hanging, slow } = this.faults
       const takes = random.chance(slow) ? random.next() * 20_000 : random.next() * 1_500
-      if (fate < hanging) await this.#wait(1e12, watch.signal)
-      await this.#wait(takes, watch.signal)
-      if (fate < hanging + failed) throw failure("provider_error", "", "The backend answered with status 500")
-      if (fate < hanging + failed + retried && retries < 3) {
+      try {
+        if (fate < hanging) await this.#wait(1e12, watch.signal)
+        await this.#wait(takes, watch.signal)
+        if (fate < hanging + failed) throw failure("provider_error", "", "The backend answered with status 500")
+      } catch (error) {
+        reservation?.settle(null, false)
+        throw error
+      }
+      if (!answers) {
+        reservation?.settle(null, false)
         const delay_ms = 100 * 2 ** retries
         const progress = { ...noRetryProgress, retries: retries + 1 }
         await watch.retried({
@@ -63,7 +88,10 @@ export class SimulatedModel implements ModelClient {
         await this.#wait(delay_ms, watch.signal)
         continue
       }
-      return this.#answer(request, asked)
+      reservation?.settle(tokens, true)
+      const turn = this.#answer(request, asked)
+      const usage = pricedUsage(tokens, request.price)
+      return { ...turn, usage, calls: turn.calls.map((call) => ({ ...call, model: request.name, usage })) }
     }
   }
 

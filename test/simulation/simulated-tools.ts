@@ -59,7 +59,14 @@ export class SimulatedTools implements ToolHost {
           await this.#wait(random.next() * 20, signal)
           throw lost()
         }
-        this.#ledger.record({ kind: "tool", owner: this.#machine.name, run, step, once: idempotent ? null : text })
+        this.#ledger.record({
+          kind: "tool",
+          owner: this.#machine.name,
+          run,
+          step,
+          once: idempotent ? null : text,
+          tokens: 0,
+        })
         await this.#wait(random.chance(slow) ? random.next() * 20_000 : random.next() * 500, signal)
         if (fate < failed + hanging) await this.#wait(1e12, signal)
         if (fate < failed + hanging + unanswered) throw lost()

@@ -105,11 +105,12 @@ export class MemoryQuestions {
     return due.map(({ question }) => question.run_id)
   }
 
-  withdraw(run_id: string): void {
+  /** The run has ended: what is open expired before, or is withdrawn. */
+  withdraw(run_id: string, now: number): void {
     for (const stored of this.#byRun.get(run_id) ?? []) {
-      const { status } = this.#seen(stored)
-      stored.question = { ...stored.question, status: status === "open" ? "withdrawn" : status }
       stored.taken = true
+      if (stored.question.status !== "open") continue
+      stored.question = { ...stored.question, status: stored.expires_at <= now ? "expired" : "withdrawn" }
     }
   }
 

@@ -292,7 +292,7 @@ export class MemoryStore implements RunStore {
     run.request = { ...run.request, secrets: {} }
     run.kept.clear()
     run.parked = null
-    this.#questions.withdraw(run_id)
+    this.#questions.withdraw(run_id, run.finished_at)
     this.#open.delete(run_id)
     for (const bell of run.bells) bell.ring()
   }
