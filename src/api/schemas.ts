@@ -95,6 +95,20 @@ export const executeBody: JsonObject = {
   ...oneSource,
 }
 
+export const rerunBody: JsonObject = {
+  type: ["object", "null"],
+  properties: {
+    ...sourceProperties,
+    ...requestProperties,
+    from: nullable("array", {
+      items: { type: "string" },
+      maxItems: 1000,
+      description: "Steps that run whatever their facts, such as `agent.write`.",
+    }),
+  },
+  additionalProperties: false,
+}
+
 /** The source is the server's. */
 export const executeWorkflowBody: JsonObject = {
   type: "object",
@@ -108,6 +122,7 @@ export const validateBody: JsonObject = {
     ...sourceProperties,
     input: nullable("object", { description: "Checked against the `input` block, where given." }),
     secrets: nullable("object", { description: "Checked against the `secrets` block, where given." }),
+    rerun_of: nullable("string", { description: "An earlier run: each node then says whether it would run again." }),
   },
   additionalProperties: false,
   ...oneSource,
@@ -268,6 +283,12 @@ export const components: JsonObject = {
       name: { type: "string" },
       depends_on: { type: "array", items: { type: "string" } },
       when: { type: "string", description: "The source text of the node's condition, where it has one." },
+      rerun: {
+        type: "object",
+        description: "With `rerun_of`: whether it changed since that run.",
+        properties: { status: { type: "string", enum: ["same", "changed", "after"] }, why: { type: "string" } },
+        required: ["status", "why"],
+      },
     },
     required: ["id", "kind", "name", "depends_on"],
   },
@@ -316,6 +337,7 @@ export const components: JsonObject = {
         description: "The name of the server's workflow; null for source that was sent.",
       }),
       version: nullable("string", { description: "The first 12 hex digits of the SHA-256 of its file." }),
+      rerun_of: nullable("string", { description: "The earlier run that it took results over from." }),
       notifications: { type: "array", items: { $ref: "#/components/schemas/Notification" } },
     },
     required: [
@@ -329,6 +351,7 @@ export const components: JsonObject = {
       "last_event_id",
       "workflow",
       "version",
+      "rerun_of",
       "notifications",
     ],
   },

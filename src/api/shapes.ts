@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { ApiError } from "./api-error.ts"
 import type { NoticeEvent } from "../ports/notices.ts"
+import type { NodeChange } from "../plan/compare-plans.ts"
 import type { Limits, PlannedNode } from "../plan/plan-shape.ts"
 import type { Question, Usage, WireError } from "../run/events.ts"
 import type { ShownRunLimits } from "../run/budget/limit-scopes.ts"
@@ -18,6 +19,12 @@ export interface ExecuteBody extends SourceBody {
   readonly input?: JsonObject | null
   readonly secrets?: JsonObject | null
   readonly options?: ExecuteOptions | null
+}
+
+/** What is left out is as it was in the earlier run, secrets aside. */
+export interface RerunBody extends ExecuteBody {
+  /** Steps that run whatever their facts: `agent.write`. */
+  readonly from?: readonly string[] | null
 }
 
 export interface ExecuteOptions {
@@ -39,6 +46,8 @@ export interface NotifyOption {
 export interface ValidateBody extends SourceBody {
   readonly input?: JsonObject | null
   readonly secrets?: JsonObject | null
+  /** An earlier run: each node then says whether it would run again. */
+  readonly rerun_of?: string | null
 }
 
 export type FormatBody = SourceBody
@@ -61,7 +70,7 @@ export interface ValidateAnswer {
 }
 
 export interface PlanView {
-  readonly nodes: readonly PlannedNode[]
+  readonly nodes: readonly (PlannedNode & { readonly rerun?: NodeChange })[]
   /** `to` waits for `from`. */
   readonly edges: readonly { readonly from: string; readonly to: string }[]
 }
@@ -87,6 +96,8 @@ export interface RunAnswer {
   /** The workflow of the server's folder that it runs; null for source that the caller sent. */
   readonly workflow: string | null
   readonly version: string | null
+  /** The earlier run that it took results over from; null for a run that started afresh. */
+  readonly rerun_of: string | null
   readonly notifications: readonly NotificationView[]
 }
 

@@ -121,7 +121,7 @@ export function mergedInference(plan: Plan, modelName: string, own: Inference): 
   return Object.keys(extra).length === 0 ? merged : { ...merged, extra }
 }
 
-function effectsOf(node: PlanNode): Effect[] {
+export function effectsOf(node: PlanNode): Effect[] {
   const found: Effect[] = []
   const visit = (expression: Expression): void => {
     if (expression.op === "call" || expression.op === "read" || expression.op === "render") found.push(expression)
@@ -131,7 +131,7 @@ function effectsOf(node: PlanNode): Effect[] {
   return found
 }
 
-function expressionsOf(node: PlanNode): Expression[] {
+export function expressionsOf(node: PlanNode): Expression[] {
   switch (node.kind) {
     case "dynamic":
       return [node.value]

@@ -17,6 +17,15 @@ export interface RunRequest {
   readonly workflow?: WorkflowVersion
   /** The trace that the request belongs to, as its `traceparent` header says. */
   readonly traceparent?: string
+  /** Absent for a run that starts afresh. */
+  readonly rerun?: RerunOf
+}
+
+/** What a re-run takes its results over from. */
+export interface RerunOf {
+  readonly run_id: string
+  /** Steps that run whatever their facts: `agent.write`. */
+  readonly from: readonly string[]
 }
 
 export interface RunOptions {
@@ -174,7 +183,7 @@ export interface RunStore extends QuestionStore, OutboxStore, RunList {
   append(lease: Lease, events: readonly LogEvent[]): Promise<void>
   /**
    * Events with an id over `after`, at most `limit`, and fewer where they are large: an empty page, not a short one,
-   * says that there are no more. `kept` is there only when asked for, and may be gone once the run has ended. Others may
+   * says that there are no more. `kept` is there only when asked for, as long as the run is. Others may
    * be given the same objects.
    */
   read(run_id: string, after: number, limit: number, kept?: "kept"): Promise<LogEvent[]>

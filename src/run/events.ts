@@ -117,7 +117,8 @@ export interface Question extends AskedQuestion {
 
 /** The data of each event, `at` left out: it is added when the event is logged. */
 export interface EventData {
-  workflow_started: Record<never, never>
+  /** `rerun_of`: the earlier run that this one takes results over from. */
+  workflow_started: { readonly rerun_of?: string }
   /** `limits`: those of the run, where it has any. */
   workflow_planned: { readonly nodes: readonly PlannedNode[]; readonly limits?: ShownRunLimits }
   agent_started: About & { readonly model: string; readonly tools: readonly string[]; readonly instruction: string }
@@ -148,6 +149,14 @@ export interface EventData {
   }
   /** A step that its condition ruled out, or (`error`) one that failed and may. */
   step_skipped: { readonly step: string; readonly iteration?: number; readonly error?: WireError }
+  /** A step whose result a re-run takes over from an earlier run. */
+  step_reused: {
+    readonly step: string
+    readonly iteration?: number
+    readonly output: Shown
+    /** The earlier run. */
+    readonly run_id: string
+  }
   agent_loop_started: { readonly agent: string; readonly iterations: number }
   agent_loop_completed: { readonly agent: string; readonly iterations: number; readonly duration_ms: number }
   context_compacted: About & { readonly source: string; readonly duration_ms: number; readonly usage: Usage }

@@ -24,6 +24,8 @@ export interface RunState {
   usage: Usage
   /** Of a run with limits: what is used of each. Calls count when their step has ended, and exactly at the end of the run. */
   limits: ShownRunLimits | null
+  /** The earlier run that this one took results over from. */
+  rerun_of?: string
   /** How often the run was taken up again after its process had died. */
   resumed: number
   last_event_id: number
@@ -61,6 +63,8 @@ export interface NodeState {
   tool_calls: number
   /** Every answer came from the cache. */
   cached: boolean
+  /** How many of its steps a re-run took over from an earlier run. */
+  reused?: number
   loop: { total: number; started: number; completed: number; skipped: number } | null
   error: WireError | null
 }
@@ -95,6 +99,8 @@ export interface Span {
   output?: JsonValue
   error?: WireError
   cached?: boolean
+  /** Taken over from an earlier run. */
+  reused?: boolean
   instruction?: string
   /** Of a model call. */
   call?: ModelCallRecord
@@ -148,6 +154,7 @@ export function reduce(state: RunState, event: SeenEvent): RunState {
 function take(state: RunState, event: SeenEvent, at: number): void {
   switch (event.type) {
     case "workflow_started":
+      if (event.data.rerun_of !== undefined) state.rerun_of = event.data.rerun_of
       return
     case "workflow_planned":
       state.limits = event.data.limits ?? null
@@ -263,6 +270,21 @@ function take(state: RunState, event: SeenEvent, at: number): void {
         // One item has failed; the loop goes on.
         if (error !== undefined)
           Object.assign(node, { state: "running", finished_at: null, duration_ms: null, error: null })
+      }
+      return
+    }
+    case "step_reused": {
+      const { step, iteration, output } = event.data
+      const node = nodeOf(state, step)
+      if (node === undefined) return
+      reusedSpan(state, node, iteration, output, at)
+      node.reused = (node.reused ?? 0) + 1
+      if (iteration === undefined) {
+        node.started_at ??= at
+        endNode(node, "completed", at, 0)
+      } else if (node.loop !== null) {
+        node.loop.started++
+        node.loop.completed++
       }
       return
     }
@@ -596,6 +618,19 @@ function skippedSpan(state: RunState, { kind, name }: NodeState, iteration: numb
   const skipped = { name, start: at, end: at, state: "skipped" as const }
   if (iteration === undefined) state.spans.push({ kind, parent: null, ...skipped })
   else state.spans.push({ kind: "iteration", parent: state.index.spans[loopKey(name)] ?? null, iteration, ...skipped })
+}
+
+function reusedSpan(
+  state: RunState,
+  { kind, name }: NodeState,
+  iteration: number | undefined,
+  output: JsonValue,
+  at: number,
+): void {
+  if (kind === "output") return
+  const reused = { name, start: at, end: at, state: "completed" as const, output, reused: true }
+  if (iteration === undefined) state.spans.push({ kind, parent: null, ...reused })
+  else state.spans.push({ kind: "iteration", parent: state.index.spans[loopKey(name)] ?? null, iteration, ...reused })
 }
 
 function modelCalls(

@@ -19,6 +19,7 @@ import type { Prepared } from "../plan/prepare.ts"
 import type { Questions } from "./questions/questions.ts"
 import type { Redactor } from "./secrets/redact.ts"
 import type { ServerSecrets } from "./secrets/secrets-of-run.ts"
+import type { EarlierRun } from "./log/earlier-run.ts"
 import type { ReplayState } from "./log/resume.ts"
 import type { TakenRun } from "./taken-run.ts"
 import type { Spent } from "./usage.ts"
@@ -36,7 +37,7 @@ export interface RunPorts {
   bug(error: unknown): void
   /** Hears of what an operator may want to know: ordinary things at `info`. */
   note?(run_id: string, sentence: string, level: "info" | "error"): void
-  /** In a test: the result that a step is given, in place of asking its model. */
+  /** In a test: the result that a step is given, in place of asking its model or a person. */
   given?(step: string, iteration: number | null): GivenResult | undefined
   /** Why the service can take no work right now, as a sentence for callers; null when it can. */
   trouble?(): string | null
@@ -99,6 +100,8 @@ export interface RunContext {
   /** Passed right before every call that leaves this process. */
   readonly gate: Gate
   readonly past: ReplayState
+  /** What a re-run may take over; null for a run that starts afresh. */
+  readonly earlier: EarlierRun | null
   readonly redactor: Redactor
   readonly questions: Questions
   /** By `placeKey`: agents in which an approval was asked for. */

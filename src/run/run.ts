@@ -29,6 +29,8 @@ import { namedSecrets, redactor, type Redactor } from "./secrets/redact.ts"
 import { secretsOfRun } from "./secrets/secrets-of-run.ts"
 import type { ReplayState } from "./log/resume.ts"
 import { isWaiting, noPast, placeKey, readPast } from "./log/resume.ts"
+import type { EarlierRun } from "./log/earlier-run.ts"
+import { readEarlier } from "./log/earlier-run.ts"
 import { runClock } from "./run-clock.ts"
 import type { RunLimits, RunContext, RunPorts } from "./run-context.ts"
 import { outerScope } from "./run-context.ts"
@@ -81,7 +83,9 @@ export async function run(job: RunJob, ports: RunPorts, limits: RunLimits): Prom
   // A secret of the server may have been removed since the run was admitted.
   const misfit = request.workflow === undefined ? null : validateRequest(plan, request.input, secrets)
   if (misfit !== null) return endAtOnce(job, { why: "failed", error: misfit }, ports)
-  return new Run({ ...job, request: { ...request, secrets } }, ports, limits, past).toEnd()
+  const { rerun } = request
+  const earlier = rerun === undefined ? null : await readEarlier(ports.store, rerun.run_id, rerun.from)
+  return new Run({ ...job, request: { ...request, secrets } }, ports, limits, past, earlier).toEnd()
 }
 
 /** Ends a run that no process works on, without doing any of its work. */
@@ -169,7 +173,7 @@ class Run {
   #stop: Stop | null = null
   #result: JsonObject = {}
 
-  constructor(job: RunJob, givenPorts: RunPorts, limits: RunLimits, past: ReplayState) {
+  constructor(job: RunJob, givenPorts: RunPorts, limits: RunLimits, past: ReplayState, earlier: EarlierRun | null) {
     const { plan, request, caller, lease } = job
     const ports = { ...givenPorts, clock: runClock(givenPorts.clock, past.lastAt ?? job.created_at) }
     const { signal } = this.#abort
@@ -201,6 +205,7 @@ class Run {
       signal,
       gate: job.gate,
       past,
+      earlier,
       redactor: redaction,
       questions: new Questions({
         runId: lease.run_id,
@@ -254,7 +259,10 @@ class Run {
     const stopWatch = this.#watchTime()
     const stopLimits = this.#running.time.watch()
     try {
-      if (past.startedAt === null) log.add("workflow_started", {}, this.#writer)
+      const { rerun } = this.#job.request
+      if (past.startedAt === null) {
+        log.add("workflow_started", rerun === undefined ? {} : { rerun_of: rerun.run_id }, this.#writer)
+      }
       if (!past.planned) log.add("workflow_planned", { nodes: prepared.planned, ...this.#limits() })
       // Also where the log is empty: a call may have been made before its first piece was stored.
       if (isWaiting(past)) await this.#continue()
@@ -292,7 +300,7 @@ class Run {
   }
 
   get #writer(): LogWriter {
-    return writerFor(this.#running.plan)
+    return writerFor(this.#running.plan, this.#job.request.rerun !== undefined)
   }
 
   /** People have answered. Stored before any work is done, as for a run after a crash. */

@@ -49,6 +49,8 @@ export interface RunRecord {
   readonly row: RunRow
   readonly status: RunStatus
   readonly state: RunState
+  /** The earlier run that it takes results over from. */
+  readonly rerun_of: string | null
 }
 
 interface Job {
@@ -282,12 +284,15 @@ export class Runs {
       for (const event of page) reduce(state, event)
       if (page.length === 0 || state.finished_at !== null) break
     }
+    // A run that waits for its turn has said nothing yet.
+    const { rerun } = row.last_event_id === 0 ? await store.request(run_id) : {}
+    const rerun_of = state.rerun_of ?? rerun?.run_id ?? null
     const ended = state.status === "completed" || state.status === "failed" || state.status === "cancelled"
-    if (ended) return { row, state, status: state.status }
-    if (row.cancel_requested) return { row, state, status: "cancelling" }
+    if (ended) return { row, state, rerun_of, status: state.status }
+    if (row.cancel_requested) return { row, state, rerun_of, status: "cancelling" }
     // From the moment that an outcome is stored the run goes on, also before anybody has taken it up.
     const status = row.waiting ? "waiting" : state.status === "waiting" ? "running" : state.status
-    return { row, state, status }
+    return { row, state, rerun_of, status }
   }
 
   /** A run's status without its whole log; null when there is no such run (any more). */

@@ -26,6 +26,7 @@ import { executeRoute } from "./routes/execute.ts"
 import { mcpRoutes } from "./routes/mcp.ts"
 import { questionRoutes } from "./routes/questions.ts"
 import { runListRoute } from "./routes/run-list.ts"
+import { rerunRoute } from "./routes/rerun.ts"
 import { runRoutes } from "./routes/runs.ts"
 import { workflowRoutes } from "./routes/workflows.ts"
 import { sourceRoutes } from "./routes/source.ts"
@@ -138,8 +139,9 @@ export function createServer(options: ServerOptions): Server {
   guard(app, options)
   operations(app, options, () => draining)
   executeRoute(app, parts)
+  rerunRoute(app, parts)
   runRoutes(app, parts)
-  sourceRoutes(app, options)
+  sourceRoutes(app, parts)
   cacheRoutes(app, parts)
   workflowRoutes(app, parts)
   if (options.mcp !== null) mcpRoutes(app, options.mcp, options.log)

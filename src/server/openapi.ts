@@ -200,6 +200,40 @@ export function openApi(version: string, keysRequired: boolean, workflows: reado
           },
         },
       },
+      "/execute/{run_id}/rerun": {
+        post: {
+          operationId: "rerun",
+          summary: "Run again, taking over the results of steps that did not change",
+          parameters: [
+            runId,
+            { name: "Idempotency-Key", in: "header", schema: { type: "string", minLength: 1, maxLength: 255 } },
+            {
+              name: "Prefer",
+              in: "header",
+              description: "`respond-async`: 202 as soon as the run is stored. Only in JSON mode.",
+              schema: { type: "string" },
+            },
+          ],
+          requestBody: body(schemas.rerunBody),
+          responses: {
+            "200": {
+              description: "The workflow's output; its fields are the top-level keys. Or the stream of its events.",
+              headers: { "x-service-run-id": { schema: { type: "string" } } },
+              content: { ...json({ type: "object" }), ...eventStream },
+            },
+            "202": {
+              description: "With `Prefer: respond-async`: the run is stored, and goes on without the client.",
+              headers: {
+                "x-service-run-id": { schema: { type: "string" } },
+                location: { schema: { type: "string" } },
+                "preference-applied": { schema: { type: "string" } },
+              },
+              content: json(named("Started")),
+            },
+            ...failures(400, 401, 403, 404, 409, 410, 413, 415, 422, 429, 500, 502, 503, 504),
+          },
+        },
+      },
       "/validate": {
         post: {
           operationId: "validate",
@@ -207,7 +241,7 @@ export function openApi(version: string, keysRequired: boolean, workflows: reado
           requestBody: source(schemas.validateBody),
           responses: {
             "200": answer("What there is to say.", json(named("Validation"))),
-            ...failures(400, 401, 403, 413, 415, 429),
+            ...failures(400, 401, 403, 404, 410, 413, 415, 429),
           },
         },
       },

@@ -168,7 +168,8 @@ function idempotencyKey(request: FastifyRequest): string | undefined {
  * What makes two requests the same: all but the secrets, whatever the order of their keys. Headers do not count. A
  * workflow of the server's folder counts by its name: its file may have changed since.
  */
-function fingerprint({ source, input, options, workflow }: RunRequest): string {
-  const facts = workflow === undefined ? [source, input, options] : { workflow: workflow.name, input, options }
+function fingerprint({ source, input, options, workflow, rerun }: RunRequest): string {
+  const own = workflow === undefined ? [source, input, options] : { workflow: workflow.name, input, options }
+  const facts = rerun === undefined ? own : { rerun, own }
   return createHash("sha256").update(canonicalJson(facts)).digest("base64url")
 }

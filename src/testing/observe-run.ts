@@ -1,6 +1,7 @@
 import type { JsonValue } from "../base/json-value.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import type { LogEvent, Usage, WireError } from "../run/events.ts"
+import { isTerminal } from "../run/events.ts"
 import { noUsage } from "../run/usage.ts"
 
 /** What came of a test's run, as its expectations see it. */
@@ -14,8 +15,17 @@ export interface ObservedRun {
   readonly agents: ReadonlyMap<string, JsonValue>
   /** The same of what people were asked. */
   readonly answers: ReadonlyMap<string, JsonValue>
+  /** Questions that nobody answers: the run waits for ever. */
+  readonly waiting: readonly string[]
   /** By step: `agent.x`, `tool.t`. */
   readonly steps: ReadonlyMap<string, ObservedStep>
+}
+
+/** An answer that a test gave: the run asks nobody, and its events do not tell of it. */
+export interface GivenAnswer {
+  readonly step: string
+  readonly iteration: number | null
+  readonly answer: JsonValue
 }
 
 export interface ObservedStep {
@@ -28,7 +38,7 @@ export interface ObservedStep {
 }
 
 /** What the events of a run of `plan` say. An agent that never ran is null. */
-export function observeRun(events: readonly LogEvent[], plan: Plan): ObservedRun {
+export function observeRun(events: readonly LogEvent[], plan: Plan, given: readonly GivenAnswer[] = []): ObservedRun {
   const steps = new Map<string, ObservedStep>()
   const agents = new Map<string, JsonValue>(
     plan.nodes.flatMap((node) => (node.kind === "agent" ? [[node.name, null]] : [])),
@@ -47,6 +57,7 @@ export function observeRun(events: readonly LogEvent[], plan: Plan): ObservedRun
     if (iteration === undefined) agents.set(agent, output)
     else if (Array.isArray(before)) before[iteration] = output
   }
+  const open = new Map<string, string>()
   let output: JsonValue | null = null
   let error: WireError | null = null
   let usage: Usage = noUsage
@@ -82,6 +93,13 @@ export function observeRun(events: readonly LogEvent[], plan: Plan): ObservedRun
         setOutput(name, event.data.iteration, null)
         break
       }
+      case "question_asked":
+        open.set(event.data.id, `${event.data.kind === "ask" ? "ask" : "tool"}.${event.data.name}`)
+        break
+      case "question_answered":
+      case "question_expired":
+        open.delete(event.data.id)
+        break
       case "tool_call_started": {
         const found = step(`tool.${event.data.tool}`)
         found.ran = true
@@ -108,6 +126,20 @@ export function observeRun(events: readonly LogEvent[], plan: Plan): ObservedRun
         break
     }
   }
+  for (const { step: id, iteration, answer } of given) {
+    step(id).ran = true
+    const name = id.replace(/^ask\./, "")
+    if (iteration === null) answers.set(name, answer)
+    else {
+      const before = answers.get(name)
+      const all = Array.isArray(before) ? before : []
+      while (all.length <= iteration) all.push(null)
+      all[iteration] = answer
+      answers.set(name, all)
+    }
+  }
   for (const [id, found] of steps) if (completed.has(id)) found.skipped = false
-  return { output, error, usage, duration_ms, agents, answers, steps }
+  const hasEnded = events.some(({ type }) => isTerminal(type))
+  const waiting = hasEnded ? [] : [...new Set(open.values())]
+  return { output, error, usage, duration_ms, agents, answers, waiting, steps }
 }

@@ -11,6 +11,7 @@ import type { GivenResult, RunLimits, RunPorts } from "../run/run-context.ts"
 import type { GivenValue } from "./given-tools.ts"
 import { GivenTools } from "./given-tools.ts"
 import type { ObservedRun } from "./observe-run.ts"
+import type { GivenAnswer } from "./observe-run.ts"
 import { observeRun } from "./observe-run.ts"
 
 /** What tests run on. */
@@ -82,6 +83,7 @@ export async function runOnce(
   const { clock, chance, limits, deadlines } = engine
   const opened = engine.open(secrets)
   const { store, model, events, misses } = opened
+  const answered: GivenAnswer[] = []
   const created_at = clock.now()
   const request = { source, input, secrets, options: testOptions }
   const newRun = { run_id: chance.id(), caller: "", request, created_at, idempotency: null, resumable: false }
@@ -93,7 +95,15 @@ export async function runOnce(
     store,
     model,
     tools: new GivenTools(opened.tools, plan, given.others, new Set(given.steps.keys())),
-    given: (step, iteration) => givenResult(given.steps.get(step), step, iteration),
+    given: (step, iteration) => {
+      // Tools answer at their port: here it is only said that they are given.
+      if (given.others.has(step)) return { output: {} }
+      const result = givenResult(given.steps.get(step), step, iteration)
+      if (result !== undefined && "output" in result && step.startsWith("ask.")) {
+        answered.push({ step, iteration, answer: result.output })
+      }
+      return result
+    },
     bug: (error) => engine.bug(error),
   }
   const job = {
@@ -109,7 +119,7 @@ export async function runOnce(
   }
   try {
     await run(job, ports, limits)
-    return { ...observeRun(events, plan), misses }
+    return { ...observeRun(events, plan, answered), misses }
   } finally {
     await opened.close()
   }

@@ -86,6 +86,11 @@ async function holdAgainst(
   let { usage } = observed
   if (observed.misses.length > 0) {
     failures.push(...observed.misses.map((miss) => notRecorded(miss, test.span.start)))
+  } else if (observed.waiting.length > 0) {
+    for (const step of observed.waiting) {
+      const details = [step.startsWith("ask.") ? `Give it an answer: given ${step}: …` : `Give it a result: given ${step}: …`]
+      failures.push({ text: `${step} waits for a person`, at: test.span.start, details })
+    }
   } else if (error !== null && !test.fails) {
     const details = error.issues.flatMap(({ path, message }) =>
       (path === "" ? message : `${path}: ${message}`).split("\n"),

@@ -6,7 +6,7 @@ import type { JsonObject } from "../../src/base/json-value.ts"
 import type { Plan } from "../../src/plan/plan-shape.ts"
 import { Deadlines } from "../../src/run/deadlines.ts"
 import type { EventData, EventType, LogEvent } from "../../src/run/events.ts"
-import type { Lease, RunOptions, RunStore } from "../../src/ports/store.ts"
+import type { Lease, RerunOf, RunOptions, RunStore } from "../../src/ports/store.ts"
 import type { ModelClient } from "../../src/ports/model.ts"
 import type { ToolHost } from "../../src/ports/tools.ts"
 import { run } from "../../src/run/run.ts"
@@ -27,6 +27,8 @@ export interface Attempt {
   readonly leave?: AbortSignal
   readonly gate?: Gate
   readonly run_id?: string
+  /** The earlier run that it takes results over from, in the same store. */
+  readonly rerun?: RerunOf
   /** Goes on from the log that is there. */
   readonly resumed?: string
   /** With `resumed`: the process before gave the run back by itself. */
@@ -69,6 +71,7 @@ export async function runPlan(plan: Plan, attempt: Attempt): Promise<Outcome> {
     input: attempt.input ?? {},
     secrets: attempt.secrets ?? {},
     options: { ...usualOptions, ...attempt.options },
+    ...(attempt.rerun === undefined ? {} : { rerun: attempt.rerun }),
   }
   const lease = attempt.resumed === undefined ? await createRun(store, run_id, request) : await claimRun(store, run_id)
   const deadlines = new Deadlines(ports.clock)

@@ -41,7 +41,7 @@ interface StoredRun {
   readonly cancelListeners: Set<() => void>
   /** What everyone may see. */
   readonly events: LogEvent[]
-  /** `kept` of the event with that id; emptied when the run ends, because nothing goes on from it. */
+  /** `kept` of the event with that id: as long as the run, for a re-run may take results over. */
   readonly kept: Map<number, JsonValue>
   /** Of a condemned run: all that its log still is. */
   end: LogEvent | null
@@ -283,6 +283,7 @@ export class MemoryStore implements RunStore {
     run.end = end
     this.#outbox.add(lease.run_id, run.caller, run.request.options.notify, causedBy([end]))
     run.events.length = 0
+    run.kept.clear()
     this.#finish(lease.run_id, run, end)
   }
 
@@ -290,7 +291,6 @@ export class MemoryStore implements RunStore {
     run.finished_at = Date.parse(end.at)
     run.fence++
     run.request = { ...run.request, secrets: {} }
-    run.kept.clear()
     run.parked = null
     this.#questions.withdraw(run_id, run.finished_at)
     this.#open.delete(run_id)

@@ -106,6 +106,13 @@ interface RenderedModel {
   readonly settings: CallSettings
 }
 
+interface Asked {
+  readonly messages: readonly Message[]
+  /** The history that it goes on from. */
+  readonly continued: readonly Message[]
+  readonly facts: string
+}
+
 class AgentStep {
   readonly #running: RunContext
   readonly #node: AgentNode
@@ -117,6 +124,8 @@ class AgentStep {
   /** Memory of the agent's own dynamic values. */
   #kept = 0
   #scope: Scope
+  /** Null until it is rendered, and for a result that a test gives. */
+  #asked: Asked | null = null
   #turn = 1
   #startedAt = 0
   /** Its failure is in the log. */
@@ -179,6 +188,8 @@ class AgentStep {
     for (const local of this.#node.locals) await this.#resolveLocal(local.key, local.value)
     const given = ports.given?.(this.#node.id, this.#caller.about.iteration ?? null)
     const rendered = given === undefined ? await this.#render() : await this.#renderGiven()
+    const reused = given === undefined ? await this.#reused(rendered) : undefined
+    if (reused !== undefined) return reused
     this.#startedAt = this.#past?.startedAt ?? ports.clock.now()
     this.#running.time.agentStarted(this.#node.name)
     if (this.#past === null || this.#past.startedAt === null) {
@@ -262,18 +273,52 @@ class AgentStep {
     return usual === null ? null : evaluateText(usual, { ...this.#scope, path: `model.${model}.system` }, this.#effects)
   }
 
+  /** The result that an earlier run leaves to this step; undefined where it must run. */
+  async #reused(rendered: Rendered): Promise<JsonValue | undefined> {
+    const running = this.#running
+    const { earlier, prepared, log } = running
+    // What has begun goes on.
+    if (earlier === null || (this.#past !== null && this.#past.startedAt !== null)) return undefined
+    const { facts } = (this.#asked = await this.#askedOf(rendered))
+    const { id, name } = this.#node
+    const { iteration } = this.#caller.about
+    const isContinued = prepared.continued.has(name)
+    const found = earlier.takeStep(id, iteration ?? null, facts, isContinued)
+    if (found === undefined) return undefined
+    const { output, history } = found
+    running.work.keep(memoryOf(output), this.#caller.path)
+    keepHistory(running, this.#node, history ?? [])
+    const asShown = shown(output)
+    log.add(
+      "step_reused",
+      { step: id, ...(iteration === undefined ? {} : { iteration }), output: asShown, run_id: earlier.run_id },
+      {
+        facts,
+        ...(asShown === output ? {} : { output }),
+        ...(isContinued && history !== null ? { history: storeMessages(history) } : {}),
+      },
+    )
+    return output
+  }
+
+  /** What the model is asked in this step, and the hash of all that decides its answer. */
+  async #askedOf(rendered: Rendered): Promise<Asked> {
+    const { context } = this.#node
+    const prompts = await this.#prompts()
+    const instruction: Message = { role: "user", parts: [...rendered.instruction.parts, ...rendered.files] }
+    const messages = [...prompts, instruction]
+    const continued = context === null ? [] : continuedHistory(this.#running, context)
+    return { messages, continued, facts: this.#cacheHash(rendered, continued, messages) }
+  }
+
   async #answer(rendered: Rendered): Promise<JsonValue> {
     const running = this.#running
     const node = this.#node
-    const prompts = await this.#prompts()
-    const instruction: Message = { role: "user", parts: [...rendered.instruction.parts, ...rendered.files] }
-    const step = [...prompts, instruction]
-    const continued = node.context === null ? [] : continuedHistory(running, node.context)
-
-    const hash = cacheInUse(running) ? this.#cacheHash(rendered, continued, step) : null
+    const { messages, continued, facts } = (this.#asked ??= await this.#askedOf(rendered))
+    const caches = cacheInUse(running)
     // A step that has already spoken with its model goes on with it.
-    if (hash !== null && (this.#past === null || this.#past.turns.size + this.#past.fallbacks.length === 0)) {
-      const found = await cachedAgent(running, hash)
+    if (caches && (this.#past === null || this.#past.turns.size + this.#past.fallbacks.length === 0)) {
+      const found = await cachedAgent(running, facts)
       if (found !== null) return this.#completed(found.output, found.history, true)
     }
 
@@ -281,11 +326,11 @@ class AgentStep {
       node.context === null || rendered.compact === null
         ? continued
         : await this.#compacted(node.context, rendered.compact, continued)
-    const history = [...before, ...step]
+    const history = [...before, ...messages]
     const output = await this.#converse(rendered, history)
     const { agent, iteration } = this.#caller.about
     const approved = running.approvedAgents.has(placeKey(agent, iteration))
-    if (hash !== null && !this.#fellBack && !approved) cacheAgent(running, hash, { output, history })
+    if (caches && !this.#fellBack && !approved) cacheAgent(running, facts, { output, history })
     return this.#completed(output, history, false)
   }
 
@@ -530,6 +575,7 @@ class AgentStep {
     const spent = spentBy(this.#calls, (model) => priceOf(running, model))
     const asShown = shown(output)
     const kept = {
+      ...(this.#asked === null ? {} : { facts: this.#asked.facts }),
       ...(asShown === output ? {} : { output }),
       ...(prepared.continued.has(this.#node.name) ? { history: storeMessages(history) } : {}),
     }

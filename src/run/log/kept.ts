@@ -24,7 +24,10 @@ interface KeptOf {
     readonly output?: JsonValue
     /** Where another agent continues it. */
     readonly history?: StoredMessages
+    /** Hash of what decided it, for a re-run; logs of older releases lack it, as do results that a test gave. */
+    readonly facts?: string
   }
+  step_reused: KeptReuse
   context_compacted: { readonly summary: string; readonly calls?: readonly ModelCallRecord[] }
   question_asked: KeptAsk | KeptApproval
   tool_call_started: KeptModelCall | KeptWorkflowCall
@@ -45,9 +48,18 @@ interface KeptOf {
     readonly given_back?: true
   }
   /** `agent`: the one whose expression read it. */
-  resource_read: { readonly site: string; readonly value: JsonValue; readonly agent?: string }
-  prompt_rendered: { readonly site: string; readonly messages: readonly PromptMessage[] }
+  resource_read: { readonly site: string; readonly value: JsonValue; readonly agent?: string; readonly facts?: string }
+  prompt_rendered: { readonly site: string; readonly messages: readonly PromptMessage[]; readonly facts?: string }
 }
+
+/** A step, or a call, read or render of the workflow's own, that a re-run took over. */
+export type KeptReuse =
+  | { readonly facts: string; readonly output?: JsonValue; readonly history?: StoredMessages }
+  | { readonly facts: string; readonly site: string; readonly outcome: KeptEffect }
+
+export type KeptEffect =
+  | { readonly kind: "call" | "read"; readonly value: JsonValue }
+  | { readonly kind: "render"; readonly messages: readonly PromptMessage[] }
 
 /** What is new since the retry before; logs of release 0.1 hold the whole progress every time. */
 export type KeptProgress =
@@ -90,6 +102,7 @@ export interface KeptApproval {
 /** A `call` of the workflow's own. */
 export interface KeptWorkflowCall {
   readonly site: string
+  readonly facts?: string
 }
 
 export type Kept<T extends EventType> = T extends keyof KeptOf ? KeptOf[T] : never

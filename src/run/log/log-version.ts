@@ -9,7 +9,7 @@ import { wireError } from "../failure.ts"
  * could no longer go on from a log, and from then on this release must still read the older forms (`test/histories/`).
  *
  * 1: release 0.1, whose logs do not say so. 2: call sites are named by place, kind and target; messages are provider-neutral.
- * 3: questions to people; logs of workflows that never ask any stay in form 2.
+ * 3: questions to people, and steps that a re-run took over; logs with neither stay in form 2.
  */
 const version = 3
 
@@ -23,8 +23,8 @@ export interface LogWriter {
 const engine = about.version
 
 /** Who writes the log of a run of this plan; null where no work is done. */
-export function writerFor(plan: Plan | null): LogWriter {
-  return { log: plan !== null && mayWait(plan) ? version : 2, engine }
+export function writerFor(plan: Plan | null, rerun = false): LogWriter {
+  return { log: plan !== null && (rerun || mayWait(plan)) ? version : 2, engine }
 }
 
 /** Of a log that does not say who wrote it. */

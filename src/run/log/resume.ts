@@ -46,6 +46,8 @@ export interface ReplayState {
   readonly waits: { readonly from: number; to: number | null }[]
   /** By `placeKey`. */
   readonly agents: Map<string, AgentPast>
+  /** Answers that a re-run took over, by `placeKey` of the question's id. */
+  readonly reusedAnswers: Map<string, JsonValue>
   readonly loopsStarted: Map<string, number>
   readonly loopsCompleted: Set<string>
   /** By `placeKey` of the value (`agent.name` for one of an agent's own). */
@@ -152,6 +154,7 @@ function emptyPast(): ReplayState {
     agentTimes: new Map(),
     waits: [],
     agents: new Map(),
+    reusedAnswers: new Map(),
     loopsStarted: new Map(),
     loopsCompleted: new Set(),
     dynamics: new Set(),
@@ -297,6 +300,9 @@ export class PastReader {
       case "step_skipped":
         past.skipped.add(placeKey(event.data.step, event.data.iteration))
         break
+      case "step_reused":
+        this.#reused(event)
+        break
       case "agent_fallback": {
         const { agent: name, from, to, error } = event.data
         const { turn, attempts, calls } = kept<"agent_fallback">(event) ?? { turn: 1, attempts: 0, calls: [] }
@@ -408,6 +414,34 @@ export class PastReader {
       this.past.agents.set(key, agent)
     }
     return agent
+  }
+
+  #reused(event: Extract<LogEvent, { type: "step_reused" }>): void {
+    const { step, iteration, output } = event.data
+    const more = kept<"step_reused">(event)
+    if (more !== undefined && "site" in more) {
+      const { outcome } = more
+      const past: EffectPast =
+        outcome.kind === "render"
+          ? outcome
+          : outcome.kind === "read"
+            ? { kind: "read", value: outcome.value }
+            : {
+                kind: "call",
+                call: { callId: "", startedAt: 0, questions: [], outcome: { kind: "completed", result: outcome.value } },
+              }
+      this.past.effects.set(placeKey(more.site, iteration), past)
+      return
+    }
+    if (step.startsWith("ask.")) {
+      this.past.reusedAnswers.set(placeKey(step, iteration), more?.output ?? output)
+      return
+    }
+    const name = step.replace(/^agent\./, "")
+    this.#agent(iteration === undefined ? { agent: name } : { agent: name, iteration }).completed = {
+      output: more?.output ?? output,
+      history: more?.history === undefined ? null : readMessages(more.history),
+    }
   }
 
   #asked(event: Extract<LogEvent, { type: "question_asked" }>): void {

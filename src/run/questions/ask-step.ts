@@ -5,6 +5,8 @@ import { decide } from "../condition.ts"
 import { toBoundedText, type Scope } from "../evaluate.ts"
 import { evaluateEffects, type Effects } from "../evaluate-effects.ts"
 import { failure } from "../failure.ts"
+import { RunFailure } from "../../ports/run-failure.ts"
+import { questionFacts } from "../log/earlier-run.ts"
 import { shown } from "../log/log.ts"
 import { placeKey, type QuestionPast } from "../log/resume.ts"
 import { memoryOf } from "../memory-of.ts"
@@ -15,7 +17,11 @@ import { workflowEffects } from "../tools/workflow-effects.ts"
 import type { NewQuestion } from "./questions.ts"
 
 /** One question of a step: not yet asked, open, answered, or ruled out by its condition (null). */
-type Place = { readonly scope: Scope; readonly effects: Effects; readonly question: NewQuestion | QuestionPast } | null
+type Place =
+  | { readonly scope: Scope; readonly effects: Effects; readonly question: NewQuestion | QuestionPast }
+  /** Known without asking: an earlier run's answer, or what a test gives. */
+  | { readonly answer: JsonValue }
+  | null
 
 /** Asks all questions of a step at once and waits for all answers; the answers in order, null for what was skipped. */
 export async function askPeople(
@@ -31,10 +37,10 @@ export async function askPeople(
     const item = iteration === null || items === null ? null : (items[iteration] ?? null)
     places.push(await prepare(running, node, schema, iteration, item))
   }
-  running.questions.checkRoom(places.filter((place) => place !== null && "name" in place.question).length, node.id)
+  running.questions.checkRoom(places.filter((place) => place !== null && "question" in place && "name" in place.question).length, node.id)
   // All in one turn of the event loop, so that they are stored together.
   const asked = places.map((place, index) => {
-    if (place === null) return null
+    if (place === null || "answer" in place) return place
     const { question, scope, effects } = place
     if (!("name" in question)) return { question, scope, effects }
     const kept = { place: placeKey(node.id, iterations[index]) }
@@ -43,12 +49,38 @@ export async function askPeople(
   return Promise.all(
     asked.map(async (place) => {
       if (place === null) return null
-      const outcome = await running.questions.outcome(place.question)
-      const answer = outcome.kind === "answered" ? outcome.answer : await expired(node, place.scope, place.effects)
+      const answer = "answer" in place ? place.answer : await answerOf(running, node, place)
       running.work.keep(memoryOf(answer), node.id)
       return answer
     }),
   )
+}
+
+async function answerOf(
+  running: RunContext,
+  node: AskNode,
+  { question, scope, effects }: { readonly question: QuestionPast; readonly scope: Scope; readonly effects: Effects },
+): Promise<JsonValue> {
+  const outcome = await running.questions.outcome(question)
+  return outcome.kind === "answered" ? outcome.answer : expired(node, scope, effects)
+}
+
+/** The answer of a person in an earlier run, to the same question of the same type. */
+function reusedAnswer(running: RunContext, step: string, question: NewQuestion): JsonValue | undefined {
+  const { earlier, log, redactor } = running
+  if (earlier === null) return undefined
+  const { iteration } = question
+  const facts = questionFacts(redactor.redact(question.question), question.schema)
+  const found = earlier.takeStep(step, iteration ?? null, facts, false)
+  if (found === undefined) return undefined
+  const { output } = found
+  const asShown = shown(output)
+  log.add(
+    "step_reused",
+    { step, ...(iteration === undefined ? {} : { iteration }), output: asShown, run_id: earlier.run_id },
+    asShown === output ? { facts } : { facts, output },
+  )
+  return output
 }
 
 async function prepare(
@@ -68,6 +100,8 @@ async function prepare(
   const scope: Scope = { ...outerScope(running, node.id), variables, iteration }
   const about = iteration === null ? { dynamic: node.id } : { dynamic: node.id, iteration }
   const effects = workflowEffects(running, node.id, about)
+  const taken = past.reusedAnswers.get(key)
+  if (taken !== undefined) return { answer: taken }
   const known = past.asks.get(key)
   if (known !== undefined) return { scope, effects, question: known }
   const at = (part: string): Scope => ({ ...scope, path: `${node.id}.${part}` })
@@ -90,7 +124,13 @@ async function prepare(
     schema,
     expires_seconds: node.expires_seconds,
   }
-  return { scope, effects, question }
+  const given = running.ports.given?.(node.id, iteration)
+  if (given !== undefined) {
+    if ("error" in given) throw new RunFailure(given.error)
+    return { answer: given.output }
+  }
+  const reused = reusedAnswer(running, node.id, question)
+  return reused === undefined ? { scope, effects, question } : { answer: reused }
 }
 
 async function expired(node: AskNode, scope: Scope, effects: Effects): Promise<JsonValue> {

@@ -3,17 +3,17 @@ import { cutText } from "../../base/cut-text.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { AgentNode } from "../../plan/plan-shape.ts"
 import type { Entry, Expression } from "../../plan/expression.ts"
-import { resolveHeaders, resolveText } from "../backends.ts"
 import { evaluate } from "../evaluate.ts"
 import type { ErrorIssue } from "../events.ts"
 import { traits } from "../../plan/expression-traits.ts"
 import { wireError } from "../failure.ts"
-import type { HostedTool, HostSession, ToolServer } from "../../ports/tools.ts"
+import type { HostedTool, HostSession } from "../../ports/tools.ts"
 import { RunFailure } from "../../ports/run-failure.ts"
 import { redactHost } from "./redact-host.ts"
 import type { RunContext } from "../run-context.ts"
 import { callOut, outerScope } from "../run-context.ts"
 import { hideHost } from "../secrets/hide-host.ts"
+import { namedServer, serverOf } from "./server-of.ts"
 import { remoteOf } from "./workflow-effects.ts"
 
 /**
@@ -76,20 +76,8 @@ export function serverFacts(running: RunContext, node: AgentNode): JsonValue {
   const names = new Set(node.uses.map((use) => remoteOf(running, use.kind, use.name)?.server))
   return [...names].flatMap((name) => {
     if (name === undefined) return []
-    const { endpoint, headers } = serverOf(running, name, running.named())
-    return [{ name, endpoint, headers: { ...headers } }]
+    return [namedServer(running, name)]
   })
-}
-
-function serverOf(running: RunContext, name: string, secrets: JsonObject): ToolServer {
-  const server = running.plan.servers[name]
-  if (server === undefined) throw new Error(`Server ${name} is not in the plan`)
-  const path = `mcp.${name}`
-  return {
-    name,
-    endpoint: resolveText(running, server.endpoint, `${path}.endpoint`, secrets),
-    headers: resolveHeaders(running, server.headers, `${path}.headers`, secrets),
-  }
 }
 
 /** The servers that are sent secrets among the arguments of tools and resources. */

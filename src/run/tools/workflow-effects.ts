@@ -15,6 +15,7 @@ import { failureAt, wireError } from "../failure.ts"
 import type { PromptMessage, ResourceAnswer } from "../../ports/tools.ts"
 import { RunFailure } from "../../ports/run-failure.ts"
 import { placeKey, type EffectPast } from "../log/resume.ts"
+import { factsOfEffect, reusedEffect } from "./reuse-effect.ts"
 import { resourceValue } from "./resource-value.ts"
 import type { Place } from "../permits.ts"
 import type { Approval } from "../questions/approval.ts"
@@ -43,7 +44,12 @@ export function workflowEffects(running: RunContext, path: string, about: ToolCa
           ]),
         )
       }
+      const shownValues = { ...input, ...bound.shown }
+      const facts = factsOfEffect(running, plan, shownValues)
       if (past === undefined) {
+        const at = { step: `tool.${expression.tool}`, path, site: expression.site, iteration, facts }
+        const reused = reusedEffect(running, at)
+        if (reused?.kind === "call") return reused.value
         // The counts of a resumed run hold what the log holds already.
         if (!countCall(running.siteCalls, expression.site, expression.max_calls)) {
           throw usedUp(path, expression.tool, expression.max_calls)
@@ -57,8 +63,8 @@ export function workflowEffects(running: RunContext, path: string, about: ToolCa
         about,
         tool: expression.tool,
         values,
-        shownValues: { ...input, ...bound.shown },
-        kept: () => ({ site: expression.site }),
+        shownValues,
+        kept: () => ({ site: expression.site, facts }),
         past: past?.kind === "call" ? past.call : null,
         told: false,
         approval: await approvalAt(expression.approval, scope, effects),
@@ -70,7 +76,12 @@ export function workflowEffects(running: RunContext, path: string, about: ToolCa
     async read(expression, scope) {
       const past = pastEffect(running, expression.site, iteration)
       if (past?.kind === "read") return past.value
-      const { values } = await bind(running, layers(running, expression), scope, effects)
+      const { values, shown } = await bind(running, layers(running, expression), scope, effects)
+      const remote = running.plan.resources[expression.resource]
+      const facts = factsOfEffect(running, remote, shown)
+      const at = { step: `resource.${expression.resource}`, path, site: expression.site, iteration, facts }
+      const reused = reusedEffect(running, at)
+      if (reused?.kind === "read") return reused.value
       const startedAt = running.ports.clock.now()
       const answer = await readResource(running, expression.resource, values, path, { agent: about.agent })
       const value = resourceValue(answer)
@@ -78,12 +89,13 @@ export function workflowEffects(running: RunContext, path: string, about: ToolCa
         "resource_read",
         {
           name: expression.resource,
-          server: running.plan.resources[expression.resource]?.server ?? "",
+          server: remote?.server ?? "",
           duration_ms: running.ports.clock.now() - startedAt,
         },
         {
           site: placeKey(expression.site, iteration),
           value,
+          facts,
           ...(about.agent === undefined ? {} : { agent: about.agent }),
         },
       )
@@ -134,7 +146,10 @@ export async function renderPrompt(
   if (past?.kind === "render") return past.messages
   const { host } = running
   if (host === null) throw new Error(`Prompt ${prompt} was not looked up at the start of the run`)
-  const { values } = await bind(running, bindings, scope, effects)
+  const { values, shown } = await bind(running, bindings, scope, effects)
+  const facts = factsOfEffect(running, running.plan.prompts[prompt], shown)
+  const reused = reusedEffect(running, { step: `prompt.${prompt}`, path, ...at, facts })
+  if (reused?.kind === "render") return reused.messages
   const startedAt = running.ports.clock.now()
   const messages = await fromServer(running, path, () => host.render(prompt, values, running.signal), null)
   running.log.add(
@@ -144,7 +159,7 @@ export async function renderPrompt(
       server: running.plan.prompts[prompt]?.server ?? "",
       duration_ms: running.ports.clock.now() - startedAt,
     },
-    { site: placeKey(at.site, at.iteration), messages },
+    { site: placeKey(at.site, at.iteration), messages, facts },
   )
   return messages
 }

@@ -100,7 +100,7 @@ function cursor(header: string | string[] | undefined, query: string | undefined
   return Math.min(Number(given), Number.MAX_SAFE_INTEGER)
 }
 
-function toAnswer({ row, status, state }: RunRecord, notices: readonly Notice[]): RunAnswer {
+function toAnswer({ row, status, state, rerun_of }: RunRecord, notices: readonly Notice[]): RunAnswer {
   return {
     run_id: row.run_id,
     status,
@@ -113,6 +113,7 @@ function toAnswer({ row, status, state }: RunRecord, notices: readonly Notice[])
     last_event_id: state.last_event_id,
     workflow: row.workflow?.name ?? null,
     version: row.workflow?.version ?? null,
+    rerun_of,
     notifications: notices.map((notice) => ({
       type: noticeType(notice),
       status: notice.status,

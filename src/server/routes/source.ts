@@ -1,7 +1,11 @@
 import type { FastifyInstance } from "fastify"
 import { formatBody, noQuery, validateBody } from "../../api/schemas.ts"
-import type { FormatAnswer, FormatBody, ValidateBody } from "../../api/shapes.ts"
+import type { FormatAnswer, FormatBody, ValidateAnswer, ValidateBody } from "../../api/shapes.ts"
+import type { JsonObject } from "../../base/json-value.ts"
+import { comparePlans } from "../../plan/compare-plans.ts"
+import type { RunRequest } from "../../ports/store.ts"
 import { HttpError } from "../http-error.ts"
+import { ownRun } from "../own-run.ts"
 import type { RouteDependencies } from "../parts.ts"
 import { prefers } from "../prefers.ts"
 import { sourceTypes } from "../read-body.ts"
@@ -13,15 +17,21 @@ const plainOrJson = (schema: object) => ({
 })
 
 /** `POST /validate` and `POST /format`: what can be said of a source without running it. */
-export function sourceRoutes(app: FastifyInstance, { compiler }: Pick<RouteDependencies, "compiler">): void {
+export function sourceRoutes(app: FastifyInstance, parts: RouteDependencies): void {
+  const { compiler } = parts
   app.post(
     "/validate",
     { schema: { body: plainOrJson(validateBody), querystring: noQuery }, config: { body: "source" } },
     async (request, reply) => {
       const body = request.body as ValidateBody | string
       const source = readSource(body)
-      const { input, secrets } = typeof body === "string" ? {} : body
-      const answer = await compiler.validate({ kind: "validate", source, input, secrets })
+      const { input, secrets, rerun_of } = typeof body === "string" ? {} : body
+      const earlier =
+        rerun_of === undefined || rerun_of === null
+          ? null
+          : await parts.store.request((await ownRun(parts, request, rerun_of)).run_id)
+      const text = await compiler.validate({ kind: "validate", source, input, secrets })
+      const answer = earlier === null ? text : await withChanges(parts, text, source, input ?? null, earlier)
       return reply.type("application/json; charset=utf-8").send(answer)
     },
   )
@@ -37,4 +47,22 @@ export function sourceRoutes(app: FastifyInstance, { compiler }: Pick<RouteDepen
       return { formatted_workflow_source: outcome.formatted, changed: outcome.changed } satisfies FormatAnswer
     },
   )
+}
+
+/** Says of each node whether it would run again. */
+async function withChanges(
+  { planOf }: RouteDependencies,
+  text: string,
+  source: string,
+  input: JsonObject | null,
+  earlier: RunRequest,
+): Promise<string> {
+  const answer = JSON.parse(text) as ValidateAnswer
+  if (answer.plan === null) return text
+  const [before, after] = await Promise.all([planOf(earlier.source), planOf(source)])
+  // A source that an older release took may be refused today: then all of it is new.
+  if ("error" in before || "error" in after) return text
+  const changes = comparePlans(before.plan, after.plan, { before: earlier.input, after: input ?? earlier.input })
+  const nodes = answer.plan.nodes.map((node) => ({ ...node, rerun: changes.get(node.id) }))
+  return JSON.stringify({ ...answer, plan: { ...answer.plan, nodes } })
 }

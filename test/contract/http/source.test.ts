@@ -177,6 +177,7 @@ describe("the other routes", async () => {
       "/execute/{run_id}",
       "/execute/{run_id}/events",
       "/execute/{run_id}/cancel",
+      "/execute/{run_id}/rerun",
       "/validate",
       "/format",
       "/workflows",

@@ -1,0 +1,72 @@
+import type { FastifyInstance } from "fastify"
+import { noQuery, rerunBody } from "../../api/schemas.ts"
+import type { RerunBody } from "../../api/shapes.ts"
+import { didYouMean } from "../../base/did-you-mean.ts"
+import type { Plan } from "../../plan/plan-shape.ts"
+import type { RunRequest } from "../../ports/store.ts"
+import { HttpError, refuse, refuseAt } from "../http-error.ts"
+import { ownRun } from "../own-run.ts"
+import type { RouteDependencies } from "../parts.ts"
+import { readSource } from "../read-source.ts"
+import { startRun } from "../start-run.ts"
+import { requestOf } from "./execute.ts"
+
+/** `POST /execute/{run_id}/rerun`: a new run that takes over from an earlier one what did not change. */
+export function rerunRoute(app: FastifyInstance, parts: RouteDependencies): void {
+  app.post<{ Params: { readonly run_id: string } }>(
+    "/execute/:run_id/rerun",
+    { schema: { body: rerunBody, querystring: noQuery } },
+    async (request, reply) => {
+      const body = (request.body ?? {}) as RerunBody
+      const { run_id, finished_at } = await ownRun(parts, request, request.params.run_id)
+      if (finished_at === null)
+        throw refuse("conflict", "The earlier run has not ended: wait for its end, or cancel it")
+      const run = rerunOf(run_id, await parts.store.request(run_id), body)
+      const compiled = await parts.planOf(run.source)
+      if ("error" in compiled) throw new HttpError(compiled.error)
+      checkFrom(compiled.plan, run.rerun?.from ?? [])
+      const misfit = parts.runs.validate(compiled.plan, run)
+      if (misfit !== null) throw new HttpError(misfit)
+      return startRun(parts, request, reply, compiled.plan, run)
+    },
+  )
+}
+
+/** Whatever the body leaves out is as it was, secrets aside: they are sent anew. */
+function rerunOf(run_id: string, earlier: RunRequest, body: RerunBody): RunRequest {
+  const { workflow_source, workflow_source_base64 } = body
+  if (workflow_source !== undefined && workflow_source_base64 !== undefined) {
+    throw refuse("invalid_request", "Send `workflow_source` or `workflow_source_base64`, not both")
+  }
+  const sendsSource = workflow_source !== undefined || workflow_source_base64 !== undefined
+  const given = requestOf(body)
+  return {
+    source: sendsSource ? readSource(body) : earlier.source,
+    input: body.input === undefined || body.input === null ? earlier.input : given.input,
+    secrets: given.secrets,
+    options: body.options === undefined || body.options === null ? earlier.options : given.options,
+    // The server's secrets go to the workflow that the server has, never to source that a caller sends.
+    ...(sendsSource || earlier.workflow === undefined ? {} : { workflow: earlier.workflow }),
+    rerun: { run_id, from: body.from ?? [] },
+  }
+}
+
+/** Steps by the names that `from` takes. */
+function stepsOf(plan: Plan): string[] {
+  return [
+    ...plan.nodes.filter(({ kind }) => kind !== "output").map(({ id }) => id),
+    ...Object.keys(plan.tools).map((name) => `tool.${name}`),
+    ...Object.keys(plan.resources).map((name) => `resource.${name}`),
+    ...Object.keys(plan.prompts).map((name) => `prompt.${name}`),
+  ]
+}
+
+function checkFrom(plan: Plan, from: readonly string[]): void {
+  if (from.length === 0) return
+  const known = new Set(stepsOf(plan))
+  const at = from.findIndex((step) => !known.has(step))
+  if (at < 0) return
+  const near = didYouMean(from[at] ?? "", known)
+  const hint = near === undefined ? undefined : `Did you mean ${near}?`
+  throw refuseAt("input_error", `from[${at}]`, `The workflow has no step ${from[at] ?? ""}`, hint)
+}
