@@ -22,6 +22,13 @@ export function appending(onBench: OnBench): void {
     for (const event of await other.read(lease.run_id, 0, 10)) assert.equal("kept" in event, false)
   })
 
+  onBench("`kept` is there after the end of the run, for a re-run", async ({ store, other }) => {
+    const lease = await created(store)
+    const events = [happened(1, "one", { facts: "f" }), ended(2)]
+    await store.append(lease, events)
+    assert.deepEqual(await other.read(lease.run_id, 0, 10, "kept"), events)
+  })
+
   onBench("reading begins after any id and stops at the limit, wherever appends began", async ({ store, other }) => {
     const lease = await created(store)
     await store.append(lease, several(1, 7))

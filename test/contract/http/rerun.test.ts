@@ -1,0 +1,180 @@
+import assert from "node:assert/strict"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { after, describe, it } from "node:test"
+import type { TestContext } from "node:test"
+import { fakeBackend, says } from "../../support/fake-backend.ts"
+import { within } from "../../support/within.ts"
+import { allEvents } from "./read-stream.ts"
+import { errorOf, startService } from "./start-service.ts"
+
+const folder = mkdtempSync(join(tmpdir(), "wireworks-rerun-"))
+after(() => rmSync(folder, { recursive: true }))
+
+/** Two agents in a row on a backend that counts what it is asked. */
+async function workflow(t: TestContext, hold?: Promise<void>) {
+  const { backend, asked } = await fakeBackend(t, () => (reply, raw) => {
+    void (hold ?? Promise.resolve()).then(() => says('{"message":"hi"}')(reply, raw))
+  })
+  const source = (second = "Second"): string => `
+input { name: string }
+secrets { key: string }
+provider p from openai { endpoint: "${backend.endpoint}"  api_key: secrets.key }
+model m from p { id: "m" }
+agent first { model: model.m  instruction: "First {{ input.name }}"  output { message: string } }
+agent second { model: model.m  instruction: "${second} {{ agent.first.message }}"  output { message: string } }
+output { message: agent.second.message }
+`
+  return { source, asked }
+}
+
+for (const [name, variables] of [
+  ["memory", {}],
+  ["sqlite", { STORE: "sqlite", DATA_DIR: folder }],
+] as const) {
+  describe(`re-runs over HTTP (${name})`, async () => {
+    const service = await startService({ ...variables, API_KEYS: "ada:key-of-ada-123456,bob:key-of-bob-123456" })
+    const ada = { authorization: "Bearer key-of-ada-123456" }
+    const bob = { authorization: "Bearer key-of-bob-123456" }
+    const secrets = { key: "k" }
+
+    const execute = async (source: string): Promise<string> => {
+      const body = { workflow_source: source, input: { name: "Ada" }, secrets }
+      const response = await service.post("/execute", body, ada)
+      assert.equal(response.status, 200, await response.clone().text())
+      await response.json()
+      return response.headers.get("x-service-run-id") ?? ""
+    }
+    const rerun = (run_id: string, body: object, headers: Record<string, string> = {}): Promise<Response> =>
+      service.post(`/execute/${run_id}/rerun`, body, { ...ada, ...headers })
+
+    it("takes over what did not change: what the body leaves out is as it was", async (t) => {
+      const { source, asked } = await workflow(t)
+      const run_id = await execute(source())
+      assert.equal(asked.length, 2)
+      const same = await rerun(run_id, { secrets })
+      assert.deepEqual(await same.json(), { message: "hi" })
+      assert.equal(asked.length, 2)
+      const changed = await rerun(run_id, { secrets, workflow_source: source("Then") }, { accept: "text/event-stream" })
+      const events = await allEvents(changed)
+      assert.equal(asked.length, 3)
+      const reused = events.filter(({ type }) => type === "step_reused")
+      assert.deepEqual(
+        reused.map(({ data }) => [data["step"], data["run_id"]]),
+        [["agent.first", run_id]],
+      )
+      const base64 = Buffer.from(source("Later")).toString("base64")
+      assert.equal((await rerun(run_id, { secrets, workflow_source_base64: base64 })).status, 200)
+      assert.equal(asked.length, 4)
+      const other = await rerun(run_id, { secrets, input: { name: "Bob" } })
+      assert.equal(other.status, 200)
+      // The first one gives the same answer to Bob: the second one need not run.
+      assert.equal(asked.length, 5)
+      const record = await service.get(`/execute/${same.headers.get("x-service-run-id")}`, ada)
+      assert.equal(((await record.json()) as { rerun_of: string }).rerun_of, run_id)
+      const plain = await service.get(`/execute/${run_id}`, ada)
+      assert.equal(((await plain.json()) as { rerun_of: null }).rerun_of, null)
+    })
+
+    it("`from` forces steps; an unknown one is an input_error", async (t) => {
+      const { source, asked } = await workflow(t)
+      const run_id = await execute(source())
+      assert.equal((await rerun(run_id, { secrets, from: ["agent.second"] })).status, 200)
+      assert.equal(asked.length, 3)
+      const error = await errorOf(await rerun(run_id, { secrets, from: ["agent.secnod"] }))
+      assert.deepEqual([error.status, error.kind, error.issues[0]?.path], [422, "input_error", "from[0]"])
+    })
+
+    it("secrets are sent anew, and the answers are those of /execute", async (t) => {
+      const { source } = await workflow(t)
+      const run_id = await execute(source())
+      assert.equal((await errorOf(await rerun(run_id, {}))).kind, "input_error")
+      const broken = await errorOf(await rerun(run_id, { secrets, workflow_source: "output { a: agent.b }" }))
+      assert.deepEqual([broken.status, broken.kind], [422, "validation_error"])
+      const both = { secrets, workflow_source: source(), workflow_source_base64: "YQ==" }
+      assert.equal((await errorOf(await rerun(run_id, both))).kind, "invalid_request")
+      assert.equal((await errorOf(await rerun(run_id, { secrets, foo: 1 }))).kind, "invalid_request")
+      const started = await rerun(run_id, { secrets }, { prefer: "respond-async" })
+      assert.equal(started.status, 202)
+    })
+
+    it("404 for others' and unknown runs, 409 while the earlier run goes on", async (t) => {
+      const answer = Promise.withResolvers<void>()
+      const { source } = await workflow(t, answer.promise)
+      const body = { workflow_source: source(), input: { name: "Ada" }, secrets }
+      const started = await service.post("/execute", body, { ...ada, prefer: "respond-async" })
+      const run_id = started.headers.get("x-service-run-id") ?? ""
+      const early = await errorOf(await rerun(run_id, { secrets }))
+      assert.deepEqual([early.status, early.kind], [409, "conflict"])
+      answer.resolve()
+      await within(10_000, "the end", service.get(`/execute/${run_id}?wait=10`, ada))
+      assert.equal((await service.post(`/execute/${run_id}/rerun`, { secrets }, bob)).status, 404)
+      assert.equal((await rerun("nowhere", { secrets })).status, 404)
+      assert.equal((await rerun(run_id, { secrets })).status, 200)
+    })
+
+    it("an Idempotency-Key stands for the earlier run and `from`, too", async (t) => {
+      const { source } = await workflow(t)
+      const run_id = await execute(source())
+      const key = { "idempotency-key": `rerun-${name}` }
+      const first = await rerun(run_id, { secrets }, key)
+      const second = await rerun(run_id, { secrets }, key)
+      assert.equal(second.headers.get("idempotency-replayed"), "true")
+      assert.equal(second.headers.get("x-service-run-id"), first.headers.get("x-service-run-id"))
+      assert.equal((await rerun(run_id, { secrets, from: ["agent.first"] }, key)).status, 409)
+      const other = await execute(source())
+      assert.equal((await rerun(other, { secrets }, key)).status, 409)
+    })
+
+    it("/validate says of each node whether it would run", async (t) => {
+      const { source } = await workflow(t)
+      const run_id = await execute(source())
+      const changes = async (body: object): Promise<unknown> => {
+        const response = await service.post("/validate", { rerun_of: run_id, ...body }, ada)
+        const { plan } = (await response.json()) as {
+          plan: { nodes: { id: string; rerun: { status: string; why: string } }[] }
+        }
+        return plan.nodes.map(({ id, rerun: found }) => [id, found.status, found.why])
+      }
+      assert.deepEqual(await changes({ workflow_source: source() }), [
+        ["agent.first", "same", ""],
+        ["agent.second", "same", ""],
+        ["output", "same", ""],
+      ])
+      assert.deepEqual(await changes({ workflow_source: source().replace("First", "1st") }), [
+        ["agent.first", "changed", "Its text changed"],
+        ["agent.second", "after", "It depends on agent.first"],
+        ["output", "after", "It depends on agent.second"],
+      ])
+      assert.deepEqual(await changes({ workflow_source: source(), input: { name: "Bob" } }), [
+        ["agent.first", "changed", "input.name changed"],
+        ["agent.second", "after", "It depends on agent.first"],
+        ["output", "after", "It depends on agent.second"],
+      ])
+      const other = source().replace('id: "m"', 'id: "m2"')
+      assert.deepEqual(((await changes({ workflow_source: other })) as string[][])[0], [
+        "agent.first",
+        "changed",
+        "Its model changed",
+      ])
+      const unknown = await service.post("/validate", { rerun_of: "nowhere", workflow_source: source() }, ada)
+      assert.equal(unknown.status, 404)
+    })
+  })
+}
+
+describe("re-runs of runs that are gone", async () => {
+  const service = await startService({ RETENTION: "1ms" })
+  it("410 once retention has deleted the earlier run", async (t) => {
+    const { source } = await workflow(t)
+    const body = { workflow_source: source(), input: { name: "Ada" }, secrets: { key: "k" } }
+    const run_id = (await service.post("/execute", body)).headers.get("x-service-run-id") ?? ""
+    const deadline = Date.now() + 10_000
+    let status = 0
+    while (status !== 410 && Date.now() < deadline) {
+      status = (await service.post(`/execute/${run_id}/rerun`, { secrets: { key: "k" } })).status
+    }
+    assert.equal(status, 410)
+  })
+})
