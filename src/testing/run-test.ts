@@ -88,7 +88,9 @@ async function holdAgainst(
     failures.push(...observed.misses.map((miss) => notRecorded(miss, test.span.start)))
   } else if (observed.waiting.length > 0) {
     for (const step of observed.waiting) {
-      const details = [step.startsWith("ask.") ? `Give it an answer: given ${step}: …` : `Give it a result: given ${step}: …`]
+      const details = [
+        step.startsWith("ask.") ? `Give it an answer: given ${step}: …` : `Give it a result: given ${step}: …`,
+      ]
       failures.push({ text: `${step} waits for a person`, at: test.span.start, details })
     }
   } else if (error !== null && !test.fails) {

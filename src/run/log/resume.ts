@@ -428,7 +428,12 @@ export class PastReader {
             ? { kind: "read", value: outcome.value }
             : {
                 kind: "call",
-                call: { callId: "", startedAt: 0, questions: [], outcome: { kind: "completed", result: outcome.value } },
+                call: {
+                  callId: "",
+                  startedAt: 0,
+                  questions: [],
+                  outcome: { kind: "completed", result: outcome.value },
+                },
               }
       this.past.effects.set(placeKey(more.site, iteration), past)
       return
