@@ -10,8 +10,7 @@ import { run } from "../run/run.ts"
 import type { GivenResult, RunLimits, RunPorts } from "../run/run-context.ts"
 import type { GivenValue } from "./given-tools.ts"
 import { GivenTools } from "./given-tools.ts"
-import type { ObservedRun } from "./observe-run.ts"
-import type { GivenAnswer } from "./observe-run.ts"
+import type { GivenAnswer, ObservedRun } from "./observe-run.ts"
 import { observeRun } from "./observe-run.ts"
 
 /** What tests run on. */

@@ -35,7 +35,7 @@ const tools = (): InProcessTools =>
     tools: {
       find: {
         input: record({ query: string }),
-        call: ({ query }) => ({ text: `found ${String(query)}`, is_error: false }),
+        call: ({ query }) => ({ text: `found ${JSON.stringify(query)}`, is_error: false }),
       },
     },
   })
