@@ -1,3 +1,5 @@
+import approval from "../../examples/approval.wire"
+import approvalInput from "../../examples/approval.input.json" with { type: "json" }
 import cache from "../../examples/cache-friendly.wire"
 import cacheInput from "../../examples/cache-friendly.input.json" with { type: "json" }
 import chainInput from "../../examples/chain.input.json" with { type: "json" }
@@ -91,6 +93,12 @@ export const examples: readonly [Example, ...Example[]] = [
     about: "Tools, resources and prompts of an MCP server, called by the workflow and by an agent.",
     source: mcpTools,
     input: { reader: "Ada", topic: "the owl at night" },
+  },
+  {
+    name: "People",
+    about: "A person answers a question about what an agent wrote, and approves a tool call.",
+    source: approval,
+    input: approvalInput,
   },
   {
     name: "Cache",

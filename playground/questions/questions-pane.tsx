@@ -152,6 +152,7 @@ function ClosedCard({ question }: { readonly question: Question }) {
       text={who === "" ? status : `${status} by ${who}`}
     >
       {answer === undefined ? null : <JsonTree label={`Answer to ${titleOf(question)}`} value={answer} open={2} />}
+      <Refusal question={question} />
     </Card>
   )
 }

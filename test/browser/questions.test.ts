@@ -1,0 +1,277 @@
+import assert from "node:assert/strict"
+import { createRequire } from "node:module"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { describe, test } from "node:test"
+import type { AxeResults } from "axe-core"
+import type { Locator, Page } from "playwright-core"
+import { node, nodeSays, run, status, tab, write } from "./actions.ts"
+import { openPlayground, screenshots } from "./open-playground.ts"
+
+const playground = await openPlayground()
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
+
+/** One question and one approval, both open at once. */
+const source = `mcp library {
+    endpoint: "demo"
+}
+
+tool reserve from mcp.library.tool.reserve {
+    approval {
+        to: "librarians"
+    }
+}
+
+ask review {
+    question: "Publish this?\\n\\nThe owl flies at night."
+    show: { title: "Owls", tags: ["birds", "night"] }
+    to: "editors"
+
+    output {
+        publish: boolean
+        /// What should be changed?
+        note: maybe string
+        level: enum { low, high }
+        pages: integer
+    }
+}
+
+dynamic {
+    reserved: call tool.reserve {
+        input {
+            title: "The Owl Papers"
+            reader: "Ada"
+        }
+    }
+}
+
+output {
+    publish: ask.review.publish
+    pages: ask.review.pages
+    reserved: dynamic.reserved
+}
+`
+
+const card = (page: Page, name: string): Locator => page.getByRole("article", { name })
+const review = (page: Page): Locator => card(page, "ask.review")
+const approval = (page: Page): Locator => card(page, "approval of tool.reserve")
+
+/** Runs the workflow up to its questions. */
+async function ask(page: Page): Promise<void> {
+  await write(page, source)
+  await run(page)
+  await review(page).waitFor()
+  await approval(page).waitFor()
+}
+
+async function output(page: Page): Promise<unknown> {
+  await tab(page, "Output")
+  await page.getByRole("button", { name: "Raw" }).click()
+  return JSON.parse(await page.locator("pre").innerText())
+}
+
+describe("questions", () => {
+  test("by mouse: a question is answered in its form, a call is approved", async () => {
+    const { page, close } = await playground.visit()
+    await ask(page)
+    await nodeSays(page, "ask.review", /asking/)
+    await page.locator(".status", { hasText: "2 questions" }).waitFor()
+    await status(page, /waiting for people/)
+    assert.match(page.url(), /#run=[\w-]+$/)
+
+    // Amber, as its word and icon are.
+    const amber = await page
+      .locator(".status .is-asking")
+      .first()
+      .evaluate((one) => getComputedStyle(one).color)
+    assert.equal(
+      await node(page, "ask.review")
+        .locator(".box")
+        .evaluate((one) => getComputedStyle(one).stroke),
+      amber,
+    )
+
+    const question = review(page)
+    await question.getByText("The owl flies at night.").waitFor()
+    await question.getByText("to editors").waitFor()
+    await question.getByText("What should be changed?").waitFor()
+    await question.getByRole("list", { name: "Shown with ask.review" }).getByText("Owls").waitFor()
+
+    // What does not fit is told at its field, and nothing is sent.
+    await question.getByRole("button", { name: "Answer" }).click()
+    await question.getByText(/pages: expected integer/).waitFor()
+    await question.getByLabel(/^pages/).fill("12")
+    await question.getByRole("switch", { name: /^publish/ }).click()
+    await question.getByLabel(/^level/).selectOption("high")
+    await question.getByRole("combobox", { name: "Kind of answer.note" }).selectOption({ label: "string" })
+    await question.getByRole("group", { name: "answer.note" }).getByRole("textbox").fill("Shorter, please.")
+    await question.getByRole("button", { name: "Answer" }).click()
+    await question.getByText("answered").waitFor()
+    await nodeSays(page, "ask.review", /done/)
+    await page.locator(".status", { hasText: "1 question" }).waitFor()
+
+    const call = approval(page)
+    for (const text of ["reserve", "library", "The Owl Papers", "Ada", "to librarians"]) {
+      await call.getByText(text, { exact: true }).waitFor()
+    }
+    await call.getByRole("button", { name: "Approve" }).click()
+    await status(page, /completed in/)
+    assert.deepEqual(await output(page), {
+      publish: true,
+      pages: 12,
+      reserved: "The Owl Papers is reserved for Ada, says the demo.",
+    })
+    await close()
+  })
+
+  test("by keyboard: from the header to the card, and a call is declined", async () => {
+    const { page, close } = await playground.visit()
+    await ask(page)
+    await page.getByRole("button", { name: "2 questions" }).focus()
+    await page.keyboard.press("Enter")
+    await node(page, "ask.review").focus()
+    await page.keyboard.press("Enter")
+    await page.waitForFunction(() => document.activeElement?.matches("article.question") === true)
+    const focused = (): Promise<string> => page.evaluate(() => document.activeElement?.textContent ?? "")
+    const tabTo = async (target: Locator): Promise<void> => {
+      for (let tries = 0; tries < 40; tries++) {
+        await page.keyboard.press("Tab")
+        if (await target.evaluate((one) => one === document.activeElement)) return
+      }
+      assert.fail(`Not reached by Tab; the focus is at ${await focused()}`)
+    }
+    const question = review(page)
+    await tabTo(question.getByRole("switch", { name: /^publish/ }))
+    await page.keyboard.press("Space")
+    await tabTo(question.getByLabel(/^pages/))
+    await page.keyboard.type("3")
+    await page.keyboard.press("Enter")
+    await question.getByText("answered").waitFor()
+    const call = approval(page)
+    await tabTo(call.getByLabel(/^Note/))
+    await page.keyboard.type("Not today")
+    await tabTo(call.getByRole("button", { name: "Decline" }))
+    await page.keyboard.press("Enter")
+    await status(page, /failed after/)
+    await tab(page, "Timeline")
+    await page
+      .getByRole("group", { name: "Error" })
+      .getByText(/declined.*Not today/)
+      .first()
+      .waitFor()
+    await close()
+  })
+
+  test("a second browser opens the run by its address and sees the answers as they happen; a reload keeps the question", async () => {
+    const first = await playground.visit()
+    await ask(first.page)
+    const { hash } = new URL(first.page.url())
+    const second = await playground.visit({ path: `/playground${hash}` })
+    await review(second.page).waitFor()
+    await nodeSays(second.page, "ask.review", /asking/)
+
+    await first.page.reload()
+    await review(first.page).waitFor()
+    await approval(first.page).waitFor()
+
+    await review(second.page)
+      .getByLabel(/^pages/)
+      .fill("7")
+    await review(second.page).getByRole("button", { name: "Answer" }).click()
+    await review(first.page).getByText("answered").waitFor()
+    await nodeSays(first.page, "ask.review", /done/)
+
+    await approval(first.page).getByRole("button", { name: "Approve" }).click()
+    await status(first.page, /completed in/)
+    await status(second.page, /completed in/)
+    assert.deepEqual(await output(second.page), await output(first.page))
+    await first.close()
+    await second.close()
+  })
+
+  test("an answer that came too late is told at its card", async () => {
+    const { page, close } = await playground.visit({ expected: /409/ })
+    await ask(page)
+    const run_id = new URL(page.url()).hash.slice("#run=".length)
+    const questions = (await (await fetch(`${playground.address}/execute/${run_id}/questions`)).json()) as {
+      questions: { id: string; kind: string }[]
+    }
+    const id = questions.questions.find(({ kind }) => kind === "ask")?.id ?? ""
+    const answer = { publish: false, note: null, level: "low", pages: 1 }
+    // Somebody else is faster by a moment.
+    await page.route(`**/questions/${id}`, async (route) => {
+      await fetch(`${playground.address}/execute/${run_id}/questions/${id}`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ answer }),
+      })
+      await route.continue()
+    })
+    await review(page)
+      .getByLabel(/^pages/)
+      .fill("2")
+    await review(page).getByRole("button", { name: "Answer" }).click()
+    await review(page).getByRole("alert").waitFor()
+    assert.match(await review(page).getByRole("alert").innerText(), /answered/)
+    await nodeSays(page, "ask.review", /done/)
+    await close()
+  })
+})
+
+async function violations(page: Page, rules?: readonly string[]): Promise<string[]> {
+  if ((await page.evaluate("typeof axe")) !== "object") await page.evaluate(axe)
+  const options = { resultTypes: ["violations"], preload: false, iframes: false, ...(rules && { runOnly: rules }) }
+  const { violations: found } = (await page.evaluate(`axe.run(document, ${JSON.stringify(options)})`)) as AxeResults
+  return found.flatMap(({ id, help, nodes }) => nodes.map(({ target }) => `${id}: ${help} at ${target.join(" ")}`))
+}
+
+for (const [width, height] of [
+  [1440, 900],
+  [360, 740],
+] as const) {
+  test(`cards at ${width} px: no complaint of axe in either theme, nothing beyond a narrow edge`, async () => {
+    const { page, close } = await playground.visit({
+      viewport: { width, height },
+      colorScheme: "light",
+      reducedMotion: "reduce",
+    })
+    const told: string[] = []
+    const see = async (view: string): Promise<void> => {
+      await page.mouse.move(0, 0)
+      for (const scheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme: scheme })
+        await page.screenshot({
+          path: join(screenshots, `questions-${view}-${width}-${scheme}.png`),
+          animations: "disabled",
+        })
+        const rules = scheme === "light" ? undefined : ["color-contrast"]
+        for (const violation of await violations(page, rules)) told.push(`${view}, ${scheme}: ${violation}`)
+      }
+      if (width > 600) return
+      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
+      if (overflow > 0) told.push(`${view}: ${overflow} px beyond the edge`)
+    }
+    await ask(page)
+    await see("open")
+    await review(page).getByRole("button", { name: "Answer" }).click()
+    await review(page)
+      .getByText(/pages: expected integer/)
+      .waitFor()
+    await see("wrong")
+    await approval(page).getByRole("button", { name: "Decline" }).scrollIntoViewIfNeeded()
+    await see("approval")
+    if (width < 600) {
+      await tab(page, "Graph")
+      await see("graph")
+      await tab(page, "Results")
+    }
+    await review(page)
+      .getByLabel(/^pages/)
+      .fill("2")
+    await review(page).getByRole("button", { name: "Answer" }).click()
+    await review(page).getByText("answered").waitFor()
+    await see("answered")
+    await close()
+    assert.deepEqual(told, [])
+  })
+}
