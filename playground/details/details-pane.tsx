@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact"
 import type { JsonValue } from "../../src/base/json-value.ts"
 import { showType } from "../../src/types/show-type.ts"
-import type { Usage } from "../../src/run/events.ts"
+import type { Question, Usage } from "../../src/run/events.ts"
 import type { NodeState, Span } from "../../src/run/reduce.ts"
 import { nodeSpan } from "../state/node-span.ts"
 import { figuresOf, nodeStatus } from "../state/node-status.ts"
@@ -11,6 +11,7 @@ import { textKey } from "../state/run-view.ts"
 import { editor } from "../state/editor-port.ts"
 import { paneTab } from "../state/layout.ts"
 import { runClock, watchShown } from "../state/runs.ts"
+import { goToQuestion } from "../state/questions.ts"
 import { select, selection } from "../state/selection.ts"
 import { compilation } from "../state/source.ts"
 import { nodeOfSpan, spanLabel } from "../timeline/rows.ts"
@@ -210,12 +211,46 @@ function SpanDetails({ run, span, at, node }: SpanDetailsProps) {
           <pre class="prose">{text}</pre>
         </Part>
       ) : null}
+      {span.kind === "ask" ? <Asked question={questionOfSpan(run, span)} /> : null}
       {span.arguments === undefined ? null : <Value title="Arguments" value={span.arguments} />}
       {span.result === undefined ? null : <Value title="Result" value={span.result} />}
       {span.output === undefined ? null : <Value title="Output" value={span.output} />}
       {isStep || span.kind === "dynamic" ? <Calls run={run} at={at} /> : null}
     </>
   )
+}
+
+/** The question that a span is about: of its step and item, and of an approval the one that was asked then. */
+function questionOfSpan({ state }: RunView, { name, iteration, call_id, start }: Span): Question | undefined {
+  const kind = call_id === undefined ? "ask" : "approval"
+  const same = state.questions.filter((one) => one.kind === kind && one.name === name && one.iteration === iteration)
+  return same.find(({ asked_at }) => Math.abs(Date.parse(asked_at) - start) < 1000) ?? same[0]
+}
+
+/** What was asked, and what was answered. */
+function Asked({ question }: { readonly question: Question | undefined }) {
+  if (question === undefined) return null
+  const { status, answer, answered_by } = question
+  return (
+    <>
+      <Part title="Question" copy={question.question}>
+        <p class="wraps">{question.question}</p>
+      </Part>
+      {status === "open" ? (
+        <button type="button" class="button outlined" onClick={() => goToQuestion(question)}>
+          <Icon name="asking" />
+          Answer it
+        </button>
+      ) : null}
+      {question.arguments === undefined ? null : <Value title="Arguments" value={question.arguments} />}
+      {answer === undefined ? null : <Value title={`Answer${whoOf(answered_by)}`} value={answer} />}
+    </>
+  )
+}
+
+function whoOf(by: Question["answered_by"]): string {
+  const name = by?.by ?? by?.caller
+  return name === undefined || name === null ? "" : ` of ${name}`
 }
 
 function Part({

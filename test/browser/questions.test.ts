@@ -109,6 +109,9 @@ describe("questions", () => {
     await question.getByText("answered").waitFor()
     await nodeSays(page, "ask.review", /done/)
     await page.locator(".status", { hasText: "1 question" }).waitFor()
+    await node(page, "ask.review").click()
+    const details = page.getByRole("region", { name: "Details" })
+    await details.getByRole("list", { name: "Answer" }).getByText("Shorter, please.").waitFor()
 
     const call = approval(page)
     for (const text of ["reserve", "library", "The Owl Papers", "Ada", "to librarians"]) {
