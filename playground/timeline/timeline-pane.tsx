@@ -130,6 +130,7 @@ function rowId(at: number | undefined): string | undefined {
 }
 
 export function spanState(span: Span): StateName {
+  if (span.kind === "ask" && span.state === "running") return "asking"
   if (span.kind === "retry" || span.kind === "fallback") return "retried"
   return span.state === "completed" && span.cached === true ? "cached" : span.state
 }
