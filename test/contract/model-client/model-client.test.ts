@@ -1,10 +1,11 @@
 import assert from "node:assert/strict"
+import { Buffer } from "node:buffer"
 import { suite, test } from "node:test"
 import type { TestContext } from "node:test"
 import type { JsonObject } from "../../../src/base/json-value.ts"
 import type { AssistantMessage, Message } from "../../../src/ports/messages.ts"
 import { userText } from "../../../src/ports/messages.ts"
-import type { Backend, ModelTurn } from "../../../src/ports/model.ts"
+import type { Backend, ModelTurn, Reservation } from "../../../src/ports/model.ts"
 import { askModel, redacting } from "../../support/ask-model.ts"
 import type { Behaviour, FakeBackend, FakeReply } from "../../support/fake-backend.ts"
 import { fakeBackend, json, raw } from "../../support/fake-backend.ts"
@@ -201,6 +202,74 @@ for (const voice of voices) {
         assert.deepEqual(outputOf(await askModel(t).ask({ backend, deltas })), output)
       })
     }
+
+    test("in a run with limits every call asks for room first, with all that it sends, and sends the bound that it gets", async (t) => {
+      const picture = `data:image/png;base64,${"A".repeat(40_000)}`
+      const input: Message[] = [
+        {
+          role: "user",
+          parts: [
+            { type: "text", text: "Grüße Ada. ".repeat(200) },
+            { type: "image", url: picture },
+          ],
+        },
+      ]
+      for (const deltas of [false, true]) {
+        const { fake, backend, asked } = await start(t, voice, inTurn(voice, { text: "no" }, { text: good }))
+        const reserved: number[] = []
+        const settled: [number | undefined, boolean][] = []
+        const inference = { extra: { max_tokens: 9, max_completion_tokens: 9, max_output_tokens: 9 } }
+        await askModel(t).ask(
+          { backend, input, tools, system: "Be brief. ".repeat(50), deltas, inference },
+          {
+            reserve: (call) => {
+              reserved.push(call.input_tokens)
+              assert.equal(call.max_tokens, null)
+              assert.equal(fake.asked.length, reserved.length - 1)
+              return Promise.resolve({
+                max_tokens: 700 + reserved.length,
+                settle: (used, answered) => settled.push([used?.input_tokens, answered]),
+              })
+            },
+          },
+        )
+        // Whatever `extra` says.
+        assert.deepEqual(
+          asked().map(({ max_tokens }) => max_tokens),
+          [701, 702],
+        )
+        const bodies = fake.server.received.map(({ body }) =>
+          Buffer.byteLength(body.replaceAll("A".repeat(40_000), "")),
+        )
+        for (const [index, bytes] of bodies.entries()) {
+          const tokens = (reserved[index] ?? 0) - 2000
+          // Those of the packages are known by their parts only.
+          assert.ok(tokens > bytes / 2 - 200 && tokens < bytes / 2 + 400, `${tokens} tokens for ${bytes} bytes`)
+        }
+        assert.deepEqual(settled, [
+          [10, true],
+          [10, true],
+        ])
+        for (const body of fake.asked) {
+          const bounds = JSON.stringify(body).match(/"max\w*okens":\d+/g) ?? []
+          assert.equal(bounds.length, 1, bounds.join())
+        }
+      }
+    })
+
+    test("a bound that the run needs is not dropped when the backend refuses it", async (t) => {
+      const names = {
+        responses: "max_output_tokens",
+        chat: "max_tokens",
+        anthropic: "max_tokens",
+        google: "maxOutputTokens",
+      }
+      const { backend, fake } = await start(t, voice, () => json(voice.unknownField(names[voice.api]), 400))
+      const reserve = (): Promise<Reservation> => Promise.resolve({ max_tokens: 50, settle: () => undefined })
+      const failure = await askModel(t).refuse({ backend }, { reserve })
+      assert.equal(failure.error.kind, "provider_error")
+      assert.equal(fake.asked.length, 1)
+    })
 
     test("each step of the ladder, down to words alone", async (t) => {
       const { backend, asked } = await start(t, voice, (request) => {
