@@ -6,6 +6,7 @@ import type { Scope } from "./evaluate.ts"
 import type { EvaluationWork } from "./evaluation-work.ts"
 import { usualLargestValue, usualMostKept } from "./evaluation-work.ts"
 import type { WireError } from "./events.ts"
+import type { ModelCallRecord } from "./events.ts"
 import type { RunLog } from "./log/log.ts"
 import type { Permits } from "./permits.ts"
 import type { Message } from "../ports/messages.ts"
@@ -123,6 +124,8 @@ export interface RunContext {
   readonly time: TimeLimits
   /** By all calls whose agent has ended. */
   spent: Spent
+  /** The calls of each step that has not ended. */
+  readonly unfinished: Set<() => readonly ModelCallRecord[]>
   /** What the expressions cost. */
   readonly work: EvaluationWork
   /** Work that only the end of the run waits for. */

@@ -37,8 +37,8 @@ import { outerScope } from "./run-context.ts"
 import { runEach, runGraph } from "./scheduler.ts"
 import { sizeOf } from "./value-size.ts"
 import { openServers } from "./tools/tool-servers.ts"
-import type { PriceOf } from "./usage.ts"
-import { showSpent } from "./usage.ts"
+import type { PriceOf, Spent } from "./usage.ts"
+import { addSpent, showSpent, spentBy } from "./usage.ts"
 import { workflowEffects } from "./tools/workflow-effects.ts"
 
 /** Why a run is taken up again. */
@@ -240,6 +240,7 @@ class Run {
         fail: (error) => this.#fail(error),
       }),
       spent: past.spent,
+      unfinished: new Set(),
       work: new EvaluationWork(limits.value_bytes, limits.kept_bytes),
       backgroundWork: new Set(),
       busyWork: new Set(),
@@ -500,14 +501,20 @@ class Run {
     })
   }
 
+  /** By all calls, those of steps that the end of the run interrupted too. */
+  #spent(): Spent {
+    const { plan, spent, unfinished } = this.#running
+    return [...unfinished].reduce((sum, calls) => addSpent(sum, spentBy(calls(), pricesOf(plan))), spent)
+  }
+
   #limits(): { readonly limits?: ShownRunLimits } {
     const { budget, time } = this.#running
     return budget.limited ? { limits: budget.shown((agent) => time.elapsed(agent)) } : {}
   }
 
   async #close(): Promise<LogEvent | null> {
-    const { log, ports, spent } = this.#running
-    const spentNow = { usage: showSpent(spent), ...this.#limits() }
+    const { log, ports } = this.#running
+    const spentNow = { usage: showSpent(this.#spent()), ...this.#limits() }
     const stop = this.#stop
     const duration_ms = ports.clock.now() - this.#startedAt
     switch (stop?.why) {

@@ -131,6 +131,7 @@ class AgentStep {
   /** Its failure is in the log. */
   #hasFailed = false
   #calls: readonly ModelCallRecord[] = []
+  readonly #ownCalls = (): readonly ModelCallRecord[] => this.#calls
   /** The answer, or the summary that it goes on from, is that of a model other than the first. */
   #fellBack = false
 
@@ -147,6 +148,7 @@ class AgentStep {
   }
 
   async run(variables: () => ReadonlyMap<string, JsonValue>): Promise<JsonValue> {
+    this.#running.unfinished.add(this.#ownCalls)
     this.#startedAt = this.#past?.startedAt ?? this.#running.ports.clock.now()
     try {
       this.#scope = { ...this.#scope, variables: variables() }
@@ -592,6 +594,7 @@ class AgentStep {
       Object.keys(kept).length === 0 ? undefined : kept,
     )
     running.spent = addSpent(running.spent, spent)
+    running.unfinished.delete(this.#ownCalls)
     return output
   }
 
@@ -609,6 +612,7 @@ class AgentStep {
       running.spent,
       spentBy(calls, (model) => priceOf(running, model)),
     )
+    running.unfinished.delete(this.#ownCalls)
     return placed
   }
 

@@ -228,3 +228,32 @@ test("a compaction takes a list, too", async () => {
   // 7 tokens at 10 and 3 at 20, after the 3 of the one that failed.
   assert.equal(dataOf(outcome.events, "context_compacted")[0]?.usage.cost, 0.000133)
 })
+
+test("a run that fails has spent what its interrupted steps have spent", async () => {
+  const parts = plan(
+    [agent("a", { models: [both[0]], uses: [use("tool", "search")] }), agent("b", { models: [both[1]] })],
+    { models, tools: { search: tool({ remote: "search" }) } },
+  )
+  const { promise: called, resolve } = Promise.withResolvers<void>()
+  const tools = new InProcessTools({
+    tools: {
+      search: {
+        input: record({ q: string }),
+        call: (_, __, signal) => {
+          resolve()
+          return new Promise((___, reject) => {
+            signal.addEventListener("abort", () => reject(new Error("stopped")), { once: true })
+          })
+        },
+      },
+    },
+  })
+  const model = new ScriptedModel(async (request) => {
+    if (request.name === "fast") return callsTools([{ call_id: "c", name: "search", arguments: '{"q":"x"}' }], request)
+    await called
+    throw failed("provider_error", "down", request)
+  })
+  const outcome = await runPlan(parts, { model, tools })
+  // 4 tokens in and 2 out at 1, for the turn that called the tool; 2 at 10 and 1 at 20 for the call that failed.
+  assert.equal(dataOf(outcome.events, "workflow_failed")[0]?.usage?.cost, 0.000046)
+})
