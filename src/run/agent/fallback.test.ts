@@ -231,7 +231,10 @@ test("a compaction takes a list, too", async () => {
 
 test("a run that fails has spent what its interrupted steps have spent", async () => {
   const parts = plan(
-    [agent("a", { models: [both[0]], uses: [use("tool", "search")] }), agent("b", { models: [both[1]] })],
+    [
+      agent("a", { models: [both[0]], uses: [use("tool", "search")] }),
+      agent("b", { models: [{ name: "careful", inference: {} }] }),
+    ],
     { models, tools: { search: tool({ remote: "search" }) } },
   )
   const { promise: called, resolve } = Promise.withResolvers<void>()
