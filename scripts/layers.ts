@@ -47,6 +47,7 @@ const playgroundLayers: Readonly<Record<string, number>> = {
   form: 3,
   events: 3,
   history: 3,
+  runs: 3,
   share: 3,
   details: 4,
   questions: 4,

@@ -4,7 +4,7 @@ import { bracketMatching, foldKeymap } from "@codemirror/language"
 import { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint"
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search"
 import type { ChangeSpec, Extension } from "@codemirror/state"
-import { EditorState, StateEffect, StateField } from "@codemirror/state"
+import { Compartment, EditorState, StateEffect, StateField } from "@codemirror/state"
 import type { DecorationSet } from "@codemirror/view"
 import {
   Decoration,
@@ -70,7 +70,12 @@ const selectedLines = StateField.define<DecorationSet>({
 /** A CodeMirror in a shadow root, where its styles are sheets of the root and need no `unsafe-inline`. */
 export function createEditor(host: HTMLElement, text: string, events: EditorEvents, features: Extension): Editor {
   const root = host.shadowRoot ?? host.attachShadow({ mode: "open" })
+  const readOnly = new Compartment()
   const format = (): boolean => {
+    if (view.state.readOnly) {
+      events.refused("This is the server's workflow: edit a copy of it to format it.")
+      return true
+    }
     const sentence = formatDocument(view)
     if (sentence === undefined) events.formatted()
     else events.refused(sentence)
@@ -102,6 +107,7 @@ export function createEditor(host: HTMLElement, text: string, events: EditorEven
         dropCursor(),
         EditorState.allowMultipleSelections.of(true),
         EditorState.tabSize.of(4),
+        readOnly.of(EditorState.readOnly.of(false)),
         EditorState.languageData.of(() => [
           { commentTokens: { line: "//" }, closeBrackets: { brackets: ["(", "[", "{", '"', '"""'] } },
         ]),
@@ -151,6 +157,10 @@ export function createEditor(host: HTMLElement, text: string, events: EditorEven
       view.focus()
     },
     focus: () => view.focus(),
+    setReadOnly(on) {
+      const attributes = on ? EditorView.contentAttributes.of({ "aria-readonly": "true" }) : []
+      view.dispatch({ effects: readOnly.reconfigure([EditorState.readOnly.of(on), attributes]) })
+    },
     format: () => void format(),
     show({ text: compiled, diagnostics, program }) {
       const { doc } = view.state

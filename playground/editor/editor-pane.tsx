@@ -6,6 +6,7 @@ import { setEditor } from "../state/editor-port.ts"
 import { notify } from "../state/notices.ts"
 import { renaming } from "../state/renaming.ts"
 import { selection } from "../state/selection.ts"
+import { served } from "../state/served.ts"
 import { compilation, compileNow, sourceChanged } from "../state/source.ts"
 import { createEditor } from "./create-editor.ts"
 import { languageFeatures } from "./language-features.ts"
@@ -32,12 +33,14 @@ export function EditorPane() {
     )
     setEditor(editor)
     const stopProblems = effect(() => editor.show(compilation.value))
+    const stopServed = effect(() => editor.setReadOnly(served.value !== null))
     const stopSelection = effect(() => {
       const node = selection.value?.node
       editor.markSelected(node === undefined ? undefined : nodeSpan(compilation.peek().program, node))
     })
     return () => {
       stopProblems()
+      stopServed()
       stopSelection()
       setEditor(undefined)
       editor.destroy()

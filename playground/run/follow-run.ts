@@ -1,5 +1,5 @@
 import { effect } from "@preact/signals"
-import type { StreamEvent } from "../../src/client/client.ts"
+import type { StreamEvent, StreamOptions } from "../../src/client/client.ts"
 import { WireworksError } from "../../src/client/client.ts"
 import { addToHistory } from "../state/history.ts"
 import { keep, readKept } from "../state/keep.ts"
@@ -19,22 +19,25 @@ export function beginRun(request: RunRequest, secrets: JsonObject): void {
   const run = new RunView(request)
   show(run)
   announce("Run started.")
-  const { source, input, options } = request
-  const stream = client().stream(
-    { workflow_source: source, input, secrets, options },
-    {
-      onRun(run_id) {
-        run.run_id = run_id
-        remember(run)
-        touchRuns()
-        if (!run.cancelling) return
-        // A cancel that was asked for before the run had an id.
-        run.cancelling = false
-        void cancelRun(run)
-      },
-      onReconnect: (attempt) => reconnecting(run, attempt),
+  const { source, input, options, workflow } = request
+  const call: StreamOptions = {
+    onRun(run_id) {
+      run.run_id = run_id
+      remember(run)
+      touchRuns()
+      if (!run.cancelling) return
+      // A cancel that was asked for before the run had an id.
+      run.cancelling = false
+      void cancelRun(run)
     },
-  )
+    onReconnect: (attempt) => reconnecting(run, attempt),
+  }
+  const stream =
+    workflow === undefined
+      ? client().stream({ workflow_source: source, input, secrets, options }, call)
+      : client()
+          .workflow(workflow)
+          .stream(input, { ...call, secrets, options })
   void consume(run, stream, () => beginRun(request, secrets))
 }
 
@@ -116,7 +119,7 @@ function reconnecting(run: RunView, attempt: number): void {
 }
 
 /** Shows a run by its id alone, as somebody who was sent its address does. */
-function openRun(run_id: string): void {
+export function openRun(run_id: string): void {
   const run = new RunView(unknownRequest)
   run.run_id = run_id
   resume(run, run_id)

@@ -10,6 +10,7 @@ import { announce, notify } from "../state/notices.ts"
 import { optionCheck } from "../state/options.ts"
 import { liveRun } from "../state/runs.ts"
 import { secretCheck } from "../state/secrets.ts"
+import { served } from "../state/served.ts"
 import { compileNow, origin } from "../state/source.ts"
 import { counted } from "../ui/show.ts"
 import { beginRun } from "./follow-run.ts"
@@ -49,7 +50,14 @@ export function requestRun(): void {
     return
   }
   const given = toJson(input)
-  const request = { source: compileNow().text, input: given, options: options.value, origin: origin.value }
+  const workflow = served.value?.name
+  const request = {
+    source: compileNow().text,
+    input: given,
+    options: options.value,
+    origin: origin.value,
+    ...(workflow !== undefined && { workflow }),
+  }
   const go = (): void => {
     if (paneTab.value === "editor" || paneTab.value === "input") paneTab.value = "results"
     beginRun(request, secrets.value)

@@ -9,6 +9,8 @@ import { notify } from "../state/notices.ts"
 import { openWorkflow, workflowName } from "../state/open-workflow.ts"
 import { optionTexts } from "../state/options.ts"
 import { secretIn } from "../state/secrets.ts"
+import type { Served } from "../state/served.ts"
+import { served } from "../state/served.ts"
 import { compilation, origin } from "../state/source.ts"
 
 /** Opens what the page was left with, else the first example. */
@@ -26,7 +28,15 @@ export function openDraft(): void {
     input,
     origin: draft["origin"] === "link" ? "link" : "own",
     ...(isJsonObject(options) && { options }),
+    served: keptServed(draft["served"]),
   })
+}
+
+function keptServed(kept: JsonValue | undefined): Served | null {
+  if (!isJsonObject(kept)) return null
+  const { name, version, secrets } = kept
+  if (typeof name !== "string" || typeof version !== "string" || !isJsonObject(secrets)) return null
+  return { name, version, secrets: secrets as Served["secrets"] }
 }
 
 /** Opens what a link holds, and takes it out of the address, so that a reload shows what became of it. */
@@ -50,13 +60,14 @@ export function keepDraft(): void {
       input: currentInput(),
       options: optionTexts.value,
       origin: origin.value,
+      served: served.value,
     }
     if (secretIn(JSON.stringify(draft)) !== undefined) return
     keep("session", "draft", draft)
     keep("local", "draft", draft)
   }
   effect(() => {
-    void [compilation.value, currentInput(), optionTexts.value, origin.value, workflowName.value]
+    void [compilation.value, currentInput(), optionTexts.value, origin.value, workflowName.value, served.value]
     clearTimeout(timer)
     timer = setTimeout(save, 300)
   })

@@ -8,6 +8,7 @@ import { ShareDialog } from "../share/share-dialog.tsx"
 import type { PaneTab } from "../state/layout.ts"
 import { narrow, paneTab, positions, wide } from "../state/layout.ts"
 import { announcement, dismiss, notices } from "../state/notices.ts"
+import { editCopy, served } from "../state/served.ts"
 import { errorCount, origin } from "../state/source.ts"
 import { Divider } from "./divider.tsx"
 import { Icon } from "../ui/icon.tsx"
@@ -80,6 +81,17 @@ function Panes() {
                 This workflow came by a link. Before its first run you will see which hosts it calls.
               </p>
             ) : null}
+            {served.value === null ? null : (
+              <p class="origin served">
+                <Icon name="share" />
+                <span>
+                  The server's workflow <strong>{served.value.name}</strong>, version {served.value.version}.
+                </span>
+                <button type="button" class="button outlined" onClick={editCopy}>
+                  Edit a copy
+                </button>
+              </p>
+            )}
             <EditorPane />
             {all ? null : <Problems />}
           </section>

@@ -5,7 +5,8 @@ import { statusOf } from "../state/status.ts"
 import { openShare } from "../share/share-dialog.tsx"
 import type { Theme } from "../state/layout.ts"
 import { narrow, theme } from "../state/layout.ts"
-import { openWorkflow, workflowName } from "../state/open-workflow.ts"
+import { loadServerWorkflows, served, serverWorkflows } from "../state/served.ts"
+import { openServed, openWorkflow, workflowName } from "../state/open-workflow.ts"
 import { runClock, watchLive, watchShown } from "../state/runs.ts"
 import { openQuestions, showQuestions } from "../state/questions.ts"
 import { compilation } from "../state/source.ts"
@@ -25,12 +26,21 @@ export function Header() {
       </h1>
       <Menu
         label={`Examples: ${name}`}
-        items={examples.map((example) => ({
-          label: example.name,
-          detail: example.about,
-          checked: example.name === workflowName.value,
-          onSelect: () => openWorkflow(example),
-        }))}
+        onOpen={() => void loadServerWorkflows()}
+        items={[
+          ...serverWorkflows.value.map((workflow) => ({
+            label: workflow.name,
+            detail: `On this server${workflow.valid ? "" : ", with errors"}. ${workflow.description?.split("\n", 1)[0] ?? ""}`,
+            checked: workflow.name === served.value?.name,
+            onSelect: () => void openServed(workflow.name),
+          })),
+          ...examples.map((example) => ({
+            label: example.name,
+            detail: example.about,
+            checked: served.value === null && example.name === workflowName.value,
+            onSelect: () => openWorkflow(example),
+          })),
+        ]}
       >
         <span class="menu-name">{name}</span>
       </Menu>

@@ -9,6 +9,7 @@ import { positions, resultTab } from "../state/layout.ts"
 import { QuestionsPane } from "../questions/questions-pane.tsx"
 import { openQuestions } from "../state/questions.ts"
 import { watchShown } from "../state/runs.ts"
+import { RunsPane } from "../runs/runs-pane.tsx"
 import { TimelinePane } from "../timeline/timeline-pane.tsx"
 import { Divider } from "./divider.tsx"
 import { TabPanel, Tabs } from "../ui/tabs.tsx"
@@ -33,6 +34,7 @@ export function ResultsPane() {
             { name: "output", label: "Output" },
             { name: "events", label: "Events", count: eventCount() },
             { name: "history", label: "History", count: keptRuns.value.length },
+            { name: "runs", label: "Runs" },
           ]}
         />
         <TabPanel id="results" name={tab} class="column">
@@ -47,6 +49,8 @@ export function ResultsPane() {
             <OutputPane />
           ) : tab === "events" ? (
             <EventsPane />
+          ) : tab === "runs" ? (
+            <RunsPane />
           ) : (
             <HistoryPane />
           )}

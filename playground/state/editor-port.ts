@@ -8,6 +8,8 @@ export interface EditorPort {
   reveal(span: Span): void
   focus(): void
   format(): void
+  /** Whether the person at the keyboard can change the text. */
+  setReadOnly(readOnly: boolean): void
 }
 
 let current: EditorPort | undefined

@@ -33,7 +33,7 @@ const keptTheme = readKept("local", "theme")
 export const theme = signal<Theme>(keptTheme === "light" || keptTheme === "dark" ? keptTheme : "system")
 
 export type InputTab = "input" | "secrets" | "options"
-export type ResultTab = "timeline" | "questions" | "output" | "events" | "history"
+export type ResultTab = "timeline" | "questions" | "output" | "events" | "history" | "runs"
 /** The panes as tabs, where not all of them fit. */
 export type PaneTab = "editor" | "input" | "graph" | "results"
 

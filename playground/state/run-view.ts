@@ -12,6 +12,8 @@ export interface RunRequest {
   readonly input: JsonObject
   readonly options: ExecuteOptions
   readonly origin: Origin
+  /** The workflow of the server's folder that it is; absent for the author's own text. */
+  readonly workflow?: string
 }
 
 /** What is known of a run that somebody else started: nothing but its events. */

@@ -3,6 +3,7 @@ import type { JsonObject } from "../../src/base/json-value.ts"
 import { nullable, resolve } from "../../src/types/relations.ts"
 import { validateValue } from "../../src/types/validate-value.ts"
 import type { Misfit } from "../../src/types/validate-value.ts"
+import { served } from "./served.ts"
 import { compilation } from "./source.ts"
 
 /**
@@ -17,7 +18,11 @@ export const secretFields = computed(() => compilation.value.program.secrets?.ty
 export const secretCheck = computed((): { readonly value: JsonObject; readonly misfits: readonly Misfit[] } => {
   const { program } = compilation.value
   const value: JsonObject = {}
-  for (const { name, type } of secretFields.value) {
+  // What the server has of its own workflow need not be typed.
+  const fields = secretFields.value.filter(({ name }) => {
+    return (secretTexts.value[name] ?? "") !== "" || served.value?.secrets[name] !== "set"
+  })
+  for (const { name, type } of fields) {
     const text = secretTexts.value[name] ?? ""
     if (text === "") {
       if (nullable(type, program.types)) value[name] = null
@@ -25,7 +30,7 @@ export const secretCheck = computed((): { readonly value: JsonObject; readonly m
     }
     value[name] = isText(resolve(type, program.types).kind) ? text : parsed(text)
   }
-  const type = program.secrets?.type ?? { kind: "record", fields: [] }
+  const type = { kind: "record", fields } as const
   return { value, misfits: validateValue(value, type, program.types, "secrets", { values: "hidden" }) }
 })
 

@@ -14,10 +14,12 @@ interface MenuProps {
   readonly children: ComponentChildren
   readonly items: readonly MenuItem[]
   readonly align?: "start" | "end"
+  /** Called when it opens. */
+  readonly onOpen?: () => void
 }
 
 /** A button that opens a list of commands; arrows move in it, Escape and a click elsewhere close it. */
-export function Menu({ label, children, items, align = "start" }: MenuProps) {
+export function Menu({ label, children, items, align = "start", onOpen }: MenuProps) {
   const [isOpen, setOpen] = useState(false)
   const box = useRef<HTMLDivElement>(null)
   const entries = (): HTMLElement[] => [...(box.current?.querySelectorAll<HTMLElement>("[role^=menuitem]") ?? [])]
@@ -60,7 +62,10 @@ export function Menu({ label, children, items, align = "start" }: MenuProps) {
         aria-haspopup="menu"
         aria-expanded={isOpen}
         aria-label={label}
-        onClick={() => setOpen(!isOpen)}
+        onClick={() => {
+          if (!isOpen) onOpen?.()
+          setOpen(!isOpen)
+        }}
       >
         {children}
         <Icon name="down" />

@@ -16,6 +16,7 @@ import type {
   ValidateAnswer,
   ValidateBody,
   WorkflowAnswer,
+  WorkflowDetail,
   WorkflowsAnswer,
 } from "../api/shapes.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
@@ -44,6 +45,7 @@ export type {
   ValidateAnswer,
   ValidateBody,
   WorkflowAnswer,
+  WorkflowDetail,
 } from "../api/shapes.ts"
 
 export interface ClientOptions {
@@ -204,7 +206,7 @@ export class WireworksClient {
 
   /** A workflow of the server's folder. `createClient` knows its types. */
   workflow<Input extends object = JsonObject, Output = JsonObject>(name: string): WorkflowClient<Input, Output> {
-    const path = `/workflows/${name.split("/").map(encodeURIComponent).join("/")}/execute`
+    const path = `${workflowPath(name)}/execute`
     const bodyOf = (input: Input, { secrets, options }: WorkflowRequest): object => ({
       input,
       ...(secrets !== undefined && { secrets }),
@@ -220,6 +222,11 @@ export class WireworksClient {
   /** The workflows of the server's folder. */
   async workflows(options: CallOptions = {}): Promise<readonly WorkflowAnswer[]> {
     return (await this.#json<WorkflowsAnswer>("GET", "/workflows", undefined, options)).workflows
+  }
+
+  /** One of them, with its source and plan. */
+  workflowDetail(name: string, options: CallOptions = {}): Promise<WorkflowDetail> {
+    return this.#json<WorkflowDetail>("GET", workflowPath(name), undefined, options)
   }
 
   /** A page of the caller's runs, newest first. */
@@ -387,6 +394,10 @@ function keyHeader(key: string | undefined): Record<string, string> {
 
 function sourceBody<T extends object>(body: T | string): T | SourceBody {
   return typeof body === "string" ? { workflow_source: body } : body
+}
+
+function workflowPath(name: string): string {
+  return `/workflows/${name.split("/").map(encodeURIComponent).join("/")}`
 }
 
 function runPath(run_id: string): string {

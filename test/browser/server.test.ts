@@ -1,0 +1,126 @@
+import assert from "node:assert/strict"
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { after, describe, test } from "node:test"
+import type { Page } from "playwright-core"
+import { hello, slow } from "../contract/http/start-service.ts"
+import { editor, nodeSays, run, runToEnd, status, tab, write, written } from "./actions.ts"
+import { openPlayground, screenshots } from "./open-playground.ts"
+
+const folder = mkdtempSync(join(tmpdir(), "wireworks-served-"))
+after(() => rmSync(folder, { recursive: true, force: true }))
+mkdirSync(join(folder, "tickets"))
+writeFileSync(join(folder, "tickets", "triage.wire"), `// Sorts a ticket.\n${hello}`)
+writeFileSync(join(folder, "slowly.wire"), slow)
+writeFileSync(join(folder, "broken.wire"), "agent {\n")
+
+const playground = await openPlayground({ WIRE_WORKFLOWS: folder })
+
+async function openServed(page: Page, name: string): Promise<void> {
+  await page.getByRole("button", { name: /^Examples/ }).click()
+  await page.getByRole("menuitemradio", { name: new RegExp(`^${name}`) }).click()
+  await page.getByText(`The server's workflow ${name}`).waitFor()
+}
+
+describe("the workflows of the server", () => {
+  test("are opened read-only, run by name, and edited as a copy", async () => {
+    const { page, close } = await playground.visit()
+    await openServed(page, "tickets/triage")
+    assert.match(await written(page), /Sorts a ticket/)
+    await write(page, "output { a: 1 }")
+    assert.match(await written(page), /Sorts a ticket/)
+    await page.getByRole("textbox", { name: "name" }).fill("Ada")
+    await runToEnd(page)
+    await nodeSays(page, "agent.reply", /done/)
+    await page.getByRole("button", { name: "Edit a copy" }).click()
+    await editor(page).focus()
+    await write(page, "output { a: 1 }")
+    assert.equal(await written(page), "output { a: 1 }")
+    assert.equal(await page.getByText("The server's workflow").count(), 0)
+    await close()
+  })
+
+  test("stay read-only after a reload", async () => {
+    const { page, close } = await playground.visit()
+    await openServed(page, "tickets/triage")
+    await page.waitForFunction(
+      () => sessionStorage.length > 0 && JSON.stringify(sessionStorage).includes("tickets/triage"),
+    )
+    await page.reload()
+    await page.getByText("The server's workflow tickets/triage").waitFor()
+    await close()
+  })
+})
+
+describe("the runs of the server", () => {
+  test("are listed, filtered and opened, live while they run", async () => {
+    const { page, close } = await playground.visit()
+    await openServed(page, "tickets/triage")
+    await page.getByRole("textbox", { name: "name" }).fill("Ada")
+    await runToEnd(page)
+    await tab(page, "Runs")
+    const list = page.getByRole("region", { name: "Runs of this server" })
+    await list
+      .getByRole("button", { name: /Open the run of tickets\/triage/ })
+      .first()
+      .waitFor()
+
+    // Somebody else starts a slow one: it comes into the list by itself.
+    const started = await fetch(`${playground.address}/workflows/slowly/execute`, {
+      method: "POST",
+      headers: { "content-type": "application/json", prefer: "respond-async" },
+      body: JSON.stringify({ input: { name: "Grace" } }),
+    })
+    const { run_id } = (await started.json()) as { run_id: string }
+    const row = list.getByRole("row", { name: /slowly/ })
+    await row.waitFor()
+    await page.getByLabel("Workflow", { exact: true }).selectOption("slowly")
+    await list.getByRole("row", { name: /tickets/ }).waitFor({ state: "detached" })
+    await row.getByRole("button").click()
+    await nodeSays(page, "agent.reply", /running|done/)
+    await page.getByRole("treeitem", { name: /^agent\.reply/ }).waitFor()
+    assert.match(page.url(), new RegExp(`#run=${run_id}`))
+    await fetch(`${playground.address}/execute/${run_id}/cancel`, { method: "POST" })
+    await status(page, /cancelled|completed/)
+    await tab(page, "Runs")
+    await page.getByLabel("State", { exact: true }).selectOption("ended")
+    await list
+      .getByText(/cancelled|done/)
+      .first()
+      .waitFor()
+    await close()
+  })
+
+  test("look right in both themes, wide and narrow", async () => {
+    for (const colorScheme of ["light", "dark"] as const) {
+      for (const width of [1440, 360]) {
+        const { page, close } = await playground.visit({
+          colorScheme,
+          viewport: { width, height: width === 360 ? 740 : 900 },
+        })
+        await openServed(page, "tickets/triage")
+        await page.screenshot({ path: join(screenshots, `served-${colorScheme}-${width}.png`) })
+        if (width === 360) await tab(page, "Input")
+        await page.getByRole("textbox", { name: "name" }).fill("Ada")
+        await run(page)
+        await status(page, /completed in/)
+        if (width === 360) await tab(page, "Results")
+        await tab(page, "Runs")
+        await page.getByRole("region", { name: "Runs of this server" }).waitFor()
+        await page.screenshot({ path: join(screenshots, `runs-${colorScheme}-${width}.png`) })
+        const widest = await page.evaluate(() => {
+          const { clientWidth } = document.documentElement
+          return [...document.querySelectorAll("body *")]
+            .filter(
+              (element) =>
+                element.getBoundingClientRect().right > clientWidth + 1 && element.closest(".scrolls") === null,
+            )
+            .map((element) => `${element.tagName}.${element.className}`)
+        })
+        assert.deepEqual(widest, [])
+        await close()
+      }
+    }
+  })
+})
