@@ -66,8 +66,10 @@ export type { Exchanges, ListedTool, Recording, RecordingMode, ServerContents }
 export interface Service {
   /** The workflows of the folder: how many serve, and the names of those with errors. Null without a folder. */
   readonly workflows: { readonly served: number; readonly wrong: readonly string[] } | null
-  /** Resolves to the address once connections are accepted. */
+  /** Resolves to an address to call it under, once connections are accepted. */
   listen(): Promise<string>
+  /** What it listens on: with `0.0.0.0`, all addresses of the machine. Null before it does. */
+  readonly bound: () => string | null
   /** Takes no more work, waits for what is under way at most this long, then closes everything. */
   stop(grace_ms: number): Promise<void>
 }
@@ -202,6 +204,11 @@ export async function compose(
   }, sweepEvery(settings.retention)).unref()
   return {
     workflows: folder === null ? null : summaryOf(folder, serverSecrets),
+    bound() {
+      const found = app.server.address()
+      if (found === null || typeof found === "string") return found
+      return `http://${found.family === "IPv6" ? `[${found.address}]` : found.address}:${found.port}`
+    },
     async listen() {
       const address = await app.listen({ host: settings.host, port: settings.port, backlog: 4096 })
       await runs.recover()

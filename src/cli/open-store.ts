@@ -1,5 +1,5 @@
 import { accessSync, constants, existsSync, mkdirSync, statSync } from "node:fs"
-import { join, resolve } from "node:path"
+import { dirname, join, resolve } from "node:path"
 import { MemoryStore } from "../adapters/memory/memory-store.ts"
 import type { BrokerHealth } from "../adapters/nats/broker.ts"
 import { checkRefusal, checkStore, type StoreReport } from "../adapters/sqlite/check-store.ts"
@@ -78,10 +78,18 @@ export function checkSqlite(settings: Settings): { readonly report: StoreReport 
   }
 }
 
+/** Not `recursive`: Node never returns from that where a file system has no folders to make, such as `/proc`. */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return
+  const above = dirname(path)
+  if (above !== path) makeFolder(above)
+  mkdirSync(path, { mode: 0o700 })
+}
+
 function makeDataDir(dataDir: string): string {
   const folder = resolve(dataDir)
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    makeFolder(folder)
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)

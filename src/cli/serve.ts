@@ -69,14 +69,29 @@ async function serve(settings: Settings): Promise<number> {
     await service.stop(0)
     return 1
   }
-  process.stdout.write(banner(address, settings, egressPolicy(settings).kind, service.workflows))
+  const listens = service.bound() ?? address
+  process.stdout.write(banner({ address, listens, egress: egressPolicy(settings).kind }, settings, service.workflows))
   await stop.asked
   await service.stop(graceMs)
   return 0
 }
 
+const reach = {
+  private: "public and private addresses (cloud metadata excluded)",
+  public: "public addresses",
+  hosts: "",
+} as const
+
 /** Where it is, what it keeps, and who may do what: all that an operator should see at a glance. */
-function banner(address: string, settings: Settings, egress: string, workflows: Service["workflows"]): string {
+function banner(
+  {
+    address,
+    listens,
+    egress,
+  }: { readonly address: string; readonly listens: string; readonly egress: keyof typeof reach },
+  settings: Settings,
+  workflows: Service["workflows"],
+): string {
   const keys = settings.apiKeys ?? []
   const names = new Set(keys.map(({ name }) => name))
   const rows: [string, string][] = [
@@ -87,7 +102,7 @@ function banner(address: string, settings: Settings, egress: string, workflows: 
         ? "no keys asked for: open to everyone who can reach it (WIRE_API_KEYS)"
         : `a key is needed: ${[...names].join(", ")}`,
     ],
-    ["egress", egress === "hosts" ? `only ${settings.egress ?? ""}` : `${egress} addresses (WIRE_EGRESS)`],
+    ["egress", egress === "hosts" ? `only ${settings.egress ?? ""}` : `${reach[egress]} (WIRE_EGRESS)`],
   ]
   if (workflows !== null) {
     const { served, wrong } = workflows
@@ -96,7 +111,7 @@ function banner(address: string, settings: Settings, egress: string, workflows: 
   }
   if (settings.playground) rows.unshift(["playground", `${address}/playground`])
   const lines = rows.map(([name, value]) => `  ${name.padEnd(12)}${value}`)
-  return `Wireworks ${about.version} listens on ${address}\n${lines.join("\n")}\n`
+  return `Wireworks ${about.version} listens on ${listens}\n${lines.join("\n")}\n`
 }
 
 function whyNotListening(error: unknown, { host, port }: Settings): string {

@@ -4,14 +4,18 @@
 import nodeModule from "node:module"
 import { join } from "node:path"
 
-// The command: refuses an old Node with a sentence before anything is loaded that it would choke on.
+// The command: an old Node hands over to the one that comes with the package, before anything is loaded that it cannot read.
 
 const needed = 24
 const major = Number(process.versions.node.split(".")[0])
 
 if (major < needed) {
-  process.stderr.write(`wire needs Node ${needed} or newer, and this is ${process.version}.\n`)
-  process.exitCode = 2
+  const { handOver, installedNode } = await import("./hand-over.ts")
+  const node = installedNode()
+  if (node === undefined) {
+    process.stderr.write(`wire needs Node ${needed} or newer, and this is ${process.version}.\n`)
+    process.exitCode = 2
+  } else process.exitCode = await handOver(node)
 } else {
   // The bundle's compiled code is kept beside it, where that can be written: the next start need not compile it again.
   if (import.meta.url.endsWith(".js")) nodeModule.enableCompileCache(join(import.meta.dirname, ".compiled"))

@@ -55,6 +55,39 @@ describe("wire serve", () => {
     assert.match(err, /^WIRE_DATA_DIR is ".*data": it must be a folder that can be written to \(.*\)\.\n$/)
   })
 
+  test("a data folder in a file system without folders is named, and not waited for", async () => {
+    const { code, err } = await runWire(["serve", "--port", "0", "--data-dir", "/proc/x/y"])
+    assert.equal(code, 1)
+    assert.match(err, /^WIRE_DATA_DIR is "\/proc\/x\/y": it must be a folder/)
+  })
+
+  test("an egress policy that is none stops the start", async () => {
+    for (const [written, problem] of [
+      ["Private", "write private"],
+      ["PUBLIC", "write public"],
+      ["all", "it is private, public, or hosts"],
+      ["none", "it is private, public, or hosts"],
+    ] as const) {
+      const { code, err } = await runWire(["serve", "--port", "0", "--store", "memory", "--egress", written])
+      assert.equal(code, 1)
+      assert.ok(err.startsWith(`WIRE_EGRESS holds "${written}": ${problem}`), err)
+    }
+  })
+
+  test("the start says what it listens on and where workflows may call", async () => {
+    const all = await startWire(["serve", "--port", "0", "--store", "memory"], { WIRE_HOST: "0.0.0.0" })
+    const { port } = new URL(all.address)
+    assert.equal(all.address, `http://0.0.0.0:${port}`)
+    assert.match(all.output(), new RegExp(`playground +http://127.0.0.1:${port}/playground`))
+    assert.match(all.output(), /egress +public addresses \(WIRE_EGRESS\)/)
+    const own = await startWire(["serve", "--port", "0", "--store", "memory"])
+    assert.match(own.output(), /egress +public and private addresses \(cloud metadata excluded\) \(WIRE_EGRESS\)/)
+    for (const service of [all, own]) {
+      service.child.kill("SIGTERM")
+      assert.equal((await service.ended).code, 0)
+    }
+  })
+
   test("a port that is taken", async () => {
     const other = createServer().listen(0, "127.0.0.1")
     await new Promise((resolve) => other.once("listening", resolve))

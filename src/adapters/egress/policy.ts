@@ -41,6 +41,13 @@ export function parseEgressPolicy(text: string): PolicyOutcome {
   if (entries.length === 1 && (first === "private" || first === "public")) return { ok: true, policy: { kind: first } }
   const hosts: HostRule[] = []
   for (const entry of entries) {
+    const word = entry.toLowerCase()
+    if (word !== entry && (word === "private" || word === "public")) {
+      return refuse(`WIRE_EGRESS holds "${entry}": write ${word}.`)
+    }
+    if (notHosts.has(word)) {
+      return refuse(`WIRE_EGRESS holds "${entry}": it is private, public, or hosts with commas between them.`)
+    }
     if (entry === "private" || entry === "public") {
       return refuse(`WIRE_EGRESS is either ${entry} alone or a list of hosts, not both.`)
     }
@@ -54,6 +61,24 @@ export function parseEgressPolicy(text: string): PolicyOutcome {
   }
   return { ok: true, policy: { kind: "hosts", hosts } }
 }
+
+/** Words that are meant as a policy, and would else count as the name of a host. */
+const notHosts = new Set([
+  "all",
+  "any",
+  "none",
+  "on",
+  "off",
+  "true",
+  "false",
+  "yes",
+  "no",
+  "open",
+  "closed",
+  "allow",
+  "deny",
+  "internet",
+])
 
 function refuse(message: string): PolicyOutcome {
   return { ok: false, message }
