@@ -187,7 +187,7 @@ function SpanDetails({ run, span, at, node }: SpanDetailsProps) {
   return (
     <>
       <p class="details-state">
-        <StateMark state={state} /> <span class="note">{showDuration(time)}</span>
+        <StateMark state={state} /> {state === "asking" ? null : <span class="note">{showDuration(time)}</span>}
       </p>
       {span.parent === null || span.kind === "iteration" ? (
         <Condition when={node?.when} state={state} failed={span.error !== undefined} />

@@ -203,7 +203,7 @@ function Show({ question }: { readonly question: Question }) {
   if (typeof show === "string") return <p class="question-show">{show}</p>
   return (
     <div class="question-show">
-      <JsonTree label={`Shown with ${titleOf(question)}`} value={show} open={3} />
+      <JsonTree label={`Shown with ${titleOf(question)}`} value={show} open={2} />
     </div>
   )
 }

@@ -438,7 +438,7 @@ describe("examples", () => {
         if (name !== "People") await runToEnd(visit.page)
         else {
           await run(visit.page)
-          await visit.page.getByRole("button", { name: "Answer" }).click()
+          await visit.page.getByRole("button", { name: "Answer", exact: true }).click()
           await status(visit.page, /completed in/)
         }
       }
