@@ -33,6 +33,8 @@ test("the defaults", () => {
     retention: 86_400_000,
     maxRuns: 100,
     maxQueued: 1000,
+    maxWaiting: 10_000,
+    groups: [],
     maxRunsPerCaller: undefined,
     maxBody: 8_388_608,
     maxRunLog: 536_870_912,
@@ -152,4 +154,15 @@ test("origins of notifications are written one way; secrets of notifications are
     settings?.notifySecret?.map(({ length }) => length),
     [24, 24],
   )
+})
+
+test("groups are names with members", () => {
+  const read = (written: string) => readSettings({ WIRE_GROUPS: written }, {})
+  assert.deepEqual(read("editors:ann+bob, finance:carol").settings?.groups, [
+    { name: "editors", members: ["ann", "bob"] },
+    { name: "finance", members: ["carol"] },
+  ])
+  for (const wrong of ["editors", "editors:", "editors:ann+", ":ann", "a:b,a:c"]) {
+    assert.match(read(wrong).wrong.join(" "), /WIRE_GROUPS/, wrong)
+  }
 })
