@@ -37,6 +37,11 @@ export interface CallToApprove {
   readonly path: string
 }
 
+/** Why a call was not made, for the model or the workflow that wanted it. */
+export interface NotSent {
+  readonly refusal: string
+}
+
 /** The approval of one call: what is approved is what is sent, or else somebody is asked again. */
 export class CallApproval {
   readonly #running: RunContext
@@ -72,12 +77,15 @@ export class CallApproval {
   }
 
   /** Right before the call: whether what would be called now is what was approved. If not, somebody is asked again. */
-  async check(): Promise<"approved" | "asked again" | "changed too often"> {
+  async check(): Promise<"approved" | "asked again" | NotSent> {
     const running = this.#running
-    const { host, tool } = this.#call
+    const { host, tool, plan } = this.#call
     this.#definition = await callStored(running, () => host.published(tool, running.signal))
     if (this.#questions.at(-1)?.asked.digest === this.#digest()) return "approved"
-    if (this.#questions.length > mostNewQuestions) return "changed too often"
+    if (this.#definition === null) return { refusal: `mcp.${plan.server} no longer offers the tool ${plan.remote}` }
+    if (this.#questions.length > mostNewQuestions) {
+      return { refusal: declined("the tool changed each time that it was approved") }
+    }
     this.#ask()
     return "asked again"
   }
@@ -122,6 +130,6 @@ export class CallApproval {
   }
 }
 
-export function declined(note: string | null): string {
+function declined(note: string | null): string {
   return note === null ? "The call was declined" : `The call was declined: ${note}`
 }

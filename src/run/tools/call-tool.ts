@@ -12,7 +12,7 @@ import type { HostedTool, HostSession, ToolAnswer } from "../../ports/tools.ts"
 import { RunFailure } from "../../ports/run-failure.ts"
 import { placeKey, type CallOutcome, type CallPast } from "../log/resume.ts"
 import type { Place } from "../permits.ts"
-import { CallApproval, declined, type Approval } from "../questions/approval.ts"
+import { CallApproval, type Approval, type NotSent } from "../questions/approval.ts"
 import type { RunContext } from "../run-context.ts"
 import { callStored, callSurely } from "../run-context.ts"
 import { partsText, partsValue } from "./tool-parts.ts"
@@ -126,10 +126,6 @@ export async function callTool(running: RunContext, call: ToolCall): Promise<Cal
   return { kind: "completed", result: result.value, ...parts }
 }
 
-interface NotSent {
-  readonly refusal: string
-}
-
 /** Waits for the approval without a place among the open calls, and makes the call if it is still what was approved. */
 async function sendApproved(
   running: RunContext,
@@ -143,7 +139,6 @@ async function sendApproved(
       const now = await approval.check()
       return now === "approved" ? send() : now
     })
-    if (sent === "changed too often") return { refusal: declined("the tool changed each time that it was approved") }
     if (sent !== "asked again") return sent
   }
 }
