@@ -8,6 +8,8 @@ import { references } from "../editor/references.ts"
 import { prepareRename, rename } from "../editor/rename.ts"
 import { semanticTokens } from "../editor/semantic-tokens.ts"
 import { symbols } from "../editor/symbols.ts"
+import { completeTest, defineTest, hoverTest } from "../editor/test-file.ts"
+import { compile } from "../compile.ts"
 import { formatText } from "../syntax/format.ts"
 import {
   toCodeAction,
@@ -30,6 +32,7 @@ import { differingPiece } from "./differing-piece.ts"
 import type { JsonObject } from "./protocol.ts"
 import { at, integerIn, objectIn, positionIn, rangeIn, stringIn, uriIn } from "./protocol.ts"
 import { RpcError } from "./rpc-error.ts"
+import type { Tested, TestedDocument } from "./text-document.ts"
 import { TextDocument } from "./text-document.ts"
 
 export interface ServerOptions {
@@ -39,6 +42,8 @@ export interface ServerOptions {
   readonly log: (line: string) => void
   /** The client asked the server to end; `clean` when it announced it, as the protocol wants. */
   readonly exit: (clean: boolean) => void
+  /** The text of a file that is not open; null where it cannot be read. */
+  readonly readFile?: (uri: string) => string | null
 }
 
 /** The language over the Language Server Protocol: one client, its open documents. Bytes in, bytes out. */
@@ -130,7 +135,7 @@ export class LanguageServer implements Handler {
         semanticTokensProvider: { legend: tokenLegend, full: true },
         codeActionProvider: { codeActionKinds: ["quickfix"] },
         documentFormattingProvider: true,
-        diagnosticProvider: { identifier: "wire", interFileDependencies: false, workspaceDiagnostics: false },
+        diagnosticProvider: { identifier: "wire", interFileDependencies: true, workspaceDiagnostics: false },
       },
     }
   }
@@ -141,7 +146,9 @@ export class LanguageServer implements Handler {
     const item = objectIn(params["textDocument"], "textDocument")
     const uri = stringIn(item, "uri")
     const version = integerIn(item, "version")
-    this.#set(new TextDocument(uri, stringIn(item, "text"), version, this.#client?.encoding ?? "utf-16"))
+    const encoding = this.#client?.encoding ?? "utf-16"
+    const tested: Tested = (test, path) => this.#tested(test, path)
+    this.#set(new TextDocument(uri, stringIn(item, "text"), version, encoding, tested))
   }
 
   #change(params: JsonObject): void {
@@ -162,6 +169,23 @@ export class LanguageServer implements Handler {
   #set(document: TextDocument): void {
     this.#documents.set(document.uri, document)
     this.#unpublished.add(document.uri)
+    if (document.isTest) return
+    // What is wrong with tests depends on their workflow.
+    for (const [uri, other] of this.#documents) {
+      if (!other.isTest) continue
+      this.#documents.set(uri, other.anew())
+      this.#unpublished.add(uri)
+    }
+  }
+
+  /** The workflow of a test file: as the editor has it, else as it is stored. */
+  #tested(test: string, path: string): TestedDocument | undefined {
+    if (!URL.canParse(path, test)) return undefined
+    const uri = new URL(path, test).href
+    const open = this.#documents.get(uri)
+    const text = open?.text ?? this.#options.readFile?.(uri) ?? null
+    if (text === null) return undefined
+    return { uri, text, program: open?.compiled.program ?? compile(text).program }
   }
 
   #close(params: JsonObject): void {
@@ -198,41 +222,69 @@ function offsetIn(document: TextDocument, params: JsonObject): number {
   return document.offset(positionIn(params["position"]))
 }
 
+/** What a test says of the workflow is declared in another file. */
+function inTest(document: TextDocument, offset: number): boolean {
+  const { declarations } = document.compiled.program.tree
+  return declarations.some(({ kind, start, end }) => kind === "test" && start <= offset && offset <= end)
+}
+
+function refuseInTest(document: TextDocument, offset: number): void {
+  if (!document.isTest || !inTest(document, offset)) return
+  throw new RpcError("requestFailed", "Rename it in the workflow, and then in its tests")
+}
+
 const answers: Readonly<Record<string, Answer>> = {
   "textDocument/completion": (document, params, client): Lsp.CompletionList => {
-    const found = complete(document.compiled.program, offsetIn(document, params))
+    const { program, tested } = document.compiled
+    const offset = offsetIn(document, params)
+    const own = document.isTest ? completeTest(program, tested?.program, offset) : undefined
+    const found = own ?? complete(program, offset)
     return toCompletionList(document, found, client)
   },
 
   "textDocument/hover": (document, params, client): Lsp.Hover | null => {
-    const found = hover(document.compiled.program, offsetIn(document, params))
+    const { program, tested } = document.compiled
+    const offset = offsetIn(document, params)
+    const own = tested === undefined ? undefined : hoverTest(program, tested.program, offset)
+    const found = own ?? (document.isTest && inTest(document, offset) ? undefined : hover(program, offset))
     return found === undefined ? null : toHover(document, found, client)
   },
 
   "textDocument/definition": (document, params): Lsp.Location[] => {
-    const found = definition(document.compiled.program, offsetIn(document, params))
+    const { program, tested } = document.compiled
+    const offset = offsetIn(document, params)
+    if (document.isTest && inTest(document, offset)) {
+      const target = tested === undefined ? undefined : defineTest(program, tested.program, offset)
+      if (tested === undefined || target === undefined) return []
+      return [{ uri: tested.uri, range: document.rangeIn(tested.text, target.name) }]
+    }
+    const found = definition(program, offset)
     return (found?.targets ?? []).map(({ name }) => ({ uri: document.uri, range: document.range(name) }))
   },
 
   "textDocument/references": (document, params): Lsp.Location[] => {
     const withDeclaration = at(params, "context", "includeDeclaration") !== false
+    if (document.isTest && inTest(document, offsetIn(document, params))) return []
     return references(document.compiled.program, offsetIn(document, params))
       .filter(({ declares }) => withDeclaration || !declares)
       .map((one) => ({ uri: document.uri, range: document.range(one) }))
   },
 
   "textDocument/documentHighlight": (document, params): Lsp.DocumentHighlight[] => {
+    if (document.isTest && inTest(document, offsetIn(document, params))) return []
     const found = references(document.compiled.program, offsetIn(document, params))
     return found.map((one) => ({ range: document.range(one), kind: one.declares ? 3 : 2 }))
   },
 
   "textDocument/prepareRename": (document, params): Lsp.PrepareRenameResult => {
+    refuseInTest(document, offsetIn(document, params))
     const found = prepareRename(document.compiled.program, offsetIn(document, params))
     if ("problem" in found) throw new RpcError("requestFailed", found.problem)
     return { range: document.range(found.span), placeholder: found.name }
   },
 
   "textDocument/rename": (document, params, client): Lsp.WorkspaceEdit => {
+    refuseInTest(document, offsetIn(document, params))
     const found = rename(document.compiled.program, offsetIn(document, params), stringIn(params, "newName"))
     if ("problem" in found) throw new RpcError("requestFailed", found.problem)
     return toWorkspaceEdit(document, found.edits, client)

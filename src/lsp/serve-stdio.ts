@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
 import { LanguageServer } from "./language-server.ts"
 
 /** Serves the editor at standard input and output until it is done, or gone. The exit code. */
@@ -8,6 +10,13 @@ export async function serveStdio(version: string): Promise<number> {
       write: (bytes) => void process.stdout.write(bytes),
       log: (line) => void process.stderr.write(`${line}\n`),
       exit: (clean) => resolve(clean ? 0 : 1),
+      readFile(uri) {
+        try {
+          return readFileSync(fileURLToPath(uri), "utf8")
+        } catch {
+          return null
+        }
+      },
     })
     process.stdout.on("error", () => server.end())
     process.stdin.on("data", (chunk: Buffer) => server.receive(chunk))

@@ -1,5 +1,7 @@
-import type { Compiled } from "../compile.ts"
+import type { Program } from "../check/program.ts"
 import { compile } from "../compile.ts"
+import { compileTests, isTestFile } from "../compile-tests.ts"
+import type { Diagnostic } from "../source/diagnostic.ts"
 import { widthAt } from "../base/width-at.ts"
 import { LineMap } from "../source/line-map.ts"
 import type { Span } from "../source/span.ts"
@@ -10,6 +12,23 @@ export type PositionEncoding = "utf-16" | "utf-8" | "utf-32"
 
 let made = 0
 
+/** The workflow of a test file. */
+export interface TestedDocument {
+  readonly uri: string
+  readonly text: string
+  readonly program: Program
+}
+
+/** Finds it, by a path that is relative to the test file. */
+export type Tested = (uri: string, path: string) => TestedDocument | undefined
+
+export interface CompiledDocument {
+  readonly program: Program
+  readonly diagnostics: readonly Diagnostic[]
+  /** Of a test file: what it tests, where that could be read. */
+  readonly tested: TestedDocument | undefined
+}
+
 /** A document that is open in the editor: its text, and what the compiler makes of it, worked out when asked for. */
 export class TextDocument {
   readonly uri: string
@@ -19,17 +38,43 @@ export class TextDocument {
   readonly id = ++made
   readonly #encoding: PositionEncoding
   #lines: LineMap | undefined
-  #compiled: Compiled | undefined
+  readonly #tested: Tested
+  #compiled: CompiledDocument | undefined
 
-  constructor(uri: string, text: string, version: number, encoding: PositionEncoding) {
+  constructor(
+    uri: string,
+    text: string,
+    version: number,
+    encoding: PositionEncoding,
+    tested: Tested = () => undefined,
+  ) {
+    this.#tested = tested
     this.uri = uri
     this.text = text
     this.version = version
     this.#encoding = encoding
   }
 
-  get compiled(): Compiled {
-    return (this.#compiled ??= compile(this.text))
+  get compiled(): CompiledDocument {
+    return (this.#compiled ??= this.isTest ? this.#compileTests() : { ...compile(this.text), tested: undefined })
+  }
+
+  get isTest(): boolean {
+    return isTestFile(this.uri)
+  }
+
+  #compileTests(): CompiledDocument {
+    let tested: TestedDocument | undefined
+    const { program, diagnostics } = compileTests(this.text, this.uri.slice(this.uri.lastIndexOf("/") + 1), (path) => {
+      tested = this.#tested(this.uri, path)
+      return tested?.program
+    })
+    return { program, diagnostics, tested }
+  }
+
+  /** The same text, to be compiled again: the workflow that it tests has changed. */
+  anew(): TextDocument {
+    return new TextDocument(this.uri, this.text, this.version, this.#encoding, this.#tested)
   }
 
   get lines(): LineMap {
@@ -38,10 +83,10 @@ export class TextDocument {
 
   /** The document after a change: to a piece of it, or all of it. */
   changed(range: Range | undefined, text: string, version: number): TextDocument {
-    if (range === undefined) return new TextDocument(this.uri, text, version, this.#encoding)
+    if (range === undefined) return new TextDocument(this.uri, text, version, this.#encoding, this.#tested)
     const { start, end } = this.span(range)
     const replaced = this.text.slice(0, start) + text + this.text.slice(Math.max(start, end))
-    return new TextDocument(this.uri, replaced, version, this.#encoding)
+    return new TextDocument(this.uri, replaced, version, this.#encoding, this.#tested)
   }
 
   span(range: Range): Span {
@@ -74,6 +119,11 @@ export class TextDocument {
 
   range({ start, end }: Span): Range {
     return { start: this.position(start), end: this.position(end) }
+  }
+
+  /** The range of a span in another text. */
+  rangeIn(text: string, span: Span): Range {
+    return new TextDocument("", text, 0, this.#encoding).range(span)
   }
 
   /** How long a piece of a line is, in the units that the client counts. */

@@ -2,7 +2,16 @@ import type { Block, Chain, Expression, Property } from "./tree.ts"
 
 /** Visits every chain in an expression, also those inside blocks of calls and assets. */
 export function eachChain(expression: Expression, visit: (chain: Chain) => void): void {
-  const inner = (node: Expression): void => eachChain(node, visit)
+  walk(expression, visit, () => undefined)
+}
+
+/** The same, and what follows `ran`, `asked` and their like in a test. */
+export function eachObserved(expression: Expression, visit: (chain: Chain) => void): void {
+  walk(expression, visit, visit)
+}
+
+function walk(expression: Expression, visit: (chain: Chain) => void, observe: (step: Chain) => void): void {
+  const inner = (node: Expression): void => walk(node, visit, observe)
   switch (expression.kind) {
     case "string":
       expression.interpolations.forEach(inner)
@@ -41,8 +50,10 @@ export function eachChain(expression: Expression, visit: (chain: Chain) => void)
       inner(expression.value)
       inBlock(expression.block, inner)
       break
-    // What follows `ran` and its like names a step, and is no value.
+    // What follows names a step, and is no value.
     case "observed":
+      observe(expression.target)
+      break
     case "number":
     case "word":
     case "missing-expression":

@@ -1,0 +1,152 @@
+import type { Program } from "../check/program.ts"
+import type { StepKind } from "../check/tested-step.ts"
+import { stepKinds, stepNames } from "../check/tested-step.ts"
+import type { Span } from "../source/span.ts"
+import { eachObserved } from "../syntax/each-chain.ts"
+import type * as Syntax from "../syntax/tree.ts"
+import type { Completion, Completions } from "./completion.ts"
+import type { DefinitionTarget } from "./definition.ts"
+import { describe } from "./describe.ts"
+import type { Hover } from "./hover.ts"
+import type { Target } from "./targets.ts"
+
+// What the editor says of test files about the workflow that they test.
+
+/** What could be written at an offset of a test; undefined where the test file is like any other. */
+export function completeTest(program: Program, tested: Program | undefined, offset: number): Completions | undefined {
+  const { text } = program.tree
+  const line = text.slice(text.lastIndexOf("\n", offset - 1) + 1, offset)
+  const [word = ""] = /\w*$/.exec(line) ?? []
+  const span = { start: offset - word.length, end: offset + (/^\w*/.exec(text.slice(offset))?.[0].length ?? 0) }
+  const items = itemsAfter(program, tested, line.slice(0, line.length - word.length), offset)
+  return items === undefined || items.length === 0 ? undefined : { span, items }
+}
+
+const observing = ["given", "ran", "skipped", "asked", "calls"]
+
+function itemsAfter(
+  program: Program,
+  tested: Program | undefined,
+  before: string,
+  offset: number,
+): Completion[] | undefined {
+  const [, kind] = /\b(agent|ask|tool|resource|prompt)\.$/.exec(before) ?? []
+  const found = stepKinds.find((each) => each === kind)
+  if (found !== undefined) return tested === undefined ? [] : stepItems(tested, found)
+  const [, root] = /\b(output|input|usage|error)\.$/.exec(before) ?? []
+  if (root === "output" || root === "input") {
+    return (tested?.[root]?.type.fields ?? []).map(({ name }) => item(name, "field"))
+  }
+  if (root === "usage") {
+    return ["input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens", "cost"].map((name) =>
+      item(name, "field"),
+    )
+  }
+  if (root === "error") return ["kind", "message", "issues"].map((name) => item(name, "field"))
+  const inside = program.tree.declarations.some(
+    ({ kind: of, start, end }) => of === "test" && start < offset && offset <= end,
+  )
+  if (!inside) return before.trim() === "" ? topLevel : undefined
+  if (new RegExp(`\\b(?:${observing.join("|")})\\s+$`).test(before)) {
+    return stepKinds.map((each) => item(each, "root", `${each}.`))
+  }
+  if (/\bexpect\s+$|(?:&&|\|\||!|\()\s*$/.test(before)) return expected
+  return before.trim() === "" ? settings : undefined
+}
+
+function item(label: string, kind: Completion["kind"], insert = label, snippet?: string): Completion {
+  return { label, kind, insert, ...(snippet === undefined ? {} : { snippet }) }
+}
+
+const topLevel: Completion[] = [
+  item(
+    "test",
+    "keyword",
+    "test ",
+    'test "${1:what it does}" {\n    input {\n        $2\n    }\n\n    expect ${3:output}\n}',
+  ),
+  item("tests", "keyword", "tests ", 'tests "./${1:workflow}.wire"'),
+  ...["provider", "model", "secrets", "schema"].map((word) => item(word, "keyword", `${word} `)),
+]
+
+const settings: Completion[] = [
+  item("input", "keyword", "input ", "input {\n    $1\n}"),
+  item("given", "keyword", "given "),
+  item("expect", "keyword", "expect "),
+  item("samples", "property", "samples: "),
+  item("pass_rate", "property", "pass_rate: "),
+]
+
+const expected: Completion[] = [
+  ...["output", "agent", "ask", "input", "usage", "error"].map((word) => item(word, "root", `${word}.`)),
+  item("duration_ms", "root"),
+  ...["ran", "skipped", "asked", "calls"].map((word) => item(word, "keyword", `${word} `)),
+  item("judge", "keyword", "judge ", 'judge model.${1:name} "${2:criterion}"'),
+]
+
+function stepItems(tested: Program, kind: StepKind): Completion[] {
+  return [...stepNames(tested, kind)].map((name) => {
+    const target = targetOf(tested, kind, name)
+    const about = target === undefined ? undefined : describe(tested, target)
+    return {
+      ...item(name, kind),
+      ...(about?.detail === undefined ? {} : { detail: about.detail }),
+      ...(about?.doc === undefined ? {} : { doc: about.doc }),
+    }
+  })
+}
+
+/** How the workflow declares the step at the offset. */
+export function hoverTest(program: Program, tested: Program, offset: number): Hover | undefined {
+  const found = stepAt(program, tested, offset)
+  if (found === undefined) return undefined
+  const { code, doc } = describe(tested, found.target)
+  return { span: found.span, code, ...(doc === undefined ? {} : { doc }) }
+}
+
+/** Where the workflow declares the step at the offset: spans of the workflow's text. */
+export function defineTest(program: Program, tested: Program, offset: number): DefinitionTarget | undefined {
+  const found = stepAt(program, tested, offset)
+  if (found === undefined) return undefined
+  const { name, node } = found.target
+  return { name: { start: name.start, end: name.end }, span: { start: node.start, end: node.end } }
+}
+
+function stepAt(
+  program: Program,
+  tested: Program,
+  offset: number,
+): { readonly span: Span; readonly target: Target } | undefined {
+  for (const test of program.tree.declarations) {
+    if (test.kind !== "test" || offset < test.start || offset > test.end) continue
+    for (const chain of chainsOf(test)) {
+      const [step] = chain.steps
+      if (chain.base.kind !== "name" || step?.kind !== "field") continue
+      const { base } = chain
+      const kind = stepKinds.find((each) => each === base.text)
+      if (kind === undefined || offset < chain.start || offset > step.end) continue
+      const target = targetOf(tested, kind, step.name.text)
+      if (target !== undefined) return { span: { start: chain.start, end: step.end }, target }
+    }
+  }
+  return undefined
+}
+
+function chainsOf({ body }: Syntax.TestDeclaration): Syntax.Chain[] {
+  const found: Syntax.Chain[] = []
+  for (const item of body.items) {
+    if (item.kind === "given") found.push(item.step)
+    else if (item.kind === "expect") eachObserved(item.condition, (chain) => found.push(chain))
+  }
+  return found
+}
+
+function targetOf(tested: Program, kind: StepKind, name: string): Target | undefined {
+  if (kind === "agent" || kind === "ask") {
+    const node = (kind === "agent" ? tested.agents : tested.asks).get(name)?.declaration
+    return node && { kind: "declaration", declares: kind, node, name: node.name }
+  }
+  const table = { tool: tested.tools, resource: tested.resources, prompt: tested.prompts }[kind]
+  const symbol = table.get(name)
+  return symbol && { kind: "declaration", declares: kind, node: symbol.node, name: symbol.name }
+}
