@@ -4,10 +4,10 @@ import type { Diagnostic } from "../source/diagnostic.ts"
 import type { Span } from "../source/span.ts"
 import { fixAccess, fixNullableText } from "./fixes/access.ts"
 import type { Fix } from "./fixes/fix.ts"
-import { addAssetKind, addBranches, addOutput, addProperty } from "./fixes/add.ts"
+import { addAssetKind, addBranches, addOutput, addPrice, addProperty } from "./fixes/add.ts"
 import { fixObsolete } from "./fixes/obsolete.ts"
 import { fixCase, fixForeignWord, fixMismatch, removeCondition, removeSetting } from "./fixes/operators.ts"
-import { removeBranch, removeDeclaration } from "./fixes/remove.ts"
+import { removeBranch, removeDeclaration, removeRepeatedModel } from "./fixes/remove.ts"
 import { moveToSecrets } from "./fixes/secrets.ts"
 import { fixSpelling } from "./fixes/spelling.ts"
 
@@ -29,6 +29,8 @@ const fixers: Readonly<Partial<Record<DiagnosticCode, Fixer>>> = {
   "non-exhaustive-match": addBranches,
   "missing-output": addOutput,
   "unsupported-asset": addAssetKind,
+  "unpriced-model": addPrice,
+  "duplicate-field": removeRepeatedModel,
   "unused-declaration": removeDeclaration,
   "unreachable-branch": removeBranch,
   "hardcoded-secret": moveToSecrets,

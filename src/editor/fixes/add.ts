@@ -103,6 +103,16 @@ export function addOutput(program: Program): readonly Fix[] {
   return [{ title: "Add an `output` block", edits: [insertAt(text.length, code)], preferred: true }]
 }
 
+/** A price for a model that a limit on cost governs. The numbers are the author's to fill in. */
+export function addPrice(program: Program, { span }: Diagnostic): readonly Fix[] {
+  const reference = program.tree.text.slice(span.start, span.end)
+  const model = program.models.get(/^model\s*\.\s*(\w+)/.exec(reference)?.[1] ?? "")
+  if (model === undefined) return []
+  const code = `price {\n${step}input: 0\n${step}output: 0\n}`
+  const title = `Add a price to \`model ${model.name.text}\``
+  return [{ title, edits: [atStart(program.tree.text, model.body, code)], preferred: false }]
+}
+
 /** `Add "image" to the `assets` of `model fast`.` */
 export function addAssetKind(program: Program, { hint = "" }: Diagnostic): readonly Fix[] {
   const [, kind, name] = /^Add "(\w+)" to the `assets` of `model (\w+)`\.$/.exec(hint) ?? []

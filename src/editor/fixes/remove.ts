@@ -31,6 +31,27 @@ export function removeBranch(program: Program, { span }: Diagnostic): readonly F
   return isBranch ? [{ title: "Remove the branch", edits: [withoutItem(tree.text, span)], preferred: true }] : []
 }
 
+/** Removes the second of two equal models in a list, with the comma before it. */
+export function removeRepeatedModel(program: Program, { span }: Diagnostic): readonly Fix[] {
+  const { tree } = program
+  const use = useAt(program, span.start)
+  if (use?.kind !== "root" || use.setting.expects !== "model") return []
+  const first = tokenIndexAt(tree, span.start)
+  const comma = tree.tokens[first - 1]
+  const before = tree.tokens[first - 2]
+  if (comma?.kind !== "," || before === undefined) return []
+  const entry = program.tree.declarations
+    .flatMap((declaration) => (declaration.kind === "agent" ? declaration.body.items : []))
+    .flatMap(({ value }) => [
+      value,
+      ...(value.kind === "context" ? (value.block?.items ?? []).map((item) => item.value) : []),
+    ])
+    .flatMap((value) => (value.kind === "models" ? value.entries : []))
+    .find(({ start }) => start === span.start)
+  const edits = [replaceWith({ start: before.end, end: entry?.end ?? span.end }, "")]
+  return [{ title: `Remove the second \`${tree.text.slice(span.start, span.end)}\``, edits, preferred: true }]
+}
+
 /** Takes an item out, with its line and the blank line after it where it has lines to itself. */
 export function withoutItem(text: string, span: Span): Edit {
   let { start, end } = span
