@@ -61,6 +61,7 @@ const wordNames = [
   "schema",
   "file",
   "ask",
+  "limits",
 ]
 const trickyNames = [
   "approval",
@@ -310,15 +311,20 @@ const importProperty = either(
 )
 const use = seq(chain, maybe(block(either(bindings(expression), approval(expression), seq("max_calls", ":", number)))))
 
+const limits = blockProperty("limits", block(setting))
+const models = seq("model", ":", "[", list(seq(chain, maybe(block(inference)))), "]")
+
 const agentProperty = either(
   seq("model", ":", chain),
   seq("model", ":", chain, block(inference)),
+  models,
+  limits,
   seq("instruction", ":", expressions.string),
   blockProperty("output", typeFields),
   seq("output", ":", types.type),
   seq("uses", ":", "[", list(use), "]"),
   seq("context", ":", chain),
-  seq("context", ":", "compact", chain, maybe(block(either(seq("model", ":", chain), setting)))),
+  seq("context", ":", "compact", chain, maybe(block(either(seq("model", ":", chain), models, setting)))),
   seq("context", "(", chain, ")"),
   blockProperty("file", block(setting)),
   blockProperty("dynamic", values),
@@ -348,7 +354,8 @@ const declaration: Source = fc.oneof(
   blockProperty("secrets", typeFields),
   seq("schema", name, either(typeFields, block(seq("variant", key, block(seq(key, typeFields))), 1))),
   seq("provider", name, "from", name, block(either(setting, headers, inference))),
-  seq("model", name, "from", name, block(either(setting, inference))),
+  seq("model", name, "from", name, block(either(setting, inference, blockProperty("price", block(setting))))),
+  limits,
   seq("mcp", name, block(either(setting, headers))),
   importKind.chain((kind) => seq(kind, name, "from", remote(kind), importBody)),
   importKind.chain((kind) => seq(kind, "from", localRemote(kind), importBody)),
