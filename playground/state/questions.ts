@@ -94,7 +94,10 @@ export async function sendAnswer(question: Question, answer: JsonValue): Promise
     announce("Answered.")
   } catch (error) {
     if (asksForKey(error, () => void sendAnswer(question, answer))) return
-    const { message } = toWireError(error)
+    const { kind, message: said } = toWireError(error)
+    // To those who are not members of a group its questions do not exist.
+    const isOthers = kind === "not_found" && question.to !== null
+    const message = isOthers ? `Only ${question.to} may answer this question` : said
     setRefusal(id, message)
     announce(`Not answered: ${message}`)
     if (document.getElementById(cardId(question)) === null) notify(`Not answered: ${message}`, "wrong")
