@@ -221,6 +221,38 @@ describe("questions", () => {
   })
 })
 
+describe("with keys and groups", () => {
+  const key = async (page: Page, text: string): Promise<void> => {
+    const dialog = page.getByRole("dialog", { name: "This service asks for an API key" })
+    await dialog.getByRole("textbox", { name: "API key" }).fill(text)
+    await page.keyboard.press("Enter")
+  }
+
+  test("who may not answer is told whose question it is; a caller who may not see the run sees nothing of it", async () => {
+    const env = { WIRE_API_KEYS: "ann:key-of-ann,bob:key-of-bob", WIRE_GROUPS: "editors:bob" }
+    const locked = await openPlayground(env)
+    const ann = await locked.visit({ expected: /401|404/ })
+    await write(ann.page, source)
+    await run(ann.page)
+    await key(ann.page, "key-of-ann")
+    await review(ann.page)
+      .getByLabel(/^pages/)
+      .fill("2")
+    await review(ann.page).getByRole("button", { name: "Answer" }).click()
+    await review(ann.page).getByRole("alert").getByText("Only editors may answer this question").waitFor()
+    // The other one goes to nobody's group: it is the caller's own.
+    await approval(ann.page).getByRole("button", { name: "Approve" }).click()
+    await approval(ann.page).getByText("answered").waitFor()
+
+    const bob = await locked.visit({ path: `/playground${new URL(ann.page.url()).hash}`, expected: /401|404/ })
+    await key(bob.page, "key-of-bob")
+    await status(bob.page, /not started/)
+    assert.equal(await review(bob.page).count(), 0)
+    await ann.close()
+    await bob.close()
+  })
+})
+
 async function violations(page: Page, rules?: readonly string[]): Promise<string[]> {
   if ((await page.evaluate("typeof axe")) !== "object") await page.evaluate(axe)
   const options = { resultTypes: ["violations"], preload: false, iframes: false, ...(rules && { runOnly: rules }) }
