@@ -1,9 +1,11 @@
 import * as schemas from "../api/schemas.ts"
+import { eventComponents } from "../api/event-schemas.ts"
 import { isJsonObject } from "../base/is-json-object.ts"
-import type { JsonObject } from "../base/json-value.ts"
+import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { NamedWorkflow } from "../workflows/workflow-folder.ts"
 import type { ExecuteShapes } from "./openapi-workflows.ts"
 import { workflowPaths } from "./openapi-workflows.ts"
+import { openObjects } from "./open-objects.ts"
 import { sourceTypes } from "./read-body.ts"
 
 const json = (schema: JsonObject): JsonObject => ({ "application/json": { schema } })
@@ -20,7 +22,16 @@ const source = (schema: JsonObject): JsonObject => ({
 })
 const body = (schema: JsonObject): JsonObject => ({ required: true, content: json(schema) })
 const runId: JsonObject = { name: "run_id", in: "path", required: true, schema: { type: "string" } }
-const eventStream: JsonObject = { "text/event-stream": { schema: { type: "string" } } }
+const eventStream: JsonObject = {
+  "text/event-stream": {
+    schema: {
+      type: "string",
+      description: "Server-sent events, each with an `id`, its type as `event`, and JSON as `data`: see `Event`.",
+      contentMediaType: "text/event-stream",
+      contentSchema: named("Event"),
+    },
+  },
+}
 
 const workflowName: JsonObject = {
   name: "name",
@@ -371,15 +382,51 @@ export function openApi(version: string, keysRequired: boolean, workflows: reado
       },
       ...ofWorkflows.paths,
     },
-    components: { schemas: { ...schemas.components, ...ofWorkflows.components } },
+    components: { schemas: { ...schemas.components, ...eventComponents, ...ofWorkflows.components } },
   }
-  if (!keysRequired) return document
+  const tagged = openObjects({ ...document, tags, paths: withTags(document["paths"]) })
+  if (!keysRequired) return tagged
   return {
-    ...document,
+    ...tagged,
     security: [{ key: [] }],
     components: {
-      schemas: { ...schemas.components, ...ofWorkflows.components },
-      securitySchemes: { key: { type: "http", scheme: "bearer" } },
+      ...(isJsonObject(tagged["components"]) ? tagged["components"] : {}),
+      securitySchemes: {
+        key: { type: "http", scheme: "bearer", description: "One of the keys in `WIRE_API_KEYS`." },
+      },
     },
   }
+}
+
+const tags: JsonObject[] = [
+  { name: "Runs", description: "Start runs, follow them, stop them." },
+  { name: "Questions", description: "What runs ask people." },
+  { name: "Workflows", description: "The workflows of the server's folder." },
+  { name: "Source", description: "What can be said of a workflow without running it." },
+  { name: "Operations", description: "Health, metrics and this document." },
+  { name: "Demo", description: "The built-in demo model." },
+]
+
+function tagOf(path: string): string {
+  if (path.includes("/questions")) return "Questions"
+  if (path.startsWith("/workflows") || path === "/mcp") return "Workflows"
+  if (path.startsWith("/demo")) return "Demo"
+  if (path === "/validate" || path === "/format") return "Source"
+  return /^\/(?:execute|runs|cache)/.test(path) ? "Runs" : "Operations"
+}
+
+/** Every operation has the tag of its path. */
+function withTags(paths: JsonValue | undefined): JsonObject {
+  const all = isJsonObject(paths) ? Object.entries(paths) : []
+  return Object.fromEntries(
+    all.map(([path, operations]) => [
+      path,
+      Object.fromEntries(
+        Object.entries(isJsonObject(operations) ? operations : {}).map(([method, operation]) => [
+          method,
+          isJsonObject(operation) ? { tags: [tagOf(path)], ...operation } : operation,
+        ]),
+      ),
+    ]),
+  )
 }

@@ -60,6 +60,25 @@ for (const keys of [false, true]) {
       }
     })
 
+    it("says of every object of any fields that it is one, and tags every operation", () => {
+      const bare = (value: JsonValue, path: string): string[] => {
+        if (Array.isArray(value)) return value.flatMap((item, index) => bare(item, `${path}/${index}`))
+        if (typeof value !== "object" || value === null) return []
+        const { type } = value
+        const isObject = type === "object" || (Array.isArray(type) && type.includes("object"))
+        const own = isObject && !("properties" in value) && !("additionalProperties" in value) ? [path] : []
+        return [...own, ...Object.entries(value).flatMap(([key, inner]) => bare(inner, `${path}/${key}`))]
+      }
+      assert.deepEqual(bare(document, ""), [])
+      const { schemas } = document.components
+      assert.equal((schemas["Event"]?.["discriminator"] as JsonObject)["propertyName"], "event")
+      for (const [path, operations] of Object.entries(document.paths)) {
+        for (const operation of Object.values(operations).filter((one) => "responses" in one)) {
+          assert.equal((operation as unknown as { tags: string[] }).tags.length, 1, path)
+        }
+      }
+    })
+
     it("is valid for @redocly/cli", () => {
       const file = join(folder, `openapi-${keys}.json`)
       writeFileSync(file, text)
