@@ -16,7 +16,7 @@ export function addCheck(program: Command): void {
       "Reports everything that is wrong with workflows, each problem with its place, its code and how to fix it.\n" +
         "Nothing is run and nothing is called over the network.",
     )
-    .argument("[file...]", "files, folders (every .wire file under them) or quoted patterns")
+    .argument("[file...]", "files, folders (every .wire file under them) or quoted patterns; - is standard input")
     .option("--stdin", "read one workflow from standard input")
     .option("--json", "print one JSON document, with issues as POST /validate gives them")
     .addHelpText(
@@ -25,13 +25,16 @@ export function addCheck(program: Command): void {
 Examples:
   wire check flow.wire
   wire check workflows/ "examples/**/*.wire"
+  cat flow.wire | wire check -
   wire check --json . | jq '.files[].issues[]'
 
 Exit code: 0 without errors (warnings do not count), 1 with errors or files that cannot be read, 2 for a wrong command line.`,
     )
-    .action(async (paths: string[], options: { json?: true; stdin?: true }, command: Command) => {
+    .action(async (given: string[], options: { json?: true; stdin?: true }, command: Command) => {
       const output = new Output()
-      const sources: Sources = (visitor) => eachSource(command, paths, options.stdin === true, output, visitor)
+      const paths = given.filter((path) => path !== "-")
+      const stdin = options.stdin === true || paths.length < given.length
+      const sources: Sources = (visitor) => eachSource(command, paths, stdin, output, visitor)
       process.exitCode = await (options.json === true ? checkForMachines : checkForPeople)(sources, output)
     })
 }

@@ -195,6 +195,8 @@ async function execute(
       return runs.cancel(run_id)
     })
     const cancel = (): void => void runs.cancel(run_id).catch(reportBug)
+    // Whoever reads the events may stop early (`wire run --events | head`): no model is called for nobody.
+    process.stdout.once("error", cancel)
     const answering = new Answering(answers, {
       answer: (id, answer) => store.answer(run_id, id, { answer, answered_by: { caller: null, by: null } }),
       giveUp: cancel,

@@ -206,6 +206,13 @@ describe("the command line", () => {
     assert.match(check.out, /Examples:\n {2}wire check flow\.wire/)
   })
 
+  test("`-` is standard input", async () => {
+    const { code, out } = await runWire(["check", "-"], { input: "output { x: agent.nobody }\n" })
+    assert.equal(code, 1)
+    assert.match(out, /unknown-reference/)
+    assert.equal((await runWire(["check", "-", "x.wire"])).code, 2)
+  })
+
   test("the version is the package's", async () => {
     const { version } = (await import("../../package.json", { with: { type: "json" } })).default
     assert.deepEqual(await runWire(["--version"]), { code: 0, out: `${version}\n`, err: "" })

@@ -5,6 +5,7 @@ import { describe, test } from "node:test"
 import { within } from "../support/within.ts"
 import { folderWith, runWire } from "./run-wire.ts"
 import { builtWire } from "../support/built-wire.ts"
+import { fakeBackend, says } from "../support/fake-backend.ts"
 
 const head = (model: string): string => `provider p from openai { endpoint: "demo" }
 model m from p { id: "${model}" }
@@ -99,6 +100,30 @@ describe("wire run", () => {
     const { code, err } = await runWire(["run", "slow.wire", "--timeout", "50ms"], { cwd: folder() })
     assert.equal(code, 1)
     assert.match(err, /timeout: The run took longer than 50 ms/)
+  })
+
+  test("a reader that stops early stops the run, and no more models are called", async (t) => {
+    // The first model answers when the reader is gone; there are many more to ask.
+    const gone = Promise.withResolvers<void>()
+    const { backend, asked } = await fakeBackend(t, () => (response, request) => {
+      void gone.promise.then(() => says('{"message":"x"}')(response, request))
+    })
+    const numbers = Array.from({ length: 50 }, (_, index) => index).join(", ")
+    const source = `provider p from openai { endpoint: "${backend.endpoint}" }
+model m from p { id: "x" }
+agent each for n in [${numbers}] { model: model.m  instruction: "{{ n }}"  output { message: string } }
+output { all: agent.each }
+`
+    const args = [builtWire, "run", "many.wire", "--events", "--max-concurrency", "1"]
+    const child = spawn(process.execPath, args, { cwd: folderWith({ "many.wire": source }), stdio: "pipe" })
+    t.after(() => child.kill("SIGKILL"))
+    await within(20_000, "the first event", once(child.stdout, "data"))
+    child.stdout.destroy()
+    gone.resolve()
+    child.stderr.resume()
+    const [code] = (await within(20_000, "the end", once(child, "exit"))) as [number | null]
+    assert.equal(code, 130)
+    assert.ok(asked.length < 10, `${asked.length} calls`)
   })
 
   test("Ctrl+C cancels the run", async () => {

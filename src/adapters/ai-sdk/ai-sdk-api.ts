@@ -70,7 +70,13 @@ class AiSdkTurn implements ApiTurn {
       tool_strict: false,
     }
     const text = JSON.stringify([options, format?.rung ?? null, ask.told, tools.length, stream, reasoning, ask.added])
-    return { text, estimate: () => this.#estimate(ask), sent, send: (call) => this.#send(ask, reasoning, call) }
+    return {
+      text,
+      url: this.#dialect.url(this.#parts.endpoint, this.#parts.request.model, stream),
+      estimate: () => this.#estimate(ask),
+      sent,
+      send: (call) => this.#send(ask, reasoning, call),
+    }
   }
 
   /** The package makes the body when it is sent: until then its parts stand for it. */

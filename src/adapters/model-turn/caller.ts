@@ -47,6 +47,8 @@ export class Caller {
   readonly calls: ModelCallRecord[]
   readonly #parts: CallerParts
   #attempt: number
+  /** Where the last call went. */
+  #url = ""
   #retries: number
   #adaptations = 0
   /** What the log knows already. */
@@ -150,6 +152,7 @@ export class Caller {
   async #once({ built, format }: NamedCall): Promise<Answer> {
     const { request, watch, limits, clock } = this.#parts
     const attempt = ++this.#attempt
+    this.#url = built.url
     const started_at = isoTime(watch.now())
     const started = clock.monotonic()
     const record = (usage: TokenUsage | null, held: string | null): void => {
@@ -221,7 +224,8 @@ export class Caller {
       const { status } = failed.error
       if (isElsewhere(failed)) {
         const hint = this.#parts.other_kind
-        return this.fail("provider_error", [{ path, message: `${message}. ${hint}`, upstream_status: status ?? 404 }])
+        const said = `${message} at ${shownAddress(this.#url)}. ${hint}`
+        return this.fail("provider_error", [{ path, message: said, upstream_status: status ?? 404 }])
       }
       return this.fail("provider_error", [{ path, message, ...(status === null ? {} : { upstream_status: status }) }])
     }
@@ -239,6 +243,12 @@ export class Caller {
     }))
     return this.fail(error.error.kind, [first ?? { path, message: error.error.message }, ...others])
   }
+}
+
+/** Without a login or a query, which may hold a key. */
+function shownAddress(url: string): string {
+  const parsed = URL.parse(url)
+  return parsed === null ? url : `${parsed.origin}${parsed.pathname}`
 }
 
 /** The address has nothing of this API, rather than no such model. */

@@ -58,6 +58,8 @@ export interface Ask {
 export interface Built {
   /** Requests with the same text are the same request. */
   readonly text: string
+  /** Where it is sent. */
+  readonly url: string
   /** Tokens of all that is sent, before anything is sent. */
   estimate(): number
   /** What of it the backend may refuse. */

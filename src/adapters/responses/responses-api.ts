@@ -82,7 +82,7 @@ class ResponsesTurn implements ApiTurn {
       tool_strict: tools.length > 0 && !no_tool_strict,
     }
     const estimate = (): number => estimateTokens(body, [...this.#request.input, ...added])
-    return { text: body, estimate, sent, send: (call) => this.#send(body, stream, call) }
+    return { text: body, url: this.#url, estimate, sent, send: (call) => this.#send(body, stream, call) }
   }
 
   async #send(body: string, stream: boolean, { attempt, limits, watch, now }: Call): Promise<Answer> {

@@ -71,7 +71,7 @@ for (const keys of [false, true]) {
       }
       assert.deepEqual(bare(document, ""), [])
       const { schemas } = document.components
-      assert.equal((schemas["Event"]?.["discriminator"] as JsonObject)["propertyName"], "event")
+      assert.match(JSON.stringify(schemas["Event"]?.["discriminator"]), /"propertyName":"event"/)
       for (const [path, operations] of Object.entries(document.paths)) {
         for (const operation of Object.values(operations).filter((one) => "responses" in one)) {
           assert.equal((operation as unknown as { tags: string[] }).tags.length, 1, path)

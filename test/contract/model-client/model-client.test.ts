@@ -503,6 +503,8 @@ for (const voice of voices) {
         voice.api === "chat" ? /answered 404.*`openai`/ : /answered 404.*`openai_chat`/,
       )
       assert.equal(missing.error.issues[0]?.upstream_status, 404)
+      const { origin } = new URL(absent.backend.endpoint)
+      assert.ok(missing.error.message.includes(` at ${origin}/`), missing.error.message)
     })
 
     test("a forbidden destination is refused at the door", async (t) => {
