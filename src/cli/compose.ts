@@ -48,7 +48,6 @@ import { watchStore } from "../run/watch-store.ts"
 import { createServer } from "../server/create-server.ts"
 import type { ServerLog } from "../server/parts.ts"
 import { ServerSecrets } from "../workflows/server-secrets.ts"
-import { workflowAnswer } from "../workflows/workflow-view.ts"
 import { WorkflowFolder } from "../workflows/workflow-folder.ts"
 import { createLog } from "./log.ts"
 import { mcpRoute } from "./mcp-route.ts"
@@ -64,8 +63,8 @@ export type { Exchanges, ListedTool, Recording, RecordingMode, ServerContents }
 
 /** The service as a whole, with a life: it listens, and it stops. */
 export interface Service {
-  /** The workflows of the folder: how many serve, and the names of those with errors. Null without a folder. */
-  readonly workflows: { readonly served: number; readonly wrong: readonly string[] } | null
+  /** The files of the folder: how many there are, and the names of those that are refused. Null without a folder. */
+  readonly workflows: { readonly files: number; readonly refused: readonly string[] } | null
   /** Resolves to an address to call it under, once connections are accepted. */
   listen(): Promise<string>
   /** What it listens on: with `0.0.0.0`, all addresses of the machine. Null before it does. */
@@ -203,12 +202,12 @@ export async function compose(
       .catch((error: unknown) => isStoreTrouble(error) || log.error({ err: error }, "sweep failed"))
   }, sweepEvery(settings.retention)).unref()
   return {
-    workflows: folder === null ? null : summaryOf(folder, serverSecrets),
     bound() {
       const found = app.server.address()
       if (found === null || typeof found === "string") return found
       return `http://${found.family === "IPv6" ? `[${found.address}]` : found.address}:${found.port}`
     },
+    workflows: folder?.found ?? null,
     async listen() {
       const address = await app.listen({ host: settings.host, port: settings.port, backlog: 4096 })
       await runs.recover()
@@ -253,16 +252,6 @@ function openSecrets(settings: Settings, log: ServerLog): ServerSecrets {
     )
   }
   return secrets
-}
-
-function summaryOf(folder: WorkflowFolder, secrets: ServerSecrets): NonNullable<Service["workflows"]> {
-  const all = folder
-    .list()
-    .map((workflow) => ({ ...workflowAnswer(workflow, secrets), serves: workflow.serving !== null }))
-  return {
-    served: all.filter(({ serves }) => serves).length,
-    wrong: all.filter(({ valid }) => !valid).map(({ name }) => name),
-  }
 }
 
 async function openFolder(settings: Settings, compiler: Compiler, log: ServerLog): Promise<WorkflowFolder | null> {

@@ -36,6 +36,7 @@ export function mcpRoute(parts: McpParts): McpRoute & { close(): Promise<void> }
   }
   return {
     async answer({ caller, body }, incoming, outgoing) {
+      await parts.folder.ready
       let handler = handlers.get(caller)
       if (handler === undefined) {
         handler = load(caller)

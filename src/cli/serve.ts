@@ -105,9 +105,12 @@ function banner(
     ["egress", egress === "hosts" ? `only ${settings.egress ?? ""}` : `${reach[egress]} (WIRE_EGRESS)`],
   ]
   if (workflows !== null) {
-    const { served, wrong } = workflows
-    const names = wrong.length === 0 ? "" : `; with errors: ${wrong.map(visibleText).join(", ")}`
-    rows.unshift(["workflows", `${served} of ${resolve(settings.workflows ?? "")} at ${address}/workflows${names}`])
+    const { files, refused } = workflows
+    const names = refused.length === 0 ? "" : `; refused: ${refused.map(visibleText).join(", ")}`
+    rows.unshift([
+      "workflows",
+      `${files} files of ${resolve(settings.workflows ?? "")} at ${address}/workflows${names}`,
+    ])
   }
   if (settings.playground) rows.unshift(["playground", `${address}/playground`])
   const lines = rows.map(([name, value]) => `  ${name.padEnd(12)}${value}`)

@@ -253,7 +253,8 @@ function operations(app: FastifyInstance, options: ServerOptions, isDraining: ()
   })
   let document: string | null = null
   options.folder?.onChange(() => (document = null))
-  app.get("/openapi.json", (_request, reply) => {
+  app.get("/openapi.json", async (_request, reply) => {
+    await options.folder?.ready
     document ??= JSON.stringify(openApi(options.version, options.keys.length > 0, options.folder?.list() ?? []))
     return reply.type("application/json; charset=utf-8").send(document)
   })

@@ -36,7 +36,7 @@ export interface FolderOptions {
 }
 
 /** How long a changed file must stay as it is before it is read. */
-const quietMs = 40
+const quietMs = 30
 /** The same for one that looks half written: empty, or without a line break at its end. */
 const halfWrittenMs = 1_000
 /** Editors delete a file and write it again: one that is missing for a moment is not gone. */
@@ -46,7 +46,8 @@ const usualPollMs = 2_000
 
 /** What a file was found to be, and since when. */
 interface Sighting {
-  readonly stamp: string | null
+  /** Null for one that is missing. */
+  readonly file: FoundFile | null
   readonly since: number
 }
 
@@ -68,22 +69,43 @@ export class WorkflowFolder {
   #scanning: Promise<void> | null = null
   #changedMeanwhile = false
   #unreadable = false
+  #loaded = false
   #closed = false
+  /** Resolves when every file has been compiled; what comes before that is not the whole folder. */
+  ready: Promise<void> = Promise.resolve()
 
   private constructor(options: FolderOptions) {
     this.#options = options
   }
 
-  /** Rejects where the folder cannot be read. */
+  /** Rejects where the folder cannot be read. Its files are compiled after that, so that the service need not wait for them. */
   static async open(options: FolderOptions): Promise<WorkflowFolder> {
     const folder = new WorkflowFolder(options)
     const scan = await scanFolder(options.folder)
-    for (const file of scan.files) await folder.#take(file, "now")
     folder.#takeRefused(scan)
     folder.#watchAll(scan)
-    folder.#poll = setInterval(() => folder.#look(), options.pollMs ?? usualPollMs).unref()
-    for (const { name, issues } of folder.list()) folder.#tellIssues(name, issues)
+    folder.ready = folder.#load(scan).catch((error: unknown) => options.bug(error))
     return folder
+  }
+
+  /** Files that were found at the start, served or not. */
+  get found(): { readonly files: number; readonly refused: readonly string[] } {
+    return this.#found
+  }
+
+  #found: { files: number; refused: readonly string[] } = { files: 0, refused: [] }
+
+  async #load(scan: FolderScan): Promise<void> {
+    this.#found = { files: scan.files.length, refused: scan.refused.map(({ name }) => name) }
+    for (const file of scan.files) {
+      if (this.#closed) return
+      await this.#take(file, "now")
+    }
+    for (const { name, issues } of this.list()) this.#tellIssues(name, issues)
+    this.#loaded = true
+    if (this.#closed) return
+    this.#poll = setInterval(() => this.#look(), this.#options.pollMs ?? usualPollMs).unref()
+    this.#look()
   }
 
   /** Sorted by name. */
@@ -115,17 +137,18 @@ export class WorkflowFolder {
     if (this.#poll !== null) clearInterval(this.#poll)
     if (this.#again !== null) clearTimeout(this.#again)
     for (const watcher of this.#watchers.values()) watcher.close()
+    await this.ready
     await this.#scanning
   }
 
   /** Looks at the folder now; once more after a look that is under way. */
-  #look(): void {
-    if (this.#closed) return
+  #look(work: () => Promise<void> = () => this.#rescan()): void {
+    if (this.#closed || !this.#loaded) return
     if (this.#scanning !== null) {
       this.#changedMeanwhile = true
       return
     }
-    this.#scanning = this.#rescan()
+    this.#scanning = work()
       .catch((error: unknown) => this.#options.bug(error))
       .finally(() => {
         this.#scanning = null
@@ -150,7 +173,7 @@ export class WorkflowFolder {
     const now = performance.now()
     for (const file of scan.files) {
       if (this.#stamps.get(file.name) === file.stamp) this.#sightings.delete(file.name)
-      else if (this.#isQuiet(file.name, file.stamp, quietMs, now)) await this.#take(file, "quiet")
+      else if (this.#isQuiet(file.name, file, quietMs, now)) await this.#take(file, "quiet")
     }
     this.#takeRefused(scan)
     this.#dropGone(scan, now)
@@ -159,11 +182,22 @@ export class WorkflowFolder {
   }
 
   /** Whether a file has been found like this for a while. */
-  #isQuiet(name: string, stamp: string | null, ms: number, now: number): boolean {
+  #isQuiet(name: string, file: FoundFile | null, ms: number, now: number): boolean {
     const seen = this.#sightings.get(name)
-    if (seen !== undefined && seen.stamp === stamp) return now - seen.since >= ms
-    this.#sightings.set(name, { stamp, since: now })
+    if (seen !== undefined && seen.file?.stamp === file?.stamp) return now - seen.since >= ms
+    this.#sightings.set(name, { file, since: now })
     return false
+  }
+
+  /** Looks at the changed files alone, to see whether they are still as they were. */
+  async #lookAtChanged(): Promise<void> {
+    const now = performance.now()
+    for (const [name, { file, since }] of this.#sightings) {
+      // What is missing, or another file by now, is seen by a look at the whole folder.
+      if (file === null || (await currentStamp(file.path)) !== file.stamp) return this.#rescan()
+      if (now - since >= quietMs && this.#stamps.get(name) !== file.stamp) await this.#take(file, "quiet")
+    }
+    this.#lookAgain(now)
   }
 
   async #take(file: FoundFile, when: "now" | "quiet"): Promise<void> {
@@ -194,7 +228,7 @@ export class WorkflowFolder {
       issues,
       refused: false,
     })
-    if (this.#poll === null) return
+    if (!this.#loaded) return
     if (!valid) this.#tellIssues(name, issues)
     else if (before?.serving?.version !== loaded.version) {
       this.#options.tell(name, `The workflow ${name} has a new version: ${loaded.version}`, "info")
@@ -205,7 +239,7 @@ export class WorkflowFolder {
     const before = this.#workflows.get(name)
     const serving = before?.serving ?? null
     this.#set(name, stamp, { name, serving, broken: null, version, issues: [issue], refused: false })
-    if (this.#poll !== null) this.#tellIssues(name, [issue])
+    if (this.#loaded) this.#tellIssues(name, [issue])
   }
 
   #set(name: string, stamp: string, workflow: NamedWorkflow): void {
@@ -232,7 +266,7 @@ export class WorkflowFolder {
       const workflow = { name, serving: null, broken: null, version: null, issues: [issue], refused: true }
       this.#workflows.set(name, workflow)
       this.#changed()
-      if (this.#poll !== null) this.#tellIssues(name, [issue])
+      if (this.#loaded) this.#tellIssues(name, [issue])
     }
   }
 
@@ -264,13 +298,13 @@ export class WorkflowFolder {
   #lookAgain(now: number): void {
     if (this.#sightings.size === 0 || this.#closed) return
     let wait = halfWrittenMs
-    for (const { stamp, since } of this.#sightings.values()) {
+    for (const { file, since } of this.#sightings.values()) {
       const age = now - since
-      const due = stamp === null ? goneMs : age < quietMs ? quietMs : halfWrittenMs
+      const due = file === null ? goneMs : age < quietMs ? quietMs : halfWrittenMs
       wait = Math.min(wait, Math.max(5, due - age))
     }
     if (this.#again !== null) clearTimeout(this.#again)
-    this.#again = setTimeout(() => this.#look(), wait).unref()
+    this.#again = setTimeout(() => this.#look(() => this.#lookAtChanged()), wait).unref()
   }
 
   #watchAll({ folders }: FolderScan): void {

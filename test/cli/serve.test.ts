@@ -20,6 +20,27 @@ describe("wire serve", () => {
     })
   }
 
+  test("serves a folder of workflows, and names the files that it refuses", async () => {
+    const good = 'input { name: string }\noutput { greeting: "Hello {{ input.name }}" }\n'
+    const folder = folderWith({ "a/good.wire": good, "odd name.wire": good, "broken.wire": "agent {\n" })
+    for (const args of [
+      ["serve", folder, "--port", "0"],
+      ["serve", "--port", "0", "--workflows", folder],
+    ]) {
+      const service = await startWire(args, { WIRE_STORE: "memory" })
+      const response = await fetch(`${service.address}/workflows/a/good/execute`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ input: { name: "Ada" } }),
+      })
+      assert.deepEqual(await response.json(), { greeting: "Hello Ada" })
+      service.child.kill("SIGTERM")
+      assert.equal((await service.ended).code, 0)
+      assert.match(service.output(), /workflows +2 files of .*refused: odd name/)
+      assert.match(service.output(), /The workflow broken: .*syntax-error/)
+    }
+  })
+
   test("settings come from the environment, flags win", async () => {
     const service = await startWire(["serve", "--port", "0"], { WIRE_PORT: "1", WIRE_API_KEYS: "ann:k" })
     assert.doesNotMatch(service.output(), /open to everyone/)

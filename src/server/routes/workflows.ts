@@ -20,11 +20,13 @@ interface NameParams {
 /** The workflows of the server's folder: their list, each of them, and their execution. */
 export function workflowRoutes(app: FastifyInstance, parts: RouteDependencies): void {
   const { folder, serverSecrets } = parts
-  app.get("/workflows", { schema: { querystring: noQuery } }, (): WorkflowsAnswer => {
+  app.get("/workflows", { schema: { querystring: noQuery } }, async (): Promise<WorkflowsAnswer> => {
+    await folder?.ready
     return { workflows: (folder?.list() ?? []).map((workflow) => workflowAnswer(workflow, serverSecrets)) }
   })
 
-  app.get<{ Params: NameParams }>("/workflows/*", { schema: { querystring: noQuery } }, (request) => {
+  app.get<{ Params: NameParams }>("/workflows/*", { schema: { querystring: noQuery } }, async (request) => {
+    await folder?.ready
     const path = request.params["*"]
     if (path.endsWith(executeEnd)) throw wrongMethod(request, "POST")
     return workflowDetail(findWorkflow(parts, path), serverSecrets)
@@ -34,6 +36,7 @@ export function workflowRoutes(app: FastifyInstance, parts: RouteDependencies): 
     "/workflows/*",
     { schema: { body: executeWorkflowBody, querystring: noQuery } },
     async (request, reply) => {
+      await folder?.ready
       const path = request.params["*"]
       if (!path.endsWith(executeEnd)) throw wrongMethod(request, "GET, HEAD")
       const workflow = findWorkflow(parts, path.slice(0, -executeEnd.length))

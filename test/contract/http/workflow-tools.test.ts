@@ -67,27 +67,23 @@ describe("/mcp", async () => {
     assert.equal(misfit.isError, true)
   })
 
-  it(
-    "returns the run and where to answer when it waits for people",
-    { skip: "the engine cannot wait yet" },
-    async () => {
-      const client = await connect(service.url, "a-key")
-      const { structuredContent } = await client.callTool({ name: "asking", arguments: { name: "Ada" } })
-      const { run_id, status, questions } = structuredContent as {
-        run_id: string
-        status: string
-        questions: { id: string; answer_at: string }[]
-      }
-      assert.equal(status, "waiting")
-      const [question] = questions
-      assert.equal(question?.answer_at, `/execute/${run_id}/questions/${question?.id}`)
-      const ann = { authorization: "Bearer a-key" }
-      const answered = await service.post(question?.answer_at ?? "", { answer: { yes: true } }, ann)
-      assert.equal(answered.status, 200, await answered.clone().text())
-      const record = (await (await service.get(`/execute/${run_id}?wait=10`, ann)).json()) as Record<string, unknown>
-      assert.deepEqual(record["output"], { yes: true })
-    },
-  )
+  it("returns the run and where to answer when it waits for people", async () => {
+    const client = await connect(service.url, "a-key")
+    const { structuredContent } = await client.callTool({ name: "asking", arguments: { name: "Ada" } })
+    const { run_id, status, questions } = structuredContent as {
+      run_id: string
+      status: string
+      questions: { id: string; answer_at: string }[]
+    }
+    assert.equal(status, "waiting")
+    const [question] = questions
+    assert.equal(question?.answer_at, `/execute/${run_id}/questions/${question?.id}`)
+    const ann = { authorization: "Bearer a-key" }
+    const answered = await service.post(question?.answer_at ?? "", { answer: { yes: true } }, ann)
+    assert.equal(answered.status, 200, await answered.clone().text())
+    const record = (await (await service.get(`/execute/${run_id}?wait=10`, ann)).json()) as Record<string, unknown>
+    assert.deepEqual(record["output"], { yes: true })
+  })
 
   it("needs a key", async () => {
     assert.equal((await service.post("/mcp", { jsonrpc: "2.0", id: 1, method: "tools/list" })).status, 401)
