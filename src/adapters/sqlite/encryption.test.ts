@@ -18,6 +18,7 @@ import {
 import { ManualClock } from "../../../test/support/manual-clock.ts"
 import { within } from "../../../test/support/within.ts"
 import { StoreFailure } from "../../ports/store.ts"
+import type { LogEvent } from "../../run/events.ts"
 import { createVault } from "../vault/vault.ts"
 import { openSqliteStore } from "./sqlite-store.ts"
 
@@ -48,6 +49,23 @@ function rows(path: string, query: string): Record<string, unknown>[] {
   }
 }
 
+function asked(event: number, run_id: string, canary: (where: string) => string): LogEvent {
+  const at = "2026-11-15T01:00:00.000Z"
+  const question = {
+    id: "q1",
+    run_id,
+    kind: "ask" as const,
+    name: canary("name"),
+    question: canary("question"),
+    show: canary("show"),
+    to: canary("to"),
+    schema: {},
+    asked_at: at,
+    expires_at: "2036-11-15T01:00:00.000Z",
+  }
+  return { id: event, type: "question_asked", at, data: { ...question, at } }
+}
+
 /** Waits until a condition holds that only files on disk can tell of. */
 async function until(what: string, holds: () => boolean): Promise<void> {
   const wait = async () => {
@@ -75,6 +93,9 @@ describe("sqlite store, encryption at rest", () => {
     assert.ok(outcome.outcome === "created")
     await store.append(outcome.lease, [happened(1, canary("event"), { history: canary("kept") })])
     await store.append(outcome.lease, [happened(2, canary("large").repeat(10_000))])
+    await store.append(outcome.lease, [asked(3, run.run_id, canary)])
+    const given = { answer: canary("answer"), answered_by: { caller: "ada", by: canary("by") } }
+    assert.equal((await store.answer(run.run_id, "q1", given))?.stored, true)
     await store.cachePut("ada", canary("cache-key"), canary("cache-hash"), { output: canary("cached") }, 60_000)
     const look = () => {
       assert.deepEqual(foundIn(directory, "canary-"), [])
@@ -83,7 +104,7 @@ describe("sqlite store, encryption at rest", () => {
     }
     look()
     assert.ok(readdirSync(directory).includes("wire.db-wal"))
-    await store.append(outcome.lease, [ended(3)])
+    await store.append(outcome.lease, [ended(4)])
     look()
     await store.close()
     look()
