@@ -1,0 +1,51 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base"
+import type { LogEvent } from "../../run/events.ts"
+import { RunTracer } from "./traces.ts"
+
+const at = "2026-11-15T19:00:00.000Z"
+
+function completedBy(provider: string): LogEvent[] {
+  const usage = { input_tokens: 10, output_tokens: 5, cached_tokens: 4, reasoning_tokens: 0, cost: 0.25 }
+  const call = { turn: 1, attempt: 1, started_at: at, duration_ms: 7, model: "fast", id: "id-1", provider, usage }
+  const calls = [{ ...call, format: "json_schema" }]
+  const about = { agent: "a", at }
+  return [
+    { id: 1, type: "agent_started", at, data: { ...about, model: "first", tools: [], instruction: "" } },
+    {
+      id: 2,
+      type: "agent_completed",
+      at,
+      data: { ...about, output: {}, cached: false, duration_ms: 7, usage, calls },
+    },
+    { id: 3, type: "workflow_completed", at, data: { output: { result: {} }, usage, duration_ms: 7, at } },
+  ]
+}
+
+for (const [kind, name] of Object.entries({
+  openai: "openai",
+  openai_compatible: "openai",
+  openai_chat: "openai",
+  anthropic: "anthropic",
+  google: "gcp.gemini",
+  mistral: "mistral_ai",
+  xai: "x_ai",
+  groq: "groq",
+  deepseek: "deepseek",
+  perplexity: "perplexity",
+  ollama: "ollama",
+})) {
+  test(`calls of a provider of the kind ${kind} are those of ${name}, by the id of their own model`, () => {
+    const exporter = new InMemorySpanExporter()
+    const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
+    const tracer = new RunTracer(provider.getTracer("test"))
+    tracer.appended("r", completedBy(kind))
+    const chat = exporter.getFinishedSpans().find((span) => span.name.startsWith("chat "))
+    assert.equal(chat?.name, "chat id-1")
+    assert.equal(chat?.attributes["gen_ai.provider.name"], name)
+    assert.equal(chat?.attributes["gen_ai.request.model"], "id-1")
+    assert.equal(chat?.attributes["gen_ai.usage.input_tokens"], 10)
+    assert.equal(chat?.attributes["wireworks.usage.cost"], 0.25)
+  })
+}
