@@ -152,6 +152,27 @@ describe("notifications", async () => {
     assert.equal(receiver.received("/ends").length, 2)
   })
 
+  it("tells that a run waits for people, and how it goes on", async () => {
+    const url = receiver.on("/waits", answer(200))
+    const source = `ask review { question: "Publish?"  output { publish: boolean } } output { done: ask.review.publish }`
+    const run_id = await run({ workflow_source: source, input: {} }, { url }, { prefer: "respond-async" })
+    const [waits] = await receiver.first("/waits", 1)
+    const { type, data } = JSON.parse(waits?.body ?? "") as { type: string; data: object }
+    assert.equal(type, "run.waiting")
+    assert.deepEqual(data, { run_id, caller: "ann", status: "waiting", last_event_id: 4 })
+    const held = (await (await service.get(`/execute/${run_id}?wait=60`, ann)).json()) as RunRecord
+    assert.equal(held.status, "waiting")
+    await service.post(`/execute/${run_id}/cancel`, "", ann)
+    const [, ends] = await receiver.first("/waits", 2)
+    assert.match(ends?.body ?? "", /"type":"run.cancelled"/)
+    assert.notEqual(ends?.headers["webhook-id"], waits?.headers["webhook-id"])
+    const ended = (await (await service.get(`/execute/${run_id}?wait=60`, ann)).json()) as RunRecord
+    assert.deepEqual(
+      ended.notifications.map((seen) => seen.type),
+      ["run.waiting", "run.cancelled"],
+    )
+  })
+
   it("tries again after about 5 s, with the same id; a receiver that is slow is no failure", async () => {
     const url = receiver.on("/flaky", (response, attempt) =>
       attempt === 1 ? response.writeHead(500).end() : setTimeout(() => response.writeHead(200).end(), 2_000),

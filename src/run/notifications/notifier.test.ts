@@ -1,0 +1,113 @@
+import assert from "node:assert/strict"
+import { randomBytes } from "node:crypto"
+import { test, type TestContext } from "node:test"
+import { createEgress } from "../../adapters/egress/egress.ts"
+import { MemoryStore } from "../../adapters/memory/memory-store.ts"
+import { noticeEvents, type Notice } from "../../ports/notices.ts"
+import { aRequest, created, ended, noOptions } from "../../../test/contract/run-store/material.ts"
+import { startServer, type Received } from "../../../test/support/http-server.ts"
+import { ManualClock } from "../../../test/support/manual-clock.ts"
+import { within } from "../../../test/support/within.ts"
+import { Notifier, notifyForMs } from "./notifier.ts"
+
+/** A run that has ended and notifies a receiver which answers like this, and a notifier on a clock that the test moves. */
+async function notified(t: TestContext, answer: () => number, more: { readonly origins?: readonly string[] } = {}) {
+  const clock = new ManualClock()
+  const store = new MemoryStore(clock)
+  const server = await startServer((_request, response) => response.writeHead(answer()).end())
+  const egress = createEgress({ policy: { kind: "private" } })
+  const attempts: string[] = []
+  const bugs: unknown[] = []
+  const lease = await created(store, {
+    request: aRequest({ options: { ...noOptions, notify: { url: `${server.origin}/hook`, events: noticeEvents } } }),
+  })
+  await store.append(lease, [ended(1, new Date(clock.now()).toISOString())])
+  const settled: (() => void)[] = []
+  const notifier = new Notifier(
+    {
+      store: new Proxy(store, {
+        get(target, name) {
+          const member: unknown = Reflect.get(target, name)
+          if (typeof member !== "function") return member
+          return (...args: unknown[]): unknown => {
+            const result: unknown = Reflect.apply(member, target, args)
+            if (name === "settleNotice") for (const tell of settled.splice(0)) tell()
+            return result
+          }
+        },
+      }),
+      egress,
+      clock,
+      chance: { id: () => randomBytes(16).toString("hex"), fraction: () => 0.5 },
+      bug: (error) => bugs.push(error),
+      attempted: (outcome) => attempts.push(outcome),
+    },
+    { origins: new Set(more.origins ?? [server.origin]), secrets: [randomBytes(24)] },
+  )
+  t.after(async () => {
+    await notifier.stop(0)
+    await egress.close()
+    await server.close()
+    assert.deepEqual(bugs, [])
+  })
+  return {
+    clock,
+    store,
+    attempts,
+    received: server.received as readonly Received[],
+    notice: async (): Promise<Notice | undefined> => (await store.notices(lease.run_id))[0],
+    /** The outcome of the next attempt is stored. */
+    settled: () => within(10_000, "an attempt", new Promise<void>((resolve) => settled.push(resolve))),
+    /** How long until the next attempt; null when there is none. */
+    async pause(): Promise<number | null> {
+      const { next_due } = await store.takeNotices(0, 0)
+      return next_due === null ? null : next_due - clock.now()
+    },
+  }
+}
+
+test("tries ever later for a day under one id, then gives up", async (t) => {
+  const { clock, attempts, received, notice, settled, pause } = await notified(t, () => 503)
+  const began = clock.now()
+  const pauses: number[] = []
+  await settled()
+  for (;;) {
+    const ms = await pause()
+    if (ms === null) break
+    pauses.push(ms)
+    const next = settled()
+    clock.advance(ms)
+    await next
+  }
+  assert.deepEqual(pauses.slice(0, 4), [5_000, 10_000, 20_000, 40_000])
+  assert.equal(Math.max(...pauses), 3_600_000)
+  const lasted = clock.now() - began
+  assert.ok(lasted <= notifyForMs && lasted > notifyForMs - 3_600_000, `${lasted} ms`)
+  const { status, last_error, attempts: count } = (await notice()) ?? {}
+  assert.deepEqual([status, last_error, count], ["gave_up", "The receiver answered 503", pauses.length + 1])
+  assert.equal(received.length, count)
+  assert.equal(new Set(received.map(({ headers }) => headers["webhook-id"])).size, 1)
+  assert.equal(new Set(received.map(({ body }) => body)).size, 1)
+  // Each attempt is signed anew, for receivers refuse old times.
+  assert.equal(new Set(received.map(({ headers }) => headers["webhook-timestamp"])).size, received.length)
+  assert.deepEqual([...new Set(attempts)], ["failed", "gave_up"])
+})
+
+test("a receiver that comes back gets what it missed", async (t) => {
+  let status = 500
+  const { clock, notice, settled, pause } = await notified(t, () => status)
+  await settled()
+  status = 200
+  const next = settled()
+  clock.advance((await pause()) ?? 0)
+  await next
+  assert.deepEqual([(await notice())?.status, (await notice())?.attempts], ["delivered", 2])
+  assert.equal(await pause(), null)
+})
+
+test("an origin that the operator has removed is not called", async (t) => {
+  const { received, notice, settled } = await notified(t, () => 200, { origins: ["https://elsewhere.example"] })
+  await settled()
+  assert.match((await notice())?.last_error ?? "", /^WIRE_NOTIFY_ORIGINS does not list http:\/\/127\.0\.0\.1:\d+$/)
+  assert.equal(received.length, 0)
+})
