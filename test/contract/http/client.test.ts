@@ -3,7 +3,7 @@ import type { TestContext } from "node:test"
 import { after, describe, it } from "node:test"
 import fc from "fast-check"
 import type { StreamEvent } from "../../../src/client/client.ts"
-import { WireworksClient, WireworksError } from "../../../src/client/client.ts"
+import { RunWaiting, WireworksClient, WireworksError } from "../../../src/client/client.ts"
 import type { CuttingRules } from "../../support/cutting-proxy.ts"
 import { cuttingProxy } from "../../support/cutting-proxy.ts"
 import { fakeBackend, json, says } from "../../support/fake-backend.ts"
@@ -45,6 +45,42 @@ describe("the typed client", async () => {
     assert.equal(output.message, "Hello, Ada.")
     const record = await client.run(run_id)
     assert.deepEqual([record.status, record.output, record.last_event_id], ["completed", { message: "Hello, Ada." }, 5])
+  })
+
+  it("rejects with the run when it begins to wait for people; the run is answered and goes on", async () => {
+    const workflow_source = `
+ask review { question: "Publish?"  output { publish: boolean } }
+output { done: ask.review.publish }
+`
+    const waiting = await client.execute({ workflow_source }).then(
+      () => assert.fail("there is no output yet"),
+      (error: unknown) => error,
+    )
+    assert.ok(waiting instanceof RunWaiting)
+    const [question, ...more] = waiting.questions
+    assert.ok(question !== undefined)
+    assert.deepEqual(more, [])
+    assert.deepEqual(await waiting.run.questions(), [question])
+    assert.equal((await client.run(waiting.run_id, { wait: 60 })).status, "waiting")
+    await assert.rejects(
+      waiting.run.answer(question.id, { publish: "yes" }),
+      (error) => error instanceof WireworksError && error.kind === "input_error",
+    )
+    const answered = await waiting.run.answer(question.id, { publish: true }, { by: "ann" })
+    assert.deepEqual([answered.status, answered.answered_by], ["answered", { caller: null, by: "ann" }])
+    const record = await client.run(waiting.run_id, { wait: 60 })
+    assert.deepEqual([record.status, record.output], ["completed", { done: true }])
+    await assert.rejects(
+      record.answer(question.id, { publish: false }),
+      (error) => error instanceof WireworksError && error.kind === "conflict",
+    )
+    assert.ok(!Object.keys(record).includes("answer"))
+  })
+
+  it("starts without waiting", async () => {
+    const { run_id } = await client.start(body)
+    const record = await client.run(run_id, { wait: 60 })
+    assert.deepEqual([record.status, record.output], ["completed", { message: "Hello, Ada." }])
   })
 
   it("streams", async () => {
