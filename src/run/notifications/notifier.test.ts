@@ -59,7 +59,7 @@ async function notified(t: TestContext, answer: () => number, more: { readonly o
     /** The outcome of the next attempt is stored. */
     settled: () => within(10_000, "an attempt", new Promise<void>((resolve) => settled.push(resolve))),
     /** How long until the next attempt; null when there is none. */
-    async pause(): Promise<number | null> {
+    pause: async (): Promise<number | null> => {
       const { next_due } = await store.takeNotices(0, 0)
       return next_due === null ? null : next_due - clock.now()
     },
