@@ -8,12 +8,14 @@ import { RunWaiting, WireworksClient } from "../src/client/client.ts"
 import { compile } from "../src/compile.ts"
 import { formatText } from "../src/syntax/format.ts"
 import { startService } from "./contract/http/start-service.ts"
+import { runWire } from "./cli/run-wire.ts"
 import { startEverything } from "./support/everything-server.ts"
 
 // What we show to people who want to learn the language: right, canonical, and as good as it says.
 
 const root = dirname(import.meta.dirname)
 const names = globSync("examples/*.wire", { cwd: root })
+  .filter((path) => !path.endsWith(".test.wire"))
   .map((path) => basename(path, ".wire"))
   .toSorted()
 const sourceOf = (name: string): string => readFileSync(join(root, "examples", `${name}.wire`), "utf8")
@@ -72,6 +74,14 @@ async function answered(client: WireworksClient, error: unknown): Promise<unknow
     if (status === "completed") return output
   }
 }
+
+test("every example has tests, and they pass", { timeout: 120_000 }, async () => {
+  for (const name of names) assert.ok(existsSync(join(root, "examples", `${name}.test.wire`)), name)
+  const { code, out, err } = await runWire(["test", "examples"], { cwd: root })
+  assert.equal(code, 0, out + err)
+  assert.equal((await runWire(["check", "examples"], { cwd: root })).code, 0)
+  assert.equal((await runWire(["fmt", "--check", "examples"], { cwd: root })).code, 0)
+})
 
 test("examples run on the demo model, and their results are of their types", { timeout: 120_000 }, async (t) => {
   const service = await startService()

@@ -19,7 +19,10 @@ const root = dirname(dirname(import.meta.dirname))
 const read = (path: string): string => readCase(readFileSync(join(root, path), "utf8")).source
 const small = (source: string): boolean => source.length < 20_000
 
-const examples = globSync("examples/*.wire", { cwd: root }).toSorted().map(read)
+const examples = globSync("examples/*.wire", { cwd: root })
+  .filter((path) => !path.endsWith(".test.wire"))
+  .toSorted()
+  .map(read)
 const cases = globSync("test/cases/{check,plan,parse}/*.wire", { cwd: root }).toSorted().map(read).filter(small)
 const sources = [...examples, ...cases]
 
