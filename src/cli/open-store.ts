@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync, mkdirSync, statSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import { MemoryStore } from "../adapters/memory/memory-store.ts"
 import type { BrokerHealth } from "../adapters/nats/broker.ts"
+import { backUp } from "../adapters/sqlite/back-up.ts"
 import { checkRefusal, checkStore, type StoreReport } from "../adapters/sqlite/check-store.ts"
 import { openSqliteStore } from "../adapters/sqlite/sqlite-store.ts"
 import { systemClock } from "../adapters/system/system-clock.ts"
@@ -75,6 +76,18 @@ export function checkSqlite(settings: Settings): { readonly report: StoreReport 
     return { report: checkStore(path, createVault(key)) }
   } catch (error) {
     return { refused: error instanceof StoreFailure ? error.message : checkRefusal(path, error) }
+  }
+}
+
+/** Copies the database of these settings while it may be in use; a sentence for the operator when that fails, null when it worked. */
+export function backUpSqlite(settings: Settings, target: string): string | null {
+  const path = join(resolve(settings.dataDir), "wireworks.db")
+  if (!existsSync(path)) return `There is no database ${path}.`
+  try {
+    backUp(path, resolve(target))
+    return null
+  } catch (error) {
+    return error instanceof StoreFailure ? error.message : checkRefusal(path, error)
   }
 }
 

@@ -55,6 +55,42 @@ Exit code: 0 when all is well, 1 when something is missing or damaged, 2 for a w
       output.out(json === true ? JSON.stringify(checked.report, null, 2) : forPeople(checked.report))
       process.exitCode = checked.report.problems.length > 0 ? 1 : 0
     })
+  addBackup(store)
+}
+
+function addBackup(store: Command): void {
+  store
+    .command("backup")
+    .summary("copy the store into a file")
+    .description(
+      "Copies the database as it is at one moment into a new file. The service may run meanwhile.\n" +
+        "The copy is as encrypted as the database: keep the key apart from it. Only for WIRE_STORE=sqlite.",
+    )
+    .argument("<file>", "the copy; it must not exist yet")
+    .option(`${flagOf(settingTable.dataDir.env)} <value>`, `${settingTable.dataDir.description} (WIRE_DATA_DIR)`)
+    .addHelpText(
+      "after",
+      `
+Examples:
+  wire store backup /backups/wireworks-$(date +%F).db
+  wire store backup --data-dir /var/lib/wireworks copy.db
+
+Exit code: 0 when the copy is there, 1 when it could not be made, 2 for a wrong command line or setting.`,
+    )
+    .action(async (file: string, flags: Record<string, string | undefined>) => {
+      const output = new Output()
+      const { settings, wrong } = readSettings(process.env, flags)
+      if (settings === null || settings.store !== "sqlite") {
+        const problems = settings === null ? wrong : ["Only a store with WIRE_STORE=sqlite can be copied."]
+        for (const sentence of problems) output.err(sentence)
+        process.exitCode = 2
+        return
+      }
+      const { backUpSqlite } = await import("./open-store.ts")
+      const problem = backUpSqlite(settings, file)
+      if (problem !== null) output.err(problem)
+      process.exitCode = problem === null ? 0 : 1
+    })
 }
 
 function forPeople(report: StoreReport): string {

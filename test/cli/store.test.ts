@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { mkdirSync, writeFileSync } from "node:fs"
+import { cpSync, existsSync, mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { describe, it } from "node:test"
@@ -86,5 +86,53 @@ describe("wire store check", () => {
     service.child.kill("SIGTERM")
     await service.ended
     assert.match(service.output(), /"level":"error".*begins with an empty store/)
+  })
+})
+
+describe("wire store backup", () => {
+  it("copies the store while the service writes, and a service starts from the copy", async () => {
+    const folder = folderWith({})
+    const restored = folderWith({})
+    const copy = join(restored, "wireworks.db")
+    const service = await startWire(["serve"], { WIRE_PORT: "0", WIRE_DATA_DIR: folder, WIRE_LOG_LEVEL: "error" })
+    const execute = (): Promise<Response> =>
+      fetch(`${service.address}/execute`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ workflow_source: 'output { m: "x" }' }),
+      })
+    const before = await execute()
+    let writes = true
+    const writing = (async () => {
+      while (writes) assert.equal((await execute()).status, 200)
+    })()
+    const made = await runWire(["store", "backup", copy, "--data-dir", folder])
+    writes = false
+    await writing
+    assert.deepEqual([made.code, made.err], [0, ""])
+    const again = await runWire(["store", "backup", copy, "--data-dir", folder])
+    assert.equal(again.code, 1)
+    assert.match(again.err, /exists already/)
+    service.child.kill("SIGTERM")
+    await service.ended
+
+    cpSync(join(folder, "wireworks.key"), join(restored, "wireworks.key"))
+    const checked = await runWire(["store", "check", "--data-dir", restored, "--json"])
+    assert.deepEqual([checked.code, report(checked.out).problems], [0, []])
+    const next = await startWire(["serve"], { WIRE_PORT: "0", WIRE_DATA_DIR: restored, WIRE_LOG_LEVEL: "error" })
+    const run = await fetch(`${next.address}/execute/${before.headers.get("x-service-run-id")}`)
+    assert.deepEqual(((await run.json()) as { output: unknown }).output, { m: "x" })
+    next.child.kill("SIGTERM")
+    await next.ended
+  })
+
+  it("says what it cannot do, and leaves nothing half written", async () => {
+    const none = await runWire(["store", "backup", "x.db", "--data-dir", folderWith({})])
+    assert.equal(none.code, 1)
+    assert.match(none.err, /There is no database/)
+    const folder = folderWith({ "wireworks.db": "not a database" })
+    const wrong = await runWire(["store", "backup", join(folder, "x.db"), "--data-dir", folder])
+    assert.equal(wrong.code, 1)
+    assert.ok(!existsSync(join(folder, "x.db")))
   })
 })
