@@ -104,6 +104,8 @@ export function createMetrics(counts: LiveCounts, reasons: readonly string[]): M
     labelNames: ["outcome"],
     registers,
   })
+  for (const outcome of ["answered", "expired"]) settled.inc({ outcome }, 0)
+  for (const outcome of ["delivered", "failed", "gave_up"]) notifications.inc({ outcome }, 0)
   const refreshWaiting = waitingGauges(registers, counts.waiting)
   gauge("wireworks_runs_active", "Runs under way here", counts.active)
   gauge("wireworks_runs_queued", "Runs that wait for their turn here", counts.queued)

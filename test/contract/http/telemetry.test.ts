@@ -402,3 +402,32 @@ describe("the log", () => {
     assert.doesNotMatch(output, /PAYLOAD/)
   })
 })
+
+describe("metrics of people and notifications", async () => {
+  const receiver = await startServer((_request, response) => response.writeHead(204).end())
+  after(() => receiver.close())
+  const service = await startService({
+    NOTIFY_ORIGINS: receiver.origin,
+    NOTIFY_SECRET: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+  })
+
+  it("counts waiting runs, open questions and their age, outcomes, deliveries", async () => {
+    const source = `ask review { question: "Publish?"  output { publish: boolean } } output { done: ask.review.publish }`
+    const options = { notify: { url: `${receiver.origin}/hook`, events: ["completed"] } }
+    const waiting = await service.post("/execute", { workflow_source: source, options })
+    assert.equal(waiting.status, 202)
+    const { run_id, questions } = (await waiting.json()) as { run_id: string; questions: { id: string }[] }
+    await untilMetric(service, "wireworks_runs_waiting", 1)
+    await untilMetric(service, "wireworks_questions_open", 1)
+    await untilMetric(service, "wireworks_questions_asked_total", 1)
+    const before = await (await service.get("/metrics")).text()
+    assert.match(before, /^wireworks_question_oldest_age_seconds 0?\.?\d+/m)
+    await service.post(`/execute/${run_id}/questions/${questions[0]?.id}`, { answer: { publish: true } })
+    await service.get(`/execute/${run_id}?wait=30`)
+    await untilMetric(service, "wireworks_runs_waiting", 0)
+    await untilMetric(service, "wireworks_questions_open", 0)
+    await untilMetric(service, "wireworks_question_oldest_age_seconds", 0)
+    await untilMetric(service, 'wireworks_questions_settled_total{outcome="answered"}', 1)
+    await untilMetric(service, 'wireworks_notification_attempts_total{outcome="delivered"}', 1)
+  })
+})
