@@ -37,12 +37,16 @@ test("every snippet of docs/client.md has the package's types, and runs", { time
     const own = snippet.replaceAll("http://127.0.0.1:13703", service.url)
     writeFileSync(join(folder, `snippet-${index}.ts`), own)
   }
-  writeFileSync(join(folder, "hello.wire"), hello)
+  cpSync(join(root, "examples", "hello.wire"), join(folder, "hello.wire"))
   const types = spawnSync(join(root, "node_modules", ".bin", "tsc"), ["-p", folder], { encoding: "utf8" })
   assert.equal(types.stdout, "")
   // Not `spawnSync`: the service answers in this process.
   for (const index of snippets.keys()) {
-    await promisify(execFile)(process.execPath, [`snippet-${index}.ts`], { cwd: folder, timeout: 30_000 })
+    const { stdout } = await promisify(execFile)(process.execPath, [`snippet-${index}.ts`], {
+      cwd: folder,
+      timeout: 30_000,
+    })
+    assert.doesNotMatch(stdout, /undefined/, `snippet ${index}`)
   }
 })
 

@@ -29,6 +29,7 @@ describe("a run's record, events and cancellation", async () => {
       "last_event_id",
       "workflow",
       "version",
+      "rerun_of",
       "notifications",
     ])
     assert.equal(record["status"], "completed")
