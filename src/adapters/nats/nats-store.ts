@@ -134,7 +134,7 @@ class NatsStore implements ClusterStore {
     this.#retention = new Retention(broker, this.#outbox, this.#questions, clock, sizes.tombstone_ms)
     const beside = { outbox: this.#outbox, parking: this.#parking, questions: this.#questions }
     this.#open = new OpenRuns(broker, this.#reader, this.#retention, beside, vault, clock)
-    this.#entries = new RunEntries(broker, this.#reader, this.#open, (run_id) => this.lookup(run_id))
+    this.#entries = new RunEntries(broker, this.#reader, this.#open, clock, (run_id) => this.lookup(run_id))
     this.#keys = new IdempotencyKeys(broker, this.#reader, this.#open, vault)
     this.#leases = new Leases(broker, clock, randomBytes(12).toString("base64url"))
     this.#claims = new Claims(broker, this.#reader, this.#open, this.#parking, this.#leases, clock)

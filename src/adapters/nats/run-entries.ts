@@ -11,6 +11,7 @@ import {
   type RunPosition,
   type RunQuery,
 } from "../../ports/run-list.ts"
+import type { Clock } from "../../ports/clock.ts"
 import type { NewRun, RunLookup } from "../../ports/store.ts"
 import type { Broker } from "./broker.ts"
 import type { LogReader } from "./log-reader.ts"
@@ -21,6 +22,12 @@ const pageLimits = { events: 500, bytes: 8 * 1024 * 1024 }
 /** Runs that are looked at together. */
 const batch = 32
 const rememberedUsages = 10_000
+/** An entry that is so old and has no run is left of a run that was never made. */
+const orphanMs = 3_600_000
+
+interface Entry extends RunPosition {
+  readonly subject: string
+}
 
 /**
  * The list of runs: an entry for each, whose subject says whose it is, of which workflow, and when it was made. It is made before
@@ -30,14 +37,22 @@ export class RunEntries {
   readonly #broker: Broker
   readonly #reader: LogReader
   readonly #open: OpenRuns
+  readonly #clock: Clock
   readonly #lookup: (run_id: string) => Promise<RunLookup>
   /** What runs had used up to an event. */
   readonly #usages = new Map<string, { readonly last: number; readonly usage: Usage }>()
 
-  constructor(broker: Broker, reader: LogReader, open: OpenRuns, lookup: (run_id: string) => Promise<RunLookup>) {
+  constructor(
+    broker: Broker,
+    reader: LogReader,
+    open: OpenRuns,
+    clock: Clock,
+    lookup: (run_id: string) => Promise<RunLookup>,
+  ) {
     this.#broker = broker
     this.#reader = reader
     this.#open = open
+    this.#clock = clock
     this.#lookup = lookup
   }
 
@@ -49,7 +64,9 @@ export class RunEntries {
   async list(query: RunQuery): Promise<ListedRun[]> {
     const { caller, workflow, status, limit, after } = query
     const subjects = await this.#broker.list("runs", this.#broker.names.listedOf(caller, workflow))
-    let places = subjects.map(placeOf).filter((place) => after === null || comesAfter(place, after))
+    let places = subjects
+      .map((subject): Entry => ({ ...placeOf(subject), subject }))
+      .filter((place) => after === null || comesAfter(place, after))
     if (status === "open" || status === "waiting") {
       const open = new Set((await this.#open.list()).map(({ run_id }) => run_id))
       places = places.filter(({ run_id }) => open.has(run_id))
@@ -57,15 +74,19 @@ export class RunEntries {
     places.sort((a, b) => (comesAfter(a, b) ? 1 : -1))
     const found: ListedRun[] = []
     for (let start = 0; start < places.length && found.length < limit; start += batch) {
-      const runs = await Promise.all(places.slice(start, start + batch).map(({ run_id }) => this.#read(run_id, query)))
+      const runs = await Promise.all(places.slice(start, start + batch).map((entry) => this.#read(entry, query)))
       for (const run of runs) if (run !== null && found.length < limit) found.push(run)
     }
     return found
   }
 
   /** Null for a run that was deleted meanwhile, was never made, or does not fit the query. */
-  async #read(run_id: string, { status: wanted, caller }: RunQuery): Promise<ListedRun | null> {
+  async #read(entry: Entry, { status: wanted, caller }: RunQuery): Promise<ListedRun | null> {
+    const { run_id } = entry
     const found = await this.#lookup(run_id)
+    if (found.found === "nothing" && this.#clock.now() - entry.created_at > orphanMs) {
+      await this.#broker.purge("runs", entry.subject)
+    }
     if (found.found !== "run" || found.run.caller !== caller) return null
     const { created_at, finished_at, cancel_requested, waiting, last_event_id, workflow } = found.run
     const [end] =

@@ -10,6 +10,10 @@ import { ada, errorOf, hello, slow, startService, type TestService } from "./sta
 const folder = mkdtempSync(join(tmpdir(), "wireworks-runs-"))
 after(() => rmSync(folder, { recursive: true, force: true }))
 writeFileSync(join(folder, "hello.wire"), hello)
+writeFileSync(
+  join(folder, "asking.wire"),
+  'ask review { question: "Yes?" output { yes: boolean } }\noutput { yes: ask.review.yes }\n',
+)
 
 type Headers = Record<string, string>
 
@@ -95,6 +99,17 @@ for (const store of ["memory", "sqlite"]) {
       const ended = await until(service, "?status=ended", ({ runs: found }) => found[0]?.run_id === run_id)
       assert.equal(ended.runs[0]?.status, "cancelled")
       assert.deepEqual((await listOf(service, "?status=open")).runs, [])
+    })
+
+    it("knows the runs that wait for people", async () => {
+      const started = await service.post("/workflows/asking/execute", { input: {} })
+      assert.equal(started.status, 202)
+      const { run_id } = (await started.json()) as { run_id: string }
+      const { runs } = await until(service, "?status=waiting", (answer) => answer.runs.length === 1)
+      assert.deepEqual([runs[0]?.run_id, runs[0]?.status, runs[0]?.finished_at], [run_id, "waiting", null])
+      assert.deepEqual((await listOf(service, "?status=open")).runs, [])
+      await service.post(`/execute/${run_id}/cancel`, "")
+      await until(service, "?status=waiting", (answer) => answer.runs.length === 0)
     })
 
     it("refuses what it does not know", async () => {

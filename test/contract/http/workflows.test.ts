@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { createHash } from "node:crypto"
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { after, describe, it } from "node:test"
@@ -222,5 +222,23 @@ describe("a folder that cannot be served", () => {
     }
     chmodSync(file, 0o600)
     await (await startService({ SECRETS_FILE: file })).stop()
+  })
+})
+
+describe("the examples of the repository", async () => {
+  const service = await startService({ WORKFLOWS: join(import.meta.dirname, "../../../examples") })
+
+  it("can be served as a folder: each is valid, and runs with its own input", async () => {
+    const { workflows } = (await (await service.get("/workflows")).json()) as WorkflowsAnswer
+    assert.ok(workflows.length >= 10)
+    assert.deepEqual(
+      workflows.filter(({ valid }) => !valid).map(({ name }) => name),
+      [],
+    )
+    const input = JSON.parse(
+      readFileSync(join(import.meta.dirname, "../../../examples/hello.input.json"), "utf8"),
+    ) as unknown
+    const response = await service.post("/workflows/hello/execute", { input })
+    assert.equal(response.status, 200)
   })
 })

@@ -1,0 +1,73 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { compile } from "../compile.ts"
+import { exposedSecrets } from "./exposed-secrets.ts"
+
+const head = `input { url: string q: string }
+secrets { key: string token: string }
+`
+const model = `model m from p { id: "m" }
+agent a { model: model.m instruction: "x" output { r: string } }
+output { r: agent.a.r }
+`
+
+/** Each exposed secret with its place. */
+function found(source: string): string[] {
+  const { program, diagnostics, plan } = compile(source)
+  assert.deepEqual(
+    diagnostics.filter(({ severity }) => severity === "error").map(({ message }) => message),
+    [],
+  )
+  const names = exposedSecrets(program).map(({ secret, diagnostic }) => `${diagnostic.path} ${secret}`)
+  assert.deepEqual(new Set(plan?.request_secrets ?? []), new Set(names.map((line) => line.split(" ")[1])))
+  return names
+}
+
+test("a provider whose endpoint or headers refer to the input exposes every secret that it is given", () => {
+  const provider = (endpoint: string, headers = ""): string =>
+    `${head}provider p from openai { endpoint: ${endpoint} api_key: secrets.key headers { X: secrets.token ${headers} } }\n${model}`
+  const both = ["provider.p.api_key key", "provider.p.headers.X token"]
+  assert.deepEqual(found(provider("input.url")), both)
+  assert.deepEqual(found(provider('"https://{{ input.url }}.example.com"')), both)
+  assert.deepEqual(
+    found(provider('match input.q == "a" { true: "https://a.example", false: "https://b.example" }')),
+    both,
+  )
+  assert.deepEqual(found(provider('"https://a.example"', "Y: input.q")), both)
+  assert.deepEqual(found(provider('"https://a.example"')), [])
+})
+
+test("an MCP server exposes what its tools are bound to: in imports, batches, uses and calls", () => {
+  const server = `${head}mcp s { endpoint: input.url headers { A: secrets.key } }\n`
+  const bound = "{ bindings { t: secrets.token } }"
+  const agent = (uses: string): string => `
+provider p from openai { endpoint: "https://a.example" api_key: secrets.key }
+model m from p { id: "m" }
+agent a { model: model.m uses: [${uses}] instruction: "x" output { r: string } }
+output { r: agent.a.r }
+`
+  const own = "mcp.s.headers.A key"
+  assert.deepEqual(found(`${server}tool t from mcp.s.tool.t ${bound}\noutput { r: call tool.t }\n`), [
+    own,
+    "tool.t.bindings.t token",
+  ])
+  assert.deepEqual(found(`${server}from mcp.s { tool t bindings { t: secrets.token } }\noutput { r: call tool.t }\n`), [
+    own,
+    "tool.t.bindings token",
+  ])
+  assert.deepEqual(found(`${server}tool t from mcp.s.tool.t\noutput { r: call tool.t ${bound} }\n`), [
+    own,
+    "tool.t.bindings token",
+  ])
+  assert.deepEqual(found(`${server}tool t from mcp.s.tool.t\n${agent(`tool.t ${bound}`)}`), [
+    own,
+    "tool.t.bindings token",
+  ])
+  assert.deepEqual(found(`${server}resource r from mcp.s.resource.r\noutput { r: read resource.r ${bound} }\n`), [
+    own,
+    "resource.r.bindings token",
+  ])
+  // Another server's tools are none of its business.
+  const two = `${server}mcp fixed { endpoint: "https://b.example/mcp" }\ntool t from mcp.fixed.tool.t ${bound}\n`
+  assert.deepEqual(found(`${two}tool u from mcp.s.tool.u\noutput { r: call tool.t u: call tool.u }\n`), [own])
+})
