@@ -224,10 +224,7 @@ describe("renaming", () => {
         const prepared = prepareRename(program, start)
         assert.ok("name" in prepared)
         const after = compile(applyEdits(source, renamed.edits))
-        assert.deepEqual(
-          after.diagnostics.map(({ code }) => code),
-          diagnostics.map(({ code }) => code),
-        )
+        assert.deepEqual(codesOf(after.diagnostics), codesOf(diagnostics))
         const now = withoutTexts(after.plan).replaceAll("zz_renamed", prepared.name)
         const then = withoutTexts(plan)
         let differ = 0
@@ -239,6 +236,11 @@ describe("renaming", () => {
     assert.ok(renamings > 500, `only ${renamings} renamings`)
   })
 })
+
+/** Without the warning about text in single braces: it depends on names that such text happens to contain, which no rename changes. */
+function codesOf(diagnostics: readonly { readonly code: string }[]): string[] {
+  return diagnostics.map(({ code }) => code).filter((code) => code !== "suspicious-braces")
+}
 
 /** The plan, without how its expressions are written. */
 function withoutTexts(plan: unknown): string {
