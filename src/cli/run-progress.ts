@@ -101,7 +101,7 @@ export function seconds(ms: number): string {
 /** `812 tokens, cost 0.0012` */
 export function tokensText(usage: Usage): string {
   const sum = tokens(usage)
-  const cost = usage.cost === null || usage.cost === 0 ? "" : `, cost ${usage.cost.toFixed(6).replace(/\.?0+$/, "")}`
+  const cost = usage.cost === null || usage.cost === 0 ? "" : `, cost ${Number(usage.cost.toFixed(6))}`
   return `${sum < 10_000 ? sum : `${(sum / 1000).toFixed(1)}k`} tokens${cost}`
 }
 

@@ -16,10 +16,17 @@ import type { Target } from "./targets.ts"
 export function completeTest(program: Program, tested: Program | undefined, offset: number): Completions | undefined {
   const { text } = program.tree
   const line = text.slice(text.lastIndexOf("\n", offset - 1) + 1, offset)
-  const [word = ""] = /\w*$/.exec(line) ?? []
+  const word = wordBefore(line)
   const span = { start: offset - word.length, end: offset + (/^\w*/.exec(text.slice(offset))?.[0].length ?? 0) }
   const items = itemsAfter(program, tested, line.slice(0, line.length - word.length), offset)
   return items === undefined || items.length === 0 ? undefined : { span, items }
+}
+
+/** The word that a text ends with. Not by a pattern: one that looks for an end tries every place before it. */
+function wordBefore(text: string): string {
+  let start = text.length
+  while (start > 0 && /\w/.test(text.charAt(start - 1))) start--
+  return text.slice(start)
 }
 
 const observing = ["given", "ran", "skipped", "asked", "calls"]
@@ -47,10 +54,12 @@ function itemsAfter(
     ({ kind: of, start, end }) => of === "test" && start < offset && offset <= end,
   )
   if (!inside) return before.trim() === "" ? topLevel : undefined
-  if (new RegExp(`\\b(?:${observing.join("|")})\\s+$`).test(before)) {
+  const written = before.trimEnd()
+  const last = written.length < before.length ? wordBefore(written) : ""
+  if (observing.includes(last)) {
     return stepKinds.map((each) => item(each, "root", `${each}.`))
   }
-  if (/\bexpect\s+$|(?:&&|\|\||!|\()\s*$/.test(before)) return expected
+  if (last === "expect" || /(?:&&|\|\||!|\()$/.test(written)) return expected
   return before.trim() === "" ? settings : undefined
 }
 
