@@ -205,9 +205,6 @@ test("every code action mends what it is for, and breaks no syntax", () => {
 })
 
 describe("renaming", () => {
-  /** A name in a text is not renamed: whether it still looks like a reference may change. */
-  const codesOf = (found: readonly Diagnostic[]): string[] =>
-    found.map(({ code }) => code).filter((code) => code !== "suspicious-braces")
   const valid = sources.filter((source) => !compile(source).diagnostics.some(isError))
 
   test("gives the same plan up to the name, wherever it is not refused", () => {
