@@ -7,6 +7,9 @@ import type { Outbox } from "./outbox.ts"
 import { endOf, isParked, type Slot, type Standing } from "./slot.ts"
 import type { Vault } from "../../ports/vault.ts"
 
+const manyRuns = 200
+const countedMs = 1_000
+
 /**
  * Runs that wait for people. The last slot of a parked run says so. Its entry in the list of open runs, which claims read, moves
  * to the list of parked runs; a mark among the news wakes it. Every step can be done again: who finds one that was left undone
@@ -21,6 +24,7 @@ export class Parking {
   readonly #outbox: Outbox
   readonly #cancels: Cancels
   readonly #vault: Vault
+  readonly #counts = new Map<string, { readonly count: number; readonly at: number }>()
 
   constructor(broker: Broker, reader: LogReader, outbox: Outbox, cancels: Cancels, vault: Vault) {
     this.#broker = broker
@@ -106,8 +110,15 @@ export class Parking {
     await this.#broker.erase("ask", this.#broker.names.woken(run_id))
   }
 
-  count(caller: string): Promise<number> {
-    return this.#count(this.callerToken(caller))
+  /** Of many runs the count may be a moment old: every admission asks for it, and counting lists them all. */
+  async count(caller: string): Promise<number> {
+    const token = this.callerToken(caller)
+    const known = this.#counts.get(token)
+    if (known !== undefined && known.count >= manyRuns && performance.now() - known.at < countedMs) return known.count
+    const count = await this.#count(token)
+    if (count >= manyRuns) this.#counts.set(token, { count, at: performance.now() })
+    else this.#counts.delete(token)
+    return count
   }
 
   countAll(): Promise<number> {
