@@ -28,10 +28,15 @@ async function interrupted(folder: string): Promise<{ run_id: string; service: T
   const response = await service.post("/execute", body, { accept: "text/event-stream" })
   const run_id = response.headers.get("x-service-run-id") ?? ""
   await within(20_000, "the call", called.promise)
-  const { last_event_id } = (await (await service.get(`/execute/${run_id}`)).json()) as { last_event_id: number }
   await service.stop()
   await response.body?.cancel()
-  return { run_id, service, seen: last_event_id }
+  // Only now: the last events may have been stored after the call was made.
+  const database = new DatabaseSync(join(folder, "wireworks.db"), { readOnly: true })
+  const row = database
+    .prepare("SELECT max(last) AS last FROM events JOIN runs ON num = run WHERE run_id = ?")
+    .get(run_id)
+  database.close()
+  return { run_id, service, seen: row?.["last"] as number }
 }
 
 function newFolder(): string {
