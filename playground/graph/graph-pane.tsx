@@ -1,5 +1,8 @@
+import { signal } from "@preact/signals"
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks"
 import type { NodeState } from "../../src/run/reduce.ts"
+import { requestRerun } from "../run/request-run.ts"
+import { earlierRun, wouldRun } from "../state/changes.ts"
 import { graphOf, runClock, watchShown } from "../state/runs.ts"
 import { goToQuestion, questionOf } from "../state/questions.ts"
 import { select, selection } from "../state/selection.ts"
@@ -118,6 +121,7 @@ export function GraphPane() {
           <Drawing placed={placed} view={view} />
         )}
       </div>
+      <NodeMenu />
       <div class="graph-tools">
         {isOutdated.value && placed.nodes.length > 0 ? (
           <span class="graph-note">as of the last text without errors</span>
@@ -238,7 +242,44 @@ interface NodeViewProps {
   readonly status: NodeStatus | undefined
 }
 
+/** The menu of a node that is open, and where. */
+const openMenu = signal<{ readonly node: string; readonly x: number; readonly y: number } | null>(null)
+
+function NodeMenu() {
+  const menu = openMenu.value
+  const first = useRef<HTMLButtonElement>(null)
+  useEffect(() => first.current?.focus(), [menu])
+  if (menu === null || earlierRun.value === null) return null
+  const close = (): void => {
+    openMenu.value = null
+  }
+  return (
+    <div
+      class="node-menu"
+      role="menu"
+      aria-label={menu.node}
+      style={{ left: `${menu.x}px`, top: `${menu.y}px` }}
+      onKeyDown={(event) => event.key === "Escape" && close()}
+      onBlur={close}
+    >
+      <button
+        type="button"
+        role="menuitem"
+        class="button"
+        ref={first}
+        onClick={() => {
+          close()
+          requestRerun([menu.node])
+        }}
+      >
+        Run from here
+      </button>
+    </div>
+  )
+}
+
 function NodeView({ node, status }: NodeViewProps) {
+  const why = wouldRun(node.id)
   const isSelected = selection.value?.node === node.id
   const toggle = (): void => {
     select({ node: node.id })
@@ -249,15 +290,26 @@ function NodeView({ node, status }: NodeViewProps) {
   const kind = node.kind === "output" ? "the workflow's output" : node.kind
   return (
     <g
-      class={`node kind-${node.kind} is-${status?.state ?? "waiting"}${status === undefined ? " planned" : ""}`}
+      class={`node kind-${node.kind} is-${status?.state ?? "waiting"}${status === undefined ? " planned" : ""}${why === null ? "" : " would-run"}`}
       transform={`translate(${node.x} ${node.y})`}
       role="button"
       // In SVG the attribute is written so; as `tabIndex` the browser would not know it.
       tabindex={0}
       aria-pressed={isSelected}
-      aria-description={node.when === undefined ? kind : `${kind}, when ${node.when}`}
+      aria-description={`${node.when === undefined ? kind : `${kind}, when ${node.when}`}${why === null ? "" : `. Would run: ${why}`}`}
       data-node={node.id}
       onClick={toggle}
+      onContextMenu={(event) => {
+        if (node.kind === "output" || earlierRun.value === null) return
+        event.preventDefault()
+        const bounds = event.currentTarget.closest(".graph")?.getBoundingClientRect()
+        const own = event.currentTarget.getBoundingClientRect()
+        openMenu.value = {
+          node: node.id,
+          x: (event.clientX || own.left) - (bounds?.left ?? 0),
+          y: (event.clientY || own.bottom) - (bounds?.top ?? 0),
+        }
+      }}
       onKeyDown={(event) => {
         if (event.key !== "Enter" && event.key !== " ") return
         event.preventDefault()
@@ -267,6 +319,11 @@ function NodeView({ node, status }: NodeViewProps) {
     >
       <rect class="box" width={nodeWidth} height={height} rx="4" />
       <rect class="stripe" width="3" height={height} rx="1.5" />
+      {why === null ? null : (
+        <circle class="would-run-mark" cx={nodeWidth} cy="0" r="5">
+          <title>{`Would run: ${why}`}</title>
+        </circle>
+      )}
       <path
         class="icon"
         transform="translate(12 10) scale(0.875)"

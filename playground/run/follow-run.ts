@@ -19,7 +19,7 @@ export function beginRun(request: RunRequest, secrets: JsonObject): void {
   const run = new RunView(request)
   show(run)
   announce("Run started.")
-  const { source, input, options, workflow } = request
+  const { source, input, options, workflow, rerun } = request
   const call: StreamOptions = {
     onRun(run_id) {
       run.run_id = run_id
@@ -32,12 +32,16 @@ export function beginRun(request: RunRequest, secrets: JsonObject): void {
     },
     onReconnect: (attempt) => reconnecting(run, attempt),
   }
+  // A workflow of the server runs again as the server has it: with its secrets, and without the source.
+  const sent = workflow === undefined ? { workflow_source: source } : {}
   const stream =
-    workflow === undefined
-      ? client().stream({ workflow_source: source, input, secrets, options }, call)
-      : client()
-          .workflow(workflow)
-          .stream(input, { ...call, secrets, options })
+    rerun !== undefined
+      ? client().rerun(rerun.run_id, { ...sent, input, secrets, options, from: rerun.from }, call)
+      : workflow === undefined
+        ? client().stream({ workflow_source: source, input, secrets, options }, call)
+        : client()
+            .workflow(workflow)
+            .stream(input, { ...call, secrets, options })
   void consume(run, stream, () => beginRun(request, secrets))
 }
 

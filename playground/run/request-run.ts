@@ -1,5 +1,7 @@
 import { isError } from "../../src/source/diagnostic.ts"
 import { toJson } from "../state/draft.ts"
+import { earlierRun } from "../state/changes.ts"
+import type { RunRequest } from "../state/run-view.ts"
 import { destinationsOf } from "../state/destinations.ts"
 import { confirmation } from "../state/confirmation.ts"
 import { editor } from "../state/editor-port.ts"
@@ -20,6 +22,16 @@ const agreed = new Set<string>()
 
 /** Runs the workflow, or shows what keeps it from running at the place where it can be fixed. */
 export function requestRun(): void {
+  request(undefined)
+}
+
+/** The same, taking over what did not change since the shown run; `from` names steps that run in any case. */
+export function requestRerun(from: readonly string[] = []): void {
+  const run_id = earlierRun.peek()?.run_id
+  request(run_id === undefined ? undefined : { run_id, from })
+}
+
+function request(rerun: RunRequest["rerun"]): void {
   if (liveRun.value !== null) return
   const { plan, diagnostics } = compileNow()
   if (plan === undefined) {
@@ -51,16 +63,17 @@ export function requestRun(): void {
   }
   const given = toJson(input)
   const workflow = served.value?.name
-  const request = {
+  const asked: RunRequest = {
     source: compileNow().text,
     input: given,
     options: options.value,
     origin: origin.value,
     ...(workflow !== undefined && { workflow }),
+    ...(rerun !== undefined && { rerun }),
   }
   const go = (): void => {
     if (paneTab.value === "editor" || paneTab.value === "input") paneTab.value = "results"
-    beginRun(request, secrets.value)
+    beginRun(asked, secrets.value)
   }
   if (origin.value === "own") {
     go()

@@ -1,6 +1,7 @@
 import { examples } from "../examples/examples.ts"
 import { cancelRun, reconnect } from "../run/follow-run.ts"
-import { requestRun } from "../run/request-run.ts"
+import { requestRerun, requestRun } from "../run/request-run.ts"
+import { earlierRun } from "../state/changes.ts"
 import { statusOf } from "../state/status.ts"
 import { openShare } from "../share/share-dialog.tsx"
 import type { Theme } from "../state/layout.ts"
@@ -148,15 +149,27 @@ export function RunButton() {
     )
   }
   return (
-    <button
-      type="button"
-      class="button primary run-button"
-      aria-keyshortcuts="Control+Enter Meta+Enter"
-      onClick={requestRun}
-    >
-      <Icon name="play" />
-      Run
-      <kbd aria-hidden="true">{isApple ? "⌘⏎" : "Ctrl ⏎"}</kbd>
-    </button>
+    <>
+      <button
+        type="button"
+        class="button primary run-button"
+        aria-keyshortcuts="Control+Enter Meta+Enter"
+        onClick={requestRun}
+      >
+        <Icon name="play" />
+        Run
+        <kbd aria-hidden="true">{isApple ? "⌘⏎" : "Ctrl ⏎"}</kbd>
+      </button>
+      {earlierRun.value === null || narrow.value ? null : (
+        <button
+          type="button"
+          class="button outlined run-changes"
+          title="Takes over what did not change since the last run"
+          onClick={() => requestRerun()}
+        >
+          Run changes
+        </button>
+      )}
+    </>
   )
 }

@@ -14,6 +14,8 @@ export interface RunRequest {
   readonly origin: Origin
   /** The workflow of the server's folder that it is; absent for the author's own text. */
   readonly workflow?: string
+  /** The run that it takes results over from, and the steps that run whatever changed. */
+  readonly rerun?: { readonly run_id: string; readonly from: readonly string[] }
 }
 
 /** What is known of a run that somebody else started: nothing but its events. */

@@ -5,6 +5,7 @@ import type {
   AnswerBody,
   CancelAnswer,
   ExecuteBody,
+  RerunBody,
   ExecuteOptions,
   FormatAnswer,
   InvalidateAnswer,
@@ -178,6 +179,11 @@ export class WireworksClient {
    */
   stream(body: ExecuteBody, options: StreamOptions = {}): AsyncGenerator<StreamEvent, void> {
     return this.#stream("/execute", body, options)
+  }
+
+  /** Runs an earlier run again, taking over what did not change; what the body leaves out is as it was. */
+  rerun(run_id: string, body: RerunBody, options: StreamOptions = {}): AsyncGenerator<StreamEvent, void> {
+    return this.#stream(`/execute/${encodeURIComponent(run_id)}/rerun`, body, options)
   }
 
   async *#stream(path: string, body: object, options: StreamOptions): AsyncGenerator<StreamEvent, void> {

@@ -1,0 +1,51 @@
+import { computed } from "@preact/signals"
+import { compile } from "../../src/compile.ts"
+import type { NodeChange } from "../../src/plan/compare-plans.ts"
+import { comparePlans } from "../../src/plan/compare-plans.ts"
+import type { Plan } from "../../src/plan/plan-shape.ts"
+import { toJson } from "./draft.ts"
+import { inputCheck } from "./input.ts"
+import type { RunView } from "./run-view.ts"
+import { unknownRequest } from "./run-view.ts"
+import { graphOf, liveRun, watchShown } from "./runs.ts"
+import { lastGood } from "./source.ts"
+
+const plans = new WeakMap<RunView, Plan | null>()
+
+function planOf(run: RunView): Plan | null {
+  let plan = plans.get(run)
+  if (plan === undefined) plans.set(run, (plan = compile(run.request.source).plan ?? null))
+  return plan
+}
+
+/** The run that "Run changes" would take results over from; null where there is none. */
+export const earlierRun = computed((): RunView | null => {
+  const run = watchShown()
+  if (run === null || liveRun.value !== null || !run.isOver || run.run_id === undefined) return null
+  if (run.request === unknownRequest || graphOf.value === "other" || run.state.started_at === null) return null
+  return run
+})
+
+/** How each node differs from that run: what the author has changed since. */
+export const changes = computed((): ReadonlyMap<string, NodeChange> => {
+  const run = earlierRun.value
+  const before = run === null ? null : planOf(run)
+  if (run === null || before === null) return new Map()
+  const { value: input } = inputCheck.value
+  const after = input === null ? run.request.input : toJson(input)
+  const found = comparePlans(before, lastGood.value.plan, { before: run.request.input, after })
+  for (const node of run.state.nodes) {
+    // What failed, or was never reached, runs in any case.
+    const unfinished = node.state !== "completed" && node.state !== "skipped" && node.kind !== "output"
+    if (unfinished && found.get(node.id)?.status === "same") {
+      found.set(node.id, { status: "changed", why: "It did not finish" })
+    }
+  }
+  return found
+})
+
+/** Whether a node would run, and why. */
+export function wouldRun(id: string): string | null {
+  const change = changes.value.get(id)
+  return change === undefined || change.status === "same" || id === "output" ? null : change.why
+}
