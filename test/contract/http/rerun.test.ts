@@ -127,6 +127,22 @@ for (const [name, variables] of [
       assert.equal((await rerun(other, { secrets }, key)).status, 409)
     })
 
+    it("answers of people are taken over, where the question and its type are the same", async () => {
+      const source = (question: string): string =>
+        `ask review { question: "${question}"  output { publish: boolean } }\noutput { publish: ask.review.publish }\n`
+      const asked = await service.post("/execute", { workflow_source: source("Publish?") }, ada)
+      assert.equal(asked.status, 202)
+      const { run_id, questions } = (await asked.json()) as { run_id: string; questions: { id: string }[] }
+      const answer = { answer: { publish: true } }
+      assert.equal((await service.post(`/execute/${run_id}/questions/${questions[0]?.id}`, answer, ada)).status, 200)
+      await within(20_000, "the end", service.get(`/execute/${run_id}?wait=20`, ada))
+      const same = await rerun(run_id, {})
+      assert.deepEqual([same.status, await same.json()], [200, { publish: true }])
+      const other = await rerun(run_id, { workflow_source: source("Really publish?") })
+      assert.equal(other.status, 202, "another question is asked")
+      assert.equal((await rerun(run_id, { from: ["ask.review"] })).status, 202)
+    })
+
     it("/validate says of each node whether it would run", async (t) => {
       const { source } = await workflow(t)
       const run_id = await execute(source())
