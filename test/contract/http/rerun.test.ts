@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { mkdtempSync, rmSync } from "node:fs"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, describe, it } from "node:test"
@@ -192,5 +192,25 @@ describe("re-runs of runs that are gone", async () => {
       status = (await service.post(`/execute/${run_id}/rerun`, { secrets: { key: "k" } })).status
     }
     assert.equal(status, 410)
+  })
+})
+
+describe("re-runs of the server's workflows", () => {
+  it("the server's secrets go to a re-run only if it sends no source", async (t) => {
+    const { source, asked } = await workflow(t)
+    const flows = mkdtempSync(join(tmpdir(), "wireworks-flows-"))
+    t.after(() => rmSync(flows, { recursive: true }))
+    writeFileSync(join(flows, "greet.wire"), source())
+    const file = join(flows, "secrets.json")
+    writeFileSync(file, JSON.stringify({ all: { key: "server-side-key" } }), { mode: 0o600 })
+    const service = await startService({ WORKFLOWS: flows, SECRETS_FILE: file })
+    const first = await service.post("/workflows/greet/execute", { input: { name: "Ada" } })
+    assert.equal(first.status, 200, await first.clone().text())
+    const run_id = first.headers.get("x-service-run-id") ?? ""
+    const again = await service.post(`/execute/${run_id}/rerun`, { from: ["agent.second"] })
+    assert.equal(again.status, 200, await again.clone().text())
+    assert.equal(asked.length, 3)
+    const sent = await errorOf(await service.post(`/execute/${run_id}/rerun`, { workflow_source: source() }))
+    assert.deepEqual([sent.kind, sent.issues[0]?.path], ["input_error", "secrets.key"])
   })
 })
