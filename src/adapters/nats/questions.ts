@@ -207,6 +207,7 @@ export class Questions {
     const { run_id } = entry
     if (endOf(tail.facts) !== null) {
       await this.#store(entry, head, "withdrawn", null)
+      await this.#refile(entry)
       return false
     }
     // Before the outcome: should this process die in between, the run is looked at, and left in peace.
@@ -214,6 +215,8 @@ export class Questions {
     const mine = await this.#store(entry, head, given === null ? "expired" : "answered", given)
     // The run may have begun to wait meanwhile, or the process that stored the outcome died before it could wake the run.
     await this.#parking.wakeParked(run_id)
+    // Last: until then the question is found again by its expiry, should this process die here.
+    await this.#refile(entry)
     return mine
   }
 
@@ -229,9 +232,7 @@ export class Questions {
     const parts = given === null ? [] : [head.key().seal(aboutOutcome(id), JSON.stringify(given))]
     const subject = this.#broker.names.news(run_id, id)
     const seq = await this.#broker.putOnce(subject, packFrame(facts, parts))
-    const mine = seq !== null || (await this.#outcome(entry, head))?.facts.nonce === nonce
-    await this.#refile(entry)
-    return mine
+    return seq !== null || (await this.#outcome(entry, head))?.facts.nonce === nonce
   }
 
   /** From the open ones to the others. */
@@ -281,6 +282,7 @@ export class Questions {
       if (entry === null) return
       const late = entry.expires_at <= this.#clock.now()
       await this.#store(entry, head, late ? "expired" : "withdrawn", null)
+      await this.#refile(entry)
     })
   }
 
