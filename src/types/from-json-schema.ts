@@ -84,7 +84,8 @@ function unionOf(members: readonly JsonValue[], depth: number): Type {
     const doc = docOf(member)
     const one: VariantCase = { name, fields: fieldsOf(properties, depth + 1), ...(doc === undefined ? {} : { doc }) }
     const cases = variants.get(tag)
-    if (cases !== undefined) cases.push(one)
+    // Another case of the same name belongs to another variant.
+    if (cases !== undefined && !cases.some((other) => other.name === name)) cases.push(one)
     else {
       const first = [one]
       variants.set(tag, first)
