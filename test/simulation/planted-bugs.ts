@@ -4,6 +4,8 @@ export interface PlantedBug {
   readonly file: string
   readonly from: string
   readonly to: string
+  /** The seed to begin with, where only one history in a thousand finds it. */
+  readonly first?: number
 }
 
 // Each is a bug that was made, or nearly made, in a system of this kind. The simulation has to catch every one of them.
@@ -17,8 +19,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "a run can be claimed while its owner is well",
     file: "src/adapters/memory/memory-store.ts",
-    from: "if (run.lease_until > now) continue",
-    to: "if (run.lease_until > now + 8_000) continue",
+    from: "if (run.lease_until > now || ",
+    to: "if (run.lease_until > now + 8_000 || ",
   },
   {
     name: "one idempotency key makes two runs",
@@ -31,6 +33,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: "src/adapters/memory/memory-store.ts",
     from: "const run = this.#held(lease)\n    if (run === undefined) return\n    run.fence++",
     to: "const run = this.#open.get(lease.run_id)\n    if (run === undefined) return\n    run.fence++",
+    first: 1800,
   },
   {
     name: "calls go out although the lease may have run out",
@@ -59,7 +62,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "an interrupted call is made once more, whatever it does",
     file: "src/run/tools/call-tool.ts",
-    from: "if (past !== null && !idempotent) return end",
+    from: "if (begun && !idempotent) return end",
     to: "if (false as boolean) return end",
   },
   {
@@ -79,6 +82,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: "src/run/run-context.ts",
     from: "running.backgroundWork.add(tracked)\n  return work",
     to: "return work",
+    first: 3100,
   },
   {
     name: "the last answer to a question wins, not the first",
