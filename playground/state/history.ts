@@ -47,11 +47,11 @@ export async function addToHistory(run: RunView, clean: (text: string) => string
     const { runs, logs } = stores(database, "readwrite")
     runs.put(summary)
     if (text.length <= largest) logs.put({ run_id, events: JSON.parse(text) as StreamEvent[] })
-    const ids = new Set(keptRuns.value.map((one) => one.run_id))
-    for (const id of await asked(runs.getAllKeys())) {
-      if (ids.has(id as string)) continue
-      runs.delete(id)
-      logs.delete(id)
+    // By what the browser keeps: after a reload this may come before the list has been loaded.
+    const all = (await asked(runs.getAll())) as KeptRun[]
+    for (const old of all.toSorted((a, b) => b.asked_at - a.asked_at).slice(most)) {
+      runs.delete(old.run_id)
+      logs.delete(old.run_id)
     }
   })
 }

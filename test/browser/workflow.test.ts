@@ -484,4 +484,37 @@ describe("history", () => {
     assert.match(await written(page), /agent greeter/)
     await close()
   })
+
+  test("a run that is found again before the list of runs has been loaded leaves the others in it", async () => {
+    const { page, close } = await playground.visit()
+    await runToEnd(page)
+    await page.getByRole("textbox", { name: "name" }).fill("Grace")
+    await run(page)
+    await page.locator(".tab", { hasText: /History\s*2/ }).waitFor()
+    await page.addInitScript(() => {
+      const getAll = Reflect.get(IDBObjectStore.prototype, "getAll") as (...values: unknown[]) => IDBRequest<unknown[]>
+      let calls = 0
+      IDBObjectStore.prototype.getAll = function (...values) {
+        const request = getAll.apply(this, values)
+        if (calls++ > 0) return request
+        const late = { result: undefined as unknown, onsuccess: null as (() => void) | null }
+        request.onsuccess = () => {
+          setTimeout(() => {
+            late.result = request.result
+            late.onsuccess?.()
+          }, 2_000)
+        }
+        return late as unknown as IDBRequest<unknown[]>
+      }
+    })
+    await page.reload()
+    await tab(page, "History")
+    const rows = page.getByRole("row").filter({ hasText: "greeter" })
+    await rows.nth(1).waitFor()
+    await rows.nth(1).getByRole("button", { name: "greeter", exact: true }).click()
+    await page.getByRole("treeitem", { name: /^agent\.greeter/ }).waitFor()
+    await tab(page, "Output")
+    await page.getByText("Hello, Ada.").waitFor()
+    await close()
+  })
 })
