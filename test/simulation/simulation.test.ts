@@ -17,11 +17,11 @@ const replayed = 100
 /** A planted bug has to be found within so many. */
 const enough = 10_000
 
-test(`${histories} histories keep every promise`, { timeout: 600_000 }, async () => {
-  for (let seed = 1; seed <= histories; seed++) {
-    const { problems, diary } = await simulate(seed)
-    assert.deepEqual(problems, [], `npm run simulate -- 1 ${seed}\n${diary.join("\n")}`)
-  }
+test(`${histories} histories keep every promise`, { timeout: 600_000 }, async (t) => {
+  // In a process of its own: the test runner's own bookkeeping makes every promise twice as slow.
+  const output = await runHistories(histories, 1)
+  assert.match(output, new RegExp(`^${histories} histories in .*, 0 went wrong`, "m"), output.slice(-20_000))
+  t.diagnostic(output.trim().split("\n").at(-1) ?? "")
 })
 
 test("one seed is one history", async () => {
@@ -57,7 +57,7 @@ test(
 
 for (const { name, first = 1 } of plantedBugs) {
   test(`a planted bug is found: ${name}`, { timeout: 600_000 }, async (t) => {
-    const output = await simulateWith(name, first)
+    const output = await runHistories(enough, first, name)
     const found = /^(\d+) histories in .*, 1 went wrong/m.exec(output)
     assert.ok(found, output.slice(-2000))
     t.diagnostic(
@@ -66,13 +66,15 @@ for (const { name, first = 1 } of plantedBugs) {
   })
 }
 
-async function simulateWith(bug: string, first: number): Promise<string> {
+/** What `npm run simulate` writes, with a bug planted in the code where one is named. */
+async function runHistories(count: number, first: number, bug?: string): Promise<string> {
   const folder = import.meta.dirname
-  const child = spawn(
-    process.execPath,
-    ["--import", join(folder, "plant.ts"), join(folder, "run.ts"), String(enough), String(first), "--stop-at-first"],
-    { env: { ...process.env, WIRE_PLANTED_BUG: bug, NODE_TEST_CONTEXT: "" }, stdio: ["ignore", "pipe", "pipe"] },
-  )
+  const plant = bug === undefined ? [] : ["--import", join(folder, "plant.ts")]
+  const stop = bug === undefined ? [] : ["--stop-at-first"]
+  const child = spawn(process.execPath, [...plant, join(folder, "run.ts"), String(count), String(first), ...stop], {
+    env: { ...process.env, NODE_TEST_CONTEXT: "", ...(bug === undefined ? {} : { WIRE_PLANTED_BUG: bug }) },
+    stdio: ["ignore", "pipe", "pipe"],
+  })
   let output = ""
   child.stdout.on("data", (text) => (output += String(text)))
   child.stderr.on("data", (text) => (output += String(text)))
