@@ -34,13 +34,13 @@ agent a { model: model.m instruction: "Go." output { x: string } }
 output { x: agent.a.x }`),
   ]),
   sends(
-    "sources of a megabyte",
+    "sources of hundreds of kilobytes",
     [null, "validation_error", "tool_error", "limit_exceeded", "overloaded"],
     async (service) => {
       const large = [
-        `mcp z { endpoint: "http://127.0.0.1:1" }\nfrom mcp.z { ${times(32_000, (at) => `tool t${at}`).join("\n")} }`,
-        `output { ${times(60_000, (at) => `f${at}: ${at}`).join("\n")} }`,
-        `dynamic { ${times(30_000, (at) => `f${at}: [${at === 0 ? 1 : `dynamic.f${at - 1}`}]`).join("\n")} }`,
+        `mcp z { endpoint: "http://127.0.0.1:1" }\nfrom mcp.z { ${times(5_000, (at) => `tool t${at}`).join("\n")} }`,
+        `output { ${times(25_000, (at) => `f${at}: ${at}`).join("\n")} }`,
+        `dynamic { ${times(12_000, (at) => `f${at}: [${at === 0 ? 1 : `dynamic.f${at - 1}`}]`).join("\n")} }`,
         `output { x: ${"[".repeat(500_000)}`,
         `output { x: agent.missing }\n`.repeat(30_000),
       ]
