@@ -146,6 +146,11 @@ function describeProblem(problem: SchemaProblem, place: string): ErrorIssue | un
     }
     case "type":
       return { path, message: `${named} must be ${types(problem.params["type"])}` }
+    case "enum": {
+      const allowed = problem.params["allowedValues"]
+      const list = Array.isArray(allowed) ? allowed.map((value) => `\`${String(value)}\``).join(", ") : ""
+      return { path, message: `${named} must be one of ${list}` }
+    }
     default:
       return { path, message: `${named} ${problem.message ?? "does not have the expected shape"}` }
   }

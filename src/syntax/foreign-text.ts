@@ -21,8 +21,9 @@ const connecting = new Set(["_", "and", "or", "in", "is", "not", "then", "else",
 
 /** `Greet the person.` or `Greet {{ input.name }}.` where a value belongs: reported as a whole, and read over. */
 export function refuseUnquoted(reader: TokenReader): Expression | undefined {
-  const { token } = reader
-  if (reader.inTest || reader.previous.kind !== ":" || token.kind !== "name" || !isProse(reader)) return undefined
+  const { token, previous } = reader
+  if (reader.inTest || previous.kind !== ":" || previous === reader.branchColon) return undefined
+  if (token.kind !== "name" || !isProse(reader)) return undefined
   do reader.skipBalanced()
   while (!reader.token.afterBreak && !reader.endsBlock(reader.token) && (!reader.is("{") || opensTwice(reader)))
   const span = { start: token.start, end: reader.previous.end }

@@ -40,6 +40,8 @@ export class TokenReader {
   #lastReport = -1
   /** Inside an `expect` of a test: there words such as `ran` mean something. */
   inTest = false
+  /** The `:` of the match branch that is read: after its value another branch may begin with words, on the same line. */
+  branchColon: Token | undefined
   /** How many mistakes were met, including those that other code has reported. */
   #mistakes = 0
   /** Set while blocks are left because one of them was never closed: reported once, not once for each. */

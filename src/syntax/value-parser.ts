@@ -301,6 +301,7 @@ function parseBranch(reader: TokenReader): MatchBranch | undefined {
     reader.take()
     const colon = reader.accept(":")
     if (colon === undefined) foreignArrow(reader, "Write `_ value`.")
+    reader.branchColon = colon
     const value = parseExpression(reader)
     return { kind: "branch", case: undefined, colon, value, start, end: reader.endFrom(first) }
   }
@@ -308,6 +309,7 @@ function parseBranch(reader: TokenReader): MatchBranch | undefined {
   if (name === undefined) return undefined
   const colon = reader.accept(":") ?? foreignArrow(reader, `Write \`${reader.show(name)}: value\`.`)
   if (colon !== undefined) {
+    reader.branchColon = colon
     const value = valueIsAbsent(reader, "a value") ? missing(reader) : parseExpression(reader)
     return { kind: "branch", case: name, colon, value, start, end: reader.endFrom(first) }
   }
