@@ -9,6 +9,7 @@ import type { ModelReference } from "./check-model-reference.ts"
 import { checkModelReference } from "./check-model-reference.ts"
 import { checkUses } from "./check-uses.ts"
 import { checkWhen } from "./check-when.ts"
+import { instructionPlace } from "./allowance.ts"
 import type { CheckContext } from "./check-context.ts"
 import { positiveInteger } from "./constants.ts"
 import { expectType } from "./infer.ts"
@@ -143,6 +144,6 @@ function checkInstruction(
   const expression = expressionOf(checking, property, scope.path)
   if (property === undefined || expression === undefined) return
   const path = `${scope.path}.${property.name.text}`
-  expectType(checking, expression, stringType, { ...scope, path, place: "an instruction", assets: "text" })
+  expectType(checking, expression, stringType, { ...scope, ...instructionPlace, path, place: "an instruction" })
   for (const { declaration } of models) checkAssetsOfModel(checking, expression, declaration, { ...scope, path })
 }

@@ -1,4 +1,5 @@
 import type * as Syntax from "../syntax/tree.ts"
+import { withoutSecrets } from "./allowance.ts"
 import { wordOrString } from "./asset-kind.ts"
 import type { CheckContext } from "./check-context.ts"
 import type { ConstantRule } from "./constants.ts"
@@ -37,7 +38,7 @@ export function checkApproval(
     const properties = readProperties(checking, "approval", property.value.block, path, property.name)
     const to = expressionOf(checking, properties.get("to"), path)
     if (to !== undefined) {
-      const place: Scope = { ...scope, path: `${path}.to`, place: "an approval", secrets: "exposed", assets: "none" }
+      const place: Scope = { ...withoutSecrets(scope), path: `${path}.to`, place: "an approval" }
       infer(checking, to, place)
       mustFit(checking, to, { kind: "string" }, place.path)
       if (to.end - to.start > longestApprover) {

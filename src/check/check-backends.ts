@@ -2,6 +2,7 @@ import type * as Syntax from "../syntax/tree.ts"
 import { blockOf } from "./block-of.ts"
 import { checkInference, checkResponseFormat } from "./check-inference.ts"
 import { checkPrice } from "./check-limits.ts"
+import { modelPlace } from "./allowance.ts"
 import type { CheckContext } from "./check-context.ts"
 import { expectType } from "./infer.ts"
 import { checkAssetKind } from "./infer-asset.ts"
@@ -131,7 +132,7 @@ function checkModel(checking: CheckContext, declaration: Syntax.ModelDeclaration
   const properties = readProperties(checking, "model", declaration.body, path, declaration.name)
   const id = expressionOf(checking, properties.get("id"), path)
   if (id !== undefined) {
-    const scope = { ...requestScope(`${path}.id`, "a model's `id`"), secrets: "exposed" as const }
+    const scope = requestScope(`${path}.id`, "a model's `id`", modelPlace)
     expectType(checking, id, stringType, scope)
   }
   checkInference(
@@ -142,7 +143,7 @@ function checkModel(checking: CheckContext, declaration: Syntax.ModelDeclaration
   )
   const system = expressionOf(checking, properties.get("system"), path)
   if (system !== undefined) {
-    const scope = { ...requestScope(`${path}.system`, "a model's `system`"), secrets: "exposed" as const }
+    const scope = requestScope(`${path}.system`, "a model's `system`", modelPlace)
     expectType(checking, system, stringType, scope)
   }
   checkAssets(checking, properties.get("assets"), path)

@@ -6,6 +6,7 @@ import type { RecordType, Type } from "../types/types.ts"
 import { checkBackends } from "./check-backends.ts"
 import type { Checked } from "./check.ts"
 import { inSourceOrder, programOf } from "./check.ts"
+import { requestPlace, runPlace, withoutSecrets } from "./allowance.ts"
 import { CheckContext } from "./check-context.ts"
 import { resolveModel } from "./check-model-reference.ts"
 import { checkConstant, positiveInteger } from "./constants.ts"
@@ -210,9 +211,7 @@ class TestCheck {
         locals: new Map(),
       },
       local: undefined,
-      secrets: "exposed",
-      values: after === "after" ? "run" : "request",
-      assets: "none",
+      ...(after === "after" ? runPlace : withoutSecrets(requestPlace)),
       present: nonePresent,
     }
   }

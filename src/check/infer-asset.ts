@@ -1,4 +1,5 @@
 import type * as Syntax from "../syntax/tree.ts"
+import { inValue } from "./allowance.ts"
 import { assetKindOf, isAssetKind, wordOrString } from "./asset-kind.ts"
 import type { CheckContext } from "./check-context.ts"
 import { misplacedAsset } from "./misplaced-asset.ts"
@@ -16,7 +17,7 @@ const stringsType: Type = { kind: "array", element: stringType }
 /** `asset e { type, media_type, title }` */
 export function inferAsset(checking: CheckContext, node: Syntax.AssetNode, scope: Scope, infer: Infer): Type {
   if (scope.assets !== "value") misplacedAsset(checking, node.keyword, scope.path)
-  const inner: Scope = { ...scope, assets: "none" }
+  const inner = inValue(scope)
   const source = infer(checking, node.value, inner)
   mustFit(checking, node.value, isArray(checking, source) ? stringsType : stringType, scope.path)
   const properties = readProperties(checking, "asset", node.block, scope.path, node.keyword)

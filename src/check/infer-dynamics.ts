@@ -1,6 +1,7 @@
 import { strongComponents } from "../base/strong-components.ts"
 import { eachChain } from "../syntax/each-chain.ts"
 import type * as Syntax from "../syntax/tree.ts"
+import { dynamicPlace } from "./allowance.ts"
 import type { CheckContext } from "./check-context.ts"
 import { infer } from "./infer.ts"
 import type { DynamicSymbol } from "./program.ts"
@@ -45,7 +46,7 @@ function inferDynamic(checking: CheckContext, field: Syntax.ValueField, scope: S
 }
 
 function dynamicScope(path: string): Scope {
-  return { ...runScope(path, "a dynamic value"), assets: "value" }
+  return { ...runScope(path, "a dynamic value"), ...dynamicPlace }
 }
 
 function inOrder(fields: ReadonlyMap<string, Syntax.ValueField>): string[] {

@@ -1,5 +1,6 @@
 import { isCutOff } from "../syntax/cut-off.ts"
 import type * as Syntax from "../syntax/tree.ts"
+import { inBindings, inValue, withoutSecrets } from "./allowance.ts"
 import { blockOf } from "./block-of.ts"
 import { checkApproval } from "./check-approval.ts"
 import type { CheckContext } from "./check-context.ts"
@@ -22,18 +23,18 @@ const kinds = { call: "tool", read: "resource", render: "prompt" } as const
 
 /** `call tool.t { … }`, `read resource.r { … }`, `render prompt.p { … }` */
 export function inferInvoke(checking: CheckContext, node: Syntax.InvokeNode, scope: Scope, infer: Infer): Type {
-  if (scope.values === "request") {
+  if (scope.values !== "run") {
     const message = `\`${node.kind}\` is not allowed in ${scope.place}, which must be known before the workflow runs`
     checking.report("misplaced-expression", scope.path, node.keyword, message, "Use a value of the request.")
   }
   const kind = kinds[node.kind]
   const symbol = resolveImport(checking, node.target, kind, scope.path)
   const properties = readProperties(checking, node.kind, node.block, scope.path, node.keyword)
-  const inner: Scope = { ...scope, assets: "none" }
+  const inner = inValue(scope)
   const bound = checkBindings(checking, properties.get("bindings"), symbol, kind, inner, infer)
   if (node.kind === "call") {
     const input = blockOf(checking, properties.get("input"), `${scope.path}.input`)
-    const place = { ...at(inner, "input"), place: "a tool's input", secrets: "exposed" as const }
+    const place = { ...withoutSecrets(at(inner, "input")), place: "a tool's input" }
     checkArguments(checking, input?.items ?? [], node, symbol, bound, place, infer)
   }
   positiveInteger(checking, properties.get("max_calls"), `${scope.path}.max_calls`)
@@ -85,10 +86,9 @@ export function checkBindings(
 ): Set<string> {
   const path = `${scope.path}.bindings`
   const inner: Scope = {
-    ...scope,
+    ...inBindings(scope, kind),
     path,
     place: kind === "prompt" ? "a prompt's bindings" : `the bindings of a ${kind}`,
-    secrets: kind === "prompt" ? "exposed" : "allowed",
   }
   const bound = new Set<string>()
   for (const field of blockOf(checking, property, path)?.items ?? []) {

@@ -1,5 +1,6 @@
 import { branchChain, branchLabel, isShortBranch } from "../syntax/match-branch.ts"
 import type * as Syntax from "../syntax/tree.ts"
+import { inAlternative, inValue } from "./allowance.ts"
 import type { CheckContext } from "./check-context.ts"
 import { unknownCase, untypedHint } from "./infer-steps.ts"
 import type { Choice } from "./match-choice.ts"
@@ -15,9 +16,8 @@ const errorType: Type = { kind: "error" }
 
 /** `match v { … }`: every case or `_`, all branches of one type. */
 export function inferMatch(checking: CheckContext, node: Syntax.MatchNode, scope: Scope, infer: Infer): Type {
-  // Only one text can be the instruction: a branch would lose the assets in it.
-  const inBranch: Scope = scope.assets === "text" ? { ...scope, assets: "none" } : scope
-  const value = infer(checking, node.value, { ...scope, assets: "none" })
+  const inBranch = inAlternative(scope)
+  const value = infer(checking, node.value, inValue(scope))
   const choice = choiceOf(value, checking.types)
   if (choice === undefined) {
     const plain = resolve(withoutNull(value, checking.types), checking.types)

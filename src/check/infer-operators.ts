@@ -4,6 +4,7 @@ import { overlaps } from "../types/overlap.ts"
 import { isAssignable, nullable, resolve, union, withoutNull } from "../types/relations.ts"
 import { showType } from "../types/show-type.ts"
 import type { Type } from "../types/types.ts"
+import { inOperand } from "./allowance.ts"
 import type { CheckContext } from "./check-context.ts"
 import { constantOf } from "./constants.ts"
 import { mostListed } from "./known-list.ts"
@@ -105,9 +106,8 @@ function inferBoolean(
 
 /** The type of an operand; undefined for what cannot be one, which is reported. */
 function inferOperand(checking: CheckContext, node: Syntax.Expression, scope: Scope, infer: Infer): Type | undefined {
-  const secrets = scope.secrets === "allowed" ? "compared" : scope.secrets
-  // The type check reports the asset once.
-  const type = infer(checking, node, { ...scope, secrets, assets: "value" })
+  // An asset is not allowed either, but the check of its type reports it, once.
+  const type = infer(checking, node, { ...inOperand(scope), assets: "value" })
   if (!isAsset(type, checking)) return type
   const hint = "Decide by something else, such as the text that it is made from."
   checking.report("type-mismatch", scope.path, node, "An asset cannot be compared", hint)

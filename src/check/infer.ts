@@ -1,5 +1,6 @@
 import { isCutOff } from "../syntax/cut-off.ts"
 import type * as Syntax from "../syntax/tree.ts"
+import { inAlternative, inText, inValue } from "./allowance.ts"
 import type { CheckContext } from "./check-context.ts"
 import { inferAsset } from "./infer-asset.ts"
 import { inferInvoke } from "./infer-invoke.ts"
@@ -73,7 +74,7 @@ export function expectType(checking: CheckContext, expression: Syntax.Expression
 function inferString(checking: CheckContext, node: Syntax.StringNode, scope: Scope): Type {
   suspiciousBraces(checking, node, scope)
   if (node.interpolations.length === 0) return { kind: "literal", value: node.texts[0] ?? "" }
-  const inner: Scope = { ...scope, assets: scope.assets === "text" ? "value" : "none" }
+  const inner = inText(scope)
   for (const interpolation of node.interpolations) {
     const type = infer(checking, interpolation, inner)
     if (inner.assets === "none") refuseAsset(checking, interpolation, type, scope.path)
@@ -83,7 +84,7 @@ function inferString(checking: CheckContext, node: Syntax.StringNode, scope: Sco
 }
 
 function inferArray(checking: CheckContext, node: Syntax.Expression & { kind: "array" }, scope: Scope): Type {
-  const inner: Scope = { ...scope, assets: "none" }
+  const inner = inValue(scope)
   const elements = node.items.map((item) => {
     const type = infer(checking, item, inner)
     refuseAsset(checking, item, type, scope.path)
@@ -102,7 +103,7 @@ function widen(type: Type): Type {
 
 /** The fields of an object literal, or of a block of values. */
 export function inferFields(checking: CheckContext, fields: readonly Syntax.ValueField[], scope: Scope): Field[] {
-  const inner: Scope = { ...scope, assets: "none" }
+  const inner = inValue(scope)
   const seen = new Set<string>()
   const inferred: Field[] = []
   for (const field of fields) {
@@ -130,7 +131,7 @@ function inferChain(checking: CheckContext, chain: Syntax.Chain, scope: Scope): 
     if (root === undefined) return errorType
     return inferRest(checking, chain, root.type, root.steps, scope)
   }
-  const inner: Scope = { ...scope, assets: "none" }
+  const inner = inValue(scope)
   return inferRest(checking, chain, infer(checking, chain.base, inner), 0, scope)
 }
 
@@ -140,8 +141,7 @@ function inferRest(checking: CheckContext, chain: Syntax.Chain, type: Type, inde
 }
 
 function inferDefault(checking: CheckContext, node: Syntax.Expression & { kind: "default" }, scope: Scope): Type {
-  // Only one text can be the instruction: a part of a default would lose the assets in it.
-  const inner: Scope = scope.assets === "text" ? { ...scope, assets: "none" } : scope
+  const inner = inAlternative(scope)
   const left = infer(checking, node.left, inner)
   const right = infer(checking, node.right, inner)
   if (left.kind === "any" || left.kind === "error") return left

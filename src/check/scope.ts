@@ -1,10 +1,12 @@
 import type * as Syntax from "../syntax/tree.ts"
+import type { Allowance } from "./allowance.ts"
+import { requestPlace, runPlace } from "./allowance.ts"
 import type { CheckContext } from "./check-context.ts"
 import type { DynamicSymbol, LoopVariable } from "./program.ts"
 import type { Type } from "../types/types.ts"
 
 /** What an expression may see and do where it stands. */
-export interface Scope {
+export interface Scope extends Allowance {
   /** The place in the workflow, for diagnostics: `agent.writer.instruction`. */
   readonly path: string
   /** The place in words, for messages about what is not allowed there: `an instruction`. */
@@ -14,12 +16,6 @@ export interface Scope {
   readonly agent: AgentScope | undefined
   /** The agent-local dynamic value that is being defined. */
   readonly local: string | undefined
-  /** `compared`: inside an operand, in a place where they would else be allowed. */
-  readonly secrets: "allowed" | "exposed" | "compared"
-  /** `run`: all values of the run, and calls; `request`: only `input` and `secrets`, which are known before it. */
-  readonly values: "run" | "request"
-  /** Whether the expression may be an asset (`value`), or a text with assets in it (`text`). */
-  readonly assets: "text" | "value" | "none"
   /** Paths that a condition around the expression makes non-null (see narrowing.ts). */
   readonly present: ReadonlySet<string>
 }
@@ -43,32 +39,12 @@ export type Infer = (checking: CheckContext, expression: Syntax.Expression, scop
 
 /** A place that is evaluated while the workflow runs, as a part of a node. */
 export function runScope(node: string, place: string): Scope {
-  return {
-    path: node,
-    place,
-    node,
-    agent: undefined,
-    local: undefined,
-    secrets: "exposed",
-    values: "run",
-    assets: "none",
-    present: nonePresent,
-  }
+  return { ...runPlace, path: node, place, node, agent: undefined, local: undefined, present: nonePresent }
 }
 
 /** A place that the request alone decides: where calls go, and as whom. */
-export function requestScope(path: string, place: string): Scope {
-  return {
-    path,
-    place,
-    node: undefined,
-    agent: undefined,
-    local: undefined,
-    secrets: "allowed",
-    values: "request",
-    assets: "none",
-    present: nonePresent,
-  }
+export function requestScope(path: string, place: string, allowance = requestPlace): Scope {
+  return { ...allowance, path, place, node: undefined, agent: undefined, local: undefined, present: nonePresent }
 }
 
 export function at(scope: Scope, name: string): Scope {

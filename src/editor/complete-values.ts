@@ -56,7 +56,7 @@ function completeValues(program: Program, setting: Setting, rootOnly: boolean): 
   }
   const allowed: ("input" | "secrets" | "agent" | "ask" | "dynamic")[] = ["input"]
   if (setting.values === "run") allowed.push("agent", "ask", "dynamic")
-  if (setting.secrets) allowed.push("secrets")
+  if (setting.secrets === "allowed") allowed.push("secrets")
   const under = allowed.map((root) => ({ root, names: namesUnder(program, root, setting, true) }))
   for (const { root, names } of under) {
     const doc = lookUp(rootTexts, root)
@@ -69,7 +69,7 @@ function completeValues(program: Program, setting: Setting, rootOnly: boolean): 
     if (program.tools.size > 0) found.push(keyword("call", undefined, "call tool.${1}"))
     if (program.resources.size > 0) found.push(keyword("read", undefined, "read resource.${1}"))
     if (program.prompts.size > 0) found.push(keyword("render", undefined, "render prompt.${1}"))
-    if (setting.assets) found.push(keyword("asset", undefined, 'asset ${1:value} { type: "${2:image}" }'))
+    if (setting.assets === "value") found.push(keyword("asset", undefined, 'asset ${1:value} { type: "${2:image}" }'))
   }
   for (const word of ["true", "false", "null"]) found.push(keyword(word))
   return found
@@ -231,7 +231,7 @@ function rootOf(text: string, setting: Setting): Root | "none" | undefined {
     case "input":
       return expects === "value" && values !== "constants" ? "input" : "none"
     case "secrets":
-      return expects === "value" && secrets ? "secrets" : "none"
+      return expects === "value" && secrets === "allowed" ? "secrets" : "none"
     default:
       return undefined
   }

@@ -1,3 +1,18 @@
+import type { Allowance } from "../check/allowance.ts"
+import {
+  constantPlace,
+  dynamicPlace,
+  inAlternative,
+  inBindings,
+  inOperand,
+  instructionPlace,
+  inText,
+  inValue,
+  modelPlace,
+  requestPlace,
+  runPlace,
+  withoutSecrets,
+} from "../check/allowance.ts"
 import type { ImportNode, Program, StepSymbol } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
 import { branchChain } from "../syntax/match-branch.ts"
@@ -26,17 +41,12 @@ export function eachNameIn(program: Program, declaration: Syntax.Declaration, vi
   new NameWalk(program, declaration, visit).run()
 }
 
-const inRequest: Setting = {
-  agent: undefined,
-  node: undefined,
-  local: undefined,
-  values: "request",
-  secrets: true,
-  assets: false,
-  expects: "value",
-}
+const inRequest = settingIn(requestPlace)
 
-const constant: Setting = { ...inRequest, values: "constants", secrets: false }
+const constant = settingIn(constantPlace)
+
+/** In a test. */
+const inTest = settingIn(runPlace)
 
 /** Properties whose value is a constant, and what it may be beside numbers and strings. */
 const constants: Readonly<Record<string, Setting["expects"]>> = {
@@ -95,7 +105,7 @@ class NameWalk {
         this.#declared("model", declaration.name, declaration)
         this.#words(declaration.name.end, declaration.body.start, ["from"])
         this.#name(declaration.provider, { kind: "provider-name" })
-        this.#properties("model", declaration.body.items, { ...inRequest, secrets: false })
+        this.#properties("model", declaration.body.items, settingIn(modelPlace))
         break
       case "mcp":
         this.#declared("mcp", declaration.name, declaration)
@@ -110,7 +120,7 @@ class NameWalk {
       case "dynamic":
         for (const field of declaration.body.items) {
           this.#declared("dynamic", field.name, field)
-          this.#expression(field.value, valueSetting(`dynamic.${field.name.text}`, undefined))
+          this.#expression(field.value, settingIn(dynamicPlace, `dynamic.${field.name.text}`))
         }
         break
       case "agent":
@@ -128,7 +138,7 @@ class NameWalk {
       case "output":
         for (const field of declaration.body.items) {
           this.#name(field.name, { kind: "field", node: field, remote: false })
-          this.#expression(field.value, { ...valueSetting("output", undefined), assets: false })
+          this.#expression(field.value, settingIn(runPlace, "output"))
         }
         break
     }
@@ -185,17 +195,17 @@ class NameWalk {
 
   #importBody(node: ImportNode, items: readonly Syntax.Property[]): void {
     const taker = { kind: node.importKind, name: node.name.text }
-    this.#properties(node.importKind, items, { ...inRequest, secrets: node.importKind !== "prompt" }, taker)
+    this.#properties(node.importKind, items, inRequest, taker)
   }
 
   #batch(declaration: Syntax.BatchDeclaration): void {
     this.#source(declaration.source, undefined)
     const { items } = declaration.body
-    const secrets = !items.some((item) => item.kind === "batch-item" && item.importKind === "prompt")
+    const hasPrompt = items.some((item) => item.kind === "batch-item" && item.importKind === "prompt")
     const block: PropertyBlock = { place: "batch", items }
     for (const item of items) {
       if (item.kind === "property") {
-        this.#property(item, block, { ...inRequest, secrets }, undefined)
+        this.#property(item, block, hasPrompt ? withoutSecrets(inRequest) : inRequest, undefined)
         continue
       }
       this.#keyword(item.keyword)
@@ -217,13 +227,16 @@ class NameWalk {
       this.#keyword({ start: loop.start, end: loop.start + "for".length })
       this.#pattern(declaration, loop)
       this.#words(loop.pattern.end, loop.items.start, ["in"])
-      this.#expression(loop.items, agentSetting(node, undefined))
+      this.#expression(loop.items, settingIn(runPlace, node))
     }
     if (declaration.when !== undefined) {
       this.#keyword(declaration.when.keyword)
-      this.#expression(declaration.when.condition, agentSetting(node, symbol && { ...symbol, locals: new Map() }))
+      this.#expression(
+        declaration.when.condition,
+        settingIn(runPlace, node, symbol && { ...symbol, locals: new Map() }),
+      )
     }
-    this.#properties(kind, declaration.body.items, agentSetting(node, symbol))
+    this.#properties(kind, declaration.body.items, settingIn(runPlace, node, symbol))
   }
 
   #pattern(agent: Syntax.StepDeclaration, loop: Syntax.Loop): void {
@@ -306,14 +319,17 @@ class NameWalk {
       if (name === "dynamic" && place === "agent") {
         const id = `${setting.node ?? ""}.dynamic.${field.name.text}`
         this.#declared("local", field.name, field, id)
-        this.#expression(field.value, { ...valueSetting(setting.node, setting.agent), local: field.name.text })
+        this.#expression(field.value, {
+          ...settingIn(dynamicPlace, setting.node, setting.agent),
+          local: field.name.text,
+        })
       } else if (name === "headers" || name === "extra") {
         this.#name(field.name, { kind: "foreign-key", node: field, of: name })
         this.#expression(field.value, setting)
       } else if (name === "input" || name === "bindings") {
         this.#name(field.name, { kind: "argument", node: field, block: { name, items, import: taker } })
-        const secrets = name === "bindings" && place !== "prompt" && taker?.kind !== "prompt"
-        this.#expression(field.value, { ...setting, secrets, assets: false })
+        const inner = name === "input" ? withoutSecrets(setting) : bindingSetting(place, taker, setting)
+        this.#expression(field.value, inner)
       } else {
         this.#name(field.name, { kind: "field", node: field, remote: false })
         this.#expression(field.value, setting)
@@ -394,18 +410,18 @@ class NameWalk {
   #expression(node: Syntax.Expression, setting: Setting): void {
     switch (node.kind) {
       case "string":
-        for (const one of node.interpolations) this.#expression(one, textSetting(setting))
+        for (const one of node.interpolations) this.#expression(one, { ...inText(setting), expects: "value" })
         break
       case "word":
         this.#keyword(node)
         break
       case "array":
-        for (const item of node.items) this.#expression(item, { ...setting, assets: false })
+        for (const item of node.items) this.#expression(item, inValue(setting))
         break
       case "object":
         for (const field of node.body.items) {
           this.#name(field.name, { kind: "field", node: field, remote: false })
-          this.#expression(field.value, { ...setting, assets: false, expects: "value" })
+          this.#expression(field.value, { ...inValue(setting), expects: "value" })
         }
         break
       case "group":
@@ -415,12 +431,12 @@ class NameWalk {
         this.#chain(node, setting)
         break
       case "default":
-        this.#expression(node.left, setting)
-        this.#expression(node.right, setting)
+        this.#expression(node.left, inAlternative(setting))
+        this.#expression(node.right, inAlternative(setting))
         break
       case "binary": {
         const { operator, left, right } = node
-        const operand: Setting = { ...setting, secrets: false, assets: false, expects: "value" }
+        const operand: Setting = { ...inOperand(setting), expects: "value" }
         const isEquality = operator === "==" || operator === "!="
         this.#expression(left, isEquality ? { ...operand, compared: { with: right, operator } } : operand)
         if (operator === "contains") this.#keyword(node.sign)
@@ -429,12 +445,12 @@ class NameWalk {
         break
       }
       case "not":
-        this.#expression(node.operand, { ...setting, secrets: false, assets: false, expects: "value" })
+        this.#expression(node.operand, { ...inOperand(setting), expects: "value" })
         break
       case "match":
         this.#emit(node.keyword, "match", { kind: "keyword", match: node })
-        this.#expression(node.value, { ...setting, assets: false, expects: "value" })
-        for (const branch of node.body.items) this.#branch(node, branch, setting)
+        this.#expression(node.value, { ...inValue(setting), expects: "value" })
+        for (const branch of node.body.items) this.#branch(node, branch, inAlternative(setting))
         break
       case "call":
       case "read":
@@ -443,8 +459,8 @@ class NameWalk {
         break
       case "asset":
         this.#keyword(node.keyword)
-        this.#expression(node.value, { ...setting, assets: false })
-        if (node.block !== undefined) this.#properties("asset", node.block.items, { ...setting, assets: false })
+        this.#expression(node.value, inValue(setting))
+        if (node.block !== undefined) this.#properties("asset", node.block.items, inValue(setting))
         break
       case "observed":
         this.#keyword(node.keyword)
@@ -462,19 +478,19 @@ class NameWalk {
       switch (item.kind) {
         case "property":
           this.#keyword(item.name)
-          if (item.value.kind === "expression") this.#expression(item.value.expression, testSetting)
+          if (item.value.kind === "expression") this.#expression(item.value.expression, inTest)
           break
         case "test-input":
           this.#keyword(item.keyword)
           for (const field of item.body.items) {
             this.#name(field.name, { kind: "field", node: field, remote: false })
-            this.#expression(field.value, testSetting)
+            this.#expression(field.value, inTest)
           }
           break
         case "given":
           this.#keyword(item.keyword)
           this.#testedStep(item.step)
-          if (item.result.kind === "value") this.#expression(item.result.value, testSetting)
+          if (item.result.kind === "value") this.#expression(item.result.value, inTest)
           else if (item.result.kind === "fails") {
             this.#words(item.step.end, item.result.errorKind.start, ["fails"])
             this.#keyword(item.result.errorKind)
@@ -486,7 +502,7 @@ class NameWalk {
             this.#words(item.keyword.end, item.judge.start, ["judge"])
             this.#testedStep(item.judge)
           }
-          this.#expression(item.condition, testSetting)
+          this.#expression(item.condition, inTest)
       }
     }
   }
@@ -515,14 +531,14 @@ class NameWalk {
     this.#keyword(node.keyword)
     this.#chain(node.target, { ...setting, expects: kind })
     if (node.block === undefined) return
-    const inner: Setting = { ...setting, assets: false, expects: "value" }
+    const inner: Setting = { ...inValue(setting), expects: "value" }
     const target = importOf(node.target)
     this.#properties(node.kind, node.block.items, inner, target?.kind === kind ? target : undefined)
   }
 
   #chain(chain: Syntax.Chain, setting: Setting): void {
     if (chain.base.kind === "name") this.#name(chain.base, { kind: "root", chain, setting })
-    else this.#expression(chain.base, { ...setting, expects: "value" })
+    else this.#expression(chain.base, { ...inValue(setting), expects: "value" })
     this.#steps(chain, setting, false)
   }
 
@@ -539,7 +555,7 @@ function blockPlace(name: string): PropertyPlace {
 
 function blockSetting(name: string, setting: Setting): Setting {
   if (constantBlocks.includes(name)) return constant
-  return name === "approval" ? { ...setting, secrets: false, assets: false } : setting
+  return name === "approval" ? withoutSecrets(setting) : setting
 }
 
 function importOf(chain: Syntax.Chain): ArgumentBlock["import"] {
@@ -550,20 +566,14 @@ function importOf(chain: Syntax.Chain): ArgumentBlock["import"] {
   return kind && { kind, name: step.name.text }
 }
 
-function valueSetting(node: string | undefined, agent: StepSymbol | undefined): Setting {
-  return { agent, node, local: undefined, values: "run", secrets: false, assets: true, expects: "value" }
+function settingIn(place: Allowance, node?: string, agent?: StepSymbol): Setting {
+  return { ...place, agent, node, local: undefined, expects: "value" }
 }
 
-/** In a test. */
-const testSetting: Setting = { ...valueSetting(undefined, undefined), assets: false }
-
-function agentSetting(node: string, agent: StepSymbol | undefined): Setting {
-  return { agent, node, local: undefined, values: "run", secrets: false, assets: false, expects: "value" }
-}
-
-/** Inside the `{{ }}` of a string. */
-function textSetting(setting: Setting): Setting {
-  return setting.expects === "value" && setting.values !== "constants" ? setting : { ...setting, expects: "value" }
+/** A batch decides for all its items whether its bindings may hold secrets; elsewhere the import decides. */
+function bindingSetting(place: PropertyPlace, taker: ArgumentBlock["import"], setting: Setting): Setting {
+  if (place === "batch") return inValue(setting)
+  return inBindings(setting, taker?.kind ?? (place === "render" ? "prompt" : "tool"))
 }
 
 function propertySetting(place: PropertyPlace, name: string, setting: Setting): Setting {
@@ -573,7 +583,7 @@ function propertySetting(place: PropertyPlace, name: string, setting: Setting): 
   if (name === "type" && place === "asset") return { ...constant, expects: "asset" }
   const expects = Object.hasOwn(constants, name) && place !== "asset" && place !== "file" ? constants[name] : undefined
   if (expects !== undefined) return { ...constant, expects }
-  if (place === "agent" && name === "instruction") return { ...setting, assets: true }
+  if (place === "agent" && name === "instruction") return { ...setting, ...instructionPlace }
   if (place === "agent" && name === "context") return { ...setting, expects: "context" }
   return setting
 }

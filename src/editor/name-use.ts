@@ -1,21 +1,18 @@
+import type { Allowance } from "../check/allowance.ts"
 import type { ImportNode, StepSymbol } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
 import type { PropertyPlace } from "../syntax/property-forms.ts"
 import type * as Syntax from "../syntax/tree.ts"
 
-/** What an expression may say where it stands. */
-export interface Setting {
+/** The surroundings of an expression, and what it may use there. */
+export interface Setting extends Allowance {
   /** The agent or question around it, whose loop variables and own values it sees. */
   readonly agent: StepSymbol | undefined
   /** The node of the plan that it belongs to: `agent.writer`, `dynamic.related`, `output`. */
   readonly node: string | undefined
   /** The agent's own value that it is a part of. */
   readonly local: string | undefined
-  /** As for the checker: all values and calls, what the request holds, or nothing but constants. */
-  readonly values: "run" | "request" | "constants"
-  readonly secrets: boolean
-  readonly assets: boolean
-  /** What else than a value is named there. */
+  /** What its place takes: a value, or the name of something else. */
   readonly expects: Expected
   /** The other side of the comparison that it is an operand of. */
   readonly compared?: { readonly with: Syntax.Expression; readonly operator: Syntax.BinaryOperator }
