@@ -175,7 +175,7 @@ class ValueMaker {
 
   #string(schema: JsonObject, place: Place): string {
     // Words take longer to find than other values.
-    this.#budget.step()
+    this.#budget.step(2)
     const made = makeString({
       name: place.name.slice(0, mostRead),
       description: asText(schema["description"]).slice(0, mostRead),

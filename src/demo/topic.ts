@@ -82,11 +82,9 @@ function unique(items: readonly string[]): string[] {
 export function about(topic: Topic, count: number, from = 0): string {
   const { words } = topic
   if (words.length === 0) return "nothing in particular"
-  const chosen = Array.from(
-    { length: Math.min(count, words.length) },
-    (_, at) => words[(from + at) % words.length] ?? "",
-  )
-  return chosen.join(" ")
+  let text = words[from % words.length] ?? ""
+  for (let at = 1; at < Math.min(count, words.length); at++) text += ` ${words[(from + at) % words.length] ?? ""}`
+  return text
 }
 
 /** The beginning of a text, cut between words. */
