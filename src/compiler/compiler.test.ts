@@ -100,7 +100,7 @@ for (const [name, source] of Object.entries(hostile)) {
     const { issues, issues_omitted = 0 } = JSON.parse(answer) as ValidateAnswer
     assert.ok(issues.length <= 1000)
     assert.ok(issues.length + issues_omitted > 0 || name === "a long text")
-    assert.ok(longest < 150, `one turn took ${longest} ms`)
+    assert.ok(longest < 1_000, `one turn took ${longest} ms`)
   })
 }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { cpuTime } from "../../test/support/cpu-time.ts"
+import { assertCpuBelow } from "../../test/support/cpu-time.ts"
 import { encodePage } from "./page.ts"
 
 const page = {
@@ -32,12 +32,12 @@ for (const [accepted, encoding] of cases) {
   })
 }
 
-test("a header of 16 KB is read in no time, whatever it holds", () => {
+test("a header of 16 KB is read in no time, whatever it holds", async () => {
   for (const filler of [" ", ";", ",", "; q=0.0", "\t;"]) {
     const accepted = `a${filler.repeat(16_000 / filler.length)}b`
-    const before = cpuTime()
-    for (let n = 0; n < 5; n++) encodePage(page, accepted)
     // With a regular expression that tries every start, the spaces took 300 ms each time.
-    assert.ok(cpuTime() - before < 300, `${JSON.stringify(filler)}: ${cpuTime() - before} ms`)
+    await assertCpuBelow(1500, () => {
+      for (let n = 0; n < 20; n++) encodePage(page, accepted)
+    })
   }
 })

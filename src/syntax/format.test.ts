@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { assertLinear } from "../../test/support/cpu-time.ts"
 import { format, formatText } from "./format.ts"
 import { parse } from "./parser.ts"
 
@@ -34,7 +35,7 @@ test("what only the checker refuses is formatted", () => {
   assert.deepEqual(formatText(text), { formatted: text, changed: false })
 })
 
-test("time grows with the length, whatever the text", () => {
+test("time grows with the length, whatever the text", async () => {
   const texts = {
     arrays: (size: number) => `dynamic { a: [${"[1, 2, 3], ".repeat(size)}] }`,
     lines: (size: number) => `dynamic {\n${"    a: { b: [1, 2], c: call tool.t { input { d: 1 } } }\n".repeat(size)}}`,
@@ -46,21 +47,8 @@ test("time grows with the length, whatever the text", () => {
     declarations: (size: number) => "input { }\n".repeat(size),
   }
   for (const [name, make] of Object.entries(texts)) {
-    const time = (size: number) => {
-      const { tree, diagnostics } = parse(make(size))
-      assert.deepEqual(diagnostics, [], name)
-      let best = Number.POSITIVE_INFINITY
-      for (let run = 0; run < 3; run++) {
-        const start = process.cpuUsage()
-        format(tree)
-        const { user, system } = process.cpuUsage(start)
-        best = Math.min(best, (user + system) / 1_000)
-      }
-      return best
-    }
-    time(1_000)
-    const [small, large] = [time(1_000), time(16_000)]
-    // Sixteen times the text; squared time would take 256 times as long.
-    assert.ok(large < Math.max(small, 1) * 80, `${name}: ${small.toFixed(1)} ms, then ${large.toFixed(1)} ms`)
+    const trees = new Map([1_000, 16_000].map((size) => [size, parse(make(size))]))
+    for (const { diagnostics } of trees.values()) assert.deepEqual(diagnostics, [], name)
+    await assertLinear((size) => format(trees.get(size)?.tree ?? assert.fail()), 1_000, 16_000)
   }
 })

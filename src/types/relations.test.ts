@@ -34,7 +34,7 @@ import {
 } from "./relations.ts"
 import { showType } from "./show-type.ts"
 import type { Type, TypeTable } from "./types.ts"
-import { cpuTime } from "../../test/support/cpu-time.ts"
+import { assertCpuBelow } from "../../test/support/cpu-time.ts"
 
 const advice = variant("kind", { rewrite: { patch: string }, question: { text: string } })
 
@@ -193,17 +193,17 @@ describe("isAssignable", () => {
     assert.equal(isAssignable(lists(string), lists(number), {}), false)
   })
 
-  test("unions of many thousand members are joined and compared in bearable time", () => {
+  test("unions of many thousand members are joined and compared in bearable time", async () => {
     const many = (member: (at: number) => Type): Type[] => Array.from({ length: 50_000 }, (_, at) => member(at))
-    const started = cpuTime()
-    const literals = union(many((at) => literal(`v${at}`)))
-    assert.ok(literals.kind === "union" && literals.members.length === 50_000)
-    assert.equal(isAssignable(literals, union(many((at) => literal(`v${at}`))), {}), true)
-    assert.equal(isAssignable(literals, union(many((at) => literal(`v${at + 1}`))), {}), false)
-    assert.deepEqual(union([...many((at) => literal(`v${at}`)), string]), string)
-    const records = union(many((at) => record({ [`f${at}`]: string })))
-    assert.equal(isAssignable(records, union(many((at) => record({ [`f${at}`]: string }))), {}), true)
-    assert.ok(cpuTime() - started < 20_000)
+    await assertCpuBelow(20_000, () => {
+      const literals = union(many((at) => literal(`v${at}`)))
+      assert.ok(literals.kind === "union" && literals.members.length === 50_000)
+      assert.equal(isAssignable(literals, union(many((at) => literal(`v${at}`))), {}), true)
+      assert.equal(isAssignable(literals, union(many((at) => literal(`v${at + 1}`))), {}), false)
+      assert.deepEqual(union([...many((at) => literal(`v${at}`)), string]), string)
+      const records = union(many((at) => record({ [`f${at}`]: string })))
+      assert.equal(isAssignable(records, union(many((at) => record({ [`f${at}`]: string }))), {}), true)
+    })
   })
 
   test("a chain of many thousand schemas does not overflow the stack", () => {

@@ -117,10 +117,12 @@ for (const [name, make] of Object.entries(shapes)) {
     const source = make(1_000)
     const longer = make(4_000)
     cost(source)
-    const [one, other] = [cost(source), cost(source)]
+    const one = Math.max(cost(source), cost(source))
     const factor = longer.length / source.length
-    const allowed = 2.5 * factor * Math.max(one, other) + 50
-    const taken = Math.min(cost(longer), cost(longer))
+    const allowed = 2.5 * factor * one + 50
+    // What grows with the square does so at each try; a busy machine does not.
+    let taken = cost(longer)
+    for (let again = 0; again < 4 && taken >= allowed; again++) taken = Math.min(taken, cost(longer))
     assert.ok(taken < allowed, `${taken.toFixed()} ms for ${factor.toFixed(1)} times the text of ${one.toFixed()} ms`)
   })
 }
