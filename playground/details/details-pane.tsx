@@ -5,6 +5,7 @@ import type { Question, Usage } from "../../src/run/events.ts"
 import type { NodeState, Span } from "../../src/run/reduce.ts"
 import { nodeSpan } from "../state/node-span.ts"
 import { figuresOf, nodeStatus } from "../state/node-status.ts"
+import { retriesOf, spanState } from "../state/step-state.ts"
 import { Fault } from "../output/fault.tsx"
 import type { RunView } from "../state/run-view.ts"
 import { textKey } from "../state/run-view.ts"
@@ -15,12 +16,12 @@ import { goToQuestion } from "../state/questions.ts"
 import { select, selection } from "../state/selection.ts"
 import { compilation } from "../state/source.ts"
 import { nodeOfSpan, spanLabel } from "../timeline/rows.ts"
-import { spanState } from "../timeline/timeline-pane.tsx"
 import { copyText } from "../state/copy.ts"
 import { Icon } from "../ui/icon.tsx"
 import { JsonTree } from "../ui/json-tree.tsx"
 import { costNumber, showDuration, showNumber } from "../ui/show.ts"
-import { StateMark, type StateName } from "../ui/state-mark.tsx"
+import { StateMark } from "../ui/state-mark.tsx"
+import type { StateName } from "../ui/state-words.ts"
 
 /** Everything about what is selected. */
 export function DetailsPane() {
@@ -155,7 +156,7 @@ function Condition({ when, state, failed }: ConditionProps) {
 
 function NodeDetails({ run, node }: { readonly run: RunView; readonly node: NodeState }) {
   watchShown()
-  const status = nodeStatus(node, run.isOver ? 0 : runClock.value)
+  const status = nodeStatus(node, run.state, run.isOver ? 0 : runClock.value)
   return (
     <>
       <p>
@@ -304,7 +305,8 @@ function Facts({ span, node }: { readonly span: Span; readonly node: NodeState |
     if (span.call.format !== undefined) facts.push(["Output format", span.call.format])
   }
   if (isStep && node !== undefined && node.tool_calls > 0) facts.push(["Tool calls", showNumber(node.tool_calls)])
-  if (isStep && node !== undefined && node.attempts > 1) facts.push(["Attempts", showNumber(node.attempts)])
+  const retries = isStep && node !== undefined ? retriesOf(node) : 0
+  if (retries > 0) facts.push(["Retries", showNumber(retries)])
   if (usage !== undefined) facts.push(...usageFacts(usage))
   if (facts.length === 0) return null
   return (

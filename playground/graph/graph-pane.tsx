@@ -12,6 +12,7 @@ import { nodeHeight, nodeWidth } from "./graph-layout.ts"
 import { isOutdated, placedGraph } from "./graph-model.ts"
 import type { NodeStatus } from "../state/node-status.ts"
 import { nodeStatus } from "../state/node-status.ts"
+import { standing, standingWords } from "../state/standing.ts"
 
 interface View {
   readonly x: number
@@ -125,6 +126,8 @@ export function GraphPane() {
       <div class="graph-tools">
         {isOutdated.value && placed.nodes.length > 0 ? (
           <span class="graph-note">as of the last text without errors</span>
+        ) : standing.value !== "current" && graphOf.value !== "other" ? (
+          <span class="graph-note">states {standingWords(standing.value)}</span>
         ) : null}
         <button type="button" class="button square" aria-label="Zoom out" onClick={() => zoomAt(0.8)}>
           <Icon name="minus" />
@@ -198,10 +201,17 @@ function Drawing({ placed, view }: { readonly placed: Placed; readonly view: Vie
   const now = live ? Math.floor(runClock.value / 100) * 100 : 0
   const statusOf = (id: string): NodeStatus | undefined => {
     const state = states.get(id)
-    return state === undefined ? undefined : nodeStatus(state, now)
+    return state === undefined || run === null ? undefined : nodeStatus(state, run.state, now)
   }
   return (
-    <svg class="drawing" width="100%" height="100%" aria-hidden="false" role="group" aria-label="Steps">
+    <svg
+      class={standing.value === "current" ? "drawing" : "drawing of-other-text"}
+      width="100%"
+      height="100%"
+      aria-hidden="false"
+      role="group"
+      aria-label="Steps"
+    >
       <defs>
         <marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
           <path d="M1 1 7 4 1 7" class="arrow" />

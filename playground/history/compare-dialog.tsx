@@ -64,7 +64,8 @@ function Ended({ run }: { readonly run: RunView }) {
 
 function Step({ node }: { readonly node: NodeState | undefined }) {
   if (node === undefined) return <span class="note">not there</span>
-  const status = nodeStatus(node, 0)
+  // Runs that are compared have ended.
+  const status = nodeStatus(node, { finished_at: 0 }, 0)
   const { state, word } = status
   return (
     <>

@@ -3,6 +3,9 @@ import type { ErrorIssue } from "../../src/run/events.ts"
 import { isJsonObject } from "../../src/base/is-json-object.ts"
 import type { JsonValue } from "../../src/base/json-value.ts"
 import type { Span } from "../../src/source/span.ts"
+import type { RunView } from "../state/run-view.ts"
+import { select, selection } from "../state/selection.ts"
+import { failedSpan, placeWithItem } from "../state/step-state.ts"
 import { pathSpan } from "../state/node-span.ts"
 import { editor } from "../state/editor-port.ts"
 import { paneTab } from "../state/layout.ts"
@@ -28,8 +31,14 @@ const nextSteps: Readonly<Partial<Record<ApiErrorKind, string>>> = {
   timeout: "Allow more time in Options, or ask for less.",
 }
 
+interface FaultProps {
+  readonly error: ApiError
+  /** Of the run that failed: names the item of the loop, and leads to the step. */
+  readonly run?: RunView | null
+}
+
 /** An error as a sentence, its place in the source and the next step; the raw object stays in the events. */
-export function Fault({ error }: { readonly error: ApiError }) {
+export function Fault({ error, run }: FaultProps) {
   const [first] = error.issues
   const next = error.issues.find(({ hint }) => hint !== undefined)?.hint ?? nextSteps[error.kind]
   const more = error.issues.filter(({ message }) => message !== "" && message !== error.message).slice(0, 5)
@@ -38,7 +47,7 @@ export function Fault({ error }: { readonly error: ApiError }) {
       <strong>{error.message}</strong>
       {first?.path === undefined || first.path === "" ? null : (
         <p>
-          At <code>{first.path}</code>
+          At <code>{run ? placeWithItem(first.path, run.state) : first.path}</code>
           {first.upstream_status === undefined ? null : `, where the backend answered ${first.upstream_status}`}.
         </p>
       )}
@@ -51,7 +60,20 @@ export function Fault({ error }: { readonly error: ApiError }) {
       )}
       {next === undefined ? null : <p>{next}</p>}
       <Jump issues={error.issues} />
+      {run ? <FailedStep run={run} /> : null}
     </div>
+  )
+}
+
+/** The way to the details of the step that failed. */
+function FailedStep({ run }: { readonly run: RunView }) {
+  const at = failedSpan(run.state)
+  const span = at === undefined ? undefined : run.state.spans[at]
+  if (at === undefined || span === undefined || selection.value?.span === at) return null
+  return (
+    <button type="button" class="button outlined" onClick={() => select({ node: `agent.${span.name}`, span: at })}>
+      Details of the failed {span.iteration === undefined ? "step" : `item [${span.iteration}]`}
+    </button>
   )
 }
 

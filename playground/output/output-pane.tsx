@@ -22,7 +22,7 @@ export function OutputPane() {
   if (error !== null) {
     return (
       <div class="scrolls padded">
-        <Fault error={error} />
+        <Fault error={error} run={run} />
       </div>
     )
   }

@@ -9,7 +9,7 @@ import { answerType, cardId, draftOf, refusals, sendAnswer, sending, setDraft } 
 import { watchShown } from "../state/runs.ts"
 import { Icon } from "../ui/icon.tsx"
 import { JsonTree } from "../ui/json-tree.tsx"
-import type { StateName } from "../ui/state-mark.tsx"
+import type { StateName } from "../ui/state-words.ts"
 import { StateMark } from "../ui/state-mark.tsx"
 
 /** The questions of the shown run: the open ones first, each with its form, then what became of the others. */

@@ -90,7 +90,10 @@ async function consume(run: RunView, stream: AsyncIterable<StreamEvent>, again: 
         run.connection = "open"
         announce("Connected again.")
       }
+      const { skew } = run
       run.take(event)
+      // A reload needs to know how the two clocks differ: old events cannot tell.
+      if (run.skew !== skew) remember(run)
       touchRuns()
     }
     if (!run.isOver) throw new Error("The stream ended before the run")

@@ -17,7 +17,7 @@ import {
 } from "../state/server-runs.ts"
 import { tokensOf } from "../state/status.ts"
 import { costNumber, counted, showDuration, showMoment, showNumber } from "../ui/show.ts"
-import type { StateName } from "../ui/state-mark.tsx"
+import type { StateName } from "../ui/state-words.ts"
 import { StateMark } from "../ui/state-mark.tsx"
 
 const everyMs = 2_000

@@ -11,6 +11,7 @@ import { openServed, openWorkflow, workflowName } from "../state/open-workflow.t
 import { runClock, watchLive, watchShown } from "../state/runs.ts"
 import { openQuestions, showQuestions } from "../state/questions.ts"
 import { compilation } from "../state/source.ts"
+import { standing, standingWords } from "../state/standing.ts"
 import { Icon } from "../ui/icon.tsx"
 import { Menu } from "../ui/menu.tsx"
 import { counted, showDuration } from "../ui/show.ts"
@@ -107,9 +108,10 @@ export function Status() {
   // On a telephone the count of questions says it all.
   const isCounted = narrow.value && state === "asking" && openQuestions.value.length > 0
   return (
-    <p class="status">
+    <p class={standing.value === "current" ? "status" : "status of-other-text"}>
       <OpenQuestions />
       {isCounted ? null : <StateMark state={state} text={text.replace(/^running/, `running${elapsed}`)} />}
+      {standing.value === "current" ? null : <span class="note">{standingWords(standing.value)}</span>}
       {run.connection === "lost" ? (
         <button type="button" class="button outlined" onClick={() => reconnect(run)}>
           Connect again

@@ -70,5 +70,5 @@ function eventCount(): number {
 function RunFault() {
   const run = watchShown()
   const error = run?.refused ?? run?.state.error ?? null
-  return error === null ? null : <Fault error={error} />
+  return error === null ? null : <Fault error={error} run={run} />
 }

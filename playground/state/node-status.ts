@@ -1,6 +1,8 @@
-import type { NodeState } from "../../src/run/reduce.ts"
+import type { NodeState, RunState } from "../../src/run/reduce.ts"
 import { tokensOf } from "./status.ts"
-import { stateWords, type StateName } from "../ui/state-mark.tsx"
+import { nodeState, retriesOf } from "./step-state.ts"
+import type { StateName } from "../ui/state-words.ts"
+import { stateWords } from "../ui/state-words.ts"
 import { counted, showCost, showDuration, showNumber } from "../ui/show.ts"
 
 export interface NodeStatus {
@@ -16,17 +18,17 @@ export interface NodeStatus {
 }
 
 /** A node of a run as the graph shows it. */
-export function nodeStatus(node: NodeState, now: number): NodeStatus {
+export function nodeStatus(node: NodeState, run: Pick<RunState, "finished_at">, now: number): NodeStatus {
   const { loop } = node
-  const state = stateOf(node)
+  const state = nodeState(node, run)
   const time =
     node.duration_ms ?? (node.state === "running" && node.started_at !== null ? now - node.started_at : undefined)
   const tokens = tokensOf(node.usage)
-  const tries = node.attempts - (loop === null ? 1 : loop.started)
+  const retries = retriesOf(node)
   const figures = [
     tokens === 0 ? "" : `${showNumber(tokens)} tok`,
     showCost(node.usage.cost),
-    tries > 0 ? counted(tries, "retry", "retries") : "",
+    retries > 0 ? counted(retries, "retry", "retries") : "",
     node.fallbacks > 0 ? counted(node.fallbacks, "fallback") : "",
   ]
   return {
@@ -42,16 +44,6 @@ export function nodeStatus(node: NodeState, now: number): NodeStatus {
 function loopWord({ completed, total, skipped }: NonNullable<NodeState["loop"]>): string {
   const done = `${showNumber(completed)}/${showNumber(total)}`
   return skipped === 0 ? done : `${done}, ${showNumber(skipped)} skipped`
-}
-
-function stateOf(node: NodeState): StateName {
-  if (node.state === "completed" && node.cached) return "cached"
-  if (node.state === "running" && isRetrying(node)) return "retried"
-  return node.state
-}
-
-function isRetrying({ attempts, loop }: NodeState): boolean {
-  return loop === null && attempts > 1
 }
 
 /** Time, tokens and retries in one line. */

@@ -39,12 +39,15 @@ export class RunView {
   cancelling = false
   /** The service said no before the run began, or the page lost it. */
   refused: ApiError | null = null
-  /** How far the service's clock is behind the page's. */
+  /** How far the service's clock is behind the page's; undefined until it is known. */
   skew: number | undefined
+  /** The page has followed the run from its start, so that its first event came as it happened. */
+  readonly #fromStart: boolean
 
-  constructor(request: RunRequest, asked_at = Date.now()) {
+  constructor(request: RunRequest, asked_at?: number) {
     this.request = request
-    this.asked_at = asked_at
+    this.asked_at = asked_at ?? Date.now()
+    this.#fromStart = asked_at === undefined && request !== unknownRequest
   }
 
   get isOver(): boolean {
@@ -57,11 +60,18 @@ export class RunView {
     return finished_at ?? Math.max(started_at ?? 0, Date.now() - (this.skew ?? 0))
   }
 
+  /** An event that is read again after a reload says nothing of the clock, except that it is not from the future. */
+  #compareClocks(at: number): void {
+    const behind = Date.now() - at
+    if (this.#fromStart) this.skew ??= behind
+    if (behind < (this.skew ?? 0)) this.skew = behind
+  }
+
   take(event: StreamEvent): void {
     if (event.id <= this.state.last_event_id) return
     this.events.push(event)
     reduce(this.state, event)
-    if (event.data.at !== undefined) this.skew ??= Date.now() - Date.parse(event.data.at)
+    if (event.data.at !== undefined) this.#compareClocks(Date.parse(event.data.at))
     if (event.type === "agent_delta") {
       const { agent, iteration, text } = event.data
       const key = textKey(agent, iteration)

@@ -1,4 +1,4 @@
-import type { StateName } from "../ui/state-mark.tsx"
+import type { StateName } from "../ui/state-words.ts"
 import { counted, showCost, showDuration, showNumber } from "../ui/show.ts"
 import type { RunView } from "./run-view.ts"
 

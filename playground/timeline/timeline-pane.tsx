@@ -1,14 +1,14 @@
 import { useMemo, useRef, useState } from "preact/hooks"
 import type { Span } from "../../src/run/reduce.ts"
 import type { RunView } from "../state/run-view.ts"
-import type { StateName } from "../ui/state-mark.tsx"
 import { tokensOf } from "../state/status.ts"
+import { spanState } from "../state/step-state.ts"
 import { runClock, watchShown } from "../state/runs.ts"
 import { select, selection } from "../state/selection.ts"
 import type { IconName } from "../ui/icon.tsx"
 import { Icon } from "../ui/icon.tsx"
 import { showDuration, showNumber } from "../ui/show.ts"
-import { stateWords } from "../ui/state-mark.tsx"
+import { stateWords } from "../ui/state-words.ts"
 import { VirtualList } from "../ui/virtual-list.tsx"
 import type { Row } from "./rows.ts"
 import { nodeOfSpan, Rows, spanLabel, spanOfNode } from "./rows.ts"
@@ -127,12 +127,6 @@ function lastEnd(spans: readonly Span[], started: number): number {
 
 function rowId(at: number | undefined): string | undefined {
   return at === undefined ? undefined : `span-${at}`
-}
-
-export function spanState(span: Span): StateName {
-  if (span.kind === "ask" && span.state === "running") return "asking"
-  if (span.kind === "retry" || span.kind === "fallback") return "retried"
-  return span.state === "completed" && span.cached === true ? "cached" : span.state
 }
 
 const kindIcons: Readonly<Record<Span["kind"], IconName>> = {

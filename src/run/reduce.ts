@@ -498,7 +498,7 @@ function finish(state: RunState, as: "completed" | "failed" | "cancelled", at: n
     const span = state.spans[position]
     if (span === undefined || span.end !== null) continue
     span.end = at
-    span.state = as === "completed" ? "completed" : "cancelled"
+    span.state = as === "completed" ? "completed" : hasFailed(state, span) ? "failed" : "cancelled"
   }
   state.index.spans = {}
   for (const position of Object.values(state.index.questions)) {
@@ -506,6 +506,12 @@ function finish(state: RunState, as: "completed" | "failed" | "cancelled", at: n
     if (question !== undefined) state.questions[position] = { ...question, status: "withdrawn" }
   }
   state.index.questions = {}
+}
+
+/** Whether the span stands for a whole node that failed: a loop that ended with an item, a value whose tool failed. */
+function hasFailed(state: RunState, { kind, name, parent }: Span): boolean {
+  if (parent !== null) return false
+  return nodeOf(state, `${kind === "loop" ? "agent" : kind}.${name}`)?.state === "failed"
 }
 
 // -------------------------------------------------------------------------------------------------------- questions
@@ -645,13 +651,14 @@ function modelCalls(
   if (iteration !== undefined) delete state.index.spans[agentKey(agent, iteration)]
   for (const [position, call] of calls.entries()) {
     const start = Date.parse(call.started_at)
+    // Another call of the same turn follows only where this one's answer could not be used.
     state.spans.push({
       kind: "model_call",
       name: agent,
       ...parents,
       start,
       end: start + call.duration_ms,
-      state: position === calls.length - 1 ? last : "completed",
+      state: call.turn === calls[position + 1]?.turn ? "failed" : position === calls.length - 1 ? last : "completed",
       call,
       ...(call.usage === undefined ? {} : { usage: call.usage }),
     })

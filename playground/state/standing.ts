@@ -1,0 +1,21 @@
+import { computed } from "@preact/signals"
+import { unknownRequest } from "./run-view.ts"
+import { graphOf, shownRun } from "./runs.ts"
+import { compilation } from "./source.ts"
+
+/**
+ * Whose result the page shows: that of the text in the editor, of an earlier state of it, or of another text altogether
+ * (an old run from the history, a run of somebody else).
+ */
+export type Standing = "current" | "earlier" | "other"
+
+export const standing = computed((): Standing => {
+  const run = shownRun.value
+  if (run === null || run.request.source === compilation.value.text) return "current"
+  return graphOf.value === "edited" && run.request !== unknownRequest ? "earlier" : "other"
+})
+
+/** `of an earlier text`; empty for what the text in the editor gave. */
+export function standingWords(of: Standing): string {
+  return of === "current" ? "" : of === "earlier" ? "of an earlier text" : "of another text"
+}

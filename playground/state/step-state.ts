@@ -1,0 +1,48 @@
+import type { NodeState, RunState, Span } from "../../src/run/reduce.ts"
+import type { WireError } from "../../src/run/events.ts"
+import type { StateName } from "../ui/state-words.ts"
+
+// What each view calls the state of a step. Graph, timeline, details and the banner ask here, so that none of them can
+// contradict another.
+
+/** The state of a node of the plan. */
+export function nodeState(node: NodeState, { finished_at }: Pick<RunState, "finished_at">): StateName {
+  if (node.state === "waiting" && finished_at !== null) return "unreached"
+  if (node.state === "completed" && node.cached) return "cached"
+  if (node.state === "running" && node.loop === null && retriesOf(node) > 0) return "retried"
+  return node.state
+}
+
+/** The state of a bar of the timeline. */
+export function spanState(span: Span): StateName {
+  if (span.kind === "ask" && span.state === "running") return "asking"
+  if (span.kind === "retry" || span.kind === "fallback") return "retried"
+  return span.state === "completed" && span.cached === true ? "cached" : span.state
+}
+
+/** How often a step was tried again; the first try of each item of a loop is not a retry. */
+export function retriesOf({ attempts, loop, reused = 0 }: NodeState): number {
+  const first = (loop === null ? 1 : loop.started) - reused
+  return attempts === 0 ? 0 : Math.max(0, attempts - first)
+}
+
+/** Position of the span whose failure ended the run: an iteration, an agent, a value; undefined where none failed. */
+export function failedSpan({ status, error, spans }: RunState): number | undefined {
+  if (status !== "failed" || error === null) return undefined
+  const at = spans.findIndex((span) => span.error !== undefined && span.state === "failed" && isStep(span, error))
+  return at < 0 ? undefined : at
+}
+
+function isStep({ kind, name, error }: Span, { message, issues }: WireError): boolean {
+  if (kind !== "agent" && kind !== "iteration") return false
+  return error?.message === message && issues.some(({ path }) => new RegExp(`^agent\\.${name}(?![\\w])`).test(path))
+}
+
+/** The place of an error with the item of the loop that failed: `agent.review[17].instruction`. */
+export function placeWithItem(path: string, state: RunState): string {
+  const at = failedSpan(state)
+  const span = at === undefined ? undefined : state.spans[at]
+  if (span?.iteration === undefined) return path
+  const step = `agent.${span.name}`
+  return path === step || path.startsWith(`${step}.`) ? `${step}[${span.iteration}]${path.slice(step.length)}` : path
+}

@@ -1,0 +1,26 @@
+/** The states that have a colour, an icon and a word. */
+export type StateName =
+  | "waiting"
+  | "running"
+  | "asking"
+  | "completed"
+  | "cached"
+  | "retried"
+  | "failed"
+  | "cancelled"
+  | "skipped"
+  /** The run ended before it. */
+  | "unreached"
+
+export const stateWords: Readonly<Record<StateName, string>> = {
+  waiting: "waiting",
+  running: "running",
+  asking: "asking",
+  completed: "done",
+  cached: "cached",
+  retried: "retried",
+  failed: "failed",
+  cancelled: "cancelled",
+  skipped: "skipped",
+  unreached: "not reached",
+}
