@@ -10,19 +10,34 @@ export interface TcpProxy {
   close(): Promise<void>
 }
 
-export async function startProxy(target: number): Promise<TcpProxy> {
+/** What becomes of a piece of what a client sends: it passes, or it passes as the last one before the cable is pulled. */
+export type Passage = "pass" | "pass, then cut"
+
+/** `watch` sees what a client sends, in order, and each piece waits for it. */
+export async function startProxy(
+  target: number,
+  watch: (sent: string) => Passage | Promise<Passage> = () => "pass",
+): Promise<TcpProxy> {
   const sockets = new Set<Socket>()
   let passing = true
+  const send = async (chunk: Buffer, far: Socket): Promise<void> => {
+    if (!passing) return
+    const passage = await watch(chunk.toString("latin1"))
+    far.write(chunk)
+    if (passage === "pass, then cut") passing = false
+  }
   const server = createServer((near) => {
     const far = connect(target, "127.0.0.1")
+    let sending = Promise.resolve()
+    near.on("data", (chunk: Buffer) => (sending = sending.then(() => send(chunk, far))))
+    far.on("data", (chunk: Buffer) => {
+      if (passing) near.write(chunk)
+    })
     for (const [socket, other] of [
       [near, far],
       [far, near],
     ] as const) {
       sockets.add(socket)
-      socket.on("data", (chunk: Buffer) => {
-        if (passing) other.write(chunk)
-      })
       socket.on("error", () => undefined)
       socket.on("close", () => {
         sockets.delete(socket)

@@ -27,6 +27,8 @@ export interface Claimed {
   readonly given_back: boolean
   /** It was parked, and has been woken. */
   readonly woken: boolean
+  /** It was found by a mark, so it may not be in the list of open runs. */
+  readonly marked: boolean
   readonly head: RunHead
 }
 
@@ -76,9 +78,9 @@ export class Claims {
       for (const claimed of await Promise.all(some.map((one) => this.#claimOne(one, lease_ms)))) {
         if (claimed === null) continue
         take(claimed)
-        const { run_id, fence, given_back, woken } = claimed
+        const { run_id, fence, given_back, woken, marked } = claimed
         leases.push({ run_id, owner, fence, given_back, woken })
-        if (woken) await this.#unpark(run_id, claimed.head)
+        if (woken || marked) await this.#unpark(run_id, claimed.head)
       }
     }
     if (leases.length > 0) await this.#leases.say()
@@ -97,7 +99,7 @@ export class Claims {
     return [...marked, ...others.map((run) => ({ run, marked: false }))]
   }
 
-  /** The run is ours already. Where this fails, the mark stays, and the run is found by it. */
+  /** The run is ours already. Where this fails, its marks stay, and the run is found by them. */
   async #unpark(run_id: string, head: RunHead): Promise<void> {
     try {
       await this.#parking.unpark(run_id, head)
@@ -121,7 +123,8 @@ export class Claims {
     for (;;) {
       const tail = await this.#reader.tail(run_id)
       if (tail === null) {
-        if (!marked) await this.#strikeOffUnmade(run)
+        if (marked) await this.#parking.forgetMarks(run_id)
+        else await this.#strikeOffUnmade(run)
         return null
       }
       const head = await this.#reader.head(run_id)
@@ -131,13 +134,14 @@ export class Claims {
       if (endOf(facts) !== null) {
         // Whoever ended it is about to tidy up, or died before it could.
         if (silent) await this.#open.close(run_id, tail, head)
+        if (silent && marked) await this.#parking.forgetMarks(run_id)
         return null
       }
       const parked = isParked(facts)
       if (parked) {
         if (!(await this.#parking.hasNews(run_id, facts))) {
           // Whoever parks or wakes it is about to go on, or died before it could.
-          if (silent && marked) await this.#parking.sleepOn(run_id, tail)
+          if (marked) await this.#parking.sleepOn(run_id, tail, silent)
           else if (silent) await this.#parking.park(run_id, head, tail)
           return null
         }
@@ -157,7 +161,7 @@ export class Claims {
         const position = positionAt(slot + 1, last, carriedOn(facts), head)
         const given_back = parked || facts.kind === "release"
         const { fence } = claim
-        return { run_id, fence, before: facts.fence, askedAt, position, given_back, woken: parked, head }
+        return { run_id, fence, before: facts.fence, askedAt, position, given_back, woken: parked, marked, head }
       }
       // Another claim, or an owner who is not dead after all: look again which.
     }

@@ -16,12 +16,12 @@
 //   wire.ask.in.PLACE.CALLER.TO.ASKED_AT.RUN.EVENT.QUESTION   who may answer it; the place is `open` or `done`
 //   wire.ask.due.HOUR.EXPIRES_AT.RUN.QUESTION                 when it expires
 //   wire.ask.news.RUN.QUESTION      the outcome of a question
-//   wire.ask.news.RUN.=woken        a parked run that can be claimed
+//   wire.ask.woken.RUN.QUESTION     this outcome is about to be stored, or is stored and not in the log yet; `=cancel=` for a cancel
 //   wire.ask.parked.CALLER.RUN      a run that waits, with its secrets
 //   wire.alive.SESSION              the leases that one process holds
 //   wire.live.RUN.SLOT              core subject: what has just been stored as wire.log.RUN.SLOT
 //   wire.said.cancel.RUN            core subject: the same for cancel requests
-//   wire.told.news.RUN.QUESTION     core subject: the same for outcomes and woken runs
+//   wire.told.news.RUN.QUESTION     core subject: the same for outcomes
 
 export type StreamName = "log" | "open" | "done" | "runs" | "gone" | "keys" | "cache" | "alive" | "outbox" | "ask"
 
@@ -60,7 +60,8 @@ export interface Names {
   dueIn(hour: string): string
   news(run_id: string, id: string): string
   newsOf(run_id: string): string
-  woken(run_id: string): string
+  woken(run_id: string, token: string): string
+  wokenOf(run_id: string): string
   readonly anyWoken: string
   parked(caller: string, run_id: string): string
   readonly saidNews: string
@@ -112,8 +113,9 @@ export function namesOf(prefix: string): Names {
     dueIn: (hour) => `${prefix}.ask.due.${hour}.>`,
     news: (run_id, id) => `${prefix}.ask.news.${run_id}.${tokenOfId(id)}`,
     newsOf: (run_id) => `${prefix}.ask.news.${run_id}.*`,
-    woken: (run_id) => `${prefix}.ask.news.${run_id}.${wokenToken}`,
-    anyWoken: `${prefix}.ask.news.*.${wokenToken}`,
+    woken: (run_id, token) => `${prefix}.ask.woken.${run_id}.${token}`,
+    wokenOf: (run_id) => `${prefix}.ask.woken.${run_id}.*`,
+    anyWoken: `${prefix}.ask.woken.*.*`,
     parked: (caller, run_id) => `${prefix}.ask.parked.${caller}.${run_id}`,
     saidNews: `${prefix}.told.news.*.*`,
   }
@@ -129,7 +131,7 @@ export function isRunId(text: string): boolean {
 }
 
 /** No id of a question becomes this one. */
-const wokenToken = "=woken="
+export const cancelToken = "=cancel="
 
 /** An id as a part of a subject: ids that we make stay as they are. */
 export function tokenOfId(id: string): string {

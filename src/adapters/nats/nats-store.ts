@@ -18,7 +18,14 @@ import {
   type RunStore,
 } from "../../ports/store.ts"
 import { causedBy, type Notice, type NoticeOutcome, type TakenNotices } from "../../ports/notices.ts"
-import type { AnswerOutcome, GivenAnswer, InboxPage, InboxQuery, WaitingCounts } from "../../ports/questions.ts"
+import {
+  questionsIn,
+  type AnswerOutcome,
+  type GivenAnswer,
+  type InboxPage,
+  type InboxQuery,
+  type WaitingCounts,
+} from "../../ports/questions.ts"
 import type { ListedRun, RunQuery } from "../../ports/run-list.ts"
 import { instant, type Clock } from "../../ports/clock.ts"
 import type { Vault } from "../../ports/vault.ts"
@@ -33,14 +40,14 @@ import { Leases } from "./leases.ts"
 import { LiveLogs } from "./live-log.ts"
 import { LogReader } from "./log-reader.ts"
 import { fillSlot, LogWriter, type Position } from "./log-writer.ts"
-import { isRunId, namesOf } from "./names.ts"
+import { cancelToken, isRunId, namesOf, tokenOfId } from "./names.ts"
 import { OpenRuns } from "./open-runs.ts"
 import { Outbox } from "./outbox.ts"
 import { OutcomeNews } from "./outcome-news.ts"
 import { Parking } from "./parking.ts"
 import { Questions } from "./questions.ts"
 import { Retention } from "./retention.ts"
-import { aboutRun, carriedOn, endOf, isParked, type EventsFacts, type Slot } from "./slot.ts"
+import { aboutRun, carriedOn, endOf, type EventsFacts, type Slot } from "./slot.ts"
 import { RunEntries } from "./run-entries.ts"
 import { ensureStreams, type StreamSizes } from "./streams.ts"
 
@@ -128,7 +135,7 @@ class NatsStore implements ClusterStore {
     this.#cancels = new Cancels(broker)
     this.#cache = new AnswerCache(broker, vault, clock)
     this.#outbox = new Outbox(broker, this.#reader, vault, clock)
-    this.#parking = new Parking(broker, this.#reader, this.#outbox, this.#cancels, vault)
+    this.#parking = new Parking(broker, this.#outbox, this.#cancels, vault)
     this.#questions = new Questions(broker, this.#reader, this.#parking, vault, clock)
     this.#news = new OutcomeNews(broker, () => this.#unheard())
     this.#retention = new Retention(broker, this.#outbox, this.#questions, clock, sizes.tombstone_ms)
@@ -252,9 +259,20 @@ class NatsStore implements ClusterStore {
     checkAppend(events)
     try {
       await this.#writerOf(lease).append(events)
+      await this.#unmark(lease.run_id, questionsIn(events).taken)
     } catch (error) {
       if (error instanceof LeaseLost) this.#forgetLease(lease)
       throw error
+    }
+  }
+
+  /** The log shows these outcomes from now on. */
+  async #unmark(run_id: string, taken: readonly string[]): Promise<void> {
+    try {
+      await this.#parking.unmark(run_id, taken.map(tokenOfId))
+    } catch (error) {
+      // Marks that are left say nothing; they go when the run is parked or ends.
+      if (!(error instanceof StoreFailure)) throw error
     }
   }
 
@@ -332,7 +350,8 @@ class NatsStore implements ClusterStore {
     this.#forgetLease(lease)
     try {
       const head = await this.#reader.head(run_id)
-      if (head !== null) await this.#parking.park(run_id, head, tail)
+      // What has come meanwhile was announced when nobody could claim the run.
+      if (head !== null && (await this.#parking.park(run_id, head, tail))) this.#news.say(run_id)
     } catch (error) {
       // The run is parked, and its log says so. Whoever looks for work finds it among the open ones and tidies up.
       if (!(error instanceof StoreFailure)) throw error
@@ -440,11 +459,12 @@ class NatsStore implements ClusterStore {
     this.#checkOpen()
     const tail = await this.#reader.tail(run_id)
     if (tail === null || endOf(tail.facts) !== null) return false
-    const { asked } = tail.facts
-    if (isParked(tail.facts)) await this.#parking.wake(run_id)
+    await this.#parking.mark(run_id, cancelToken)
     await this.#cancels.request(run_id)
-    // It may have begun to wait meanwhile.
-    if (asked === true) await this.#parking.wakeParked(run_id)
+    const now = await this.#reader.tail(run_id)
+    // Only a run that has asked can wait. One that begins to ask after the request is stored finds it when it is parked.
+    const mayWait = now !== null && now.facts.asked === true && endOf(now.facts) === null
+    if (!mayWait) await this.#parking.unmark(run_id, [cancelToken])
     return true
   }
 

@@ -91,6 +91,7 @@ export class OpenRuns {
       ...(asked === undefined ? {} : { asked }),
     })
     if (waited === true) await this.#parking.forget(run_id, caller)
+    else if (asked === true) await this.#parking.forgetMarks(run_id)
     await this.strikeOff({ run_id, created_at })
   }
 

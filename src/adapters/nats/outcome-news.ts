@@ -1,19 +1,23 @@
 import type { Broker } from "./broker.ts"
+import { lastToken } from "./names.ts"
 
 /** An announcement may get lost on its way: how often to look whether one has. */
 const lookMs = 3_000
 
-/** Tells of outcomes and of woken runs as the broker announces them, and of what a look finds. */
+/** Tells of outcomes and cancels as the broker announces them, and of what a look finds. */
 export class OutcomeNews {
   readonly #listeners = new Set<(run_id: string) => void>()
   readonly #find: () => Promise<readonly string[]>
-  readonly #stop: () => void
+  readonly #stop: readonly (() => void)[]
   readonly #looking: NodeJS.Timeout
 
-  /** `find`: runs that were woken and not claimed, and runs of this process whose questions have outcomes. */
+  /** `find`: runs that can be woken, and runs of this process whose questions have outcomes. */
   constructor(broker: Broker, find: () => Promise<readonly string[]>) {
     this.#find = find
-    this.#stop = broker.listen(broker.names.saidNews, ({ subject }) => this.#say(subject.split(".").at(-2) ?? ""))
+    this.#stop = [
+      broker.listen(broker.names.saidNews, ({ subject }) => this.say(subject.split(".").at(-2) ?? "")),
+      broker.listen(broker.names.said, ({ subject }) => this.say(lastToken(subject))),
+    ]
     this.#looking = setInterval(() => void this.#look(), lookMs).unref()
     broker.onReconnect(() => void this.#look())
   }
@@ -26,18 +30,19 @@ export class OutcomeNews {
 
   close(): void {
     clearInterval(this.#looking)
-    this.#stop()
+    for (const stop of this.#stop) stop()
     this.#listeners.clear()
   }
 
-  #say(run_id: string): void {
+  /** To this process. */
+  say(run_id: string): void {
     for (const heard of this.#listeners) heard(run_id)
   }
 
   async #look(): Promise<void> {
     if (this.#listeners.size === 0) return
     try {
-      for (const run_id of await this.#find()) this.#say(run_id)
+      for (const run_id of await this.#find()) this.say(run_id)
     } catch {
       // The next look will find it.
     }

@@ -1,8 +1,8 @@
 import type { Broker } from "./broker.ts"
 import type { Cancels } from "./cancels.ts"
 import { packFrame } from "./frame.ts"
-import type { LogReader, RunHead } from "./log-reader.ts"
-import { isRunId, lastToken, tokenOf } from "./names.ts"
+import type { RunHead } from "./log-reader.ts"
+import { cancelToken, isRunId, lastToken, tokenOf, tokenOfId } from "./names.ts"
 import type { Outbox } from "./outbox.ts"
 import { endOf, isParked, type Slot, type Standing } from "./slot.ts"
 import type { Vault } from "../../ports/vault.ts"
@@ -12,30 +12,29 @@ const countedMs = 1_000
 
 /**
  * Runs that wait for people. The last slot of a parked run says so. Its entry in the list of open runs, which claims read, moves
- * to the list of parked runs; a mark among the news wakes it. Every step can be done again: who finds one that was left undone
- * does it.
+ * to the list of parked runs. Every step can be done again: the process that finds one undone does it.
  *
- * No wake is lost: whoever parks a run looks for news after the slot is stored, whoever stores news looks at the last slot after
- * that, and both ask the leader.
+ * No wake is lost, whichever process dies: the mark of an outcome is stored before the outcome, and is deleted after the log
+ * shows the outcome. So a parked run with an outcome that its log does not show always has a mark, and claims find it by that.
  */
 export class Parking {
   readonly #broker: Broker
-  readonly #reader: LogReader
   readonly #outbox: Outbox
   readonly #cancels: Cancels
   readonly #vault: Vault
+  /** Claimed runs that may not be in the list of open runs. */
+  readonly #unlisted = new Set<string>()
   readonly #counts = new Map<string, { readonly count: number; readonly at: number }>()
 
-  constructor(broker: Broker, reader: LogReader, outbox: Outbox, cancels: Cancels, vault: Vault) {
+  constructor(broker: Broker, outbox: Outbox, cancels: Cancels, vault: Vault) {
     this.#broker = broker
-    this.#reader = reader
     this.#outbox = outbox
     this.#cancels = cancels
     this.#vault = vault
   }
 
-  /** After the slot that parks the run is stored. */
-  async park(run_id: string, head: RunHead, tail: Slot): Promise<void> {
+  /** After the slot that parks the run is stored. Whether the run can be claimed at once. */
+  async park(run_id: string, head: RunHead, tail: Slot): Promise<boolean> {
     const { names } = this.#broker
     const { caller, created_at } = head.facts
     if (tail.facts.kind === "events") await this.#outbox.add(run_id, head, tail.facts.caused ?? null)
@@ -46,8 +45,9 @@ export class Parking {
       // Exactly this one: by now the run may have been woken and claimed.
       await this.#broker.erase("open", open, entry.seq)
     }
-    // A mark of an earlier wake may be left. Whoever wakes the run now puts theirs again after the news.
-    await this.sleepOn(run_id, tail)
+    const { valid, stale } = await this.#marks(run_id, tail.facts)
+    await this.unmark(run_id, stale)
+    return valid.length > 0
   }
 
   /** Whether something has come that the log does not show: an outcome, or a cancel. */
@@ -57,37 +57,48 @@ export class Parking {
     return asking.some((id) => subjects.has(names.news(run_id, id))) || this.#cancels.isRequested(run_id)
   }
 
-  /** A parked run can be claimed from now on. Harmless for one that is not parked. */
-  async wake(run_id: string): Promise<void> {
-    await this.#broker.putOnce(this.#broker.names.woken(run_id), packFrame({}, []))
+  /** Before an outcome or a cancel is stored: from then on a parked run can be claimed. Harmless for one that is not parked. */
+  async mark(run_id: string, token: string): Promise<void> {
+    await this.#broker.putOnce(this.#broker.names.woken(run_id, token), packFrame({}, []))
   }
 
-  /** Wakes the run if it is parked. Called after news of it were stored, whoever was faster. */
-  async wakeParked(run_id: string): Promise<void> {
-    const tail = await this.#reader.tail(run_id)
-    if (tail !== null && isParked(tail.facts)) await this.wake(run_id)
+  /** The log shows these outcomes. A run that is in no list but by its marks keeps them. */
+  async unmark(run_id: string, tokens: readonly string[]): Promise<void> {
+    if (this.#unlisted.has(run_id)) return
+    await Promise.all(tokens.map((token) => this.#broker.erase("ask", this.#broker.names.woken(run_id, token))))
   }
 
-  async isWoken(run_id: string): Promise<boolean> {
-    return (await this.#broker.get("ask", this.#broker.names.woken(run_id), "sure")) !== null
+  async isWoken(run_id: string, standing: Standing): Promise<boolean> {
+    return (await this.#marks(run_id, standing)).valid.length > 0
   }
 
-  /** Ids of runs that were woken and not claimed. */
+  /** Ids of runs that have marks: most of them are parked. */
   async woken(): Promise<string[]> {
     const subjects = await this.#broker.list("ask", this.#broker.names.anyWoken)
-    return subjects.map((subject) => subject.split(".").at(-2) ?? "").filter(isRunId)
+    return [...new Set(subjects.map((subject) => subject.split(".").at(-2) ?? ""))].filter(isRunId)
   }
 
-  /** Removes the mark that wakes the run, unless there are news: what was to wake it may never have come. */
-  async sleepOn(run_id: string, tail: Slot): Promise<void> {
-    await this.#broker.erase("ask", this.#broker.names.woken(run_id))
-    if (await this.hasNews(run_id, tail.facts)) await this.wake(run_id)
+  /** Removes the marks of a parked run without news. `all`: also those whose outcomes should have come long ago. */
+  async sleepOn(run_id: string, tail: Slot, all: boolean): Promise<void> {
+    const { valid, stale } = await this.#marks(run_id, tail.facts)
+    await this.unmark(run_id, all ? [...valid, ...stale] : stale)
   }
 
-  /** A woken run was claimed: it is an open run again. The mark goes last, so that a crash leaves the run where it is found. */
+  /** The marks of a run, apart those of outcomes that its log shows. */
+  async #marks(
+    run_id: string,
+    { asking = [] }: Standing,
+  ): Promise<{ readonly valid: string[]; readonly stale: string[] }> {
+    const tokens = (await this.#broker.list("ask", this.#broker.names.wokenOf(run_id))).map(lastToken)
+    const expected = new Set([cancelToken, ...asking.map(tokenOfId)])
+    return { valid: tokens.filter((one) => expected.has(one)), stale: tokens.filter((one) => !expected.has(one)) }
+  }
+
+  /** A woken run was claimed: it is an open run again. Until then its marks stay, and claims find it by them. */
   async unpark(run_id: string, head: RunHead): Promise<void> {
     const { names } = this.#broker
     const { caller, created_at } = head.facts
+    this.#unlisted.add(run_id)
     const [open, parked] = [names.open(created_at, run_id), names.parked(this.callerToken(caller), run_id)]
     const entry = (await this.#broker.get("open", open, "sure")) ?? (await this.#broker.get("ask", parked, "sure"))
     if (entry !== null) {
@@ -95,8 +106,8 @@ export class Parking {
       if (entry.subject === open) await this.#broker.erase("open", open, entry.seq)
       await this.#broker.putOnce(open, entry.data)
     }
+    this.#unlisted.delete(run_id)
     await this.#broker.erase("ask", parked)
-    await this.#broker.erase("ask", names.woken(run_id))
   }
 
   /** Of a run that has waited: its entry, with the secrets, while it is parked. */
@@ -107,7 +118,13 @@ export class Parking {
   /** The run has ended. */
   async forget(run_id: string, caller: string): Promise<void> {
     await this.#broker.erase("ask", this.#broker.names.parked(this.callerToken(caller), run_id))
-    await this.#broker.erase("ask", this.#broker.names.woken(run_id))
+    await this.forgetMarks(run_id)
+  }
+
+  async forgetMarks(run_id: string): Promise<void> {
+    this.#unlisted.delete(run_id)
+    const subjects = await this.#broker.list("ask", this.#broker.names.wokenOf(run_id))
+    await Promise.all(subjects.map((subject) => this.#broker.erase("ask", subject)))
   }
 
   /** Of many runs the count may be a moment old: every admission asks for it, and counting lists them all. */
@@ -140,6 +157,6 @@ export class Parking {
 
   /** Whether a parked run that is not over waits for news. */
   async isWaiting(run_id: string, { facts }: Slot): Promise<boolean> {
-    return endOf(facts) === null && isParked(facts) && !(await this.isWoken(run_id))
+    return endOf(facts) === null && isParked(facts) && !(await this.isWoken(run_id, facts))
   }
 }

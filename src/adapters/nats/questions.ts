@@ -191,11 +191,9 @@ export class Questions {
 
   async answer(run_id: string, id: string, given: GivenAnswer): Promise<AnswerOutcome | null> {
     const entry = await this.#entry(run_id, id)
-    const tail = entry === null ? null : await this.#reader.tail(run_id)
-    const head = tail === null ? null : await this.#reader.head(run_id)
-    if (entry === null || tail === null || head === null) return null
-    const question = await this.#asked(entry, head)
-    if (question === null) return null
+    const found = entry === null ? null : await this.#find(entry)
+    if (entry === null || found === null) return null
+    const { head, tail, question } = found
     const now = this.#clock.now()
     const mine = await this.#settle(entry, head, tail, now < entry.expires_at ? given : null)
     const settled = await this.#outcome(entry, head)
@@ -210,14 +208,21 @@ export class Questions {
       await this.#refile(entry)
       return false
     }
-    // Before the outcome: should this process die in between, the run is looked at, and left in peace.
-    if (isParked(tail.facts)) await this.#parking.wake(run_id)
+    // Before the outcome: should this process die after it, the run is found by the mark. Died before it: a claim removes the mark.
+    const isNew = tail.facts.asking?.includes(entry.id) === true
+    if (isNew) await this.#parking.mark(run_id, tokenOfId(entry.id))
     const mine = await this.#store(entry, head, given === null ? "expired" : "answered", given)
-    // The run may have begun to wait meanwhile, or the process that stored the outcome died before it could wake the run.
-    await this.#parking.wakeParked(run_id)
-    // Last: until then the question is found again by its expiry, should this process die here.
+    if (isNew) await this.#markAgain(entry)
     await this.#refile(entry)
     return mine
+  }
+
+  /** A claim removes a mark without an outcome after a while, and storing this one may have taken longer. */
+  async #markAgain({ run_id, id }: Entry): Promise<void> {
+    const tail = await this.#reader.tail(run_id)
+    if (tail !== null && isParked(tail.facts) && tail.facts.asking?.includes(id) === true) {
+      await this.#parking.mark(run_id, tokenOfId(id))
+    }
   }
 
   async #store(
@@ -262,15 +267,14 @@ export class Questions {
   async #expireOne(subject: string): Promise<boolean> {
     const run_id = subject.split(".").at(-2) ?? ""
     const entry = await this.#entryAt(this.#broker.names.questionByToken(run_id, lastToken(subject)))
-    const tail = entry === null ? null : await this.#reader.tail(run_id)
-    const head = tail === null ? null : await this.#reader.head(run_id)
-    if (entry === null || tail === null || head === null || (await this.#asked(entry, head)) === null) {
+    const found = entry === null ? null : await this.#find(entry)
+    if (entry === null || found === null) {
       // Never asked: the process that was about to ask lost the run.
       if (entry !== null) await this.#erase(entry)
       await this.#broker.erase("ask", subject)
       return false
     }
-    return this.#settle(entry, head, tail, null)
+    return this.#settle(entry, found.head, found.tail, null)
   }
 
   /** The run has ended: what is open expired before, or is withdrawn. */
@@ -338,6 +342,16 @@ export class Questions {
       }
     }
     return null
+  }
+
+  /** A question that was asked, and its run's last slot: not one from before it was asked. */
+  async #find(
+    entry: Entry,
+  ): Promise<{ readonly head: RunHead; readonly tail: Slot; readonly question: Question } | null> {
+    const head = await this.#reader.head(entry.run_id)
+    const question = head === null ? null : await this.#asked(entry, head)
+    const tail = question === null ? null : await this.#reader.tail(entry.run_id)
+    return head === null || question === null || tail === null ? null : { head, tail, question }
   }
 
   async #outcome({ run_id, id }: Entry, { key }: RunHead): Promise<Settled | null> {

@@ -8,10 +8,10 @@ import { within } from "../../support/within.ts"
 import { created, ended, happened, ids, leaseMs, row, soon, type OnBench } from "./material.ts"
 
 const day = 24 * 3_600_000
-const ann: GivenAnswer = { answer: { publish: true, note: null }, answered_by: { caller: "editor", by: "ann" } }
+export const ann: GivenAnswer = { answer: { publish: true, note: null }, answered_by: { caller: "editor", by: "ann" } }
 const bob: GivenAnswer = { answer: { publish: false, note: "no" }, answered_by: { caller: "editor", by: "bob" } }
 
-function aQuestion(
+export function aQuestion(
   run_id: string,
   id: string,
   clock: ManualClock,
@@ -32,12 +32,12 @@ function aQuestion(
   }
 }
 
-function asked(event: number, question: AskedQuestion): LogEvent {
+export function asked(event: number, question: AskedQuestion): LogEvent {
   const at = question.asked_at
   return { id: event, type: "question_asked", at, data: { ...question, at }, kept: { place: question.id } }
 }
 
-function waits(event: number, questions: readonly string[], clock: ManualClock): LogEvent {
+export function waits(event: number, questions: readonly string[], clock: ManualClock): LogEvent {
   const at = isoTime(clock.now())
   return { id: event, type: "run_waiting", at, data: { questions, at } }
 }

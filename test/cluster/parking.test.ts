@@ -1,0 +1,122 @@
+import assert from "node:assert/strict"
+import { after, before, describe, test } from "node:test"
+import type { RunStore } from "../../src/ports/store.ts"
+import { ann, aQuestion, asked, waits } from "../contract/run-store/asking.ts"
+import { created, leaseMs } from "../contract/run-store/material.ts"
+import { ManualClock } from "../support/manual-clock.ts"
+import { startNats, type NatsCluster } from "../support/nats-server.ts"
+import { natsStores } from "../support/nats-store.ts"
+import { startProxy, type Passage } from "../support/tcp-proxy.ts"
+import { within } from "../support/within.ts"
+
+// A process that dies at one exact step while a run begins to wait and something comes for it: its connection to the broker ends
+// with the request of that step. Another process must still find the run.
+
+let broker: NatsCluster
+before(async () => {
+  broker = await startNats(1)
+})
+after(() => broker.close())
+
+interface Scene {
+  readonly clock: ManualClock
+  /** Dies when its connection does. */
+  readonly dying: RunStore
+  readonly other: RunStore
+  /** The dying store's requests that match are its last. `first` runs before such a request reaches the broker. */
+  dieWith(request: RegExp, first?: () => Promise<void>): Promise<void>
+}
+
+async function scene(body: (scene: Scene) => Promise<void>): Promise<void> {
+  const clock = new ManualClock()
+  let watch: (sent: string) => Passage | Promise<Passage> = () => "pass"
+  const proxy = await startProxy(broker.nodes[0]?.port ?? 0, (sent) => watch(sent))
+  const open = natsStores(broker.url, clock)
+  const [other, dying] = [await open(), await open({ address: { ...addressOf(proxy.port) } })]
+  const dieWith = (request: RegExp, first?: () => Promise<void>): Promise<void> =>
+    new Promise((resolve, reject) => {
+      watch = async (sent) => {
+        if (!request.test(sent)) return "pass"
+        await first?.().catch(reject)
+        resolve()
+        return "pass, then cut"
+      }
+    })
+  try {
+    await body({ clock, dying, other, dieWith })
+  } finally {
+    await proxy.close()
+    await Promise.all([other.close(), dying.close()])
+  }
+}
+
+function addressOf(port: number) {
+  return { servers: [`127.0.0.1:${port}`], user: null, password: null, token: null, tls: false }
+}
+
+/** What a process that dies asks for is never answered, or refused when the test ends. */
+function abandoned(asked: Promise<unknown>): void {
+  asked.catch(() => undefined)
+}
+
+/** Another process takes the run up, at the latest when the leases of the dead one have run out. */
+async function isFound({ other, clock }: Scene, run_id: string): Promise<void> {
+  let [claim] = await other.claim("owner-2", 10, leaseMs)
+  if (claim === undefined) {
+    clock.advance(leaseMs)
+    ;[claim] = await other.claim("owner-2", 10, leaseMs)
+  }
+  assert.deepEqual([claim?.run_id, claim?.woken], [run_id, true])
+}
+
+describe("a process that dies while a run begins to wait", { concurrency: true }, () => {
+  const steps = {
+    "when the run is among the parked ones": /PUB [^ ]*\.ask\.parked\./,
+    "when the run has left the list of open runs": /STREAM\.MSG\.DELETE\.[^ ]*_OPEN /,
+    "when marks of outcomes are looked for": /STREAM\.INFO\.[^ ]*_ASK /,
+  }
+  for (const [when, request] of Object.entries(steps)) {
+    test(`${when}: an answer that came before wakes it`, { timeout: 60_000 }, () =>
+      scene(async (on) => {
+        const lease = await created(on.dying)
+        await on.dying.append(lease, [asked(1, aQuestion(lease.run_id, "q1", on.clock))])
+        assert.equal((await on.other.answer(lease.run_id, "q1", ann))?.stored, true)
+        const died = on.dieWith(request)
+        abandoned(on.dying.append(lease, [waits(2, ["q1"], on.clock)]))
+        await within(30_000, "the step", died)
+        await isFound(on, lease.run_id)
+      }),
+    )
+  }
+
+  test(
+    "an answer is stored while the run begins to wait, and the process that stored it dies",
+    { timeout: 60_000 },
+    () =>
+      scene(async (on) => {
+        const lease = await created(on.other)
+        await on.other.append(lease, [asked(1, aQuestion(lease.run_id, "q1", on.clock))])
+        const died = on.dieWith(new RegExp(`PUB [^ ]*\\.ask\\.news\\.${lease.run_id}\\.q1`), () =>
+          on.other.append(lease, [waits(2, ["q1"], on.clock)]),
+        )
+        abandoned(on.dying.answer(lease.run_id, "q1", ann))
+        await within(30_000, "the outcome", died)
+        await isFound(on, lease.run_id)
+      }),
+  )
+
+  test(
+    "a cancel is stored while the run begins to wait, and the process that stored it dies",
+    { timeout: 60_000 },
+    () =>
+      scene(async (on) => {
+        const lease = await created(on.other)
+        const died = on.dieWith(new RegExp(`PUB [^ ]*\\.keys\\.cancel\\.${lease.run_id}`), () =>
+          on.other.append(lease, [asked(1, aQuestion(lease.run_id, "q1", on.clock)), waits(2, ["q1"], on.clock)]),
+        )
+        abandoned(on.dying.requestCancel(lease.run_id))
+        await within(30_000, "the cancel", died)
+        await isFound(on, lease.run_id)
+      }),
+  )
+})
