@@ -29,7 +29,9 @@ export async function startProxy(
   const server = createServer((near) => {
     const far = connect(target, "127.0.0.1")
     let sending = Promise.resolve()
-    near.on("data", (chunk: Buffer) => (sending = sending.then(() => send(chunk, far))))
+    near.on("data", (chunk: Buffer) => {
+      sending = sending.then(() => send(chunk, far))
+    })
     far.on("data", (chunk: Buffer) => {
       if (passing) near.write(chunk)
     })
