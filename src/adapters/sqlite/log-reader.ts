@@ -1,4 +1,4 @@
-import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite"
+import type { DatabaseSync, SQLInputValue } from "node:sqlite"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { LogEvent } from "../../run/events.ts"
 import { Damaged, NoSuchRun, type ExistingRun, type RunLookup, type RunRequest } from "../../ports/store.ts"
@@ -6,6 +6,7 @@ import type { DataKey, Vault } from "../../ports/vault.ts"
 import type { Notice, TakenNotice } from "../../ports/notices.ts"
 import { openNotice, openTaken } from "./outbox-reader.ts"
 import { OpenedRows } from "./opened-rows.ts"
+import { PreparedStatements } from "./prepared-statements.ts"
 import { codeOf, failureOf, sqliteCode } from "./sqlite-error.ts"
 
 /** Keys of runs that were made or read last; unwrapping one costs more than a read. */
@@ -31,12 +32,13 @@ export class LogReader {
   readonly #database: DatabaseSync
   readonly #path: string
   readonly #vault: Vault
-  readonly #statements = new Map<string, StatementSync>()
+  readonly #statements: PreparedStatements
   readonly #heads = new Map<string, RunHead>()
   readonly #opened = new OpenedRows()
 
   constructor(database: DatabaseSync, path: string, vault: Vault) {
     this.#database = database
+    this.#statements = new PreparedStatements(database)
     this.#path = path
     this.#vault = vault
   }
@@ -106,9 +108,10 @@ export class LogReader {
     const body =
       head === undefined
         ? undefined
-        : this.#guard(() => this.#prepared("SELECT body FROM requests WHERE run = ?").get(head.num), "of a run")?.[
-            "body"
-          ]
+        : this.#guard(
+            () => this.#statements.get("SELECT body FROM requests WHERE run = ?").get(head.num),
+            "of a run",
+          )?.["body"]
     if (head === undefined || body === undefined) throw new NoSuchRun(run_id)
     const request = JSON.parse(head.key.open("request", body as Uint8Array)) as Omit<RunRequest, "secrets">
     const sealed = this.#get("SELECT body FROM secrets WHERE run = ?", head.num)?.["body"]
@@ -155,7 +158,7 @@ export class LogReader {
     const end = this.#condemnedEnd(head)
     if (end !== null) return end.id > after ? [end] : []
     return this.#guard(() => {
-      for (const row of this.#prepared(sql).iterate(head.num, after)) {
+      for (const row of this.#statements.get(sql).iterate(head.num, after)) {
         for (const event of open(row)) if (event.id > after && found.length < limits.events) found.push(event)
         bytes += row["bytes"] as number
         if (found.length >= limits.events || bytes >= limits.bytes) break
@@ -189,9 +192,9 @@ export class LogReader {
   /** Unfinished runs that must stop. */
   cancelRequests(): string[] {
     const rows = this.#guard(() =>
-      this.#prepared(
-        "SELECT run_id FROM runs INDEXED BY runs_cancelling WHERE cancel_requested = 1 AND finished_at IS NULL",
-      ).all(),
+      this.#statements
+        .get("SELECT run_id FROM runs INDEXED BY runs_cancelling WHERE cancel_requested = 1 AND finished_at IS NULL")
+        .all(),
     )
     return rows.map(({ run_id }) => run_id as string)
   }
@@ -210,7 +213,7 @@ export class LogReader {
 
   notices(run_id: string): Notice[] {
     const sql = "SELECT * FROM outbox WHERE run_id = ? ORDER BY event_id"
-    return this.#guard(() => this.#prepared(sql).all(run_id)).map((row) => openNotice(this.#vault, row))
+    return this.#guard(() => this.#statements.get(sql).all(run_id)).map((row) => openNotice(this.#vault, row))
   }
 
   /** One that was just taken; null when it has been deleted since. */
@@ -230,7 +233,7 @@ export class LogReader {
   }
 
   #get(sql: string, ...values: SQLInputValue[]): Record<string, unknown> | undefined {
-    return this.#guard(() => this.#prepared(sql).get(...values))
+    return this.#guard(() => this.#statements.get(sql).get(...values))
   }
 
   /** A damaged page of one run does not affect other runs. */
@@ -242,15 +245,6 @@ export class LogReader {
       if (whose !== undefined && codeOf(error) === sqliteCode.corrupt) throw new Damaged(failure.message, error)
       throw failure
     }
-  }
-
-  #prepared(sql: string): StatementSync {
-    let statement = this.#statements.get(sql)
-    if (statement === undefined) {
-      statement = this.#database.prepare(sql)
-      this.#statements.set(sql, statement)
-    }
-    return statement
   }
 }
 

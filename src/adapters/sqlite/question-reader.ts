@@ -1,4 +1,4 @@
-import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite"
+import type { DatabaseSync, SQLInputValue } from "node:sqlite"
 import { isoTime } from "../../base/iso-time.ts"
 import type { AnsweredBy, AskedQuestion, Question, QuestionStatus } from "../../run/events.ts"
 import type { JsonValue } from "../../base/json-value.ts"
@@ -6,6 +6,7 @@ import type { GivenAnswer, InboxPage, InboxQuery, WaitingCounts } from "../../po
 import type { DataKey, Vault } from "../../ports/vault.ts"
 import type { LogReader } from "./log-reader.ts"
 import { questionStatus } from "./question-writer.ts"
+import { PreparedStatements } from "./prepared-statements.ts"
 import { failureOf } from "./sqlite-error.ts"
 
 const statuses: readonly QuestionStatus[] = ["open", "answered", "expired", "withdrawn"]
@@ -17,14 +18,13 @@ type Row = Readonly<Record<string, unknown>>
 
 /** Reads questions on the connection of the service's thread. */
 export class QuestionReader {
-  readonly #database: DatabaseSync
   readonly #path: string
   readonly #vault: Vault
   readonly #log: LogReader
-  readonly #statements = new Map<string, StatementSync>()
+  readonly #statements: PreparedStatements
 
   constructor(database: DatabaseSync, path: string, vault: Vault, log: LogReader) {
-    this.#database = database
+    this.#statements = new PreparedStatements(database)
     this.#path = path
     this.#vault = vault
     this.#log = log
@@ -144,12 +144,7 @@ export class QuestionReader {
 
   #all(sql: string, ...values: SQLInputValue[]): Row[] {
     try {
-      let statement = this.#statements.get(sql)
-      if (statement === undefined) {
-        statement = this.#database.prepare(sql)
-        this.#statements.set(sql, statement)
-      }
-      return statement.all(...values)
+      return this.#statements.get(sql).all(...values)
     } catch (error) {
       throw failureOf(this.#path, error)
     }

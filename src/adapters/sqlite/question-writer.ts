@@ -1,5 +1,6 @@
-import type { SQLInputValue, StatementSync } from "node:sqlite"
+import type { SQLInputValue } from "node:sqlite"
 import type { AnswerOperation, AnswerResult, AppendedQuestions, ExpireOperation } from "./operations.ts"
+import type { PreparedStatements } from "./prepared-statements.ts"
 
 /** As the database has it. */
 export const questionStatus = { open: 0, answered: 1, expired: 2, withdrawn: 3 } as const
@@ -9,10 +10,10 @@ const mostExpired = 1_000
 
 /** Writes questions and their outcomes, and parks and wakes runs, each inside of a transaction of the `Writer`. */
 export class QuestionWriter {
-  readonly #prepared: (sql: string) => StatementSync
+  readonly #statements: PreparedStatements
 
-  constructor(prepared: (sql: string) => StatementSync) {
-    this.#prepared = prepared
+  constructor(statements: PreparedStatements) {
+    this.#statements = statements
   }
 
   appended(run: number, { now, asked, taken, waits }: AppendedQuestions, blobs: readonly (Uint8Array | null)[]): void {
@@ -33,7 +34,9 @@ export class QuestionWriter {
   }
 
   answer({ run, id, now, blobs: [answer] }: AnswerOperation): AnswerResult {
-    const found = this.#prepared("SELECT num, status, expires_at FROM questions WHERE run = ? AND id = ?").get(run, id)
+    const found = this.#statements
+      .get("SELECT num, status, expires_at FROM questions WHERE run = ? AND id = ?")
+      .get(run, id)
     if (found === undefined) return "unknown"
     if (found["status"] !== questionStatus.open) return "settled before"
     const num = found["num"] as number
@@ -53,10 +56,12 @@ export class QuestionWriter {
   }
 
   expire({ now }: ExpireOperation): string[] {
-    const due = this.#prepared(
-      `SELECT questions.num, run, run_id FROM questions JOIN runs ON runs.num = run
+    const due = this.#statements
+      .get(
+        `SELECT questions.num, run, run_id FROM questions JOIN runs ON runs.num = run
        WHERE status = 0 AND questions.expires_at <= ? ORDER BY questions.expires_at LIMIT ?`,
-    ).all(now, mostExpired)
+      )
+      .all(now, mostExpired)
     for (const { num, run } of due) {
       this.#run("UPDATE questions SET status = ? WHERE num = ?", questionStatus.expired, num as number)
       this.wake(run as number, now)
@@ -86,14 +91,16 @@ export class QuestionWriter {
        WHERE num = ?`,
       run,
     )
-    const news = this.#prepared(
-      `SELECT 1 FROM runs WHERE num = ?1 AND (cancel_requested = 1
+    const news = this.#statements
+      .get(
+        `SELECT 1 FROM runs WHERE num = ?1 AND (cancel_requested = 1
          OR EXISTS (SELECT 1 FROM questions WHERE run = ?1 AND status <> 0 AND taken = 0))`,
-    ).get(run)
+      )
+      .get(run)
     if (news !== undefined) this.wake(run, now)
   }
 
   #run(sql: string, ...values: SQLInputValue[]): number {
-    return Number(this.#prepared(sql).run(...values).changes)
+    return Number(this.#statements.get(sql).run(...values).changes)
   }
 }

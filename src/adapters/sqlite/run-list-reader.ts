@@ -1,8 +1,9 @@
-import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite"
+import type { DatabaseSync, SQLInputValue } from "node:sqlite"
 import type { Usage } from "../../run/events.ts"
 import { noUsage } from "../../run/usage.ts"
 import { openStatus, type ListedRun, type RunQuery } from "../../ports/run-list.ts"
 import type { RunStatus } from "../../ports/store.ts"
+import { PreparedStatements } from "./prepared-statements.ts"
 import { failureOf } from "./sqlite-error.ts"
 
 const columns = `run_id, created_at, finished_at, cancel_requested, waiting, workflow, version, outcome, usage,
@@ -13,13 +14,12 @@ export type EndOf = (run_id: string) => { readonly status: RunStatus; readonly u
 
 /** Reads the list of runs from the columns that appends keep up to date. */
 export class RunListReader {
-  readonly #database: DatabaseSync
   readonly #path: string
   readonly #endOf: EndOf
-  readonly #statements = new Map<string, StatementSync>()
+  readonly #statements: PreparedStatements
 
   constructor(database: DatabaseSync, path: string, endOf: EndOf) {
-    this.#database = database
+    this.#statements = new PreparedStatements(database)
     this.#path = path
     this.#endOf = endOf
   }
@@ -67,12 +67,7 @@ export class RunListReader {
 
   #all(sql: string, ...values: SQLInputValue[]): Record<string, unknown>[] {
     try {
-      let statement = this.#statements.get(sql)
-      if (statement === undefined) {
-        statement = this.#database.prepare(sql)
-        this.#statements.set(sql, statement)
-      }
-      return statement.all(...values)
+      return this.#statements.get(sql).all(...values)
     } catch (error) {
       throw failureOf(this.#path, error)
     }

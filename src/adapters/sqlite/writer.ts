@@ -1,4 +1,4 @@
-import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementResultingChanges, StatementSync } from "node:sqlite"
+import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementResultingChanges } from "node:sqlite"
 import type { Usage } from "../../run/events.ts"
 import { addUsage } from "../../run/usage.ts"
 import type { UsageChange } from "../../run/usage-after.ts"
@@ -20,6 +20,7 @@ import type {
   ResultOf,
   SweepOperation,
 } from "./operations.ts"
+import { PreparedStatements } from "./prepared-statements.ts"
 import { QuestionWriter } from "./question-writer.ts"
 import { addNotice, forgetNotices, settleNotice, sweepNotices, takeNotices, type Sql } from "./outbox-writer.ts"
 import { codeOf, sentenceFor, sqliteCode } from "./sqlite-error.ts"
@@ -39,7 +40,7 @@ export class Writer {
   readonly #database: DatabaseSync
   readonly #path: string
   readonly #holder: string
-  readonly #statements = new Map<string, StatementSync>()
+  readonly #statements: PreparedStatements
   /** The last event of runs that this store writes to; correct as long as the fence holds, because no other process writes meanwhile. */
   readonly #lastEvents = new Map<number, { readonly fence: number; readonly last: number }>()
   readonly #questions: QuestionWriter
@@ -52,9 +53,10 @@ export class Writer {
 
   constructor(database: DatabaseSync, path: string, holder: string) {
     this.#database = database
+    this.#statements = new PreparedStatements(database)
     this.#path = path
     this.#holder = holder
-    this.#questions = new QuestionWriter((sql) => this.#prepared(sql))
+    this.#questions = new QuestionWriter(this.#statements)
   }
 
   /** In order, and durable when it returns. An operation that fails leaves nothing behind and does not harm the others. */
@@ -438,23 +440,14 @@ export class Writer {
   }
 
   #run(sql: string, ...values: SQLInputValue[]): StatementResultingChanges {
-    return this.#prepared(sql).run(...values)
+    return this.#statements.get(sql).run(...values)
   }
 
   #get(sql: string, ...values: SQLInputValue[]): Record<string, SQLOutputValue> | undefined {
-    return this.#prepared(sql).get(...values)
+    return this.#statements.get(sql).get(...values)
   }
 
   #all(sql: string, ...values: SQLInputValue[]): Record<string, SQLOutputValue>[] {
-    return this.#prepared(sql).all(...values)
-  }
-
-  #prepared(sql: string): StatementSync {
-    let statement = this.#statements.get(sql)
-    if (statement === undefined) {
-      statement = this.#database.prepare(sql)
-      this.#statements.set(sql, statement)
-    }
-    return statement
+    return this.#statements.get(sql).all(...values)
   }
 }
