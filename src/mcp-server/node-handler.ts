@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Buffer } from "node:buffer"
 import type { McpHttpHandler } from "@modelcontextprotocol/server"
+import { drained } from "../base/drained.ts"
 
 /**
  * Has a handler of web requests answer one of Node's. The request counts as gone when its connection is. `given` is the body,
@@ -59,16 +60,4 @@ function toRequest(incoming: IncomingMessage, body: Buffer, signal: AbortSignal)
   const url = new URL(incoming.url ?? "/", "http://localhost")
   const hasBody = method !== "GET" && method !== "HEAD"
   return new Request(url, { method, headers, signal, ...(hasBody ? { body: new Uint8Array(body) } : {}) })
-}
-
-function drained(outgoing: ServerResponse, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      outgoing.off("drain", done)
-      signal.removeEventListener("abort", done)
-      resolve()
-    }
-    outgoing.once("drain", done)
-    signal.addEventListener("abort", done, { once: true })
-  })
 }

@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http"
+import { drained } from "../base/drained.ts"
 import { streamError, type ErrorAnswer } from "../api/shapes.ts"
 import { Damaged, NoSuchRun } from "../ports/store.ts"
 import type { LogEvent } from "../run/events.ts"
@@ -96,17 +97,4 @@ export class EventStreams {
   #beat(): void {
     for (const { response } of this.#open) if (!response.writableNeedDrain) response.write(": \n\n")
   }
-}
-
-function drained(response: ServerResponse, signal: AbortSignal): Promise<void> {
-  if (signal.aborted || !response.writableNeedDrain) return Promise.resolve()
-  return new Promise((resolve) => {
-    const done = (): void => {
-      response.off("drain", done)
-      signal.removeEventListener("abort", done)
-      resolve()
-    }
-    response.once("drain", done)
-    signal.addEventListener("abort", done, { once: true })
-  })
 }
