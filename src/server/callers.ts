@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from "node:crypto"
-import { refuse } from "./http-error.ts"
+import { refuse, type HttpError } from "./http-error.ts"
 
 export interface CallerKey {
   readonly name: string
@@ -51,6 +51,13 @@ function digest(key: string): Buffer {
   return createHash("sha256").update(key).digest()
 }
 
-function unauthorized(message: string) {
+/** Without keys only the id of a run protects it: beyond loopback, nobody can list runs or questions. */
+export function listNeedsKeys(what: string): HttpError {
+  return unauthorized(
+    `The list of ${what} needs callers with keys (WIRE_API_KEYS) where the service listens beyond loopback`,
+  )
+}
+
+function unauthorized(message: string): HttpError {
   return refuse("unauthorized", message, [], { "www-authenticate": "Bearer" })
 }

@@ -3,6 +3,7 @@ import { answerBody, inboxQuery, noQuery } from "../../api/schemas.ts"
 import type { AnswerBody, InboxAnswer, QuestionsAnswer } from "../../api/shapes.ts"
 import type { Question, QuestionStatus } from "../../run/events.ts"
 import { answerQuestion } from "../../run/questions/answer-question.ts"
+import { listNeedsKeys } from "../callers.ts"
 import { HttpError, refuse, refuseAt } from "../http-error.ts"
 import { ownRun } from "../own-run.ts"
 import type { RouteDependencies } from "../parts.ts"
@@ -32,15 +33,7 @@ export function questionRoutes(app: FastifyInstance, parts: RouteDependencies, i
     "/questions",
     { schema: { querystring: inboxQuery } },
     async (request): Promise<InboxAnswer> => {
-      // Without keys a run's id is all that protects its questions.
-      if (isOpenToStrangers) {
-        throw refuse(
-          "unauthorized",
-          "The list of questions needs callers with keys (WIRE_API_KEYS) where the service listens beyond loopback",
-          [],
-          { "www-authenticate": "Bearer" },
-        )
-      }
+      if (isOpenToStrangers) throw listNeedsKeys("questions")
       const { status = "open", to = null, limit, after = null } = request.query
       if (after !== null && !/^[\x21-\x7e]{1,500}$/.test(after)) {
         throw refuseAt("invalid_request", "after", "`after` must be the `next` of another page")

@@ -2,7 +2,8 @@ import type { FastifyInstance } from "fastify"
 import { runsQuery } from "../../api/schemas.ts"
 import type { ListedRunAnswer, RunsAnswer } from "../../api/shapes.ts"
 import type { ListedRun, ListedStatus, RunPosition } from "../../ports/run-list.ts"
-import { refuse, refuseAt } from "../http-error.ts"
+import { listNeedsKeys } from "../callers.ts"
+import { refuseAt } from "../http-error.ts"
 import type { RouteDependencies } from "../parts.ts"
 import { callerOf } from "../parts.ts"
 
@@ -21,15 +22,7 @@ export function runListRoute(app: FastifyInstance, parts: RouteDependencies, isO
     "/runs",
     { schema: { querystring: runsQuery } },
     async (request): Promise<RunsAnswer> => {
-      // Without keys a run's id is all that protects it.
-      if (isOpenToStrangers) {
-        throw refuse(
-          "unauthorized",
-          "The list of runs needs callers with keys (WIRE_API_KEYS) where the service listens beyond loopback",
-          [],
-          { "www-authenticate": "Bearer" },
-        )
-      }
+      if (isOpenToStrangers) throw listNeedsKeys("runs")
       const { workflow = null, status = null, limit, after } = request.query
       const most = limit === undefined ? usualLimit : Number(limit)
       const query = {
