@@ -15,7 +15,7 @@ import {
   responseFormatTexts,
   typeTexts,
 } from "./explanations.ts"
-import type { NameUse, PropertyBlock } from "./name-use.ts"
+import type { ConstantKind, NameUse, PropertyBlock } from "./name-use.ts"
 import { describe } from "./describe.ts"
 
 // Completions that the grammar gives: declarations, properties, types, constants.
@@ -117,15 +117,7 @@ export function completeSchemas(program: Program, prefix: string): Completion[] 
 
 // ------------------------------------------------------------------------------------------------------- constants
 
-export type ConstantList =
-  | "response_format"
-  | "on_failure"
-  | "approval"
-  | "asset"
-  | "boolean"
-  | "level"
-  | "provider-kind"
-  | "remote-kind"
+export type ConstantList = ConstantKind | "provider-kind" | "remote-kind"
 
 export function completeConstants(list: ConstantList, quoted: boolean): Completion[] {
   const quote = (word: string): string => (quoted ? JSON.stringify(word) : word)

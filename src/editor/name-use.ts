@@ -27,6 +27,10 @@ export type Expected =
   | "context"
   | "agent"
   | Syntax.ImportKind
+  | ConstantKind
+
+/** Places that take one of a few words. */
+export type ConstantKind =
   | "response_format"
   | "on_failure"
   | "approval"

@@ -1,19 +1,14 @@
 import { timerMs } from "../../base/timer-ms.ts"
 import type { IncomingHttpHeaders } from "node:http"
 import type { Dispatcher } from "undici"
-import type { EgressLimits, EgressReason, EgressResponse } from "../../ports/egress.ts"
+import type { EgressLimits, EgressReason, EgressRequest, EgressResponse } from "../../ports/egress.ts"
 import { EgressFailure } from "../../ports/egress.ts"
-import type { Gate } from "../../ports/gate.ts"
 import { RunFailure } from "../../ports/run-failure.ts"
 import type { Call } from "./call.ts"
 import type { Connection } from "./connection-pool.ts"
 
-export interface ExchangeRequest {
+export interface ExchangeRequest extends Pick<EgressRequest, "method" | "headers" | "body" | "gate"> {
   readonly url: URL
-  readonly method: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string | Uint8Array | null
-  readonly gate: Gate
   readonly limits: EgressLimits
   /** The call goes on elsewhere after a response with such a head: nothing more of it is read. */
   readonly leaves: (status: number, headers: Readonly<Record<string, string>>) => boolean
