@@ -10,7 +10,8 @@ import { notify } from "../state/notices.ts"
 import { graphOf, shownRun } from "../state/runs.ts"
 import { selection } from "../state/selection.ts"
 import { Icon } from "../ui/icon.tsx"
-import { counted, showDuration, costNumber, showMoment, showNumber } from "../ui/show.ts"
+import { RunFigureHeads, RunFigures } from "../ui/run-figures.tsx"
+import { counted, showMoment } from "../ui/show.ts"
 import { StateMark } from "../ui/state-mark.tsx"
 
 /** Ids of the runs that are ticked to be compared, at most two. */
@@ -55,15 +56,7 @@ export function HistoryPane() {
               <th scope="col">Run</th>
               <th scope="col">When</th>
               <th scope="col">State</th>
-              <th scope="col" class="figure">
-                Time
-              </th>
-              <th scope="col" class="figure">
-                Tokens
-              </th>
-              <th scope="col" class="figure">
-                Cost
-              </th>
+              <RunFigureHeads />
               <th scope="col">
                 <span class="visually-hidden">Actions</span>
               </th>
@@ -105,9 +98,7 @@ function HistoryRow({ run, isTicked }: { readonly run: KeptRun; readonly isTicke
       <td>
         <StateMark state={run.status} />
       </td>
-      <td class="figure">{showDuration(run.duration_ms)}</td>
-      <td class="figure">{showNumber(run.tokens)}</td>
-      <td class="figure">{run.cost === null || run.cost === undefined ? "" : costNumber(run.cost)}</td>
+      <RunFigures duration_ms={run.duration_ms} tokens={run.tokens} cost={run.cost} />
       <td>
         <button
           type="button"

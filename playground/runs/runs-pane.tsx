@@ -16,7 +16,8 @@ import {
   workflowFilter,
 } from "../state/server-runs.ts"
 import { tokensOf } from "../state/status.ts"
-import { costNumber, counted, showDuration, showMoment, showNumber } from "../ui/show.ts"
+import { RunFigureHeads, RunFigures } from "../ui/run-figures.tsx"
+import { counted, showMoment } from "../ui/show.ts"
 import type { StateName } from "../ui/state-words.ts"
 import { StateMark } from "../ui/state-mark.tsx"
 
@@ -107,15 +108,7 @@ function RunTable({ runs }: { readonly runs: readonly ListedRunAnswer[] }) {
             <th scope="col">State</th>
             <th scope="col">Workflow</th>
             <th scope="col">When</th>
-            <th scope="col" class="figure">
-              Time
-            </th>
-            <th scope="col" class="figure">
-              Tokens
-            </th>
-            <th scope="col" class="figure">
-              Cost
-            </th>
+            <RunFigureHeads />
           </tr>
         </thead>
         <tbody>
@@ -165,9 +158,11 @@ function RunRow({ run }: { readonly run: ListedRunAnswer }) {
         </button>
       </td>
       <td class="note">{showMoment(began)}</td>
-      <td class="figure">{finished_at === null ? "" : showDuration(Date.parse(finished_at) - began)}</td>
-      <td class="figure">{showNumber(tokensOf(usage))}</td>
-      <td class="figure">{usage.cost === null ? "" : costNumber(usage.cost)}</td>
+      <RunFigures
+        duration_ms={finished_at === null ? null : Date.parse(finished_at) - began}
+        tokens={tokensOf(usage)}
+        cost={usage.cost}
+      />
     </tr>
   )
 }
