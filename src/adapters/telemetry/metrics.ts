@@ -1,7 +1,8 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client"
+import { collectDefaultMetrics, Registry } from "prom-client"
 import type { ModelCallRecord, Usage } from "../../run/events.ts"
 import type { Kept } from "../../run/log/kept.ts"
 import { BoundedLabels } from "./bounded-labels.ts"
+import { Instruments } from "./instruments.ts"
 import { ModelCounters } from "./model-counters.ts"
 import type { WaitingCounts } from "../../ports/questions.ts"
 import type { RunObserver } from "./run-observer.ts"
@@ -38,87 +39,55 @@ const misnamed = ["nodejs_active_resources_total", "nodejs_active_handles_total"
  */
 export function createMetrics(counts: LiveCounts, reasons: readonly string[]): Metrics {
   const registry = new Registry()
-  const registers = [registry]
+  const make = new Instruments(registry)
   // Event-loop lag, memory, CPU, garbage collection.
   collectDefaultMetrics({ register: registry })
   for (const name of misnamed) registry.removeSingleMetric(name)
-  const runs = new Counter({ name: "wireworks_runs_total", help: "Ended runs", labelNames: ["status"], registers })
-  const runTime = new Histogram({
-    name: "wireworks_run_duration_seconds",
-    help: "Time from a run's start to its end",
-    labelNames: ["status"],
-    buckets: seconds,
-    registers,
-  })
-  const resumed = new Counter({ name: "wireworks_runs_resumed_total", help: "Runs taken up again", registers })
-  const agents = new Counter({
-    name: "wireworks_agents_total",
-    help: "Ended agent steps",
-    labelNames: ["outcome"],
-    registers,
-  })
-  const retries = new Counter({ name: "wireworks_agent_retries_total", help: "Retries and repairs", registers })
-  const tokens = new Counter({ name: "wireworks_tokens_total", help: "Tokens used", labelNames: ["kind"], registers })
-  const models = new ModelCounters(registers)
-  const calls = new Histogram({
-    name: "wireworks_model_call_duration_seconds",
-    help: "Time of one call of a model backend",
-    buckets: seconds,
-    registers,
-  })
-  const tools = new Counter({
-    name: "wireworks_tool_calls_total",
-    help: "Ended tool calls",
-    labelNames: ["server", "tool", "outcome"],
-    registers,
-  })
-  const toolTime = new Histogram({
-    name: "wireworks_tool_call_duration_seconds",
-    help: "Time of one tool call",
-    labelNames: ["server", "tool"],
-    buckets: seconds,
-    registers,
-  })
+  const runs = make.counter("wireworks_runs_total", "Ended runs", ["status"])
+  const runTime = make.histogram("wireworks_run_duration_seconds", "Time from a run's start to its end", seconds, [
+    "status",
+  ])
+  const resumed = make.counter("wireworks_runs_resumed_total", "Runs taken up again")
+  const agents = make.counter("wireworks_agents_total", "Ended agent steps", ["outcome"])
+  const retries = make.counter("wireworks_agent_retries_total", "Retries and repairs")
+  const tokens = make.counter("wireworks_tokens_total", "Tokens used", ["kind"])
+  const models = new ModelCounters(make)
+  const calls = make.histogram("wireworks_model_call_duration_seconds", "Time of one call of a model backend", seconds)
+  const tools = make.counter("wireworks_tool_calls_total", "Ended tool calls", ["server", "tool", "outcome"])
+  const toolTime = make.histogram("wireworks_tool_call_duration_seconds", "Time of one tool call", seconds, [
+    "server",
+    "tool",
+  ])
   const toolNames = new BoundedLabels()
-  const degraded = new Counter({ name: "wireworks_cache_degraded_total", help: "Failures of the cache", registers })
-  const gauge = (name: string, help: string, read: () => number): void => {
-    new Gauge({
-      name,
-      help,
-      registers,
-      collect() {
-        this.set(read())
-      },
-    })
-  }
-  const asked = new Counter({ name: "wireworks_questions_asked_total", help: "Questions asked", registers })
-  const settled = new Counter({
-    name: "wireworks_questions_settled_total",
-    help: "Questions whose outcome a run took in",
-    labelNames: ["outcome"],
-    registers,
-  })
-  const notifications = new Counter({
-    name: "wireworks_notification_attempts_total",
-    help: "Attempts to deliver a notification; failed ones are tried again",
-    labelNames: ["outcome"],
-    registers,
-  })
+  const degraded = make.counter("wireworks_cache_degraded_total", "Failures of the cache")
+  const asked = make.counter("wireworks_questions_asked_total", "Questions asked")
+  const settled = make.counter("wireworks_questions_settled_total", "Questions whose outcome a run took in", [
+    "outcome",
+  ])
+  const notifications = make.counter(
+    "wireworks_notification_attempts_total",
+    "Attempts to deliver a notification; failed ones are tried again",
+    ["outcome"],
+  )
   for (const outcome of ["answered", "expired"]) settled.inc({ outcome }, 0)
   for (const outcome of ["delivered", "failed", "gave_up"]) notifications.inc({ outcome }, 0)
-  const refreshWaiting = waitingGauges(registers, counts.waiting)
-  gauge("wireworks_runs_active", "Runs under way here", counts.active)
-  gauge("wireworks_runs_queued", "Runs that wait for their turn here", counts.queued)
-  gauge("wireworks_streams_open", "Open event streams", counts.streams)
+  const refreshWaiting = waitingGauges(make, counts.waiting)
+  make.liveGauge("wireworks_runs_active", "Runs under way here", counts.active)
+  make.liveGauge("wireworks_runs_queued", "Runs that wait for their turn here", counts.queued)
+  make.liveGauge("wireworks_streams_open", "Open event streams", counts.streams)
   const { broker } = counts
   if (broker !== null) {
-    gauge("wireworks_broker_connected", "1 while the broker is connected", () => (broker().connected ? 1 : 0))
-    gauge(
+    make.liveGauge("wireworks_broker_connected", "1 while the broker is connected", () => (broker().connected ? 1 : 0))
+    make.liveGauge(
       "wireworks_broker_reconnects",
       "Connections to the broker that replaced a lost one",
       () => broker().reconnects,
     )
-    gauge("wireworks_broker_retries", "Requests to the broker that had to be made again", () => broker().retries)
+    make.liveGauge(
+      "wireworks_broker_retries",
+      "Requests to the broker that had to be made again",
+      () => broker().retries,
+    )
   }
 
   // Labels are looked up once: that costs more than the counting.
@@ -167,7 +136,7 @@ export function createMetrics(counts: LiveCounts, reasons: readonly string[]): M
   }
   for (const each of Object.values(agentsOf)) each.inc(0)
   for (const each of Object.values(tokensOf)) each.inc(0)
-  const service = serviceMetrics(registry, reasons)
+  const service = serviceMetrics(make, reasons)
 
   return {
     service,
@@ -248,11 +217,10 @@ export function createMetrics(counts: LiveCounts, reasons: readonly string[]): M
 }
 
 /** Read together by the function that this returns; without values while the store fails. */
-function waitingGauges(registers: Registry[], read: () => Promise<WaitingCounts>): () => Promise<void> {
-  const make = (name: string, help: string): Gauge => new Gauge({ name, help, registers })
-  const runs = make("wireworks_runs_waiting", "Runs in the store that wait for people, of all replicas")
-  const questions = make("wireworks_questions_open", "Open questions in the store, of all replicas")
-  const oldest = make("wireworks_question_oldest_age_seconds", "Age of the oldest open question; 0 without any")
+function waitingGauges(make: Instruments, read: () => Promise<WaitingCounts>): () => Promise<void> {
+  const runs = make.gauge("wireworks_runs_waiting", "Runs in the store that wait for people, of all replicas")
+  const questions = make.gauge("wireworks_questions_open", "Open questions in the store, of all replicas")
+  const oldest = make.gauge("wireworks_question_oldest_age_seconds", "Age of the oldest open question; 0 without any")
   return async () => {
     try {
       const counts = await read()

@@ -1,7 +1,7 @@
-import type { Registry } from "prom-client"
-import { Counter } from "prom-client"
+import type { Counter } from "prom-client"
 import { cutText } from "../../base/cut-text.ts"
 import type { ModelCallRecord } from "../../run/events.ts"
+import type { Instruments } from "./instruments.ts"
 
 /** Callers write the ids of models: more than these are counted together. */
 const mostModels = 200
@@ -17,25 +17,21 @@ export class ModelCounters {
   readonly #retries: Counter<"provider" | "model">
   readonly #fallbacks: Counter<"provider" | "model">
 
-  constructor(registers: Registry[]) {
-    const labelNames = ["provider", "model"] as const
-    const counter = (name: string, help: string): Counter<"provider" | "model"> =>
-      new Counter({ name, help, labelNames, registers })
-    this.#cost = counter("wire_cost_total", "Cost of model calls, in the currency of the workflows' prices")
-    this.#tokens = new Counter({
-      name: "wire_tokens_total",
-      help: "Tokens of model calls",
-      labelNames: [...labelNames, "kind"],
-      registers,
-    })
-    this.#calls = new Counter({
-      name: "wire_model_calls_total",
-      help: "Requests to model backends",
-      labelNames: [...labelNames, "outcome"],
-      registers,
-    })
-    this.#retries = counter("wire_model_retries_total", "Requests that repeated one of the same turn")
-    this.#fallbacks = counter("wire_model_fallbacks_total", "Models that failed for good, with another to go on")
+  constructor(make: Instruments) {
+    const labels = ["provider", "model"] as const
+    this.#cost = make.counter(
+      "wire_cost_total",
+      "Cost of model calls, in the currency of the workflows' prices",
+      labels,
+    )
+    this.#tokens = make.counter("wire_tokens_total", "Tokens of model calls", [...labels, "kind"])
+    this.#calls = make.counter("wire_model_calls_total", "Requests to model backends", [...labels, "outcome"])
+    this.#retries = make.counter("wire_model_retries_total", "Requests that repeated one of the same turn", labels)
+    this.#fallbacks = make.counter(
+      "wire_model_fallbacks_total",
+      "Models that failed for good, with another to go on",
+      labels,
+    )
   }
 
   /** The calls of one step. */

@@ -1,5 +1,4 @@
-import type { Registry } from "prom-client"
-import { Counter, Histogram } from "prom-client"
+import type { Instruments } from "./instruments.ts"
 import type { StoreTimer } from "./time-store.ts"
 
 /** Counts of what happens around runs: requests, refusals, waits. */
@@ -20,54 +19,33 @@ const tokenSeconds = [0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 20, 30, 60, 120]
 const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
 
 /** `reasons` are all kinds of errors that a request can be refused for; each of them counts from 0. */
-export function serviceMetrics(registry: Registry, reasons: readonly string[]): ServiceMetrics {
-  const registers = [registry]
-  const requests = new Counter({
-    name: "wireworks_http_requests_total",
-    help: "Answered HTTP requests",
-    labelNames: ["method", "route", "status"],
-    registers,
-  })
-  const requestTime = new Histogram({
-    name: "wireworks_http_request_duration_seconds",
-    help: "Time from a request's arrival to the end of its answer; a stream ends with its run",
-    labelNames: ["route"],
-    buckets: requestSeconds,
-    registers,
-  })
-  const refusals = new Counter({
-    name: "wireworks_http_refusals_total",
-    help: "Refused HTTP requests, by the kind of their error",
-    labelNames: ["reason"],
-    registers,
-  })
+export function serviceMetrics(make: Instruments, reasons: readonly string[]): ServiceMetrics {
+  const requests = make.counter("wireworks_http_requests_total", "Answered HTTP requests", [
+    "method",
+    "route",
+    "status",
+  ])
+  const requestTime = make.histogram(
+    "wireworks_http_request_duration_seconds",
+    "Time from a request's arrival to the end of its answer; a stream ends with its run",
+    requestSeconds,
+    ["route"],
+  )
+  const refusals = make.counter("wireworks_http_refusals_total", "Refused HTTP requests, by the kind of their error", [
+    "reason",
+  ])
   for (const reason of reasons) refusals.inc({ reason }, 0)
-  const queue = new Histogram({
-    name: "wireworks_run_queue_seconds",
-    help: "Time that a run waited for its turn",
-    buckets: requestSeconds,
-    registers,
-  })
-  const firstToken = new Histogram({
-    name: "wireworks_model_first_token_seconds",
-    help: "Time from a model call's request to the first text of its answer, in runs with deltas",
-    labelNames: ["api"],
-    buckets: tokenSeconds,
-    registers,
-  })
-  const store = new Histogram({
-    name: "wireworks_store_duration_seconds",
-    help: "Time of one operation of the store",
-    labelNames: ["operation"],
-    buckets: storeSeconds,
-    registers,
-  })
-  const storeFailures = new Counter({
-    name: "wireworks_store_failures_total",
-    help: "Failed operations of the store",
-    labelNames: ["operation"],
-    registers,
-  })
+  const queue = make.histogram("wireworks_run_queue_seconds", "Time that a run waited for its turn", requestSeconds)
+  const firstToken = make.histogram(
+    "wireworks_model_first_token_seconds",
+    "Time from a model call's request to the first text of its answer, in runs with deltas",
+    tokenSeconds,
+    ["api"],
+  )
+  const store = make.histogram("wireworks_store_duration_seconds", "Time of one operation of the store", storeSeconds, [
+    "operation",
+  ])
+  const storeFailures = make.counter("wireworks_store_failures_total", "Failed operations of the store", ["operation"])
   return {
     answered(method, route, status, duration_ms) {
       const known = methods.has(method) ? method : "other"
