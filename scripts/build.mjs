@@ -44,6 +44,24 @@ const undiciClient = {
   },
 }
 
+/**
+ * Importing `node:http` reads each of its exports, and some of those load all of `fetch`: `require` reads none. HTTP/2 is asked
+ * for by Fastify and undici, and used by nobody here: without it, each does what it does in a Node that has none.
+ * @type {import("esbuild").Plugin}
+ */
+const lightBuiltins = {
+  name: "light-builtins",
+  setup: (bundling) => {
+    bundling.onResolve({ filter: /^node:http$/ }, ({ path, kind }) =>
+      kind === "import-statement" ? { path, namespace: "light" } : { path, external: true },
+    )
+    bundling.onResolve({ filter: /^node:http2$/ }, ({ path }) => ({ path, namespace: "light" }))
+    bundling.onLoad({ filter: /./, namespace: "light" }, ({ path }) => ({
+      contents: `module.exports = ${path === "node:http" ? 'require("node:http")' : "{ constants: {} }"}`,
+    }))
+  },
+}
+
 /** Bundles to `outdir`. Files are replaced one by one, the entry last, so that no moment has an entry without its parts. */
 export async function build(outdir = join(root, "dist")) {
   const stamp = sourceStamp()
@@ -58,7 +76,7 @@ export async function build(outdir = join(root, "dist")) {
     },
     outdir,
     splitting: true,
-    plugins: [undiciClient],
+    plugins: [undiciClient, lightBuiltins],
     platform: "node",
     target: "node24",
     // Dependencies that are CommonJS ask for Node's own modules in their way.

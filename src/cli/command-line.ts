@@ -1,16 +1,6 @@
 import { Command, CommanderError } from "commander"
 import about from "../../package.json" with { type: "json" }
 import { bugReport } from "./bug-report.ts"
-import { addCheck } from "./check.ts"
-import { addFmt } from "./fmt.ts"
-import { addLsp } from "./lsp.ts"
-import { addMcp } from "./mcp.ts"
-import { addRun } from "./run.ts"
-import { addServe } from "./serve.ts"
-import { addStore } from "./store.ts"
-import { addTest } from "./test.ts"
-import { addInit } from "./init.ts"
-import { addTypes } from "./types.ts"
 
 /**
  * Parses the command line and runs its command. Exit codes of every command: 0 all is well, 1 something is wrong with the
@@ -22,7 +12,7 @@ export async function runCommandLine(): Promise<void> {
     if (error.code !== "EPIPE") throw error
   })
   try {
-    await commandLine().parseAsync()
+    await (await commandLine(process.argv[2])).parseAsync()
   } catch (error) {
     if (error instanceof CommanderError) {
       process.exitCode = error.exitCode === 0 ? 0 : 2
@@ -33,7 +23,24 @@ export async function runCommandLine(): Promise<void> {
   }
 }
 
-function commandLine(): Command {
+type AddCommand = (program: Command) => void
+
+/** In the order of the help. A command's module is loaded when the command is used: a service has no use for the others. */
+const commands: ReadonlyMap<string | undefined, () => Promise<AddCommand>> = new Map([
+  ["check", async (): Promise<AddCommand> => (await import("./check.ts")).addCheck],
+  ["fmt", async () => (await import("./fmt.ts")).addFmt],
+  ["run", async () => (await import("./run.ts")).addRun],
+  ["test", async () => (await import("./test.ts")).addTest],
+  ["serve", async () => (await import("./serve.ts")).addServe],
+  ["types", async () => (await import("./types.ts")).addTypes],
+  ["init", async () => (await import("./init.ts")).addInit],
+  ["store", async () => (await import("./store.ts")).addStore],
+  ["mcp", async () => (await import("./mcp.ts")).addMcp],
+  ["lsp", async () => (await import("./lsp.ts")).addLsp],
+])
+
+/** With the command of that name; with all of them when there is none. */
+async function commandLine(name: string | undefined): Promise<Command> {
   const program = new Command("wire")
     .description("Checks, formats, runs and serves AI workflows written in .wire files.")
     .version(about.version, "-V, --version", "print the version")
@@ -41,15 +48,7 @@ function commandLine(): Command {
     .helpCommand("help [command]", "print the help of a command")
     .showHelpAfterError("(add --help to see how it is used)")
     .exitOverride()
-  addCheck(program)
-  addFmt(program)
-  addRun(program)
-  addTest(program)
-  addServe(program)
-  addTypes(program)
-  addInit(program)
-  addStore(program)
-  addMcp(program)
-  addLsp(program)
+  const chosen = commands.get(name)
+  for (const load of chosen === undefined ? commands.values() : [chosen]) (await load())(program)
   return program
 }

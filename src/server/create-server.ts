@@ -6,7 +6,7 @@ import { answerDemo } from "../demo/handle-demo.ts"
 import type { RunStore } from "../ports/store.ts"
 import type { TroubleKind } from "../run/health.ts"
 import type { Runs } from "../run/runs.ts"
-import { answerError, asHttpError, describeProblems } from "./answer-error.ts"
+import { answerError, asHttpError } from "./answer-error.ts"
 import { answerBrokenRequest, refuseOddities } from "./broken-request.ts"
 import type { BrowserRules } from "./browser-rules.ts"
 import { checkBrowser, corsHeaders, isAllowed, preflightHeaders } from "./browser-rules.ts"
@@ -16,6 +16,7 @@ import { EventStreams } from "./event-stream.ts"
 import { Groups, type Group } from "./groups.ts"
 import { refuse } from "./http-error.ts"
 import { openApi } from "./openapi.ts"
+import { schemaCompilers } from "./late-validation.ts"
 import type { McpRoute, RouteDependencies, ServerLog } from "./parts.ts"
 import type { Page } from "./page.ts"
 import { encodePage } from "./page.ts"
@@ -107,28 +108,13 @@ export function createServer(options: ServerOptions): Server {
       void answerError(error, reply, (bug) => logBug(bug, request.routeOptions.url))
     },
     routerOptions: { maxParamLength: 200 },
-    ajv: {
-      customOptions: {
-        allErrors: true,
-        coerceTypes: false,
-        removeAdditional: false,
-        useDefaults: false,
-        verbose: true,
-        // The schemas are ours: checking them, and making the code that they are checked by as fast as can be, is most of
-        // the time that a start takes.
-        validateSchema: false,
-        meta: false,
-        code: { optimize: false },
-      },
-    },
-    schemaErrorFormatter: (errors, place) => describeProblems(errors, place === "querystring" ? "query" : place),
+    schemaController: { compilersFactory: schemaCompilers },
   })
   const streams = new EventStreams()
   const groups = new Groups(options.groups ?? [], options.keys.length > 0)
   const parts: RouteDependencies = { ...options, streams, groups }
   let draining = false
 
-  app.setSerializerCompiler(() => (value) => JSON.stringify(value))
   readBodies(app)
   app.setErrorHandler((error, request, reply) => {
     options.metrics.service.refused(asHttpError(error)?.error.kind ?? "internal_error")

@@ -1,0 +1,47 @@
+import type { AnySchema } from "ajv"
+import type { FastifyServerOptions } from "fastify"
+import { describeProblems } from "./answer-error.ts"
+import type { HttpError } from "./http-error.ts"
+
+type Check = (value: unknown) => true | { readonly error: HttpError }
+
+interface RouteSchema {
+  readonly schema: AnySchema
+  readonly httpPart?: string
+}
+
+/**
+ * Compiles the schema of a request when the first such request comes, and loads the compiler for the first of all: at the start
+ * of the service the two would be a quarter of the time.
+ */
+function lateValidation({ schema, httpPart }: RouteSchema): (value: unknown) => ReturnType<Check> | Promise<true> {
+  const place = httpPart === "querystring" ? "query" : (httpPart ?? "request")
+  let check: Check | null = null
+  const first = async (value: unknown): Promise<true> => {
+    check ??= await load(schema, place)
+    const found = check(value)
+    // Fastify takes the reason from a rejection here, and from what is returned otherwise.
+    if (found !== true) throw found.error
+    return true
+  }
+  return (value) => (check === null ? first(value) : check(value))
+}
+
+async function load(schema: AnySchema, place: string): Promise<Check> {
+  try {
+    const { compileSchema } = await import("./compile-schema.ts")
+    const fits = compileSchema(schema)
+    return (value) => fits(value) || { error: describeProblems(fits.errors ?? [], place) }
+  } catch (error) {
+    // Else Fastify takes it for a mistake of the client.
+    throw Object.assign(new Error("A schema could not be compiled", { cause: error }), { statusCode: 500 })
+  }
+}
+
+type Compilers = NonNullable<NonNullable<FastifyServerOptions["schemaController"]>["compilersFactory"]>
+
+/** For Fastify, whose types of these know Ajv only. */
+export const schemaCompilers = {
+  buildValidator: () => lateValidation,
+  buildSerializer: () => () => (value: unknown) => JSON.stringify(value),
+} as unknown as Compilers
