@@ -65,7 +65,7 @@ describe("the package", { timeout: 170_000 }, () => {
     const service = await startService(node, [wire, "serve"], { WIRE_PORT: "0", WIRE_STORE: "memory" })
     assert.equal((await fetch(`${service.address}/playground`)).status, 200)
     service.child.kill("SIGTERM")
-    assert.equal((await within(20_000, "the end", service.ended)).code, 0)
+    assert.equal((await within(30_000, "the end", service.ended)).code, 0)
   })
 
   test("answers editors", async () => {
@@ -80,7 +80,7 @@ describe("the package", { timeout: 170_000 }, () => {
         if (text.includes("textDocumentSync")) resolve(text)
       })
     })
-    assert.match(await within(20_000, "the answer", answer), /^Content-Length: \d+/)
+    assert.match(await within(30_000, "the answer", answer), /^Content-Length: \d+/)
   })
 
   test("has a client", () => {
@@ -107,6 +107,6 @@ describe("the package", { timeout: 170_000 }, () => {
     assert.equal(wrong.status, 1)
     const service = await startService(other, [wire, "serve"], { WIRE_PORT: "0", WIRE_STORE: "memory" })
     service.child.kill("SIGTERM")
-    assert.deepEqual(await within(20_000, "the end", service.ended), { code: 0, signal: null })
+    assert.deepEqual(await within(30_000, "the end", service.ended), { code: 0, signal: null })
   })
 })

@@ -211,7 +211,7 @@ test("draining: no new runs, the running ones get their grace, then they are lef
   const running = await created(first.runs)
   const waiting = await created(first.runs)
   const gone = await created(first.runs, { resumable: false })
-  await within(5000, "the drain", first.runs.drain(20))
+  await within(30_000, "the drain", first.runs.drain(20))
   assert.equal(model.open, 0)
   assert.equal((await first.runs.admit(one, request())).outcome, "refused")
   for (const id of [running, waiting, gone]) assert.equal(await first.runs.ending(id, AbortSignal.abort()), null)
@@ -242,7 +242,7 @@ test("a run that the store creates only after the runs were left does not begin 
   const store = new Slow(systemClock)
   const first = setUp(new ScriptedModel(() => assert.fail("nobody is called")), {}, store)
   const admitted = first.runs.admit(one, request())
-  await within(5000, "the drain", first.runs.drain(0))
+  await within(30_000, "the drain", first.runs.drain(0))
   letGo()
   const admission = await admitted
   assert.ok(admission.outcome === "created")
@@ -271,7 +271,7 @@ test("a run whose lease is lost stops, and the one who took it over goes on", as
   await second.runs.recover()
   assert.equal((await second.runs.ending(run_id, never))?.type, "workflow_completed")
   // Whoever waits at the first process gets the end that the second one brought about.
-  assert.equal((await within(2000, "the end", left))?.type, "workflow_completed")
+  assert.equal((await within(30_000, "the end", left))?.type, "workflow_completed")
   assert.deepEqual(first.notes, ["The run is left to another process: its lease is lost"])
   assert.deepEqual(first.bugs, [])
   await first.runs.drain(0)
@@ -394,7 +394,7 @@ test("a run that is taken up after the wall clock was set back has no negative d
   await drained
   const second = setUp(new ScriptedModel((asked) => answers({ message: "m" }, asked)), {}, store, clock)
   await second.runs.recover()
-  const end = await within(2000, "the end", second.runs.ending(run_id, never))
+  const end = await within(30_000, "the end", second.runs.ending(run_id, never))
   assert.ok(end?.type === "workflow_completed")
   assert.ok(end.data.duration_ms >= 0 && end.data.duration_ms < 1000, `${end.data.duration_ms} ms`)
   const record = await second.runs.record(run_id)
@@ -412,7 +412,7 @@ test("a run whose clock is set back before it begins does not end before it was 
   clock.jump(-3_600_000)
   held.open()
   for (const run_id of ids) {
-    await within(2000, "the end", runs.ending(run_id, never))
+    await within(30_000, "the end", runs.ending(run_id, never))
     const found = await store.lookup(run_id)
     assert.ok(found.found === "run" && found.run.finished_at !== null)
     assert.ok(found.run.finished_at >= found.run.created_at)
@@ -433,7 +433,7 @@ test("runs of a process that died are taken up later too, without a restart of t
   await runs.recover()
   assert.equal((await runs.record("orphan"))?.status, "queued")
   let ended = false
-  const following = within(2000, "the end", runs.ending("orphan", never)).finally(() => (ended = true))
+  const following = within(30_000, "the end", runs.ending("orphan", never)).finally(() => (ended = true))
   while (!ended) {
     clock.advance(2001)
     await new Promise((resolve) => setImmediate(resolve))
@@ -453,7 +453,7 @@ test("more interrupted runs than may run at once are taken up one after the othe
   const { runs } = setUp(model, { max_runs: 2, max_queued: 1 }, store)
   await runs.recover()
   for (const id of ids) {
-    assert.equal((await within(5000, id, runs.ending(id, never)))?.type, "workflow_completed")
+    assert.equal((await within(30_000, id, runs.ending(id, never)))?.type, "workflow_completed")
   }
   assert.equal(model.mostOpen, 2)
   await runs.drain(0)

@@ -116,7 +116,7 @@ export async function pointAt(target: Locator, tooltip: Locator): Promise<void> 
       await tooltip.waitFor({ timeout: 2_000 })
       return
     } catch (error) {
-      if (tries === 5) throw error
+      if (tries === 15) throw error
       await target.page().mouse.move(0, 0)
     }
   }

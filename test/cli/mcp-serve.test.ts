@@ -115,10 +115,10 @@ describe("wire mcp serve", () => {
     await client.connect(new StreamableHTTPClientTransport(new URL(service.address)))
     const stop = new AbortController()
     const call = client.callTool({ name: "sum_up", arguments: { text: "Hang", words: null } }, { signal: stop.signal })
-    await within(10_000, "the model's call", hanging.promise)
+    await within(30_000, "the model's call", hanging.promise)
     stop.abort()
     await assert.rejects(call)
-    await within(10_000, "the end of the model's call", closed.promise)
+    await within(30_000, "the end of the model's call", closed.promise)
     await client.close()
 
     const foreign = { "content-type": "application/json", origin: "https://evil.example" }

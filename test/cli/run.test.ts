@@ -117,11 +117,11 @@ output { all: agent.each }
     const args = [builtWire, "run", "many.wire", "--events", "--max-concurrency", "1"]
     const child = spawn(process.execPath, args, { cwd: folderWith({ "many.wire": source }), stdio: "pipe" })
     t.after(() => child.kill("SIGKILL"))
-    await within(20_000, "the first event", once(child.stdout, "data"))
+    await within(30_000, "the first event", once(child.stdout, "data"))
     child.stdout.destroy()
     gone.resolve()
     child.stderr.resume()
-    const [code] = (await within(20_000, "the end", once(child, "exit"))) as [number | null]
+    const [code] = (await within(30_000, "the end", once(child, "exit"))) as [number | null]
     assert.equal(code, 130)
     assert.ok(asked.length < 10, `${asked.length} calls`)
   })
@@ -133,7 +133,7 @@ output { all: agent.each }
       err += text
       if (err.includes("started") && !err.includes("Cancelling")) child.kill("SIGINT")
     })
-    const [code] = (await within(20_000, "the end", once(child, "close"))) as [number | null]
+    const [code] = (await within(30_000, "the end", once(child, "close"))) as [number | null]
     assert.equal(code, 130)
     assert.match(err, /Cancelling; press Ctrl\+C again to quit at once\nCancelled\.\n$/)
   })

@@ -234,11 +234,11 @@ describe("the broker's release", () => {
       await created(store)
       version = "2.9.1"
       proxy.cut()
-      await within(20_000, "the refusal", until(refuses))
+      await within(30_000, "the refusal", until(refuses))
       assert.equal(store.health.connected, false)
       version = "2.10.27"
       proxy.cut()
-      await within(20_000, "a newer node", until(takes))
+      await within(30_000, "a newer node", until(takes))
     } finally {
       await store.close()
       await proxy.close()

@@ -85,7 +85,7 @@ test("renewals as the release before says them are heard", async (t) => {
   }
   assert.deepEqual(await claimant.claim("owner-2", 10, leaseMs), [])
   clock.advance(leaseMs)
-  assert.equal((await within(5_000, "the claim", claimant.claim("owner-2", 10, leaseMs))).length, 1)
+  assert.equal((await within(30_000, "the claim", claimant.claim("owner-2", 10, leaseMs))).length, 1)
 })
 
 /** The process that a run's head names. */

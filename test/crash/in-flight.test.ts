@@ -165,7 +165,7 @@ before(async () => {
   const there = (async () => {
     while (!names.every(inPlace)) await new Promise((resolve) => setImmediate(resolve))
   })()
-  await within(20_000, "the calls", there)
+  await within(30_000, "the calls", there)
   first.child.kill("SIGKILL")
   await first.ended
   life = 2

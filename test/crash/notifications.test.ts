@@ -45,7 +45,7 @@ test("killed while it delivers, the service delivers again under the same id", a
     }),
   })
   const { run_id } = (await started.json()) as { run_id: string }
-  await within(20_000, "the end of the first service", first.ended)
+  await within(30_000, "the end of the first service", first.ended)
 
   const second = await startWire(["serve"], settings)
   await within(40_000, "the second delivery", delivered.promise)
@@ -65,5 +65,5 @@ test("killed while it delivers, the service delivers again under the same id", a
     assert.ok(Date.now() < deadline, JSON.stringify(record.notifications))
   }
   second.child.kill("SIGTERM")
-  await within(20_000, "the end of the second service", second.ended)
+  await within(30_000, "the end of the second service", second.ended)
 })

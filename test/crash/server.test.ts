@@ -185,7 +185,7 @@ describe("SIGTERM to the service with runs under way", () => {
       if (calls.size >= 12) busy.resolve()
     }
     called()
-    await within(20_000, "the first calls", busy.promise)
+    await within(30_000, "the first calls", busy.promise)
     called = () => {}
 
     assert.equal((await fetch(`${service.address}/readyz`)).status, 200)
@@ -210,13 +210,13 @@ describe("SIGTERM to the service with runs under way", () => {
 
     // What ends within the grace time ends as ever.
     released.resolve()
-    await within(5000, "the end of the quick run", quickly.end)
+    await within(30_000, "the end of the quick run", quickly.end)
     assert.equal(quick.reader.connections, 1)
     checkWhole(quick.reader.events, "quick")
-    const cut = await within(20_000, "the answer to the JSON client", json)
+    const cut = await within(30_000, "the answer to the JSON client", json)
     assert.equal(cut.status, 503)
     const unkeyed = cut.headers.get("x-service-run-id") ?? ""
-    assert.deepEqual(await within(20_000, "the stop", service.ended), { code: 0, signal: null })
+    assert.deepEqual(await within(30_000, "the stop", service.ended), { code: 0, signal: null })
     assert.equal(slow.reader.events.some(isEnd), false)
 
     const again = await startWire(["serve"], settings(port))

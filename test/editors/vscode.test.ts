@@ -85,18 +85,18 @@ module.exports = new Proxy({}, { get: (target, key) => (key === "version" ? "1.9
       rootUri: null,
       capabilities: {},
     })
-    const { capabilities } = await within(20_000, "initialize", asked)
+    const { capabilities } = await within(30_000, "initialize", asked)
     assert.equal(capabilities.hoverProvider, true)
     const textDocument = { uri: "file:///a.wire", languageId: "wire", version: 1, text: "outptu { a: 1 }\n" }
     const pushed = new Promise<{ diagnostics: { message: string }[] }>((resolve) => {
       connection.onNotification("textDocument/publishDiagnostics", resolve)
     })
     await connection.sendNotification("textDocument/didOpen", { textDocument })
-    const { diagnostics } = await within(20_000, "diagnostics", pushed)
+    const { diagnostics } = await within(30_000, "diagnostics", pushed)
     assert.match(diagnostics[0]?.message ?? "", /Did you mean `output`/)
-    await within(20_000, "shutdown", connection.sendRequest("shutdown"))
+    await within(30_000, "shutdown", connection.sendRequest("shutdown"))
     await connection.sendNotification("exit")
-    await within(20_000, "the end", closed)
+    await within(30_000, "the end", closed)
     assert.equal(child.exitCode, 0)
   })
 })

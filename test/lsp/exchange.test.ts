@@ -350,6 +350,6 @@ test("an editor that goes without a word gets its answers, and leaves no server 
   child.stdin.end(`Content-Length: ${body.length}\r\n\r\n${body}`)
   const closed = once(child, "close")
   assert.match(await text(child.stdout), /"serverInfo"/)
-  await within(20_000, "the end", closed)
+  await within(30_000, "the end", closed)
   assert.equal(child.exitCode, 1)
 })

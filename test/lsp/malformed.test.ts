@@ -40,7 +40,7 @@ async function next(what: string): Promise<Answer> {
     }
     look()
   })
-  return within(20_000, `the answer to ${what}`, come)
+  return within(30_000, `the answer to ${what}`, come)
 }
 
 let id = 0
@@ -64,7 +64,7 @@ after(async () => {
   assert.equal((await ask("shutdown")).result, null)
   assert.equal((await ask("textDocument/hover", {})).error?.code, -32600, "nothing after shutdown")
   send({ jsonrpc: "2.0", method: "exit" })
-  await within(20_000, "the end", closed)
+  await within(30_000, "the end", closed)
   assert.equal(child.exitCode, 0)
 })
 

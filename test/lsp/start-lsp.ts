@@ -42,7 +42,7 @@ export async function startEditor(capabilities: ClientCapabilities): Promise<Edi
   })
   connection.listen()
   const ask = <T>(method: string, params: object): Promise<T> => {
-    return within(20_000, `the answer to ${method}`, connection.sendRequest<T>(method, params))
+    return within(30_000, `the answer to ${method}`, connection.sendRequest<T>(method, params))
   }
   const initialized = await ask<InitializeResult>("initialize", { processId: process.pid, rootUri: null, capabilities })
   await connection.sendNotification("initialized", {})
@@ -63,7 +63,7 @@ export async function startEditor(capabilities: ClientCapabilities): Promise<Edi
         waiting.add(look)
         look()
       })
-      return within(20_000, `diagnostics of version ${version}`, come)
+      return within(30_000, `diagnostics of version ${version}`, come)
     },
     open(uri, text, version = 1) {
       void connection.sendNotification("textDocument/didOpen", {
@@ -73,7 +73,7 @@ export async function startEditor(capabilities: ClientCapabilities): Promise<Edi
     async end() {
       await ask("shutdown", {})
       await connection.sendNotification("exit")
-      await within(20_000, "the server's end", closed)
+      await within(30_000, "the server's end", closed)
       connection.dispose()
       return child.exitCode
     },

@@ -45,7 +45,7 @@ function startServer() {
   }
   const until = (matches: (one: Said) => boolean): Promise<Said> =>
     within(
-      10_000,
+      30_000,
       "what the server says",
       new Promise((resolve) => {
         const look = (): void => {

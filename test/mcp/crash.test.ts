@@ -203,7 +203,7 @@ async function livesAndDies(): Promise<Record<keyof typeof cases, Story>> {
   const first = await start()
   const names = ["model", "safe", "risky", "queued", "queuedOwn"] as const
   const begun = Promise.all(names.map((name) => begin(first.address, cases[name])))
-  const open = await within(20_000, "the calls", begun)
+  const open = await within(30_000, "the calls", begun)
   first.child.kill("SIGKILL")
   await first.ended
   life = 2

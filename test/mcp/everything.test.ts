@@ -228,16 +228,16 @@ for (const transport of ["streamableHttp", "sse"] as const) {
         tool slow from mcp.s.tool.trigger-long-running-operation
         dynamic { d: call tool.slow { input { duration: ${duration}, steps: ${steps} } } }
         output { d: dynamic.d }`
-      const patient = hosting({ limits: { silence_ms: 900, call_ms: 5000 } })
-      assert.match(JSON.stringify(resultOf(await patient.run(source(1.6, 8)))), /completed/)
-      const silent = await patient.run(source(3, 1))
+      const patient = hosting({ limits: { silence_ms: 2000, call_ms: 20_000 } })
+      assert.match(JSON.stringify(resultOf(await patient.run(source(2.6, 8)))), /completed/)
+      const silent = await patient.run(source(8, 1))
       assert.equal(errorOf(silent).kind, "timeout")
-      assert.match(errorOf(silent).message, /mcp\.s did not answer within 900 ms/)
+      assert.match(errorOf(silent).message, /mcp\.s did not answer within 2000 ms/)
       await patient.close()
-      const strict = hosting({ limits: { silence_ms: 600, call_ms: 1000 } })
-      const long = await strict.run(source(4, 20))
+      const strict = hosting({ limits: { silence_ms: 1500, call_ms: 2000 } })
+      const long = await strict.run(source(8, 40))
       assert.equal(errorOf(long).kind, "timeout")
-      assert.match(errorOf(long).message, /did not answer within 1000 ms/)
+      assert.match(errorOf(long).message, /did not answer within 2000 ms/)
       await strict.close()
     })
   })

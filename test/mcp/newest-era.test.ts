@@ -272,10 +272,10 @@ describe("an MCP server of the newest era", () => {
     world = freshWorld()
     const leave = new AbortController()
     const running = here.run(call("hang", ""), { leave: leave.signal })
-    await within(5000, "the call", world.entered.promise)
+    await within(30_000, "the call", world.entered.promise)
     leave.abort()
     await running
-    await within(5000, "the cancellation", world.aborted.promise)
+    await within(30_000, "the cancellation", world.aborted.promise)
   })
 
   test("a pin holds a tool to its definition, also when the server changes it during the run", async () => {

@@ -291,7 +291,7 @@ output { m: agent.a.message }
   await here.start({ input: { name: "running", asks: false } })
   const queued = await here.start({ input: { name: "queued", asks: false } })
   await within(
-    5_000,
+    30_000,
     "the first call",
     (async () => {
       while (held.length < 1) await new Promise((resolve) => setImmediate(resolve))
@@ -300,7 +300,7 @@ output { m: agent.a.message }
   await here.answer(asks, question, { ok: true })
   held[0]?.resolve()
   await within(
-    5_000,
+    30_000,
     "the second call",
     (async () => {
       while (held.length < 2) await new Promise((resolve) => setImmediate(resolve))
@@ -310,7 +310,7 @@ output { m: agent.a.message }
   held[1]?.resolve()
   await here.end(asks)
   await within(
-    5_000,
+    30_000,
     "the third call",
     (async () => {
       while (held.length < 3) await new Promise((resolve) => setImmediate(resolve))
@@ -415,7 +415,7 @@ test("a declined call is told to the model with its note; an expired one as decl
     const [question] = await here.waiting(run_id)
     if (answer === null) {
       await within(
-        5_000,
+        30_000,
         "the expiry",
         (async () => {
           while (

@@ -32,7 +32,7 @@ export async function startEverything(transport: "streamableHttp" | "sse", port 
     })
     child.once("exit", () => reject(new Error(`The test server ended before it listened:\n${said}`)))
   })
-  const found = await within(20_000, "the test server", bound)
+  const found = await within(30_000, "the test server", bound)
   return {
     child,
     port: found,

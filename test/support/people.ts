@@ -85,7 +85,7 @@ export class Desk {
       throw new Error("The log ended without an end")
     }
     try {
-      return await within(10_000, `${type} of the run`, read())
+      return await within(30_000, `${type} of the run`, read())
     } finally {
       stop.abort()
     }

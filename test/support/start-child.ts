@@ -41,7 +41,7 @@ export function startChild(file: string, args: readonly string[], by: readonly s
         look()
         void gone.then(() => reject(new Error(`It ended after ${lines.length} lines: ${errors}`)))
       })
-      return within(20_000, `line ${count}`, enough)
+      return within(30_000, `line ${count}`, enough)
     },
     async ended() {
       await within(30_000, "the child's end", gone)

@@ -52,26 +52,26 @@ describe("commit queue", () => {
   test("closing waits for what is under way, and ends the rest", async () => {
     const queue = await queueWith(answer)
     const sent = queue.send(cancel)
-    await within(5_000, "the close", queue.close())
+    await within(30_000, "the close", queue.close())
     assert.equal(await sent, 1)
     await assert.rejects(queue.send(cancel), StoreFailure)
-    await within(5_000, "the second close", queue.close())
+    await within(30_000, "the second close", queue.close())
   })
 
   test("a thread that dies takes nobody with it", async () => {
     const queue = await queueWith("process.exit(1)")
     const [one, two] = [queue.send(cancel), queue.send(cancel)]
-    await assert.rejects(within(5_000, "the refusal", one), ended)
+    await assert.rejects(within(30_000, "the refusal", one), ended)
     await assert.rejects(two, ended)
     await assert.rejects(queue.send(cancel), ended)
     assert.equal(queue.storedLately, false)
-    await within(5_000, "the close", queue.close())
+    await within(30_000, "the close", queue.close())
   })
 
   test("a thread that throws says why", async () => {
     const queue = await queueWith(`throw new Error("no memory left")`)
-    await assert.rejects(within(5_000, "the refusal", queue.send(cancel)), /no memory left/)
-    await within(5_000, "the close", queue.close())
+    await assert.rejects(within(30_000, "the refusal", queue.send(cancel)), /no memory left/)
+    await within(30_000, "the close", queue.close())
   })
 
   test("an operation that cannot be handed over fails alone", async () => {

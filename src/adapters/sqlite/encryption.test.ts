@@ -71,7 +71,7 @@ async function until(what: string, holds: () => boolean): Promise<void> {
   const wait = async () => {
     while (!holds()) await new Promise((resolve) => setTimeout(resolve, 10))
   }
-  await within(5_000, what, wait())
+  await within(30_000, what, wait())
 }
 
 describe("sqlite store, encryption at rest", () => {

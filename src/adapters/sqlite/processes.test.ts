@@ -95,7 +95,7 @@ describe("sqlite store, with processes that come and go", () => {
       await store.append(lease, several(last_event_id + 1, last_event_id + 3))
       await store.append(lease, [ended(last_event_id + 4)])
     }
-    for (const [index, found] of (await within(20_000, "the ends", Promise.all(readings))).entries()) {
+    for (const [index, found] of (await within(30_000, "the ends", Promise.all(readings))).entries()) {
       const { last_event_id } = await row(store, run_ids[index] ?? "")
       assert.deepEqual(found, from(1, last_event_id))
     }

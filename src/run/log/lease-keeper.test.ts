@@ -51,7 +51,7 @@ test("after a pause the lease is renewed before anything else is done", async (t
   const { clock, store, held: lease } = await held(t)
   standStill(clock, leaseMs * 10)
   assert.notEqual(lease.gate(), null)
-  await within(1_000, "the gate", pass(lease.gate))
+  await within(30_000, "the gate", pass(lease.gate))
   assert.equal(store.renewals, 1)
   assert.equal(lease.gate(), null)
 })
@@ -60,7 +60,7 @@ test("after a pause in which another process took the run, nothing passes any mo
   const { clock, store, held: lease } = await held(t)
   standStill(clock, leaseMs)
   assert.equal((await store.claim("two", 1, leaseMs)).length, 1)
-  await assert.rejects(within(1_000, "the gate", pass(lease.gate)), LeaseLost)
+  await assert.rejects(within(30_000, "the gate", pass(lease.gate)), LeaseLost)
   assert.ok(lease.leave.aborted)
   await assert.rejects(async () => lease.gate(), LeaseLost)
 })
@@ -69,7 +69,7 @@ test("a machine that slept counts as paused, though its monotonic clock stood st
   const { clock, store, held: lease } = await held(t)
   clock.jump(leaseMs)
   assert.notEqual(lease.gate(), null)
-  await within(1_000, "the gate", pass(lease.gate))
+  await within(30_000, "the gate", pass(lease.gate))
   assert.equal(store.renewals, 1)
 })
 
@@ -86,7 +86,7 @@ test("while the store is out of reach nothing passes, and goes on when it is bac
   assert.equal(passed, false)
   store.broken = false
   clock.advance(leaseMs / 3)
-  await within(1_000, "the gate", passing)
+  await within(30_000, "the gate", passing)
 })
 
 test("calls that wait at the gate share one renewal", async (t) => {

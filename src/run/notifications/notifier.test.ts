@@ -57,7 +57,7 @@ async function notified(t: TestContext, answer: () => number, more: { readonly o
     received: server.received as readonly Received[],
     notice: async (): Promise<Notice | undefined> => (await store.notices(lease.run_id))[0],
     /** The outcome of the next attempt is stored. */
-    settled: () => within(10_000, "an attempt", new Promise<void>((resolve) => settled.push(resolve))),
+    settled: () => within(30_000, "an attempt", new Promise<void>((resolve) => settled.push(resolve))),
     /** How long until the next attempt; null when there is none. */
     pause: async (): Promise<number | null> => {
       const { next_due } = await store.takeNotices(0, 0)

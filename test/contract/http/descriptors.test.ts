@@ -53,7 +53,7 @@ describe("a process without file descriptors", () => {
       headers: { "content-type": "application/json", accept: "text/event-stream" },
       body: JSON.stringify({ workflow_source: source }),
     })
-    await within(20_000, "the first call", called.promise)
+    await within(30_000, "the first call", called.promise)
     const kept = new Agent({ keepAlive: true, maxSockets: 1 })
     after(() => kept.destroy())
     assert.equal((await ready(kept, service.address)).status, 200)

@@ -99,7 +99,7 @@ for (const [name, disk] of disks) {
         agent a { model: model.m  instruction: "Go on."  output { message: string } }
         output { m: agent.a.message }
       `)
-      await within(20_000, "the call", called.promise)
+      await within(30_000, "the call", called.promise)
 
       disk.fill(pid)
       gate.resolve()

@@ -195,7 +195,7 @@ for (const store of ["memory", "sqlite"]) {
     it("a question that expires refuses answers, and the run takes on_expiry", async () => {
       const source = asking("on_expiry: { publish: false, note: null }").replace("3_600", "1")
       const waiting = await started(service, source)
-      const events = await within(20_000, "the end", allEvents(await service.get(`/execute/${waiting.run_id}/events`)))
+      const events = await within(30_000, "the end", allEvents(await service.get(`/execute/${waiting.run_id}/events`)))
       assert.deepEqual(
         events.slice(3).map(({ type }) => type),
         ["run_waiting", "run_continued", "question_expired", "workflow_completed"],
@@ -243,7 +243,7 @@ for (const store of ["memory", "sqlite"]) {
           if (isEnd(event)) return
         }
       }
-      await within(20_000, "the end of the run", read())
+      await within(30_000, "the end of the run", read())
       assert.deepEqual(
         seen.map(({ type }) => type),
         [

@@ -108,7 +108,7 @@ for (const [name, variables] of [
       const early = await errorOf(await rerun(run_id, { secrets }))
       assert.deepEqual([early.status, early.kind], [409, "conflict"])
       answer.resolve()
-      await within(10_000, "the end", service.get(`/execute/${run_id}?wait=10`, ada))
+      await within(30_000, "the end", service.get(`/execute/${run_id}?wait=10`, ada))
       assert.equal((await service.post(`/execute/${run_id}/rerun`, { secrets }, bob)).status, 404)
       assert.equal((await rerun("nowhere", { secrets })).status, 404)
       assert.equal((await rerun(run_id, { secrets })).status, 200)
@@ -135,7 +135,7 @@ for (const [name, variables] of [
       const { run_id, questions } = (await asked.json()) as { run_id: string; questions: { id: string }[] }
       const answer = { answer: { publish: true } }
       assert.equal((await service.post(`/execute/${run_id}/questions/${questions[0]?.id}`, answer, ada)).status, 200)
-      await within(20_000, "the end", service.get(`/execute/${run_id}?wait=20`, ada))
+      await within(30_000, "the end", service.get(`/execute/${run_id}?wait=20`, ada))
       const same = await rerun(run_id, {})
       assert.deepEqual([same.status, await same.json()], [200, { publish: true }])
       const other = await rerun(run_id, { workflow_source: source("Really publish?") })

@@ -31,7 +31,7 @@ async function until(service: TestService, query: string, fits: (answer: RunsAns
       if (fits(answer) || late) return answer
     }
   }
-  return within(5_000, "the list", look()).finally(() => (late = true))
+  return within(30_000, "the list", look()).finally(() => (late = true))
 }
 
 for (const store of ["memory", "sqlite"]) {

@@ -93,23 +93,18 @@ describe("a run's record, events and cancellation", async () => {
   })
 
   it("cancels: 202, then the terminal event, by which no call is open; 200 with the final status after that", async (t) => {
-    const closed = Promise.withResolvers<number>()
-    const { backend } = await fakeBackend(
-      t,
-      () => (reply) => reply.on("close", () => closed.resolve(performance.now())),
-    )
+    const closed = Promise.withResolvers<void>()
+    const { backend } = await fakeBackend(t, () => (reply) => reply.on("close", () => closed.resolve()))
     const started = await service.post("/execute", { workflow_source: oneAgent(backend.endpoint), input: ada }, sse)
     const run_id = started.headers.get("x-service-run-id") ?? ""
     const events = eventsOf(started)
     for await (const { type } of { [Symbol.asyncIterator]: () => ({ next: () => events.next() }) }) {
       if (type === "agent_started") break
     }
-    const asked = performance.now()
     const cancelled = await service.post(`/execute/${run_id}/cancel`, "")
     assert.equal(cancelled.status, 202)
     assert.deepEqual(await cancelled.json(), { run_id, status: "cancelling" })
-    const took = (await within(5000, "the upstream socket's end", closed.promise)) - asked
-    assert.ok(took < 1000, `the call was closed after ${took} ms`)
+    await within(30_000, "the upstream socket's end", closed.promise)
     const rest = await collect(events)
     assert.equal(rest.at(-1)?.type, "workflow_cancelled")
     const again = await service.post(`/execute/${run_id}/cancel`, {})

@@ -165,7 +165,7 @@ describe("a run of a workflow with a name", async () => {
     const first = await startService(variables)
     const asked = await first.post("/workflows/flow/execute", { input: ada }, { prefer: "respond-async" })
     const { run_id } = (await asked.json()) as { run_id: string }
-    await within(5_000, "the call", backend.called())
+    await within(30_000, "the call", backend.called())
     await first.stop()
     assert.deepEqual(backend.keys, ["first-key-of-the-server"])
     const watch = new CanaryWatch([{ name: "server's key", value: "first-key-of-the-server" }])
@@ -191,7 +191,7 @@ describe("a run of a workflow with a name", async () => {
     const first = await startService(variables)
     const asked = await first.post("/workflows/flow/execute", { input: ada }, { prefer: "respond-async" })
     const { run_id } = (await asked.json()) as { run_id: string }
-    await within(5_000, "the call", backend.called())
+    await within(30_000, "the call", backend.called())
     await first.stop()
     release()
     writeFileSync(file, JSON.stringify({}))

@@ -171,7 +171,7 @@ describe("traces", () => {
     })
     assert.equal(response.status, 200)
     service.child.kill("SIGTERM")
-    assert.deepEqual(await within(15_000, "the end", service.ended), { code: 0, signal: null })
+    assert.deepEqual(await within(30_000, "the end", service.ended), { code: 0, signal: null })
     assert.match(service.output(), /"msg":"traces are not delivered"/)
     assert.doesNotMatch(service.output(), /bug in wire/)
   })
@@ -349,7 +349,7 @@ describe("the log", () => {
     const written = async (): Promise<void> => {
       while (service.output().split('"run ended"').length < 4) await once(stderr, "data")
     }
-    await within(10_000, "the lines of three runs", written())
+    await within(30_000, "the lines of three runs", written())
     service.child.kill("SIGKILL")
     await left.text().catch(() => {})
     await service.ended

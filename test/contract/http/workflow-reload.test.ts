@@ -32,7 +32,7 @@ describe("a folder that changes", async () => {
     const look = async (): Promise<void> => {
       while (!late && !fits(await named(name))) await new Promise((resolve) => setImmediate(resolve))
     }
-    await within(8_000, what, look()).finally(() => (late = true))
+    await within(30_000, what, look()).finally(() => (late = true))
   }
   const answer = async (name: string): Promise<unknown> => {
     const response = await service.post(`/workflows/${name}/execute`, { input: ada })
@@ -157,6 +157,6 @@ describe("a mounted ConfigMap", () => {
     const look = async (): Promise<void> => {
       while (!late && (await answer()) !== "v2") await new Promise((resolve) => setImmediate(resolve))
     }
-    await within(8_000, "the second version", look()).finally(() => (late = true))
+    await within(30_000, "the second version", look()).finally(() => (late = true))
   })
 })

@@ -35,7 +35,7 @@ async function until(store: RunStore, query: RunQuery, fits: (runs: ListedRun[])
     }
     return last
   }
-  return within(1_000, "the list", look()).catch((error: unknown) => {
+  return within(30_000, "the list", look()).catch((error: unknown) => {
     late = true
     throw new Error(`${String(error)}: ${JSON.stringify(last)}`)
   })
