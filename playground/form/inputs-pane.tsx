@@ -22,7 +22,7 @@ import { isText, secretCheck, secretFields, secretTexts, setSecret } from "../st
 import { asksForKey, client, toWireError } from "../state/service.ts"
 import { compilation } from "../state/source.ts"
 import { Icon } from "../ui/icon.tsx"
-import { counted, showDuration } from "../ui/show.ts"
+import { capital, counted, showDuration } from "../ui/show.ts"
 import { TabPanel, Tabs } from "../ui/tabs.tsx"
 import { FieldEditor, fieldId } from "./field-editor.tsx"
 
@@ -102,10 +102,6 @@ function InputForm() {
 /** The message is shown at its field, so it need not name the field. */
 function trimmed(message: string | undefined, path: string): string | undefined {
   return message?.startsWith(`${path}: `) === true ? capital(message.slice(path.length + 2)) : message
-}
-
-function capital(text: string): string {
-  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`
 }
 
 function InputJson() {

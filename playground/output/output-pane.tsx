@@ -35,7 +35,7 @@ export function OutputPane() {
 function Lost({ run }: { readonly run: RunView }) {
   return (
     <div class="empty">
-      <p>The connection to the service is lost. The run goes on without this page.</p>
+      <p>This page is not connected to the run, which may go on without it.</p>
       <button type="button" class="button outlined" onClick={() => reconnect(run)}>
         Connect again
       </button>

@@ -4,15 +4,17 @@ import { WireworksError } from "../../src/client/client.ts"
 import { addToHistory } from "../state/history.ts"
 import { keep, readKept } from "../state/keep.ts"
 import { isLink, runAddress, runInAddress } from "../state/link.ts"
-import { announce, notify } from "../state/notices.ts"
+import { announce } from "../state/notices.ts"
 import { liveRun, shownRun, startClock, touchRuns, watchShown } from "../state/runs.ts"
 import { secretIn, withoutSecrets } from "../state/secrets.ts"
 import { selection } from "../state/selection.ts"
+import type { ApiError } from "../../src/api/api-error.ts"
 import { asksForKey, client, toWireError } from "../state/service.ts"
 import type { RunRequest } from "../state/run-view.ts"
 import { RunView, unknownRequest } from "../state/run-view.ts"
 import type { JsonObject } from "../../src/base/json-value.ts"
-import { endSentence } from "../state/status.ts"
+import { capital } from "../ui/show.ts"
+import { endSentence, reconnectingText } from "../state/status.ts"
 
 /** Starts a run and follows it to its end. */
 export function beginRun(request: RunRequest, secrets: JsonObject): void {
@@ -21,8 +23,10 @@ export function beginRun(request: RunRequest, secrets: JsonObject): void {
   announce("Run started.")
   const { source, input, options, workflow, rerun } = request
   const call: StreamOptions = {
+    signal: run.leaving.signal,
     onRun(run_id) {
       run.run_id = run_id
+      run.hasConnected = true
       remember(run)
       touchRuns()
       if (!run.cancelling) return
@@ -30,7 +34,7 @@ export function beginRun(request: RunRequest, secrets: JsonObject): void {
       run.cancelling = false
       void cancelRun(run)
     },
-    onReconnect: (attempt) => reconnecting(run, attempt),
+    onReconnect: (attempt, cause) => reconnecting(run, attempt, cause),
   }
   // A workflow of the server runs again as the server has it: with its secrets, and without the source.
   const sent = workflow === undefined ? { workflow_source: source } : {}
@@ -49,9 +53,15 @@ export function beginRun(request: RunRequest, secrets: JsonObject): void {
 function resume(run: RunView, run_id: string): void {
   run.connection = "open"
   run.refused = null
+  run.cancelling = false
+  run.leaving = new AbortController()
   if (liveRun.value !== run) show(run)
   const after = run.state.last_event_id
-  const stream = client().follow(run_id, { after, onReconnect: (attempt) => reconnecting(run, attempt) })
+  const stream = client().follow(run_id, {
+    after,
+    signal: run.leaving.signal,
+    onReconnect: (attempt, cause) => reconnecting(run, attempt, cause),
+  })
   void consume(run, stream, () => resume(run, run_id))
 }
 
@@ -60,19 +70,45 @@ export function reconnect(run: RunView): void {
   if (run.run_id !== undefined) resume(run, run.run_id)
 }
 
+/** How long the service may take to answer a cancel before the page stops waiting for it. */
+const cancelAnswersWithin = 5_000
+
+/** Cancels the run. The page is free again at the latest when the service does not answer; a second call frees it at once. */
 export async function cancelRun(run: RunView): Promise<void> {
-  if (run.isOver || run.cancelling) return
+  if (run.isOver) return
+  const { run_id, connection, cancelling } = run
   run.cancelling = true
   touchRuns()
-  announce("Cancelling the run.")
-  if (run.run_id === undefined) return
-  try {
-    await client().cancel(run.run_id)
-  } catch (error) {
-    run.cancelling = false
-    touchRuns()
-    if (!asksForKey(error, () => void cancelRun(run))) notify(`Not cancelled: ${toWireError(error).message}.`, "wrong")
+  if (connection !== "open" || cancelling) {
+    leave(run)
+    // The page waits no longer, but the service should still hear of it.
+    if (run_id !== undefined && !cancelling)
+      void client()
+        .cancel(run_id)
+        .catch(() => {})
+    return
   }
+  announce("Cancelling the run.")
+  if (run_id === undefined) {
+    // The answer to the start is still on its way: `onRun` cancels.
+    setTimeout(() => {
+      if (run.run_id === undefined) leave(run)
+    }, cancelAnswersWithin)
+    return
+  }
+  try {
+    await client().cancel(run_id, { signal: AbortSignal.timeout(cancelAnswersWithin) })
+  } catch (error) {
+    if (asksForKey(error, () => void cancelRun(run))) run.cancelling = false
+    else leave(run)
+    touchRuns()
+  }
+}
+
+/** Stops following a run whose end the service has not confirmed. */
+function leave(run: RunView): void {
+  if (run.isOver || liveRun.value !== run) return
+  run.leaving.abort(new Error("Cancelled on this page"))
 }
 
 function show(run: RunView): void {
@@ -86,6 +122,7 @@ function show(run: RunView): void {
 async function consume(run: RunView, stream: AsyncIterable<StreamEvent>, again: () => void): Promise<void> {
   try {
     for await (const event of stream) {
+      run.hasConnected = true
       if (run.connection !== "open") {
         run.connection = "open"
         announce("Connected again.")
@@ -98,7 +135,11 @@ async function consume(run: RunView, stream: AsyncIterable<StreamEvent>, again: 
     }
     if (!run.isOver) throw new Error("The stream ended before the run")
   } catch (error) {
-    if (asksForKey(error, again)) {
+    if (run.leaving.signal.aborted) {
+      run.cancelling = false
+      if (run.run_id === undefined) run.refused = cancelledEarly
+      else run.connection = "lost"
+    } else if (asksForKey(error, again)) {
       // Until there is a key, a run that exists is one that the page has lost sight of.
       if (run.run_id === undefined) shownRun.value = null
       else run.connection = "lost"
@@ -118,11 +159,26 @@ async function consume(run: RunView, stream: AsyncIterable<StreamEvent>, again: 
   }
 }
 
-function reconnecting(run: RunView, attempt: number): void {
+const cancelledEarly: ApiError = {
+  kind: "internal_error",
+  message: "Cancelled before the service answered",
+  issues: [
+    {
+      path: "",
+      message: "",
+      hint: "The service did not answer. Check that it is running and reachable, then run again.",
+    },
+  ],
+}
+
+function reconnecting(run: RunView, attempt: number, cause: unknown): void {
   run.connection = "reconnecting"
   run.attempt = attempt
-  if (attempt === 1) announce("The connection broke. Reconnecting.")
+  run.isBusy = cause instanceof WireworksError && (cause.status === 429 || cause.status === 503)
   touchRuns()
+  // Nobody waits for an answer to a cancel that the connection took along.
+  if (run.cancelling) leave(run)
+  else if (attempt === 1) announce(`${capital(reconnectingText(run))}. Trying again.`)
 }
 
 /** Shows a run by its id alone, as somebody who was sent its address does. */

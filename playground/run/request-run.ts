@@ -8,12 +8,12 @@ import { editor } from "../state/editor-port.ts"
 import { inputCheck, inputProblems } from "../state/input.ts"
 import type { InputTab } from "../state/layout.ts"
 import { inputTab, paneTab, problemsOpen } from "../state/layout.ts"
-import { announce, notify } from "../state/notices.ts"
+import { announce, dismissAll, notify } from "../state/notices.ts"
 import { optionCheck } from "../state/options.ts"
 import { liveRun } from "../state/runs.ts"
 import { secretCheck } from "../state/secrets.ts"
 import { served } from "../state/served.ts"
-import { compileNow, origin } from "../state/source.ts"
+import { compilation, compileNow, origin } from "../state/source.ts"
 import { counted } from "../ui/show.ts"
 import { beginRun } from "./follow-run.ts"
 
@@ -40,25 +40,32 @@ function request(rerun: RunRequest["rerun"]): void {
     problemsOpen.value = true
     const [first] = errors
     if (first !== undefined) editor()?.reveal(first.span)
-    say(`Not started: ${counted(errors.length, "error")} in the source. ${first?.message ?? ""}`)
+    say(
+      `Not started: ${counted(errors.length, "error")} in the source. ${first?.message ?? ""}`,
+      () => compilation.value.diagnostics === diagnostics,
+    )
     return
   }
   const { value: input, misfits, broken } = inputCheck.value
   if (inputProblems.value > 0 || input === null) {
     turnTo("input")
-    say(`Not started: ${broken ?? misfits[0]?.message ?? "the input does not fit"}`)
+    say(
+      `Not started: ${broken ?? misfits[0]?.message ?? "the input does not fit"}`,
+      () => inputCheck.value.broken === broken && inputCheck.value.misfits[0]?.message === misfits[0]?.message,
+    )
     return
   }
   const secrets = secretCheck.value
   if (secrets.misfits.length > 0) {
     turnTo("secrets")
-    say(`Not started: ${secrets.misfits[0]?.message ?? "a secret is missing"}`)
+    const message = secrets.misfits[0]?.message
+    say(`Not started: ${message ?? "a secret is missing"}`, () => secretCheck.value.misfits[0]?.message === message)
     return
   }
   const options = optionCheck.value
   if (Object.keys(options.wrong).length > 0) {
     turnTo("options")
-    say("Not started: an option does not fit.")
+    say("Not started: an option does not fit.", () => Object.keys(optionCheck.value.wrong).length > 0)
     return
   }
   const given = toJson(input)
@@ -72,6 +79,7 @@ function request(rerun: RunRequest["rerun"]): void {
     ...(rerun !== undefined && { rerun }),
   }
   const go = (): void => {
+    dismissAll()
     if (paneTab.value === "editor" || paneTab.value === "input") paneTab.value = "results"
     beginRun(asked, secrets.value)
   }
@@ -94,8 +102,8 @@ function request(rerun: RunRequest["rerun"]): void {
   }
 }
 
-function say(sentence: string): void {
-  notify(sentence, "wrong")
+function say(sentence: string, isTrue: () => boolean): void {
+  notify(sentence, "wrong", isTrue)
   announce(sentence)
 }
 

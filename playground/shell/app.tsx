@@ -7,11 +7,13 @@ import { ConfirmDialog } from "../share/confirm-dialog.tsx"
 import { ShareDialog } from "../share/share-dialog.tsx"
 import type { PaneTab } from "../state/layout.ts"
 import { narrow, paneTab, positions, wide } from "../state/layout.ts"
-import { announcement, dismiss, notices } from "../state/notices.ts"
+import { announcement } from "../state/notices.ts"
 import { editCopy, served } from "../state/served.ts"
 import { errorCount, origin } from "../state/source.ts"
 import { Divider } from "./divider.tsx"
 import { Icon } from "../ui/icon.tsx"
+import { openDialogs } from "../ui/dialog.tsx"
+import { Notices } from "../ui/notices.tsx"
 import { Tabs } from "../ui/tabs.tsx"
 import { Header, RunButton, Status } from "./header.tsx"
 import { KeyDialog } from "./key-dialog.tsx"
@@ -23,13 +25,13 @@ export function App() {
     <>
       <Header />
       <Panes />
+      {openDialogs.value === 0 ? <Notices /> : null}
       {narrow.value ? (
         <footer class="thumb-bar">
           <Status />
           <RunButton />
         </footer>
       ) : null}
-      <Notices />
       <p class="visually-hidden" role="status" aria-live="polite">
         {announcement.value}
       </p>
@@ -117,21 +119,5 @@ function Panes() {
         ) : null}
       </div>
     </main>
-  )
-}
-
-function Notices() {
-  return (
-    <div class="notices" role="status" aria-live="polite">
-      {notices.value.map(({ id, text, kind }) => (
-        <p key={id} class={`notice ${kind}`}>
-          <Icon name={kind === "done" ? "completed" : "warning"} />
-          <span>{text}</span>
-          <button type="button" class="button square" aria-label="Dismiss" onClick={() => dismiss(id)}>
-            <Icon name="close" />
-          </button>
-        </p>
-      ))}
-    </div>
   )
 }

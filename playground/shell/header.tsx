@@ -142,11 +142,11 @@ export function RunButton() {
       <button
         type="button"
         class="button outlined run-button"
-        disabled={run.cancelling}
+        title={run.cancelling ? "Stop waiting for the service to confirm it" : undefined}
         onClick={() => void cancelRun(run)}
       >
         <Icon name="stop" />
-        {run.cancelling ? "Cancelling" : "Cancel"}
+        {run.cancelling ? "Stop waiting" : "Cancel"}
       </button>
     )
   }

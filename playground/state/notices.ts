@@ -1,4 +1,4 @@
-import { signal } from "@preact/signals"
+import { effect, signal } from "@preact/signals"
 
 export interface Notice {
   readonly id: number
@@ -14,14 +14,30 @@ export const announcement = signal("")
 let last = 0
 const shownFor = { done: 3_000, wrong: 8_000 }
 
-export function notify(text: string, kind: Notice["kind"] = "done"): void {
+/** Shows a sentence for a while. With `isTrue` it leaves as soon as that, which reads signals, no longer holds. */
+export function notify(text: string, kind: Notice["kind"] = "done", isTrue?: () => boolean): void {
   const id = ++last
   notices.value = [...notices.value.filter((notice) => notice.text !== text), { id, text, kind }]
-  setTimeout(() => dismiss(id), shownFor[kind])
+  const stop = effect(() => {
+    // Not within the effect, which would then depend on the list.
+    if (isTrue?.() === false) queueMicrotask(end)
+  })
+  const timer = setTimeout(end, shownFor[kind])
+
+  function end(): void {
+    clearTimeout(timer)
+    stop()
+    dismiss(id)
+  }
 }
 
 export function dismiss(id: number): void {
   notices.value = notices.value.filter((notice) => notice.id !== id)
+}
+
+/** Nothing that was said before applies any more. */
+export function dismissAll(): void {
+  notices.value = []
 }
 
 export function announce(text: string): void {

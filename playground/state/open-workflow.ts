@@ -2,7 +2,7 @@ import type { JsonObject } from "../../src/base/json-value.ts"
 import { editor } from "./editor-port.ts"
 import { setInput } from "./input.ts"
 import { paneTab } from "./layout.ts"
-import { notify } from "./notices.ts"
+import { dismissAll, notify } from "./notices.ts"
 import type { OptionTexts } from "./options.ts"
 import { optionTexts, usualOptions } from "./options.ts"
 import { graphOf, liveRun, shownRun } from "./runs.ts"
@@ -31,6 +31,7 @@ export interface Workflow {
 /** Puts a workflow into the editor and its form. A workflow from a link never gets secrets that were typed for another one. */
 export function openWorkflow(workflow: Workflow): void {
   const { name, source, input, options, origin: from = "own" } = workflow
+  dismissAll()
   if (from === "link") forgetSecrets()
   served.value = workflow.served ?? null
   origin.value = from

@@ -34,9 +34,15 @@ export class RunView {
   /** Wall clock when the page asked for it. */
   readonly asked_at: number
   connection: Connection = "open"
+  /** Whether the service has ever answered for this run, to this page. */
+  hasConnected = false
   /** Which try to reconnect is under way. */
   attempt = 0
+  /** The service answered that it is busy; it is asked again. */
+  isBusy = false
   cancelling = false
+  /** Ends the page's own connection to the run. */
+  leaving = new AbortController()
   /** The service said no before the run began, or the page lost it. */
   refused: ApiError | null = null
   /** How far the service's clock is behind the page's; undefined until it is known. */

@@ -36,18 +36,25 @@ export function statusOf(run: RunView): RunStatus {
     default:
       break
   }
-  if (run.connection === "lost") return { state: "failed", text: "connection lost" }
-  if (run.connection === "reconnecting") return { state: "retried", text: `reconnecting, try ${run.attempt}` }
+  if (run.connection === "lost") return { state: "failed", text: "not connected" }
+  if (run.connection === "reconnecting")
+    return { state: "retried", text: `${reconnectingText(run)}, try ${run.attempt}` }
   if (run.cancelling) return { state: "running", text: "cancelling" }
   if (state.status === "waiting") return { state: "asking", text: `waiting for people${spent}` }
   if (state.started_at === null) return { state: "running", text: "starting" }
   return { state: "running", text: `running${spent}` }
 }
 
+/** Why the run is not followed at this moment. */
+export function reconnectingText({ isBusy, hasConnected }: RunView): string {
+  if (isBusy) return "the service is busy, waiting"
+  return hasConnected ? "connection lost, reconnecting" : "not connected"
+}
+
 /** What a screen reader announces when a run is over. */
 export function endSentence(run: RunView): string {
   if (run.refused !== null) return `The run did not start: ${run.refused.message}`
-  if (run.connection === "lost") return "The connection to the run is lost."
+  if (run.connection === "lost") return "Not connected. The run may go on without this page."
   const { text } = statusOf(run)
   return run.state.error === null ? `Run ${text}.` : `Run ${text}: ${run.state.error.message}`
 }

@@ -1,6 +1,8 @@
+import { signal } from "@preact/signals"
 import type { ComponentChildren } from "preact"
 import { useEffect, useRef } from "preact/hooks"
 import { Icon } from "./icon.tsx"
+import { Notices } from "./notices.tsx"
 
 interface DialogProps {
   readonly title: string
@@ -9,13 +11,23 @@ interface DialogProps {
   readonly children: ComponentChildren
 }
 
-/** A modal dialog: the browser keeps the focus inside and gives it back; Escape and a click beside it close it. */
+export const openDialogs = signal(0)
+
+/**
+ * A modal dialog: the browser keeps the focus inside and gives it back; Escape and a click beside it close it. It begins at its
+ * first field, where it has one.
+ */
 export function Dialog({ title, onClose, wide, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => {
     const element = dialog.current
     element?.showModal()
-    return () => element?.close()
+    element?.querySelector<HTMLElement>(".dialog-frame :is(input, select, textarea)")?.focus()
+    openDialogs.value++
+    return () => {
+      openDialogs.value--
+      element?.close()
+    }
   }, [])
   return (
     <dialog
@@ -38,6 +50,7 @@ export function Dialog({ title, onClose, wide, children }: DialogProps) {
           </button>
         </header>
         {children}
+        <Notices />
       </div>
     </dialog>
   )

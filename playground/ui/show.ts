@@ -36,6 +36,10 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${showNumber(count)} ${count === 1 ? one : many}`
 }
 
+export function capital(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`
+}
+
 /** `14:03:27`, of a wall clock time. */
 export function showTime(at: number): string {
   const date = new Date(at)

@@ -80,8 +80,8 @@ export interface Executed<Output> {
 export interface FollowOptions extends CallOptions {
   /** Id of the last event that is known already. */
   readonly after?: number
-  /** Called before each reconnect. */
-  readonly onReconnect?: (attempt: number) => void
+  /** Called before each reconnect, with what broke or refused the connection. */
+  readonly onReconnect?: (attempt: number, cause: unknown) => void
 }
 
 export interface StreamOptions extends ExecuteCallOptions, Omit<FollowOptions, "after"> {
@@ -336,7 +336,7 @@ export class WireworksClient {
       }
       if (failures >= this.#maxReconnects) throw broken
       failures++
-      options.onReconnect?.(failures)
+      options.onReconnect?.(failures, broken)
       await sleep(Math.max(Math.min(wait * 2 ** (failures - 1), longestWait), asked(broken)), options.signal)
     }
   }
