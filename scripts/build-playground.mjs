@@ -1,8 +1,9 @@
-// Bundles playground/ to one script, one style sheet and the page that names them, each also compressed.
+// Bundles playground/ to one script, one style sheet, the page that names them and that of the diagnostics, each also compressed.
 
 import { readFileSync } from "node:fs"
 import { basename, join } from "node:path"
 import { brotliCompressSync, constants, gzipSync } from "node:zlib"
+import { diagnosticsPage } from "./diagnostics-page.mjs"
 import { root } from "./setup.mjs"
 
 /**
@@ -41,6 +42,7 @@ export async function bundlePlayground(bundle, outdir) {
     .replace("app.css", named(".css"))
     .replace("app.js", named(".js"))
   files.push({ path: join(outdir, "index.html"), contents: Buffer.from(page) })
+  files.push({ path: join(outdir, "diagnostics.html"), contents: Buffer.from(diagnosticsPage(named(".css"))) })
   return [...files, ...files.filter(({ path }) => !path.endsWith(".map")).flatMap(compressed)]
 }
 

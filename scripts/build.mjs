@@ -14,6 +14,8 @@ const watched = [
   "examples",
   "scripts/build.mjs",
   "scripts/build-playground.mjs",
+  "scripts/diagnostics-page.mjs",
+  "docs/diagnostics.md",
   "scripts/undici-client.cjs",
   "package-lock.json",
   "tsconfig.client.json",

@@ -1,7 +1,7 @@
 import { closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete"
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands"
 import { bracketMatching, foldKeymap } from "@codemirror/language"
-import { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint"
+import { lintGutter, nextDiagnostic, previousDiagnostic, setDiagnostics } from "@codemirror/lint"
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search"
 import type { ChangeSpec, Extension } from "@codemirror/state"
 import { Compartment, EditorState, StateEffect, StateField } from "@codemirror/state"
@@ -21,7 +21,7 @@ import type { Span } from "../../src/source/span.ts"
 import { formatText } from "../../src/syntax/format.ts"
 import type { EditorPort } from "../state/editor-port.ts"
 import type { Compilation } from "../state/source.ts"
-import { toMarks } from "./diagnostics.ts"
+import { applyEdits, toMarks } from "./diagnostics.ts"
 import { editorTheme } from "./editor-theme.ts"
 import { hangingIndent } from "./hanging-indent.ts"
 import { lexicalHighlighting } from "./highlight.ts"
@@ -127,7 +127,8 @@ export function createEditor(host: HTMLElement, text: string, events: EditorEven
           ...historyKeymap,
           ...foldKeymap,
           ...completionKeymap,
-          ...lintKeymap,
+          { key: "F8", run: nextDiagnostic },
+          { key: "Shift-F8", run: previousDiagnostic },
           indentWithTab,
         ]),
         EditorView.contentAttributes.of({
@@ -150,6 +151,7 @@ export function createEditor(host: HTMLElement, text: string, events: EditorEven
       const changes = difference(view.state.doc.toString(), next)
       if (changes !== undefined) view.dispatch({ changes, userEvent: "input.replace" })
     },
+    change: (edits, of) => applyEdits(view, edits, of),
     reveal({ start, end }) {
       const { length } = view.state.doc
       const selection = { anchor: Math.min(start, length), head: Math.min(end, length) }

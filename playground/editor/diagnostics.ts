@@ -1,7 +1,10 @@
 import type { Action, Diagnostic as Mark } from "@codemirror/lint"
+import type { EditorView } from "@codemirror/view"
 import type { Program } from "../../src/check/program.ts"
 import { codeActions } from "../../src/editor/code-actions.ts"
+import type { Edit } from "../../src/editor/edit.ts"
 import type { Diagnostic } from "../../src/source/diagnostic.ts"
+import { codeAddress } from "../state/service.ts"
 
 /** Above this number of problems, quick fixes are not computed. */
 const mostWithActions = 40
@@ -26,20 +29,25 @@ export function toMarks(program: Program, diagnostics: readonly Diagnostic[]): M
 function actionsFor(program: Program, found: Diagnostic): Action[] {
   return codeActions(program, [found], found.span).map(({ title, edits }) => ({
     name: title,
-    apply(view) {
-      // The problem is of the text as it is: a newer text has a newer problem.
-      if (view.state.doc.toString() !== program.tree.text) return
-      const changes = edits.map(({ span, text }) => ({ from: span.start, to: span.end, insert: text }))
-      view.dispatch({ changes, userEvent: "input.fix" })
-    },
+    apply: (view) => applyEdits(view, edits, program.tree.text),
   }))
+}
+
+/** Makes the edits of a text, unless another one is there by now: a newer text has newer problems. */
+export function applyEdits(view: EditorView, edits: readonly Edit[], of: string): void {
+  if (view.state.readOnly || view.state.doc.toString() !== of) return
+  const changes = edits.map(({ span, text }) => ({ from: span.start, to: span.end, insert: text }))
+  view.dispatch({ changes, userEvent: "input.fix" })
 }
 
 function tell({ message, hint, code }: Diagnostic): HTMLElement {
   const box = document.createElement("div")
   box.append(line("problem-message", message))
   if (hint !== undefined) box.append(line("problem-hint", hint))
-  box.append(line("problem-code", code))
+  const link = document.createElement("a")
+  Object.assign(link, { href: codeAddress(code), target: "_blank", rel: "noopener", textContent: code })
+  link.className = "problem-code"
+  box.append(link)
   return box
 }
 

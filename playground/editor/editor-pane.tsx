@@ -4,11 +4,13 @@ import { nodeSpan } from "../state/node-span.ts"
 import { requestRun } from "../run/request-run.ts"
 import { setEditor } from "../state/editor-port.ts"
 import { notify } from "../state/notices.ts"
+import { offerFixes, showProblems } from "../state/quick-fixes.ts"
 import { renaming } from "../state/renaming.ts"
 import { selection } from "../state/selection.ts"
 import { served } from "../state/served.ts"
 import { compilation, compileNow, sourceChanged } from "../state/source.ts"
 import { createEditor } from "./create-editor.ts"
+import { FixMenu } from "./fix-menu.tsx"
 import { languageFeatures } from "./language-features.ts"
 
 /** The editor, which lives as long as the page. */
@@ -28,6 +30,8 @@ export function EditorPane() {
       languageFeatures({
         program: () => compileNow().program,
         say: (sentence) => notify(sentence, "wrong"),
+        offerFixes,
+        showProblems,
         askName: (name, rename) => (renaming.value = { name, rename }),
       }),
     )
@@ -46,5 +50,10 @@ export function EditorPane() {
       editor.destroy()
     }
   }, [])
-  return <div class="editor" ref={host} />
+  return (
+    <>
+      <div class="editor" ref={host} />
+      <FixMenu />
+    </>
+  )
 }

@@ -10,6 +10,7 @@ import { definition } from "../../src/editor/definition.ts"
 import type { Edit } from "../../src/editor/edit.ts"
 import type { Hover } from "../../src/editor/hover.ts"
 import { hover } from "../../src/editor/hover.ts"
+import type { Span } from "../../src/source/span.ts"
 import { prepareRename, rename } from "../../src/editor/rename.ts"
 
 export interface LanguageHost {
@@ -17,6 +18,9 @@ export interface LanguageHost {
   program(): Program
   /** A sentence for the author. */
   say(sentence: string): void
+  /** Offers the fixes of the problems on the line from `start` to `end`, near this place of the page. */
+  offerFixes(line: Span, place: { readonly x: number; readonly y: number }): void
+  showProblems(): void
   askName(name: string, rename: (to: string) => string | undefined): void
 }
 
@@ -32,6 +36,8 @@ export function languageFeatures(host: LanguageHost): Extension {
     keymap.of([
       { key: "F12", run: goToDefinition(host), preventDefault: true },
       { key: "F2", run: startRename(host), preventDefault: true },
+      { key: "Mod-.", run: offerFixes(host), preventDefault: true },
+      { key: "Mod-Shift-m", run: () => (host.showProblems(), true), preventDefault: true },
     ]),
     EditorView.domEventHandlers({
       mousedown(event, view) {
@@ -41,6 +47,15 @@ export function languageFeatures(host: LanguageHost): Extension {
       },
     }),
   ]
+}
+
+function offerFixes(host: LanguageHost): Command {
+  return (view) => {
+    const { from, to } = view.state.doc.lineAt(view.state.selection.main.head)
+    const at = view.coordsAtPos(view.state.selection.main.head)
+    if (at !== null) host.offerFixes({ start: from, end: to }, { x: at.left, y: at.bottom })
+    return true
+  }
 }
 
 // ------------------------------------------------------------------------------------------------------ completion

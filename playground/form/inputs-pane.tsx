@@ -1,5 +1,4 @@
 import { parseDuration } from "../../src/base/parse-duration.ts"
-import { resolve } from "../../src/types/relations.ts"
 import { showType } from "../../src/types/show-type.ts"
 import { useState } from "preact/hooks"
 import {
@@ -18,7 +17,7 @@ import { inputTab } from "../state/layout.ts"
 import { notify } from "../state/notices.ts"
 import type { OptionTexts } from "../state/options.ts"
 import { optionCheck, optionTexts } from "../state/options.ts"
-import { isText, secretCheck, secretFields, secretTexts, setSecret } from "../state/secrets.ts"
+import { isText, secretCheck, secretFields, secretHosts, secretTexts, setSecret } from "../state/secrets.ts"
 import { asksForKey, client, toWireError } from "../state/service.ts"
 import { compilation } from "../state/source.ts"
 import { Icon } from "../ui/icon.tsx"
@@ -152,15 +151,15 @@ function SecretsForm() {
         Kept in this page's memory until it is closed, and sent with the run. Never stored, linked, copied or logged.
       </p>
       {fields.map(({ name, type, doc }) => {
-        const kind = resolve(type, compilation.value.program.types).kind
         const path = `secrets.${name}`
         const wrong = trimmed(misfits.get(path), path)
         return (
           <SecretField
             key={name}
             name={name}
-            note={isText(kind) ? showType(type, 40) : `${showType(type, 40)}, as JSON`}
+            note={isText(type, compilation.value.program.types) ? showType(type, 40) : `${showType(type, 40)}, as JSON`}
             doc={doc}
+            hosts={secretHosts.value.get(name) ?? []}
             wrong={wrong}
           />
         )
@@ -173,10 +172,12 @@ interface SecretFieldProps {
   readonly name: string
   readonly note: string
   readonly doc: string | undefined
+  /** Those that would receive it. */
+  readonly hosts: readonly string[]
   readonly wrong: string | undefined
 }
 
-function SecretField({ name, note, doc, wrong }: SecretFieldProps) {
+function SecretField({ name, note, doc, hosts, wrong }: SecretFieldProps) {
   const [seen, setSeen] = useState(false)
   const id = fieldId(`secrets.${name}`)
   return (
@@ -211,6 +212,15 @@ function SecretField({ name, note, doc, wrong }: SecretFieldProps) {
         </button>
       </div>
       <div id={`${id}-notes`}>
+        <p class="hint-text">
+          {hosts.length === 0 ? (
+            "No host receives it."
+          ) : (
+            <>
+              Would go to <strong>{hosts.join(", ")}</strong>.
+            </>
+          )}
+        </p>
         {doc === undefined ? null : <p class="hint-text">{doc}</p>}
         {wrong === undefined ? null : <p class="wrong-text">{wrong}</p>}
       </div>

@@ -13,7 +13,7 @@ import { optionCheck } from "../state/options.ts"
 import { liveRun } from "../state/runs.ts"
 import { secretCheck } from "../state/secrets.ts"
 import { served } from "../state/served.ts"
-import { compilation, compileNow, origin } from "../state/source.ts"
+import { compilation, compileNow, linkHasRun, origin } from "../state/source.ts"
 import { counted } from "../ui/show.ts"
 import { beginRun } from "./follow-run.ts"
 
@@ -80,6 +80,7 @@ function request(rerun: RunRequest["rerun"]): void {
   }
   const go = (): void => {
     dismissAll()
+    linkHasRun.value = true
     if (paneTab.value === "editor" || paneTab.value === "input") paneTab.value = "results"
     beginRun(asked, secrets.value)
   }

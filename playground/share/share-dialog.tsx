@@ -1,9 +1,10 @@
 import { signal } from "@preact/signals"
 import { useEffect, useState } from "preact/hooks"
+import { nullable } from "../../src/types/relations.ts"
 import { currentInput, inputProblems } from "../state/input.ts"
 import { notify } from "../state/notices.ts"
 import { optionCheck } from "../state/options.ts"
-import { secretFields, secretIn } from "../state/secrets.ts"
+import { isText, secretFields, secretIn } from "../state/secrets.ts"
 import { apiKey, baseUrl } from "../state/service.ts"
 import { compilation, compileNow } from "../state/source.ts"
 import { copyText } from "../state/copy.ts"
@@ -75,12 +76,17 @@ function LinkPart() {
 }
 
 function SnippetPart() {
+  const { types } = compilation.value.program
   const text = snippet(language.value, {
     url: baseUrl,
     source: compilation.value.text,
     input: currentInput(),
     options: optionCheck.value.value,
-    secrets: secretFields.value.map(({ name }) => name),
+    secrets: secretFields.value.map(({ name, type }) => ({
+      name,
+      isJson: !isText(type, types),
+      isOptional: nullable(type, types),
+    })),
     withKey: apiKey.value !== undefined,
   })
   return (

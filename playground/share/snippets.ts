@@ -1,13 +1,22 @@
 import type { ExecuteOptions } from "../../src/api/shapes.ts"
 import type { JsonObject } from "../../src/base/json-value.ts"
 
-/** What a snippet asks the service to do. Secrets are only named: each is read from an environment variable. */
+/** A secret as a snippet needs to know it; its value is read from an environment variable. */
+export interface SnippetSecret {
+  readonly name: string
+  /** The variable holds JSON, not the text itself. */
+  readonly isJson: boolean
+  /** Without its variable it is null. */
+  readonly isOptional: boolean
+}
+
+/** What a snippet asks the service to do. */
 export interface SnippetRequest {
   readonly url: string
   readonly source: string
   readonly input: JsonObject
   readonly options: Omit<ExecuteOptions, "notify">
-  readonly secrets: readonly string[]
+  readonly secrets: readonly SnippetSecret[]
   /** The service asks for an API key. */
   readonly withKey: boolean
 }
@@ -28,10 +37,14 @@ export function snippet(language: SnippetLanguage, request: SnippetRequest): str
   }
 }
 
+/** Variables that mean something to every program. */
+const taken = new Set(["PATH", "HOME", "USER", "SHELL", "PWD", "LANG", "TERM", "TMPDIR", "IFS"])
+
 /** `API_KEY` of `api_key`. */
-function variableOf(secret: string): string {
-  const words = secret.replace(/([a-z0-9])([A-Z])/g, "$1_$2").toUpperCase()
-  return words.replace(/[^A-Z0-9_]/g, "_")
+function variableOf({ name }: SnippetSecret): string {
+  const words = name.replace(/([a-z0-9])([A-Z])/g, "$1_$2").toUpperCase()
+  const variable = words.replace(/[^A-Z0-9_]/g, "_")
+  return taken.has(variable) || variable === keyVariable ? `SECRET_${variable}` : variable
 }
 
 const keyVariable = "WIRE_API_KEY"
@@ -42,24 +55,45 @@ function plainBody({ source, input, options }: SnippetRequest): JsonObject {
   return body
 }
 
+/** A shell function that writes a text as JSON, whatever is in it. */
+const shellJson = `json() {
+  printf '%s\\n' "$1" | awk 'BEGIN { printf "\\"" } NR > 1 { printf "\\\\n" } {
+    for (i = 1; i <= length($0); i++) {
+      c = substr($0, i, 1)
+      printf "%s", c == "\\\\" || c == "\\"" ? "\\\\" c : c == "\\t" ? "\\\\t" : c == "\\r" ? "\\\\r" : c
+    }
+  } END { printf "\\"" }'
+}`
+
 /** In single quotes, where the shell leaves everything as it is; secrets are between two such pieces. */
 function curl(request: SnippetRequest): string {
+  const { secrets, withKey } = request
   const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
   const json = JSON.stringify(plainBody(request), null, 2)
-  const secrets = request.secrets.map((name) => `    ${JSON.stringify(name)}: "'"$${variableOf(name)}"'"`)
-  // The piece with the secrets is quoted by hand: its variables must be seen by the shell.
+  // The pieces with the secrets are quoted by hand: their variables must be seen by the shell.
+  const fields = secrets.map(
+    (secret) => `    ${quote(JSON.stringify(secret.name)).slice(1, -1)}: '"${shellValue(secret)}"'`,
+  )
   const body =
-    secrets.length === 0
-      ? quote(json)
-      : `${quote(json.slice(0, -2))}',\n  "secrets": {\n${secrets.join(",\n")}\n  }\n}'`
+    secrets.length === 0 ? quote(json) : `${quote(json.slice(0, -2))}',\n  "secrets": {\n${fields.join(",\n")}\n  }\n}'`
+  const needed = secrets.filter(({ isOptional }) => !isOptional).map((secret) => `"\${${variableOf(secret)}:?}"`)
   return [
     ...environmentLines(request, (name) => `export ${name}=…`),
+    ...(secrets.some(({ isJson }) => !isJson) ? [shellJson] : []),
+    ...(needed.length === 0 ? [] : [`: ${needed.join(" ")} &&`]),
     `curl ${quote(`${request.url}/execute`)} \\`,
     "  -H 'Content-Type: application/json' \\",
-    ...(request.withKey ? [`  -H "Authorization: Bearer $${keyVariable}" \\`] : []),
+    ...(withKey ? [`  -H "Authorization: Bearer $${keyVariable}" \\`] : []),
     `  -d ${body}`,
     "",
   ].join("\n")
+}
+
+function shellValue(secret: SnippetSecret): string {
+  const variable = variableOf(secret)
+  if (secret.isJson) return secret.isOptional ? `\${${variable}:-null}` : `$${variable}`
+  const text = `json "$${variable}"`
+  return secret.isOptional ? `$([ -n "\${${variable}-}" ] && ${text} || printf null)` : `$(${text})`
 }
 
 function environmentLines({ secrets, withKey }: SnippetRequest, line: (name: string) => string): string[] {
@@ -75,7 +109,7 @@ function typeScript(request: SnippetRequest): string {
     ...(secrets.length === 0
       ? []
       : [
-          `secrets: { ${secrets.map((name) => `${JSON.stringify(name)}: process.env.${variableOf(name)}`).join(", ")} }`,
+          `secrets: { ${secrets.map((secret) => `${JSON.stringify(secret.name)}: ${typeScriptValue(secret)}`).join(", ")} }`,
         ]),
     ...(Object.keys(options).length === 0 ? [] : [`options: ${JSON.stringify(options)}`]),
   ]
@@ -96,8 +130,14 @@ console.log(JSON.stringify(output))
 `
 }
 
+function typeScriptValue(secret: SnippetSecret): string {
+  const value = `process.env.${variableOf(secret)}`
+  if (secret.isJson) return `JSON.parse(${value} ?? "null")`
+  return secret.isOptional ? `${value} ?? null` : value
+}
+
 function templateLiteral(text: string): string {
-  return `\`${text.replaceAll("\\", "\\\\").replaceAll("`", "\\`").replaceAll("${", "\\${")}\``
+  return `\`${text.replaceAll("\\", "\\\\").replaceAll("`", "\\`").replaceAll("${", "\\${").replaceAll("\r", "\\r")}\``
 }
 
 function python(request: SnippetRequest): string {
@@ -108,7 +148,7 @@ function python(request: SnippetRequest): string {
     ...(secrets.length === 0
       ? []
       : [
-          `"secrets": {${secrets.map((name) => `${JSON.stringify(name)}: os.environ["${variableOf(name)}"]`).join(", ")}}`,
+          `"secrets": {${secrets.map((secret) => `${JSON.stringify(secret.name)}: ${pythonValue(secret)}`).join(", ")}}`,
         ]),
     ...(Object.keys(options).length === 0 ? [] : [`"options": json.loads(${JSON.stringify(JSON.stringify(options))})`]),
   ]
@@ -136,6 +176,12 @@ except urllib.error.HTTPError as error:
 `
 }
 
+function pythonValue(secret: SnippetSecret): string {
+  const variable = JSON.stringify(variableOf(secret))
+  const value = secret.isOptional ? `os.environ.get(${variable})` : `os.environ[${variable}]`
+  return secret.isJson ? `json.loads(${secret.isOptional ? `${value} or "null"` : value})` : value
+}
+
 /** A string over several lines that Python reads back to the letter. */
 function pythonText(text: string): string {
   const lines = text.split("\n").map((line) => JSON.stringify(line).slice(1, -1))
@@ -149,7 +195,7 @@ function php(request: SnippetRequest): string {
     `"input" => json_decode(${phpText(JSON.stringify(input))})`,
     ...(secrets.length === 0
       ? []
-      : [`"secrets" => [${secrets.map((name) => `${phpText(name)} => getenv("${variableOf(name)}")`).join(", ")}]`]),
+      : [`"secrets" => [${secrets.map((secret) => `${phpText(secret.name)} => ${phpValue(secret)}`).join(", ")}]`]),
     ...(Object.keys(options).length === 0 ? [] : [`"options" => json_decode(${phpText(JSON.stringify(options))})`]),
   ]
   return `<?php
@@ -174,6 +220,14 @@ if (curl_getinfo($request, CURLINFO_RESPONSE_CODE) !== 200) {
 }
 echo $answer, "\\n";
 `
+}
+
+/** `getenv` gives false for a variable that is not set. */
+function phpValue(secret: SnippetSecret): string {
+  const value = `getenv("${variableOf(secret)}")`
+  const known = secret.isJson ? `json_decode(${value})` : value
+  const otherwise = secret.isOptional ? "null" : `throw new Exception("Set ${variableOf(secret)} first")`
+  return `${value} === false ? ${otherwise} : ${known}`
 }
 
 function phpText(text: string): string {

@@ -9,7 +9,7 @@ import type { PaneTab } from "../state/layout.ts"
 import { narrow, paneTab, positions, wide } from "../state/layout.ts"
 import { announcement } from "../state/notices.ts"
 import { editCopy, served } from "../state/served.ts"
-import { errorCount, origin } from "../state/source.ts"
+import { errorCount, linkHasRun, origin } from "../state/source.ts"
 import { Divider } from "./divider.tsx"
 import { Icon } from "../ui/icon.tsx"
 import { openDialogs } from "../ui/dialog.tsx"
@@ -77,7 +77,7 @@ function Panes() {
       <div class="side" style={{ "--share": `${left}%` }} hidden={!shows("editor") && !shows("input")}>
         <div class="cell" hidden={!shows("editor")} {...panel("editor")}>
           <section class="pane" aria-label="Editor">
-            {origin.value === "link" ? (
+            {origin.value === "link" && !linkHasRun.value ? (
               <p class="origin">
                 <Icon name="share" />
                 This workflow came by a link. Before its first run you will see which hosts it calls.

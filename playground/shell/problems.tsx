@@ -1,39 +1,29 @@
+import type { Diagnostic } from "../../src/source/diagnostic.ts"
 import { editor } from "../state/editor-port.ts"
 import { problemsOpen } from "../state/layout.ts"
+import { fixesOf, mostWithFixes } from "../state/quick-fixes.ts"
+import { codeAddress } from "../state/service.ts"
 import { compilation, errorCount } from "../state/source.ts"
 import { Icon } from "../ui/icon.tsx"
 import { counted } from "../ui/show.ts"
 
-/** The line under the editor: how many problems there are, and on request which. */
+/** The line under the editor: how many problems there are and what the first one is, and on request all of them. */
 export function Problems() {
-  const { diagnostics, lines } = compilation.value
+  const { diagnostics } = compilation.value
   const count = diagnostics.length
   const isOpen = problemsOpen.value && count > 0
+  const [first] = diagnostics
   return (
     <section class="problems" aria-label="Problems">
       {isOpen ? (
         <ul class="problem-list">
-          {diagnostics.map(({ span, severity, message, hint, code }) => {
-            const { line, column } = lines.position(span.start)
-            return (
-              <li key={`${span.start} ${code} ${message}`}>
-                <button type="button" onClick={() => editor()?.reveal(span)}>
-                  <span class={severity === "error" ? "state is-failed" : "state is-retried"}>
-                    <Icon name={severity === "error" ? "failed" : "warning"} />
-                    <span class="visually-hidden">{severity}</span>
-                  </span>
-                  <span class="problem-place">
-                    {line}:{column}
-                  </span>
-                  <span>
-                    {message}
-                    {hint === undefined ? null : <span class="note"> {hint}</span>}
-                  </span>
-                  <code class="note">{code}</code>
-                </button>
-              </li>
-            )
-          })}
+          {diagnostics.map((found, at) => (
+            <Problem
+              key={`${found.span.start} ${found.code} ${found.message}`}
+              found={found}
+              hasFixes={at < mostWithFixes}
+            />
+          ))}
         </ul>
       ) : null}
       <div class="problem-bar">
@@ -41,6 +31,7 @@ export function Problems() {
           type="button"
           class="button"
           aria-expanded={isOpen}
+          aria-keyshortcuts="Control+Shift+M Meta+Shift+M"
           disabled={count === 0}
           onClick={() => (problemsOpen.value = !problemsOpen.value)}
         >
@@ -56,6 +47,11 @@ export function Problems() {
             </span>
           )}
         </button>
+        {first === undefined || isOpen ? null : (
+          <button type="button" class="button first-problem" onClick={() => editor()?.reveal(first.span)}>
+            <span>{first.message}</span>
+          </button>
+        )}
         <span class="tools">
           <button type="button" class="button" aria-keyshortcuts="Control+S Meta+S" onClick={() => editor()?.format()}>
             <Icon name="format" />
@@ -64,5 +60,37 @@ export function Problems() {
         </span>
       </div>
     </section>
+  )
+}
+
+function Problem({ found, hasFixes }: { readonly found: Diagnostic; readonly hasFixes: boolean }) {
+  const { span, severity, message, hint, code } = found
+  const { line, column } = compilation.value.lines.position(span.start)
+  return (
+    <li>
+      <button type="button" class="problem" onClick={() => editor()?.reveal(span)}>
+        <span class={severity === "error" ? "state is-failed" : "state is-retried"}>
+          <Icon name={severity === "error" ? "failed" : "warning"} />
+          <span class="visually-hidden">{severity}</span>
+        </span>
+        <span class="problem-place">
+          {line}:{column}
+        </span>
+        <span>
+          {message}
+          {hint === undefined ? null : <span class="note"> {hint}</span>}
+        </span>
+      </button>
+      <span class="problem-help">
+        {(hasFixes ? fixesOf(found) : []).map(({ title, apply }) => (
+          <button key={title} type="button" class="button outlined" onClick={apply}>
+            {title}
+          </button>
+        ))}
+        <a class="mono" href={codeAddress(code)} target="_blank" rel="noopener">
+          {code}
+        </a>
+      </span>
+    </li>
   )
 }

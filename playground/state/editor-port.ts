@@ -1,9 +1,12 @@
+import type { Edit } from "../../src/editor/edit.ts"
 import type { Span } from "../../src/source/span.ts"
 
 /** What the rest of the page asks of the editor. */
 export interface EditorPort {
   /** Replaces the text as one step that can be undone. */
   replace(text: string): void
+  /** Makes these changes as one step, if the text is still the one that they are for. */
+  change(edits: readonly Edit[], text: string): void
   /** Selects a range and brings it into view. */
   reveal(span: Span): void
   focus(): void

@@ -12,7 +12,7 @@ import type { Served } from "./served.ts"
 import { served } from "./served.ts"
 import { asksForKey, client, toWireError } from "./service.ts"
 import type { Origin } from "./source.ts"
-import { compileNow, origin, takeText } from "./source.ts"
+import { compileNow, linkHasRun, origin, takeText } from "./source.ts"
 import { signal } from "@preact/signals"
 
 /** What the button above the editor calls the workflow: an example's name, as long as nothing else was opened. */
@@ -35,6 +35,7 @@ export function openWorkflow(workflow: Workflow): void {
   if (from === "link") forgetSecrets()
   served.value = workflow.served ?? null
   origin.value = from
+  linkHasRun.value = false
   workflowName.value = name
   const port = editor()
   if (port === undefined) takeText(source)

@@ -3,8 +3,11 @@ import type { JsonObject } from "../../src/base/json-value.ts"
 import { nullable, resolve } from "../../src/types/relations.ts"
 import { validateValue } from "../../src/types/validate-value.ts"
 import type { Misfit } from "../../src/types/validate-value.ts"
+import type { Type, TypeTable } from "../../src/types/types.ts"
+import { destinationsOf } from "./destinations.ts"
+import { currentInput } from "./input.ts"
 import { served } from "./served.ts"
-import { compilation } from "./source.ts"
+import { compilation, lastGood } from "./source.ts"
 
 /**
  * What was typed into the fields of secrets, by name. In this signal and nowhere else: never in storage, a link, a
@@ -28,16 +31,27 @@ export const secretCheck = computed((): { readonly value: JsonObject; readonly m
       if (nullable(type, program.types)) value[name] = null
       continue
     }
-    value[name] = isText(resolve(type, program.types).kind) ? text : parsed(text)
+    value[name] = isText(type, program.types) ? text : parsed(text)
   }
   const type = { kind: "record", fields } as const
   return { value, misfits: validateValue(value, type, program.types, "secrets", { values: "hidden" }) }
 })
 
-/** Whether a secret of this kind is typed as it is; others are typed as JSON. */
-export function isText(kind: string): boolean {
-  return kind === "string" || kind === "enum" || kind === "literal" || kind === "union"
+/** Whether a secret of this type is typed as it is; others are typed as JSON. */
+export function isText(type: Type, types: TypeTable): boolean {
+  const known = resolve(type, types)
+  if (known.kind === "union") return known.members.some((member) => isText(member, types))
+  return known.kind === "string" || known.kind === "enum" || known.kind === "literal"
 }
+
+/** The hosts that would receive each secret in a run with the input as it is now, by the secret's name. */
+export const secretHosts = computed((): ReadonlyMap<string, readonly string[]> => {
+  const hosts = new Map<string, string[]>()
+  for (const { host, secrets } of destinationsOf(lastGood.value.plan, currentInput())) {
+    for (const name of secrets) hosts.set(name, [...(hosts.get(name) ?? []), host])
+  }
+  return hosts
+})
 
 function parsed(text: string): JsonObject[string] {
   try {

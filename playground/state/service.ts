@@ -6,6 +6,11 @@ import type { ErrorIssue } from "../../src/run/events.ts"
 /** The service that served this page, whatever path it is mounted at. */
 export const baseUrl = new URL(".", location.href).href.replace(/\/$/, "")
 
+/** The entry of a diagnostic's code in the documentation that this service serves. */
+export function codeAddress(code: string): string {
+  return `${baseUrl}/playground/diagnostics.html#${code}`
+}
+
 /** Asked for when the service wants one; lives as long as the page. */
 export const apiKey = signal<string | undefined>(undefined)
 

@@ -15,6 +15,8 @@ export interface Compilation extends Compiled {
 export type Origin = "own" | "link"
 
 export const origin = signal<Origin>("own")
+/** Whether what came by a link has been run since: then it need not be introduced any more. */
+export const linkHasRun = signal(false)
 export const compilation = signal(compileText(""))
 /** The newest text that has a plan: what the graph shows while the author is in the middle of a word. */
 export const lastGood = signal<{ readonly text: string; readonly plan: Plan }>({ text: "", plan: emptyPlan() })

@@ -50,8 +50,8 @@ function readPage(folder: string, name: string): Page | undefined {
   const type = types[extname(name)]
   const file = join(folder, name)
   if (type === undefined || !existsSync(file)) return undefined
-  // The other names carry a hash of their content.
-  const cache = name === "index.html" ? "no-cache" : "public, max-age=31536000, immutable"
+  // The names of scripts and styles carry a hash of their content.
+  const cache = name.endsWith(".html") ? "no-cache" : "public, max-age=31536000, immutable"
   const compressed = [
     { encoding: "br", file: `${file}.br` },
     { encoding: "gzip", file: `${file}.gz` },

@@ -63,20 +63,52 @@ describe("the editor", { concurrency: 2 }, () => {
     // A press of Run says the same and goes there.
     await run(page)
     assert.match(await refusal(page), /1 error in the source\. Unknown reference/)
-    await problem.getByRole("button").click()
+    await problem.getByRole("button", { name: /Unknown reference/ }).click()
     await page.keyboard.type("greeter.greeting")
     await page.getByText("No problems").waitFor()
     await close()
   })
 
-  test("mends what it can, at the press of a button", async () => {
-    const { page, close } = await playground.visit()
-    await write(page, source.replace("agent.greeter.greeting", "agent.greter.greeting"))
-    const mend = page.getByRole("button", { name: /agent\.greeter/ })
-    await pointAt(editor(page).locator(".cm-lintRange-error"), mend)
-    await mend.click()
-    await page.getByText("No problems").waitFor()
-    assert.equal((await written(page)).trim(), source.trim())
+  test("fixes what it can: from the tooltip, from the list, and by keyboard; each code leads to its entry in the docs", async () => {
+    const { page, context, close } = await playground.visit()
+    const broken = source.replace("agent.greeter.greeting", "agent.greter.greeting")
+    const fixed = async (): Promise<void> => {
+      await page.getByText("No problems").waitFor()
+      assert.equal((await written(page)).trim(), source.trim())
+    }
+    await write(page, broken)
+    const fix = page.locator(".cm-tooltip-lint").getByRole("button", { name: /agent\.greeter/ })
+    await pointAt(editor(page).locator(".cm-lintRange-error"), fix)
+    await fix.click()
+    await fixed()
+
+    await write(page, broken)
+    // The first message is there before anything is opened.
+    const problems = page.getByRole("region", { name: "Problems" })
+    await problems.getByRole("button", { name: "Unknown reference: agent.greter.greeting" }).waitFor()
+    await editor(page).press("Control+Shift+M")
+    const link = problems.getByRole("link", { name: "unknown-reference" })
+    const [docs] = await Promise.all([context.waitForEvent("page"), link.click()])
+    await docs.locator("h3:target", { hasText: "unknown-reference" }).waitFor()
+    await docs.close()
+    await problems
+      .getByRole("listitem")
+      .getByRole("button", { name: /^Unknown reference|error/ })
+      .press("Tab")
+    await page.keyboard.press("Enter")
+    await fixed()
+
+    await write(page, broken)
+    // A refusal leaves as soon as it is no longer true.
+    await run(page)
+    await refusal(page)
+    await page.keyboard.press("Control+.")
+    const menu = page.getByRole("menu", { name: "Quick fixes" })
+    await menu.getByRole("menuitem", { name: /^About unknown-reference/ }).waitFor()
+    await page.keyboard.press("Enter")
+    await fixed()
+    await page.locator(".notice").waitFor({ state: "detached" })
+    assert.ok(await editor(page).evaluate((element) => element.matches(":focus")))
     await close()
   })
 

@@ -20,6 +20,7 @@ secrets {
     /// For the demo, any will do
     api_key: string
     note: maybe string
+    limits: { most: integer }
 }
 
 provider demo from openai {
@@ -28,6 +29,7 @@ provider demo from openai {
 
     headers {
         "X-Note": "{{ secrets.note ?? "none" }}"
+        "X-Most": "{{ secrets.limits.most }}"
     }
 }
 
@@ -50,6 +52,11 @@ output {
 `
 const secret = "sk-do-not-tell-0123456789"
 
+async function fillSecrets(page: Page): Promise<void> {
+  await page.getByRole("textbox", { name: /^api_key/ }).fill(secret)
+  await page.getByRole("textbox", { name: /^limits/ }).fill('{ "most": 3 }')
+}
+
 async function share(page: Page): Promise<string> {
   await page.getByRole("button", { name: "Share" }).click()
   const field = page.getByRole("textbox", { name: "Link to this workflow" })
@@ -69,27 +76,40 @@ describe("sharing", () => {
 
     const reader = await playground.visit({ path: link.slice(playground.address.length) })
     const { page } = reader
-    await page.getByText("This workflow came by a link.").waitFor()
+    const banner = page.getByText("This workflow came by a link.")
+    await banner.waitFor()
     assert.equal(page.url(), `${playground.address}/playground`)
     assert.match(await written(page), /^input \{\n {4}name: string/)
     await page.getByRole("textbox", { name: "name string" }).waitFor()
     assert.equal(await page.getByRole("textbox", { name: "name string" }).inputValue(), "Grace")
     await run(page)
     assert.match(await refusal(page), /secrets\.api_key/)
-    await page.getByRole("textbox", { name: /^api_key/ }).fill(secret)
+    // Who would get it is said before it is typed.
+    const field = page.getByRole("textbox", { name: /^api_key/ })
+    assert.equal(await field.inputValue(), "")
+    await page
+      .locator(".form-field", { hasText: "api_key" })
+      .getByText("Would go to the demo model of this service.")
+      .waitFor()
+    await fillSecrets(page)
+    await page.locator(".notice").waitFor({ state: "detached" })
     await run(page)
     const dialog = page.getByRole("dialog", { name: "Run a workflow that came by a link?" })
-    assert.match(await dialog.innerText(), /the demo model of this service\s+secrets\.api_key\s+secrets\.note/)
+    assert.match(
+      await dialog.innerText(),
+      /the demo model of this service\s+secrets\.api_key\s+secrets\.limits\s+secrets\.note/,
+    )
     await dialog.getByRole("button", { name: "Not now" }).click()
     assert.equal(reader.requests.filter((request) => request.method() === "POST").length, 0)
     // A reload does not make it one's own.
     await page.reload()
     await page.getByText("This workflow came by a link.").waitFor()
     await tab(page, "Secrets")
-    await page.getByRole("textbox", { name: /^api_key/ }).fill(secret)
+    await fillSecrets(page)
     await run(page)
     await dialog.getByRole("button", { name: "Run it" }).click()
     await status(page, /completed in/)
+    assert.equal(await banner.count(), 0)
     // Asked once.
     await runToEnd(page)
     await reader.close()
@@ -129,7 +149,7 @@ describe("sharing", () => {
       for (const [language, command, file] of commands) {
         writeFileSync(join(folder, file), copied[language] ?? "")
         const child = spawn(command, [join(folder, file)], {
-          env: { ...process.env, API_KEY: secret, NOTE: "x", NODE_NO_WARNINGS: "1" },
+          env: { ...process.env, API_KEY: `${secret} "x"\\'`, LIMITS: '{ "most": 3 }', NODE_NO_WARNINGS: "1" },
           stdio: ["ignore", "pipe", "pipe"],
         })
         const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)])
@@ -152,6 +172,7 @@ describe("secrets", () => {
     await field.fill(secret)
     await page.getByRole("button", { name: "Show api_key" }).click()
     assert.equal(await field.getAttribute("type"), "text")
+    await page.getByRole("textbox", { name: /^limits/ }).fill('{ "most": 3 }')
     await runToEnd(page)
     await page.locator(".tab", { hasText: /History\s*1/ }).waitFor()
 
@@ -187,7 +208,7 @@ describe("secrets", () => {
     const { page, context, close } = await playground.visit()
     await write(page, secretive)
     await tab(page, "Secrets")
-    await page.getByRole("textbox", { name: /^api_key/ }).fill(secret)
+    await fillSecrets(page)
     await tab(page, "Input")
     await page.getByRole("textbox", { name: "name string" }).fill(`Ada ${secret}`)
     await page.getByRole("button", { name: "Share" }).click()

@@ -323,6 +323,7 @@ describe("graph, timeline and details", together, () => {
     assert.match(await fault.innerText(), /Check the provider/)
     await fault.getByRole("button", { name: /^Go to line/ }).click()
     assert.ok(await editor(page).evaluate((element) => element.matches(":focus")))
+    assert.equal(await page.locator(".cm-activeLine").innerText(), '    id: "no-such-model"')
     await nodeSays(page, "agent.step1", /failed/)
     await close()
   })

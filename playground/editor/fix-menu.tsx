@@ -1,0 +1,69 @@
+import { useLayoutEffect, useRef } from "preact/hooks"
+import { editor } from "../state/editor-port.ts"
+import { fixMenu } from "../state/quick-fixes.ts"
+import { codeAddress } from "../state/service.ts"
+
+/** The fixes of the problems at the cursor, opened by Ctrl+. */
+export function FixMenu() {
+  const menu = fixMenu.value
+  const box = useRef<HTMLDivElement>(null)
+  useLayoutEffect(() => {
+    const element = box.current
+    if (element === null || menu === null) return
+    // Within the page, also where the cursor is near its edge.
+    const { width, height } = element.getBoundingClientRect()
+    element.style.left = `${Math.max(8, Math.min(menu.x, innerWidth - width - 8))}px`
+    element.style.top = `${menu.y + height + 8 > innerHeight ? Math.max(8, menu.y - height - 24) : menu.y + 4}px`
+    element.querySelector<HTMLElement>("[role=menuitem]")?.focus()
+  }, [menu])
+  if (menu === null) return null
+  const close = (): void => {
+    fixMenu.value = null
+    editor()?.focus()
+  }
+  const key = (event: KeyboardEvent): void => {
+    const all = [...(box.current?.querySelectorAll<HTMLElement>("[role=menuitem]") ?? [])]
+    const at = all.findIndex((entry) => entry === document.activeElement)
+    const steps: Record<string, number> = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 }
+    const to = steps[event.key]
+    if (to !== undefined) all[(to + all.length) % all.length]?.focus()
+    else if (event.key === "Escape" || event.key === "Tab") close()
+    else return
+    event.preventDefault()
+  }
+  return (
+    <div
+      ref={box}
+      class="menu-list fix-menu"
+      role="menu"
+      aria-label="Quick fixes"
+      onKeyDown={key}
+      onFocusOut={({ relatedTarget }) => {
+        if (!(relatedTarget instanceof Node) || box.current?.contains(relatedTarget) !== true) fixMenu.value = null
+      }}
+    >
+      {menu.problems.map(({ found: { code, message, span }, fixes }) => (
+        <div key={`${span.start} ${code} ${message}`} role="group" aria-label={message}>
+          <p class="note">{message}</p>
+          {fixes.map(({ title, apply }) => (
+            <button
+              key={title}
+              type="button"
+              role="menuitem"
+              tabIndex={-1}
+              onClick={() => {
+                close()
+                apply()
+              }}
+            >
+              {title}
+            </button>
+          ))}
+          <a role="menuitem" tabIndex={-1} href={codeAddress(code)} target="_blank" rel="noopener">
+            About {code}
+          </a>
+        </div>
+      ))}
+    </div>
+  )
+}
