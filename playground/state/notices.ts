@@ -1,13 +1,7 @@
 import { effect, signal } from "@preact/signals"
+import type { Notice } from "../ui/notices.tsx"
+import { dismiss, notices } from "../ui/notices.tsx"
 
-export interface Notice {
-  readonly id: number
-  readonly text: string
-  readonly kind: "done" | "wrong"
-}
-
-/** Short sentences about what was just done; each goes away by itself. */
-export const notices = signal<readonly Notice[]>([])
 /** What a screen reader announces about the run. */
 export const announcement = signal("")
 
@@ -29,10 +23,6 @@ export function notify(text: string, kind: Notice["kind"] = "done", isTrue?: () 
     stop()
     dismiss(id)
   }
-}
-
-export function dismiss(id: number): void {
-  notices.value = notices.value.filter((notice) => notice.id !== id)
 }
 
 /** Nothing that was said before applies any more. */

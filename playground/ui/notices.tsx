@@ -1,5 +1,18 @@
-import { dismiss, notices } from "../state/notices.ts"
+import { signal } from "@preact/signals"
 import { Icon } from "./icon.tsx"
+
+export interface Notice {
+  readonly id: number
+  readonly text: string
+  readonly kind: "done" | "wrong"
+}
+
+/** Those that are shown. */
+export const notices = signal<readonly Notice[]>([])
+
+export function dismiss(id: number): void {
+  notices.value = notices.value.filter((notice) => notice.id !== id)
+}
 
 /** Sentences about what was just done. In the open dialog, where there is one: what is behind it cannot be read. */
 export function Notices() {
