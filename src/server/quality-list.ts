@@ -20,3 +20,20 @@ function qualityOf(parameters: readonly string[]): number {
   }
   return 1
 }
+
+/** Whether an `Accept` header prefers the first media type to the second, which is the default. */
+export function prefers(accept: string, wanted: string, usual: string): boolean {
+  const given = readQualityList(accept)
+  const [a, b] = [match(given, wanted), match(given, usual)]
+  return a.quality === b.quality ? a.quality > 0 && a.named && !b.named : a.quality > b.quality
+}
+
+/** The most specific entry counts. */
+function match(
+  given: ReadonlyMap<string, number>,
+  type: string,
+): { readonly quality: number; readonly named: boolean } {
+  const named = given.get(type)
+  if (named !== undefined) return { quality: named, named: true }
+  return { quality: given.get(type.replace(/\/.*/, "/*")) ?? given.get("*/*") ?? 0, named: false }
+}

@@ -1,7 +1,6 @@
 import { hash } from "node:crypto"
 import type { ApiName } from "../../check/provider-kinds.ts"
 import type { Clock } from "../../ports/clock.ts"
-import { isLocalEndpoint } from "./is-local-endpoint.ts"
 import type { Rung } from "./output-format.ts"
 
 /**
@@ -33,7 +32,7 @@ export interface BackendQuirks {
 }
 
 interface Entry {
-  readonly lessons: BackendQuirks
+  readonly quirks: BackendQuirks
   expires: number
 }
 
@@ -61,11 +60,11 @@ export class BackendMemory {
     const entry =
       known !== undefined && known.expires > now
         ? known
-        : { lessons: blank(endpoint, model, key), expires: now + lifetime }
+        : { quirks: blank(endpoint, model, key), expires: now + lifetime }
     this.#entries.set(key, entry)
     const [oldest] = this.#entries.keys()
     if (this.#entries.size > most && oldest !== undefined) this.#entries.delete(oldest)
-    return entry.lessons
+    return entry.quirks
   }
 }
 
@@ -89,4 +88,17 @@ function blank(endpoint: string, model: string, key: string): BackendQuirks {
     hides_reasoning: false,
     no_reasoning_back: false,
   }
+}
+
+const localNames = /^(?:localhost|[^.]+|.+\.(?:localhost|local|lan|internal|intranet|home\.arpa|test))$/
+const localAddresses =
+  /^(?:127\.|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|169\.254\.|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.|0\.|\[(?:::1?\]|f[cd]|fe[89ab]))/
+
+/**
+ * Whether a backend is on this machine or in this network, by its name alone. These are usually
+ * Ollama, LM Studio, llama.cpp or vLLM, and some of them silently drop tools when a schema is requested.
+ */
+function isLocalEndpoint(endpoint: string): boolean {
+  const host = URL.parse(endpoint)?.hostname ?? ""
+  return localAddresses.test(host) || (localNames.test(host) && !host.startsWith("["))
 }

@@ -45,9 +45,9 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
       const { backend } = request
       const loaded = options.api(backend.api)
       const api = loaded instanceof Promise ? await loaded : loaded
-      const lessons = memory.of(request.caller, backend.api, backend.endpoint, request.model)
+      const quirks = memory.of(request.caller, backend.api, backend.endpoint, request.model)
       const target = targetOf(backend, api, request.path)
-      const turn = new Turn({ request, watch, target, lessons, limits, clock, chance })
+      const turn = new Turn({ request, watch, target, quirks, limits, clock, chance })
       return turn.run()
     },
   }

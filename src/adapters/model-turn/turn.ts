@@ -25,7 +25,6 @@ import {
   schemaInstructionWithTools,
 } from "./output-format.ts"
 import type { Refusal } from "./refused-field.ts"
-import { holdsToolMarkup } from "./tool-markup.ts"
 import { mergeOptions, optionValue, optionWithValue, withoutOptions } from "./wire-options.ts"
 
 /** Where a turn's calls go. */
@@ -40,7 +39,7 @@ export interface TurnParts {
   readonly request: ModelRequest
   readonly watch: ModelWatch
   readonly target: Target
-  readonly lessons: BackendQuirks
+  readonly quirks: BackendQuirks
   readonly limits: EgressLimits
   readonly clock: Clock
   readonly chance: Chance
@@ -65,7 +64,7 @@ export class Turn {
   readonly #watch: ModelWatch
   /** What is known of the backend for this turn, and what later turns will know. */
   readonly #quirks: BackendQuirks
-  readonly #lessons: BackendQuirks
+  readonly #knownQuirks: BackendQuirks
   /** Changes that only words of an error suggested: later turns know of them once the backend has accepted a request. */
   #unproven: ((quirks: BackendQuirks) => void)[] = []
   readonly #caller: Caller
@@ -80,14 +79,14 @@ export class Turn {
   #added: readonly Message[]
 
   constructor(parts: TurnParts) {
-    const { request, watch, target, lessons, clock, chance } = parts
+    const { request, watch, target, quirks, clock, chance } = parts
     this.#request = request
     this.#watch = watch
-    this.#lessons = lessons
-    this.#quirks = { ...lessons, dropped: new Set(lessons.dropped) }
+    this.#knownQuirks = quirks
+    this.#quirks = { ...quirks, dropped: new Set(quirks.dropped) }
     this.#api = target.api
     this.#calls = target.api.begin({ request, quirks: this.#quirks, egress: target.egress, endpoint: target.endpoint })
-    this.#apart = lessons.apart || (!target.demo && lessons.local)
+    this.#apart = quirks.apart || (!target.demo && quirks.local)
     this.#closing = request.progress?.closing ?? false
     this.#repairs = request.progress?.repairs ?? 0
     this.#added = request.progress?.added ?? []
@@ -115,7 +114,7 @@ export class Turn {
         (most) => this.#build(most),
         (refusal, call) => this.#adapt(refusal, call),
       )
-      for (const change of this.#unproven.splice(0)) change(this.#lessons)
+      for (const change of this.#unproven.splice(0)) change(this.#knownQuirks)
       if (answer.hides_reasoning) this.#learn((quirks) => (quirks.hides_reasoning = true))
       const turn = await this.#judge(answer)
       if (turn !== null) return turn
@@ -148,7 +147,7 @@ export class Turn {
   }
 
   #output(answer: Answer, found: JsonObject, owed: PendingContract): ModelTurn {
-    if (owed.fallen_to !== null) this.#lessons.rung = looser(this.#lessons.rung, owed.fallen_to)
+    if (owed.fallen_to !== null) this.#knownQuirks.rung = looser(this.#knownQuirks.rung, owed.fallen_to)
     // The text was searched for secrets as it came; escapes in it may have hidden one.
     const output = this.#watch.redact(found)
     const kept = JSON.stringify(output)
@@ -297,7 +296,7 @@ export class Turn {
 
   #learn(change: (quirks: BackendQuirks) => void, proven = true): void {
     change(this.#quirks)
-    if (proven) change(this.#lessons)
+    if (proven) change(this.#knownQuirks)
     else this.#unproven.push(change)
   }
 
@@ -344,7 +343,7 @@ export class Turn {
         refused_by.set(key, rung)
       }
       owed.rung = rung
-      if (named) remember(this.#lessons)
+      if (named) remember(this.#knownQuirks)
       else this.#unproven.push(remember)
     } else this.#fall(owed)
     if (owed.rung === before) return null
@@ -388,4 +387,13 @@ function listOf(problems: readonly string[]): string {
 function reasonOf(fit: Fit & { readonly fits: false }): string {
   const more = fit.issues.length - 1
   return `The output does not fit its contract: ${fit.issues[0].message}${more > 0 ? ` (and ${more} more)` : ""}`
+}
+
+/** How models write tool calls when their server did not recognise them. */
+const toolMarkup =
+  /<\|?tool_calls?\|?>|<\/?tool_call>|\[TOOL_CALLS\]|<\|python_tag\|>|<function=[\w.-]+>|<function_calls?>|<\|tool_calls_section_begin\|>|<\|tool▁calls▁begin\|>|<｜tool▁calls▁begin｜>|<\|channel\|>commentary to=functions\./
+
+/** Whether a text holds a tool call that came out as text. */
+function holdsToolMarkup(text: string): boolean {
+  return toolMarkup.test(text)
 }

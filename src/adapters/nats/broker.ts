@@ -6,7 +6,6 @@ import { setMaxListeners } from "node:events"
 import { StoreFailure } from "../../ports/store.ts"
 import type { BrokerAddress, BrokerProofs } from "./address.ts"
 import type { Names, StreamName } from "./names.ts"
-import { whyTooOld } from "./server-version.ts"
 
 /** How long one attempt may take, and how long attempts go on while the broker is out of reach or elects a leader. */
 const attemptMs = 2_000
@@ -320,4 +319,17 @@ function tlsOptions(address: BrokerAddress, { ca, cert, key }: BrokerProofs): Co
 
 function sentenceOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
+}
+
+/** 2.9 loses acknowledged messages when one of its nodes pauses, and lets two writers win one comparison. */
+const oldestServer = [2, 10] as const
+
+/** Why a broker of this version cannot be used; null if it can. A version that cannot be read is accepted. */
+function whyTooOld(version: string): string | null {
+  const [, major, minor] = /^v?(\d+)\.(\d+)/.exec(version) ?? []
+  if (major === undefined || minor === undefined) return null
+  const isOlder =
+    Number(major) < oldestServer[0] || (Number(major) === oldestServer[0] && Number(minor) < oldestServer[1])
+  if (!isOlder) return null
+  return `nats-server ${version} is too old: it can lose events that it has acknowledged. Wireworks needs ${oldestServer.join(".")} or newer, on every node.`
 }

@@ -1,3 +1,4 @@
+import { withoutTrailing } from "../../base/without-trailing.ts"
 import type { JsonObject } from "../../base/json-value.ts"
 import type { ModelRequest } from "../../ports/model.ts"
 import { estimateTokens } from "../model-turn/estimate-tokens.ts"
@@ -8,7 +9,6 @@ import { requestHeaders } from "../model-turn/request-headers.ts"
 import { optionNames } from "../model-turn/wire-options.ts"
 import { formatText, itemsText, requestBody, toolsText, wireOptions } from "./build-request.ts"
 import { hidesReasoning, holdsReasoning, systemItem, toItems, toMessage } from "./history.ts"
-import { responsesUrl } from "./responses-url.ts"
 import { sendCall } from "./send-call.ts"
 
 /** OpenAI's `/responses`, and everything that is compatible with it. */
@@ -109,4 +109,14 @@ class ResponsesTurn implements ApiTurn {
 
 export function bearer(api_key: string | null): Record<string, string> {
   return api_key === null || api_key === "" ? {} : { authorization: `Bearer ${api_key}` }
+}
+
+/** `{endpoint}/responses`, before a query string where there is one. Egress refuses text that is not a URL. */
+function responsesUrl(endpoint: string): string {
+  const url = URL.parse(endpoint)
+  if (url === null) return endpoint
+  const path = withoutTrailing(url.pathname, "/")
+  url.pathname = path.endsWith("/responses") ? path : `${path}/responses`
+  url.hash = ""
+  return url.href
 }

@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto"
 import { setMaxListeners } from "node:events"
 import { Bell } from "../../base/bell.ts"
 import type { Chance } from "../../ports/chance.ts"
@@ -7,7 +8,6 @@ import type { NoticeOutcome, OutboxStore, TakenNotice } from "../../ports/notice
 import { RunFailure } from "../../ports/run-failure.ts"
 import { StoreFailure } from "../../ports/store.ts"
 import { noticeMessage, webhookId } from "./notice-message.ts"
-import { signWebhook } from "./sign-webhook.ts"
 
 /** Most deliveries at a time. */
 const mostAtOnce = 64
@@ -181,5 +181,23 @@ export class Notifier {
       this.#ports.bug(error)
       return { outcome: "failed", error: "The message could not be sent" }
     }
+  }
+}
+
+/** What a signed message carries beside its body, as Standard Webhooks says. */
+interface WebhookHeaders {
+  readonly "webhook-id": string
+  readonly "webhook-timestamp": string
+  readonly "webhook-signature": string
+}
+
+/** Signs with every secret: while a secret is replaced, receivers know either the old or the new one. */
+function signWebhook(secrets: readonly Uint8Array[], id: string, seconds: number, body: string): WebhookHeaders {
+  const signed = `${id}.${seconds}.${body}`
+  const signatures = secrets.map((secret) => `v1,${createHmac("sha256", secret).update(signed).digest("base64")}`)
+  return {
+    "webhook-id": id,
+    "webhook-timestamp": String(seconds),
+    "webhook-signature": signatures.join(" "),
   }
 }

@@ -7,7 +7,7 @@ import type { RunRequest } from "../../ports/store.ts"
 import { HttpError } from "../http-error.ts"
 import { ownRun } from "../own-run.ts"
 import type { RouteDependencies } from "../parts.ts"
-import { prefers } from "../prefers.ts"
+import { prefers } from "../quality-list.ts"
 import { sourceTypes } from "../read-body.ts"
 import { readSource } from "../read-source.ts"
 

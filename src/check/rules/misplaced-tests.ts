@@ -1,4 +1,4 @@
-import type { CheckContext } from "./check-context.ts"
+import type { CheckContext } from "../check-context.ts"
 
 /** In a workflow: tests belong elsewhere. */
 export function refuseTests(checking: CheckContext): void {
