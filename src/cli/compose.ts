@@ -70,7 +70,7 @@ export interface Service {
   /** What it listens on: with `0.0.0.0`, all addresses of the machine. Null before it does. */
   readonly bound: () => string | null
   /** Takes no more work, waits for what is under way at most this long, then closes everything. */
-  stop(grace_ms: number): Promise<void>
+  stop(graceMs: number): Promise<void>
 }
 
 /** What is not a setting and differs only in tests. */
@@ -134,8 +134,8 @@ export async function compose(
     taken(run) {
       for (const observer of observers) observer.taken?.(run)
     },
-    started(run_id, queued_ms) {
-      for (const observer of observers) observer.started?.(run_id, queued_ms)
+    started(run_id, queuedMs) {
+      for (const observer of observers) observer.started?.(run_id, queuedMs)
     },
     serverSecrets: (workflow: string, names: readonly string[]) => serverSecrets.of(workflow, names),
     note: (run_id: string, sentence: string, level: "info" | "error") => log[level]({ run_id }, sentence),
@@ -145,7 +145,7 @@ export async function compose(
   const planOf = (source: string): Promise<Planned> => plans.get(source)
   const runs = new Runs(ports, planOf, {
     owner: randomUUID(),
-    lease_ms: opened.lease_ms,
+    leaseMs: opened.leaseMs,
     max_runs: settings.maxRuns,
     max_queued: settings.maxQueued,
     max_runs_per_caller: settings.maxRunsPerCaller ?? usualShare(settings),
@@ -153,7 +153,7 @@ export async function compose(
     limits: {
       ...usualLimits,
       max_iterations: settings.maxIterations,
-      cache_ttl_ms: settings.cacheTtl,
+      cacheTtlMs: settings.cacheTtl,
       // Who may send more may also compute more of it.
       value_bytes: Math.max(usualLimits.value_bytes, 2 * settings.maxBody),
       kept_bytes: settings.maxRunMemory,
@@ -213,11 +213,11 @@ export async function compose(
       await runs.recover()
       return address
     },
-    async stop(grace_ms) {
+    async stop(graceMs) {
       clearInterval(sweeper)
       drain()
-      await runs.drain(grace_ms)
-      await notifier?.stop(Math.min(grace_ms, 2_000))
+      await runs.drain(graceMs)
+      await notifier?.stop(Math.min(graceMs, 2_000))
       watched.stop()
       stopLooking()
       streams.close()
@@ -297,7 +297,7 @@ export async function composeRuns(
     async (source) => planSource(source),
     {
       owner: randomUUID(),
-      lease_ms: leaseMs,
+      leaseMs,
       max_runs: maxRuns,
       max_queued: 0,
       limits: { ...usualLimits, max_iterations: settings.maxIterations, timeout_ms: Number.MAX_SAFE_INTEGER },

@@ -24,7 +24,7 @@ export class StartRefusal extends Error {}
 
 export interface OpenedStore {
   readonly store: RunStore
-  readonly lease_ms: number
+  readonly leaseMs: number
   /** How the broker is, where there is one. */
   readonly broker: (() => BrokerHealth) | null
   /** What is not as the settings say, and yet will do: sentences for the operator. */
@@ -40,7 +40,7 @@ export async function openStore(settings: Settings): Promise<OpenedStore> {
     throw new StartRefusal("WIRE_ENCRYPTION_KEY must be 32 bytes in Base64 or hex.")
   }
   if (store === "memory")
-    return { store: new MemoryStore(systemClock), lease_ms: leaseMs, broker: null, remarks: [], warnings: [] }
+    return { store: new MemoryStore(systemClock), leaseMs, broker: null, remarks: [], warnings: [] }
   if (/^(nats|tls):/.test(store)) return openCluster(settings)
   if (store !== "sqlite") {
     throw new StartRefusal(`WIRE_STORE is "${withoutLogin(store)}": it must be sqlite, memory, or like nats://a:4222.`)
@@ -59,7 +59,7 @@ export async function openStore(settings: Settings): Promise<OpenedStore> {
   const vault = createVault(masterKey)
   const warn = (sentence: string): number => warnings.push(sentence)
   const sqlite = await openSqliteStore({ path, vault, clock: systemClock, warn })
-  return { store: sqlite, lease_ms: leaseMs, broker: null, remarks: [], warnings }
+  return { store: sqlite, leaseMs, broker: null, remarks: [], warnings }
 }
 
 /** Whether the database of these settings is whole, or why that cannot be known: a sentence for the operator. */
@@ -136,12 +136,12 @@ async function openCluster(settings: Settings): Promise<OpenedStore> {
       replicas: settings.natsReplicas ?? null,
       max_bytes: settings.natsMaxBytes ?? 0,
       cache_bytes: 0,
-      cache_age_ms: settings.cacheTtl,
-      tombstone_ms: tombstoneMs,
+      cacheAgeMs: settings.cacheTtl,
+      tombstoneMs,
     },
     vault: createVault(masterKey),
     clock: systemClock,
     remark: (sentence) => remarks.push(sentence),
   })
-  return { store, lease_ms: clusterLeaseMs, broker: () => store.health, remarks, warnings: [] }
+  return { store, leaseMs: clusterLeaseMs, broker: () => store.health, remarks, warnings: [] }
 }

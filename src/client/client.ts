@@ -320,8 +320,8 @@ export class WireworksClient {
         if (response.status === 204 || response.body === null) return
         const known = response.headers.get("x-service-run-id")
         if (run_id === undefined && known !== null) options.onRun?.((run_id = known))
-        for await (const { event, failure, retry_ms } of readEvents(response.body)) {
-          if (retry_ms !== undefined) wait = retry_ms
+        for await (const { event, failure, retryMs } of readEvents(response.body)) {
+          if (retryMs !== undefined) wait = retryMs
           if (failure !== undefined) throw new WireworksError(failure, errorStatus[failure.kind], run_id)
           if (event === undefined || event.id <= last) continue
           last = event.id

@@ -12,7 +12,7 @@ export interface StreamPart {
   /** The stream ends here, and not because the run has. */
   readonly failure?: ErrorAnswer["error"]
   /** How long the service asks to wait before a reconnect. */
-  readonly retry_ms?: number
+  readonly retryMs?: number
 }
 
 /** The events of one connection. Ends with it, whether or not the run has. */
@@ -28,8 +28,8 @@ export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenera
       if (event === undefined || !Number.isSafeInteger(number)) return
       parts.push({ event: { id: number, type: event, data: JSON.parse(data) } as StreamEvent })
     },
-    onRetry(retry_ms) {
-      parts.push({ retry_ms })
+    onRetry(retryMs) {
+      parts.push({ retryMs })
     },
   })
   const decoder = new TextDecoder()

@@ -9,7 +9,7 @@ import { createDemoModel } from "./handle-demo.ts"
 
 let server: DemoServer
 before(async () => {
-  server = await startDemoServer({ slow_first_ms: 150, slow_token_ms: 5 })
+  server = await startDemoServer({ slowFirstMs: 150, slowTokenMs: 5 })
 })
 after(() => server.close())
 
@@ -234,7 +234,7 @@ test("demo-slow takes its time, and streams token by token", async () => {
 })
 
 test("demo-slow stops when its caller goes away", async () => {
-  const model = createDemoModel({ slow_first_ms: 60_000 })
+  const model = createDemoModel({ slowFirstMs: 60_000 })
   const abort = new AbortController()
   const answer = model.handle({
     route: { api: "responses" },

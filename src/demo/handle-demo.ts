@@ -33,8 +33,8 @@ export interface DemoReply {
 
 export interface DemoOptions {
   /** How long `demo-slow` thinks before its first byte, and how long over each token. */
-  readonly slow_first_ms?: number
-  readonly slow_token_ms?: number
+  readonly slowFirstMs?: number
+  readonly slowTokenMs?: number
   /** What `demo-flaky` asks its callers to wait. */
   readonly retry_after_seconds?: number
   readonly now?: () => number
@@ -50,8 +50,8 @@ const json = { "content-type": "application/json; charset=utf-8" }
 const slowest = 5_000
 
 export function createDemoModel(options: DemoOptions = {}): DemoModel {
-  const first_ms = options.slow_first_ms ?? 1_500
-  const token_ms = options.slow_token_ms ?? 40
+  const firstMs = options.slowFirstMs ?? 1_500
+  const tokenMs = options.slowTokenMs ?? 40
   const now = options.now ?? Date.now
   const flakiness = new Flakiness(options.retry_after_seconds ?? 1, now)
 
@@ -77,7 +77,7 @@ export function createDemoModel(options: DemoOptions = {}): DemoModel {
     const tokens = answer.kind === "text" ? countTokens(answer.text) : 10
     if (slow)
       await delay(
-        question.stream ? first_ms : Math.min(first_ms + tokens * token_ms, first_ms + slowest),
+        question.stream ? firstMs : Math.min(firstMs + tokens * tokenMs, firstMs + slowest),
         undefined,
         signal === undefined ? {} : { signal },
       )
@@ -96,7 +96,7 @@ export function createDemoModel(options: DemoOptions = {}): DemoModel {
     return {
       status: 200,
       headers,
-      body: slow ? unhurried(steps, token_ms, signal) : [...steps].map((step) => step.text).join(""),
+      body: slow ? unhurried(steps, tokenMs, signal) : [...steps].map((step) => step.text).join(""),
     }
   }
 
@@ -117,11 +117,11 @@ function answerOrRefuse(question: Question): Answer | { readonly error: ApiError
 
 async function* unhurried(
   steps: Iterable<StreamStep>,
-  token_ms: number,
+  tokenMs: number,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<string> {
   for (const { text, token } of steps) {
-    if (token) await delay(token_ms, undefined, signal === undefined ? {} : { signal })
+    if (token) await delay(tokenMs, undefined, signal === undefined ? {} : { signal })
     yield text
   }
 }

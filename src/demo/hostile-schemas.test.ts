@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import { assertCpuBelow } from "../../test/support/cpu-time.ts"
 import { createDemoModel } from "./handle-demo.ts"
 
-const demo = createDemoModel({ slow_first_ms: 0 })
+const demo = createDemoModel({ slowFirstMs: 0 })
 
 async function ask(schema: JsonObject, more: JsonObject = {}): Promise<{ status: number; body: string }> {
   const format = { type: "json_schema", name: "x", schema }

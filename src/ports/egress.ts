@@ -34,11 +34,11 @@ export interface FetchOptions extends Partial<EgressLimits> {
 /** Milliseconds, or bytes; 0 means no limit. */
 export interface EgressLimits {
   /** From the request's last byte to the response's headers. */
-  readonly first_byte_ms: number
+  readonly firstByteMs: number
   /** Between two chunks of the body. */
-  readonly silence_ms: number
+  readonly silenceMs: number
   /** From the call to the body's last byte, redirects and the wait for a free connection included. */
-  readonly total_ms: number
+  readonly totalMs: number
   readonly max_bytes: number
 }
 

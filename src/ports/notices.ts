@@ -55,10 +55,10 @@ export interface OutboxStore {
   /** All notices of a run, oldest first. */
   notices(run_id: string): Promise<Notice[]>
   /**
-   * Takes pending notices that are due, each counted as attempted once more. Nobody else is given them for `hold_ms`; after that
+   * Takes pending notices that are due, each counted as attempted once more. Nobody else is given them for `holdMs`; after that
    * they are due again, unless their outcome has been stored: the process that took them may have died.
    */
-  takeNotices(limit: number, hold_ms: number): Promise<TakenNotices>
+  takeNotices(limit: number, holdMs: number): Promise<TakenNotices>
   /** Stores how an attempt went. Ignored when another process has taken the notice since, except for a delivery. */
   settleNotice(notice: Notice, outcome: NoticeOutcome): Promise<void>
   /** Calls back when a notice may have been stored by way of this store. The result stops listening. */

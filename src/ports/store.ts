@@ -166,7 +166,7 @@ export type RunLookup =
  */
 export interface RunStore extends QuestionStore, OutboxStore, RunList {
   /** Idempotent by `run.idempotency`, among the runs of one caller that retention has left. */
-  create(run: NewRun, owner: string, lease_ms: number): Promise<CreateOutcome>
+  create(run: NewRun, owner: string, leaseMs: number): Promise<CreateOutcome>
   /** What `create` would find under a key; null where it would make a run, which this does not. */
   existing(caller: string, idempotency: Idempotency): Promise<ExistingRun | null>
   lookup(run_id: string): Promise<RunLookup>
@@ -205,9 +205,9 @@ export interface RunStore extends QuestionStore, OutboxStore, RunList {
    * Takes over unfinished runs, at most `limit`: first those that were woken, then those whose lease has run out (or whose owner
    * is known to be dead).
    */
-  claim(owner: string, limit: number, lease_ms: number): Promise<ClaimedLease[]>
+  claim(owner: string, limit: number, leaseMs: number): Promise<ClaimedLease[]>
   /** False: lost. */
-  renew(lease: Lease, lease_ms: number): Promise<boolean>
+  renew(lease: Lease, leaseMs: number): Promise<boolean>
   /** Gives an unfinished run back at once, for others to claim; harmless when it is lost already. */
   release(lease: Lease): Promise<void>
 
@@ -220,7 +220,7 @@ export interface RunStore extends QuestionStore, OutboxStore, RunList {
   onCancel(run_id: string, listener: () => void): () => void
 
   cacheGet(caller: string, cache_key: string, hash: string): Promise<JsonValue | undefined>
-  cachePut(caller: string, cache_key: string, hash: string, value: JsonValue, ttl_ms: number): Promise<void>
+  cachePut(caller: string, cache_key: string, hash: string, value: JsonValue, ttlMs: number): Promise<void>
   /** How many live entries were dropped. */
   cachePurge(caller: string, cache_key: string): Promise<number>
 

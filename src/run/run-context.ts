@@ -46,7 +46,7 @@ export interface RunPorts {
   /** Hears of each run that this process works on from now on, before it does anything for it. */
   taken?(run: TakenRun): void
   /** Hears that a run's turn has come, after it waited this long. */
-  started?(run_id: string, queued_ms: number): void
+  started?(run_id: string, queuedMs: number): void
 }
 
 /** The operator's settings that bound a run. */
@@ -55,7 +55,7 @@ export interface RunLimits {
   /** Where the request names none. */
   readonly max_concurrency: number
   readonly timeout_ms: number
-  readonly cache_ttl_ms: number
+  readonly cacheTtlMs: number
   readonly output_bytes: number
   /** The largest value that an expression may make. */
   readonly value_bytes: number
@@ -64,19 +64,19 @@ export interface RunLimits {
   /** Events and what is kept with them, in about the bytes that they take in memory. */
   readonly log_bytes: number
   /** How long a run keeps what it has paid for while the store fails, before it is given back. */
-  readonly store_patience_ms: number
+  readonly storePatienceMs: number
 }
 
 export const usualLimits: RunLimits = {
   max_iterations: 10_000,
   max_concurrency: 16,
   timeout_ms: 600_000,
-  cache_ttl_ms: 3_600_000,
+  cacheTtlMs: 3_600_000,
   output_bytes: 8 * 1024 * 1024,
   value_bytes: usualLargestValue,
   kept_bytes: usualMostKept,
   log_bytes: 512 * 1024 * 1024,
-  store_patience_ms: 120_000,
+  storePatienceMs: 120_000,
 }
 
 /** A run under way: what its parts share. */

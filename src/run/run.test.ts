@@ -457,7 +457,7 @@ test("a store that fails ends the work with its failure, and the calls with it",
     if (request.path === "agent.slow") return hangs(watch)
     return new Promise((resolve) => setImmediate(resolve)).then(() => answers({ message: "a" }, request))
   })
-  const limits = { store_patience_ms: 0 }
+  const limits = { storePatienceMs: 0 }
   const attempt = runPlan(plan([agent("a"), agent("slow")]), { model, store: new Failing(systemClock), limits })
   await assert.rejects(within(30_000, "the failure", attempt), StoreFailure)
   assert.equal(model.open, 0)

@@ -183,7 +183,7 @@ class Run {
     const log = new RunLog(ports.store, lease, ports.clock, past.lastId, (error) => this.#fail(error), {
       most: limits.log_bytes,
       before: past.logBytes,
-      patience_ms: limits.store_patience_ms,
+      patienceMs: limits.storePatienceMs,
     })
     const redaction = redactor(request.secrets)
     this.#job = job

@@ -58,7 +58,7 @@ function setUp(
       trouble: () => setup.trouble,
     },
     async () => (refused === null ? { plan: one } : { error: refused }),
-    { owner: "me", lease_ms: 30_000, max_runs: 2, max_queued: 2, limits: usualLimits, ...settings },
+    { owner: "me", leaseMs: 30_000, max_runs: 2, max_queued: 2, limits: usualLimits, ...settings },
   )
   return Object.assign(setup, { runs })
 }
@@ -258,7 +258,7 @@ test("a run whose lease is lost stops, and the one who took it over goes on", as
   const clock = new ManualClock()
   const store = new MemoryStore(clock)
   const { model } = gate()
-  const first = setUp(model, { lease_ms: 3000 }, store, clock)
+  const first = setUp(model, { leaseMs: 3000 }, store, clock)
   const run_id = await created(first.runs)
   // Its renewals do not get through, and its lease runs out.
   store.renew = () => Promise.resolve(false)
@@ -296,7 +296,7 @@ test("an answer that cannot be stored is kept until it can be, and not asked for
   const clock = new ManualClock()
   const store = new NearlyFull(clock)
   const model = new ScriptedModel((asked) => answers({ message: "m" }, asked))
-  const { runs, bugs } = setUp(model, { lease_ms: 3000 }, store, clock)
+  const { runs, bugs } = setUp(model, { leaseMs: 3000 }, store, clock)
   await runs.recover()
   const run_id = await created(runs)
   const end = runs.ending(run_id, never)
@@ -322,8 +322,8 @@ test("while the store is in trouble, runs are neither admitted nor taken up, and
   const clock = new ManualClock()
   const store = new NearlyFull(clock)
   const model = new ScriptedModel((asked) => answers({ message: "m" }, asked))
-  const limits = { ...usualLimits, store_patience_ms: 1000 }
-  const setup = setUp(model, { lease_ms: 3000, limits }, store, clock)
+  const limits = { ...usualLimits, storePatienceMs: 1000 }
+  const setup = setUp(model, { leaseMs: 3000, limits }, store, clock)
   const { runs, notes } = setup
   await runs.recover()
   const run_id = await created(runs)
@@ -365,7 +365,7 @@ test("leases are renewed while a run runs or waits", async () => {
   const clock = new ManualClock()
   const store = new MemoryStore(clock)
   const { model, open } = gate()
-  const { runs } = setUp(model, { lease_ms: 3000, max_runs: 1 }, store, clock)
+  const { runs } = setUp(model, { leaseMs: 3000, max_runs: 1 }, store, clock)
   const ids = [await created(runs), await created(runs)]
   for (let step = 0; step < 10; step++) {
     clock.advance(1001)
@@ -426,7 +426,7 @@ test("runs of a process that died are taken up later too, without a restart of t
   await store.create({ ...request(), run_id: "orphan", created_at: clock.now() }, "dead", 5000)
   const { runs } = setUp(
     new ScriptedModel((asked) => answers({ message: "m" }, asked)),
-    { lease_ms: 4000 },
+    { leaseMs: 4000 },
     store,
     clock,
   )

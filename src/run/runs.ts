@@ -24,7 +24,7 @@ import { Tally } from "./tally.ts"
 export interface RunsSettings {
   /** Names this process among those that share a store. */
   readonly owner: string
-  readonly lease_ms: number
+  readonly leaseMs: number
   /** Most runs at once, and most that wait for their turn. */
   readonly max_runs: number
   readonly max_queued: number
@@ -115,7 +115,7 @@ export class Runs {
     this.#planOf = planOf
     this.#settings = settings
     this.#deadlines = new Deadlines(ports.clock)
-    this.#keeper = new LeaseKeeper(ports.store, ports.clock, settings.lease_ms)
+    this.#keeper = new LeaseKeeper(ports.store, ports.clock, settings.leaseMs)
   }
 
   get active(): number {
@@ -136,7 +136,7 @@ export class Runs {
    */
   async admit(plan: Plan, request: NewRequest, share = request.caller): Promise<Admission> {
     const { clock, chance, store } = this.#ports
-    const { owner, lease_ms } = this.#settings
+    const { owner, leaseMs } = this.#settings
     const refusal = this.#whyNot(share) ?? (await this.#whyNotWait(plan, request.caller))
     if (refusal !== null) {
       // Whoever asks for a run that exists asks for no room.
@@ -150,7 +150,7 @@ export class Runs {
       const run_id = chance.id()
       const askedAt = instant(clock)
       const created_at = clock.now()
-      const created = await store.create({ ...request, run_id, created_at }, owner, lease_ms)
+      const created = await store.create({ ...request, run_id, created_at }, owner, leaseMs)
       if (created.outcome !== "created") return created
       if (this.#left) {
         // The store took its time, and meanwhile all runs were left: this one is another process's, too.
@@ -311,7 +311,7 @@ export class Runs {
   }
 
   /** No new runs from here on. Those that run get the grace time, then all are left to be resumed. */
-  async drain(grace_ms: number): Promise<void> {
+  async drain(graceMs: number): Promise<void> {
     const { clock } = this.#ports
     this.#draining = true
     this.#stop.abort(new Error("The service is shutting down"))
@@ -321,7 +321,7 @@ export class Runs {
     const done = new AbortController()
     await Promise.race([
       Promise.all(this.#active).then(() => done.abort(new Error("All runs have ended"))),
-      clock.sleep(grace_ms, done.signal).catch(() => undefined),
+      clock.sleep(graceMs, done.signal).catch(() => undefined),
     ])
     this.#left = true
     this.#keeper.leaveAll()
@@ -477,7 +477,7 @@ export class Runs {
   async #claimForEver(): Promise<void> {
     for (;;) {
       try {
-        await this.#ports.clock.sleep(this.#settings.lease_ms / 2, this.#stop.signal)
+        await this.#ports.clock.sleep(this.#settings.leaseMs / 2, this.#stop.signal)
       } catch {
         return
       }
@@ -514,7 +514,7 @@ export class Runs {
   }
 
   async #claim(reason: string): Promise<void> {
-    const { owner, lease_ms, max_runs, max_queued } = this.#settings
+    const { owner, leaseMs, max_runs, max_queued } = this.#settings
     const { clock, store } = this.#ports
     for (;;) {
       const room = max_runs + max_queued - this.#jobs.size
@@ -524,7 +524,7 @@ export class Runs {
       const free = max_runs - this.#active.size
       const limit = Math.max(1, Math.min(free, room, 50))
       const askedAt = instant(clock)
-      const leases = await store.claim(owner, limit, lease_ms)
+      const leases = await store.claim(owner, limit, leaseMs)
       this.#moreToClaim = leases.length === limit
       for (const lease of leases) {
         const held = this.#keeper.hold(lease, askedAt)

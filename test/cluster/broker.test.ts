@@ -267,7 +267,7 @@ describe("what is in the broker", () => {
     const open = natsStores(broker.url, systemClock)
     await (await open({ prefix })).close()
     const remarks: string[] = []
-    const sizes = { ...usualSizes, max_bytes: 1_000_000_000, cache_age_ms: 7_200_000 }
+    const sizes = { ...usualSizes, max_bytes: 1_000_000_000, cacheAgeMs: 7_200_000 }
     await (await open({ prefix, sizes, remark: (sentence) => remarks.push(sentence) })).close()
     assert.equal(remarks.length, 2)
     assert.match(remarks.join("\n"), /_LOG exists with max_bytes is -1, the settings say 1000000000/)

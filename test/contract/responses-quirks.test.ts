@@ -43,7 +43,7 @@ interface Quirk {
   readonly fails?: (failure: RunFailure, seen: Seen) => void
   /** How many requests it takes. */
   readonly requests: number
-  readonly limits?: { readonly first_byte_ms?: number; readonly silence_ms?: number; readonly max_bytes?: number }
+  readonly limits?: { readonly firstByteMs?: number; readonly silenceMs?: number; readonly max_bytes?: number }
 }
 
 function formatOf(body: JsonObject | undefined): string {
@@ -368,7 +368,7 @@ const quirks: readonly Quirk[] = [
     quirk: "a slow first byte",
     behaves: () => () => {},
     requests: 1,
-    limits: { first_byte_ms: 80 },
+    limits: { firstByteMs: 80 },
     fails: kindOf("timeout", /did not begin to answer within 80 ms/),
   },
   {
@@ -701,7 +701,7 @@ const streams: readonly Quirk[] = [
     quirk: "silence between chunks",
     behaves: () => sse(streamOf(good).slice(0, 4), { open: true }),
     requests: 1,
-    limits: { silence_ms: 80 },
+    limits: { silenceMs: 80 },
     fails: kindOf("timeout", /fell silent for 80 ms/),
   },
   {

@@ -37,7 +37,7 @@ function sqlite(count: 1 | 2) {
     for (let n = 0; n < count; n++) {
       const store = stores[n]
       if (store === undefined || !(await isOpen(store))) {
-        stores[n] = await openSqliteStore({ path, vault, clock, poll_ms: 20 })
+        stores[n] = await openSqliteStore({ path, vault, clock, pollMs: 20 })
       }
     }
     empty(path)

@@ -84,7 +84,7 @@ export async function openStore(place: string): Promise<RunStore> {
 export function startRuns(
   store: RunStore,
   origin: string,
-  lease_ms: number,
+  leaseMs: number,
 ): { readonly runs: Runs; close(): Promise<void> } {
   const egress = createEgress({ policy: { kind: "private" } })
   const tools = new InProcessTools({
@@ -111,7 +111,7 @@ export function startRuns(
       bug: (error) => process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`),
     },
     async (text) => ({ plan: planOf(text) }),
-    { owner: `process ${process.pid}`, lease_ms, max_runs: 10, max_queued: 10, limits: usualLimits },
+    { owner: `process ${process.pid}`, leaseMs, max_runs: 10, max_queued: 10, limits: usualLimits },
   )
   return {
     runs,

@@ -74,9 +74,9 @@ interface Life {
   readonly ended: Promise<string | null>
 }
 
-function live(place: string, appends: number, lease_ms: number, known?: string): Life {
+function live(place: string, appends: number, leaseMs: number, known?: string): Life {
   const file = join(import.meta.dirname, "people-child.ts")
-  const args = [file, place, server.origin, String(appends), String(lease_ms), ...(known === undefined ? [] : [known])]
+  const args = [file, place, server.origin, String(appends), String(leaseMs), ...(known === undefined ? [] : [known])]
   const env = { ...process.env, NODE_COMPILE_CACHE: join(folder, "compiled") }
   const started = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"], env })
   const run = Promise.withResolvers<string>()
@@ -157,17 +157,17 @@ async function check(store: RunStore, run_id: string, where: string): Promise<vo
 }
 
 /** One run, killed after so many appends of its first process, then finished by another. Whether it was killed. */
-async function killedAfter(place: string, appends: number, lease_ms: number): Promise<boolean> {
+async function killedAfter(place: string, appends: number, leaseMs: number): Promise<boolean> {
   const store = await openStore(place)
   const stop = new AbortController()
   let answering: Promise<void> | null = null
   try {
-    const first = live(place, appends, lease_ms)
+    const first = live(place, appends, leaseMs)
     const run_id = await within(30_000, "the run's id", first.run)
     answering = people(store, run_id, stop.signal)
     const killed = (await first.ended) === "SIGKILL"
     const before = await logOf(store, run_id)
-    if (killed) await live(place, 0, lease_ms, run_id).ended
+    if (killed) await live(place, 0, leaseMs, run_id).ended
     const where = `after append ${appends}, event ${before.length} (${before.at(-1)?.type ?? "none"})`
     assert.deepEqual((await logOf(store, run_id)).slice(0, before.length), before, where)
     await check(store, run_id, where)

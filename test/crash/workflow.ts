@@ -173,7 +173,7 @@ export function startRuns(store: RunStore, origin: string): { readonly runs: Run
       bug: (error) => process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`),
     },
     async (text) => ({ plan: planOf(text) }),
-    { owner: `process ${process.pid}`, lease_ms: 10_000, max_runs: 10, max_queued: 10, limits: usualLimits },
+    { owner: `process ${process.pid}`, leaseMs: 10_000, max_runs: 10, max_queued: 10, limits: usualLimits },
   )
   return {
     runs,

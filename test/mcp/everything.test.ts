@@ -228,13 +228,13 @@ for (const transport of ["streamableHttp", "sse"] as const) {
         tool slow from mcp.s.tool.trigger-long-running-operation
         dynamic { d: call tool.slow { input { duration: ${duration}, steps: ${steps} } } }
         output { d: dynamic.d }`
-      const patient = hosting({ limits: { silence_ms: 2000, call_ms: 20_000 } })
+      const patient = hosting({ limits: { silenceMs: 2000, callMs: 20_000 } })
       assert.match(JSON.stringify(resultOf(await patient.run(source(2.6, 8)))), /completed/)
       const silent = await patient.run(source(8, 1))
       assert.equal(errorOf(silent).kind, "timeout")
       assert.match(errorOf(silent).message, /mcp\.s did not answer within 2000 ms/)
       await patient.close()
-      const strict = hosting({ limits: { silence_ms: 1500, call_ms: 2000 } })
+      const strict = hosting({ limits: { silenceMs: 1500, callMs: 2000 } })
       const long = await strict.run(source(8, 40))
       assert.equal(errorOf(long).kind, "timeout")
       assert.match(errorOf(long).message, /did not answer within 2000 ms/)

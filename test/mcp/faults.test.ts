@@ -190,7 +190,7 @@ describe("what a server can do wrong with an answer", () => {
 
   test("silence is a timeout, and closes the stream", async () => {
     const server = await serverWith(() => undefined)
-    const outcome = await runOnce(server.url, { limits: { silence_ms: 1000 } })
+    const outcome = await runOnce(server.url, { limits: { silenceMs: 1000 } })
     assert.equal(errorOf(outcome).kind, "timeout")
     assert.equal(errorOf(outcome).message, "mcp.s did not answer within 1000 ms")
     await nothingOpen(server)
@@ -278,7 +278,7 @@ describe("what a server can do wrong with an answer", () => {
       if (late.length > 0) return sendResult(response, id, { content: [{ type: "text", text: "in time" }] })
       late.push(() => sendResult(response, id, { content: [{ type: "text", text: "late" }] }))
     })
-    const here = hosting({ limits: { silence_ms: 2000 } })
+    const here = hosting({ limits: { silenceMs: 2000 } })
     const source = `mcp s { endpoint: "${server.url}" }
       tool t from mcp.s.tool.t
       dynamic { d: call tool.t }
@@ -435,7 +435,7 @@ describe("what a server can do wrong with its lists", () => {
   test("a server that never answers at all cannot be reached", async () => {
     const server = await startServer(() => undefined)
     cleanUp.push(() => server.close())
-    const error = errorOf(await runOnce(server.origin, { limits: { connect_ms: 1000 } }))
+    const error = errorOf(await runOnce(server.origin, { limits: { connectMs: 1000 } }))
     assert.equal(error.kind, "tool_error")
     assert.equal(error.message, "mcp.s: the server did not answer within 1000 ms")
     await nothingOpen(server)
@@ -582,7 +582,7 @@ describe("servers of the older era", () => {
     const { url, seen, server } = await startLegacy((_, response) => {
       stream(response).write(": wait\n\n")
     })
-    const outcome = await runOnce(url, { limits: { silence_ms: 1000 } })
+    const outcome = await runOnce(url, { limits: { silenceMs: 1000 } })
     assert.equal(errorOf(outcome).kind, "timeout")
     const id = server.received.flatMap(({ body }) =>
       body.includes("tools/call") ? [(JSON.parse(body) as RawRequest).id] : [],

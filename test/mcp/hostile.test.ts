@@ -76,7 +76,7 @@ interface Row {
   readonly answers: Readonly<Record<string, Respond>>
   readonly body?: string
   /** Where the usual time is too short for a busy machine. */
-  readonly patience_ms?: number
+  readonly patienceMs?: number
   /** Null: the run completes. */
   readonly kind: string | null
   readonly message?: RegExp
@@ -228,7 +228,7 @@ const rows: Readonly<Record<string, Row>> = {
         response.on("close", () => clearInterval(timer))
       },
     },
-    patience_ms: 3000,
+    patienceMs: 3000,
     kind: "tool_error",
     message: /mcp\.s did not answer within 3000 ms/,
   },
@@ -308,7 +308,7 @@ const rows: Readonly<Record<string, Row>> = {
         response.on("close", () => clearInterval(timer))
       },
     },
-    patience_ms: 3000,
+    patienceMs: 3000,
     kind: "timeout",
     message: /mcp\.s did not answer within 3000 ms/,
   },
@@ -378,12 +378,10 @@ const rows: Readonly<Record<string, Row>> = {
 }
 
 describe("hostile MCP servers", () => {
-  for (const [what, { answers: given, body = ownCall(), patience_ms = 20_000, kind, message }] of Object.entries(
-    rows,
-  )) {
+  for (const [what, { answers: given, body = ownCall(), patienceMs = 20_000, kind, message }] of Object.entries(rows)) {
     test(what, async () => {
       const server = await startRawServer(given)
-      const here = hosting({ limits: { connect_ms: patience_ms, silence_ms: patience_ms, call_ms: 60_000 } })
+      const here = hosting({ limits: { connectMs: patienceMs, silenceMs: patienceMs, callMs: 60_000 } })
       try {
         const before = cpuTime()
         const source = `mcp s { endpoint: "${server.url}" }\n${body}`

@@ -69,7 +69,7 @@ async function serve(t: TestContext, open: (t: TestContext) => Promise<RunStore>
   const runs = new Runs(
     { store, model, tools, clock: systemClock, chance: systemChance, bug: (error) => bugs.push(error) },
     async (source) => ({ plan: planOf(source) }),
-    { owner: "test", lease_ms: 10_000, max_runs: 100, max_queued: 100, limits: usualLimits },
+    { owner: "test", leaseMs: 10_000, max_runs: 100, max_queued: 100, limits: usualLimits },
   )
   t.after(async () => {
     await runs.drain(0)

@@ -15,7 +15,7 @@ export interface Faults {
   readonly tools: ToolFaults
 }
 
-export const lease_ms = 10_000
+export const leaseMs = 10_000
 
 /** The plans of sources: those of one history are few, and compiling is most of the work otherwise. */
 const plans = new Map<string, ReturnType<typeof planSource>>()
@@ -64,7 +64,7 @@ export class SimulatedService {
       (source) => Promise.resolve(planned(source)),
       {
         owner: name,
-        lease_ms,
+        leaseMs,
         max_runs: 1 + random.below(4),
         max_queued: 4,
         limits: { ...usualLimits, timeout_ms: 300_000 },

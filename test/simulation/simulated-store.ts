@@ -99,9 +99,9 @@ export class SimulatedStore implements RunStore {
     })
   }
 
-  create(run: NewRun, owner: string, lease_ms: number): Promise<CreateOutcome> {
+  create(run: NewRun, owner: string, leaseMs: number): Promise<CreateOutcome> {
     return this.#send(async () => {
-      const outcome = await this.#store.create(run, owner, lease_ms)
+      const outcome = await this.#store.create(run, owner, leaseMs)
       this.#applied("create", { run_id: run.run_id, owner, outcome })
       return outcome
     })
@@ -173,16 +173,16 @@ export class SimulatedStore implements RunStore {
     return () => (watching = false)
   }
 
-  claim(owner: string, limit: number, lease_ms: number): Promise<ClaimedLease[]> {
+  claim(owner: string, limit: number, leaseMs: number): Promise<ClaimedLease[]> {
     return this.#send(async () => {
-      const leases = await this.#store.claim(owner, limit, lease_ms)
+      const leases = await this.#store.claim(owner, limit, leaseMs)
       for (const lease of leases) this.#applied("claim", lease)
       return leases
     })
   }
 
-  renew(lease: Lease, lease_ms: number): Promise<boolean> {
-    return this.#send(() => this.#store.renew(lease, lease_ms))
+  renew(lease: Lease, leaseMs: number): Promise<boolean> {
+    return this.#send(() => this.#store.renew(lease, leaseMs))
   }
 
   release(lease: Lease): Promise<void> {
@@ -241,8 +241,8 @@ export class SimulatedStore implements RunStore {
     return this.#send(() => this.#store.notices(run_id))
   }
 
-  takeNotices(limit: number, hold_ms: number): Promise<TakenNotices> {
-    return this.#send(() => this.#store.takeNotices(limit, hold_ms))
+  takeNotices(limit: number, holdMs: number): Promise<TakenNotices> {
+    return this.#send(() => this.#store.takeNotices(limit, holdMs))
   }
 
   settleNotice(notice: Notice, outcome: NoticeOutcome): Promise<void> {
@@ -284,8 +284,8 @@ export class SimulatedStore implements RunStore {
     return this.#send(() => this.#store.cacheGet(caller, cache_key, hash))
   }
 
-  cachePut(caller: string, cache_key: string, hash: string, value: JsonValue, ttl_ms: number): Promise<void> {
-    return this.#send(() => this.#store.cachePut(caller, cache_key, hash, value, ttl_ms))
+  cachePut(caller: string, cache_key: string, hash: string, value: JsonValue, ttlMs: number): Promise<void> {
+    return this.#send(() => this.#store.cachePut(caller, cache_key, hash, value, ttlMs))
   }
 
   cachePurge(caller: string, cache_key: string): Promise<number> {

@@ -8,8 +8,8 @@ export const usualSizes = {
   replicas: null,
   max_bytes: 0,
   cache_bytes: 0,
-  cache_age_ms: 3_600_000,
-  tombstone_ms: 30 * 24 * 3_600_000,
+  cacheAgeMs: 3_600_000,
+  tombstoneMs: 30 * 24 * 3_600_000,
 } as const
 
 export const noProofs = { creds: null, ca: null, cert: null, key: null } as const

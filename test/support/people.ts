@@ -57,7 +57,7 @@ export class Desk {
         bug: (error) => this.bugs.push(error),
       },
       async () => ({ plan }),
-      { owner: "desk", lease_ms: 10_000, max_runs: 4, max_queued: 10, limits: usualLimits, ...settings },
+      { owner: "desk", leaseMs: 10_000, max_runs: 4, max_queued: 10, limits: usualLimits, ...settings },
     )
   }
 

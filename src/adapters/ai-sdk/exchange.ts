@@ -91,17 +91,17 @@ export class Exchange {
       gate: watch.gate,
       limits: stream ? streamLimits(limits) : limits,
     })
-    const retry_after_ms = readRetryAfter(response.headers, now())
+    const retryAfterMs = readRetryAfter(response.headers, now())
     if (response.status < 200 || response.status > 299) {
       const error = parse(await readUpTo(response, largestError))
-      throw new UpstreamFailure(readUpstreamError(response.status, error, retry_after_ms, watch))
+      throw new UpstreamFailure(readUpstreamError(response.status, error, retryAfterMs, watch))
     }
     const type = (response.headers["content-type"] ?? "").toLowerCase()
     if (type.startsWith("text/event-stream") && stream) return this.#streamed(response)
     const text = await response.text()
     const isStream = type.startsWith("text/event-stream") || /^\s*(?:event|data|:)/.test(text)
     if (!isStream) {
-      const whole = this.#checked(text, type, retry_after_ms, dialect)
+      const whole = this.#checked(text, type, retryAfterMs, dialect)
       if (!stream) return respond(JSON.stringify(whole), false)
       this.#replay = { body: JSON.stringify(whole), stream: false }
       throw new OtherForm()
@@ -111,7 +111,7 @@ export class Exchange {
     throw new OtherForm()
   }
 
-  #checked(text: string, type: string, retry_after_ms: number | null, dialect: Dialect): JsonObject {
+  #checked(text: string, type: string, retryAfterMs: number | null, dialect: Dialect): JsonObject {
     const { watch } = this.#parts.call
     const parsed = parse(text)
     const body = Array.isArray(parsed) && parsed.length === 1 ? parsed[0] : parsed
@@ -120,7 +120,7 @@ export class Exchange {
       throw brokenAnswer(`The model backend answered ${short} where JSON was expected`, false)
     }
     if (isJsonObject(body["error"]) || (typeof body["error"] === "string" && body["error"] !== "")) {
-      throw new UpstreamFailure(readInnerError(body, retry_after_ms, watch))
+      throw new UpstreamFailure(readInnerError(body, retryAfterMs, watch))
     }
     const problem = dialect.problem(body)
     if (problem !== null) throw brokenAnswer(problem, false)

@@ -10,15 +10,15 @@ export class Call {
   #error: Error | null = null
   #ended = false
 
-  constructor(signal: AbortSignal, total_ms: number) {
+  constructor(signal: AbortSignal, totalMs: number) {
     signal.throwIfAborted()
     this.#signal = signal
     signal.addEventListener("abort", this.#onAbort)
     this.#timer =
-      total_ms > 0
+      totalMs > 0
         ? setTimeout(
-            () => this.stop(new EgressFailure("total_timeout", `No whole answer within ${total_ms} ms`)),
-            timerMs(total_ms),
+            () => this.stop(new EgressFailure("total_timeout", `No whole answer within ${totalMs} ms`)),
+            timerMs(totalMs),
           )
         : null
   }

@@ -5,7 +5,7 @@ import { EgressFailure } from "../../ports/egress.ts"
 import type { Call } from "./call.ts"
 
 export interface PoolOptions {
-  readonly connect_ms: number
+  readonly connectMs: number
   /** Open connections to one origin; a call beyond them waits for its turn, in order. */
   readonly max_connections: number
   /** Judges while it resolves: sockets are connected to what it returns and to nothing else. */
@@ -18,7 +18,7 @@ export interface PoolOptions {
  * However long a server offers to keep an idle connection: its origin is known here while one is open, and the name of a host
  * may hold a secret.
  */
-const longestIdle_ms = 60_000
+const longestIdleMs = 60_000
 
 /** A connection with one exchange at a time. */
 export interface Connection {
@@ -91,9 +91,9 @@ class Origin {
       // A timer of our own: the connector's is off by up to a second.
       const timer = setTimeout(() => {
         socket.destroy(
-          new EgressFailure("connect_timeout", `${target.host} took no connection in ${options.connect_ms} ms`),
+          new EgressFailure("connect_timeout", `${target.host} took no connection in ${options.connectMs} ms`),
         )
-      }, timerMs(options.connect_ms))
+      }, timerMs(options.connectMs))
       const done: buildConnector.Callback = (...outcome) => {
         clearTimeout(timer)
         callback(...outcome)
@@ -184,7 +184,7 @@ class PooledConnection implements Connection {
     this.client = new Client(url, {
       connect: connect((socket) => (this.#socket = socket)),
       pipelining: 1,
-      keepAliveMaxTimeout: longestIdle_ms,
+      keepAliveMaxTimeout: longestIdleMs,
     })
     // An idle connection that the other side closes, or that grew too old, leaves the pool.
     this.client.on("disconnect", () => {

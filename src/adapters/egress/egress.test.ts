@@ -360,21 +360,21 @@ test("first byte, silence and total time have limits of their own", async (t) =>
       path,
       reasonOf(egress.request(get(`${server.origin}${path}`, { limits })).then((response) => response.text())),
     )
-  assert.equal(await read("/late", { first_byte_ms: 60 }), "first_byte_timeout")
-  assert.equal(await read("/silent", { silence_ms: 60 }), "silence_timeout")
-  assert.equal(await read("/drip", { silence_ms: 500, total_ms: 100 }), "total_timeout")
-  assert.equal(await read("/late", { total_ms: 60 }), "total_timeout")
+  assert.equal(await read("/late", { firstByteMs: 60 }), "first_byte_timeout")
+  assert.equal(await read("/silent", { silenceMs: 60 }), "silence_timeout")
+  assert.equal(await read("/drip", { silenceMs: 500, totalMs: 100 }), "total_timeout")
+  assert.equal(await read("/late", { totalMs: 60 }), "total_timeout")
   assert.equal(await read("/drip", { max_bytes: 20 }), "too_large")
 })
 
 test("the time for a connection includes the name's resolution and the TLS handshake", async (t) => {
-  const slow = open(t, { connect_ms: 60, resolve: () => new Promise(() => {}) })
+  const slow = open(t, { connectMs: 60, resolve: () => new Promise(() => {}) })
   assert.equal(await within(30_000, "slow DNS", reasonOf(slow.request(get("http://slow.test/")))), "connect_timeout")
 
   const mute = createServer(() => {})
   await new Promise<void>((resolve) => mute.listen(0, "127.0.0.1", resolve))
   t.after(() => mute.close())
-  const egress = open(t, { connect_ms: 60 })
+  const egress = open(t, { connectMs: 60 })
   const { port } = mute.address() as AddressInfo
   assert.equal(
     await within(30_000, "TLS", reasonOf(egress.request(get(`https://mute.test:${port}/`)))),
@@ -386,7 +386,7 @@ test("the time for redirects counts to the whole", async (t) => {
   const server = await serve(t, (request, response) => {
     if (request.url === "/") response.writeHead(302, { location: "/hang" }).end()
   })
-  const call = open(t).request(get(server.origin, { limits: { total_ms: 100 } }))
+  const call = open(t).request(get(server.origin, { limits: { totalMs: 100 } }))
   assert.equal(await within(30_000, "the end", reasonOf(call)), "total_timeout")
 })
 
@@ -683,7 +683,7 @@ test("times that are too long for a timer are long times", async (t) => {
     setImmediate(() => setTimeout(() => response.end("b"), 50))
   })
   const years = 1e12
-  const limits = { total_ms: years, first_byte_ms: years, silence_ms: years }
+  const limits = { totalMs: years, firstByteMs: years, silenceMs: years }
   const response = await open(t).request(get(server.origin, { limits }))
   assert.equal(await response.text(), "ab")
 })

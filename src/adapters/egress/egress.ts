@@ -20,7 +20,7 @@ export type Resolve = (host: string) => Promise<readonly { readonly address: str
 export interface EgressOptions {
   readonly policy: EgressPolicy
   readonly resolve?: Resolve
-  readonly connect_ms?: number
+  readonly connectMs?: number
   readonly max_connections?: number
   /** For calls that do not set their own. */
   readonly limits?: Partial<EgressLimits>
@@ -32,9 +32,9 @@ export interface EgressOptions {
 const maxRedirects = 3
 
 const defaultLimits: EgressLimits = {
-  first_byte_ms: 300_000,
-  silence_ms: 120_000,
-  total_ms: 600_000,
+  firstByteMs: 300_000,
+  silenceMs: 120_000,
+  totalMs: 600_000,
   max_bytes: 32 * 1024 * 1024,
 }
 
@@ -59,7 +59,7 @@ export function createEgress(options: EgressOptions): Egress {
   const resolve = options.resolve ?? resolveBySystem
   const limits = { ...defaultLimits, ...options.limits }
   const pool = new ConnectionPool({
-    connect_ms: options.connect_ms ?? 10_000,
+    connectMs: options.connectMs ?? 10_000,
     max_connections: options.max_connections ?? 256,
     lookup: (origin) => judgingLookup(policy, destinationOf(new URL(origin)), resolve),
     ...(options.ca === undefined ? {} : { ca: options.ca }),
@@ -83,7 +83,7 @@ export function createEgress(options: EgressOptions): Egress {
 
   async function request(asked: EgressRequest, redirect: Redirects): Promise<EgressResponse> {
     const given = { ...limits, ...asked.limits }
-    const call = new Call(asked.signal, given.total_ms)
+    const call = new Call(asked.signal, given.totalMs)
     try {
       let url = permit(asked.url)
       let headers = sendable(asked.headers, options.user_agent ?? "wireworks")

@@ -85,8 +85,8 @@ class Exchange implements Dispatcher.DispatchHandler {
       this.#holdBack(controller)
       return
     }
-    const { first_byte_ms } = this.#request.limits
-    this.#watch("first_byte_timeout", first_byte_ms, `did not begin to answer within ${first_byte_ms} ms`)
+    const { firstByteMs } = this.#request.limits
+    this.#watch("first_byte_timeout", firstByteMs, `did not begin to answer within ${firstByteMs} ms`)
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
@@ -166,8 +166,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #watchSilence(): void {
-    const { silence_ms } = this.#request.limits
-    this.#watch("silence_timeout", silence_ms, `fell silent for ${silence_ms} ms within its answer`)
+    const { silenceMs } = this.#request.limits
+    this.#watch("silence_timeout", silenceMs, `fell silent for ${silenceMs} ms within its answer`)
   }
 
   #unwatch(): void {

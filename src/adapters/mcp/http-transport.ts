@@ -27,7 +27,7 @@ export interface HttpTransportOptions {
   /** Largest answer of anything else: a page of a list, the beginning of a session. */
   readonly max_list_bytes: number
   /** No exchange but a stream that stays open lasts longer. */
-  readonly longest_ms: number
+  readonly longestMs: number
 }
 
 /** A stream that goes on after its answer is closed so long after. */
@@ -244,12 +244,12 @@ export class HttpTransport implements Transport {
   }
 
   async #fetch(url: string | URL, init: RequestInit): Promise<Response> {
-    const { egress, gate, kind, secret_bodies, max_bytes, max_list_bytes, longest_ms } = this.#options
+    const { egress, gate, kind, secret_bodies, max_bytes, max_list_bytes, longestMs } = this.#options
     if ((init.method ?? "GET") !== "POST") {
       const response = await egress.fetch(url, init, {
-        first_byte_ms: 0,
-        silence_ms: 0,
-        total_ms: init.method === "DELETE" ? cancelMs : 0,
+        firstByteMs: 0,
+        silenceMs: 0,
+        totalMs: init.method === "DELETE" ? cancelMs : 0,
         max_bytes: 0,
       })
       const most = { event_bytes: max_bytes, ...openStream[kind] }
@@ -258,7 +258,7 @@ export class HttpTransport implements Transport {
     const id = typeof init.body === "string" ? requestId(init.body) : undefined
     const pending = id === undefined ? undefined : this.#pending.get(id)
     const most = pending?.most_bytes ?? max_list_bytes
-    const limits = { first_byte_ms: 0, silence_ms: 0, total_ms: longest_ms, max_bytes: most }
+    const limits = { firstByteMs: 0, silenceMs: 0, totalMs: longestMs, max_bytes: most }
     // Notifications to the server, such as a cancellation, may go out whichever process has the run.
     const passed = id === undefined ? openGate : gate
     const response = await egress.fetch(url, init, { ...limits, body_stays: secret_bodies }, passed)

@@ -44,9 +44,9 @@ export interface McpHostOptions {
 }
 
 export const usualMcpLimits: McpLimits = {
-  connect_ms: 30_000,
-  silence_ms: 120_000,
-  call_ms: 600_000,
+  connectMs: 30_000,
+  silenceMs: 120_000,
+  callMs: 600_000,
   max_bytes: 32 * 1024 * 1024,
   max_list_bytes: 8 * 1024 * 1024,
 }

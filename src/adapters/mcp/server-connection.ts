@@ -25,11 +25,11 @@ import { never, timed } from "./timed.ts"
 /** Milliseconds, or bytes. */
 export interface McpLimits {
   /** For a connection to stand, and for each page of a list. */
-  readonly connect_ms: number
+  readonly connectMs: number
   /** For an answer, or the next news of its progress. */
-  readonly silence_ms: number
+  readonly silenceMs: number
   /** For an answer, however much progress is reported. */
-  readonly call_ms: number
+  readonly callMs: number
   /** Of one answer to a call. */
   readonly max_bytes: number
   /** Of one list, all its pages together. */
@@ -118,12 +118,12 @@ export class ServerConnection {
     if (kept !== null) return kept
     const items: JsonObject[] = []
     const cursors = new Set<string>()
-    const deadline = performance.now() + patientPages * limits.connect_ms
+    const deadline = performance.now() + patientPages * limits.connectMs
     let bytes = 0
     let cursor: string | undefined
     let ttlMs = 0
     for (;;) {
-      const page = await this.#page(method, cursor, Math.min(limits.connect_ms, deadline - performance.now()), signal)
+      const page = await this.#page(method, cursor, Math.min(limits.connectMs, deadline - performance.now()), signal)
       if (page === null) return []
       if (isDeeper(page.items, deepestItem)) {
         throw new Error(`The server's ${method} has an item that is nested over ${deepestItem} levels deep`)
@@ -200,7 +200,7 @@ export class ServerConnection {
           method: "DELETE",
           headers: { ...ownHeaders(headers), "mcp-session-id": sessionId, "mcp-protocol-version": protocol },
         },
-        { first_byte_ms: 2000, total_ms: 2000, max_bytes: 64 * 1024 },
+        { firstByteMs: 2000, totalMs: 2000, max_bytes: 64 * 1024 },
       )
       await response.body?.cancel()
     } catch {
@@ -209,8 +209,8 @@ export class ServerConnection {
   }
 
   #callTimes(): Times {
-    const { silence_ms, call_ms } = this.#options.limits
-    return { silence_ms, total_ms: call_ms }
+    const { silenceMs, callMs } = this.#options.limits
+    return { silenceMs, totalMs: callMs }
   }
 
   async #page(
@@ -221,7 +221,7 @@ export class ServerConnection {
   ): Promise<{ items: JsonObject[]; next: string | undefined; ttlMs: number } | null> {
     const params = { _meta: this.#options.meta(), ...(cursor === undefined ? {} : { cursor }) }
     try {
-      const answer = await this.#use(signal, { silence_ms: ms, total_ms: ms }, ({ client }, options) =>
+      const answer = await this.#use(signal, { silenceMs: ms, totalMs: ms }, ({ client }, options) =>
         client.request({ method, params }, anyObject, options),
       )
       const whole = answer[publishedKey]
@@ -318,7 +318,7 @@ export class ServerConnection {
 
   async #attempt(kind: HttpTransport["kind"], prior: PriorDiscovery | null, signal: AbortSignal): Promise<Live> {
     const { egress, gate, version, limits, known, changed } = this.#options
-    const { connect_ms, max_bytes, max_list_bytes, call_ms } = limits
+    const { connectMs, max_bytes, max_list_bytes, callMs } = limits
     signal.throwIfAborted()
     const { endpoint } = this.server
     const headers = ownHeaders(this.server.headers)
@@ -331,7 +331,7 @@ export class ServerConnection {
       secret_bodies: this.server.secret_bodies ?? false,
       max_bytes,
       max_list_bytes,
-      longest_ms: call_ms,
+      longestMs: callMs,
     })
     const client = new Client(
       { name: "wireworks", version },
@@ -346,8 +346,8 @@ export class ServerConnection {
     const stop = Promise.withResolvers<never>()
     const onAbort = (): void => stop.reject(signal.reason as Error)
     signal.addEventListener("abort", onAbort, { once: true })
-    const late = new Error(`The server did not answer within ${connect_ms} ms`)
-    const timer = setTimeout(() => stop.reject(late), connect_ms)
+    const late = new Error(`The server did not answer within ${connectMs} ms`)
+    const timer = setTimeout(() => stop.reject(late), connectMs)
     try {
       await Promise.race([
         client.connect(transport, { timeout: never, ...(prior === null ? {} : { prior }) }),

@@ -5,9 +5,9 @@ import type { HttpTransport } from "./http-transport.ts"
 
 export interface Times {
   /** For an answer, or the next news of its progress. */
-  readonly silence_ms: number
+  readonly silenceMs: number
   /** For an answer, however much progress is reported. */
-  readonly total_ms: number
+  readonly totalMs: number
 }
 
 /** The SDK's own timer never has to fire: those here do. */
@@ -24,8 +24,8 @@ export async function timed<T>(
   const onAbort = (): void => stop.abort(signal.reason)
   signal.addEventListener("abort", onAbort, { once: true })
   const end = (ms: number) => (): void => stop.abort(new CallTimeout(`did not answer within ${ms} ms`))
-  const silence = setTimeout(end(times.silence_ms), timerMs(times.silence_ms))
-  const total = setTimeout(end(times.total_ms), timerMs(times.total_ms))
+  const silence = setTimeout(end(times.silenceMs), timerMs(times.silenceMs))
+  const total = setTimeout(end(times.totalMs), timerMs(times.totalMs))
   try {
     return await work({ signal: stop.signal, timeout: never, onprogress: () => void silence.refresh() })
   } catch (error) {

@@ -34,14 +34,14 @@ export class MemoryOutbox {
     })
   }
 
-  take(limit: number, hold_ms: number): TakenNotices {
+  take(limit: number, holdMs: number): TakenNotices {
     const now = this.#clock.now()
     const taken: TakenNotice[] = []
     let next_due: number | null = null
     for (const stored of this.#pending) {
       if (stored.due_at <= now && taken.length < limit) {
         stored.notice = { ...stored.notice, attempts: stored.notice.attempts + 1 }
-        stored.due_at = now + hold_ms
+        stored.due_at = now + holdMs
         taken.push(stored.notice)
       }
       next_due = Math.min(next_due ?? Number.POSITIVE_INFINITY, stored.due_at)

@@ -84,7 +84,7 @@ export class MemoryStore implements RunStore {
     this.#outbox = new MemoryOutbox(clock)
   }
 
-  async create(run: NewRun, owner: string, lease_ms: number): Promise<CreateOutcome> {
+  async create(run: NewRun, owner: string, leaseMs: number): Promise<CreateOutcome> {
     this.#checkOpen()
     const slot = run.idempotency === null ? null : together(run.caller, run.idempotency.key)
     const existing = run.idempotency === null ? null : this.#existing(run.caller, run.idempotency)
@@ -104,7 +104,7 @@ export class MemoryStore implements RunStore {
       finished_at: null,
       cancel_requested: false,
       fence: 1,
-      lease_until: this.#clock.monotonic() + lease_ms,
+      lease_until: this.#clock.monotonic() + leaseMs,
       given_back: false,
       parked: null,
       usage: noUsage,
@@ -313,7 +313,7 @@ export class MemoryStore implements RunStore {
     return followLog(log, after, signal)
   }
 
-  async claim(owner: string, limit: number, lease_ms: number): Promise<ClaimedLease[]> {
+  async claim(owner: string, limit: number, leaseMs: number): Promise<ClaimedLease[]> {
     this.#checkOpen()
     const now = this.#clock.monotonic()
     const leases: ClaimedLease[] = []
@@ -322,7 +322,7 @@ export class MemoryStore implements RunStore {
         if (leases.length >= limit) break
         if (run.lease_until > now || (run.parked === "woken") !== woken) continue
         run.fence++
-        run.lease_until = now + lease_ms
+        run.lease_until = now + leaseMs
         leases.push({ run_id, owner, fence: run.fence, given_back: run.given_back, woken })
         run.given_back = false
         run.parked = null
@@ -331,10 +331,10 @@ export class MemoryStore implements RunStore {
     return leases
   }
 
-  async renew(lease: Lease, lease_ms: number): Promise<boolean> {
+  async renew(lease: Lease, leaseMs: number): Promise<boolean> {
     this.#checkOpen()
     const run = this.#held(lease)
-    if (run !== undefined) run.lease_until = this.#clock.monotonic() + lease_ms
+    if (run !== undefined) run.lease_until = this.#clock.monotonic() + leaseMs
     return run !== undefined
   }
 
@@ -382,11 +382,11 @@ export class MemoryStore implements RunStore {
     return JSON.parse(entry.text) as JsonValue
   }
 
-  async cachePut(caller: string, cache_key: string, hash: string, value: JsonValue, ttl_ms: number): Promise<void> {
+  async cachePut(caller: string, cache_key: string, hash: string, value: JsonValue, ttlMs: number): Promise<void> {
     this.#checkOpen()
     const slot = together(caller, cache_key)
     const entries = this.#cache.get(slot) ?? new Map<string, CacheEntry>()
-    entries.set(hash, { text: JSON.stringify(value), expires_at: this.#clock.now() + ttl_ms })
+    entries.set(hash, { text: JSON.stringify(value), expires_at: this.#clock.now() + ttlMs })
     this.#cache.set(slot, entries)
   }
 
@@ -404,9 +404,9 @@ export class MemoryStore implements RunStore {
     return this.#outbox.ofRun(run_id)
   }
 
-  async takeNotices(limit: number, hold_ms: number): Promise<TakenNotices> {
+  async takeNotices(limit: number, holdMs: number): Promise<TakenNotices> {
     this.#checkOpen()
-    return this.#outbox.take(limit, hold_ms)
+    return this.#outbox.take(limit, holdMs)
   }
 
   async settleNotice(notice: Notice, outcome: NoticeOutcome): Promise<void> {

@@ -40,7 +40,7 @@ export interface CallerParts {
 const defaultRetries = 3
 /** In one turn: what a backend refuses is left out so often, then its refusal is the answer. */
 const mostAdaptations = 32
-const defaultBaseDelay_ms = 500
+const defaultBaseDelayMs = 500
 
 /** Makes the calls of one turn: numbers and records them, repeats those that fail in passing. */
 export class Caller {
@@ -72,8 +72,8 @@ export class Caller {
   /** The rest of a wait that was interrupted. */
   async waitOn(): Promise<void> {
     const { request, watch, clock } = this.#parts
-    const rest_ms = Math.min((request.progress?.not_before ?? 0) - clock.now(), longestWait)
-    if (rest_ms > 0) await clock.sleep(rest_ms, watch.signal)
+    const restMs = Math.min((request.progress?.not_before ?? 0) - clock.now(), longestWait)
+    if (restMs > 0) await clock.sleep(restMs, watch.signal)
   }
 
   /**
@@ -181,14 +181,14 @@ export class Caller {
   /** Waits before the same is tried again, or gives up. */
   async #wait(failed: UpstreamFailure | EgressFailure): Promise<void> {
     const { request, watch, clock, chance } = this.#parts
-    const { max_retries = defaultRetries, retry_base_delay_ms = defaultBaseDelay_ms } = request.inference
+    const { max_retries = defaultRetries, retry_base_delay_ms = defaultBaseDelayMs } = request.inference
     const passing =
       failed instanceof UpstreamFailure
         ? failed.error.retryable
         : failed.reason === "connection" || failed.reason === "descriptors"
     if (!passing || this.#retries >= max_retries) throw this.#givenUp(failed)
-    const retry_after_ms = failed instanceof UpstreamFailure ? failed.error.retry_after_ms : null
-    const delay_ms = retryDelay(this.#retries, retry_base_delay_ms, retry_after_ms, chance.fraction())
+    const retryAfterMs = failed instanceof UpstreamFailure ? failed.error.retryAfterMs : null
+    const delay_ms = retryDelay(this.#retries, retry_base_delay_ms, retryAfterMs, chance.fraction())
     this.#retries++
     await this.#announce(failed.message, delay_ms)
     if (delay_ms > 0) await clock.sleep(delay_ms, watch.signal)

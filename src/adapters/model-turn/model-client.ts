@@ -21,10 +21,10 @@ export interface ModelClientOptions {
 }
 
 const defaultLimits: EgressLimits = {
-  first_byte_ms: 300_000,
-  silence_ms: 300_000,
+  firstByteMs: 300_000,
+  silenceMs: 300_000,
   /** Where a workflow sets no `timeout_seconds`. */
-  total_ms: 600_000,
+  totalMs: 600_000,
   max_bytes: 4 * 1024 * 1024,
 }
 

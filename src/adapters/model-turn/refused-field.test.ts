@@ -91,7 +91,7 @@ const cases: readonly (readonly [string, { readonly param?: string; readonly cod
 
 for (const [message, more, expected] of cases) {
   test(`${JSON.stringify(more)} ${message}`, () => {
-    const error = { status: 400, code: null, param: null, message, retryable: false, retry_after_ms: null, ...more }
+    const error = { status: 400, code: null, param: null, message, retryable: false, retryAfterMs: null, ...more }
     assert.deepEqual(partOf(refusedField(error, sent)), expected)
   })
 }
@@ -103,7 +103,7 @@ test("only what was sent can be refused, and only by a 400 or 422", () => {
     param: "seed",
     message: "Unknown parameter: 'seed'.",
     retryable: false,
-    retry_after_ms: null,
+    retryAfterMs: null,
   }
   assert.equal(
     refusedField(error, {
@@ -130,14 +130,14 @@ test("a field of extra may have any name", () => {
       param: null,
       message: `unknown field '${name}'`,
       retryable: false,
-      retry_after_ms: null,
+      retryAfterMs: null,
     }
     assert.deepEqual(partOf(refusedField(error, { ...sent, options: () => options })), option(name, true))
   }
 })
 
 test("what param names is told from what a message merely mentions, and counts before it", () => {
-  const error = { status: 400, code: null, retryable: false, retry_after_ms: null }
+  const error = { status: 400, code: null, retryable: false, retryAfterMs: null }
   const by = (param: string | null, message: string): unknown => {
     const refusal = refusedField({ ...error, param, message }, sent)
     return refusal === null ? null : [refusal.about === "option" ? refusal.name : refusal.about, refusal.by]
@@ -154,6 +154,6 @@ test("what param names is told from what a message merely mentions, and counts b
 test("hostile: a refusal costs little, however many fields extra has", async () => {
   const options = Array.from({ length: 50_000 }, (_, n) => `field_${n}`)
   const message = `unknown field 'none' ${"x".repeat(150)}`
-  const error = { status: 400, code: null, param: null, message, retryable: false, retry_after_ms: null }
+  const error = { status: 400, code: null, param: null, message, retryable: false, retryAfterMs: null }
   await assertCpuBelow(3_000, () => assert.equal(refusedField(error, { ...sent, options: () => options }), null))
 })

@@ -6,9 +6,9 @@ const longestBackoff = 30_000
  * How long to wait before the next attempt: as long as the backend says, else a random time below a bound that doubles
  * with each retry ("full jitter"), so that callers who failed together do not come back together.
  */
-export function retryDelay(retry: number, base_ms: number, retry_after_ms: number | null, fraction: number): number {
-  if (retry_after_ms !== null) return Math.min(retry_after_ms, longestWait)
-  return Math.round(fraction * Math.min(longestBackoff, base_ms * 2 ** Math.min(retry, 20)))
+export function retryDelay(retry: number, baseMs: number, retryAfterMs: number | null, fraction: number): number {
+  if (retryAfterMs !== null) return Math.min(retryAfterMs, longestWait)
+  return Math.round(fraction * Math.min(longestBackoff, baseMs * 2 ** Math.min(retry, 20)))
 }
 
 /** Milliseconds from now that the headers ask to wait; null when they do not say. */

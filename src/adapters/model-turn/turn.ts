@@ -366,13 +366,13 @@ function withoutMost(options: JsonObject): JsonObject {
 function limitsOf({ request, limits }: TurnParts): EgressLimits {
   const { timeout_seconds } = request.inference
   if (timeout_seconds === undefined) return limits
-  const total_ms = Math.max(1, timeout_seconds * 1000)
+  const totalMs = Math.max(1, timeout_seconds * 1000)
   // Whoever allows a call an hour has a model that may think for an hour.
   return {
     ...limits,
-    total_ms,
-    first_byte_ms: Math.max(limits.first_byte_ms, total_ms),
-    silence_ms: Math.max(limits.silence_ms, total_ms),
+    totalMs,
+    firstByteMs: Math.max(limits.firstByteMs, totalMs),
+    silenceMs: Math.max(limits.silenceMs, totalMs),
   }
 }
 

@@ -15,7 +15,7 @@ export interface UpstreamError {
   /** Redacted and cut to a line: for logic and, where that is safe, for messages. */
   readonly message: string
   readonly retryable: boolean
-  readonly retry_after_ms: number | null
+  readonly retryAfterMs: number | null
 }
 
 /** One call of the backend that gave no answer. */
@@ -35,7 +35,7 @@ export class UpstreamFailure extends Error {
 /** For a failure that is ours to word: a stream cut short, an answer of the wrong kind. */
 export function brokenAnswer(message: string, retryable: boolean, usage: TokenUsage | null = null): UpstreamFailure {
   return new UpstreamFailure(
-    { status: 200, code: null, param: null, message, retryable, retry_after_ms: null },
+    { status: 200, code: null, param: null, message, retryable, retryAfterMs: null },
     message,
     usage,
   )
@@ -53,7 +53,7 @@ function describe(error: UpstreamError): string {
 export function readUpstreamError(
   status: number,
   body: JsonValue | undefined,
-  retry_after_ms: number | null,
+  retryAfterMs: number | null,
   watch: Pick<ModelWatch, "redact">,
 ): UpstreamError {
   // Google puts the errors of some routes in an array.
@@ -66,18 +66,18 @@ export function readUpstreamError(
     message: oneLine(found.message, watch),
     // Gateways blur the status of what is behind them; the type that they add is the truer one.
     retryable: isTransient((found.error_type === null ? null : statusOfWords(found.error_type)) ?? status),
-    retry_after_ms: retry_after_ms ?? found.retry_after_ms,
+    retryAfterMs: retryAfterMs ?? found.retryAfterMs,
   }
 }
 
 /** An error within a 200, or within a stream: its code stands for the status that it should have had. */
 export function readInnerError(
   body: JsonObject,
-  retry_after_ms: number | null,
+  retryAfterMs: number | null,
   watch: Pick<ModelWatch, "redact">,
 ): UpstreamError {
   const status = statusOf(body)
-  const read = readUpstreamError(status ?? 200, body, retry_after_ms, watch)
+  const read = readUpstreamError(status ?? 200, body, retryAfterMs, watch)
   return { ...read, status: status ?? 200, retryable: status === null ? true : isTransient(status) }
 }
 
@@ -91,7 +91,7 @@ interface Fields {
   readonly message: string
   readonly error_type: string | null
   /** Google says in the body how long to wait. */
-  readonly retry_after_ms: number | null
+  readonly retryAfterMs: number | null
 }
 
 /**
@@ -99,7 +99,7 @@ interface Fields {
  * FastAPI's `{ detail: [{ loc, msg }] }`.
  */
 function fieldsOf(body: JsonValue | undefined): Fields {
-  if (!isJsonObject(body)) return { code: null, param: null, message: "", error_type: null, retry_after_ms: null }
+  if (!isJsonObject(body)) return { code: null, param: null, message: "", error_type: null, retryAfterMs: null }
   const { error, detail } = body
   const error_type = textOrNull(body["error_type"])
   const inner = isJsonObject(error) ? error : body
@@ -114,7 +114,7 @@ function fieldsOf(body: JsonValue | undefined): Fields {
           : loc.map((part) => (typeof part === "string" ? part : `${JSON.stringify(part)}`)).join("."),
       message: detail.map((one) => (isJsonObject(one) ? asText(one["msg"]) : "")).join("; "),
       error_type,
-      retry_after_ms: null,
+      retryAfterMs: null,
     }
   }
   return {
@@ -122,7 +122,7 @@ function fieldsOf(body: JsonValue | undefined): Fields {
     param: textOrNull(inner["param"]),
     message: typeof error === "string" ? error : asText(inner["message"]) || asText(detail),
     error_type,
-    retry_after_ms: retryInfo(inner["details"]),
+    retryAfterMs: retryInfo(inner["details"]),
   }
 }
 

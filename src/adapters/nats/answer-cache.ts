@@ -43,9 +43,9 @@ export class AnswerCache {
     return pieces.includes(null) ? undefined : Buffer.concat(pieces.flatMap((piece) => piece?.data ?? []))
   }
 
-  async put(caller: string, cache_key: string, hash: string, value: JsonValue, ttl_ms: number): Promise<void> {
+  async put(caller: string, cache_key: string, hash: string, value: JsonValue, ttlMs: number): Promise<void> {
     const subject = this.#subject(caller, cache_key, hash)
-    const expires_at = this.#clock.now() + ttl_ms
+    const expires_at = this.#clock.now() + ttlMs
     const sealed = this.#vault.seal(aboutCache(subject), JSON.stringify(value))
     const room = Math.min(512 * 1024, this.#broker.maxPayload - 8_192)
     if (sealed.length <= room) {

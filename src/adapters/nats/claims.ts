@@ -66,16 +66,16 @@ export class Claims {
   async claim(
     owner: string,
     limit: number,
-    lease_ms: number,
+    leaseMs: number,
     take: (claimed: Claimed) => void,
   ): Promise<ClaimedLease[]> {
     if (limit <= 0) return []
-    const candidates = await this.#candidates(lease_ms)
+    const candidates = await this.#candidates(leaseMs)
     const leases: ClaimedLease[] = []
     for (let at = 0; at < candidates.length && leases.length < limit;) {
       const some = candidates.slice(at, at + Math.min(claimedTogether, limit - leases.length))
       at += some.length
-      for (const claimed of await Promise.all(some.map((one) => this.#claimOne(one, lease_ms)))) {
+      for (const claimed of await Promise.all(some.map((one) => this.#claimOne(one, leaseMs)))) {
         if (claimed === null) continue
         take(claimed)
         const { run_id, fence, given_back, woken, marked } = claimed
@@ -87,15 +87,15 @@ export class Claims {
     return leases
   }
 
-  async #candidates(lease_ms: number): Promise<Candidate[]> {
+  async #candidates(leaseMs: number): Promise<Candidate[]> {
     const woken = await this.#parking.woken()
     const marked = woken.map((run_id) => ({ run: { run_id, created_at: 0 }, marked: true }))
     // After trouble with the broker no process has been able to show that it is alive: give them time. Nobody holds a woken run.
-    if (this.#broker.calmMs < lease_ms) return marked
+    if (this.#broker.calmMs < leaseMs) return marked
     const open = await this.#open.list()
     const seen = new Set(woken)
     this.#signs.keepOnly(new Set([...open.map(({ run_id }) => run_id), ...woken]))
-    const others = open.filter(({ run_id }) => !seen.has(run_id) && !this.#signs.isHeld(run_id, lease_ms))
+    const others = open.filter(({ run_id }) => !seen.has(run_id) && !this.#signs.isHeld(run_id, leaseMs))
     return [...marked, ...others.map((run) => ({ run, marked: false }))]
   }
 
@@ -109,16 +109,16 @@ export class Claims {
   }
 
   /** A run whose last slot cannot be read, or not by this release, keeps no other down. */
-  async #claimOne(candidate: Candidate, lease_ms: number): Promise<Claimed | null> {
+  async #claimOne(candidate: Candidate, leaseMs: number): Promise<Claimed | null> {
     try {
-      return await this.#tryToClaim(candidate, lease_ms)
+      return await this.#tryToClaim(candidate, leaseMs)
     } catch (error) {
       if (error instanceof Damaged || error instanceof TooNew) return null
       throw error
     }
   }
 
-  async #tryToClaim({ run, marked }: Candidate, lease_ms: number): Promise<Claimed | null> {
+  async #tryToClaim({ run, marked }: Candidate, leaseMs: number): Promise<Claimed | null> {
     const { run_id } = run
     for (;;) {
       const tail = await this.#reader.tail(run_id)
@@ -130,7 +130,7 @@ export class Claims {
       const head = await this.#reader.head(run_id)
       if (head === null) return null
       const { facts, slot } = tail
-      const silent = this.#signs.silentMs(run_id, facts.fence, slot) >= lease_ms
+      const silent = this.#signs.silentMs(run_id, facts.fence, slot) >= leaseMs
       if (endOf(facts) !== null) {
         // Whoever ended it is about to tidy up, or died before it could.
         if (silent) await this.#open.close(run_id, tail, head)
@@ -152,7 +152,7 @@ export class Claims {
         kind: "claim",
         fence: facts.fence + 1,
         session: this.#leases.session,
-        until: askedAt.now + lease_ms,
+        until: askedAt.now + leaseMs,
         last,
         ...carriedOn(facts),
       } as const

@@ -5,7 +5,7 @@ import { packFrame } from "./frame.ts"
 
 interface OwnLease {
   readonly fence: number
-  readonly lease_ms: number
+  readonly leaseMs: number
   /** When the latest renewal was asked for. */
   readonly renewedAt: Instant
   /** When the latest renewal that the broker has stored was asked for. */
@@ -18,7 +18,7 @@ const longAgo: Instant = { now: 0, monotonic: Number.NEGATIVE_INFINITY }
  * One lease in the message of its holder: run, fence, until when by the holder's wall clock, and how many milliseconds ago it was
  * renewed. Claims go by the last number; `until` is for replicas of releases that went by the wall clock.
  */
-export type SaidLease = readonly [run_id: string, fence: number, until: number, age_ms?: number]
+export type SaidLease = readonly [run_id: string, fence: number, until: number, ageMs?: number]
 
 /**
  * The leases of this process, said again and again in one message of its own. Nobody else writes it, so nothing is compared:
@@ -41,7 +41,7 @@ export class Leases {
   /** Until when the lease lasts, by the wall clock. */
   until(run_id: string): number {
     const lease = this.#held.get(run_id)
-    return lease === undefined ? 0 : lease.renewedAt.now + lease.lease_ms
+    return lease === undefined ? 0 : lease.renewedAt.now + lease.leaseMs
   }
 
   held(): readonly { readonly run_id: string; readonly fence: number }[] {
@@ -49,20 +49,20 @@ export class Leases {
   }
 
   /** A lease that the log says is ours, asked for at that moment. */
-  hold(run_id: string, fence: number, lease_ms: number, askedAt: Instant): void {
-    this.#held.set(run_id, { fence, lease_ms, renewedAt: askedAt, storedAt: askedAt })
+  hold(run_id: string, fence: number, leaseMs: number, askedAt: Instant): void {
+    this.#held.set(run_id, { fence, leaseMs, renewedAt: askedAt, storedAt: askedAt })
   }
 
   /**
    * Renews a lease, for others to see. False: it comes so late that another process may have begun to take the run over before the
    * renewal was stored, so that only the log can tell whose it is; `hold` says that it is ours.
    */
-  async renew(run_id: string, fence: number, lease_ms: number, askedAt: Instant): Promise<boolean> {
+  async renew(run_id: string, fence: number, leaseMs: number, askedAt: Instant): Promise<boolean> {
     const before = this.#held.get(run_id)
     const storedAt = before?.fence === fence ? before.storedAt : longAgo
-    this.#held.set(run_id, { fence, lease_ms, renewedAt: askedAt, storedAt })
+    this.#held.set(run_id, { fence, leaseMs, renewedAt: askedAt, storedAt })
     await this.say()
-    const inTime = mostElapsed(this.#clock, storedAt) < lease_ms
+    const inTime = mostElapsed(this.#clock, storedAt) < leaseMs
     const now = this.#held.get(run_id)
     if (inTime && now?.fence === fence && now.storedAt.monotonic < askedAt.monotonic) now.storedAt = askedAt
     return inTime
@@ -92,10 +92,10 @@ export class Leases {
     await new Promise((resolve) => setImmediate(resolve))
     const now = instant(this.#clock)
     const held: SaidLease[] = []
-    for (const [run_id, { fence, lease_ms, renewedAt }] of this.#held) {
+    for (const [run_id, { fence, leaseMs, renewedAt }] of this.#held) {
       const age = now.monotonic - renewedAt.monotonic
       // A lease that was not renewed has run out: announcing it again would keep others from the run.
-      if (age < lease_ms) held.push([run_id, fence, renewedAt.now + lease_ms, Math.ceil(age)])
+      if (age < leaseMs) held.push([run_id, fence, renewedAt.now + leaseMs, Math.ceil(age)])
     }
     await this.#broker.put(this.#broker.names.alive(this.session), packFrame({ held }, []), holdMs.read)
   }

@@ -138,7 +138,7 @@ class NatsStore implements ClusterStore {
     this.#parking = new Parking(broker, this.#outbox, this.#cancels, vault)
     this.#questions = new Questions(broker, this.#reader, this.#parking, vault, clock)
     this.#news = new OutcomeNews(broker, () => this.#unheard())
-    this.#retention = new Retention(broker, this.#outbox, this.#questions, clock, sizes.tombstone_ms)
+    this.#retention = new Retention(broker, this.#outbox, this.#questions, clock, sizes.tombstoneMs)
     const beside = { outbox: this.#outbox, parking: this.#parking, questions: this.#questions }
     this.#open = new OpenRuns(broker, this.#reader, this.#retention, beside, vault, clock)
     this.#entries = new RunEntries(broker, this.#reader, this.#open, clock, (run_id) => this.lookup(run_id))
@@ -153,7 +153,7 @@ class NatsStore implements ClusterStore {
 
   // ------------------------------------------------------------------------------------------------------- creating
 
-  async create(run: NewRun, owner: string, lease_ms: number): Promise<CreateOutcome> {
+  async create(run: NewRun, owner: string, leaseMs: number): Promise<CreateOutcome> {
     this.#checkOpen()
     const { run_id, caller, created_at, idempotency } = run
     if (!isRunId(run_id)) throw new StoreFailure(`"${run_id}" cannot be a run's id`)
@@ -171,7 +171,7 @@ class NatsStore implements ClusterStore {
       kind: "head",
       fence: 1,
       session: this.#leases.session,
-      until: askedAt.now + lease_ms,
+      until: askedAt.now + leaseMs,
       last: 0,
       caller,
       created_at,
@@ -187,7 +187,7 @@ class NatsStore implements ClusterStore {
     }
     this.#reader.remember(run_id, { facts: head, key: () => key, request: sealed })
     const lease: Lease = { run_id, owner, fence: 1 }
-    this.#leases.hold(run_id, lease.fence, lease_ms, askedAt)
+    this.#leases.hold(run_id, lease.fence, leaseMs, askedAt)
     this.#makeWriter(lease, { slot: 0, last: 0, key, carried: {} })
     return { outcome: "created", lease }
   }
@@ -360,23 +360,23 @@ class NatsStore implements ClusterStore {
 
   // --------------------------------------------------------------------------------------------------------- leases
 
-  async claim(owner: string, limit: number, lease_ms: number): Promise<ClaimedLease[]> {
+  async claim(owner: string, limit: number, leaseMs: number): Promise<ClaimedLease[]> {
     this.#checkOpen()
-    return this.#claims.claim(owner, limit, lease_ms, ({ run_id, fence, before, askedAt, position }) => {
+    return this.#claims.claim(owner, limit, leaseMs, ({ run_id, fence, before, askedAt, position }) => {
       this.#writers.get(keyOf({ run_id, fence: before }))?.lose()
-      this.#leases.hold(run_id, fence, lease_ms, askedAt)
+      this.#leases.hold(run_id, fence, leaseMs, askedAt)
       this.#makeWriter({ run_id, owner, fence }, position)
     })
   }
 
-  async renew(lease: Lease, lease_ms: number): Promise<boolean> {
+  async renew(lease: Lease, leaseMs: number): Promise<boolean> {
     this.#checkOpen()
     const { run_id, fence } = lease
     const askedAt = instant(this.#clock)
-    if (await this.#isHeld(lease, lease_ms)) {
-      if (await this.#leases.renew(run_id, fence, lease_ms, askedAt)) return true
+    if (await this.#isHeld(lease, leaseMs)) {
+      if (await this.#leases.renew(run_id, fence, leaseMs, askedAt)) return true
       if (await this.#settle(lease)) {
-        this.#leases.hold(run_id, fence, lease_ms, askedAt)
+        this.#leases.hold(run_id, fence, leaseMs, askedAt)
         return true
       }
     }
@@ -396,14 +396,14 @@ class NatsStore implements ClusterStore {
   }
 
   /** Whether the log says that the lease is ours. */
-  async #isHeld(lease: Lease, lease_ms: number): Promise<boolean> {
+  async #isHeld(lease: Lease, leaseMs: number): Promise<boolean> {
     const { run_id, fence } = lease
     const writer = this.#writers.get(keyOf(lease))
     // What it is about to append will tell.
     await writer?.idle()
     if (writer?.lost === true) return false
     const now = this.#clock.monotonic()
-    if (writer !== undefined && now - writer.confirmedAt < lease_ms / 2) return true
+    if (writer !== undefined && now - writer.confirmedAt < leaseMs / 2) return true
     const position = writer?.position ?? null
     if (writer === undefined || position === null) {
       const tail = await this.#reader.tail(run_id)
@@ -477,9 +477,9 @@ class NatsStore implements ClusterStore {
     return this.#cache.get(caller, cache_key, hash)
   }
 
-  async cachePut(caller: string, cache_key: string, hash: string, value: JsonValue, ttl_ms: number): Promise<void> {
+  async cachePut(caller: string, cache_key: string, hash: string, value: JsonValue, ttlMs: number): Promise<void> {
     this.#checkOpen()
-    await this.#cache.put(caller, cache_key, hash, value, ttl_ms)
+    await this.#cache.put(caller, cache_key, hash, value, ttlMs)
   }
 
   async cachePurge(caller: string, cache_key: string): Promise<number> {
@@ -551,9 +551,9 @@ class NatsStore implements ClusterStore {
     return this.#outbox.ofRun(run_id)
   }
 
-  async takeNotices(limit: number, hold_ms: number): Promise<TakenNotices> {
+  async takeNotices(limit: number, holdMs: number): Promise<TakenNotices> {
     this.#checkOpen()
-    return this.#outbox.take(limit, hold_ms)
+    return this.#outbox.take(limit, holdMs)
   }
 
   async settleNotice(notice: Notice, outcome: NoticeOutcome): Promise<void> {

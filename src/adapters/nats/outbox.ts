@@ -69,7 +69,7 @@ export class Outbox {
     return [...found.values()].toSorted((a, b) => a.event_id - b.event_id)
   }
 
-  async take(limit: number, hold_ms: number): Promise<TakenNotices> {
+  async take(limit: number, holdMs: number): Promise<TakenNotices> {
     const now = this.#clock.now()
     const subjects = await this.#broker.list("outbox", this.#broker.names.anyDue)
     const there = new Set(subjects)
@@ -79,7 +79,7 @@ export class Outbox {
     for (let at = 0; at < candidates.length && taken.length < limit;) {
       const some = candidates.slice(at, at + Math.min(readTogether, limit - taken.length))
       at += some.length
-      for (const notice of await Promise.all(some.map((subject) => this.#takeOne(subject, now, hold_ms)))) {
+      for (const notice of await Promise.all(some.map((subject) => this.#takeOne(subject, now, holdMs)))) {
         if (notice !== null) taken.push(notice)
       }
     }
@@ -87,13 +87,13 @@ export class Outbox {
     return { taken, next_due: times.length === 0 ? null : Math.min(...times) }
   }
 
-  async #takeOne(subject: string, now: number, hold_ms: number): Promise<TakenNotice | null> {
+  async #takeOne(subject: string, now: number, holdMs: number): Promise<TakenNotice | null> {
     const stored = await this.#broker.getFromLeader("outbox", subject)
     if (stored === null) return null
     const { facts, notice } = this.#open(stored)
     this.#due.set(subject, facts.due_at)
     if (facts.due_at > now) return null
-    const next = { ...facts, attempts: facts.attempts + 1, due_at: now + hold_ms }
+    const next = { ...facts, attempts: facts.attempts + 1, due_at: now + holdMs }
     const { url, last_error } = notice
     // Should two processes win, the notice is delivered twice, which receivers must expect anyway.
     if ((await this.#broker.replace(subject, this.#pack(next, { url, last_error }), stored.seq)) === null) return null

@@ -38,12 +38,12 @@ export class Retention {
   readonly #outbox: Outbox
   readonly #questions: Questions
 
-  constructor(broker: Broker, outbox: Outbox, questions: Questions, clock: Clock, tombstone_ms: number) {
+  constructor(broker: Broker, outbox: Outbox, questions: Questions, clock: Clock, tombstoneMs: number) {
     this.#outbox = outbox
     this.#questions = questions
     this.#broker = broker
     this.#clock = clock
-    this.#tombstoneMs = tombstone_ms
+    this.#tombstoneMs = tombstoneMs
   }
 
   async ended(run_id: string, facts: DoneFacts): Promise<void> {

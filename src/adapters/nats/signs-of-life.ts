@@ -46,9 +46,9 @@ export class SignsOfLife {
   }
 
   /** Whether some process said a moment ago that it holds the run. */
-  isHeld(run_id: string, lease_ms: number): boolean {
+  isHeld(run_id: string, leaseMs: number): boolean {
     const sign = this.#signs.get(run_id)
-    return sign !== undefined && sign.session !== null && this.#clock.monotonic() - sign.at < lease_ms
+    return sign !== undefined && sign.session !== null && this.#clock.monotonic() - sign.at < leaseMs
   }
 
   /** How long nothing was seen of a lease; 0 at the first sight of it. */

@@ -9,8 +9,8 @@ export interface StreamSizes {
   /** Most bytes of runs, and of cached answers; 0 means no limit. */
   readonly max_bytes: number
   readonly cache_bytes: number
-  readonly cache_age_ms: number
-  readonly tombstone_ms: number
+  readonly cacheAgeMs: number
+  readonly tombstoneMs: number
 }
 
 /** What is known of the broker's nodes. */
@@ -57,14 +57,14 @@ function wantedStreams(names: Names, sizes: StreamSizes, replicas: number): Want
     make("open", keep),
     make("done", newest),
     make("runs", newest),
-    make("gone", { ...newest, max_age: nanos(sizes.tombstone_ms) }),
+    make("gone", { ...newest, max_age: nanos(sizes.tombstoneMs) }),
     make("keys", {
       ...newest,
       republish: { src: `${prefix}.keys.cancel.*`, dest: `${prefix}.said.cancel.{{wildcard(1)}}` },
     }),
     make("cache", {
       ...newest,
-      max_age: nanos(sizes.cache_age_ms),
+      max_age: nanos(sizes.cacheAgeMs),
       max_bytes: sizes.cache_bytes === 0 ? noLimit : sizes.cache_bytes,
     }),
     make("outbox", newest),

@@ -22,14 +22,14 @@ const otherKind =
 /** What a response object must be asked before it counts as an answer. Throws an `UpstreamFailure`. */
 export function readAnswer(
   response: JsonObject,
-  retry_after_ms: number | null,
+  retryAfterMs: number | null,
   watch: Pick<ModelWatch, "redact">,
 ): Answer {
   const { error, status, output } = response
   const usage = readUsage(response["usage"])
   const hasOutput = Array.isArray(output) && output.length > 0
   if (isGiven(error) && (!hasOutput || status === "failed"))
-    throw new UpstreamFailure(readInnerError(response, retry_after_ms, watch), undefined, usage)
+    throw new UpstreamFailure(readInnerError(response, retryAfterMs, watch), undefined, usage)
   if (output === undefined && Array.isArray(response["choices"])) throw brokenAnswer(otherKind, false, usage)
   refuseUnfinished(response, usage)
   const items = (Array.isArray(output) ? output : [])

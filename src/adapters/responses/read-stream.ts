@@ -57,15 +57,15 @@ export class StreamReader {
   }
 
   /** The whole answer, after the terminal event or the end of the stream. Throws an `UpstreamFailure`. */
-  finish(retry_after_ms: number | null): Answer {
+  finish(retryAfterMs: number | null): Answer {
     // An event whose last line lacks its blank line is taken all the same.
     if (this.#final === null && this.#failure === null) this.#parser.feed("\n\n")
     if (this.#failure !== null) throw this.#failure
     if (this.#final === null) throw brokenAnswer("The stream ended before its terminal event", true)
     const given = this.#final["output"]
-    if (Array.isArray(given) && given.length > 0) return readAnswer(this.#final, retry_after_ms, this.#watch)
+    if (Array.isArray(given) && given.length > 0) return readAnswer(this.#final, retryAfterMs, this.#watch)
     if (this.#damaged) throw brokenAnswer("A piece of the stream could not be read", true)
-    return readAnswer({ ...this.#final, output: this.#collected() }, retry_after_ms, this.#watch)
+    return readAnswer({ ...this.#final, output: this.#collected() }, retryAfterMs, this.#watch)
   }
 
   #event({ event, data }: EventSourceMessage): void {

@@ -785,7 +785,7 @@ test("a backend that is not there is a provider error after retries; one that do
   const failure = await askModel(t).refuse({ backend: fake.backend })
   assert.equal(failure.error.kind, "provider_error")
   assert.match(failure.error.message, /refused the connection \(after 4 attempts\)/)
-  const slow = askModel(t, {}, { connect_ms: 50, resolve: () => new Promise(() => {}) })
+  const slow = askModel(t, {}, { connectMs: 50, resolve: () => new Promise(() => {}) })
   const late = await slow.refuse({
     backend: { api: "responses", endpoint: "http://slow.test/v1", api_key: null, headers: {} },
   })

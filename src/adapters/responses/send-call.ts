@@ -23,7 +23,7 @@ export interface Call {
 /** So much of an error's body is read. */
 const largestError = 64 * 1024
 /** After the terminal event the rest (`[DONE]`) is awaited for so long, for the connection's sake. */
-const restWithin_ms = 100
+const restWithinMs = 100
 
 /** One call of the backend: a whole answer, or an `UpstreamFailure`, or what the egress door throws. */
 export async function sendCall(egress: Egress, call: Call, watch: ModelWatch, now: () => number): Promise<Answer> {
@@ -36,27 +36,27 @@ export async function sendCall(egress: Egress, call: Call, watch: ModelWatch, no
     gate: watch.gate,
     limits: call.stream ? streamLimits(call.limits) : call.limits,
   })
-  const retry_after_ms = readRetryAfter(response.headers, now())
+  const retryAfterMs = readRetryAfter(response.headers, now())
   if (response.status < 200 || response.status > 299) {
     const body = parse(await readUpTo(response, largestError))
-    throw new UpstreamFailure(readUpstreamError(response.status, body, retry_after_ms, watch))
+    throw new UpstreamFailure(readUpstreamError(response.status, body, retryAfterMs, watch))
   }
   const type = (response.headers["content-type"] ?? "").toLowerCase()
-  if (type.startsWith("text/event-stream")) return readEvents(response, call, watch, retry_after_ms)
+  if (type.startsWith("text/event-stream")) return readEvents(response, call, watch, retryAfterMs)
   const text = await response.text()
   // A stream under another name.
-  if (/^\s*(?:event|data|:)/.test(text)) return readEventText(text, call, watch, retry_after_ms)
+  if (/^\s*(?:event|data|:)/.test(text)) return readEventText(text, call, watch, retryAfterMs)
   const body = parse(text)
   if (!isJsonObject(body))
     throw brokenAnswer(`The model backend answered ${shortType(type)} where JSON was expected`, false)
-  return readAnswer(body, retry_after_ms, watch)
+  return readAnswer(body, retryAfterMs, watch)
 }
 
 async function readEvents(
   response: EgressResponse,
   call: Call,
   watch: ModelWatch,
-  retry_after_ms: number | null,
+  retryAfterMs: number | null,
 ): Promise<Answer> {
   const { reader, flush } = startReader(call, watch)
   const chunks = response.body[Symbol.asyncIterator]()
@@ -68,15 +68,15 @@ async function readEvents(
       break
     }
   }
-  const answer = reader.finish(retry_after_ms)
+  const answer = reader.finish(retryAfterMs)
   flush()
   return answer
 }
 
-function readEventText(text: string, call: Call, watch: ModelWatch, retry_after_ms: number | null): Answer {
+function readEventText(text: string, call: Call, watch: ModelWatch, retryAfterMs: number | null): Answer {
   const { reader, flush } = startReader(call, watch)
   reader.feed(Buffer.from(text))
-  const answer = reader.finish(retry_after_ms)
+  const answer = reader.finish(retryAfterMs)
   flush()
   return answer
 }
@@ -92,7 +92,7 @@ function startReader(call: Call, watch: ModelWatch): { reader: StreamReader; flu
 
 /** Reads on to the end, so that the connection can be used again; gives up on a stream that does not end by itself. */
 async function readRest(chunks: AsyncIterator<Uint8Array>, response: EgressResponse): Promise<void> {
-  const timer = setTimeout(() => response.discard(), restWithin_ms)
+  const timer = setTimeout(() => response.discard(), restWithinMs)
   try {
     while ((await chunks.next()).done !== true);
   } catch {

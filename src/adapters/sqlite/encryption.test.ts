@@ -30,7 +30,7 @@ function place(name: string) {
   const path = join(directory, "wire.db")
   const clock = new ManualClock()
   const vault = createVault(randomBytes(32))
-  return { directory, path, open: (key = vault) => openSqliteStore({ path, vault: key, clock, residue_ms: 20 }) }
+  return { directory, path, open: (key = vault) => openSqliteStore({ path, vault: key, clock, residueMs: 20 }) }
 }
 
 /** In which files of a directory some bytes stand. */

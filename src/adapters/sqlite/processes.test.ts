@@ -23,7 +23,7 @@ function place(name: string) {
   return {
     path,
     hex: key.toString("hex"),
-    open: () => openSqliteStore({ path, vault: createVault(key), clock, poll_ms: 20 }),
+    open: () => openSqliteStore({ path, vault: createVault(key), clock, pollMs: 20 }),
   }
 }
 

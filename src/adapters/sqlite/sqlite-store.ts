@@ -56,27 +56,27 @@ export interface SqliteStoreOptions {
   readonly vault: Vault
   readonly clock: Clock
   /** How often to look for what other processes appended and asked for. */
-  readonly poll_ms?: number
+  readonly pollMs?: number
   /** How long after its deletion something may still be found in the database's log file. */
-  readonly residue_ms?: number
+  readonly residueMs?: number
   /** Hears of what was missing or damaged when the database was opened: a sentence for the operator each. */
   readonly warn?: (sentence: string) => void
   /** How long `lookup` remembers a run that retention deleted. */
-  readonly tombstone_ms?: number
+  readonly tombstoneMs?: number
 }
 
 /** Opens the store, or makes it. Rejects with a `StoreFailure` that says what to do, and leaves what it refuses untouched. */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<RunStore> {
   const { path, vault, clock } = options
-  const queue = await CommitQueue.open({ path, mark: vault.mark, residue_ms: options.residue_ms ?? 5_000 })
+  const queue = await CommitQueue.open({ path, mark: vault.mark, residueMs: options.residueMs ?? 5_000 })
   for (const sentence of queue.warnings) options.warn?.(sentence)
   const database = openForReading(path)
   const reader = new LogReader(database, path, vault)
   const questions = new QuestionReader(database, path, vault, reader)
   const list = new RunListReader(database, path, (run_id) => endFromLog(reader, run_id))
   return new SqliteStore(queue, reader, questions, list, vault, clock, {
-    poll_ms: options.poll_ms ?? 200,
-    tombstone_ms: options.tombstone_ms ?? 30 * 24 * 3_600_000,
+    pollMs: options.pollMs ?? 200,
+    tombstoneMs: options.tombstoneMs ?? 30 * 24 * 3_600_000,
   })
 }
 
@@ -101,7 +101,7 @@ class SqliteStore implements RunStore {
   readonly #list: RunListReader
   readonly #vault: Vault
   readonly #clock: Clock
-  readonly #settings: { readonly poll_ms: number; readonly tombstone_ms: number }
+  readonly #settings: { readonly pollMs: number; readonly tombstoneMs: number }
   /** Runs that this store has the lease of, as far as it knows. */
   readonly #own = new Set<string>()
   /** Of those, the ones that were made here and were not asked to stop through this store. */
@@ -125,7 +125,7 @@ class SqliteStore implements RunStore {
     list: RunListReader,
     vault: Vault,
     clock: Clock,
-    settings: { readonly poll_ms: number; readonly tombstone_ms: number },
+    settings: { readonly pollMs: number; readonly tombstoneMs: number },
   ) {
     this.#queue = queue
     this.#reader = reader
@@ -136,7 +136,7 @@ class SqliteStore implements RunStore {
     this.#settings = settings
   }
 
-  async create(run: NewRun, owner: string, lease_ms: number): Promise<CreateOutcome> {
+  async create(run: NewRun, owner: string, leaseMs: number): Promise<CreateOutcome> {
     this.#checkOpen()
     const { run_id, caller, idempotency } = run
     const { secrets, ...request } = run.request
@@ -151,7 +151,7 @@ class SqliteStore implements RunStore {
       workflow: run.request.workflow?.name ?? null,
       version: run.request.workflow?.version ?? null,
       owner,
-      lease_until: this.#leaseTime() + lease_ms,
+      lease_until: this.#leaseTime() + leaseMs,
       notify_events: notify === undefined ? null : ` ${notify.events.join(" ")} `,
       blobs: [
         ...(idempotency === null ? ([null, null] as const) : this.#digests(caller, idempotency)),
@@ -389,7 +389,7 @@ class SqliteStore implements RunStore {
     if (watch?.bells.size === 0) this.#watches.delete(run_id)
   }
 
-  async claim(owner: string, limit: number, lease_ms: number): Promise<ClaimedLease[]> {
+  async claim(owner: string, limit: number, leaseMs: number): Promise<ClaimedLease[]> {
     this.#checkOpen()
     const now = this.#leaseTime()
     const claimed = await this.#queue.send({
@@ -398,17 +398,17 @@ class SqliteStore implements RunStore {
       limit,
       now,
       wall: this.#clock.now(),
-      lease_until: now + lease_ms,
+      lease_until: now + leaseMs,
       blobs: [],
     })
     for (const { run_id } of claimed) this.#own.add(run_id)
     return claimed.map((lease) => ({ ...lease, owner }))
   }
 
-  async renew(lease: Lease, lease_ms: number): Promise<boolean> {
+  async renew(lease: Lease, leaseMs: number): Promise<boolean> {
     this.#checkOpen()
     const { run_id, fence } = lease
-    const lease_until = this.#leaseTime() + lease_ms
+    const lease_until = this.#leaseTime() + leaseMs
     const held = await this.#queue.send({ kind: "renew", run_id, fence, lease_until, blobs: [] })
     if (!held) this.#disown(run_id)
     return held
@@ -480,12 +480,12 @@ class SqliteStore implements RunStore {
     return this.#reader.cached(this.#cacheEntry(caller, cache_key, hash), this.#clock.now())
   }
 
-  async cachePut(caller: string, cache_key: string, hash: string, value: JsonValue, ttl_ms: number): Promise<void> {
+  async cachePut(caller: string, cache_key: string, hash: string, value: JsonValue, ttlMs: number): Promise<void> {
     this.#checkOpen()
     const entry = this.#cacheEntry(caller, cache_key, hash)
     await this.#queue.send({
       kind: "cache put",
-      expires_at: this.#clock.now() + ttl_ms,
+      expires_at: this.#clock.now() + ttlMs,
       blobs: [entry, this.#cacheSlot(caller, cache_key), this.#vault.seal(aboutCache(entry), JSON.stringify(value))],
     })
   }
@@ -509,13 +509,13 @@ class SqliteStore implements RunStore {
     return this.#reader.notices(run_id)
   }
 
-  async takeNotices(limit: number, hold_ms: number): Promise<TakenNotices> {
+  async takeNotices(limit: number, holdMs: number): Promise<TakenNotices> {
     this.#checkOpen()
     const now = this.#clock.now()
     // Looking costs the writer nothing: most looks find nothing that is due.
     const first = this.#reader.nextNotice()
     if (first === null || first > now || limit <= 0) return { taken: [], next_due: first }
-    const due_at = now + hold_ms
+    const due_at = now + holdMs
     const found = await this.#queue.send({ kind: "take notices", limit, now, due_at, blobs: [] })
     const taken = found.flatMap(({ run_id, event_id }) => this.#reader.takenNotice(run_id, event_id) ?? [])
     return { taken, next_due: this.#reader.nextNotice() }
@@ -544,7 +544,7 @@ class SqliteStore implements RunStore {
     const slices = async (kind: "sweep runs" | "sweep leftovers" | "sweep ages") => {
       let all = 0
       for (;;) {
-        const tombstone_until = now + this.#settings.tombstone_ms
+        const tombstone_until = now + this.#settings.tombstoneMs
         const deleted = await this.#queue.send({ kind, ended_before, now, tombstone_until, blobs: [] })
         if (deleted === 0) return all
         all += deleted
@@ -598,7 +598,7 @@ class SqliteStore implements RunStore {
         // The store cannot be read now. Readers get the error themselves; look again later.
       }
       this.#pollLater()
-    }, this.#settings.poll_ms)
+    }, this.#settings.pollMs)
     // Listening for outcomes alone keeps no process alive.
     if (!awaited) this.#poll.unref()
   }

@@ -14,7 +14,7 @@ export interface WriterThreadData {
   readonly path: string
   readonly mark: Uint8Array
   /** How long after a deletion its residue may be found in the log. */
-  readonly residue_ms: number
+  readonly residueMs: number
 }
 
 export type ToWriterThread = PackedBatch | "close"
@@ -27,7 +27,7 @@ export type FromWriterThread =
 
 const port = parentPort
 if (port === null) throw new Error("This is a worker thread's entry point")
-const { path, mark, residue_ms } = workerData as WriterThreadData
+const { path, mark, residueMs } = workerData as WriterThreadData
 const send = (message: FromWriterThread) => port.postMessage(message)
 
 try {
@@ -45,7 +45,7 @@ try {
       clearing = null
       writer.removeResidue()
       clearLater()
-    }, residue_ms)
+    }, residueMs)
   }
 
   port.on("message", (message: ToWriterThread) => {

@@ -141,7 +141,7 @@ export function createMetrics(counts: LiveCounts, reasons: readonly string[]): M
   return {
     service,
     observer: {
-      started: (_run_id, queued_ms) => service.queued(queued_ms),
+      started: (_run_id, queuedMs) => service.queued(queuedMs),
       appended(_run_id, events) {
         for (const event of events) {
           switch (event.type) {

@@ -6,7 +6,7 @@ export interface RunObserver {
   /** This process works on the run from now on. */
   taken?(run: TakenRun): void
   /** The run's turn has come, after it waited this long. */
-  started?(run_id: string, queued_ms: number): void
+  started?(run_id: string, queuedMs: number): void
   /** These events are stored. */
   appended(run_id: string, events: readonly LogEvent[]): void
   /** The run goes on elsewhere, or later. */

@@ -44,7 +44,7 @@ export function cacheAgent(running: RunContext, hash: string, agent: CachedAgent
         return
       }
       try {
-        await ports.store.cachePut(caller, cache_key, hash, entry, limits.cache_ttl_ms)
+        await ports.store.cachePut(caller, cache_key, hash, entry, limits.cacheTtlMs)
       } catch {
         running.log.add("cache_degraded", { operation: "put" })
       }

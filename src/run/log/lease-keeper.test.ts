@@ -16,10 +16,10 @@ class CountingStore extends MemoryStore {
   renewals = 0
   broken = false
 
-  override async renew(lease: Lease, lease_ms: number): Promise<boolean> {
+  override async renew(lease: Lease, leaseMs: number): Promise<boolean> {
     this.renewals++
     if (this.broken) throw new StoreFailure("out of reach")
-    return super.renew(lease, lease_ms)
+    return super.renew(lease, leaseMs)
   }
 }
 

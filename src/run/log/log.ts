@@ -48,7 +48,7 @@ export interface LogBounds {
   readonly before: number
   readonly most: number
   /** How long a store that fails is asked again: what was paid for is not thrown away at once. */
-  readonly patience_ms?: number
+  readonly patienceMs?: number
 }
 
 const unbounded: LogBounds = { before: 0, most: Number.POSITIVE_INFINITY }
@@ -95,7 +95,7 @@ export class RunLog {
     this.#onFailure = onFailure
     this.#bytes = bounds.before
     this.#mostBytes = bounds.most
-    this.#patienceMs = bounds.patience_ms ?? 0
+    this.#patienceMs = bounds.patienceMs ?? 0
   }
 
   get lastId(): number {

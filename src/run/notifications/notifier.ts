@@ -63,14 +63,14 @@ export class Notifier {
   }
 
   /** Takes no more notices, and waits for attempts that are under way: others take up what is aborted. */
-  async stop(grace_ms: number): Promise<void> {
+  async stop(graceMs: number): Promise<void> {
     this.#stop.abort(new Error("The service is shutting down"))
     this.#bell.ring()
     await this.#running
     const done = new AbortController()
     await Promise.race([
       Promise.all(this.#busy).then(() => done.abort(new Error("All attempts have ended"))),
-      this.#ports.clock.sleep(grace_ms, done.signal).catch(() => undefined),
+      this.#ports.clock.sleep(graceMs, done.signal).catch(() => undefined),
     ])
     this.#abort.abort(new Error("The service is shutting down"))
     await Promise.all(this.#busy)
@@ -167,7 +167,7 @@ export class Notifier {
       const response = await egress.fetch(
         notice.url,
         { method: "POST", headers, body, redirect: "manual", signal: this.#abort.signal },
-        { total_ms: attemptMs, max_bytes: 64 * 1024 },
+        { totalMs: attemptMs, max_bytes: 64 * 1024 },
       )
       const { status } = response
       await response.body?.cancel()

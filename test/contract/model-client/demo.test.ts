@@ -19,7 +19,7 @@ const greeting = { message: "Hello, Ada." }
 
 /** As the service sets it up: a door that leads to the demo model alone, and none of the kind for anything else. */
 async function start(t: TestContext, options: DemoOptions = {}): Promise<AskModel> {
-  const server = await startDemoServer({ retry_after_seconds: 3, slow_first_ms: 30, slow_token_ms: 1, ...options })
+  const server = await startDemoServer({ retry_after_seconds: 3, slowFirstMs: 30, slowTokenMs: 1, ...options })
   t.after(() => server.close())
   const outcome = parseEgressPolicy(`127.0.0.1:${server.port}`)
   assert.ok(outcome.ok)

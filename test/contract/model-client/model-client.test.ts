@@ -459,14 +459,14 @@ for (const voice of voices) {
 
     test("the four limits of time", async (t) => {
       const silent = await start(t, voice, () => () => undefined)
-      const late = askModel(t, { limits: { first_byte_ms: 80 } })
+      const late = askModel(t, { limits: { firstByteMs: 80 } })
       assert.equal((await late.refuse({ backend: silent.backend })).error.kind, "timeout")
       const mute = await start(t, voice, () => sse(voice, voice.streams({ text: good }).slice(0, 2), "open"))
-      const quiet = askModel(t, { limits: { silence_ms: 80 } })
+      const quiet = askModel(t, { limits: { silenceMs: 80 } })
       assert.equal((await quiet.refuse({ backend: mute.backend, deltas: true })).error.kind, "timeout")
-      const long = askModel(t, { limits: { total_ms: 80, silence_ms: 60_000 } })
+      const long = askModel(t, { limits: { totalMs: 80, silenceMs: 60_000 } })
       assert.equal((await long.refuse({ backend: mute.backend, deltas: true })).error.kind, "timeout")
-      const far = askModel(t, {}, { connect_ms: 50, resolve: () => new Promise(() => {}) })
+      const far = askModel(t, {}, { connectMs: 50, resolve: () => new Promise(() => {}) })
       const backend = { ...silent.backend, endpoint: "http://slow.test/v1" }
       assert.equal((await far.refuse({ backend })).error.kind, "timeout")
     })
