@@ -70,6 +70,7 @@ const browserFolders = new Set([
   "client",
   "run/events.ts",
   "run/reduce.ts",
+  "run/run-state.ts",
 ])
 
 /** The file that joins ports to adapters, and those parts of it that open the store and load the model APIs. */

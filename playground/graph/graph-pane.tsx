@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals"
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks"
-import type { NodeState } from "../../src/run/reduce.ts"
+import type { NodeState } from "../../src/run/run-state.ts"
 import { requestRerun } from "../run/request-run.ts"
 import { earlierRun, wouldRun } from "../state/changes.ts"
 import { graphOf, runClock, watchShown } from "../state/runs.ts"

@@ -1,4 +1,4 @@
-import type { NodeState, RunState } from "../../src/run/reduce.ts"
+import type { NodeState, RunState } from "../../src/run/run-state.ts"
 import { tokensOf } from "./status.ts"
 import { nodeState, retriesOf } from "./step-state.ts"
 import type { StateName } from "../ui/state-words.ts"

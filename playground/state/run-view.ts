@@ -2,8 +2,9 @@ import type { ExecuteOptions } from "../../src/api/shapes.ts"
 import type { JsonObject } from "../../src/base/json-value.ts"
 import type { StreamEvent } from "../../src/client/client.ts"
 import type { ApiError } from "../../src/api/api-error.ts"
-import type { RunState } from "../../src/run/reduce.ts"
-import { initialState, reduce } from "../../src/run/reduce.ts"
+import type { RunState } from "../../src/run/run-state.ts"
+import { reduce } from "../../src/run/reduce.ts"
+import { initialState } from "../../src/run/run-state.ts"
 import type { Origin } from "./source.ts"
 
 /** What a run was asked to do, without its secrets. */

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { EventData, EventType, WireError } from "../../src/run/events.ts"
-import type { RunState, SeenEvent } from "../../src/run/reduce.ts"
-import { initialState, reduce } from "../../src/run/reduce.ts"
+import type { RunState, SeenEvent } from "../../src/run/run-state.ts"
+import { reduce } from "../../src/run/reduce.ts"
+import { initialState } from "../../src/run/run-state.ts"
 import { nodeStatus } from "./node-status.ts"
 import { failedSpan, nodeState, placeWithItem, retriesOf, spanState } from "./step-state.ts"
 

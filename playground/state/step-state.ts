@@ -1,4 +1,4 @@
-import type { NodeState, RunState, Span } from "../../src/run/reduce.ts"
+import type { NodeState, RunState, Span } from "../../src/run/run-state.ts"
 import type { WireError } from "../../src/run/events.ts"
 import type { StateName } from "../ui/state-words.ts"
 

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import type { SeenEvent } from "../../src/run/reduce.ts"
-import { initialState, reduce } from "../../src/run/reduce.ts"
+import type { SeenEvent } from "../../src/run/run-state.ts"
+import { reduce } from "../../src/run/reduce.ts"
+import { initialState } from "../../src/run/run-state.ts"
 import { nodeOfSpan, Rows, spanLabel, spanOfNode } from "./rows.ts"
 import { scaleFor } from "./scale.ts"
 

@@ -1,4 +1,4 @@
-import type { RunState, Span } from "../../src/run/reduce.ts"
+import type { RunState, Span } from "../../src/run/run-state.ts"
 
 /** A line of the waterfall. */
 export interface Row {

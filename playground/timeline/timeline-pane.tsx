@@ -1,5 +1,5 @@
 import { useMemo, useRef, useState } from "preact/hooks"
-import type { Span } from "../../src/run/reduce.ts"
+import type { Span } from "../../src/run/run-state.ts"
 import type { RunView } from "../state/run-view.ts"
 import { tokensOf } from "../state/status.ts"
 import { spanState } from "../state/step-state.ts"

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from "node:util"
 import type { LogEvent, Usage } from "../run/events.ts"
-import type { NodeState, RunState } from "../run/reduce.ts"
+import type { NodeState, RunState } from "../run/run-state.ts"
 import type { Palette } from "./terminal.ts"
 import { cellWidth, visibleText } from "./visible-text.ts"
 

@@ -3,8 +3,9 @@ import { ProtocolError, ProtocolErrorCode, Server } from "@modelcontextprotocol/
 import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { LogEvent, WireError } from "../run/events.ts"
-import type { RunState } from "../run/reduce.ts"
-import { initialState, reduce } from "../run/reduce.ts"
+import type { RunState } from "../run/run-state.ts"
+import { reduce } from "../run/reduce.ts"
+import { initialState } from "../run/run-state.ts"
 import type { ToolListing } from "./workflow-tool.ts"
 
 /** The workflows that a server offers, as they are now. */

@@ -5,8 +5,9 @@ import { basename } from "node:path"
 import { test } from "node:test"
 import type { LogEvent } from "../../src/run/events.ts"
 import { isTerminal } from "../../src/run/events.ts"
-import type { RunState, SeenEvent } from "../../src/run/reduce.ts"
-import { initialState, reduce } from "../../src/run/reduce.ts"
+import type { RunState, SeenEvent } from "../../src/run/run-state.ts"
+import { reduce } from "../../src/run/reduce.ts"
+import { initialState } from "../../src/run/run-state.ts"
 import { PastReader } from "../../src/run/log/resume.ts"
 
 // Logs of real runs, as some release wrote them. Every later release must read them to the same state: a history is added,

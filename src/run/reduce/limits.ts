@@ -1,0 +1,50 @@
+import type { LimitKey, ShownLimits } from "../budget/limit-scopes.ts"
+import type { Usage } from "../events.ts"
+import type { RunState, SeenEvent } from "../run-state.ts"
+import { usageOf } from "../usage.ts"
+
+/** What a run with limits has used after an event. */
+export function countUse(state: RunState, event: SeenEvent, at: number | null): void {
+  const used = (agent: string | undefined, key: LimitKey, amount: number): void => {
+    if (state.limits === null || amount === 0) return
+    const { agents, ...run } = state.limits
+    const own = agent === undefined || agents === undefined ? undefined : agents[agent]
+    state.limits = {
+      ...added(run, key, amount),
+      ...(agents === undefined ? {} : { agents }),
+      ...(own === undefined || agent === undefined ? {} : { agents: { ...agents, [agent]: added(own, key, amount) } }),
+    }
+  }
+  const spent = (agent: string, usage: Usage): void => {
+    used(agent, "tokens", usage.input_tokens + usage.output_tokens)
+    used(agent, "cost", usage.cost ?? 0)
+  }
+  const run = state.limits?.time_seconds
+  if (run !== undefined && at !== null && state.started_at !== null) {
+    used(undefined, "time_seconds", (at - state.started_at) / 1000 - run.used)
+  }
+  switch (event.type) {
+    case "model_call_started":
+      return used(event.data.agent, "model_calls", 1)
+    case "tool_call_started":
+      return used(event.data.agent, "tool_calls", 1)
+    case "agent_completed":
+    case "context_compacted":
+      return spent(event.data.agent, event.data.usage)
+    case "agent_failed":
+      return spent(event.data.agent, usageOf(event.data.calls))
+    case "workflow_completed":
+    case "workflow_failed":
+    case "workflow_cancelled":
+      state.limits = event.data.limits ?? state.limits
+      return
+    default:
+      return
+  }
+}
+
+function added<Set extends ShownLimits>(limits: Set, key: LimitKey, amount: number): Set {
+  const limit = limits[key]
+  if (limit === undefined) return limits
+  return { ...limits, [key]: { ...limit, used: Math.round((limit.used + amount) * 1e6) / 1e6 } }
+}

@@ -1,0 +1,119 @@
+import type { JsonValue } from "../../base/json-value.ts"
+import type { ModelCallRecord } from "../events.ts"
+import type { NodeState, RunState, Span, SpanKind } from "../run-state.ts"
+
+export const agentKey = (agent: string, iteration: number | undefined): string => `agent ${agent} ${iteration ?? ""}`
+export const loopKey = (agent: string): string => `loop ${agent}`
+export const dynamicKey = (name: string, agent: string | undefined, iteration: number | undefined): string =>
+  `dynamic ${agent ?? ""} ${name} ${iteration ?? ""}`
+export const callKey = (id: string): string => `call ${id}`
+export const questionKey = (id: string): string => `question ${id}`
+
+export function openSpan(state: RunState, key: string, span: Span): void {
+  state.index.spans[key] = state.spans.length
+  state.spans.push(span)
+}
+
+export function closeSpan(state: RunState, key: string, at: number, as: Span["state"]): Span | undefined {
+  const position = state.index.spans[key]
+  const span = position === undefined ? undefined : state.spans[position]
+  if (span === undefined) return undefined
+  span.end = at
+  span.state = as
+  // Agents are kept until the end of the run, as parents of late events; calls are done with.
+  if (span.kind === "tool_call" || span.kind === "ask") delete state.index.spans[key]
+  return span
+}
+
+export function childOf(
+  state: RunState,
+  agent: string | undefined,
+  iteration: number | undefined,
+): Pick<Span, "parent" | "iteration"> {
+  const { spans } = state.index
+  const parent = agent === undefined ? undefined : (spans[agentKey(agent, iteration)] ?? spans[loopKey(agent)])
+  return { parent: parent ?? null, ...(iteration === undefined ? {} : { iteration }) }
+}
+
+/** A value that calls a tool is known from its first call on. */
+export function dynamicSpan(
+  state: RunState,
+  name: string,
+  agent: string | undefined,
+  iteration: number | undefined,
+  at: number,
+): number {
+  const key = dynamicKey(name, agent, iteration)
+  const known = state.index.spans[key]
+  if (known !== undefined) return known
+  const parents = childOf(state, agent, iteration)
+  openSpan(state, key, { kind: "dynamic", name, ...parents, start: at, end: null, state: "running" })
+  return state.spans.length - 1
+}
+
+/** Something that is reported when it is over. */
+export function addEndedSpan(
+  state: RunState,
+  kind: SpanKind,
+  name: string,
+  agent: string | undefined,
+  iteration: number | undefined,
+  at: number,
+  duration: number,
+  more: Partial<Span>,
+): void {
+  const parents = childOf(state, agent, iteration)
+  state.spans.push({ kind, name, ...parents, start: at - duration, end: at, state: "completed", ...more })
+}
+
+/** A step whose condition was false: it took no time. */
+export function skippedSpan(
+  state: RunState,
+  { kind, name }: NodeState,
+  iteration: number | undefined,
+  at: number,
+): void {
+  if (kind === "output") return
+  const skipped = { name, start: at, end: at, state: "skipped" as const }
+  if (iteration === undefined) state.spans.push({ kind, parent: null, ...skipped })
+  else state.spans.push({ kind: "iteration", parent: state.index.spans[loopKey(name)] ?? null, iteration, ...skipped })
+}
+
+export function reusedSpan(
+  state: RunState,
+  { kind, name }: NodeState,
+  iteration: number | undefined,
+  output: JsonValue,
+  at: number,
+): void {
+  if (kind === "output") return
+  const reused = { name, start: at, end: at, state: "completed" as const, output, reused: true }
+  if (iteration === undefined) state.spans.push({ kind, parent: null, ...reused })
+  else state.spans.push({ kind: "iteration", parent: state.index.spans[loopKey(name)] ?? null, iteration, ...reused })
+}
+
+export function modelCalls(
+  state: RunState,
+  agent: string,
+  iteration: number | undefined,
+  calls: readonly ModelCallRecord[],
+  last: "completed" | "failed" = "completed",
+): void {
+  const parents = childOf(state, agent, iteration)
+  // What is known of an iteration is complete now: without this, a long loop would keep ten thousand names.
+  if (iteration !== undefined) delete state.index.spans[agentKey(agent, iteration)]
+  for (const [position, call] of calls.entries()) {
+    const start = Date.parse(call.started_at)
+    // Another call of the same turn follows only where this one's answer could not be used.
+    state.spans.push({
+      kind: "model_call",
+      name: agent,
+      ...parents,
+      start,
+      end: start + call.duration_ms,
+      state: call.turn === calls[position + 1]?.turn ? "failed" : position === calls.length - 1 ? last : "completed",
+      call,
+      ...(call.usage === undefined ? {} : { usage: call.usage }),
+    })
+  }
+}

@@ -1,0 +1,135 @@
+import type { JsonValue } from "../base/json-value.ts"
+import type { ShownRunLimits } from "./budget/limit-scopes.ts"
+import type { EventData, EventType, ModelCallRecord, Question, Usage, WireError } from "./events.ts"
+import { noUsage } from "./usage.ts"
+
+/**
+ * An event as any of its readers has it: from the log, or from the stream, where the time is in the data alone. One of a
+ * type that this release does not know changes nothing but the last id.
+ */
+export type SeenEvent = {
+  [T in EventType]: { readonly id: number; readonly type: T; readonly data: EventData[T] & { readonly at?: string } }
+}[EventType]
+
+/** What a run's events add up to. Plain JSON; times are milliseconds since the epoch, durations milliseconds. */
+export interface RunState {
+  status: "queued" | "running" | "waiting" | "completed" | "failed" | "cancelled"
+  started_at: number | null
+  finished_at: number | null
+  duration_ms: number | null
+  /** The workflow's result. */
+  output: JsonValue
+  error: WireError | null
+  usage: Usage
+  /** Of a run with limits: what is used of each. Calls count when their step has ended, and exactly at the end of the run. */
+  limits: ShownRunLimits | null
+  /** The earlier run that this one took results over from. */
+  rerun_of?: string
+  /** How often the run was taken up again after its process had died. */
+  resumed: number
+  last_event_id: number
+  /** In an order in which they can run. */
+  nodes: NodeState[]
+  /** In the order in which they were reported; a parent comes before its children. */
+  spans: Span[]
+  /** In the order in which they were asked. */
+  questions: Question[]
+  /** Finds open nodes, spans and questions; of use to `reduce` alone. */
+  index: { nodes: Record<string, number>; spans: Record<string, number>; questions: Record<string, number> }
+}
+
+/** `asking`: its question is open. */
+export type Progress = "waiting" | "running" | "asking" | "completed" | "skipped" | "failed" | "cancelled"
+
+export interface NodeState {
+  readonly id: string
+  readonly kind: "dynamic" | "agent" | "ask" | "output"
+  readonly name: string
+  readonly depends_on: readonly string[]
+  /** The source text of its condition. */
+  readonly when?: string
+  state: Progress
+  started_at: number | null
+  finished_at: number | null
+  duration_ms: number | null
+  /** The backend's id. */
+  model: string | null
+  usage: Usage
+  /** First tries, retries and repairs. */
+  attempts: number
+  /** How often another model of the list went on. */
+  fallbacks: number
+  tool_calls: number
+  /** Every answer came from the cache. */
+  cached: boolean
+  /** How many of its steps a re-run took over from an earlier run. */
+  reused?: number
+  loop: { total: number; started: number; completed: number; skipped: number } | null
+  error: WireError | null
+}
+
+export type SpanKind =
+  | "agent"
+  /** A question, from asking to its outcome. */
+  | "ask"
+  | "loop"
+  | "iteration"
+  | "model_call"
+  | "retry"
+  | "fallback"
+  | "tool_call"
+  | "compaction"
+  | "dynamic"
+  | "resource"
+  | "prompt"
+  | "connection"
+
+/** A bar of the waterfall. */
+export interface Span {
+  readonly kind: SpanKind
+  readonly name: string
+  /** Position of the span that it is a part of. */
+  readonly parent: number | null
+  readonly iteration?: number
+  start: number
+  end: number | null
+  state: Exclude<Progress, "waiting">
+  usage?: Usage
+  output?: JsonValue
+  error?: WireError
+  cached?: boolean
+  /** Taken over from an earlier run. */
+  reused?: boolean
+  instruction?: string
+  /** Of a model call. */
+  call?: ModelCallRecord
+  /** Of a fallback: the model that failed, by its declared name; the span's name is that of the next one. */
+  from?: string
+  /** Of a retry. */
+  reason?: string
+  attempt?: number
+  /** Of a tool call. */
+  server?: string
+  call_id?: string
+  arguments?: JsonValue
+  result?: JsonValue
+}
+
+export function initialState(): RunState {
+  return {
+    status: "queued",
+    started_at: null,
+    finished_at: null,
+    duration_ms: null,
+    output: null,
+    error: null,
+    usage: noUsage,
+    limits: null,
+    resumed: 0,
+    last_event_id: 0,
+    nodes: [],
+    spans: [],
+    questions: [],
+    index: { nodes: {}, spans: {}, questions: {} },
+  }
+}
