@@ -1,6 +1,7 @@
 import about from "../../package.json" with { type: "json" }
 import { randomUUID } from "node:crypto"
 import { isIP } from "node:net"
+import { setImmediate as nextTurn } from "node:timers/promises"
 import { createEgress } from "../adapters/egress/egress.ts"
 import type { EgressPolicy } from "../adapters/egress/policy.ts"
 import { parseEgressPolicy } from "../adapters/egress/policy.ts"
@@ -494,9 +495,17 @@ class LazyTools implements ToolHost {
   }
 
   async open(...args: Parameters<ToolHost["open"]>): Promise<HostSession> {
-    this.#loaded ??= this.#load()
+    this.#loaded ??= this.#loadInItsTurn()
     const host = await this.#loaded
     return host.open(...args)
+  }
+
+  /** Loading takes 100 ms at its first time: others get their turn before and after. */
+  async #loadInItsTurn(): Promise<ToolHost & { close(): Promise<void> }> {
+    await nextTurn()
+    const host = await this.#load()
+    await nextTurn()
+    return host
   }
 
   async close(): Promise<void> {

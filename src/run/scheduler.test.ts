@@ -18,6 +18,51 @@ test("a node starts when those it waits for are done, independent ones side by s
   assert.deepEqual(log, ["start 0", "end 0", "start 1", "start 2", "end 1", "end 2", "start 3", "end 3"])
 })
 
+test("nodes that wait for nothing start in parts, with turns of the event loop between them", async () => {
+  const count = 1000
+  const startedBy: number[] = []
+  let turn = 0
+  let over = false
+  const tock = (): void => {
+    turn++
+    if (!over) setImmediate(tock)
+  }
+  setImmediate(tock)
+  const waitsFor = Array.from({ length: count + 1 }, (_, position) => (position === count ? count : 0))
+  const dependents = waitsFor.map((_, position) => (position === count ? [] : [count]))
+  const work = async (position: number): Promise<void> => {
+    startedBy[position] = turn
+  }
+  await runGraph(waitsFor, dependents, work, () => false, unexpected)
+  over = true
+  assert.equal(startedBy.length, count + 1)
+  const inOneTurn = Math.max(
+    ...Map.groupBy(startedBy, (at) => at)
+      .values()
+      .map((all) => all.length),
+  )
+  assert.ok(inOneTurn <= 250, `${inOneTurn} in one turn`)
+})
+
+test("nodes that were due and had not started when the run stopped never start", async () => {
+  let stopped = false
+  let started = 0
+  const work = (): Promise<void> => {
+    started++
+    stopped = true
+    return Promise.resolve()
+  }
+  const count = 1000
+  await runGraph(
+    Array.from({ length: count }, () => 0),
+    Array.from({ length: count }, () => []),
+    (position) => (position < 250 ? Promise.resolve() : work()),
+    () => stopped,
+    unexpected,
+  )
+  assert.equal(started, 1)
+})
+
 test("an empty graph is done at once", async () => {
   await runGraph(
     [],

@@ -1,3 +1,6 @@
+/** Nodes that start in one turn of the event loop: a plan may have tens of thousands that wait for nothing. */
+const perTurn = 100
+
 /**
  * Starts each node when those that it waits for are done, all that can side by side. Resolves when every started node has
  * settled. `onFailure` hears of a failure at once, so that it can stop the rest; nothing new is started once `stopped`.
@@ -12,9 +15,31 @@ export function runGraph(
   return new Promise((resolve) => {
     const waiting = waitsFor.slice()
     let active = 0
+    let started = 0
+    let later: number[] = []
 
     const start = (position: number): void => {
       active++
+      if (started === perTurn) {
+        later.push(position)
+        return
+      }
+      started++
+      if (started === perTurn) setImmediate(startLater)
+      launch(position)
+    }
+    const startLater = (): void => {
+      started = 0
+      const due = later
+      later = []
+      for (const position of due) {
+        // It was counted when it became due.
+        active--
+        if (!stopped()) start(position)
+      }
+      if (active === 0) resolve()
+    }
+    const launch = (position: number): void => {
       work(position).then(
         () => {
           for (const dependent of dependents[position] ?? []) {

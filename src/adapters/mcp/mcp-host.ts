@@ -10,6 +10,7 @@ import type {
   HostRequest,
   HostSession,
   HostWatch,
+  Imported,
   ImportedTool,
   PromptMessage,
   ResourceAnswer,
@@ -62,7 +63,10 @@ export class McpHost implements ToolHost {
   }
 
   async open(request: HostRequest, watch: HostWatch): Promise<HostSession> {
-    const imported = new Set([...request.tools, ...request.resources, ...request.prompts].map((one) => one.server))
+    const imported = new Set<string>()
+    for (const imports of [request.tools, request.resources, request.prompts]) {
+      for (const { server } of imports) imported.add(server)
+    }
     const session = new McpSession(
       request,
       request.servers
@@ -143,8 +147,9 @@ class McpSession implements HostSession {
   readonly resources = new Map<string, ResourceFound>()
   readonly prompts = new Map<string, PromptFound>()
   readonly #request: HostRequest
+  readonly #tools: ReadonlyMap<string, ImportedTool>
   readonly #servers: ReadonlyMap<string, OpenServer>
-  readonly #servedBy: ReadonlyMap<string, string>
+  readonly #imports: Readonly<Record<"tool" | "resource" | "prompt", ReadonlyMap<string, Imported>>>
   readonly #farewell: (farewell: Promise<void>) => void
   readonly #budgets: ToolBudgets = {
     lookUp: new StepBudget(mostLookUpSteps),
@@ -154,12 +159,8 @@ class McpSession implements HostSession {
   constructor(request: HostRequest, servers: readonly OpenServer[], farewell: (farewell: Promise<void>) => void) {
     this.#request = request
     this.#servers = new Map(servers.map((server) => [server.connection.server.name, server]))
-    const { tools, resources, prompts } = request
-    this.#servedBy = new Map([
-      ...tools.map(({ name, server }) => [`tool.${name}`, server] as const),
-      ...resources.map(({ name, server }) => [`resource.${name}`, server] as const),
-      ...prompts.map(({ name, server }) => [`prompt.${name}`, server] as const),
-    ])
+    this.#tools = byName(request.tools)
+    this.#imports = { tool: this.#tools, resource: byName(request.resources), prompt: byName(request.prompts) }
     this.#farewell = farewell
   }
 
@@ -170,19 +171,23 @@ class McpSession implements HostSession {
     watch.signal.throwIfAborted()
     const failures = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason as unknown] : []))
     const [first] = failures
-    if (first === undefined) {
-      // In the order of the source, whichever server was the fastest.
-      const order = new Map([...this.#servedBy.keys()].map((place, index) => [place, index]))
-      const rank = ({ path }: ErrorIssue): number => order.get(path.split(".").slice(0, 2).join(".")) ?? -1
-      this.problems.sort((a, b) => rank(a) - rank(b))
-      return
+    if (first !== undefined) throw unreachable(failures)
+    if (this.problems.length > 1) this.#sortProblems()
+  }
+
+  /** In the order of the source, whichever server was the fastest. */
+  #sortProblems(): void {
+    const order = new Map<string, number>()
+    for (const [kind, imports] of Object.entries(this.#imports)) {
+      for (const name of imports.keys()) order.set(`${kind}.${name}`, order.size)
     }
-    throw unreachable(failures)
+    const rank = ({ path }: ErrorIssue): number => order.get(path.split(".").slice(0, 2).join(".")) ?? -1
+    this.problems.sort((a, b) => rank(a) - rank(b))
   }
 
   async call(tool: string, values: JsonObject, call_id: string, signal: AbortSignal): Promise<ToolAnswer> {
     const server = this.#serverOf("tool", tool)
-    const imported = this.#request.tools.find(({ name }) => name === tool)
+    const imported = this.#tools.get(tool)
     if (imported === undefined) throw new Error(`Tool ${tool} is not imported`)
     const { connection } = server
     const meta = { "wireworks/call_id": call_id }
@@ -265,16 +270,19 @@ class McpSession implements HostSession {
       ])
       const breath = new Breath()
       for (const tool of imported) {
+        if (this.problems.length >= mostProblems) break
         this.#report(this.#takeTool(server, tool, tools))
         await breath.due()
       }
       for (const resource of resources) {
+        if (this.problems.length >= mostProblems) break
         const outcome = findResource(resource, listed, templates)
         if ("found" in outcome) this.resources.set(resource.name, outcome.found)
         else this.#report([outcome.problem])
         await breath.due()
       }
       for (const prompt of prompts) {
+        if (this.problems.length >= mostProblems) break
         const outcome = findPrompt(prompt, offered)
         if ("found" in outcome) this.prompts.set(prompt.name, outcome.found)
         else this.#report([outcome.problem])
@@ -331,10 +339,16 @@ class McpSession implements HostSession {
   }
 
   #serverOf(kind: "tool" | "resource" | "prompt", name: string): OpenServer {
-    const server = this.#servers.get(this.#servedBy.get(`${kind}.${name}`) ?? "")
+    const server = this.#servers.get(this.#imports[kind].get(name)?.server ?? "")
     if (server === undefined) throw new Error(`${kind}.${name} has no server`)
     return server
   }
+}
+
+function byName<T extends Imported>(imports: readonly T[]): ReadonlyMap<string, T> {
+  const table = new Map<string, T>()
+  for (const one of imports) table.set(one.name, one)
+  return table
 }
 
 const mostNames = 1000

@@ -7,8 +7,9 @@ import { evaluate } from "../evaluate.ts"
 import type { ErrorIssue } from "../events.ts"
 import { traits } from "../../plan/expression-traits.ts"
 import { wireError } from "../failure.ts"
-import type { HostedTool, HostSession } from "../../ports/tools.ts"
+import type { HostedTool, HostSession, ImportedTool, ToolServer } from "../../ports/tools.ts"
 import { RunFailure } from "../../ports/run-failure.ts"
+import { inTurns } from "../in-turns.ts"
 import { redactHost } from "./redact-host.ts"
 import type { RunContext } from "../run-context.ts"
 import { callOut, outerScope } from "../run-context.ts"
@@ -22,15 +23,32 @@ import { remoteOf } from "./workflow-effects.ts"
  */
 export async function openServers(running: RunContext): Promise<void> {
   const { plan, ports, log, past, signal } = running
-  if (Object.keys(plan.servers).length === 0) return
-  const secretive = sentSecrets(running)
-  const servers = running.work.together(() =>
-    Object.keys(plan.servers).map((name) => ({
-      ...serverOf(running, name, running.secrets),
-      secret_bodies: secretive.has(name),
-    })),
+  const names = Object.keys(plan.servers)
+  if (names.length === 0) return
+  const places = placesOf(running)
+  const secretive = new Set<string | undefined>()
+  await inTurns(places, (part) => {
+    for (const place of part) if (sendsSecrets(running, place)) secretive.add(serverName(running, place))
+  })
+  const servers: (ToolServer & { readonly secret_bodies: boolean })[] = []
+  await inTurns(names, (part) =>
+    running.work.together(() => {
+      for (const name of part) {
+        const server = serverOf(running, name, running.secrets)
+        servers.push({ ...server, secret_bodies: secretive.has(name) })
+        hideHost(running.redactor, running.secrets, server.endpoint)
+      }
+    }),
   )
-  for (const { endpoint } of servers) hideHost(running.redactor, running.secrets, endpoint)
+  const tools: ImportedTool[] = []
+  await inTurns(Object.keys(plan.tools), (part) => {
+    for (const name of part) {
+      const tool = plan.tools[name]
+      if (tool === undefined) continue
+      const { server, remote, input, output, pin } = tool
+      tools.push({ name, server, remote, input, output, pin })
+    }
+  })
   const imports = (remotes: typeof plan.resources) =>
     Object.entries(remotes).map(([name, { server, remote }]) => ({ name, server, remote }))
   try {
@@ -40,14 +58,7 @@ export async function openServers(running: RunContext): Promise<void> {
           run_id: running.runId,
           servers,
           types: plan.types,
-          tools: Object.entries(plan.tools).map(([name, { server, remote, input, output, pin }]) => ({
-            name,
-            server,
-            remote,
-            input,
-            output,
-            pin,
-          })),
+          tools,
           resources: imports(plan.resources),
           prompts: imports(plan.prompts),
         },
@@ -67,7 +78,9 @@ export async function openServers(running: RunContext): Promise<void> {
     throw error instanceof RunFailure ? new RunFailure(running.redactor.redact(error.error)) : error
   }
   const { host } = running
-  const [first, ...rest] = [...host.problems, ...running.work.together(() => bindingIssues(running, host))]
+  const issues = new BindingIssues(running, host)
+  await inTurns(places, (part) => running.work.together(() => part.forEach((place) => issues.look(place))))
+  const [first, ...rest] = [...host.problems, ...issues.found]
   if (first !== undefined) throw new RunFailure(wireError("validation_error", [first, ...rest]))
 }
 
@@ -80,13 +93,15 @@ export function serverFacts(running: RunContext, node: AgentNode): JsonValue {
   })
 }
 
-/** The servers that are sent secrets among the arguments of tools and resources. */
-function sentSecrets(running: RunContext): Set<string | undefined> {
-  const binding = placesOf(running).filter(({ kind, name, bindings, given }) => {
-    const own = remoteOf(running, kind, name)?.bindings ?? []
-    return [...own, ...bindings, ...(given ?? [])].some(({ value }) => traits(value).secrets)
-  })
-  return new Set(binding.map(({ kind, name }) => remoteOf(running, kind, name)?.server))
+/** Whether a place sends secrets among the arguments of a tool, resource or prompt. */
+function sendsSecrets(running: RunContext, { kind, name, bindings, given }: Place): boolean {
+  const sends = ({ value }: Entry): boolean => traits(value).secrets
+  const own = remoteOf(running, kind, name)?.bindings ?? []
+  return own.some(sends) || bindings.some(sends) || (given ?? []).some(sends)
+}
+
+function serverName(running: RunContext, { kind, name }: Place): string | undefined {
+  return remoteOf(running, kind, name)?.server
 }
 
 /** A place that names an import: what it binds, and what else it gives (null: others give the rest). */
@@ -99,18 +114,35 @@ interface Place {
   readonly use: boolean
 }
 
-function bindingIssues(running: RunContext, host: HostSession): ErrorIssue[] {
-  const issues = new Map<string, ErrorIssue>()
-  const report = (path: string, message: string): void => {
-    issues.set(`${path} ${message}`, { path, message })
+/** More than these are not useful. */
+const mostIssues = 1000
+
+/** What is wrong with the bindings of places: missing, unknown and mistyped arguments. */
+class BindingIssues {
+  readonly #running: RunContext
+  readonly #host: HostSession
+  readonly #issues = new Map<string, ErrorIssue>()
+
+  constructor(running: RunContext, host: HostSession) {
+    this.#running = running
+    this.#host = host
   }
-  for (const place of placesOf(running)) {
-    const own = remoteOf(running, place.kind, place.name)?.bindings ?? []
+
+  get found(): ErrorIssue[] {
+    return [...this.#issues.values()]
+  }
+
+  look(place: Place): void {
+    if (this.#issues.size >= mostIssues) return
+    const parameters = parametersOf(this.#running, this.#host, place)
+    // One that was not found is a problem already.
+    if (parameters === null) return
+    const report = (at: string, message: string): void => {
+      this.#issues.set(`${at} ${message}`, { path: at, message })
+    }
+    const own = remoteOf(this.#running, place.kind, place.name)?.bindings ?? []
     const bindings = new Map([...own, ...place.bindings].map(({ key, value }) => [key, value]))
     const path = `${place.kind}.${place.name}`
-    const parameters = parametersOf(running, host, place)
-    // One that was not found is a problem already.
-    if (parameters === null) continue
     const { names, required } = parameters
     for (const key of bindings.keys()) {
       if (names !== null && !names.includes(key)) {
@@ -127,10 +159,9 @@ function bindingIssues(running: RunContext, host: HostSession): ErrorIssue[] {
         if (!there.includes(key)) report(`${path}.bindings.${key}`, `${place.name} needs the argument ${key}`)
       }
     }
-    const hosted = place.kind === "tool" ? host.tools.get(place.name) : undefined
-    if (hosted !== undefined) mistyped(running, path, hosted, bindings, report)
+    const hosted = place.kind === "tool" ? this.#host.tools.get(place.name) : undefined
+    if (hosted !== undefined) mistyped(this.#running, path, hosted, bindings, report)
   }
-  return [...issues.values()]
 }
 
 /** Names that a server gives: without characters that could steer a terminal. */

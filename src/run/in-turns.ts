@@ -1,0 +1,14 @@
+import { setImmediate as nextTurn } from "node:timers/promises"
+
+/** Items that are looked at in one turn of the event loop. */
+const perTurn = 2000
+
+/** Hands over the items in parts, with a turn of the event loop between the parts: a workflow may have tens of thousands of them. */
+export async function inTurns<T>(items: readonly T[], take: (part: readonly T[]) => void): Promise<void> {
+  if (items.length <= perTurn) return take(items)
+  for (let from = 0; from < items.length; from += perTurn) {
+    await nextTurn()
+    take(items.slice(from, from + perTurn))
+  }
+  await nextTurn()
+}
