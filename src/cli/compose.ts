@@ -50,6 +50,7 @@ import { createServer } from "../server/create-server.ts"
 import type { ServerLog } from "../server/parts.ts"
 import { ServerSecrets } from "../workflows/server-secrets.ts"
 import { WorkflowFolder } from "../workflows/workflow-folder.ts"
+import { changeKey } from "./change-key.ts"
 import { createLog } from "./log.ts"
 import { mcpRoute } from "./mcp-route.ts"
 import { tooFewDescriptors, watchDescriptors } from "../adapters/system/watch-descriptors.ts"
@@ -196,6 +197,8 @@ export async function compose(
           { ...ports, attempted: (outcome) => metrics.notified(outcome) },
           { origins: notifyOrigins, secrets: notifySecret },
         )
+  const stopChangingKey =
+    opened.keyChange === null ? () => {} : changeKey(opened.keyChange, metrics.service.keyChange, log)
   const sweeper = setInterval(() => {
     store
       .sweep(systemClock.now() - settings.retention)
@@ -216,6 +219,7 @@ export async function compose(
     },
     async stop(graceMs) {
       clearInterval(sweeper)
+      stopChangingKey()
       drain()
       await runs.drain(graceMs)
       await notifier?.stop(Math.min(graceMs, 2_000))

@@ -6,9 +6,10 @@ import { backUp } from "../adapters/sqlite/back-up.ts"
 import { checkRefusal, checkStore, type StoreReport } from "../adapters/sqlite/check-store.ts"
 import { openSqliteStore } from "../adapters/sqlite/sqlite-store.ts"
 import { systemClock } from "../adapters/system/system-clock.ts"
-import { loadMasterKey, parseMasterKey } from "../adapters/vault/master-key.ts"
+import { loadMasterKey, parseMasterKey, parseOldKey } from "../adapters/vault/master-key.ts"
 import { createVault } from "../adapters/vault/vault.ts"
 import { StoreFailure, type RunStore } from "../ports/store.ts"
+import type { KeyChange } from "../ports/vault.ts"
 import type { Settings } from "./settings.ts"
 import { withoutLogin } from "./without-login.ts"
 
@@ -27,6 +28,8 @@ export interface OpenedStore {
   readonly leaseMs: number
   /** How the broker is, where there is one. */
   readonly broker: (() => BrokerHealth) | null
+  /** Under way while the encryption key is being changed. */
+  readonly keyChange: KeyChange | null
   /** What is not as the settings say, and yet will do: sentences for the operator. */
   readonly remarks: readonly string[]
   /** What is missing or damaged. */
@@ -39,8 +42,10 @@ export async function openStore(settings: Settings): Promise<OpenedStore> {
   if (encryptionKey !== undefined && parseMasterKey(encryptionKey) === null) {
     throw new StartRefusal("WIRE_ENCRYPTION_KEY must be 32 bytes in Base64 or hex.")
   }
-  if (store === "memory")
-    return { store: new MemoryStore(systemClock), leaseMs, broker: null, remarks: [], warnings: [] }
+  if (store === "memory") {
+    const memory = new MemoryStore(systemClock)
+    return { store: memory, leaseMs, broker: null, keyChange: null, remarks: [], warnings: [] }
+  }
   if (/^(nats|tls):/.test(store)) return openCluster(settings)
   if (store !== "sqlite") {
     throw new StartRefusal(`WIRE_STORE is "${withoutLogin(store)}": it must be sqlite, memory, or like nats://a:4222.`)
@@ -56,10 +61,16 @@ export async function openStore(settings: Settings): Promise<OpenedStore> {
     )
   }
   const masterKey = loadMasterKey({ configured: encryptionKey, file: keyFile, database: path })
-  const vault = createVault(masterKey)
+  const old = parseOldKey(settings.encryptionKeyOld, masterKey)
+  const vault = createVault(masterKey, old)
   const warn = (sentence: string): number => warnings.push(sentence)
   const sqlite = await openSqliteStore({ path, vault, clock: systemClock, warn })
-  return { store: sqlite, leaseMs, broker: null, remarks: [], warnings }
+  const { keyChange } = sqlite
+  return { store: sqlite, leaseMs, broker: null, keyChange, remarks: oldKeyRemarks(old, keyChange), warnings }
+}
+
+function oldKeyRemarks(old: Uint8Array | null, keyChange: KeyChange | null): string[] {
+  return old === null || keyChange !== null ? [] : ["WIRE_ENCRYPTION_KEY_OLD is not needed any more: remove it"]
 }
 
 /** Whether the database of these settings is whole, or why that cannot be known: a sentence for the operator. */
@@ -73,7 +84,8 @@ export function checkSqlite(settings: Settings): { readonly report: StoreReport 
     if (found.size === 0) return { refused: `${path} is empty.` }
     const file = join(folder, "wireworks.key")
     const key = loadMasterKey({ configured: settings.encryptionKey, file, database: path })
-    return { report: checkStore(path, createVault(key)) }
+    const old = parseOldKey(settings.encryptionKeyOld, key)
+    return { report: checkStore(path, createVault(key, old)) }
   } catch (error) {
     return { refused: error instanceof StoreFailure ? error.message : checkRefusal(path, error) }
   }
@@ -112,8 +124,41 @@ function makeDataDir(dataDir: string): string {
 }
 
 async function openCluster(settings: Settings): Promise<OpenedStore> {
-  const { readAddress, readProofs } = await import("../adapters/nats/address.ts")
   const { openNatsStore } = await import("../adapters/nats/nats-store.ts")
+  const { vault, old, ...options } = await clusterOptions(settings)
+  const remarks: string[] = []
+  const store = await openNatsStore({
+    ...options,
+    vault,
+    clock: systemClock,
+    remark: (sentence) => remarks.push(sentence),
+  })
+  remarks.push(...oldKeyRemarks(old, store.keyChange))
+  return {
+    store,
+    leaseMs: clusterLeaseMs,
+    broker: () => store.health,
+    keyChange: store.keyChange,
+    remarks,
+    warnings: [],
+  }
+}
+
+/** How many things in the broker need the old key, or why that cannot be known: a sentence for the operator. */
+export async function checkCluster(
+  settings: Settings,
+): Promise<{ readonly under_old_key: number } | { readonly refused: string }> {
+  try {
+    const { countUnderOldKey } = await import("../adapters/nats/nats-store.ts")
+    return { under_old_key: await countUnderOldKey(await clusterOptions(settings)) }
+  } catch (error) {
+    if (error instanceof StoreFailure || error instanceof StartRefusal) return { refused: error.message }
+    throw error
+  }
+}
+
+async function clusterOptions(settings: Settings) {
+  const { readAddress, readProofs } = await import("../adapters/nats/address.ts")
   const read = readAddress(settings.store)
   if (!read.ok) throw new StartRefusal(`WIRE_STORE is "${withoutLogin(settings.store)}": it must ${read.must}.`)
   if (settings.encryptionKey === undefined) {
@@ -127,8 +172,8 @@ async function openCluster(settings: Settings): Promise<OpenedStore> {
   const { natsCreds: creds, natsCa: ca, natsCert: cert, natsKey: key } = settings
   const proofs = readProofs({ creds, ca, cert, key })
   if (typeof proofs === "string") throw new StartRefusal(proofs)
-  const remarks: string[] = []
-  const store = await openNatsStore({
+  const old = parseOldKey(settings.encryptionKeyOld, masterKey)
+  return {
     address: read.address,
     proofs,
     prefix: settings.natsPrefix,
@@ -139,9 +184,7 @@ async function openCluster(settings: Settings): Promise<OpenedStore> {
       cacheAgeMs: settings.cacheTtl,
       tombstoneMs,
     },
-    vault: createVault(masterKey),
-    clock: systemClock,
-    remark: (sentence) => remarks.push(sentence),
-  })
-  return { store, leaseMs: clusterLeaseMs, broker: () => store.health, remarks, warnings: [] }
+    vault: createVault(masterKey, old),
+    old,
+  }
 }

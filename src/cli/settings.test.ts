@@ -21,6 +21,7 @@ test("the defaults", () => {
     natsMaxBytes: undefined,
     dataDir: "./data",
     encryptionKey: undefined,
+    encryptionKeyOld: undefined,
     apiKeys: undefined,
     metricsKey: undefined,
     egress: undefined,

@@ -168,6 +168,10 @@ export const settingTable = {
     ...setting("ENCRYPTION_KEY", text, undefined, "32 bytes in Base64 or hex; else a key file in the data folder"),
     secret: true,
   },
+  encryptionKeyOld: {
+    ...setting("ENCRYPTION_KEY_OLD", text, undefined, "the key that ENCRYPTION_KEY replaces, until all is rewritten"),
+    secret: true,
+  },
   apiKeys: {
     ...setting("API_KEYS", apiKeys, undefined, "name:key, with commas between them; without any the service is open"),
     secret: true,

@@ -14,12 +14,16 @@ export function addStore(program: Command): void {
     .summary("report whether the store is whole")
     .description(
       "Checks every page of the database and opens every run in it. Changes nothing; the service may run meanwhile.\n" +
-        "Only for WIRE_STORE=sqlite: a broker checks what it keeps by itself.",
+        "Of a cluster, only whether something still needs the old encryption key: a broker checks what it keeps by itself.",
     )
     .option(`${flagOf(settingTable.dataDir.env)} <value>`, `${settingTable.dataDir.description} (WIRE_DATA_DIR)`)
     .option(
       `${flagOf(settingTable.encryptionKey.env)} <value>`,
       `${settingTable.encryptionKey.description} (WIRE_ENCRYPTION_KEY)`,
+    )
+    .option(
+      `${flagOf(settingTable.encryptionKeyOld.env)} <value>`,
+      `${settingTable.encryptionKeyOld.description} (WIRE_ENCRYPTION_KEY_OLD)`,
     )
     .option("--json", "print one JSON document")
     .addHelpText(
@@ -39,17 +43,24 @@ Exit code: 0 when all is well, 1 when something is missing or damaged, 2 for a w
         process.exitCode = 2
         return
       }
-      if (settings.store !== "sqlite") {
-        output.err("Only a store with WIRE_STORE=sqlite can be checked.")
+      if (settings.store === "memory") {
+        output.err("A store in memory cannot be checked.")
         process.exitCode = 2
         return
       }
-      const { checkSqlite } = await import("./open-store.ts")
-      const checked = checkSqlite(settings)
+      const { checkCluster, checkSqlite } = await import("./open-store.ts")
+      const checked = settings.store === "sqlite" ? checkSqlite(settings) : await checkCluster(settings)
       if ("refused" in checked) {
         if (json === true) output.out(JSON.stringify({ problems: [checked.refused] }, null, 2))
         else output.err(checked.refused)
         process.exitCode = 1
+        return
+      }
+      if (!("report" in checked)) {
+        const report = { ...checked, problems: [] }
+        output.out(
+          json === true ? JSON.stringify(report, null, 2) : `${"old key".padEnd(12)}${oldKey(checked.under_old_key)}`,
+        )
         return
       }
       output.out(json === true ? JSON.stringify(checked.report, null, 2) : forPeople(checked.report))
@@ -93,6 +104,11 @@ Exit code: 0 when the copy is there, 1 when it could not be made, 2 for a wrong 
     })
 }
 
+function oldKey(under: number | null): string {
+  if (under === null) return "unknown"
+  return under === 0 ? "not needed" : `still needed for ${count(under, "stored thing")}`
+}
+
 function forPeople(report: StoreReport): string {
   const { runs, problems } = report
   const rows: [string, string][] = [
@@ -103,6 +119,7 @@ function forPeople(report: StoreReport): string {
     ["oldest run", report.oldest_run ?? "none"],
     ["newest run", report.newest_run ?? "none"],
     ["cached", count(report.cached_answers, "answer")],
+    ["old key", oldKey(report.under_old_key)],
   ]
   const lines = rows.map(([name, value]) => `${name.padEnd(12)}${value}`)
   for (const id of report.damaged_run_ids) lines.push(`damaged run ${id}`)

@@ -8,10 +8,10 @@ import { StoreFailure, type Lease, type RunStore } from "../../src/ports/store.t
 import { created, ended, happened } from "../contract/run-store/material.ts"
 
 // A process that does something to a store which a test would rather not do itself:
-//   sqlite-child.ts COMMAND DATABASE KEY
+//   sqlite-child.ts COMMAND DATABASE KEY [OLD-KEY]
 
-const [command, path = "", hex = ""] = process.argv.slice(2)
-const vault = createVault(Buffer.from(hex, "hex"))
+const [command, path = "", hex = "", oldHex] = process.argv.slice(2)
+const vault = createVault(Buffer.from(hex, "hex"), oldHex === undefined ? null : Buffer.from(oldHex, "hex"))
 const open = () => openSqliteStore({ path, vault, clock: systemClock })
 
 /**
@@ -114,5 +114,13 @@ async function leave(): Promise<void> {
   print(lease.run_id)
 }
 
-const commands: Record<string, () => Promise<void>> = { append, fillDisk, tryToOpen, leave }
+/** Takes one step of a change of the master key, prints it, and waits to be killed. */
+async function changeKey(): Promise<void> {
+  const store = await open()
+  const step = await store.keyChange?.step()
+  print(JSON.stringify(step))
+  setInterval(() => {}, 1_000)
+}
+
+const commands: Record<string, () => Promise<void>> = { append, changeKey, fillDisk, tryToOpen, leave }
 await commands[command ?? ""]?.()

@@ -186,9 +186,20 @@ export class Broker {
 
   /** Subjects that hold a message, as the leader knows them. */
   async list(stream: StreamName, filter: string): Promise<string[]> {
+    return Object.keys(await this.count(stream, filter))
+  }
+
+  /** The same, with how many messages each holds. */
+  async count(stream: StreamName, filter: string): Promise<Readonly<Record<string, number>>> {
     const name = this.names.stream(stream)
     const { state } = await this.#held(holdMs.read, () => this.manager.streams.info(name, { subjects_filter: filter }))
-    return Object.keys(state.subjects ?? {})
+    return state.subjects ?? {}
+  }
+
+  /** Removes all messages of a subject but the newest. */
+  async keepNewest(stream: StreamName, subject: string): Promise<void> {
+    const name = this.names.stream(stream)
+    await this.#held(holdMs.write, () => this.manager.streams.purge(name, { filter: subject, keep: 1 }))
   }
 
   async purge(stream: StreamName, filter: string, hold: number = holdMs.write): Promise<void> {
@@ -278,7 +289,7 @@ export class Broker {
         }
         this.#retries++
       }
-      await this.#pause(pause)
+      await this.pause(pause)
     }
   }
 
@@ -292,7 +303,8 @@ export class Broker {
     })
   }
 
-  #pause(ms: number): Promise<void> {
+  /** Ends early when the connection is closed. */
+  pause(ms: number): Promise<void> {
     const { signal } = this.#closing
     return new Promise((resolve) => {
       const over = (): void => {

@@ -1,8 +1,9 @@
 import type { LogEvent } from "../../run/events.ts"
-import { Damaged } from "../../ports/store.ts"
+import { Damaged, StoreFailure } from "../../ports/store.ts"
 import type { DataKey, Vault } from "../../ports/vault.ts"
 import type { Broker, Stored } from "./broker.ts"
 import { unpackFrame } from "./frame.ts"
+import { followKeyRecord } from "./key-change.ts"
 import { isRunId } from "./names.ts"
 import { aboutRun, endOf, openEvents, type HeadFacts, type Slot, type SlotFacts } from "./slot.ts"
 
@@ -56,12 +57,22 @@ export class LogReader {
     if (found === null || found.facts.kind !== "head") return null
     const [wrapped, request] = found.parts
     if (wrapped === undefined || request === undefined) throw new Damaged(`Run ${run_id} has a damaged head`)
-    let key: DataKey | undefined
-    return this.remember(run_id, {
-      facts: found.facts,
-      key: () => (key ??= this.#vault.openKey(aboutRun(run_id), wrapped)),
-      request,
-    })
+    const key = await this.#openKey(run_id, wrapped)
+    return this.remember(run_id, { facts: found.facts, key, request })
+  }
+
+  /** A run whose key was changed by another replica is not damaged: it must not be ended as one that is. */
+  async #openKey(run_id: string, wrapped: Uint8Array): Promise<() => DataKey> {
+    const open = (): DataKey => this.#vault.openKey(aboutRun(run_id), wrapped)
+    try {
+      const key = open()
+      return () => key
+    } catch (error) {
+      if (!(error instanceof Damaged)) throw error
+      const missing = await followKeyRecord(this.#broker, this.#vault)
+      if (missing !== null) throw new StoreFailure(missing, error)
+      return open
+    }
   }
 
   /** The event that a run ends with whose log cannot be read; null for a run that was not condemned. */

@@ -8,7 +8,7 @@
 //   wire.gone.RUN                   a tombstone
 //   wire.keys.once.DIGEST           an idempotency key
 //   wire.keys.cancel.RUN            a cancel request
-//   wire.keys.mark                  the mark of the master key
+//   wire.keys.mark                  the marks of the master key, and of the one before while it is changed
 //   wire.cache.SLOT.ENTRY           a cached answer
 //   wire.outbox.due.RUN.EVENT       a notice that is to be delivered
 //   wire.outbox.told.RUN.EVENT      a notice that was delivered or given up

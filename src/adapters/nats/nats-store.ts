@@ -28,14 +28,15 @@ import {
 } from "../../ports/questions.ts"
 import type { ListedRun, RunQuery } from "../../ports/run-list.ts"
 import { instant, type Clock } from "../../ports/clock.ts"
-import type { Vault } from "../../ports/vault.ts"
+import { missingKey, type KeyChange, type Vault } from "../../ports/vault.ts"
 import type { BrokerAddress, BrokerProofs } from "./address.ts"
 import { AnswerCache } from "./answer-cache.ts"
 import { Broker, holdMs, type BrokerHealth } from "./broker.ts"
 import { Cancels } from "./cancels.ts"
 import { Claims } from "./claims.ts"
-import { packFrame, unpackFrame } from "./frame.ts"
 import { IdempotencyKeys } from "./idempotency-keys.ts"
+import { NatsKeyChange, watchKeyRecord } from "./key-change.ts"
+import { agreeOnKeys, keySentence, readKeyRecord } from "./key-record.ts"
 import { Leases } from "./leases.ts"
 import { LiveLogs } from "./live-log.ts"
 import { LogReader } from "./log-reader.ts"
@@ -62,6 +63,9 @@ export interface NatsStoreOptions {
   readonly sizes: StreamSizes
   readonly vault: Vault
   readonly clock: Clock
+  /** How often to look whether another replica changes the master key, and after how long all have. Differ only in tests. */
+  readonly lookMs?: number
+  readonly settledAfterMs?: number
   /** A sentence for the operator. */
   readonly remark: (sentence: string) => void
 }
@@ -69,6 +73,8 @@ export interface NatsStoreOptions {
 /** A store that knows how its broker is. */
 export interface ClusterStore extends RunStore {
   readonly health: BrokerHealth
+  /** Null when nothing needs another key than the one that writes. */
+  readonly keyChange: KeyChange | null
 }
 
 /** Connects, and makes the streams that are not there. Rejects with a `StoreFailure` that says what to do. */
@@ -78,8 +84,9 @@ export async function openNatsStore(options: NatsStoreOptions): Promise<ClusterS
     const nodes = { clustered: broker.clustered, named: options.address.servers.length }
     const remarks = await ensureStreams(broker.manager, broker.names, options.sizes, nodes)
     for (const sentence of remarks) options.remark(sentence)
-    await checkMark(broker, options.vault.mark)
-    return new NatsStore(broker, options)
+    const { old } = await agreeOnKeys(broker, options.vault)
+    const keyChange = old === null ? null : new NatsKeyChange(broker, options.vault, options.settledAfterMs)
+    return new NatsStore(broker, options, keyChange)
   } catch (error) {
     await broker.close()
     if (error instanceof StoreFailure) throw error
@@ -90,20 +97,32 @@ export async function openNatsStore(options: NatsStoreOptions): Promise<ClusterS
   }
 }
 
-/** All processes must have one key: with another one, nothing of what is stored could be read. */
-async function checkMark(broker: Broker, mark: Uint8Array): Promise<void> {
-  await broker.putOnce(broker.names.mark, packFrame({}, [mark]))
-  const stored = await broker.get("keys", broker.names.mark, "sure")
-  const found = stored === null ? undefined : unpackFrame(stored.subject, stored.data).parts[0]
-  if (found === undefined || !Buffer.from(found).equals(mark)) {
+/** How many things in the broker need the key before. Rejects with a `StoreFailure` that says which key is missing. */
+export async function countUnderOldKey(
+  options: Pick<NatsStoreOptions, "address" | "proofs" | "prefix" | "vault">,
+): Promise<number> {
+  const broker = await Broker.connect(options.address, options.proofs, namesOf(options.prefix))
+  try {
+    const found = await readKeyRecord(broker)
+    if (found === null) return 0
+    const missing = missingKey(found.record, options.vault.marks)
+    if (missing !== null) throw new StoreFailure(keySentence(missing))
+    options.vault.agree(found.record, "begin")
+    return await new NatsKeyChange(broker, options.vault).count()
+  } catch (error) {
+    if (error instanceof StoreFailure) throw error
     throw new StoreFailure(
-      "WIRE_ENCRYPTION_KEY is not the key that the runs in the broker were encrypted with: all replicas need the same " +
-        "one. This one takes no runs.",
+      `The broker cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+      error,
     )
+  } finally {
+    await broker.close()
   }
 }
 
 class NatsStore implements ClusterStore {
+  readonly keyChange: KeyChange | null
+  readonly #stopWatchingKeys: () => void
   readonly #broker: Broker
   readonly #vault: Vault
   readonly #clock: Clock
@@ -126,7 +145,10 @@ class NatsStore implements ClusterStore {
   #closed = false
   #shut: Promise<void> | null = null
 
-  constructor(broker: Broker, { vault, clock, sizes }: NatsStoreOptions) {
+  constructor(broker: Broker, options: NatsStoreOptions, keyChange: KeyChange | null) {
+    const { vault, clock, sizes } = options
+    this.keyChange = keyChange
+    this.#stopWatchingKeys = watchKeyRecord(broker, vault, options.lookMs)
     this.#broker = broker
     this.#vault = vault
     this.#clock = clock
@@ -157,12 +179,12 @@ class NatsStore implements ClusterStore {
     this.#checkOpen()
     const { run_id, caller, created_at, idempotency } = run
     if (!isRunId(run_id)) throw new StoreFailure(`"${run_id}" cannot be a run's id`)
+    const { key, wrapped } = this.#vault.newKey(aboutRun(run_id))
     const tokens = idempotency === null ? null : this.#keys.tokens(caller, idempotency)
     if (tokens !== null) {
       const taken = await this.#keys.take(tokens, run_id)
       if (taken !== null) return taken
     }
-    const { key, wrapped } = this.#vault.newKey(aboutRun(run_id))
     const { secrets, ...request } = run.request
     const [announced] = await Promise.all([this.#open.announce(run, secrets), this.#entries.enter(run)])
     const sealed = key.seal("request", JSON.stringify(request))
@@ -575,6 +597,7 @@ class NatsStore implements ClusterStore {
   async probe(): Promise<void> {
     this.#checkOpen()
     if (!this.#broker.health.connected) throw new StoreFailure("The broker is out of reach")
+    if (this.#vault.refusal !== null) throw new StoreFailure(this.#vault.refusal)
     const stored = this.#broker.isFull ? this.#findRoom() : this.#leases.say()
     // Somebody waits for the answer: what is not stored by then counts as not stored.
     stored.catch(() => undefined)
@@ -600,6 +623,7 @@ class NatsStore implements ClusterStore {
   }
 
   async #shutDown(): Promise<void> {
+    this.#stopWatchingKeys()
     this.#live.close()
     this.#cancels.close()
     this.#news.close()

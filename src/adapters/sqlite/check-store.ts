@@ -1,9 +1,11 @@
 import { existsSync, statSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite"
 import { Damaged } from "../../ports/store.ts"
-import type { Vault } from "../../ports/vault.ts"
+import { missingKey, type Vault } from "../../ports/vault.ts"
 import { countHolders } from "./holder.ts"
+import { countUnderOldKey } from "./key-change.ts"
 import { LogReader } from "./log-reader.ts"
+import { keySentence, readKeyRecord } from "./open-database.ts"
 import { applicationId, currentVersion, readNumber } from "./schema.ts"
 import { sentenceFor } from "./sqlite-error.ts"
 import { readLogFile } from "./write-ahead-log.ts"
@@ -23,6 +25,8 @@ export interface StoreReport {
   /** Runs with unreadable data, the first of them by id. */
   readonly damaged_runs: number
   readonly damaged_run_ids: readonly string[]
+  /** Runs and notices that need WIRE_ENCRYPTION_KEY_OLD; null where that cannot be known. */
+  readonly under_old_key: number | null
   /** What is wrong, a sentence each; empty when all is well. */
   readonly problems: readonly string[]
 }
@@ -60,9 +64,12 @@ export function checkStore(path: string, vault: Vault | null): StoreReport {
       const value = Object.values(database.prepare(sql).get() ?? {})[0]
       return typeof value === "number" ? new Date(value).toISOString() : null
     }
-    const ours = vault !== null && isMarked(database, vault)
-    if (vault !== null && !ours) problems.push("The database was encrypted with another key: its runs were not opened")
-    const damaged = ours && format === currentVersion ? damagedRuns(database, path, vault) : []
+    const record = readKeyRecord(database)
+    const missing = vault === null || record === null ? "both" : missingKey(record, vault.marks)
+    if (vault !== null && missing !== null) problems.push(`${keySentence(path, missing)}: its runs were not opened`)
+    const opens = vault !== null && missing === null && format === currentVersion
+    if (opens) vault.agree(record, "begin")
+    const damaged = opens ? damagedRuns(database, path, vault) : []
     if (damaged.length > 0)
       problems.push(`${damaged.length} of the runs cannot be read whole: something of them is damaged`)
     return {
@@ -78,6 +85,7 @@ export function checkStore(path: string, vault: Vault | null): StoreReport {
       cached_answers: number("SELECT count(*) FROM cache WHERE expires_at > 0"),
       oldest_run: time("SELECT min(created_at) FROM runs"),
       newest_run: time("SELECT max(created_at) FROM runs"),
+      under_old_key: opens ? countUnderOldKey(database, vault) : null,
       damaged_runs: damaged.length,
       damaged_run_ids: damaged.slice(0, mostNamed),
       problems,
@@ -90,11 +98,6 @@ export function checkStore(path: string, vault: Vault | null): StoreReport {
 export function logProblem(path: string, lost: number): string {
   const what = lost === 1 ? "1 transaction" : `${lost} transactions`
   return `${path}-wal is damaged: ${what} behind the damage cannot be read, so that newer runs and events are missing`
-}
-
-function isMarked(database: DatabaseSync, vault: Vault): boolean {
-  const mark = database.prepare("SELECT mark FROM store").get()?.["mark"]
-  return mark instanceof Uint8Array && Buffer.compare(mark, vault.mark) === 0
 }
 
 function damagedRuns(database: DatabaseSync, path: string, vault: Vault): string[] {

@@ -7,7 +7,7 @@ import type { CancelOperation } from "./operations.ts"
 
 // A queue with a thread that is not the store's writer, but does as a test needs.
 
-const data = { path: "nowhere.db", mark: new Uint8Array(0), residueMs: 0 }
+const data = { path: "nowhere.db", marks: [new Uint8Array(0)], residueMs: 0 }
 
 function queueWith(onMessage: string): Promise<CommitQueue> {
   const script = `

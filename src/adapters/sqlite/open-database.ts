@@ -2,6 +2,7 @@ import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs"
 import { dirname } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { StoreFailure } from "../../ports/store.ts"
+import { missingKey, type KeyRecord, type MissingKey } from "../../ports/vault.ts"
 import { applicationId, currentVersion, migrate, readNumber } from "./schema.ts"
 import { codeOf, failureOf, sqliteCode } from "./sqlite-error.ts"
 
@@ -17,11 +18,11 @@ const keptLogBytes = 16 * 1024 * 1024
  * Opens the database for writing, or makes it. Throws a `StoreFailure` whose message says what to do; a file that is
  * refused is left as it was.
  */
-export function openForWriting(path: string, mark: Uint8Array): DatabaseSync {
+export function openForWriting(path: string, marks: readonly Uint8Array[]): DatabaseSync {
   try {
     makeFile(path)
-    inspect(path, mark)
-    return prepare(path, mark)
+    inspect(path, marks)
+    return prepare(path, marks)
   } catch (error) {
     throw failureOf(path, error)
   }
@@ -51,7 +52,7 @@ function makeFile(path: string): void {
 }
 
 /** Refuses what is not ours to open, before anything is written. */
-function inspect(path: string, mark: Uint8Array): void {
+function inspect(path: string, marks: readonly Uint8Array[]): void {
   const { size } = statSync(path)
   if (size === 0) return
   const database = new DatabaseSync(path, { readOnly: true, timeout: writerWaitMs })
@@ -71,7 +72,7 @@ function inspect(path: string, mark: Uint8Array): void {
           `start that version, or set WIRE_DATA_DIR to another directory`,
       )
     }
-    checkMark(path, database, mark)
+    checkMarks(path, database, marks)
     if (size <= checkedBytes) checkPages(path, database)
   } finally {
     database.close()
@@ -86,16 +87,45 @@ function checkPages(path: string, database: DatabaseSync): void {
   )
 }
 
-function checkMark(path: string, database: DatabaseSync, mark: Uint8Array): void {
-  const stored = database.prepare("SELECT mark FROM store").get()?.["mark"]
-  if (stored instanceof Uint8Array && Buffer.compare(stored, mark) === 0) return
-  throw new StoreFailure(
-    `${path} was encrypted with another key; set WIRE_ENCRYPTION_KEY (or put back the key file) that it was made with, ` +
-      `or set WIRE_DATA_DIR to another directory`,
-  )
+/** Throws a `StoreFailure` when a key that the database needs is not among those with these marks. */
+export function checkMarks(path: string, database: DatabaseSync, marks: readonly Uint8Array[]): void {
+  const record = readKeyRecord(database)
+  const missing = record === null ? "both" : missingKey(record, marks)
+  if (missing !== null) throw new StoreFailure(keySentence(path, missing))
 }
 
-function prepare(path: string, mark: Uint8Array): DatabaseSync {
+/** What the database remembers of its keys; null before it does. */
+export function readKeyRecord(database: DatabaseSync): KeyRecord | null {
+  // Databases of older releases have the first column only.
+  const row = database.prepare("SELECT * FROM store").get()
+  const mark = row?.["mark"]
+  if (!(mark instanceof Uint8Array)) return null
+  const blob = (value: unknown): Uint8Array | null => (value instanceof Uint8Array ? value : null)
+  return { mark, old: blob(row?.["old_mark"]), digest: blob(row?.["digest"]) }
+}
+
+/** What to do about a missing key, for the operator. */
+export function keySentence(path: string, missing: MissingKey): string {
+  switch (missing) {
+    case "new":
+      return (
+        `${path} is being changed from this key to a newer one; set WIRE_ENCRYPTION_KEY to the new key, and ` +
+        `WIRE_ENCRYPTION_KEY_OLD to this one until the change is done`
+      )
+    case "old":
+      return (
+        `${path} still needs the key that it had before this one; set WIRE_ENCRYPTION_KEY_OLD to that key until the service ` +
+        `says that the key has been changed`
+      )
+    case "both":
+      return (
+        `${path} was encrypted with another key; set WIRE_ENCRYPTION_KEY (or put back the key file) that it was made with, ` +
+        `or, to change the key, set WIRE_ENCRYPTION_KEY_OLD to that one; or set WIRE_DATA_DIR to another directory`
+      )
+  }
+}
+
+function prepare(path: string, marks: readonly Uint8Array[]): DatabaseSync {
   const database = new DatabaseSync(path, { timeout: writerWaitMs })
   try {
     useWriteAheadLog(path, database)
@@ -107,8 +137,8 @@ function prepare(path: string, mark: Uint8Array): DatabaseSync {
       PRAGMA journal_size_limit = ${keptLogBytes};
     `)
     migrate(database)
-    database.prepare("INSERT INTO store (id, mark) VALUES (1, ?) ON CONFLICT DO NOTHING").run(mark)
-    checkMark(path, database, mark)
+    database.prepare("INSERT INTO store (id, mark) VALUES (1, ?) ON CONFLICT DO NOTHING").run(marks[0] ?? null)
+    checkMarks(path, database, marks)
     return database
   } catch (error) {
     database.close()

@@ -168,6 +168,26 @@ export interface ProbeOperation extends Blobs<readonly []> {
   readonly bytes: number
 }
 
+/** What the database remembers of its keys from now on, unless it has changed since. */
+export interface KeysOperation extends Blobs<
+  readonly [before: Uint8Array, mark: Uint8Array, old: Uint8Array | null, digest: Uint8Array | null]
+> {
+  readonly kind: "keys"
+}
+
+/** The same thing under another master key, unless it has changed since. */
+export interface RewrapOperation extends Blobs<readonly [before: Uint8Array, after: Uint8Array]> {
+  readonly kind: "rewrap"
+  readonly what: "run key" | "run url" | "notice url" | "notice error"
+  readonly run_id: string
+  /** Of a notice. */
+  readonly event_id: number
+}
+
+export interface ForgetCacheOperation extends Blobs<readonly []> {
+  readonly kind: "forget cache"
+}
+
 interface Results {
   create: CreateResult
   append: AppendResult
@@ -195,6 +215,11 @@ interface Results {
   "sweep leftovers": number
   "sweep ages": number
   probe: null
+  /** Why not, as a sentence; null when it is done. */
+  keys: string | null
+  rewrap: null
+  /** How many entries were deleted. */
+  "forget cache": number
 }
 
 export type Operation =
@@ -213,6 +238,9 @@ export type Operation =
   | SettleNoticeOperation
   | SweepOperation
   | ProbeOperation
+  | KeysOperation
+  | RewrapOperation
+  | ForgetCacheOperation
 
 export type ResultOf<O extends Operation> = Results[O["kind"]]
 

@@ -132,6 +132,11 @@ export const migrations: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX outbox_due ON outbox (due_at) WHERE status = 'pending';
   `,
+  `
+  -- While the master key is changed: the mark of the key before. And the key of digests, wrapped, once the master key was changed.
+  ALTER TABLE store ADD COLUMN old_mark BLOB;
+  ALTER TABLE store ADD COLUMN digest BLOB;
+  `,
 ]
 
 export const currentVersion = migrations.length

@@ -1,3 +1,4 @@
+import type { DatabaseSync } from "node:sqlite"
 import type { Bell } from "../../base/bell.ts"
 import type { JsonValue } from "../../base/json-value.ts"
 import { checkAppend } from "../../ports/check-append.ts"
@@ -29,7 +30,7 @@ import {
   type InboxQuery,
   type WaitingCounts,
 } from "../../ports/questions.ts"
-import type { Vault } from "../../ports/vault.ts"
+import type { KeyChange, KeyRecord, Vault } from "../../ports/vault.ts"
 import { causedBy, type Notice, type NoticeOutcome, type TakenNotices } from "../../ports/notices.ts"
 import { aboutError, aboutUrl } from "./outbox-reader.ts"
 import { endStatus, type ListedRun, type RunQuery } from "../../ports/run-list.ts"
@@ -39,7 +40,8 @@ import { RunListReader } from "./run-list-reader.ts"
 import { Watch } from "../../ports/follower-buffer.ts"
 import { CommitQueue } from "./commit-queue.ts"
 import { aboutCache, aboutRun, LogReader, sealEnd, sealEvents, type RunHead } from "./log-reader.ts"
-import { openForReading } from "./open-database.ts"
+import { SqliteKeyChange } from "./key-change.ts"
+import { openForReading, readKeyRecord } from "./open-database.ts"
 import type { AppendOperation } from "./operations.ts"
 import { QuestionReader, sealAnswer, sealQuestion } from "./question-reader.ts"
 
@@ -65,19 +67,44 @@ export interface SqliteStoreOptions {
   readonly tombstoneMs?: number
 }
 
+/** A store whose master key may be changing. */
+export interface RekeyedStore extends RunStore {
+  /** Null when nothing needs another key than the one that writes. */
+  readonly keyChange: KeyChange | null
+}
+
 /** Opens the store, or makes it. Rejects with a `StoreFailure` that says what to do, and leaves what it refuses untouched. */
-export async function openSqliteStore(options: SqliteStoreOptions): Promise<RunStore> {
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<RekeyedStore> {
   const { path, vault, clock } = options
-  const queue = await CommitQueue.open({ path, mark: vault.mark, residueMs: options.residueMs ?? 5_000 })
+  const queue = await CommitQueue.open({ path, marks: vault.marks, residueMs: options.residueMs ?? 5_000 })
   for (const sentence of queue.warnings) options.warn?.(sentence)
   const database = openForReading(path)
+  const record = await agreeOnKeys(database, queue, vault)
   const reader = new LogReader(database, path, vault)
   const questions = new QuestionReader(database, path, vault, reader)
   const list = new RunListReader(database, path, (run_id) => endFromLog(reader, run_id))
-  return new SqliteStore(queue, reader, questions, list, vault, clock, {
+  const keyChange = record.old === null ? null : new SqliteKeyChange(database, path, queue, vault, record)
+  return new SqliteStore(queue, reader, questions, list, vault, clock, keyChange, {
     pollMs: options.pollMs ?? 200,
     tombstoneMs: options.tombstoneMs ?? 30 * 24 * 3_600_000,
   })
+}
+
+/** What is remembered of keys is stored before anything is written with a new one. */
+async function agreeOnKeys(database: DatabaseSync, queue: CommitQueue, vault: Vault): Promise<KeyRecord> {
+  try {
+    const stored = readKeyRecord(database)
+    const record = vault.agree(stored, "begin")
+    if (stored === null || record === stored) return record
+    const { mark, old, digest } = record
+    const refused = await queue.send({ kind: "keys", blobs: [stored.mark, mark, old, digest] })
+    if (refused !== null) throw new StoreFailure(refused)
+    return record
+  } catch (error) {
+    database.close()
+    await queue.close()
+    throw error
+  }
 }
 
 function endFromLog(reader: LogReader, run_id: string): { readonly status: RunStatus; readonly usage: Usage } {
@@ -94,7 +121,8 @@ function endFromLog(reader: LogReader, run_id: string): { readonly status: RunSt
 }
 
 /** Writes through a thread of its own, reads here. */
-class SqliteStore implements RunStore {
+class SqliteStore implements RekeyedStore {
+  readonly keyChange: KeyChange | null
   readonly #queue: CommitQueue
   readonly #reader: LogReader
   readonly #questions: QuestionReader
@@ -125,8 +153,10 @@ class SqliteStore implements RunStore {
     list: RunListReader,
     vault: Vault,
     clock: Clock,
+    keyChange: KeyChange | null,
     settings: { readonly pollMs: number; readonly tombstoneMs: number },
   ) {
+    this.keyChange = keyChange
     this.#queue = queue
     this.#reader = reader
     this.#questions = questions

@@ -2,7 +2,7 @@ import { parentPort, workerData } from "node:worker_threads"
 import { StoreFailure } from "../../ports/store.ts"
 import { clearDeadHolders, holdDatabase } from "./holder.ts"
 import { inspectFiles } from "./inspect-files.ts"
-import { openForWriting } from "./open-database.ts"
+import { checkMarks, openForWriting } from "./open-database.ts"
 import { packOutcomes, unpackBatch, type PackedBatch } from "./packed-batch.ts"
 import { failureOf } from "./sqlite-error.ts"
 import { Writer } from "./writer.ts"
@@ -12,7 +12,8 @@ import { Writer } from "./writer.ts"
 
 export interface WriterThreadData {
   readonly path: string
-  readonly mark: Uint8Array
+  /** Of the keys that this process has, the one that writes first. */
+  readonly marks: readonly Uint8Array[]
   /** How long after a deletion its residue may be found in the log. */
   readonly residueMs: number
 }
@@ -27,15 +28,17 @@ export type FromWriterThread =
 
 const port = parentPort
 if (port === null) throw new Error("This is a worker thread's entry point")
-const { path, mark, residueMs } = workerData as WriterThreadData
+const { path, marks, residueMs } = workerData as WriterThreadData
 const send = (message: FromWriterThread) => port.postMessage(message)
 
 try {
   // First of all: opening it tidies up what the last process left.
   const warnings = inspectFiles(path)
-  const database = openForWriting(path, mark)
+  const database = openForWriting(path, marks)
   clearDeadHolders(path)
   const holder = holdDatabase(path)
+  // Another process begins to change the key only while no other holds the database. It may have looked a moment ago.
+  checkMarks(path, database, marks)
   const writer = new Writer(database, path, holder.id)
   let clearing: NodeJS.Timeout | null = null
 

@@ -15,7 +15,7 @@ after(() => rmSync(scratch, { recursive: true }))
 let count = 0
 function newWriter() {
   const path = join(scratch, `${++count}.db`)
-  const database = openForWriting(path, Buffer.from("mark"))
+  const database = openForWriting(path, [Buffer.from("mark")])
   return { path, database, writer: new Writer(database, path, "holder") }
 }
 

@@ -2,7 +2,7 @@ import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementResultingCha
 import type { Usage } from "../../run/events.ts"
 import { addUsage } from "../../run/usage.ts"
 import type { UsageChange } from "../../run/usage-after.ts"
-import { isAlive } from "./holder.ts"
+import { countHolders, isAlive } from "./holder.ts"
 import type {
   AppendOperation,
   AppendResult,
@@ -13,6 +13,7 @@ import type {
   CondemnOperation,
   CreateOperation,
   CreateResult,
+  KeysOperation,
   Operation,
   Outcome,
   ReleaseOperation,
@@ -23,6 +24,7 @@ import type {
 import { PreparedStatements } from "./prepared-statements.ts"
 import { QuestionWriter } from "./question-writer.ts"
 import { addNotice, forgetNotices, settleNotice, sweepNotices, takeNotices, type Sql } from "./outbox-writer.ts"
+import { rewrap } from "./rewrap.ts"
 import { codeOf, sentenceFor, sqliteCode } from "./sqlite-error.ts"
 
 /** Rows that one slice of a sweep deletes at most. */
@@ -147,6 +149,12 @@ export class Writer {
         return this.#sweepAges(operation)
       case "probe":
         return this.#probe(operation.bytes)
+      case "keys":
+        return this.#keys(operation)
+      case "rewrap":
+        return rewrap(this.#sql, operation)
+      case "forget cache":
+        return this.#forgetCache()
     }
   }
 
@@ -425,6 +433,30 @@ export class Writer {
       )
     }
     return null
+  }
+
+  /** A process that has only the key before would write what nobody can read later. */
+  #keys({ blobs: [before, mark, old, digest] }: KeysOperation): string | null {
+    const begins = Buffer.compare(before, mark) !== 0
+    if (begins && countHolders(this.#path).living > 1) {
+      return `${this.#path} is open in another process, too; stop it before the key is changed`
+    }
+    const { changes } = this.#run(
+      "UPDATE store SET mark = ?, old_mark = ?, digest = ? WHERE mark = ?",
+      mark,
+      old,
+      digest,
+      before,
+    )
+    // What the key before wrapped can still be found in the log.
+    if (!begins) this.#residue = true
+    return changes > 0 ? null : `The key of ${this.#path} was changed by another process; start again`
+  }
+
+  #forgetCache(): number {
+    const { changes } = this.#run("DELETE FROM cache WHERE entry IN (SELECT entry FROM cache LIMIT ?)", sweptRows)
+    if (changes > 0) this.#residue = true
+    return Number(changes)
   }
 
   #emptyLog(): boolean {

@@ -51,6 +51,19 @@ export function loadMasterKey({ configured, file, database }: MasterKeySource): 
   }
 }
 
+/** `WIRE_ENCRYPTION_KEY_OLD`, as it was set. Throws a `StoreFailure`. */
+export function parseOldKey(configured: string | undefined, key: Uint8Array): Uint8Array | null {
+  if (configured === undefined || configured === "") return null
+  const old = parseMasterKey(configured)
+  if (old === null) throw new StoreFailure("WIRE_ENCRYPTION_KEY_OLD must be 32 bytes in Base64 or hex")
+  if (Buffer.compare(old, key) === 0) {
+    throw new StoreFailure(
+      "WIRE_ENCRYPTION_KEY_OLD is the same key as WIRE_ENCRYPTION_KEY: set the new key there and the one before it here, or remove it",
+    )
+  }
+  return old
+}
+
 /** 32 bytes in hex or Base64 (of either alphabet, padded or not), or null. */
 export function parseMasterKey(text: string): Uint8Array | null {
   const trimmed = text.trim()

@@ -7,7 +7,7 @@ import {
   randomFillSync,
   type KeyObject,
 } from "node:crypto"
-import { Damaged } from "../../ports/store.ts"
+import { Damaged, StoreFailure } from "../../ports/store.ts"
 import type { DataKey, Vault } from "../../ports/vault.ts"
 
 // Everything here is AES-256-GCM. Its one hard rule is that no nonce is used twice under one key. So every key counts:
@@ -25,16 +25,70 @@ const counterLimit = 2 ** 32
 /** Derived keys of other vaults whose sealed things were opened last. */
 const keptKeys = 100
 
-export function createVault(masterKey: Uint8Array): Vault {
-  if (masterKey.length !== 32) throw new Error(`A master key has 32 bytes, not ${masterKey.length}`)
-  const subKey = (use: string) =>
-    createSecretKey(Buffer.from(hkdfSync("sha256", masterKey, new Uint8Array(0), `wireworks 1 ${use}`, 32)))
-  const wrapping = new MasterSealer(subKey("wrap"))
-  const sealing = new MasterSealer(subKey("seal"))
-  const digestKey = subKey("digest")
+/** `old` is the key that `masterKey` replaces: what it wrote can still be read. */
+export function createVault(masterKey: Uint8Array, old: Uint8Array | null = null): Vault {
+  const rings = [new KeyRing(masterKey), ...(old === null ? [] : [new KeyRing(old)])]
+  const [first] = rings
+  if (first === undefined) throw new Error("A vault needs a key")
+  let writing = first
+  let digestKey = first.digestKey
+  let refusal: string | null = null
+
+  const ringOf = (mark: Uint8Array): KeyRing => {
+    const found = rings.find((ring) => Buffer.compare(ring.mark, mark) === 0)
+    if (found === undefined) throw new Error("The store needs a key that is not there")
+    return found
+  }
+  const checkWrites = (): void => {
+    if (refusal !== null) throw new StoreFailure(refusal)
+  }
+  /** With the key that writes first: after a change of the key, everything is under it. */
+  const tryRings = (open: (ring: KeyRing) => Buffer): { readonly plain: Buffer; readonly ring: KeyRing } => {
+    let failure: unknown
+    for (const ring of new Set([writing, ...rings])) {
+      try {
+        return { plain: open(ring), ring }
+      } catch (error) {
+        failure ??= error
+      }
+    }
+    throw failure
+  }
+  const rewrite = (use: "wrapping" | "sealing", about: string, sealed: Uint8Array): Uint8Array | null => {
+    checkWrites()
+    try {
+      const { plain, ring } = tryRings((one) => one[use].open(about, sealed))
+      const again = ring === writing ? null : writing[use].seal(about, plain)
+      plain.fill(0)
+      return again
+    } catch (error) {
+      if (error instanceof Damaged) return null
+      throw error
+    }
+  }
 
   return {
-    mark: createHmac("sha256", subKey("mark")).update("mark").digest(),
+    marks: rings.map(({ mark }) => mark),
+
+    agree(stored, how) {
+      if (stored === null) return { mark: writing.mark, old: null, digest: null }
+      const theirs = ringOf(stored.mark)
+      digestKey =
+        stored.digest === null ? theirs.digestKey : createSecretKey(theirs.wrapping.open(aboutDigestKey, stored.digest))
+      writing = how === "begin" ? first : theirs
+      if (writing === theirs) return stored
+      // Digests stay as they are: what they were made of is not stored.
+      const digest = writing.wrapping.seal(aboutDigestKey, digestKey.export())
+      return { mark: writing.mark, old: theirs.mark, digest }
+    },
+
+    get refusal() {
+      return refusal
+    },
+
+    refuseWrites(sentence) {
+      refusal = sentence
+    },
 
     digest(purpose, parts) {
       return createHmac("sha256", digestKey)
@@ -43,24 +97,50 @@ export function createVault(masterKey: Uint8Array): Vault {
     },
 
     newKey(about) {
+      checkWrites()
       const raw = takeRandom(32)
-      const wrapped = wrapping.seal(about, raw)
+      const wrapped = writing.wrapping.seal(about, raw)
       const key = createSecretKey(raw)
       raw.fill(0)
       return { key: new CountingKey(key), wrapped }
     },
 
     openKey(about, wrapped) {
-      return new CountingKey(createSecretKey(wrapping.open(about, wrapped)))
+      return new CountingKey(createSecretKey(tryRings((ring) => ring.wrapping.open(about, wrapped)).plain))
     },
 
+    rewrap: (about, wrapped) => rewrite("wrapping", about, wrapped),
+
     seal(about, text) {
-      return sealing.seal(about, Buffer.from(text, "utf8"))
+      checkWrites()
+      return writing.sealing.seal(about, Buffer.from(text, "utf8"))
     },
 
     open(about, sealed) {
-      return sealing.open(about, sealed).toString("utf8")
+      return tryRings((ring) => ring.sealing.open(about, sealed)).plain.toString("utf8")
     },
+
+    reseal: (about, sealed) => rewrite("sealing", about, sealed),
+  }
+}
+
+const aboutDigestKey = "digest key"
+
+/** What is derived from one master key. */
+class KeyRing {
+  readonly mark: Uint8Array
+  readonly wrapping: MasterSealer
+  readonly sealing: MasterSealer
+  readonly digestKey: KeyObject
+
+  constructor(masterKey: Uint8Array) {
+    if (masterKey.length !== 32) throw new Error(`A master key has 32 bytes, not ${masterKey.length}`)
+    const subKey = (use: string) =>
+      createSecretKey(Buffer.from(hkdfSync("sha256", masterKey, new Uint8Array(0), `wireworks 1 ${use}`, 32)))
+    this.mark = createHmac("sha256", subKey("mark")).update("mark").digest()
+    this.wrapping = new MasterSealer(subKey("wrap"))
+    this.sealing = new MasterSealer(subKey("seal"))
+    this.digestKey = subKey("digest")
   }
 }
 
