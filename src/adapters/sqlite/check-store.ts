@@ -3,11 +3,11 @@ import { DatabaseSync } from "node:sqlite"
 import { Damaged } from "../../ports/store.ts"
 import { missingKey, type Vault } from "../../ports/vault.ts"
 import { countHolders } from "./holder.ts"
-import { countUnderOldKey } from "./key-change.ts"
 import { LogReader } from "./log-reader.ts"
 import { keySentence, readKeyRecord } from "./open-database.ts"
 import { applicationId, currentVersion, readNumber } from "./schema.ts"
 import { sentenceFor } from "./sqlite-error.ts"
+import { countUnderOldKey } from "./under-old-key.ts"
 import { readLogFile } from "./write-ahead-log.ts"
 
 export interface StoreReport {
