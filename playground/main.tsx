@@ -14,6 +14,7 @@ import "./style/tokens.css"
 import "./style/base.css"
 import "./style/shell.css"
 import "./style/panes.css"
+import "./style/details.css"
 
 keepLayout()
 openDraft()

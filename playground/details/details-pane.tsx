@@ -6,6 +6,7 @@ import type { NodeState, Span } from "../../src/run/run-state.ts"
 import { nodeSpan } from "../state/node-span.ts"
 import { figuresOf, nodeStatus } from "../state/node-status.ts"
 import { retriesOf, spanState } from "../state/step-state.ts"
+import { WrittenSoFar } from "../output/being-written.tsx"
 import { Fault } from "../output/fault.tsx"
 import type { RunView } from "../state/run-view.ts"
 import { textKey } from "../state/run-view.ts"
@@ -15,24 +16,29 @@ import { runClock, watchShown } from "../state/runs.ts"
 import { goToQuestion } from "../state/questions.ts"
 import { select, selection } from "../state/selection.ts"
 import { compilation } from "../state/source.ts"
+import { standing } from "../state/standing.ts"
 import { nodeOfSpan, spanLabel } from "../timeline/rows.ts"
 import { copyText } from "../state/copy.ts"
 import { Icon } from "../ui/icon.tsx"
 import { JsonTree } from "../ui/json-tree.tsx"
 import { costNumber, showDuration, showNumber } from "../ui/show.ts"
 import { StateMark } from "../ui/state-mark.tsx"
+import { Answer, AnswerLine } from "./answer.tsx"
 import type { StateName } from "../ui/state-words.ts"
 
-/** Everything about what is selected. */
+/** Everything about what is selected; the result while nothing is. */
 export function DetailsPane() {
   const chosen = selection.value
   const run = watchShown()
   return (
-    <section class="pane details" aria-label="Details">
+    <section class={standing.value === "current" ? "pane details" : "pane details of-other-text"} aria-label="Details">
       {chosen === null ? (
-        <p class="empty">Select a step in the graph or the timeline to see what it was asked, and what it answered.</p>
+        <Answer />
       ) : (
-        <Chosen run={run} node={chosen.node} at={chosen.span} />
+        <>
+          <Chosen run={run} node={chosen.node} at={chosen.span} />
+          <AnswerLine />
+        </>
       )}
     </section>
   )
@@ -184,7 +190,7 @@ function SpanDetails({ run, span, at, node }: SpanDetailsProps) {
   const live = span.end === null
   const time = (span.end ?? Math.max(runClock.value, span.start)) - span.start
   const isStep = span.kind === "agent" || span.kind === "iteration"
-  const text = isStep ? run.texts.get(textKey(span.name, span.iteration)) : undefined
+  const text = isStep ? run.texts.get(textKey(span.name, span.iteration))?.text : undefined
   return (
     <>
       <p class="details-state">
@@ -209,7 +215,7 @@ function SpanDetails({ run, span, at, node }: SpanDetailsProps) {
       )}
       {text !== undefined && live ? (
         <Part title="Being written">
-          <pre class="prose">{text}</pre>
+          <WrittenSoFar text={text} label="Being written" />
         </Part>
       ) : null}
       {span.kind === "ask" ? <Asked question={questionOfSpan(run, span)} /> : null}

@@ -12,6 +12,8 @@ import { VirtualList } from "../ui/virtual-list.tsx"
 import { eventText, filterWords, matches, subjectOf } from "./event-text.ts"
 
 const filter = signal("")
+/** Whether the pieces of text are listed too, which are most of the events of a run and each say little. */
+const withDeltas = signal(false)
 
 /** The raw stream: every event with its id, to be searched and copied. */
 export function EventsPane() {
@@ -26,7 +28,9 @@ function EventList({ run }: { readonly run: RunView }) {
   watchShown()
   const [chosen, setChosen] = useState<number | undefined>(undefined)
   const words = filterWords(filter.value)
-  const events = words.length === 0 ? run.events : run.events.filter((event) => matches(event, words))
+  const { deltas } = run
+  const all = withDeltas.value || deltas === 0 ? run.events : run.events.filter(({ type }) => type !== "agent_delta")
+  const events = words.length === 0 ? all : all.filter((event) => matches(event, words))
   const current = events.find(({ id }) => id === chosen)
   const position = current === undefined ? -1 : events.indexOf(current)
   // Once for each choice: who scrolls away from it stays away.
@@ -60,9 +64,20 @@ function EventList({ run }: { readonly run: RunView }) {
         <span class="note" role="status">
           {words.length === 0
             ? counted(events.length, "event")
-            : `${showNumber(events.length)} of ${counted(run.events.length, "event")}`}
+            : `${showNumber(events.length)} of ${counted(all.length, "event")}`}
         </span>
         <span class="tools">
+          {deltas === 0 ? null : (
+            <button
+              type="button"
+              class="button"
+              aria-pressed={withDeltas.value}
+              title="agent_delta: the text of answers, piece by piece"
+              onClick={() => (withDeltas.value = !withDeltas.value)}
+            >
+              {counted(deltas, "text piece")}
+            </button>
+          )}
           <button
             type="button"
             class="button"

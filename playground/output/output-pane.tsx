@@ -6,6 +6,7 @@ import { copyText, downloadText } from "../state/copy.ts"
 import { Icon } from "../ui/icon.tsx"
 import { JsonTree } from "../ui/json-tree.tsx"
 import { showBytes } from "../ui/show.ts"
+import { BeingWritten } from "./being-written.tsx"
 import { Fault } from "./fault.tsx"
 
 const shape = signal<"tree" | "raw">("tree")
@@ -21,14 +22,14 @@ export function OutputPane() {
   const error = run.refused ?? state.error
   if (error !== null) {
     return (
-      <div class="scrolls padded">
+      <div class="scrolls padded" tabIndex={0} role="region" aria-label="Why the run failed">
         <Fault error={error} run={run} />
       </div>
     )
   }
   if (run.connection === "lost") return <Lost run={run} />
   if (state.status === "cancelled") return <p class="empty">The run was cancelled, so it has no result.</p>
-  if (state.status !== "completed") return <p class="empty">The run is under way; its result appears here.</p>
+  if (state.status !== "completed") return <BeingWritten run={run} />
   return <Result run={run} />
 }
 

@@ -77,11 +77,13 @@ function LinkPart() {
 
 function SnippetPart() {
   const { types } = compilation.value.program
+  // A snippet waits for the whole result: text as it is written is for this page.
+  const { deltas: _, ...options } = optionCheck.value.value
   const text = snippet(language.value, {
     url: baseUrl,
     source: compilation.value.text,
     input: currentInput(),
-    options: optionCheck.value.value,
+    options,
     secrets: secretFields.value.map(({ name, type }) => ({
       name,
       isJson: !isText(type, types),

@@ -1,3 +1,4 @@
+import { DetailsPane } from "../details/details-pane.tsx"
 import { EditorPane } from "../editor/editor-pane.tsx"
 import { RenameDialog } from "../editor/rename-dialog.tsx"
 import { InputsPane } from "../form/inputs-pane.tsx"
@@ -7,6 +8,8 @@ import { ConfirmDialog } from "../share/confirm-dialog.tsx"
 import { ShareDialog } from "../share/share-dialog.tsx"
 import type { PaneTab } from "../state/layout.ts"
 import { narrow, paneTab, positions, wide } from "../state/layout.ts"
+import { watchShown } from "../state/runs.ts"
+import { selection } from "../state/selection.ts"
 import { announcement } from "../state/notices.ts"
 import { editCopy, served } from "../state/served.ts"
 import { errorCount, linkHasRun, origin } from "../state/source.ts"
@@ -109,6 +112,7 @@ function Panes() {
         {shows("graph") ? (
           <div class="cell" {...panel("graph")}>
             <GraphPane />
+            {!all && (watchShown() !== null || selection.value !== null) ? <DetailsPane /> : null}
           </div>
         ) : null}
         {all ? <Divider name="right" label="Height of the graph" direction="rows" /> : null}

@@ -3,12 +3,12 @@ import { EventsPane } from "../events/events-pane.tsx"
 import { HistoryPane } from "../history/history-pane.tsx"
 import { keptRuns } from "../state/history.ts"
 import { OutputPane } from "../output/output-pane.tsx"
-import { Fault } from "../output/fault.tsx"
 import type { ResultTab } from "../state/layout.ts"
 import { positions, resultTab } from "../state/layout.ts"
 import { QuestionsPane } from "../questions/questions-pane.tsx"
 import { openQuestions } from "../state/questions.ts"
 import { watchShown } from "../state/runs.ts"
+import { selection } from "../state/selection.ts"
 import { RunsPane } from "../runs/runs-pane.tsx"
 import { TimelinePane } from "../timeline/timeline-pane.tsx"
 import { Divider } from "./divider.tsx"
@@ -18,8 +18,10 @@ import { TabPanel, Tabs } from "../ui/tabs.tsx"
 export function ResultsPane() {
   const tab = resultTab.value
   const hasQuestions = (watchShown()?.state.questions.length ?? 0) > 0
+  // The whole result is in view already: a second copy beside it would only take its place.
+  const isAlone = tab === "output" && selection.value === null
   return (
-    <div class="results" style={{ "--share": `${positions.value.details}%` }}>
+    <div class={isAlone ? "results alone" : "results"} style={{ "--share": `${positions.value.details}%` }}>
       <section class="pane" aria-label="Results">
         <Tabs<ResultTab>
           label="Results"
@@ -39,10 +41,7 @@ export function ResultsPane() {
         />
         <TabPanel id="results" name={tab} class="column">
           {tab === "timeline" ? (
-            <>
-              <RunFault />
-              <TimelinePane />
-            </>
+            <TimelinePane />
           ) : tab === "questions" ? (
             <QuestionsPane />
           ) : tab === "output" ? (
@@ -56,19 +55,17 @@ export function ResultsPane() {
           )}
         </TabPanel>
       </section>
-      <Divider name="details" label="Width of the results" direction="columns" />
-      <DetailsPane />
+      {isAlone ? null : (
+        <>
+          <Divider name="details" label="Width of the results" direction="columns" />
+          <DetailsPane />
+        </>
+      )}
     </div>
   )
 }
 
 function eventCount(): number {
-  return watchShown()?.events.length ?? 0
-}
-
-/** A failed run shows its sentence first. */
-function RunFault() {
   const run = watchShown()
-  const error = run?.refused ?? run?.state.error ?? null
-  return error === null ? null : <Fault error={error} run={run} />
+  return run === null ? 0 : run.events.length - run.deltas
 }

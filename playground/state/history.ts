@@ -26,10 +26,12 @@ const largest = 8_000_000
 
 /** Keeps a run that has ended; `clean` takes the secrets' values out of its text. */
 export async function addToHistory(run: RunView, clean: (text: string) => string): Promise<void> {
-  const { run_id, asked_at, request, state, events } = run
+  const { run_id, asked_at, request, state } = run
   const { status, duration_ms } = state
   if (run_id === undefined || (status !== "completed" && status !== "failed" && status !== "cancelled")) return
   const tokens = tokensOf(state.usage)
+  // What was written piece by piece is whole in the events that follow.
+  const events = run.events.filter(({ type }) => type !== "agent_delta")
   const kept: KeptRun = {
     run_id,
     asked_at,

@@ -2,8 +2,9 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { checkOptions, toOptionTexts, usualOptions } from "./options.ts"
 
-test("only what differs from the defaults is sent", () => {
-  assert.deepEqual(checkOptions(usualOptions), { value: {}, wrong: {} })
+test("only what differs from the service's defaults is sent: of the usual ones, that text comes as it is written", () => {
+  assert.deepEqual(checkOptions(usualOptions), { value: { deltas: true }, wrong: {} })
+  assert.deepEqual(checkOptions({ ...usualOptions, deltas: false }), { value: {}, wrong: {} })
   const texts = { cache_key: "k", use_cache: false, max_concurrency: "5", timeout: "30s", deltas: true }
   const { value, wrong } = checkOptions(texts)
   assert.deepEqual(wrong, {})

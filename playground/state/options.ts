@@ -16,7 +16,7 @@ export const usualOptions: OptionTexts = {
   use_cache: true,
   max_concurrency: "",
   timeout: "",
-  deltas: false,
+  deltas: true,
 }
 
 export const optionTexts = signal<OptionTexts>(usualOptions)
@@ -28,7 +28,7 @@ export interface OptionCheck {
 
 export const optionCheck = computed(() => checkOptions(optionTexts.value))
 
-/** What is sent: only what differs from the defaults. */
+/** What is sent: only what differs from the service's defaults. */
 export function checkOptions(texts: OptionTexts): OptionCheck {
   const value: { -readonly [Key in keyof ExecuteOptions]: ExecuteOptions[Key] } = {}
   const wrong: Partial<Record<keyof OptionTexts, string>> = {}

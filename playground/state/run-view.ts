@@ -30,8 +30,10 @@ export class RunView {
   readonly request: RunRequest
   readonly events: StreamEvent[] = []
   readonly state: RunState = initialState()
-  /** What each agent has written so far, where deltas were asked for. */
-  readonly texts = new Map<string, string>()
+  /** What each running step has written so far, where deltas were asked for; the one that began first comes first. */
+  readonly texts = new Map<string, WrittenText>()
+  /** How many of the events are pieces of text. */
+  deltas = 0
   /** Wall clock when the page asked for it. */
   readonly asked_at: number
   connection: Connection = "open"
@@ -79,14 +81,33 @@ export class RunView {
     this.events.push(event)
     reduce(this.state, event)
     if (event.data.at !== undefined) this.#compareClocks(Date.parse(event.data.at))
-    if (event.type === "agent_delta") {
-      const { agent, iteration, text } = event.data
-      const key = textKey(agent, iteration)
-      this.texts.set(key, (this.texts.get(key) ?? "") + text)
-    } else if (event.type === "agent_retried") {
-      this.texts.delete(textKey(event.data.agent, event.data.iteration))
+    switch (event.type) {
+      case "agent_delta": {
+        const { agent, iteration, attempt, text } = event.data
+        const key = textKey(agent, iteration)
+        const before = this.texts.get(key)
+        // A new attempt begins its text anew.
+        const known = before?.attempt === attempt ? before.text : ""
+        this.deltas++
+        this.texts.set(key, { agent, iteration, attempt, text: known + text })
+        return
+      }
+      case "agent_retried":
+      case "agent_completed":
+      case "agent_failed":
+        this.texts.delete(textKey(event.data.agent, event.data.iteration))
+        return
+      default:
+        return
     }
   }
+}
+
+export interface WrittenText {
+  readonly agent: string
+  readonly iteration: number | undefined
+  readonly attempt: number
+  readonly text: string
 }
 
 export function textKey(agent: string, iteration: number | undefined): string {

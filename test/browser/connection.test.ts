@@ -20,6 +20,7 @@ describe("a run and its connection", { concurrency: 3 }, () => {
     await status(page, /completed in/)
     for (const name of [/^agent\.step1/, /^agent\.step2/]) await page.getByRole("treeitem", { name }).waitFor()
     await tab(page, "Events")
+    await page.getByRole("button", { name: /text piece/ }).click()
     const ids = await page.locator(".event-id").allInnerTexts()
     assert.deepEqual(
       ids,

@@ -32,6 +32,9 @@ describe("a first visit", together, () => {
     assert.match(await runToEnd(page), /completed in [\d.]+ m?s · [\d,]+ tokens/)
     await nodeSays(page, "agent.greeter", /done/)
     await page.getByRole("treeitem", { name: /^agent\.greeter/ }).waitFor()
+    // The result is there without a click, and in a tab of its own.
+    const details = page.getByRole("region", { name: "Details" })
+    assert.match(await details.getByRole("list", { name: "Output" }).innerText(), /greeting: Hello, Ada\./)
     await tab(page, "Output")
     assert.match(await page.getByRole("list", { name: "Output" }).innerText(), /greeting: Hello, Ada\./)
     await close()
@@ -318,7 +321,7 @@ describe("graph, timeline and details", together, () => {
     const { page, close } = await playground.visit()
     await write(page, slowChain(1).replace("demo-slow", "no-such-model"))
     await runToEnd(page, /failed after/)
-    const fault = page.getByRole("region", { name: "Results" }).getByRole("group", { name: "Error" })
+    const fault = page.getByRole("region", { name: "Details" }).getByRole("group", { name: "Error" })
     assert.match(await fault.innerText(), /no-such-model|404/)
     assert.match(await fault.innerText(), /Check the provider/)
     await fault.getByRole("button", { name: /^Go to line/ }).click()
@@ -358,9 +361,17 @@ describe("output and events", () => {
     await page.getByRole("searchbox", { name: "Filter events" }).fill("agent_ greeter")
     await page.getByText("2 of 5 events").waitFor()
     await rows.filter({ hasText: "agent_completed" }).click()
-    assert.match(await page.getByRole("region", { name: "Event 4" }).innerText(), /greeting: Hello, Ada\./)
-    await page.getByRole("button", { name: "Copy", exact: true }).click()
-    assert.match(await clipboard(page), /^id: 3\nevent: agent_started\ndata: \{.*\}\n\nid: 4\nevent: agent_completed\n/)
+    assert.match(await page.getByRole("region", { name: /^Event \d/ }).innerText(), /greeting: Hello, Ada\./)
+    await page.getByRole("region", { name: "Results" }).getByRole("button", { name: "Copy", exact: true }).click()
+    assert.match(
+      await clipboard(page),
+      /^id: 3\nevent: agent_started\ndata: \{.*\}\n\nid: \d\nevent: agent_completed\n/,
+    )
+    // The pieces of text are left out until they are asked for.
+    await page.getByRole("searchbox", { name: "Filter events" }).fill("agent_delta")
+    await page.getByText("0 of 5 events").waitFor()
+    await page.getByRole("button", { name: /text piece/ }).click()
+    await rows.filter({ hasText: "agent_delta" }).first().waitFor()
     await close()
   })
 })
@@ -394,15 +405,23 @@ describe("run control", together, () => {
     await close()
   })
 
-  test("text appears as it is written, when asked for", async () => {
+  test("text appears as it is written, field by field, for the step that runs; the result takes its place", async () => {
     const { page, close } = await playground.visit()
-    await write(page, slowChain(1))
-    await tab(page, "Options")
-    await page.getByRole("switch", { name: /^Show text/ }).check()
+    await write(page, slowChain(2))
     await run(page)
-    await node(page, "agent.step1").click()
-    await page.getByRole("heading", { name: "Being written" }).waitFor()
-    await status(page, /completed in/)
+    const details = page.getByRole("region", { name: "Details" })
+    for (const step of ["step1", "step2"]) {
+      const written = details.getByRole("list", { name: `agent.${step}, so far` })
+      await written.getByText("text: ").waitFor()
+    }
+    await details.getByRole("list", { name: "Output" }).waitFor()
+    await tab(page, "Options")
+    await page.getByRole("switch", { name: /^Show text/ }).uncheck()
+    await run(page)
+    await details.getByText("Running: agent.step2").waitFor()
+    assert.equal(await details.getByRole("list").count(), 0)
+    await page.getByRole("button", { name: "Cancel" }).click()
+    await details.getByText("The run was cancelled").waitFor()
     await close()
   })
 })

@@ -1,0 +1,57 @@
+import { OutputPane } from "../output/output-pane.tsx"
+import { select, selection } from "../state/selection.ts"
+import { standing, standingWords } from "../state/standing.ts"
+import { statusOf } from "../state/status.ts"
+import type { RunView } from "../state/run-view.ts"
+import { watchShown } from "../state/runs.ts"
+import { StateMark } from "../ui/state-mark.tsx"
+import { stateWords } from "../ui/state-words.ts"
+
+/** What the run gave, or why it gave nothing: shown while no step is selected. */
+export function Answer() {
+  const run = watchShown()
+  if (run === null) {
+    return (
+      <p class="empty">
+        The result appears here. Select a step in the graph or the timeline to see what it was asked, and what it
+        answered.
+      </p>
+    )
+  }
+  return (
+    <>
+      <header class="details-head">
+        <h2>{run.isOver && statusOf(run).state === "failed" ? "Why it failed" : "Result"}</h2>
+        {standing.value === "current" ? null : <span class="note">{standingWords(standing.value)}</span>}
+      </header>
+      <OutputPane />
+    </>
+  )
+}
+
+/** One line of the result below the details of a step; the whole of it is a click away. */
+export function AnswerLine() {
+  const run = watchShown()
+  if (run === null || !run.isOver || selection.value === null) return null
+  const { state } = statusOf(run)
+  return (
+    <button type="button" class={`button answer-line is-${state}`} onClick={() => select(null)}>
+      <StateMark state={state} text={state === "completed" ? "Result" : stateWords[state]} />
+      <span class="answer-preview">{previewOf(run)}</span>
+    </button>
+  )
+}
+
+/** Long enough for the widest column. */
+const mostShown = 300
+
+function previewOf({ refused, state }: RunView): string {
+  const error = refused ?? state.error
+  if (error !== null) return error.message
+  if (state.status !== "completed") return ""
+  const { output } = state
+  const fields = typeof output === "object" && output !== null && !Array.isArray(output) ? Object.values(output) : []
+  // A single text is read as it is; anything else as JSON.
+  const text = fields.length === 1 && typeof fields[0] === "string" ? fields[0] : JSON.stringify(output)
+  return text.slice(0, mostShown)
+}

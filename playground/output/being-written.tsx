@@ -1,0 +1,67 @@
+import { showQuestions } from "../state/questions.ts"
+import type { RunView } from "../state/run-view.ts"
+import { textKey } from "../state/run-view.ts"
+import { watchShown } from "../state/runs.ts"
+import { Icon } from "../ui/icon.tsx"
+import { JsonTree } from "../ui/json-tree.tsx"
+import { counted, showNumber } from "../ui/show.ts"
+import { StateMark } from "../ui/state-mark.tsx"
+import { partialJson } from "./partial-json.ts"
+
+/** Of a longer text only the end is shown until it is whole. */
+const mostRead = 60_000
+
+/** A run under way: the text of the step that writes, field by field as it comes, else which steps run. */
+export function BeingWritten({ run }: { readonly run: RunView }) {
+  watchShown()
+  const [first] = run.texts.values()
+  if (run.state.status === "waiting") return <Waiting run={run} />
+  if (first === undefined) return <Running run={run} />
+  const step = `agent.${textKey(first.agent, first.iteration)}`
+  const others = run.texts.size - 1
+  return (
+    <div class="scrolls padded written" tabIndex={0} role="region" aria-label={`${step}, so far`}>
+      <p>
+        <StateMark state="running" text={step} />
+        {others === 0 ? null : <span class="note"> and {showNumber(others)} more</span>}
+      </p>
+      <WrittenSoFar key={step} text={first.text} label={`${step}, so far`} />
+    </div>
+  )
+}
+
+/** Text that is still coming: the fields that are there so far, where it is JSON. */
+export function WrittenSoFar({ text, label }: { readonly text: string; readonly label: string }) {
+  const value = text.length > mostRead ? undefined : partialJson(text)
+  if (value !== undefined) return <JsonTree value={value} label={label} open={4} />
+  return (
+    <>
+      <pre class="prose">{text.slice(-mostRead)}</pre>
+      {text.length > mostRead ? <p class="note">{counted(text.length, "character")} so far</p> : null}
+    </>
+  )
+}
+
+function Running({ run }: { readonly run: RunView }) {
+  const running = run.state.nodes.filter(({ state }) => state === "running").map(({ id }) => id)
+  const shown = running.slice(0, 3).join(", ")
+  const more = running.length > 3 ? ` and ${running.length - 3} more` : ""
+  return (
+    <p class="empty">
+      {running.length === 0 ? "The run is under way; its result appears here." : `Running: ${shown}${more}.`}
+    </p>
+  )
+}
+
+function Waiting({ run }: { readonly run: RunView }) {
+  const open = run.state.questions.filter(({ status }) => status === "open")
+  return (
+    <div class="empty">
+      <p>The run waits for people. Its result appears here once they have answered.</p>
+      <button type="button" class="button outlined" onClick={showQuestions}>
+        <Icon name="asking" />
+        {counted(open.length, "question")}
+      </button>
+    </div>
+  )
+}
