@@ -15,7 +15,7 @@ const mostRead = 60_000
 export function BeingWritten({ run }: { readonly run: RunView }) {
   watchShown()
   const [first] = run.texts.values()
-  if (run.state.status === "waiting") return <Waiting run={run} />
+  if (run.state.status === "waiting") return <Waiting />
   if (first === undefined) return <Running run={run} />
   const step = `agent.${textKey(first.agent, first.iteration)}`
   const others = run.texts.size - 1
@@ -53,14 +53,13 @@ function Running({ run }: { readonly run: RunView }) {
   )
 }
 
-function Waiting({ run }: { readonly run: RunView }) {
-  const open = run.state.questions.filter(({ status }) => status === "open")
+function Waiting() {
   return (
     <div class="empty">
       <p>The run waits for people. Its result appears here once they have answered.</p>
       <button type="button" class="button outlined" onClick={showQuestions}>
         <Icon name="asking" />
-        {counted(open.length, "question")}
+        Go to the questions
       </button>
     </div>
   )

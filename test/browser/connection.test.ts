@@ -26,7 +26,8 @@ describe("a run and its connection", { concurrency: 3 }, () => {
       ids,
       ids.map((_, at) => String(at + 1)),
     )
-    assert.match(await page.getByRole("option").last().innerText(), /workflow_completed/)
+    await page.getByRole("listbox", { name: "Events" }).press("End")
+    await page.getByRole("option", { name: /workflow_completed/, selected: true }).waitFor()
     assert.equal(proxy.lines.filter((line) => line.startsWith("POST /execute")).length, 1)
     assert.equal(proxy.lines.filter((line) => /^GET \S+\/events/.test(line)).length, 1)
     await close()

@@ -179,7 +179,7 @@ describe("secrets", () => {
     const link = await share(page)
     await page.keyboard.press("Escape")
     await tab(page, "Events")
-    await page.getByRole("button", { name: "Copy", exact: true }).click()
+    await page.getByRole("region", { name: "Results" }).getByRole("button", { name: "Copy", exact: true }).click()
     const copied = await clipboard(page)
 
     const stored = JSON.stringify(await context.storageState({ indexedDB: true }))
