@@ -1,5 +1,6 @@
+import { Fault } from "../output/fault.tsx"
 import { OutputPane } from "../output/output-pane.tsx"
-import { select, selection } from "../state/selection.ts"
+import { select } from "../state/selection.ts"
 import { standing, standingWords } from "../state/standing.ts"
 import { statusOf } from "../state/status.ts"
 import type { RunView } from "../state/run-view.ts"
@@ -29,11 +30,19 @@ export function Answer() {
   )
 }
 
-/** One line of the result below the details of a step; the whole of it is a click away. */
-export function AnswerLine() {
+/** The result below the details of a step: one line of it, the whole is a click away. Why a run failed is never cut. */
+export function AnswerLine({ shownError }: { readonly shownError: string | undefined }) {
   const run = watchShown()
-  if (run === null || !run.isOver || selection.value === null) return null
+  if (run === null || !run.isOver) return null
   const { state } = statusOf(run)
+  const error = run.refused ?? run.state.error
+  if (error !== null && error.message !== shownError) {
+    return (
+      <div class="answer-fault" tabIndex={0} role="region" aria-label="Why the run failed">
+        <Fault error={error} run={run} />
+      </div>
+    )
+  }
   return (
     <button type="button" class={`button answer-line is-${state}`} onClick={() => select(null)}>
       <StateMark state={state} text={state === "completed" ? "Result" : stateWords[state]} />

@@ -14,10 +14,11 @@ import { editor } from "../state/editor-port.ts"
 import { paneTab } from "../state/layout.ts"
 import { runClock, watchShown } from "../state/runs.ts"
 import { goToQuestion } from "../state/questions.ts"
+import type { Selection } from "../state/selection.ts"
 import { select, selection } from "../state/selection.ts"
 import { compilation } from "../state/source.ts"
 import { standing } from "../state/standing.ts"
-import { nodeOfSpan, spanLabel } from "../timeline/rows.ts"
+import { nodeOfSpan, spanLabel, spanOfNode } from "../timeline/rows.ts"
 import { copyText } from "../state/copy.ts"
 import { Icon } from "../ui/icon.tsx"
 import { JsonTree } from "../ui/json-tree.tsx"
@@ -37,11 +38,18 @@ export function DetailsPane() {
       ) : (
         <>
           <Chosen run={run} node={chosen.node} at={chosen.span} />
-          <AnswerLine />
+          <AnswerLine shownError={run === null ? undefined : errorOf(run, chosen)} />
         </>
       )}
     </section>
   )
+}
+
+/** The error that the details of a step show. */
+function errorOf({ state }: RunView, { node, span }: Selection): string | undefined {
+  const at = span ?? spanOfNode(state, node)
+  const error = at === undefined ? state.nodes.find(({ id }) => id === node)?.error : state.spans[at]?.error
+  return error?.message
 }
 
 interface ChosenProps {
@@ -53,7 +61,7 @@ interface ChosenProps {
 function Chosen({ run, node, at }: ChosenProps) {
   watchShown()
   const state = run?.state.nodes.find(({ id }) => id === node)
-  const spanAt = run === null ? undefined : (at ?? mainSpan(run, node))
+  const spanAt = run === null ? undefined : (at ?? spanOfNode(run.state, node))
   const span = spanAt === undefined ? undefined : run?.state.spans[spanAt]
   const title = span === undefined ? node : spanLabel(span)
   return (
@@ -76,14 +84,6 @@ function Chosen({ run, node, at }: ChosenProps) {
       </div>
     </>
   )
-}
-
-/** The span of an agent or dynamic value itself; of a loop the loop. */
-function mainSpan(run: RunView, node: string): number | undefined {
-  const at = run.state.spans.findIndex(
-    (span, position) => span.parent === null && nodeOfSpan(run.state, position) === node,
-  )
-  return at < 0 ? undefined : at
 }
 
 function JumpToSource({ node }: { readonly node: string }) {
