@@ -51,14 +51,57 @@ export interface NoticeOutcome {
   readonly due_at: number
 }
 
+/** How many deliveries to one receiver may be under way, and how many are, by `receiverOf`. */
+export interface ReceiverLimit {
+  readonly most: number
+  readonly busy: ReadonlyMap<string, number>
+}
+
+/** The origin of a notice's URL: what counts as one receiver. */
+export function receiverOf(url: string): string {
+  return URL.parse(url)?.origin ?? ""
+}
+
+/** Counts what is under way while notices are taken. */
+export class ReceiverCounts {
+  readonly #most: number
+  readonly #counts: Map<string, number>
+
+  /** `nameOf`: what the store calls a receiver. */
+  constructor(limit: ReceiverLimit | undefined, nameOf: (receiver: string) => string = (receiver) => receiver) {
+    this.#most = limit?.most ?? Number.POSITIVE_INFINITY
+    this.#counts = new Map([...(limit?.busy ?? [])].map(([receiver, count]) => [nameOf(receiver), count]))
+  }
+
+  isFull(name: string): boolean {
+    return (this.#counts.get(name) ?? 0) >= this.#most
+  }
+
+  /** False when it has its share already. */
+  add(name: string): boolean {
+    if (this.isFull(name)) return false
+    this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1)
+    return true
+  }
+
+  remove(name: string): void {
+    this.#counts.set(name, (this.#counts.get(name) ?? 1) - 1)
+  }
+
+  full(): string[] {
+    return [...this.#counts.keys()].filter((name) => this.isFull(name))
+  }
+}
+
 export interface OutboxStore {
   /** All notices of a run, oldest first. */
   notices(run_id: string): Promise<Notice[]>
   /**
    * Takes pending notices that are due, each counted as attempted once more. Nobody else is given them for `holdMs`; after that
-   * they are due again, unless their outcome has been stored: the process that took them may have died.
+   * they are due again, unless their outcome has been stored: the process that took them may have died. A receiver that has its
+   * share keeps none of the others waiting: its notices are passed over, and stay due.
    */
-  takeNotices(limit: number, holdMs: number): Promise<TakenNotices>
+  takeNotices(limit: number, holdMs: number, receivers?: ReceiverLimit): Promise<TakenNotices>
   /** Stores how an attempt went. Ignored when another process has taken the notice since, except for a delivery. */
   settleNotice(notice: Notice, outcome: NoticeOutcome): Promise<void>
   /** Calls back when a notice may have been stored by way of this store. The result stops listening. */

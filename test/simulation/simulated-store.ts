@@ -2,7 +2,7 @@ import type { ListedRun, RunQuery } from "../../src/ports/run-list.ts"
 import type { Bell } from "../../src/base/bell.ts"
 import type { JsonValue } from "../../src/base/json-value.ts"
 import { followLog } from "../../src/ports/follow-log.ts"
-import type { Notice, NoticeOutcome, TakenNotices } from "../../src/ports/notices.ts"
+import type { Notice, NoticeOutcome, ReceiverLimit, TakenNotices } from "../../src/ports/notices.ts"
 import type { AnswerOutcome, GivenAnswer, InboxPage, InboxQuery, WaitingCounts } from "../../src/ports/questions.ts"
 import {
   StoreFailure,
@@ -241,8 +241,8 @@ export class SimulatedStore implements RunStore {
     return this.#send(() => this.#store.notices(run_id))
   }
 
-  takeNotices(limit: number, holdMs: number): Promise<TakenNotices> {
-    return this.#send(() => this.#store.takeNotices(limit, holdMs))
+  takeNotices(limit: number, holdMs: number, receivers?: ReceiverLimit): Promise<TakenNotices> {
+    return this.#send(() => this.#store.takeNotices(limit, holdMs, receivers))
   }
 
   settleNotice(notice: Notice, outcome: NoticeOutcome): Promise<void> {

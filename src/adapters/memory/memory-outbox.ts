@@ -1,5 +1,15 @@
 import type { Clock } from "../../ports/clock.ts"
-import type { CausedNotice, Notice, NoticeOutcome, Notify, TakenNotice, TakenNotices } from "../../ports/notices.ts"
+import {
+  ReceiverCounts,
+  receiverOf,
+  type CausedNotice,
+  type Notice,
+  type NoticeOutcome,
+  type Notify,
+  type ReceiverLimit,
+  type TakenNotice,
+  type TakenNotices,
+} from "../../ports/notices.ts"
 
 interface Stored {
   notice: TakenNotice
@@ -34,12 +44,13 @@ export class MemoryOutbox {
     })
   }
 
-  take(limit: number, holdMs: number): TakenNotices {
+  take(limit: number, holdMs: number, receivers?: ReceiverLimit): TakenNotices {
+    const counts = new ReceiverCounts(receivers)
     const now = this.#clock.now()
     const taken: TakenNotice[] = []
     let next_due: number | null = null
     for (const stored of this.#pending) {
-      if (stored.due_at <= now && taken.length < limit) {
+      if (stored.due_at <= now && taken.length < limit && counts.add(receiverOf(stored.notice.url))) {
         stored.notice = { ...stored.notice, attempts: stored.notice.attempts + 1 }
         stored.due_at = now + holdMs
         taken.push(stored.notice)

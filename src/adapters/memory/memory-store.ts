@@ -24,7 +24,13 @@ import {
 import type { Clock } from "../../ports/clock.ts"
 import type { AnswerOutcome, GivenAnswer, InboxPage, InboxQuery, WaitingCounts } from "../../ports/questions.ts"
 import { MemoryQuestions } from "./memory-questions.ts"
-import { causedBy, type Notice, type NoticeOutcome, type TakenNotices } from "../../ports/notices.ts"
+import {
+  causedBy,
+  type Notice,
+  type NoticeOutcome,
+  type ReceiverLimit,
+  type TakenNotices,
+} from "../../ports/notices.ts"
 import { MemoryOutbox } from "./memory-outbox.ts"
 
 /** How many events a follower is handed at a time. */
@@ -404,9 +410,9 @@ export class MemoryStore implements RunStore {
     return this.#outbox.ofRun(run_id)
   }
 
-  async takeNotices(limit: number, holdMs: number): Promise<TakenNotices> {
+  async takeNotices(limit: number, holdMs: number, receivers?: ReceiverLimit): Promise<TakenNotices> {
     this.#checkOpen()
-    return this.#outbox.take(limit, holdMs)
+    return this.#outbox.take(limit, holdMs, receivers)
   }
 
   async settleNotice(notice: Notice, outcome: NoticeOutcome): Promise<void> {

@@ -17,7 +17,13 @@ import {
   type RunRequest,
   type RunStore,
 } from "../../ports/store.ts"
-import { causedBy, type Notice, type NoticeOutcome, type TakenNotices } from "../../ports/notices.ts"
+import {
+  causedBy,
+  type Notice,
+  type NoticeOutcome,
+  type ReceiverLimit,
+  type TakenNotices,
+} from "../../ports/notices.ts"
 import {
   questionsIn,
   type AnswerOutcome,
@@ -573,9 +579,9 @@ class NatsStore implements ClusterStore {
     return this.#outbox.ofRun(run_id)
   }
 
-  async takeNotices(limit: number, holdMs: number): Promise<TakenNotices> {
+  async takeNotices(limit: number, holdMs: number, receivers?: ReceiverLimit): Promise<TakenNotices> {
     this.#checkOpen()
-    return this.#outbox.take(limit, holdMs)
+    return this.#outbox.take(limit, holdMs, receivers)
   }
 
   async settleNotice(notice: Notice, outcome: NoticeOutcome): Promise<void> {

@@ -1,5 +1,14 @@
 import type { Clock } from "../../ports/clock.ts"
-import type { CausedNotice, Notice, NoticeOutcome, TakenNotice, TakenNotices } from "../../ports/notices.ts"
+import {
+  ReceiverCounts,
+  receiverOf,
+  type CausedNotice,
+  type Notice,
+  type NoticeOutcome,
+  type ReceiverLimit,
+  type TakenNotice,
+  type TakenNotices,
+} from "../../ports/notices.ts"
 import { Damaged, type RunOptions } from "../../ports/store.ts"
 import type { Vault } from "../../ports/vault.ts"
 import type { Broker, Stored } from "./broker.ts"
@@ -17,6 +26,12 @@ interface NoticeText {
   readonly last_error: string | null
 }
 
+interface Pending {
+  readonly due_at: number
+  /** The origin of its URL. */
+  readonly receiver: string
+}
+
 /** How many notices are read side by side. */
 const readTogether = 16
 
@@ -31,8 +46,8 @@ export class Outbox {
   readonly #vault: Vault
   readonly #clock: Clock
   readonly #listeners = new Set<() => void>()
-  /** When each pending notice is due, as far as this process knows: one that is not due is not read again. */
-  readonly #due = new Map<string, number>()
+  /** Pending notices, as far as this process knows them: one that cannot be taken is not read again. */
+  readonly #pending = new Map<string, Pending>()
 
   constructor(broker: Broker, reader: LogReader, vault: Vault, clock: Clock) {
     this.#broker = broker
@@ -69,35 +84,43 @@ export class Outbox {
     return [...found.values()].toSorted((a, b) => a.event_id - b.event_id)
   }
 
-  async take(limit: number, holdMs: number): Promise<TakenNotices> {
+  async take(limit: number, holdMs: number, receivers?: ReceiverLimit): Promise<TakenNotices> {
     const now = this.#clock.now()
+    const counts = new ReceiverCounts(receivers)
     const subjects = await this.#broker.list("outbox", this.#broker.names.anyDue)
     const there = new Set(subjects)
-    for (const subject of this.#due.keys()) if (!there.has(subject)) this.#due.delete(subject)
-    const candidates = subjects.filter((subject) => (this.#due.get(subject) ?? 0) <= now)
+    for (const subject of this.#pending.keys()) if (!there.has(subject)) this.#pending.delete(subject)
+    const candidates = subjects.filter((subject) => (this.#pending.get(subject)?.due_at ?? 0) <= now)
     const taken: TakenNotice[] = []
-    for (let at = 0; at < candidates.length && taken.length < limit;) {
-      const some = candidates.slice(at, at + Math.min(readTogether, limit - taken.length))
-      at += some.length
-      for (const notice of await Promise.all(some.map((subject) => this.#takeOne(subject, now, holdMs)))) {
+    while (candidates.length > 0 && taken.length < limit) {
+      const some: string[] = []
+      while (candidates.length > 0 && some.length < Math.min(readTogether, limit - taken.length)) {
+        const subject = candidates.shift() ?? ""
+        if (!counts.isFull(this.#pending.get(subject)?.receiver ?? "")) some.push(subject)
+      }
+      for (const notice of await Promise.all(some.map((one) => this.#takeOne(one, now, holdMs, counts)))) {
         if (notice !== null) taken.push(notice)
       }
     }
-    const times = subjects.map((subject) => this.#due.get(subject) ?? 0)
-    return { taken, next_due: times.length === 0 ? null : Math.min(...times) }
+    const times = subjects.map((subject) => this.#pending.get(subject)?.due_at ?? 0)
+    return { taken, next_due: times.length === 0 ? null : times.reduce((least, time) => Math.min(least, time)) }
   }
 
-  async #takeOne(subject: string, now: number, holdMs: number): Promise<TakenNotice | null> {
+  async #takeOne(subject: string, now: number, holdMs: number, counts: ReceiverCounts): Promise<TakenNotice | null> {
     const stored = await this.#broker.getFromLeader("outbox", subject)
     if (stored === null) return null
     const { facts, notice } = this.#open(stored)
-    this.#due.set(subject, facts.due_at)
-    if (facts.due_at > now) return null
-    const next = { ...facts, attempts: facts.attempts + 1, due_at: now + holdMs }
     const { url, last_error } = notice
+    const receiver = receiverOf(url)
+    this.#pending.set(subject, { due_at: facts.due_at, receiver })
+    if (facts.due_at > now || !counts.add(receiver)) return null
+    const next = { ...facts, attempts: facts.attempts + 1, due_at: now + holdMs }
     // Should two processes win, the notice is delivered twice, which receivers must expect anyway.
-    if ((await this.#broker.replace(subject, this.#pack(next, { url, last_error }), stored.seq)) === null) return null
-    this.#due.set(subject, next.due_at)
+    if ((await this.#broker.replace(subject, this.#pack(next, { url, last_error }), stored.seq)) === null) {
+      counts.remove(receiver)
+      return null
+    }
+    this.#pending.set(subject, { due_at: next.due_at, receiver })
     return { ...notice, attempts: next.attempts }
   }
 
@@ -111,14 +134,16 @@ export class Outbox {
     const { status, last_error, due_at } = outcome
     const packed = this.#pack({ ...facts, status, due_at }, { url: notice.url, last_error })
     if (status === "pending") {
-      if ((await this.#broker.replace(subject, packed, stored.seq)) !== null) this.#due.set(subject, due_at)
+      if ((await this.#broker.replace(subject, packed, stored.seq)) !== null) {
+        this.#pending.set(subject, { due_at, receiver: receiverOf(notice.url) })
+      }
       return
     }
     // Of a run that retention has deleted nothing is kept.
     const kept = (await this.#reader.slot(run_id, 0, "sure")) !== null
     if (kept) await this.#broker.put(names.told(run_id, event_id), packed)
     await this.#broker.erase("outbox", subject)
-    this.#due.delete(subject)
+    this.#pending.delete(subject)
   }
 
   /** Retention deletes the run. Pending notices stay until they are delivered or given up. */

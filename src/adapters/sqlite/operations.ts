@@ -23,6 +23,7 @@ export interface CreateOperation extends Blobs<
 > {
   readonly kind: "create"
   readonly notify_events: string | null
+  readonly notify_receiver: string | null
   readonly run_id: string
   readonly caller: string
   readonly created_at: number
@@ -141,6 +142,9 @@ export interface CachePurgeOperation extends Blobs<readonly [slot: Uint8Array]> 
 export interface TakeNoticesOperation extends Blobs<readonly []> {
   readonly kind: "take notices"
   readonly limit: number
+  /** Null: no limit. */
+  readonly most_per_receiver: number | null
+  readonly busy: readonly (readonly [receiver: string, count: number])[]
   readonly now: number
   readonly due_at: number
 }

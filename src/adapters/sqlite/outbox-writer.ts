@@ -1,5 +1,5 @@
 import type { SQLInputValue, SQLOutputValue } from "node:sqlite"
-import type { CausedNotice } from "../../ports/notices.ts"
+import { ReceiverCounts, type CausedNotice } from "../../ports/notices.ts"
 import type { ResultOf, SettleNoticeOperation, TakeNoticesOperation } from "./operations.ts"
 
 /** Statements of the transaction that is under way. */
@@ -14,8 +14,8 @@ const forgottenMs = 2 * 24 * 3_600_000
 /** Stores the notice of an event, where the run notifies of it. */
 export function addNotice(sql: Sql, num: number, { event_id, event, caused_at }: CausedNotice): void {
   sql.run(
-    `INSERT OR IGNORE INTO outbox (run_id, event_id, caller, event, caused_at, status, attempts, due_at, url)
-     SELECT run_id, ?1, caller, ?2, ?3, 'pending', 0, 0, notify FROM runs
+    `INSERT OR IGNORE INTO outbox (run_id, event_id, caller, event, caused_at, status, attempts, due_at, url, receiver)
+     SELECT run_id, ?1, caller, ?2, ?3, 'pending', 0, 0, notify, notify_receiver FROM runs
      WHERE num = ?4 AND notify IS NOT NULL AND instr(notify_events, ' ' || ?2 || ' ') > 0`,
     event_id,
     event,
@@ -24,22 +24,34 @@ export function addNotice(sql: Sql, num: number, { event_id, event, caused_at }:
   )
 }
 
-export function takeNotices(sql: Sql, { limit, now, due_at }: TakeNoticesOperation): ResultOf<TakeNoticesOperation> {
-  const rows = sql.all(
-    "SELECT run_id, event_id FROM outbox WHERE status = 'pending' AND due_at <= ? ORDER BY due_at LIMIT ?",
-    now,
-    limit,
-  )
-  return rows.map((row) => {
-    const [run_id, event_id] = [row["run_id"] as string, row["event_id"] as number]
-    sql.run(
-      "UPDATE outbox SET attempts = attempts + 1, due_at = ? WHERE run_id = ? AND event_id = ?",
-      due_at,
-      run_id,
-      event_id,
+export function takeNotices(sql: Sql, operation: TakeNoticesOperation): ResultOf<TakeNoticesOperation> {
+  const { limit, now, due_at, most_per_receiver: most, busy } = operation
+  const counts = new ReceiverCounts(most === null ? undefined : { most, busy: new Map(busy) })
+  const taken: { readonly run_id: string; readonly event_id: number }[] = []
+  while (taken.length < limit) {
+    // What is taken is not due any more, and whoever has its share now is passed over: each round takes at least one.
+    const rows = sql.all(
+      `SELECT run_id, event_id, ifnull(receiver, '') AS receiver FROM outbox
+       WHERE status = 'pending' AND due_at <= ? AND ifnull(receiver, '') NOT IN (SELECT value FROM json_each(?))
+       ORDER BY due_at LIMIT ?`,
+      now,
+      JSON.stringify(counts.full()),
+      limit - taken.length,
     )
-    return { run_id, event_id }
-  })
+    if (rows.length === 0) break
+    for (const row of rows) {
+      if (!counts.add(row["receiver"] as string)) continue
+      const [run_id, event_id] = [row["run_id"] as string, row["event_id"] as number]
+      sql.run(
+        "UPDATE outbox SET attempts = attempts + 1, due_at = ? WHERE run_id = ? AND event_id = ?",
+        due_at,
+        run_id,
+        event_id,
+      )
+      taken.push({ run_id, event_id })
+    }
+  }
+  return taken
 }
 
 export function settleNotice(sql: Sql, operation: SettleNoticeOperation): null {

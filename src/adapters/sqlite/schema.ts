@@ -137,6 +137,11 @@ export const migrations: readonly string[] = [
   ALTER TABLE store ADD COLUMN old_mark BLOB;
   ALTER TABLE store ADD COLUMN digest BLOB;
   `,
+  `
+  -- A keyed hash of the URL's origin, so that deliveries to one receiver can be counted.
+  ALTER TABLE runs ADD COLUMN notify_receiver TEXT;
+  ALTER TABLE outbox ADD COLUMN receiver TEXT;
+  `,
 ]
 
 export const currentVersion = migrations.length

@@ -31,7 +31,14 @@ import {
   type WaitingCounts,
 } from "../../ports/questions.ts"
 import type { KeyChange, KeyRecord, Vault } from "../../ports/vault.ts"
-import { causedBy, type Notice, type NoticeOutcome, type TakenNotices } from "../../ports/notices.ts"
+import {
+  causedBy,
+  receiverOf,
+  type Notice,
+  type NoticeOutcome,
+  type ReceiverLimit,
+  type TakenNotices,
+} from "../../ports/notices.ts"
 import { aboutError, aboutUrl } from "./outbox-reader.ts"
 import { endStatus, type ListedRun, type RunQuery } from "../../ports/run-list.ts"
 import { noUsage } from "../../run/usage.ts"
@@ -183,6 +190,7 @@ class SqliteStore implements RekeyedStore {
       owner,
       lease_until: this.#leaseTime() + leaseMs,
       notify_events: notify === undefined ? null : ` ${notify.events.join(" ")} `,
+      notify_receiver: notify === undefined ? null : this.#receiver(receiverOf(notify.url)),
       blobs: [
         ...(idempotency === null ? ([null, null] as const) : this.#digests(caller, idempotency)),
         wrapped,
@@ -539,14 +547,28 @@ class SqliteStore implements RekeyedStore {
     return this.#reader.notices(run_id)
   }
 
-  async takeNotices(limit: number, holdMs: number): Promise<TakenNotices> {
+  #receiver(origin: string): string {
+    return Buffer.from(this.#vault.digest("receiver of notices", [origin])).toString("base64url")
+  }
+
+  async takeNotices(limit: number, holdMs: number, receivers?: ReceiverLimit): Promise<TakenNotices> {
     this.#checkOpen()
     const now = this.#clock.now()
     // Looking costs the writer nothing: most looks find nothing that is due.
     const first = this.#reader.nextNotice()
     if (first === null || first > now || limit <= 0) return { taken: [], next_due: first }
     const due_at = now + holdMs
-    const found = await this.#queue.send({ kind: "take notices", limit, now, due_at, blobs: [] })
+    const busy = [...(receivers?.busy ?? [])].map(([origin, count]) => [this.#receiver(origin), count] as const)
+    const most_per_receiver = receivers?.most ?? null
+    const found = await this.#queue.send({
+      kind: "take notices",
+      limit,
+      now,
+      due_at,
+      most_per_receiver,
+      busy,
+      blobs: [],
+    })
     const taken = found.flatMap(({ run_id, event_id }) => this.#reader.takenNotice(run_id, event_id) ?? [])
     return { taken, next_due: this.#reader.nextNotice() }
   }

@@ -33,6 +33,7 @@ function create(run_id: string): CreateOperation {
     owner: "o",
     lease_until: 10,
     notify_events: null,
+    notify_receiver: null,
     blobs: [null, null, blob(60), blob(100), null, null],
   }
 }

@@ -171,7 +171,8 @@ export class Writer {
     const fence = 1
     const { lastInsertRowid } = this.#run(
       `INSERT INTO runs (run_id, caller, created_at, resumable, workflow, version, fence, owner, holder, lease_until,
-         idempotency, fingerprint, key, notify, notify_events) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         idempotency, fingerprint, key, notify, notify_events, notify_receiver)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       run_id,
       operation.caller,
       operation.created_at,
@@ -187,6 +188,7 @@ export class Writer {
       key,
       notify,
       operation.notify_events,
+      operation.notify_receiver,
     )
     const num = Number(lastInsertRowid)
     this.#run("INSERT INTO requests (run, body) VALUES (?, ?)", num, request)

@@ -8,7 +8,7 @@ import { aRequest, created, ended, noOptions } from "../../../test/contract/run-
 import { startServer, type Received } from "../../../test/support/http-server.ts"
 import { ManualClock } from "../../../test/support/manual-clock.ts"
 import { within } from "../../../test/support/within.ts"
-import { Notifier, notifyForMs } from "./notifier.ts"
+import { mostPerReceiver, Notifier, notifyForMs } from "./notifier.ts"
 
 /** A run that has ended and notifies a receiver which answers like this, and a notifier on a clock that the test moves. */
 async function notified(t: TestContext, answer: () => number, more: { readonly origins?: readonly string[] } = {}) {
@@ -110,4 +110,52 @@ test("an origin that the operator has removed is not called", async (t) => {
   await settled()
   assert.match((await notice())?.last_error ?? "", /^WIRE_NOTIFY_ORIGINS does not list http:\/\/127\.0\.0\.1:\d+$/)
   assert.equal(received.length, 0)
+})
+
+test("a receiver that does not answer keeps others waiting for nothing", async (t) => {
+  const clock = new ManualClock()
+  const store = new MemoryStore(clock)
+  const [slow, quick] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let open = 0
+  const stuck = await startServer((_request, response) => {
+    if (++open === mostPerReceiver) slow.resolve()
+    void quick.promise.then(() => response.writeHead(200).end())
+  })
+  const willing = await startServer((_request, response) => {
+    response.writeHead(200).end()
+    quick.resolve()
+  })
+  const notifies = async (url: string): Promise<void> => {
+    const options = { ...noOptions, notify: { url, events: noticeEvents } }
+    await store.append(await created(store, { request: aRequest({ options }) }), [ended(1)])
+  }
+  for (let n = 0; n < 100; n++) await notifies(`${stuck.origin}/hook`)
+  const egress = createEgress({ policy: { kind: "private" } })
+  const bugs: unknown[] = []
+  const delivered = Promise.withResolvers<void>()
+  let count = 0
+  const notifier = new Notifier(
+    {
+      store,
+      egress,
+      clock,
+      chance: { id: () => randomBytes(16).toString("hex"), fraction: () => 0.5 },
+      bug: (error) => bugs.push(error),
+      attempted: () => ++count === 101 && delivered.resolve(),
+    },
+    { origins: new Set([stuck.origin, willing.origin]), secrets: [randomBytes(24)] },
+  )
+  t.after(async () => {
+    await notifier.stop(0)
+    await egress.close()
+    await Promise.all([stuck.close(), willing.close()])
+  })
+  await within(30_000, "as many deliveries as one receiver may have", slow.promise)
+  await notifies(`${willing.origin}/hook`)
+  await within(30_000, "the delivery to another receiver", quick.promise)
+  assert.equal(open, mostPerReceiver)
+  // The others follow when the first ones are through.
+  await within(30_000, "all deliveries", delivered.promise)
+  assert.equal(stuck.received.length, 100)
+  assert.deepEqual(bugs, [])
 })

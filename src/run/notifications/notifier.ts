@@ -4,13 +4,14 @@ import { Bell } from "../../base/bell.ts"
 import type { Chance } from "../../ports/chance.ts"
 import type { Clock } from "../../ports/clock.ts"
 import { EgressFailure, type Egress } from "../../ports/egress.ts"
-import type { NoticeOutcome, OutboxStore, TakenNotice } from "../../ports/notices.ts"
+import { receiverOf, type NoticeOutcome, type OutboxStore, type TakenNotice } from "../../ports/notices.ts"
 import { RunFailure } from "../../ports/run-failure.ts"
 import { StoreFailure } from "../../ports/store.ts"
 import { noticeMessage, webhookId } from "./notice-message.ts"
 
-/** Most deliveries at a time. */
+/** Most deliveries at a time, and most of them to one receiver: a slow one must not take all. */
 const mostAtOnce = 64
+export const mostPerReceiver = 8
 const attemptMs = 10_000
 /** Longer than an attempt takes, so that nobody else delivers what is under way. */
 const holdMs = 15_000
@@ -53,6 +54,8 @@ export class Notifier {
   readonly #stop = new AbortController()
   readonly #abort = new AbortController()
   readonly #busy = new Set<Promise<void>>()
+  /** How many deliveries to each receiver are under way. */
+  readonly #receivers = new Map<string, number>()
   readonly #running: Promise<void>
 
   constructor(ports: NotifierPorts, settings: NotifierSettings) {
@@ -92,9 +95,12 @@ export class Notifier {
     // The end of an attempt rings.
     if (room === 0) return lookMs
     try {
-      const { taken, next_due } = await store.takeNotices(room, holdMs)
+      const limit = { most: mostPerReceiver, busy: this.#receivers }
+      const now = clock.now()
+      const { taken, next_due } = await store.takeNotices(room, holdMs, limit)
       for (const notice of taken) this.#begin(notice)
-      if (taken.length === room || next_due === null) return lookMs
+      // What is due and was not taken waits for its receiver.
+      if (taken.length === room || next_due === null || next_due <= now) return lookMs
       return Math.min(Math.max(next_due - clock.now(), 0), lookMs)
     } catch (error) {
       if (!(error instanceof StoreFailure)) this.#ports.bug(error)
@@ -114,6 +120,9 @@ export class Notifier {
   }
 
   #begin(notice: TakenNotice): void {
+    const receiver = receiverOf(notice.url)
+    const count = (more: number): number => (this.#receivers.get(receiver) ?? 0) + more
+    this.#receivers.set(receiver, count(1))
     const busy = this.#deliver(notice)
       .catch((error: unknown) => {
         // It is due again when the time to deliver it is over.
@@ -121,6 +130,8 @@ export class Notifier {
       })
       .finally(() => {
         this.#busy.delete(busy)
+        if (count(-1) === 0) this.#receivers.delete(receiver)
+        else this.#receivers.set(receiver, count(-1))
         this.#bell.ring()
       })
     this.#busy.add(busy)

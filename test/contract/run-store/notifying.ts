@@ -109,6 +109,28 @@ export function notifyingContract(test: OnBench): void {
     assert.equal((await takenBy(store, 2)).length, 1)
   })
 
+  test("a receiver that has its share is passed over, and keeps no other waiting", async ({ store, other }) => {
+    const slow: Notify = { url: "https://slow.example/a", events: noticeEvents }
+    for (let n = 0; n < 5; n++) await store.append(await notifying(store, slow), [ended(1)])
+    await store.append(await notifying(store, { ...slow, url: "https://slow.example/b" }), [ended(1)])
+    await store.append(await notifying(store), [ended(1)])
+    const hosts = async (most: number, busy: readonly (readonly [string, number])[] = []) => {
+      const { taken, next_due } = await other.takeNotices(10, holdMs, { most, busy: new Map(busy) })
+      return { hosts: taken.map((notice) => new URL(notice.url).host).toSorted(), due: next_due }
+    }
+    const busy = [["https://slow.example", 2]] as const
+    assert.deepEqual((await hosts(2, busy)).hosts, ["receiver.example"])
+    const first = await hosts(2, [["https://slow.example", 1]])
+    assert.deepEqual(first.hosts, ["slow.example"])
+    // The others are still due.
+    assert.equal(first.due, 0)
+    assert.deepEqual(
+      (await hosts(4)).hosts,
+      Array.from({ length: 4 }, () => "slow.example"),
+    )
+    assert.deepEqual((await takenBy(other)).length, 1)
+  })
+
   test("a failed attempt is due again at its time, with its error shown", async ({ store, other, clock }) => {
     const { run_id } = await notifying(store).then(async (lease) => {
       await store.append(lease, [ended(1)])
