@@ -57,11 +57,6 @@ export interface ReceiverLimit {
   readonly busy: ReadonlyMap<string, number>
 }
 
-/** The origin of a notice's URL: what counts as one receiver. */
-export function receiverOf(url: string): string {
-  return URL.parse(url)?.origin ?? ""
-}
-
 /** Counts what is under way while notices are taken. */
 export class ReceiverCounts {
   readonly #most: number

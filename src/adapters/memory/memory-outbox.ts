@@ -1,7 +1,6 @@
 import type { Clock } from "../../ports/clock.ts"
 import {
   ReceiverCounts,
-  receiverOf,
   type CausedNotice,
   type Notice,
   type NoticeOutcome,
@@ -10,6 +9,7 @@ import {
   type TakenNotice,
   type TakenNotices,
 } from "../../ports/notices.ts"
+import { receiverOf } from "../../ports/receiver-of.ts"
 
 interface Stored {
   notice: TakenNotice

@@ -1,7 +1,6 @@
 import type { Clock } from "../../ports/clock.ts"
 import {
   ReceiverCounts,
-  receiverOf,
   type CausedNotice,
   type Notice,
   type NoticeOutcome,
@@ -9,6 +8,7 @@ import {
   type TakenNotice,
   type TakenNotices,
 } from "../../ports/notices.ts"
+import { receiverOf } from "../../ports/receiver-of.ts"
 import { Damaged, type RunOptions } from "../../ports/store.ts"
 import type { Vault } from "../../ports/vault.ts"
 import type { Broker, Stored } from "./broker.ts"

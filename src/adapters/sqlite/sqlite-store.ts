@@ -33,12 +33,12 @@ import {
 import type { KeyChange, KeyRecord, Vault } from "../../ports/vault.ts"
 import {
   causedBy,
-  receiverOf,
   type Notice,
   type NoticeOutcome,
   type ReceiverLimit,
   type TakenNotices,
 } from "../../ports/notices.ts"
+import { receiverOf } from "../../ports/receiver-of.ts"
 import { aboutError, aboutUrl } from "./outbox-reader.ts"
 import { endStatus, type ListedRun, type RunQuery } from "../../ports/run-list.ts"
 import { noUsage } from "../../run/usage.ts"
