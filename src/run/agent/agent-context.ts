@@ -1,6 +1,6 @@
 import type { AgentNode, ContextPlan } from "../../plan/plan-shape.ts"
 import { evaluateText } from "./agent-messages.ts"
-import type { Caller } from "./agent-tools.ts"
+import type { StepContext } from "./step-context.ts"
 import { ModelList } from "./fallback.ts"
 import type { CompactFacts } from "./cache-key.ts"
 import type { Scope } from "../evaluate.ts"
@@ -14,7 +14,7 @@ import { RunFailure } from "../../ports/run-failure.ts"
 import { userText } from "../../ports/messages.ts"
 import type { ModelTurn, ModelWatch } from "../../ports/model.ts"
 import { mergedInference } from "../../plan/prepare.ts"
-import type { AgentPast, BegunTurn, FallbackPast } from "../log/resume.ts"
+import type { BegunTurn, FallbackPast } from "../log/resume.ts"
 import type { RunContext } from "../run-context.ts"
 import { addSpent, showSpent, spentBy } from "../usage.ts"
 
@@ -51,11 +51,7 @@ export async function compactFacts(
 }
 
 /** The step that continues the history. */
-export interface ContinuingStep {
-  readonly running: RunContext
-  readonly node: AgentNode
-  readonly caller: Caller
-  readonly past: AgentPast | null
+export interface ContinuingStep extends Pick<StepContext, "running" | "node" | "caller" | "past"> {
   readonly watch: ModelWatch
 }
 

@@ -1,0 +1,214 @@
+import type { JsonObject } from "../../base/json-value.ts"
+import type { Message } from "../../ports/messages.ts"
+import { userText } from "../../ports/messages.ts"
+import type { ModelTurn, ModelWatch } from "../../ports/model.ts"
+import { RunFailure } from "../../ports/run-failure.ts"
+import { backendOf, priceOf, providerKindOf } from "../backends.ts"
+import { failure, wireError } from "../failure.ts"
+import type { KeptModelCall } from "../log/kept.ts"
+import type { AnsweredTurn, BegunTurn, FallbackPast } from "../log/resume.ts"
+import { storeMessages } from "../log/stored-messages.ts"
+import { memoryOf } from "../memory-of.ts"
+import type { Place } from "../permits.ts"
+import { finishBeforeEnd } from "../run-context.ts"
+import { imagePart, imagesFrom, textPart } from "./agent-messages.ts"
+import type { AgentTools, ToolReply } from "./agent-tools.ts"
+import { ModelList } from "./fallback.ts"
+import type { Rendered, RenderedModel } from "./render-step.ts"
+import type { StepContext } from "./step-context.ts"
+import { addCalls, holdMemory } from "./step-context.ts"
+
+/** A model that calls more tools than this in one turn is not going to do anything useful with the answers. */
+const mostToolCalls = 128
+
+/** What a step and its models say to each other, until one of them gives the output. */
+export class Conversation {
+  readonly #step: StepContext
+  readonly #watch: ModelWatch
+
+  constructor(step: StepContext, watch: ModelWatch) {
+    this.#step = step
+    this.#watch = watch
+  }
+
+  /** Turn after turn until the model gives its output; what was said is added to `history`. */
+  async run(rendered: Rendered, history: Message[]): Promise<JsonObject> {
+    const { running, caller, node, past, progress } = this.#step
+    const { max_steps } = node
+    const models = new ModelList(running, caller, rendered.models, (calls) => addCalls(progress, calls))
+    for (let turn = 1; turn <= max_steps; turn++) {
+      const known = past?.turns.get(turn)
+      const withdrawn = known === undefined ? rendered.tools.usedUp() : (known.answer.withdrawn ?? [])
+      const news = rendered.tools.withdraw(withdrawn)
+      if (news.length > 0) history.push(userText(news.join("\n")))
+      models.replay(this.#fallbacksIn(turn))
+      if (known !== undefined) {
+        addCalls(progress, known.answer.calls)
+        await this.#callTools(rendered.tools, turn, known.answer, history)
+        continue
+      }
+      const tools = rendered.tools.definitions()
+      const { answer, place } = await this.#ask(models, history, turn, tools)
+      progress.fellBack ||= models.fellBack
+      switch (answer.kind) {
+        case "output":
+          history.push(answer.message)
+          return answer.output
+        case "text": {
+          // Tools and structured output suppress each other on this backend: now that the tools are done with, it is asked
+          // for the output alone.
+          history.push(answer.message)
+          models.replay(this.#fallbacksIn(turn + 1))
+          const closing = await this.#close(models, history, turn + 1)
+          progress.fellBack ||= models.fellBack
+          history.push(closing.message)
+          return closing.output
+        }
+        case "tool_calls":
+          if (turn === max_steps) {
+            place?.release()
+            break
+          }
+          if (answer.tool_calls.length > mostToolCalls) {
+            place?.release()
+            throw failure(
+              "limit_exceeded",
+              caller.path,
+              `The model of agent.${node.name} made ${answer.tool_calls.length} tool calls in one turn; at most ${mostToolCalls} are allowed`,
+            )
+          }
+          await this.#callTools(rendered.tools, turn, { ...answer, withdrawn }, history, place)
+      }
+    }
+    const turns = max_steps === 1 ? "1 turn" : `${max_steps} turns`
+    throw failure("limit_exceeded", caller.path, `agent.${node.name} still called tools after ${turns} (max_steps)`)
+  }
+
+  #fallbacksIn(turn: number): readonly FallbackPast[] {
+    return this.#step.past?.fallbacks.filter((one) => one.turn === turn) ?? []
+  }
+
+  async #ask(
+    models: ModelList<RenderedModel>,
+    history: readonly Message[],
+    turn: number,
+    tools: ReturnType<AgentTools["definitions"]>,
+  ): Promise<{ readonly answer: ModelTurn; readonly place?: Place }> {
+    const { permits, signal } = this.#step.running
+    this.#step.progress.turn = turn
+    const place = await permits.take()
+    try {
+      signal.throwIfAborted()
+      const answer = await models.ask(turn, this.#step.past?.begun.get(turn), (model, begun) =>
+        this.#askOne(model, history, turn, tools, begun),
+      )
+      addCalls(this.#step.progress, answer.calls)
+      // A turn is stored with its first tool call. That call is made in the model's place: while it waited for another, a
+      // crash would lose the turn.
+      if (answer.kind === "tool_calls") return { answer, place }
+      place.release()
+      return { answer }
+    } catch (error) {
+      place.release()
+      throw error
+    }
+  }
+
+  /** One turn for the output alone, without tools. */
+  async #close(
+    models: ModelList<RenderedModel>,
+    history: readonly Message[],
+    turn: number,
+  ): Promise<ModelTurn & { readonly kind: "output" }> {
+    const { permits, signal } = this.#step.running
+    this.#step.progress.turn = turn
+    const answer = await permits.use(async () => {
+      signal.throwIfAborted()
+      return models.ask(turn, this.#step.past?.begun.get(turn), async (model, begun) => {
+        const given = await this.#askOne(model, history, turn, [], begun)
+        if (given.kind === "output") return given
+        const message = "The model gave no output in the form that was asked for"
+        throw new RunFailure(wireError("output_error", [{ path: this.#step.caller.path, message }]), given.calls)
+      })
+    })
+    if (answer.kind !== "output") throw new Error("A closing turn gives an output")
+    addCalls(this.#step.progress, answer.calls)
+    return answer
+  }
+
+  #askOne(
+    { name, id, system, settings }: RenderedModel,
+    history: readonly Message[],
+    turn: number,
+    tools: ReturnType<AgentTools["definitions"]>,
+    begun: BegunTurn | undefined,
+  ): Promise<ModelTurn> {
+    const { running, node, caller } = this.#step
+    return running.ports.model.turn(
+      {
+        caller: running.caller,
+        path: caller.path,
+        backend: backendOf(running, name),
+        model: id,
+        name,
+        provider: providerKindOf(running, name),
+        price: priceOf(running, name),
+        system,
+        input: history,
+        tools,
+        contract: { name: node.name, type: node.output, types: running.plan.types },
+        response_format: settings.response_format,
+        inference: settings.inference,
+        turn,
+        attempts_before: begun?.attempts ?? 0,
+        progress: begun?.progress ?? null,
+        deltas: running.options.deltas,
+      },
+      this.#watch,
+    )
+  }
+
+  /** All calls of one turn, side by side; their answers in the order of the calls. */
+  async #callTools(
+    tools: AgentTools,
+    turn: number,
+    answer: AnsweredTurn,
+    history: Message[],
+    place?: Place,
+  ): Promise<void> {
+    const past = this.#step.past?.turns.get(turn)
+    const { message, usage, calls, tool_calls, withdrawn = [] } = answer
+    let stored = past !== undefined
+    // The first call that is logged keeps the turn, whichever it is.
+    const keep = (index: number) => (): KeptModelCall => {
+      if (stored) return { turn, index }
+      stored = true
+      const own = { message: storeMessages([message]), usage, calls, tool_calls }
+      return { turn, index, answer: withdrawn.length === 0 ? own : { ...own, withdrawn } }
+    }
+    let answers: Promise<ToolReply>[]
+    try {
+      answers = tool_calls.map(async (call, index) => {
+        const reply = await tools.answer(call, keep(index), past?.calls.get(index) ?? null, place)
+        holdMemory(this.#step, memoryOf(reply))
+        return reply
+      })
+      // One that fails leaves the others behind, where the run goes on without this agent.
+      for (const one of answers) void finishBeforeEnd(this.#step.running, one)
+    } finally {
+      place?.releaseUnclaimed()
+    }
+    const outputs = await Promise.all(answers)
+    holdMemory(this.#step, memoryOf(message))
+    history.push(message)
+    for (const [index, { call_id, name }] of tool_calls.entries()) {
+      history.push({ role: "tool", call_id, name, output: outputs[index]?.text ?? "" })
+    }
+    for (const [index, call] of tool_calls.entries()) {
+      const images = outputs[index]?.images ?? []
+      if (images.length === 0) continue
+      // Few backends take images in a tool's output.
+      history.push({ role: "user", parts: [textPart(imagesFrom(call.name)), ...images.map(imagePart)] })
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import type { CallToReserve, ModelWatch, Reservation } from "../../ports/model.ts"
+import { usualOutput } from "../budget/budget.ts"
+import { showMoney } from "../budget/money.ts"
+import { storeProgress } from "../log/turn-progress.ts"
+import type { RunContext } from "../run-context.ts"
+import type { Caller } from "./agent-tools.ts"
+import type { StepProgress } from "./step-context.ts"
+
+/** What the run does while a step's model is asked: it reserves calls, stores retries and passes deltas on. */
+export function modelWatch(running: RunContext, { about }: Caller, progress: StepProgress): ModelWatch {
+  const { budget, log, ports, redactor, signal, gate } = running
+  return {
+    signal,
+    gate,
+    now: () => ports.clock.now(),
+    ...(budget.limited ? { reserve: (call) => reserve(running, about, call) } : {}),
+    retried: ({ attempt, reason, delay_ms, progress: turnProgress }) => {
+      const kept = { turn: progress.turn, progress: storeProgress(turnProgress) }
+      log.add("agent_retried", { ...about, attempt, reason, delay_ms }, kept)
+      return log.stored()
+    },
+    delta: (attempt, text) => log.addDelta({ ...about, attempt, text }),
+    redact: (value) => redactor.redact(value),
+    redactStream: () => redactor.stream(),
+  }
+}
+
+/** Waits until the limits have room for the call, and stores what it may use at most. */
+async function reserve({ budget, log }: RunContext, about: Caller["about"], call: CallToReserve): Promise<Reservation> {
+  const { turn, attempt, model, price, input_tokens, max_tokens } = call
+  const need = { kind: "model", input: input_tokens, output: max_tokens ?? usualOutput, price } as const
+  const grant = await budget.reserve(about.agent, need)
+  const cost = grant.cost === null ? null : showMoney(grant.cost)
+  log.add("model_call_started", { ...about, turn, attempt, model, reserved: { tokens: grant.tokens, cost } })
+  try {
+    await log.stored()
+  } catch (error) {
+    grant.settle(null, false)
+    throw error
+  }
+  return {
+    max_tokens: budget.boundsOutput ? grant.output : null,
+    settle: (usage, answered) => grant.settle(usage, answered),
+  }
+}

@@ -1,0 +1,151 @@
+import type { JsonObject } from "../../base/json-value.ts"
+import type { AgentNode } from "../../plan/plan-shape.ts"
+import type { CallSettings } from "../../plan/prepare.ts"
+import type { FilePart, Message } from "../../ports/messages.ts"
+import { toJsonSchema } from "../../types/json-schema.ts"
+import type { TypeTable } from "../../types/types.ts"
+import { backendFacts, modelId } from "../backends.ts"
+import { serverFacts } from "../tools/tool-servers.ts"
+import { renderPrompt } from "../tools/workflow-effects.ts"
+import { compactFacts, continuedHistory } from "./agent-context.ts"
+import type { Instruction } from "./agent-messages.ts"
+import { evaluateText, promptMessages, renderFiles, renderInstruction } from "./agent-messages.ts"
+import { AgentTools } from "./agent-tools.ts"
+import type { CompactFacts } from "./cache-key.ts"
+import { cacheHash } from "./cache-key.ts"
+import type { StepContext } from "./step-context.ts"
+import { scopeAt } from "./step-context.ts"
+
+/** Everything that a model is asked in one step, rendered. */
+export interface Rendered {
+  /** In the order in which they are asked. */
+  readonly models: readonly RenderedModel[]
+  readonly instruction: Instruction
+  readonly files: readonly FilePart[]
+  readonly tools: AgentTools
+  readonly compact: CompactFacts | null
+}
+
+export interface RenderedModel {
+  readonly name: string
+  /** The backend's. */
+  readonly id: string
+  readonly system: string | null
+  readonly settings: CallSettings
+}
+
+/** What is sent to the model, and the hash of everything that decides its answer. */
+export interface Asked {
+  readonly messages: readonly Message[]
+  /** The history that it goes on from. */
+  readonly continued: readonly Message[]
+  readonly facts: string
+}
+
+export async function renderStep(step: StepContext): Promise<Rendered> {
+  const { running, node } = step
+  const compact = node.context?.compact ?? null
+  const files = await renderFiles(node.files, scopeAt(step, "file"), step.effects)
+  return {
+    models: await renderModels(step),
+    instruction: await renderInstruction(node.instruction, scopeAt(step, "instruction"), step.effects),
+    files,
+    tools: await AgentTools.offered(running, node, step.caller, scopeAt(step, "uses"), step.effects),
+    compact: compact === null ? null : await compactFacts(running, compact, scopeAt(step, "context"), step.effects),
+  }
+}
+
+/** What a test's given result needs: the instruction, and nothing that is asked elsewhere. */
+export async function renderGiven(step: StepContext): Promise<Rendered> {
+  const instruction = await renderInstruction(step.node.instruction, scopeAt(step, "instruction"), step.effects)
+  const tools = AgentTools.none(step.running, step.node, step.caller)
+  return { models: await renderModels(step), instruction, files: [], tools, compact: null }
+}
+
+async function renderModels(step: StepContext): Promise<RenderedModel[]> {
+  const { running } = step
+  const { system } = step.node
+  const own = system === null ? null : await evaluateText(system, scopeAt(step, "system"), step.effects)
+  const models: RenderedModel[] = []
+  for (const settings of running.prepared.calls.get(step.node) ?? []) {
+    const name = settings.model
+    const id = modelId(running, name, step.scope)
+    models.push({ name, id, system: own ?? (await modelSystem(step, name)), settings })
+  }
+  return models
+}
+
+/** The system text of a model, for agents that have none of their own. */
+async function modelSystem(step: StepContext, model: string): Promise<string | null> {
+  const usual = step.running.plan.models[model]?.system ?? null
+  return usual === null ? null : evaluateText(usual, { ...step.scope, path: `model.${model}.system` }, step.effects)
+}
+
+export async function askedOf(step: StepContext, rendered: Rendered): Promise<Asked> {
+  const { context } = step.node
+  const instruction: Message = { role: "user", parts: [...rendered.instruction.parts, ...rendered.files] }
+  const messages = [...(await renderPrompts(step)), instruction]
+  const continued = context === null ? [] : continuedHistory(step.running, context)
+  return { messages, continued, facts: hashOf(step, rendered, continued, messages) }
+}
+
+async function renderPrompts(step: StepContext): Promise<Message[]> {
+  const found: Message[] = []
+  const { plan } = step.running
+  for (const use of step.node.uses) {
+    if (use.kind !== "prompt") continue
+    const path = `prompt.${use.name}.bindings`
+    const messages = await renderPrompt(
+      step.running,
+      use.name,
+      { site: use.site, iteration: step.caller.about.iteration ?? null },
+      [
+        { path, entries: plan.prompts[use.name]?.bindings ?? [] },
+        { path, entries: use.bindings },
+      ],
+      scopeAt(step, "uses"),
+      step.caller.path,
+      step.effects,
+    )
+    found.push(...promptMessages(messages))
+  }
+  return found
+}
+
+function hashOf(
+  step: StepContext,
+  rendered: Rendered,
+  continued: readonly Message[],
+  messages: readonly Message[],
+): string {
+  const { running, node } = step
+  const [first, ...others] = rendered.models.map(({ name, id, system, settings }) => ({
+    backend: backendFacts(running, name),
+    model: id,
+    system,
+    inference: settings.inference,
+    response_format: settings.response_format,
+  }))
+  if (first === undefined) throw new Error(`${node.id} has no model`)
+  return cacheHash({
+    ...first,
+    ...(others.length === 0 ? {} : { fallbacks: others }),
+    max_steps: node.max_steps,
+    context: node.context === null ? null : { history: continued, compact: rendered.compact },
+    messages,
+    tools: rendered.tools.fingerprint,
+    servers: serverFacts(running, node),
+    contract: contractSchema(node, running.plan.types),
+  })
+}
+
+const contracts = new WeakMap<AgentNode, JsonObject>()
+
+function contractSchema(node: AgentNode, types: TypeTable): JsonObject {
+  let schema = contracts.get(node)
+  if (schema === undefined) {
+    schema = toJsonSchema(node.output, types)
+    contracts.set(node, schema)
+  }
+  return schema
+}
