@@ -86,14 +86,7 @@ export async function build(outdir = join(root, "dist")) {
       js: 'import { createRequire as toRequire } from "node:module"; const require = toRequire(import.meta.url);',
     },
   })
-  const { outputFiles: client } = await bundle({
-    ...common,
-    // What users import, in browsers too.
-    entryPoints: { client: "src/client/client.ts" },
-    outdir,
-    platform: "neutral",
-    target: "es2022",
-  })
+  const { outputFiles: client } = await bundleClient(bundle, outdir)
   const page = await bundlePlayground(bundle, join(outdir, "playground"))
   // Else its helper process would live as long as the service.
   await stop()
@@ -111,6 +104,26 @@ export async function build(outdir = join(root, "dist")) {
   removeOthers(join(outdir, "playground"), page, /./)
   await writeDeclarations(join(outdir, "types"))
   writeFileSync(join(outdir, ".stamp"), stamp)
+}
+
+/**
+ * What users import, in browsers too.
+ * @param {typeof import("esbuild").build} bundle
+ * @param {string} outdir
+ */
+function bundleClient(bundle, outdir) {
+  const entryPoints = { client: "src/client/client.ts" }
+  return bundle({ ...common, entryPoints, outdir, platform: "neutral", target: "es2022" })
+}
+
+/** The client as a package of its own: `packages/client`, with a `dist` that is written here. */
+export async function buildClient(outdir = join(root, "packages", "client", "dist")) {
+  const { build: bundle, stop } = await import("esbuild")
+  const { outputFiles } = await bundleClient(bundle, outdir)
+  await stop()
+  mkdirSync(outdir, { recursive: true })
+  for (const { path, contents } of outputFiles) writeFileSync(path, contents)
+  await writeDeclarations(join(outdir, "types"))
 }
 
 /**
@@ -181,7 +194,9 @@ function filesUnder(path) {
 
 if (process.argv[1] !== undefined && resolve(process.argv[1]) === fileURLToPath(import.meta.url)) {
   await main(async () => {
-    await build(process.argv[2] === undefined ? undefined : resolve(process.argv[2]))
+    const [, , what] = process.argv
+    if (what === "--client") await buildClient()
+    else await build(what === undefined ? undefined : resolve(what))
     return 0
   })
 }

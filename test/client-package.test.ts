@@ -1,10 +1,11 @@
 import assert from "node:assert/strict"
 import { execFile, spawnSync } from "node:child_process"
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { after, test } from "node:test"
 import { promisify } from "node:util"
-import { build } from "../scripts/build.mjs"
+import { build, buildClient } from "../scripts/build.mjs"
 import { hello, startService } from "./contract/http/start-service.ts"
 
 const root = dirname(import.meta.dirname)
@@ -28,13 +29,53 @@ async function projectWithPackage(): Promise<string> {
   return folder
 }
 
-test("every snippet of docs/client.md has the package's types, and runs", { timeout: 170_000 }, async () => {
+/** An empty folder of somebody else's, far from this project, with the client packed and installed without a network. */
+async function projectWithClientAlone(): Promise<string> {
+  const stage = mkdtempSync(join(tmpdir(), "wireworks-pack-"))
+  const folder = mkdtempSync(join(tmpdir(), "wireworks-caller-"))
+  after(() => {
+    for (const one of [stage, folder]) rmSync(one, { recursive: true })
+  })
+  for (const name of ["package.json", "README.md", "LICENSE"]) {
+    cpSync(join(root, "packages", "client", name), join(stage, name))
+  }
+  await buildClient(join(stage, "dist"))
+  npm(["pack", "--ignore-scripts", "--pack-destination", folder], stage)
+  const [archive = ""] = readdirSync(folder)
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "mine", private: true, type: "module" }))
+  npm(["install", `./${archive}`, "--offline", "--ignore-scripts", "--no-audit", "--no-fund"], folder)
+  const compilerOptions = { module: "nodenext", target: "es2024", strict: true, noEmit: true, types: ["node"] }
+  const typeRoots = [join(root, "node_modules", "@types")]
+  writeFileSync(
+    join(folder, "tsconfig.json"),
+    JSON.stringify({ compilerOptions: { ...compilerOptions, typeRoots }, include: ["*.ts"] }),
+  )
+  return folder
+}
+
+function npm(args: readonly string[], cwd: string): void {
+  const { status, stderr } = spawnSync("npm", args, { cwd, encoding: "utf8" })
+  assert.equal(status, 0, `npm ${args.join(" ")}: ${stderr}`)
+}
+
+test("the client as a package of its own: every snippet of docs/client.md has its types, and runs", async () => {
   const service = await startService()
-  const folder = await projectWithPackage()
-  const snippets = [...page.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map((found) => found[1] ?? "")
-  assert.ok(snippets.length >= 4)
+  const folder = await projectWithClientAlone()
+  const about = (path: string) => JSON.parse(readFileSync(path, "utf8")) as Record<string, unknown>
+  const installed = about(join(folder, "node_modules", "wireworks-client", "package.json"))
+  assert.equal(installed["version"], about(join(root, "package.json"))["version"])
+  assert.ok(!("dependencies" in installed))
+  assert.deepEqual(
+    readdirSync(join(folder, "node_modules")).filter((name) => !name.startsWith(".")),
+    ["wireworks-client"],
+  )
+  const pages = [page, readFileSync(join(root, "packages", "client", "README.md"), "utf8")].join("\n")
+  const snippets = [...pages.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map((found) => found[1] ?? "")
+  assert.ok(snippets.length >= 5)
   for (const [index, snippet] of snippets.entries()) {
-    const own = snippet.replaceAll("http://127.0.0.1:13703", service.url)
+    const own = snippet
+      .replaceAll("http://127.0.0.1:13703", service.url)
+      .replaceAll('"wireworks/client"', '"wireworks-client"')
     writeFileSync(join(folder, `snippet-${index}.ts`), own)
   }
   cpSync(join(root, "examples", "hello.wire"), join(folder, "hello.wire"))
