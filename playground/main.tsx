@@ -4,6 +4,7 @@ import { loadHistory } from "./state/history.ts"
 import { findRunAgain, followAddress, keepAddress } from "./run/follow-run.ts"
 import { requestRun } from "./run/request-run.ts"
 import { App } from "./shell/app.tsx"
+import { takeDroppedFiles } from "./shell/file-tabs.tsx"
 import { editor } from "./state/editor-port.ts"
 import { keepLayout } from "./state/layout.ts"
 import { watchQuestions } from "./state/questions.ts"
@@ -44,6 +45,7 @@ watchQuestions()
 void openLink()
 void loadHistory()
 keepDraft()
+takeDroppedFiles()
 
 effect(() => {
   const { text } = compilation.value

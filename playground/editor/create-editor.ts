@@ -1,5 +1,5 @@
 import { closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete"
-import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands"
+import { defaultKeymap, history, historyKeymap, indentWithTab, invertedEffects } from "@codemirror/commands"
 import { bracketMatching, foldKeymap } from "@codemirror/language"
 import { lintGutter, nextDiagnostic, previousDiagnostic, setDiagnostics } from "@codemirror/lint"
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search"
@@ -19,7 +19,7 @@ import {
 } from "@codemirror/view"
 import type { Span } from "../../src/source/span.ts"
 import { formatText } from "../../src/syntax/format.ts"
-import type { EditorPort } from "../state/editor-port.ts"
+import type { EditorPort, Swap } from "../state/editor-port.ts"
 import type { Compilation } from "../state/source.ts"
 import { applyEdits, toMarks } from "./diagnostics.ts"
 import { editorTheme } from "./editor-theme.ts"
@@ -45,6 +45,8 @@ export interface Editor extends EditorPort {
   destroy(): void
 }
 
+const swapped = StateEffect.define<Swap>()
+
 const setSelected = StateEffect.define<Span | undefined>()
 
 const selectedLines = StateField.define<DecorationSet>({
@@ -68,7 +70,16 @@ const selectedLines = StateField.define<DecorationSet>({
 })
 
 /** A CodeMirror in a shadow root, where its styles are sheets of the root and need no `unsafe-inline`. */
-export function createEditor(host: HTMLElement, text: string, events: EditorEvents, features: Extension): Editor {
+export function createEditor(
+  host: HTMLElement,
+  file: string,
+  text: string,
+  events: EditorEvents,
+  features: Extension,
+): Editor {
+  /** The files that are not shown, each with the history of its changes. */
+  const others = new Map<string, EditorState>()
+  let shown = file
   const root = host.shadowRoot ?? host.attachShadow({ mode: "open" })
   const readOnly = new Compartment()
   const format = (): boolean => {
@@ -85,72 +96,83 @@ export function createEditor(host: HTMLElement, text: string, events: EditorEven
     events.run()
     return true
   }
-  const view: EditorView = new EditorView({
-    parent: root,
-    root,
-    state: EditorState.create({
-      doc: text,
-      extensions: [
-        keymap.of([
-          { key: "Mod-Enter", run, preventDefault: true },
-          { key: "Mod-s", run: format, preventDefault: true },
-          { key: "Shift-Alt-f", run: format, preventDefault: true },
-        ]),
-        lineNumbers(),
-        lintGutter(),
-        lexicalHighlighting(),
-        programKnowledge(),
-        indentation(),
-        features,
-        history(),
-        drawSelection(),
-        dropCursor(),
-        EditorState.allowMultipleSelections.of(true),
-        EditorState.tabSize.of(4),
-        readOnly.of(EditorState.readOnly.of(false)),
-        EditorState.languageData.of(() => [
-          { commentTokens: { line: "//" }, closeBrackets: { brackets: ["(", "[", "{", '"', '"""'] } },
-        ]),
-        bracketMatching(),
-        closeBrackets(),
-        highlightActiveLine(),
-        highlightActiveLineGutter(),
-        highlightSelectionMatches(),
-        search({ top: true }),
-        hangingIndent(),
-        tooltips({ position: "fixed" }),
-        selectedLines,
-        keymap.of([
-          ...closeBracketsKeymap,
-          ...defaultKeymap,
-          ...searchKeymap,
-          ...historyKeymap,
-          ...foldKeymap,
-          ...completionKeymap,
-          { key: "F8", run: nextDiagnostic },
-          { key: "Shift-F8", run: previousDiagnostic },
-          indentWithTab,
-        ]),
-        EditorView.contentAttributes.of({
-          tabindex: "0",
-          "aria-label": "Workflow source",
-          spellcheck: "false",
-          autocorrect: "off",
-          autocapitalize: "off",
-          "aria-description": "Press Escape and then Tab to leave the editor.",
-        }),
-        EditorView.updateListener.of((update) => {
-          if (update.docChanged) events.changed(() => view.state.doc.toString())
-        }),
-        editorTheme(),
-      ],
+  const extensions: Extension = [
+    keymap.of([
+      { key: "Mod-Enter", run, preventDefault: true },
+      { key: "Mod-s", run: format, preventDefault: true },
+      { key: "Shift-Alt-f", run: format, preventDefault: true },
+    ]),
+    lineNumbers(),
+    lintGutter(),
+    lexicalHighlighting(),
+    programKnowledge(),
+    indentation(),
+    features,
+    history(),
+    drawSelection(),
+    dropCursor(),
+    EditorState.allowMultipleSelections.of(true),
+    EditorState.tabSize.of(4),
+    readOnly.of(EditorState.readOnly.of(false)),
+    EditorState.languageData.of(() => [
+      { commentTokens: { line: "//" }, closeBrackets: { brackets: ["(", "[", "{", '"', '"""'] } },
+    ]),
+    bracketMatching(),
+    closeBrackets(),
+    highlightActiveLine(),
+    highlightActiveLineGutter(),
+    highlightSelectionMatches(),
+    search({ top: true }),
+    hangingIndent(),
+    tooltips({ position: "fixed" }),
+    selectedLines,
+    keymap.of([
+      ...closeBracketsKeymap,
+      ...defaultKeymap,
+      ...searchKeymap,
+      ...historyKeymap,
+      ...foldKeymap,
+      ...completionKeymap,
+      { key: "F8", run: nextDiagnostic },
+      { key: "Shift-F8", run: previousDiagnostic },
+      indentWithTab,
+    ]),
+    EditorView.contentAttributes.of({
+      tabindex: "0",
+      "aria-label": "Workflow source",
+      spellcheck: "false",
+      autocorrect: "off",
+      autocapitalize: "off",
+      "aria-description": "Press Escape and then Tab to leave the editor.",
     }),
-  })
+    invertedEffects.of(({ effects }) =>
+      effects.flatMap((effect) =>
+        effect.is(swapped) ? swapped.of({ apply: effect.value.revert, revert: effect.value.apply }) : [],
+      ),
+    ),
+    EditorView.updateListener.of(({ docChanged, transactions }) => {
+      if (docChanged) events.changed(() => view.state.doc.toString())
+      for (const transaction of transactions) {
+        if (!transaction.isUserEvent("undo") && !transaction.isUserEvent("redo")) continue
+        for (const effect of transaction.effects) if (effect.is(swapped)) effect.value.apply()
+      }
+    }),
+    editorTheme(),
+  ]
+  const create = (doc: string): EditorState => EditorState.create({ doc, extensions })
+  const view: EditorView = new EditorView({ parent: root, root, state: create(text) })
   return {
-    replace(next) {
-      const changes = difference(view.state.doc.toString(), next)
-      if (changes !== undefined) view.dispatch({ changes, userEvent: "input.replace" })
+    replace(next, swap) {
+      const changes = difference(view.state.doc.toString(), next) ?? []
+      view.dispatch({ changes, effects: swapped.of(swap), userEvent: "input.replace" })
     },
+    open(next, doc) {
+      others.set(shown, view.state)
+      shown = next
+      const known = others.get(next)
+      view.setState(known?.doc.toString() === doc ? known : create(doc))
+    },
+    forget: (closed) => void others.delete(closed),
     change: (edits, of) => applyEdits(view, edits, of),
     reveal({ start, end }) {
       const { length } = view.state.doc

@@ -3,6 +3,7 @@ import { useEffect, useRef } from "preact/hooks"
 import { nodeSpan } from "../state/node-span.ts"
 import { requestRun } from "../run/request-run.ts"
 import { setEditor } from "../state/editor-port.ts"
+import { activeFile } from "../state/files.ts"
 import { notify } from "../state/notices.ts"
 import { offerFixes, showProblems } from "../state/quick-fixes.ts"
 import { renaming } from "../state/renaming.ts"
@@ -20,6 +21,7 @@ export function EditorPane() {
     if (host.current === null) return undefined
     const editor = createEditor(
       host.current,
+      activeFile.value,
       compilation.value.text,
       {
         changed: sourceChanged,

@@ -2,6 +2,7 @@ import { useLayoutEffect, useRef } from "preact/hooks"
 import { editor } from "../state/editor-port.ts"
 import { fixMenu } from "../state/quick-fixes.ts"
 import { codeAddress } from "../state/service.ts"
+import { keepWithin } from "../ui/menu.tsx"
 
 /** The fixes of the problems at the cursor, opened by Ctrl+. */
 export function FixMenu() {
@@ -10,10 +11,9 @@ export function FixMenu() {
   useLayoutEffect(() => {
     const element = box.current
     if (element === null || menu === null) return
-    // Within the page, also where the cursor is near its edge.
-    const { width, height } = element.getBoundingClientRect()
-    element.style.left = `${Math.max(8, Math.min(menu.x, innerWidth - width - 8))}px`
-    element.style.top = `${menu.y + height + 8 > innerHeight ? Math.max(8, menu.y - height - 24) : menu.y + 4}px`
+    element.style.left = `${menu.x}px`
+    element.style.top = `${menu.y + 4}px`
+    keepWithin(element)
     element.querySelector<HTMLElement>("[role=menuitem]")?.focus()
   }, [menu])
   if (menu === null) return null

@@ -5,6 +5,7 @@ import { resolve } from "../../src/types/relations.ts"
 import { showType } from "../../src/types/show-type.ts"
 import type { Field, Type, TypeTable, VariantType } from "../../src/types/types.ts"
 import { Icon } from "../ui/icon.tsx"
+import { counted } from "../ui/show.ts"
 import type { Draft, DraftObject } from "../state/draft.ts"
 import { blankValue, isDraftArray, isDraftObject, memberOf } from "../state/draft.ts"
 
@@ -12,6 +13,8 @@ export interface FormContext {
   readonly types: TypeTable
   /** What does not fit at a path. */
   readonly misfit: (path: string) => string | undefined
+  /** Whether something inside of the value at a path does not fit. */
+  readonly hasMisfitWithin?: (path: string) => boolean
   /** Tells the controls of this form from those of others with the same paths. */
   readonly scope?: string
 }
@@ -26,13 +29,15 @@ interface EditorProps {
 
 interface LabelledProps extends EditorProps {
   readonly label: string
+  /** Can be folded to one line. */
+  readonly folds?: boolean
   readonly doc?: string | undefined
   /** Shown beside the label: the buttons of a list's entry. */
   readonly tools?: ComponentChildren
 }
 
 /** A field of an object: its name, its type, what is wrong with it, and the control for its value. */
-export function FieldEditor({ label, doc, tools, ...editor }: LabelledProps) {
+export function FieldEditor({ label, doc, tools, folds, ...editor }: LabelledProps) {
   const { form, path, type } = editor
   const known = resolve(type, form.types)
   const wrong = form.misfit(path)
@@ -59,24 +64,67 @@ export function FieldEditor({ label, doc, tools, ...editor }: LabelledProps) {
   )
   if (isGroup(known.kind)) {
     return (
-      <fieldset class="form-field group" aria-describedby={notes === "" ? undefined : notes}>
-        <legend>{head}</legend>
-        {tools}
-        {foot}
-        <ValueEditor {...editor} />
-      </fieldset>
+      <GroupField
+        {...editor}
+        label={label}
+        head={head}
+        foot={foot}
+        tools={tools}
+        notes={notes}
+        folds={folds === true || known.kind === "array"}
+      />
     )
   }
   return (
     <div class={known.kind === "boolean" ? "form-field inline" : "form-field"}>
       <div class="form-label">
         <label for={id}>{head}</label>
-        {tools}
+        {tools === undefined ? null : <span class="entry-tools">{tools}</span>}
       </div>
-      <ValueEditor {...editor} notes={notes} />
+      <ValueEditor {...editor} label={label} notes={notes} />
       {foot}
     </div>
   )
+}
+
+interface GroupFieldProps extends LabelledProps {
+  readonly head: ComponentChildren
+  readonly foot: ComponentChildren
+  readonly notes: string
+}
+
+/** A value of several, which can be folded away; what does not fit unfolds it. */
+function GroupField({ label, head, foot, tools, notes, folds, ...editor }: GroupFieldProps) {
+  const [isFolded, setFolded] = useState(false)
+  const isOpen = !isFolded || editor.form.hasMisfitWithin?.(editor.path) === true
+  return (
+    <fieldset class="form-field group" aria-describedby={notes === "" ? undefined : notes}>
+      <legend>{head}</legend>
+      <span class="entry-tools">
+        {folds === true ? (
+          <button
+            type="button"
+            class="button square"
+            aria-expanded={isOpen}
+            aria-label={`${isOpen ? "Fold" : "Unfold"} ${label}`}
+            onClick={() => setFolded(isOpen)}
+          >
+            <Icon name={isOpen ? "down" : "right"} />
+          </button>
+        ) : null}
+        {tools}
+      </span>
+      {foot}
+      {isOpen ? <ValueEditor {...editor} label={label} /> : <p class="folded">{previewOf(editor.value)}</p>}
+    </fieldset>
+  )
+}
+
+/** A folded value in one line. */
+function previewOf(value: Draft): string {
+  const text = JSON.stringify(value) ?? ""
+  const shown = text.length > 120 ? `${text.slice(0, 119)}…` : text
+  return isDraftArray(value) ? `${counted(value.length, "entry", "entries")} ${shown}` : shown
 }
 
 function isGroup(kind: string): boolean {
@@ -87,7 +135,15 @@ export function fieldId(path: string, scope = ""): string {
   return `field-${scope}${path.replace(/[^A-Za-z0-9_-]/g, (unit) => `-${unit.charCodeAt(0).toString(16)}-`)}`
 }
 
-function ValueEditor({ notes, ...props }: EditorProps & { readonly notes?: string }) {
+interface ValueProps extends EditorProps {
+  /** The name of the field. */
+  readonly label: string
+  /** The control has no label element of its own. */
+  readonly isUnlabelled?: boolean
+  readonly notes?: string
+}
+
+function ValueEditor({ notes, isUnlabelled, ...props }: ValueProps) {
   const { form, path, type, value, onChange } = props
   const known = resolve(type, form.types)
   const id = fieldId(path, form.scope)
@@ -95,6 +151,7 @@ function ValueEditor({ notes, ...props }: EditorProps & { readonly notes?: strin
     id,
     "aria-invalid": form.misfit(path) !== undefined,
     "aria-describedby": notes === undefined || notes === "" ? undefined : notes,
+    "aria-label": isUnlabelled === true ? `${props.label} ${showType(type, 40)}` : undefined,
   }
   switch (known.kind) {
     case "string":
@@ -162,6 +219,7 @@ interface ControlProps {
   readonly id: string
   readonly "aria-invalid": boolean
   readonly "aria-describedby": string | undefined
+  readonly "aria-label": string | undefined
   readonly value: Draft
   readonly onChange: (value: Draft) => void
 }
@@ -198,7 +256,7 @@ function numberOf(text: string): Draft {
 
 /** Any object, as JSON. */
 function JsonEditor({ value, onChange, ...common }: ControlProps) {
-  const [text, setText] = useState(JSON.stringify(value, null, 2))
+  const [text, setText] = useState(JSON.stringify(value, null, 2) ?? "")
   const [broken, setBroken] = useState(false)
   return (
     <>
@@ -295,8 +353,13 @@ interface ListProps extends EditorProps {
   readonly fixed: boolean
 }
 
+/** Of a longer list the rest is shown on request. */
+const shownAtFirst = 20
+
 function ListEditor({ form, path, value, onChange, element, fixed }: ListProps) {
   const items = isDraftArray(value) ? value : []
+  const [showsAll, setShowsAll] = useState(false)
+  const isWhole = showsAll || items.length <= shownAtFirst || form.hasMisfitWithin?.(path) === true
   const moved = (from: number, to: number): Draft[] => {
     const next = [...items]
     const [item] = next.splice(from, 1)
@@ -305,7 +368,7 @@ function ListEditor({ form, path, value, onChange, element, fixed }: ListProps) 
   }
   return (
     <div class="form-fields list">
-      {items.map((item, at) => (
+      {(isWhole ? items : items.slice(0, shownAtFirst)).map((item, at) => (
         <FieldEditor
           key={at}
           form={form}
@@ -313,10 +376,11 @@ function ListEditor({ form, path, value, onChange, element, fixed }: ListProps) 
           label={String(at + 1)}
           type={element}
           value={item}
+          folds
           onChange={(next) => onChange(items.with(at, next))}
           tools={
             fixed ? undefined : (
-              <span class="entry-tools">
+              <>
                 <button
                   type="button"
                   class="button square"
@@ -329,28 +393,45 @@ function ListEditor({ form, path, value, onChange, element, fixed }: ListProps) 
                 <button
                   type="button"
                   class="button square"
+                  aria-label={`Move entry ${at + 1} down`}
+                  disabled={at === items.length - 1}
+                  onClick={() => onChange(moved(at, at + 1))}
+                >
+                  <Icon name="down" />
+                </button>
+                <button
+                  type="button"
+                  class="button square"
                   aria-label={`Remove entry ${at + 1}`}
                   onClick={() => onChange(items.toSpliced(at, 1))}
                 >
                   <Icon name="trash" />
                 </button>
-              </span>
+              </>
             )
           }
         />
       ))}
-      {fixed ? null : (
-        <div>
+      <div class="list-foot">
+        {isWhole ? null : (
+          <button type="button" class="button" onClick={() => setShowsAll(true)}>
+            Show all {counted(items.length, "entry", "entries")}
+          </button>
+        )}
+        {fixed ? null : (
           <button
             type="button"
             class="button outlined"
-            onClick={() => onChange([...items, blankValue(element, form.types)])}
+            onClick={() => {
+              setShowsAll(true)
+              onChange([...items, blankValue(element, form.types)])
+            }}
           >
             <Icon name="plus" />
             Add an entry
           </button>
-        </div>
-      )}
+        )}
+      </div>
     </div>
   )
 }
@@ -375,7 +456,7 @@ function TupleEditor({ form, path, value, onChange, elements }: EditorProps & { 
 }
 
 /** A select for which of the members is meant, and the control of that member. */
-function UnionEditor({ members, ...props }: EditorProps & { readonly members: readonly Type[] }) {
+function UnionEditor({ members, ...props }: ValueProps & { readonly members: readonly Type[] }) {
   const { form, path, value, onChange } = props
   const [chosen, setChosen] = useState<number | undefined>(undefined)
   const found = memberOf(value, members, form.types)
@@ -405,7 +486,7 @@ function UnionEditor({ members, ...props }: EditorProps & { readonly members: re
       </select>
       {isNull ? null : (
         <div role="group" aria-label={path} class="union-value">
-          <ValueEditor {...props} type={member} />
+          <ValueEditor {...props} isUnlabelled type={member} />
         </div>
       )}
     </div>

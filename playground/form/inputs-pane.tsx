@@ -79,7 +79,12 @@ function InputForm() {
     )
   }
   const misfits = new Map(inputCheck.value.misfits.toReversed().map(({ path, message }) => [path, message]))
-  const form = { types, misfit: (path: string) => trimmed(misfits.get(path), path) }
+  const form = {
+    types,
+    misfit: (path: string) => trimmed(misfits.get(path), path),
+    hasMisfitWithin: (path: string) =>
+      [...misfits.keys()].some((at) => at.startsWith(`${path}.`) || at.startsWith(`${path}[`)),
+  }
   return (
     <div class="form-fields">
       {fields.map(({ name, type, doc }) => (
@@ -100,7 +105,8 @@ function InputForm() {
 
 /** The message is shown at its field, so it need not name the field. */
 function trimmed(message: string | undefined, path: string): string | undefined {
-  return message?.startsWith(`${path}: `) === true ? capital(message.slice(path.length + 2)) : message
+  if (message?.startsWith(`${path}: `) === true) return capital(message.slice(path.length + 2))
+  return message?.startsWith(`${path} is missing`) === true ? capital(message.slice(path.length + 4)) : message
 }
 
 function InputJson() {

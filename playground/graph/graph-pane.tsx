@@ -7,6 +7,7 @@ import { graphOf, runClock, watchShown } from "../state/runs.ts"
 import { goToQuestion, questionOf } from "../state/questions.ts"
 import { select, selection } from "../state/selection.ts"
 import { Icon, iconPath } from "../ui/icon.tsx"
+import { keepWithin } from "../ui/menu.tsx"
 import type { Placed, PlacedEdge, PlacedNode } from "./graph-layout.ts"
 import { nodeHeight, nodeWidth } from "./graph-layout.ts"
 import { isOutdated, placedGraph } from "./graph-model.ts"
@@ -258,7 +259,11 @@ const openMenu = signal<{ readonly node: string; readonly x: number; readonly y:
 function NodeMenu() {
   const menu = openMenu.value
   const first = useRef<HTMLButtonElement>(null)
-  useEffect(() => first.current?.focus(), [menu])
+  useEffect(() => {
+    first.current?.focus()
+    const box = first.current?.parentElement
+    if (box) keepWithin(box)
+  }, [menu])
   if (menu === null || earlierRun.value === null) return null
   const close = (): void => {
     openMenu.value = null

@@ -6,7 +6,9 @@ import { fromFragment, isLink } from "../state/link.ts"
 import { currentInput } from "../state/input.ts"
 import { keep, readKept } from "../state/keep.ts"
 import { notify } from "../state/notices.ts"
-import { openWorkflow, workflowName } from "../state/open-workflow.ts"
+import type { NewContent } from "../state/files.ts"
+import { activeFile, allContents, fileName, files, openFile, showFile } from "../state/files.ts"
+import { openWorkflow } from "../state/open-workflow.ts"
 import { optionTexts } from "../state/options.ts"
 import { secretIn } from "../state/secrets.ts"
 import type { Served } from "../state/served.ts"
@@ -15,21 +17,30 @@ import { compilation, origin } from "../state/source.ts"
 
 /** Opens what the page was left with, else the first example. */
 export function openDraft(): void {
-  const kept = (readKept("session", "draft") ?? readKept("local", "draft")) as JsonValue | undefined
-  const draft = isJsonObject(kept) ? kept : undefined
-  if (typeof draft?.["source"] !== "string" || !isJsonObject(draft["input"])) {
-    openWorkflow(examples[0])
-    return
+  const kept = (readKept("session", "files") ?? readKept("local", "files")) as JsonValue | undefined
+  const list = isJsonObject(kept) && Array.isArray(kept["files"]) ? kept["files"] : []
+  const contents = list.flatMap((one) => keptContent(one) ?? [])
+  if (contents.length === 0) openFile(examples[0])
+  for (const { content, isEdited } of contents) openFile(content, isEdited)
+  const active = isJsonObject(kept) ? kept["active"] : undefined
+  const shown = typeof active === "number" ? files.value[active] : undefined
+  if (shown !== undefined) showFile(shown.id)
+}
+
+function keptContent(kept: JsonValue): { readonly content: NewContent; readonly isEdited: boolean } | undefined {
+  if (!isJsonObject(kept) || typeof kept["source"] !== "string" || !isJsonObject(kept["input"])) return undefined
+  const { name, source, input, options } = kept
+  return {
+    content: {
+      name: typeof name === "string" ? name : "Untitled",
+      source,
+      input,
+      origin: kept["origin"] === "link" ? "link" : "own",
+      ...(isJsonObject(options) && { options }),
+      served: keptServed(kept["served"]),
+    },
+    isEdited: kept["isEdited"] === true,
   }
-  const { name, source, input, options } = draft
-  openWorkflow({
-    name: typeof name === "string" ? name : "Untitled",
-    source,
-    input,
-    origin: draft["origin"] === "link" ? "link" : "own",
-    ...(isJsonObject(options) && { options }),
-    served: keptServed(draft["served"]),
-  })
 }
 
 function keptServed(kept: JsonValue | undefined): Served | null {
@@ -49,25 +60,22 @@ export async function openLink(): Promise<void> {
   else openWorkflow({ name: "From a link", ...shared, origin: "link" })
 }
 
-/** Keeps the workflow for a reload and for the next visit; one with a secret's value in it is not kept. */
+/** Keeps the open files for a reload and for the next visit; one with a secret's value in it is not kept. */
 export function keepDraft(): void {
   let timer: ReturnType<typeof setTimeout> | undefined
   const save = (): void => {
     clearTimeout(timer)
-    const draft = {
-      name: workflowName.value,
-      source: compilation.value.text,
-      input: currentInput(),
-      options: optionTexts.value,
-      origin: origin.value,
-      served: served.value,
-    }
-    if (secretIn(JSON.stringify(draft)) !== undefined) return
-    keep("session", "draft", draft)
-    keep("local", "draft", draft)
+    const all = allContents()
+      .map(({ id, content, isEdited }) => ({ id, kept: { ...content, isEdited } }))
+      .filter(({ kept }) => secretIn(JSON.stringify(kept)) === undefined)
+    if (all.length === 0) return
+    const active = all.findIndex(({ id }) => id === activeFile.value)
+    const draft = { active, files: all.map(({ kept }) => kept) }
+    keep("session", "files", draft)
+    keep("local", "files", draft)
   }
   effect(() => {
-    void [compilation.value, currentInput(), optionTexts.value, origin.value, workflowName.value, served.value]
+    void [compilation.value, currentInput(), optionTexts.value, origin.value, fileName.value, served.value, files.value]
     clearTimeout(timer)
     timer = setTimeout(save, 300)
   })

@@ -13,6 +13,7 @@ import { selection } from "../state/selection.ts"
 import { announcement } from "../state/notices.ts"
 import { editCopy, served } from "../state/served.ts"
 import { errorCount, linkHasRun, origin } from "../state/source.ts"
+import { CloseDialog, FileTabs } from "./file-tabs.tsx"
 import { Divider } from "./divider.tsx"
 import { Icon } from "../ui/icon.tsx"
 import { openDialogs } from "../ui/dialog.tsx"
@@ -43,6 +44,7 @@ export function App() {
       <KeyDialog />
       <CompareDialog />
       <RenameDialog />
+      <CloseDialog />
     </>
   )
 }
@@ -97,7 +99,9 @@ function Panes() {
                 </button>
               </p>
             )}
-            <EditorPane />
+            <FileTabs>
+              <EditorPane />
+            </FileTabs>
             {all ? null : <Problems />}
           </section>
         </div>

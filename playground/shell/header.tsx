@@ -7,10 +7,10 @@ import { openShare } from "../share/share-dialog.tsx"
 import type { Theme } from "../state/layout.ts"
 import { narrow, theme } from "../state/layout.ts"
 import { loadServerWorkflows, served, serverWorkflows } from "../state/served.ts"
-import { openServed, openWorkflow, workflowName } from "../state/open-workflow.ts"
+import { fileName } from "../state/files.ts"
+import { openServed, openWorkflow } from "../state/open-workflow.ts"
 import { runClock, watchLive, watchShown } from "../state/runs.ts"
 import { openQuestions, showQuestions } from "../state/questions.ts"
-import { compilation } from "../state/source.ts"
 import { standing, standingWords } from "../state/standing.ts"
 import { Icon } from "../ui/icon.tsx"
 import { Menu } from "../ui/menu.tsx"
@@ -18,7 +18,6 @@ import { counted, showDuration } from "../ui/show.ts"
 import { StateMark } from "../ui/state-mark.tsx"
 
 export function Header() {
-  const name = shownName()
   return (
     <header class="top-bar">
       <h1 class="wordmark">
@@ -27,7 +26,7 @@ export function Header() {
         <span class="visually-hidden"> playground</span>
       </h1>
       <Menu
-        label={`Examples: ${name}`}
+        label="Examples"
         onOpen={() => void loadServerWorkflows()}
         items={[
           ...serverWorkflows.value.map((workflow) => ({
@@ -39,12 +38,12 @@ export function Header() {
           ...examples.map((example) => ({
             label: example.name,
             detail: example.about,
-            checked: served.value === null && example.name === workflowName.value,
+            checked: served.value === null && example.name === fileName.value,
             onSelect: () => openWorkflow(example),
           })),
         ]}
       >
-        <span class="menu-name">{name}</span>
+        <span class="menu-name">Examples</span>
       </Menu>
       {narrow.value ? null : <Status />}
       <div class="top-tools">
@@ -57,13 +56,6 @@ export function Header() {
       </div>
     </header>
   )
-}
-
-/** The name of what was opened, and whether it is still that. */
-function shownName(): string {
-  const name = workflowName.value
-  const example = examples.find((one) => one.name === name)
-  return example === undefined || example.source === compilation.value.text ? name : `${name}, edited`
 }
 
 /** The wire of the wordmark. */

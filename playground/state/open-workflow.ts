@@ -1,53 +1,12 @@
-import type { JsonObject } from "../../src/base/json-value.ts"
-import { editor } from "./editor-port.ts"
-import { setInput } from "./input.ts"
+import { openFile } from "./files.ts"
+import type { NewContent } from "./files.ts"
 import { paneTab } from "./layout.ts"
-import { dismissAll, notify } from "./notices.ts"
-import type { OptionTexts } from "./options.ts"
-import { optionTexts, usualOptions } from "./options.ts"
-import { graphOf, liveRun, shownRun } from "./runs.ts"
-import { forgetSecrets } from "./secrets.ts"
-import { selection } from "./selection.ts"
-import type { Served } from "./served.ts"
-import { served } from "./served.ts"
+import { notify } from "./notices.ts"
 import { asksForKey, client, toWireError } from "./service.ts"
-import type { Origin } from "./source.ts"
-import { compileNow, linkHasRun, origin, takeText } from "./source.ts"
-import { signal } from "@preact/signals"
 
-/** What the button above the editor calls the workflow: an example's name, as long as nothing else was opened. */
-export const workflowName = signal("Hello")
-
-export interface Workflow {
-  readonly name: string
-  readonly source: string
-  readonly input: JsonObject
-  readonly options?: Partial<OptionTexts>
-  readonly origin?: Origin
-  /** It is one of the server's, which cannot be changed here. */
-  readonly served?: Served | null
-}
-
-/** Puts a workflow into the editor and its form. A workflow from a link never gets secrets that were typed for another one. */
-export function openWorkflow(workflow: Workflow): void {
-  const { name, source, input, options, origin: from = "own" } = workflow
-  dismissAll()
-  if (from === "link") forgetSecrets()
-  served.value = workflow.served ?? null
-  origin.value = from
-  linkHasRun.value = false
-  workflowName.value = name
-  const port = editor()
-  if (port === undefined) takeText(source)
-  else {
-    port.replace(source)
-    compileNow()
-  }
-  setInput(input)
-  optionTexts.value = { ...usualOptions, ...options }
-  selection.value = null
-  graphOf.value = "other"
-  if (liveRun.value === null) shownRun.value = null
+/** Puts a workflow into the editor and its form. */
+export function openWorkflow(workflow: NewContent): void {
+  openFile(workflow)
   paneTab.value = "editor"
 }
 
@@ -62,5 +21,22 @@ export async function openServed(name: string): Promise<void> {
     openWorkflow({ name, source, input: {}, served: { name, version, secrets } })
   } catch (error) {
     if (!asksForKey(error, () => void openServed(name))) notify(`Not opened: ${toWireError(error).message}.`, "wrong")
+  }
+}
+
+/** A workflow is text, and the page compiles it as one types: a larger file is none. */
+const largestFile = 1_000_000
+
+/** Opens files that the author chose or dropped. */
+export async function openLocalFiles(chosen: readonly File[]): Promise<void> {
+  for (const file of chosen) {
+    if (!file.name.endsWith(".wire")) notify(`Not opened: ${file.name} is not a .wire file.`, "wrong")
+    else if (file.size > largestFile) notify(`Not opened: ${file.name} is larger than 1 MB.`, "wrong")
+    else
+      openWorkflow({
+        name: file.name.slice(0, -".wire".length),
+        source: (await file.text()).replaceAll("\r\n", "\n"),
+        input: {},
+      })
   }
 }

@@ -65,8 +65,32 @@ export function setSecret(name: string, text: string): void {
   secretTexts.value = { ...secretTexts.value, [name]: text }
 }
 
+/** Whether anything was typed for the shown file. */
+export function hasSecrets(): boolean {
+  return Object.values(secretTexts.value).some((text) => text !== "")
+}
+
 export function forgetSecrets(): void {
   secretTexts.value = {}
+}
+
+/** What was typed for files that are not shown; in memory alone, like those of the shown one. */
+const shelved = new Map<string, Readonly<Record<string, string>>>()
+
+/** Puts the secrets of one file aside and takes up those of another. */
+export function swapSecrets(from: string, to: string): void {
+  shelved.set(from, secretTexts.value)
+  secretTexts.value = shelved.get(to) ?? {}
+  shelved.delete(to)
+}
+
+export function forgetSecretsOf(file: string): void {
+  shelved.delete(file)
+}
+
+/** Name and value of every secret that the page knows. */
+function allSecrets(): [string, string][] {
+  return [secretTexts.value, ...shelved.values()].flatMap((texts) => Object.entries(texts))
 }
 
 /** Shorter ones cannot be distinguished from ordinary text. */
@@ -74,13 +98,13 @@ const shortest = 4
 
 /** The secret whose value is in a text that is about to be kept, shared or copied. */
 export function secretIn(text: string): string | undefined {
-  return Object.entries(secretTexts.value).find(([, value]) => formsOf(value).some((form) => text.includes(form)))?.[0]
+  return allSecrets().find(([, value]) => formsOf(value).some((form) => text.includes(form)))?.[0]
 }
 
 /** The text with `[secret:name]` in the place of each secret's value. */
 export function withoutSecrets(text: string): string {
   let clean = text
-  for (const [name, value] of Object.entries(secretTexts.value)) {
+  for (const [name, value] of allSecrets()) {
     for (const form of formsOf(value)) clean = clean.replaceAll(form, `[secret:${name}]`)
   }
   return clean

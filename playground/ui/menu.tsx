@@ -18,6 +18,15 @@ interface MenuProps {
   readonly onOpen?: () => void
 }
 
+/** Moves a list that opened beyond the edge of the page back into it. */
+export function keepWithin(list: HTMLElement): void {
+  list.style.translate = ""
+  const { left, right, top, bottom } = list.getBoundingClientRect()
+  const x = Math.max(8 - left, Math.min(0, innerWidth - 8 - right))
+  const y = Math.max(8 - top, Math.min(0, innerHeight - 8 - bottom))
+  if (x !== 0 || y !== 0) list.style.translate = `${x}px ${y}px`
+}
+
 /** A button that opens a list of commands; arrows move in it, Escape and a click elsewhere close it. */
 export function Menu({ label, children, items, align = "start", onOpen }: MenuProps) {
   const [isOpen, setOpen] = useState(false)
@@ -34,6 +43,8 @@ export function Menu({ label, children, items, align = "start", onOpen }: MenuPr
     const [first] = entries()
     const checked = box.current?.querySelector<HTMLElement>("[aria-checked=true]")
     ;(checked ?? first)?.focus()
+    const list = box.current?.querySelector<HTMLElement>(".menu-list")
+    if (list) keepWithin(list)
     const outside = (event: PointerEvent): void => {
       if (event.target instanceof Node && box.current?.contains(event.target) !== true) setOpen(false)
     }

@@ -6,6 +6,8 @@ export interface TabItem<Name extends string> {
   readonly count?: number | undefined
   /** The count is of problems to fix. */
   readonly wrong?: boolean
+  /** It has changes that are not kept elsewhere. */
+  readonly isEdited?: boolean
 }
 
 interface TabsProps<Name extends string> {
@@ -33,7 +35,7 @@ export function Tabs<Name extends string>({ label, id, items, current, onSelect,
   return (
     <div class="tabs">
       <div role="tablist" aria-label={label} onKeyDown={move}>
-        {items.map(({ name, label: text, count, wrong }) => (
+        {items.map(({ name, label: text, count, wrong, isEdited }) => (
           <button
             key={name}
             type="button"
@@ -46,6 +48,11 @@ export function Tabs<Name extends string>({ label, id, items, current, onSelect,
             onClick={() => onSelect(name)}
           >
             {text}
+            {isEdited === true ? (
+              <span class="edited">
+                <span class="visually-hidden">, edited</span>
+              </span>
+            ) : null}
             {count === undefined || count === 0 ? null : (
               <span class={wrong === true ? "count wrong" : "count"}>{count}</span>
             )}

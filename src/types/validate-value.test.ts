@@ -133,7 +133,7 @@ const rows: readonly [string, Type, unknown, string[]][] = [
   ["an inherited name is no field", record({ toString: string }), {}, ["input.toString is missing: expected string"]],
   ["an array for an object", record({ a: string }), [], ["input: expected { a: string }, found array of 0"]],
   ["an object for an array", array(string), {}, ["input: expected [string], found object"]],
-  ["undefined is not JSON", any, undefined, ["input: expected a JSON value, found undefined"]],
+  ["undefined is nothing", any, undefined, ["input is missing: expected a JSON value"]],
 
   [
     "__proto__ as a key",

@@ -179,6 +179,8 @@ class Validation {
   }
 
   #mistyped(value: unknown, type: Type): void {
+    // Not JSON, but what a form has for a number that nobody has typed yet.
+    if (value === undefined) return this.#missing(type)
     const expected = showExpected(type)
     const found = showFound(value, this.#shown)
     const note = Number.isInteger(value) && !Number.isSafeInteger(value) && type.kind === "integer"

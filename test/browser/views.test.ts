@@ -43,6 +43,18 @@ function lookAt(page: Page, told: string[], prefix = ""): (view: string) => Prom
 
 const wrongSource = slowChain(1).replace("model.slow", "model.slwo")
 
+const formSource = `input {
+    count: integer
+    mail: string | null
+    either: string | integer
+    tags: [string]
+}
+
+output {
+    all: input
+}
+`
+
 /** A walk past every view; `look` is called at each. */
 async function walk(page: Page, see: (view: string) => Promise<void>): Promise<void> {
   await see("first-visit")
@@ -89,6 +101,13 @@ async function walk(page: Page, see: (view: string) => Promise<void>): Promise<v
   await see("input-json")
   await page.getByRole("button", { name: "Form", exact: true }).click()
   await see("input-form")
+  await write(page, formSource)
+  for (const name of ["mail", "either"]) {
+    await page.getByRole("combobox", { name: `Kind of input.${name}` }).selectOption({ index: 1 })
+  }
+  await page.getByRole("button", { name: "Add an entry" }).click()
+  await page.getByRole("textbox", { name: "count integer" }).waitFor()
+  await see("input-kinds")
   await write(page, `secrets {\n    api_key: string\n}\n\n${wrongSource}`)
   await tab(page, "Secrets")
   await page.getByRole("button", { name: /problems?$/ }).click()
@@ -235,7 +254,7 @@ describe("by keyboard alone", () => {
     await page.locator("[aria-live]", { hasText: /Run completed in/ }).waitFor({ state: "attached" })
     // Past the second part of the button into the editor, and out of it again.
     const inEditor = (): Promise<boolean> => page.evaluate(() => (document.activeElement?.shadowRoot ?? null) !== null)
-    for (let presses = 0; presses < 5 && !(await inEditor()); presses++) await page.keyboard.press("Tab")
+    for (let presses = 0; presses < 12 && !(await inEditor()); presses++) await page.keyboard.press("Tab")
     await page.keyboard.press("Escape")
     await tabTo(/^greeter done/)
     await page.keyboard.press("Enter")

@@ -93,17 +93,25 @@ output {
     await tags.getByRole("button", { name: "Add an entry" }).click()
     await tags.getByRole("textbox").nth(0).fill("b")
     await tags.getByRole("textbox").nth(1).fill("a")
+    assert.ok(await tags.getByRole("button", { name: "Move entry 2 down" }).isDisabled())
+    await tags.getByRole("button", { name: "Move entry 1 down" }).click()
+    await tags.getByRole("button", { name: "Move entry 1 down" }).click()
     await tags.getByRole("button", { name: "Move entry 2 up" }).click()
+    await tags.getByRole("button", { name: "Fold tags" }).click()
+    await tags.getByText('2 entries ["a","b"]').waitFor()
+    assert.equal(await tags.getByRole("textbox").count(), 0)
+    await tags.getByRole("button", { name: "Unfold tags" }).click()
     const author = page.getByRole("group", { name: /^author/ })
     await author.getByRole("textbox", { name: "name string" }).fill("Ada")
     await author.getByRole("combobox").selectOption({ label: "string" })
-    await author.getByRole("textbox").nth(1).fill("ada@example.org")
+    await author.getByRole("textbox", { name: "mail string" }).fill("ada@example.org")
     await page.getByRole("combobox", { name: /^kind/ }).selectOption("question")
     await page.getByRole("textbox", { name: "text string" }).fill("Why?")
     await page.getByRole("switch", { name: "urgent" }).check()
     await page.getByRole("textbox", { name: "anything object" }).fill('{"x": [1]}')
     await page.getByRole("combobox", { name: "Kind of input.either" }).selectOption({ label: "integer" })
-    await page.getByRole("group", { name: "input.either" }).getByRole("textbox").fill("7")
+    assert.doesNotMatch(await page.getByRole("region", { name: /^Input,/ }).innerText(), /undefined/)
+    await page.getByRole("textbox", { name: "either integer" }).fill("7")
     await runToEnd(page)
     await tab(page, "Output")
     await page.getByRole("button", { name: "Copy", exact: true }).click()
@@ -465,6 +473,85 @@ describe("examples", () => {
       await visit.close()
     }
     await Promise.all([walk(), walk()])
+  })
+})
+
+describe("files", () => {
+  const own = `output {\n    word: "mine"\n}\n`
+
+  test("opened, dropped, made, downloaded and closed in tabs; nothing replaces edits, and undo brings back all of a file", async () => {
+    const { page, close } = await playground.visit()
+    const tabs = page.getByRole("tablist", { name: "Files" }).getByRole("tab")
+    const shows = async (...names: string[]): Promise<void> => {
+      await tabs.nth(names.length - 1).waitFor()
+      assert.deepEqual(
+        (await tabs.allInnerTexts()).map((text) => text.replace(/\s+,/, ",").trim()),
+        names,
+      )
+    }
+    const name = page.getByRole("textbox", { name: "name string" })
+    // Without edits another example takes its place, in one step that can be undone.
+    await openExample(page, "Chain")
+    await name.waitFor({ state: "detached" })
+    await shows("Chain")
+    await editor(page).press("ControlOrMeta+z")
+    await name.waitFor()
+    assert.equal(await name.inputValue(), "Ada")
+    assert.match(await written(page), /agent greeter/)
+    await shows("Hello")
+    // With edits it opens beside them.
+    await name.fill("Grace")
+    await openExample(page, "Chain")
+    await shows("Hello, edited", "Chain")
+    await tabs.nth(0).click()
+    assert.equal(await name.inputValue(), "Grace")
+    await runToEnd(page)
+    await tabs.nth(1).click()
+    await page.locator(".status", { hasText: "Ready" }).waitFor()
+    await tabs.nth(0).click()
+    await status(page, /completed in/)
+    await nodeSays(page, "agent.greeter", /done/)
+
+    const [chooser] = await Promise.all([
+      page.waitForEvent("filechooser"),
+      page.getByRole("button", { name: "Open a file" }).click(),
+    ])
+    await chooser.setFiles({ name: "mine.wire", mimeType: "text/plain", buffer: Buffer.from(own) })
+    await shows("Hello, edited", "Chain", "mine")
+    assert.equal(await written(page), own)
+    await editor(page).evaluate(
+      (element, text) => {
+        const dataTransfer = new DataTransfer()
+        dataTransfer.items.add(new File([text], "dropped.wire"))
+        for (const type of ["dragover", "drop"]) {
+          element.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, composed: true, cancelable: true }))
+        }
+      },
+      own.replace("mine", "dropped"),
+    )
+    await shows("Hello, edited", "Chain", "dropped")
+    assert.match(await written(page), /"dropped"/)
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Download this file" }).click(),
+    ])
+    assert.equal(download.suggestedFilename(), "dropped.wire")
+    assert.equal(readFileSync(await download.path(), "utf8"), own.replace("mine", "dropped"))
+
+    await page.getByRole("button", { name: "New file" }).click()
+    await page.keyboard.type("output {")
+    await shows("Hello, edited", "Chain", "dropped", "Untitled, edited")
+    await page.getByRole("button", { name: "Close Untitled" }).click()
+    await page.getByRole("button", { name: "Keep it open" }).click()
+    await page.evaluate(() => dispatchEvent(new Event("pagehide")))
+    await page.reload()
+    await shows("Hello, edited", "Chain", "dropped", "Untitled, edited")
+    assert.match(await written(page), /^output \{/)
+    await page.getByRole("button", { name: "Close Untitled" }).click()
+    await page.getByRole("button", { name: "Close without them" }).click()
+    await page.getByRole("button", { name: "Close dropped" }).click()
+    await shows("Hello, edited", "Chain")
+    await close()
   })
 })
 

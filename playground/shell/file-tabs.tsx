@@ -1,0 +1,147 @@
+import { signal } from "@preact/signals"
+import type { ComponentChildren } from "preact"
+import { useRef } from "preact/hooks"
+import { downloadText } from "../state/copy.ts"
+import { activeFile, closeFile, fileName, files, hasEdits, newFile, showFile } from "../state/files.ts"
+import { openLocalFiles } from "../state/open-workflow.ts"
+import { compileNow } from "../state/source.ts"
+import { Dialog } from "../ui/dialog.tsx"
+import { Icon } from "../ui/icon.tsx"
+import { TabPanel, Tabs } from "../ui/tabs.tsx"
+
+/** The file that would be closed with its edits, until that is decided. */
+const closing = signal<string | null>(null)
+
+/** The open files above the editor, which shows the active one. */
+export function FileTabs({ children }: { readonly children: ComponentChildren }) {
+  const chooser = useRef<HTMLInputElement>(null)
+  const active = activeFile.value
+  const close = (): void => {
+    if (hasEdits(active)) closing.value = active
+    else closeFile(active)
+  }
+  return (
+    <>
+      <Tabs<string>
+        label="Files"
+        id="files"
+        current={active}
+        onSelect={showFile}
+        items={files.value.map(({ id, content }) => ({
+          name: id,
+          label: id === active ? fileName.value : content.name,
+          isEdited: hasEdits(id),
+        }))}
+        tools={
+          <>
+            {files.value.length === 1 ? null : <Tool icon="close" label={`Close ${fileName.value}`} onClick={close} />}
+            <Tool icon="plus" label="New file" onClick={newFile} />
+            <Tool icon="document" label="Open a file" onClick={() => chooser.current?.click()} />
+            <Tool icon="download" label="Download this file" onClick={download} />
+          </>
+        }
+      />
+      <input
+        ref={chooser}
+        type="file"
+        accept=".wire"
+        multiple
+        hidden
+        aria-label="Files to open"
+        onChange={({ currentTarget }) => {
+          void openLocalFiles([...(currentTarget.files ?? [])])
+          currentTarget.value = ""
+        }}
+      />
+      <TabPanel id="files" name={active} class="column">
+        {children}
+      </TabPanel>
+    </>
+  )
+}
+
+interface ToolProps {
+  readonly icon: "close" | "plus" | "document" | "download"
+  readonly label: string
+  readonly onClick: () => void
+}
+
+function Tool({ icon, label, onClick }: ToolProps) {
+  return (
+    <button type="button" class="button square" aria-label={label} title={label} onClick={onClick}>
+      <Icon name={icon} />
+    </button>
+  )
+}
+
+function download(): void {
+  const name = fileName.value.replace(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^[-.]+|[-.]+$/g, "")
+  downloadText(compileNow().text, `${name === "" ? "workflow" : name}.wire`, "text/plain")
+}
+
+/** Asks before edits go with their file. */
+export function CloseDialog() {
+  const id = closing.value
+  if (id === null) return null
+  const end = (): void => {
+    closing.value = null
+  }
+  const close = (): void => {
+    end()
+    closeFile(id)
+  }
+  return (
+    <Dialog title={`Close ${fileName.value}?`} onClose={end}>
+      <div class="dialog-body">
+        <p>It has edits that are nowhere else.</p>
+      </div>
+      <footer>
+        <button type="button" class="button outlined" onClick={end}>
+          Keep it open
+        </button>
+        <button
+          type="button"
+          class="button outlined"
+          onClick={() => {
+            download()
+            close()
+          }}
+        >
+          Download and close
+        </button>
+        <button type="button" class="button primary" onClick={close}>
+          Close without them
+        </button>
+      </footer>
+    </Dialog>
+  )
+}
+
+/** A file that is dropped anywhere on the page is opened. */
+export function takeDroppedFiles(): void {
+  const holdsFiles = (event: DragEvent): boolean => event.dataTransfer?.types.includes("Files") === true
+  // Before the editor, which would insert the file's text at the cursor.
+  const options = { capture: true }
+  const { classList } = document.documentElement
+  window.addEventListener(
+    "dragover",
+    (event) => {
+      if (!holdsFiles(event)) return
+      event.preventDefault()
+      classList.add("takes-drop")
+    },
+    options,
+  )
+  window.addEventListener("dragleave", ({ relatedTarget }) => relatedTarget === null && classList.remove("takes-drop"))
+  window.addEventListener(
+    "drop",
+    (event) => {
+      if (!holdsFiles(event)) return
+      event.preventDefault()
+      event.stopPropagation()
+      classList.remove("takes-drop")
+      void openLocalFiles([...(event.dataTransfer?.files ?? [])])
+    },
+    options,
+  )
+}

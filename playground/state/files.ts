@@ -1,0 +1,202 @@
+import { batch, computed, signal } from "@preact/signals"
+import type { JsonObject } from "../../src/base/json-value.ts"
+import { editor } from "./editor-port.ts"
+import { currentInput, setInput } from "./input.ts"
+import { dismissAll } from "./notices.ts"
+import type { OptionTexts } from "./options.ts"
+import { optionTexts, usualOptions } from "./options.ts"
+import type { RunView } from "./run-view.ts"
+import { graphOf, liveRun, shownRun } from "./runs.ts"
+import { forgetSecrets, forgetSecretsOf, hasSecrets, swapSecrets } from "./secrets.ts"
+import { selection } from "./selection.ts"
+import type { Served } from "./served.ts"
+import { served } from "./served.ts"
+import type { Origin } from "./source.ts"
+import { compilation, compileNow, linkHasRun, origin, takeText } from "./source.ts"
+
+/** What a file consists of: source, input and all that belongs to them, but no secrets. */
+export interface FileContent {
+  readonly name: string
+  readonly source: string
+  readonly input: JsonObject
+  readonly options: OptionTexts
+  readonly origin: Origin
+  readonly served: Served | null
+}
+
+interface OpenFile {
+  readonly id: string
+  /** Of the shown file: as it was when it was opened. */
+  readonly content: FileContent
+  /** Source and input without edits; null for a file that was edited before the page was loaded. */
+  readonly original: string | null
+}
+
+export const files = signal<readonly OpenFile[]>([])
+/** The id of the file that editor, form and graph show. */
+export const activeFile = signal("")
+export const fileName = signal("Hello")
+
+let lastId = 0
+/** What each file that is not shown has run. */
+const runs = new Map<string, RunView>()
+
+export function currentContent(): FileContent {
+  return {
+    name: fileName.value,
+    source: compilation.value.text,
+    input: currentInput(),
+    options: optionTexts.value,
+    origin: origin.value,
+    served: served.value,
+  }
+}
+
+function markOf({ source, input }: FileContent): string {
+  return JSON.stringify([source, input])
+}
+
+/** Whether the shown file has edits that are nowhere else. */
+export const isEdited = computed(() => {
+  const file = files.value.find(({ id }) => id === activeFile.value)
+  return file !== undefined && file.original !== markOf(currentContent())
+})
+
+/** Whether a file has edits, shown or not. */
+export function hasEdits(id: string): boolean {
+  if (id === activeFile.value) return isEdited.value
+  const file = files.value.find((one) => one.id === id)
+  return file !== undefined && file.original !== markOf(file.content)
+}
+
+/** Every file as it is now. */
+export function allContents(): { readonly id: string; readonly content: FileContent; readonly isEdited: boolean }[] {
+  return files.value.map(({ id, content }) => ({
+    id,
+    content: id === activeFile.value ? currentContent() : content,
+    isEdited: hasEdits(id),
+  }))
+}
+
+/** What a file is opened with; all but name, source and input has a default. */
+export type NewContent = Pick<FileContent, "name" | "source" | "input"> &
+  Partial<Pick<FileContent, "origin" | "served">> & { readonly options?: Partial<OptionTexts> }
+
+function complete({ options, ...given }: NewContent): FileContent {
+  return { origin: "own", served: null, ...given, options: { ...usualOptions, ...options } }
+}
+
+/**
+ * Opens a file: in the place of the shown one, if that has no edits, else beside it. In its place is one step in the editor's
+ * history, and undoing that brings back name and input as well. What came by a link gets none of the secrets that were typed for
+ * another file.
+ */
+export function openFile(given: NewContent, edited = false): void {
+  const content = complete(given)
+  const port = editor()
+  const before = files.value.length === 0 ? undefined : currentContent()
+  if (port === undefined || before === undefined || isEdited.value || (content.origin === "link" && hasSecrets())) {
+    addFile(content, edited)
+    return
+  }
+  dismissAll()
+  batch(() => {
+    runs.delete(activeFile.value)
+    port.replace(content.source, { apply: () => takeUp(content), revert: () => takeUp(before) })
+    compileNow()
+    takeUp(content)
+    if (liveRun.value === null) shownRun.value = null
+    graphOf.value = "other"
+  })
+}
+
+/** Name, input and the rest of what belongs to a text that is in the editor already. */
+function takeUp(content: FileContent): void {
+  batch(() => {
+    compileNow()
+    if (content.origin === "link") forgetSecrets()
+    fileName.value = content.name
+    setInput(content.input)
+    optionTexts.value = content.options
+    origin.value = content.origin
+    linkHasRun.value = false
+    served.value = content.served
+    selection.value = null
+    settle(content, false)
+  })
+}
+
+/** The shown file as it is now is the one without edits. */
+function settle(content: FileContent, edited: boolean): void {
+  const original = edited ? null : markOf(currentContent())
+  files.value = files.value.map((file) => (file.id === activeFile.value ? { ...file, content, original } : file))
+}
+
+function addFile(content: FileContent, edited: boolean): void {
+  const id = `file-${++lastId}`
+  leave()
+  files.value = [...files.value, { id, content, original: null }]
+  enter(id, content)
+  settle(content, edited)
+}
+
+/** Keeps what the shown file consists of, before another one is shown. */
+function leave(): void {
+  const id = activeFile.value
+  if (!files.value.some((file) => file.id === id)) return
+  compileNow()
+  const content = currentContent()
+  files.value = files.value.map((file) => (file.id === id ? { ...file, content } : file))
+  const run = shownRun.value
+  if (run !== null && graphOf.value !== "other") runs.set(id, run)
+  else runs.delete(id)
+}
+
+function enter(id: string, content: FileContent): void {
+  dismissAll()
+  const run = runs.get(id) ?? null
+  batch(() => {
+    swapSecrets(activeFile.value, id)
+    activeFile.value = id
+    editor()?.open(id, content.source)
+    takeText(content.source)
+    fileName.value = content.name
+    setInput(content.input)
+    optionTexts.value = content.options
+    origin.value = content.origin
+    linkHasRun.value = run !== null
+    served.value = content.served
+    selection.value = null
+    // A run that goes on stays in view, whatever is edited meanwhile.
+    if (liveRun.value === null || run === liveRun.value) shownRun.value = run
+  })
+  // After the effects of showing a run.
+  graphOf.value = run === null ? "other" : run.request.source === content.source ? "run" : "edited"
+}
+
+export function showFile(id: string): void {
+  const file = files.value.find((one) => one.id === id)
+  if (file === undefined || id === activeFile.value) return
+  leave()
+  enter(id, file.content)
+}
+
+export function newFile(): void {
+  const names = new Set(files.value.map((file) => (file.id === activeFile.value ? fileName.value : file.content.name)))
+  let name = "Untitled"
+  for (let at = 2; names.has(name); at++) name = `Untitled ${at}`
+  addFile(complete({ name, source: "", input: {} }), false)
+  editor()?.focus()
+}
+
+/** Closes a file with its edits; whoever calls it has asked. The last one stays. */
+export function closeFile(id: string): void {
+  const at = files.value.findIndex((file) => file.id === id)
+  const next = files.value[at + 1] ?? files.value[at - 1]
+  if (at < 0 || next === undefined) return
+  if (id === activeFile.value) showFile(next.id)
+  files.value = files.value.filter((file) => file.id !== id)
+  runs.delete(id)
+  forgetSecretsOf(id)
+  editor()?.forget(id)
+}
