@@ -17,6 +17,7 @@ const watched = [
   "scripts/diagnostics-page.mjs",
   "docs/diagnostics.md",
   "scripts/undici-client.cjs",
+  "scripts/prom-client.cjs",
   "package-lock.json",
   "tsconfig.client.json",
 ]
@@ -38,29 +39,47 @@ const common = /** @type {const} */ ({
   minifySyntax: true,
 })
 
-/** @type {import("esbuild").Plugin} */
-const undiciClient = {
-  name: "undici-client",
+/**
+ * Packages of which the bundle has a part.
+ * @type {import("esbuild").Plugin}
+ */
+const partsOfPackages = {
+  name: "parts-of-packages",
   setup: (bundling) => {
-    bundling.onResolve({ filter: /^undici$/ }, () => ({ path: join(root, "scripts", "undici-client.cjs") }))
+    bundling.onResolve({ filter: /^(undici|prom-client)$/ }, ({ path }) => ({
+      path: join(root, "scripts", path === "undici" ? "undici-client.cjs" : "prom-client.cjs"),
+    }))
+    // Schemas are compiled by a part of our own.
+    bundling.onResolve({ filter: /^@fastify\/(ajv|fast-json-stringify)-compiler$/ }, ({ path }) => ({
+      path,
+      namespace: "empty",
+    }))
   },
 }
 
 /**
- * Importing `node:http` reads each of its exports, and some of those load all of `fetch`: `require` reads none. HTTP/2 is asked
- * for by Fastify and undici, and used by nobody here: without it, each does what it does in a Node that has none.
+ * Importing a module of Node's reads each of its exports, and some of those load much more: those of `node:http` all of `fetch`.
+ * So modules of Node's are required, and what they load only when asked for is not exported. What dependencies require and
+ * then do not use is empty: HTTP/2 of Fastify and undici (which do without where Node has none), processes of Commander.
  * @type {import("esbuild").Plugin}
  */
 const lightBuiltins = {
   name: "light-builtins",
   setup: (bundling) => {
-    bundling.onResolve({ filter: /^node:http$/ }, ({ path, kind }) =>
-      kind === "import-statement" ? { path, namespace: "light" } : { path, external: true },
-    )
-    bundling.onResolve({ filter: /^node:http2$/ }, ({ path }) => ({ path, namespace: "light" }))
-    bundling.onLoad({ filter: /./, namespace: "light" }, ({ path }) => ({
-      contents: `module.exports = ${path === "node:http" ? 'require("node:http")' : "{ constants: {} }"}`,
-    }))
+    bundling.onResolve({ filter: /^node:/ }, ({ path, kind, importer }) => {
+      if (path === "node:http2" || (path === "node:child_process" && importer.includes("/commander/"))) {
+        return { path, namespace: "empty" }
+      }
+      return kind === "import-statement" ? { path, namespace: "required" } : { path, external: true }
+    })
+    bundling.onLoad({ filter: /./, namespace: "empty" }, () => ({ contents: "module.exports = { constants: {} }" }))
+    bundling.onLoad({ filter: /./, namespace: "required" }, ({ path }) => {
+      const properties = Object.entries(Object.getOwnPropertyDescriptors(process.getBuiltinModule(path)))
+      const names = properties.flatMap(([name, { get }]) => (get === undefined && name !== "default" ? name : []))
+      return {
+        contents: `const all = require("${path}"); export default all; export const { ${names.join(", ")} } = all`,
+      }
+    })
   },
 }
 
@@ -78,9 +97,11 @@ export async function build(outdir = join(root, "dist")) {
     },
     outdir,
     splitting: true,
-    plugins: [undiciClient, lightBuiltins],
+    plugins: [partsOfPackages, lightBuiltins],
     platform: "node",
     target: "node24",
+    // Names with accents in them, else, would make Node keep the whole text with two bytes a character.
+    legalComments: "external",
     // Dependencies that are CommonJS ask for Node's own modules in their way.
     banner: {
       js: 'import { createRequire as toRequire } from "node:module"; const require = toRequire(import.meta.url);',
@@ -100,7 +121,7 @@ export async function build(outdir = join(root, "dist")) {
     renameSync(`${path}.new`, path)
   }
   rmSync(join(outdir, ".compiled"), { recursive: true, force: true })
-  removeOthers(outdir, files, /\.js(\.map)?(\.new)?$/)
+  removeOthers(outdir, files, /\.js(\.map|\.LEGAL\.txt)?(\.new)?$/)
   removeOthers(join(outdir, "playground"), page, /./)
   await writeDeclarations(join(outdir, "types"))
   writeFileSync(join(outdir, ".stamp"), stamp)

@@ -37,6 +37,12 @@ describe("npm run build", () => {
     assert.deepEqual([built.stdout, built.stderr], [source.stdout, source.stderr])
   })
 
+  test("the largest file of a start is ASCII, else Node keeps its text with two bytes a character", () => {
+    const [file = ""] = readdirSync(folder).filter((name) => /^compose-.*\.js$/.test(name))
+    // esbuild leaves regular expressions as they are: write \\u… in them.
+    assert.deepEqual(readFileSync(join(folder, file), "utf8").match(/.{0,40}[^\0-\x7f].{0,20}/g), null)
+  })
+
   const other = otherNode()
   const skip = other === undefined && "the machine has no other Node than the pinned one"
   test("an older Node is refused with a sentence", { skip }, (t) => {

@@ -47,12 +47,12 @@ export function readTopic(instruction: string): Topic {
     ) ?? [],
   )
   const greets =
-    /\b(?:greet|welcome|say (?:hello|hi) to|hello to)\s+([\p{L}][\p{L}\p{M}'’ -]{0,60}?)\s*(?=[.,;:!?\n(]|$|\b(?:and|with|from|in|as|by|who|for)\b)/iu.exec(
+    /\b(?:greet|welcome|say (?:hello|hi) to|hello to)\s+([\p{L}][\p{L}\p{M}'\u2019 -]{0,60}?)\s*(?=[.,;:!?\n(]|$|\b(?:and|with|from|in|as|by|who|for)\b)/iu.exec(
       plain,
     )?.[1] ?? null
   const words: string[] = []
   const prose = plain.replace(/(?<![\w.-])[\w.-]*\/\S+/g, " ")
-  for (const [word] of prose.matchAll(/[\p{L}][\p{L}\p{M}'’-]{2,}/gu)) {
+  for (const [word] of prose.matchAll(/[\p{L}][\p{L}\p{M}'\u2019-]{2,}/gu)) {
     const lower = word.toLowerCase()
     if (!stopWords.has(lower)) words.push(lower)
     if (words.length >= 400) break
@@ -69,7 +69,9 @@ export function readTopic(instruction: string): Topic {
     urls,
     emails,
     paths,
-    quotes: [...plain.matchAll(/["“']([^"“”'\n]{2,200})["”']/g)].map(([, quote = ""]) => quote).slice(0, 20),
+    quotes: [...plain.matchAll(/["\u201c']([^"\u201c\u201d'\n]{2,200})["\u201d']/g)]
+      .map(([, quote = ""]) => quote)
+      .slice(0, 20),
     greets,
   }
 }

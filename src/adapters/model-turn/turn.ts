@@ -391,7 +391,7 @@ function reasonOf(fit: Fit & { readonly fits: false }): string {
 
 /** How models write tool calls when their server did not recognise them. */
 const toolMarkup =
-  /<\|?tool_calls?\|?>|<\/?tool_call>|\[TOOL_CALLS\]|<\|python_tag\|>|<function=[\w.-]+>|<function_calls?>|<\|tool_calls_section_begin\|>|<\|tool▁calls▁begin\|>|<｜tool▁calls▁begin｜>|<\|channel\|>commentary to=functions\./
+  /<\|?tool_calls?\|?>|<\/?tool_call>|\[TOOL_CALLS\]|<\|python_tag\|>|<function=[\w.-]+>|<function_calls?>|<\|tool_calls_section_begin\|>|<\|tool\u2581calls\u2581begin\|>|<\uff5ctool\u2581calls\u2581begin\uff5c>|<\|channel\|>commentary to=functions\./
 
 /** Whether a text holds a tool call that came out as text. */
 function holdsToolMarkup(text: string): boolean {
