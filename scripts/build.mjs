@@ -75,7 +75,7 @@ const lightBuiltins = {
     bundling.onLoad({ filter: /./, namespace: "empty" }, () => ({ contents: "module.exports = { constants: {} }" }))
     bundling.onLoad({ filter: /./, namespace: "required" }, ({ path }) => {
       const properties = Object.entries(Object.getOwnPropertyDescriptors(process.getBuiltinModule(path)))
-      const names = properties.flatMap(([name, { get }]) => (get === undefined && name !== "default" ? name : []))
+      const names = properties.flatMap(([name, property]) => ("value" in property && name !== "default" ? name : []))
       return {
         contents: `const all = require("${path}"); export default all; export const { ${names.join(", ")} } = all`,
       }
