@@ -1,6 +1,6 @@
 import { isStoreTrouble } from "../ports/store.ts"
 import type { KeyChange } from "../ports/vault.ts"
-import type { ServerLog } from "../server/parts.ts"
+import type { ServerLog } from "../server/route-dependencies.ts"
 
 const progressMs = 10_000
 const againMs = 5_000

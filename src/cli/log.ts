@@ -2,7 +2,7 @@ import { pino } from "pino"
 import { aboutError } from "../base/about-error.ts"
 import { isoTime } from "../base/iso-time.ts"
 import { StoreFailure } from "../ports/store.ts"
-import type { ServerLog } from "../server/parts.ts"
+import type { ServerLog } from "../server/route-dependencies.ts"
 
 /** How long a line may wait for others to be written with. */
 const gatherMs = 200

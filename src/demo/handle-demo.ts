@@ -10,7 +10,7 @@ import type { DemoApi, DemoRoute } from "./apis/demo-api.ts"
 import { googleDemo } from "./apis/google.ts"
 import { composeAnswer } from "./compose-answer.ts"
 import { Flakiness } from "./flakiness.ts"
-import { TooMuchAsked } from "./make-value.ts"
+import { DemoLimitExceeded } from "./make-value.ts"
 import type { ApiError, Question } from "./read-question.ts"
 import { readQuestion } from "./read-question.ts"
 import { countTokens, respond } from "./respond.ts"
@@ -107,7 +107,7 @@ function answerOrRefuse(question: Question): Answer | { readonly error: ApiError
   try {
     return composeAnswer(question)
   } catch (error) {
-    if (!(error instanceof TooMuchAsked)) throw error
+    if (!(error instanceof DemoLimitExceeded)) throw error
     const param = question.uncalled.length > 0 ? "tools" : "text.format.schema"
     return {
       error: { status: 400, message: error.message, type: "invalid_request_error", param, code: "invalid_value" },

@@ -8,14 +8,14 @@ import type { Topic } from "./topic.ts"
 export type Known = ReadonlyMap<string, JsonValue>
 
 /** The schema asks for more than the demo model makes. */
-export class TooMuchAsked extends Error {
+export class DemoLimitExceeded extends Error {
   constructor() {
     super("The schema asks for a larger value than the demo model makes.")
-    this.name = "TooMuchAsked"
+    this.name = "DemoLimitExceeded"
   }
 }
 
-/** What one answer may cost, all of its values together. Throws `TooMuchAsked` when it is used up. */
+/** What one answer may cost, all of its values together. Throws `DemoLimitExceeded` when it is used up. */
 export class Budget {
   /** Schemas, properties and alternatives that are looked at. */
   #steps = 25_000
@@ -23,23 +23,23 @@ export class Budget {
 
   step(count = 1): void {
     this.#steps -= count
-    if (this.#steps < 0) throw new TooMuchAsked()
+    if (this.#steps < 0) throw new DemoLimitExceeded()
   }
 
   /** Refuses at once what would need more steps than there are. */
   must(count: number): void {
-    if (count > this.#steps) throw new TooMuchAsked()
+    if (count > this.#steps) throw new DemoLimitExceeded()
   }
 
   text(length: number): void {
     this.#characters -= length
-    if (this.#characters < 0) throw new TooMuchAsked()
+    if (this.#characters < 0) throw new DemoLimitExceeded()
   }
 }
 
 /**
  * A value that fits a JSON Schema: made up, but plausible. Throws
- * `TooMuchAsked` for a schema that only large values fit.
+ * `DemoLimitExceeded` for a schema that only large values fit.
  */
 export function makeValue(
   schema: JsonValue,

@@ -136,10 +136,10 @@ export class NoSuchRun extends StoreFailure {
 }
 
 /** An append whose ids do not go on from the last event that is stored: another append failed, or another process wrote. */
-export class NotNext extends StoreFailure {
+export class OutOfSequence extends StoreFailure {
   constructor(run_id: string, first: number, last: number) {
     super(`Event ${first} does not follow event ${last}, the last of run ${run_id} that is stored`)
-    this.name = "NotNext"
+    this.name = "OutOfSequence"
   }
 }
 
@@ -150,7 +150,7 @@ export function isStoreTrouble(error: unknown): error is StoreFailure {
     error instanceof Damaged ||
     error instanceof TooNew ||
     error instanceof NoSuchRun ||
-    error instanceof NotNext
+    error instanceof OutOfSequence
   )
 }
 

@@ -2,7 +2,7 @@ import type { RunState, SeenEvent, Span } from "./run-state.ts"
 import { addUsage, noUsage, usageOf } from "./usage.ts"
 import { usageAfter } from "./usage-after.ts"
 import { countUse } from "./reduce/limits.ts"
-import { blame, endNode, isOver, nodeOf, startNode } from "./reduce/nodes.ts"
+import { failBlamedNodes, endNode, isOver, nodeOf, startNode } from "./reduce/nodes.ts"
 import { addQuestion, settleQuestion } from "./reduce/questions.ts"
 import {
   agentKey,
@@ -279,7 +279,7 @@ function take(state: RunState, event: SeenEvent, at: number): void {
       return
     case "workflow_failed":
       state.error = event.data.error
-      blame(state, event.data.error, at)
+      failBlamedNodes(state, event.data.error, at)
       finish(state, "failed", at, event.data.duration_ms)
       return
     case "workflow_cancelled":

@@ -169,11 +169,11 @@ export async function callStored<T>(running: RunContext, call: () => Promise<T>)
     await stored
     running.signal.throwIfAborted()
   }
-  return callSurely(running, call)
+  return callWithLease(running, call)
 }
 
 /** Makes a call, or one more attempt at it, while the run is surely this process's. */
-export async function callSurely<T>(running: RunContext, call: () => Promise<T>): Promise<T> {
+export async function callWithLease<T>(running: RunContext, call: () => Promise<T>): Promise<T> {
   const wait = running.gate()
   if (wait !== null) {
     await wait
@@ -198,7 +198,7 @@ export async function whileBusy<T>(running: RunContext, work: Promise<T>): Promi
 }
 
 /** Runs on beside the run, whose end waits for it. */
-export function runAside(running: RunContext, work: Promise<void>): void {
+export function runInBackground(running: RunContext, work: Promise<void>): void {
   const tracked = work
     .catch((error: unknown) => running.fail(error))
     .finally(() => running.backgroundWork.delete(tracked))

@@ -12,7 +12,7 @@ import { evaluateEffects, evaluateToKeep } from "./evaluate-effects.ts"
 import type { LogEvent, WireError } from "./events.ts"
 import { endsRun, failure, wireError } from "./failure.ts"
 import { EvaluationWork } from "./evaluation-work.ts"
-import { whyNotTakenUp, writerFor, type LogWriter } from "./log/log-version.ts"
+import { whyNotResumable, writerFor, type LogWriter } from "./log/log-version.ts"
 import { RunLog } from "./log/log.ts"
 import { loopItems, loopVariables } from "./loop-items.ts"
 import { Permits } from "./permits.ts"
@@ -24,7 +24,7 @@ import { LeaseLost, StoreFailure } from "../ports/store.ts"
 import type { Gate } from "../ports/gate.ts"
 import { RunFailure } from "../ports/run-failure.ts"
 import { prepare, type Prepared } from "../plan/prepare.ts"
-import { validateRequest } from "./fit-request.ts"
+import { validateRequest } from "./validate-request.ts"
 import { namedSecrets, redactor, type Redactor } from "./secrets/redact.ts"
 import { secretsOfRun } from "./secrets/secrets-of-run.ts"
 import type { ReplayState } from "./log/resume.ts"
@@ -76,20 +76,20 @@ export async function run(job: RunJob, ports: RunPorts, limits: RunLimits): Prom
   if (job.leave.aborted) return null
   const past = job.resumed === null ? noPast : await readPast(ports.store, job.lease.run_id, pricesOf(job.plan))
   if (past.ended) return null
-  const error = whyNotTakenUp(past.writer)
-  if (error !== null) return endAtOnce(job, { why: "failed", error }, ports)
+  const error = whyNotResumable(past.writer)
+  if (error !== null) return endWithoutRunning(job, { why: "failed", error }, ports)
   const { plan, request } = job
   const secrets = secretsOfRun(plan, request, ports.serverSecrets)
   // A secret of the server may have been removed since the run was admitted.
   const misfit = request.workflow === undefined ? null : validateRequest(plan, request.input, secrets)
-  if (misfit !== null) return endAtOnce(job, { why: "failed", error: misfit }, ports)
+  if (misfit !== null) return endWithoutRunning(job, { why: "failed", error: misfit }, ports)
   const { rerun } = request
   const earlier = rerun === undefined ? null : await readEarlier(ports.store, rerun.run_id, rerun.from)
   return new Run({ ...job, request: { ...request, secrets } }, ports, limits, past, earlier).toEnd()
 }
 
 /** Ends a run that no process works on, without doing any of its work. */
-export async function endAtOnce(
+export async function endWithoutRunning(
   {
     plan,
     lease,

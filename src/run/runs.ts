@@ -16,9 +16,9 @@ import type { RunState } from "./run-state.ts"
 import { reduce } from "./reduce.ts"
 import { initialState } from "./run-state.ts"
 import type { Resumption, RunStop } from "./run.ts"
-import { endAtOnce, run } from "./run.ts"
+import { endWithoutRunning, run } from "./run.ts"
 import type { RunLimits, RunPorts } from "./run-context.ts"
-import { validateRequest } from "./fit-request.ts"
+import { validateRequest } from "./validate-request.ts"
 import { secretsOfRun } from "./secrets/secrets-of-run.ts"
 import { Tally } from "./tally.ts"
 
@@ -472,7 +472,7 @@ export class Runs {
   }
 
   #endJob({ held, plan, request, created_at }: Job, how: RunStop): Promise<LogEvent | null> {
-    return endAtOnce({ plan, request, lease: held.lease, created_at }, how, this.#ports)
+    return endWithoutRunning({ plan, request, lease: held.lease, created_at }, how, this.#ports)
   }
 
   async #claimForEver(): Promise<void> {
@@ -559,7 +559,7 @@ export class Runs {
     // Nobody waits for the answer of a run that is not resumable; a source that this release refuses has none.
     const how: RunStop = "error" in compiled ? { why: "failed", error: compiled.error } : { why: "cancelled" }
     const plan = "plan" in compiled ? compiled.plan : null
-    await endAtOnce({ plan, request, lease: held.lease, created_at }, how, this.#ports)
+    await endWithoutRunning({ plan, request, lease: held.lease, created_at }, how, this.#ports)
     this.#keeper.drop(held)
   }
 }

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from "fastify"
 import type { RunRow } from "../ports/store.ts"
 import { refuse, type HttpError } from "./http-error.ts"
-import type { RouteDependencies } from "./parts.ts"
-import { callerOf } from "./parts.ts"
+import type { RouteDependencies } from "./route-dependencies.ts"
+import { callerOf } from "./route-dependencies.ts"
 import { runExpired } from "./start-run.ts"
 
 /** To whom a run does not belong, it does not exist. */

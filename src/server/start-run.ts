@@ -9,8 +9,8 @@ import { sendError } from "./answer-error.ts"
 import { checkNotify } from "./check-notify.ts"
 import { corsOf } from "./cors.ts"
 import { HttpError, refuse } from "./http-error.ts"
-import type { RouteDependencies } from "./parts.ts"
-import { callerOf, shareOf } from "./parts.ts"
+import type { RouteDependencies } from "./route-dependencies.ts"
+import { callerOf, shareOf } from "./route-dependencies.ts"
 import { preferencesOf } from "./preferences.ts"
 import { readQualityList } from "./quality-list.ts"
 
@@ -92,7 +92,7 @@ async function answerEnding(
   run_id: string,
   cancelWhenGone: boolean,
 ): Promise<FastifyReply> {
-  const { signal, stop } = whenGone(reply)
+  const { signal, stop } = clientGone(reply)
   const end = await parts.runs.ending(run_id, signal)
   stop()
   if (signal.aborted) {
@@ -134,7 +134,7 @@ function answerEnd(reply: FastifyReply, end: LogEvent): FastifyReply {
 }
 
 /** Aborts when the client closes the connection. `stop` ends the listening. */
-export function whenGone(reply: FastifyReply): { readonly signal: AbortSignal; readonly stop: () => void } {
+export function clientGone(reply: FastifyReply): { readonly signal: AbortSignal; readonly stop: () => void } {
   const gone = new AbortController()
   const onClose = (): void => gone.abort(new Error("The client is gone"))
   reply.raw.once("close", onClose)

@@ -18,8 +18,8 @@ import { HttpTransport, publishedKey } from "./http-transport.ts"
 import { isDeeper } from "./is-deeper.ts"
 import type { KnownServer } from "./known-servers.ts"
 import { listOf, rememberList, rememberWay, wayTo } from "./known-servers.ts"
-import { realReason } from "./unwrap-sdk-error.ts"
-import type { Times } from "./timed.ts"
+import { unwrapSdkError } from "./unwrap-sdk-error.ts"
+import type { Timeouts } from "./timed.ts"
 import { never, timed } from "./timed.ts"
 
 /** Milliseconds, or bytes. */
@@ -208,7 +208,7 @@ export class ServerConnection {
     }
   }
 
-  #callTimes(): Times {
+  #callTimes(): Timeouts {
     const { silenceMs, callMs } = this.#options.limits
     return { silenceMs, totalMs: callMs }
   }
@@ -246,7 +246,7 @@ export class ServerConnection {
    */
   async #use<T>(
     signal: AbortSignal,
-    times: Times,
+    times: Timeouts,
     work: (live: Live, options: RequestOptions) => Promise<T>,
   ): Promise<T> {
     for (let again = false; ; again = true) {
@@ -256,7 +256,7 @@ export class ServerConnection {
         live.assumed = false
         return result
       } catch (error) {
-        const why = realReason(error, live.client, live.transport)
+        const why = unwrapSdkError(error, live.client, live.transport)
         if (signal.aborted || again || !this.#isForgotten(live, why)) throw why
         if (live.assumed) this.#options.known.way = null
         // Others may still wait there for the same news: it is closed at the end.

@@ -3,7 +3,7 @@ import type { RequestOptions } from "@modelcontextprotocol/client"
 import { CallTimeout } from "./explain-failure.ts"
 import type { HttpTransport } from "./http-transport.ts"
 
-export interface Times {
+export interface Timeouts {
   /** For an answer, or the next news of its progress. */
   readonly silenceMs: number
   /** For an answer, however much progress is reported. */
@@ -17,7 +17,7 @@ export const never = 2 ** 31 - 1
 export async function timed<T>(
   transport: HttpTransport,
   signal: AbortSignal,
-  times: Times,
+  times: Timeouts,
   work: (options: RequestOptions) => Promise<T>,
 ): Promise<T> {
   const stop = new AbortController()

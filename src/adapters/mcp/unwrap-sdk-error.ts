@@ -3,7 +3,7 @@ import { ProtocolError, SdkHttpError } from "@modelcontextprotocol/client"
 import type { HttpTransport } from "./http-transport.ts"
 
 /** What the SDK's error stands for. */
-export function realReason(error: unknown, client: Client, transport: HttpTransport): unknown {
+export function unwrapSdkError(error: unknown, client: Client, transport: HttpTransport): unknown {
   if (error instanceof ProtocolError) return transport.failureBehind(error.code, error.data) ?? error
   // In the newest era errors of the protocol come with a status of their own; the SDK reads those of one only.
   if (client.getProtocolEra() !== "modern" || !(error instanceof SdkHttpError)) return error

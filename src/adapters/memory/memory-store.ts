@@ -9,7 +9,7 @@ import { followLog } from "../../ports/follow-log.ts"
 import {
   LeaseLost,
   NoSuchRun,
-  NotNext,
+  OutOfSequence,
   StoreFailure,
   type CreateOutcome,
   type ExistingRun,
@@ -185,7 +185,7 @@ export class MemoryStore implements RunStore {
     if (run === undefined) throw new LeaseLost(lease.run_id)
     const [first, last] = [events[0], events.at(-1)]
     if (first === undefined || last === undefined) return
-    if (first.id !== run.events.length + 1) throw new NotNext(lease.run_id, first.id, run.events.length)
+    if (first.id !== run.events.length + 1) throw new OutOfSequence(lease.run_id, first.id, run.events.length)
 
     run.usage = events.reduce(usageAfter, run.usage)
     for (const event of events) run.events.push(event.kept === undefined ? event : withoutKept(event, run.kept))

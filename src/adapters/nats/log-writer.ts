@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto"
 import type { LogEvent } from "../../run/events.ts"
-import { LeaseLost, NotNext, type Lease } from "../../ports/store.ts"
+import { LeaseLost, OutOfSequence, type Lease } from "../../ports/store.ts"
 import type { DataKey } from "../../ports/vault.ts"
 import { causedBy } from "../../ports/notices.ts"
 import { holdMs, type Broker } from "./broker.ts"
@@ -208,7 +208,7 @@ export class LogWriter {
       const [first] = pending.events
       this.#queue.shift()
       if (first === undefined) pending.resolve()
-      else if (first.id !== next) pending.reject(new NotNext(this.#lease.run_id, first.id, next - 1))
+      else if (first.id !== next) pending.reject(new OutOfSequence(this.#lease.run_id, first.id, next - 1))
       else {
         batch.push(pending)
         next += pending.events.length

@@ -7,7 +7,7 @@ import { followLog, type GrowingLog } from "../../ports/follow-log.ts"
 import {
   Damaged,
   LeaseLost,
-  NotNext,
+  OutOfSequence,
   StoreFailure,
   type CreateOutcome,
   type ExistingRun,
@@ -264,7 +264,7 @@ class SqliteStore implements RekeyedStore {
       this.#reader.forget(run_id)
     }
     if (result === "lease lost") throw new LeaseLost(run_id)
-    if (result !== "stored") throw new NotNext(run_id, first.id, result.stored_last)
+    if (result !== "stored") throw new OutOfSequence(run_id, first.id, result.stored_last)
     if (caused !== null) this.#announceNotice()
     // Followers get what was stored, not what the caller has in hand and might change.
     this.#watches.get(run_id)?.add(JSON.parse(text) as LogEvent[], text.length)

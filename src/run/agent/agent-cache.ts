@@ -5,7 +5,7 @@ import type { StoredMessages } from "../log/stored-messages.ts"
 import { readMessages, storeMessages } from "../log/stored-messages.ts"
 import { pass } from "../../ports/gate.ts"
 import type { RunContext } from "../run-context.ts"
-import { runAside, whileBusy } from "../run-context.ts"
+import { runInBackground, whileBusy } from "../run-context.ts"
 
 export interface CachedAgent {
   readonly output: JsonObject
@@ -34,7 +34,7 @@ export function cacheAgent(running: RunContext, hash: string, agent: CachedAgent
   const { cache_key } = options
   if (cache_key === null) return
   const entry = { output: agent.output, history: storeMessages(agent.history) } as object as JsonObject
-  runAside(
+  runInBackground(
     running,
     (async () => {
       try {

@@ -5,7 +5,7 @@ import { wireError } from "../failure.ts"
 import type { Limit, RunLimitSet } from "./limit-scopes.ts"
 
 /** A stretch of time, in milliseconds since the epoch. */
-export interface Stretch {
+export interface TimeRange {
   readonly from: number
   readonly to: number
 }
@@ -21,7 +21,7 @@ export interface TimeParts {
   readonly deadlines: Deadlines
   readonly startedAt: number
   /** When the run waited for people: that time does not count. */
-  readonly waits: readonly Stretch[]
+  readonly waits: readonly TimeRange[]
   /** As the log of an interrupted run has it. */
   readonly agents: ReadonlyMap<string, AgentTime>
   readonly fail: (error: RunEnding) => void

@@ -31,7 +31,7 @@ export function writerFor(plan: Plan | null, rerun = false): LogWriter {
 export const firstWriter: LogWriter = { log: 1, engine: "0.1" }
 
 /** Why this release cannot go on from a log of that writer; null when it can. */
-export function whyNotTakenUp({ log, engine }: LogWriter): WireError | null {
+export function whyNotResumable({ log, engine }: LogWriter): WireError | null {
   if (log <= version) return null
   const message =
     `Wireworks ${about.version} cannot take up this run: Wireworks ${engine} wrote its log, in a newer form (${log}, and this ` +

@@ -26,7 +26,7 @@ export function isOver({ state }: NodeState): boolean {
 }
 
 /** A failure that came before its node had begun is known by its path alone. */
-export function blame(state: RunState, error: WireError, at: number): void {
+export function failBlamedNodes(state: RunState, error: WireError, at: number): void {
   for (const { path } of error.issues) {
     const [kind, name] = path.split(/[.[]/)
     const node = nodeOf(state, kind === "output" ? "output" : `${kind ?? ""}.${name ?? ""}`)

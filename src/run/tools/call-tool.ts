@@ -14,7 +14,7 @@ import { placeKey, type CallOutcome, type CallPast } from "../log/resume.ts"
 import type { Place } from "../permits.ts"
 import { CallApproval, type Approval, type NotSent } from "../questions/approval.ts"
 import type { RunContext } from "../run-context.ts"
-import { callStored, callSurely } from "../run-context.ts"
+import { callStored, callWithLease } from "../run-context.ts"
 import { partsText, partsValue } from "./tool-parts.ts"
 
 /** One call of a tool, a model's or the workflow's own. */
@@ -186,7 +186,7 @@ async function onceMore<T>(running: RunContext, make: () => Promise<T>): Promise
     return await make()
   } catch (error) {
     if (running.signal.aborted || !(error instanceof RunFailure) || error.error.kind !== "tool_error") throw error
-    return callSurely(running, make)
+    return callWithLease(running, make)
   }
 }
 

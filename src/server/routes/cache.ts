@@ -1,8 +1,8 @@
 import type { FastifyInstance } from "fastify"
 import { invalidateBody, noQuery } from "../../api/schemas.ts"
 import type { InvalidateAnswer, InvalidateBody } from "../../api/shapes.ts"
-import type { RouteDependencies } from "../parts.ts"
-import { callerOf } from "../parts.ts"
+import type { RouteDependencies } from "../route-dependencies.ts"
+import { callerOf } from "../route-dependencies.ts"
 
 export function cacheRoutes(app: FastifyInstance, parts: RouteDependencies): void {
   app.post("/cache/invalidate", { schema: { body: invalidateBody, querystring: noQuery } }, async (request) => {

@@ -4,7 +4,7 @@ import type { ExecuteBody } from "../../api/shapes.ts"
 import type { RunRequest } from "../../ports/store.ts"
 import { readNotify } from "../check-notify.ts"
 import { HttpError } from "../http-error.ts"
-import type { RouteDependencies } from "../parts.ts"
+import type { RouteDependencies } from "../route-dependencies.ts"
 import { readSource } from "../read-source.ts"
 import { startRun } from "../start-run.ts"
 

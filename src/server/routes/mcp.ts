@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify"
 import { corsOf } from "../cors.ts"
-import type { McpRoute, ServerLog } from "../parts.ts"
-import { callerOf } from "../parts.ts"
+import type { McpRoute, ServerLog } from "../route-dependencies.ts"
+import { callerOf } from "../route-dependencies.ts"
 
 /** `/mcp`, streamable HTTP: offers each workflow of the server's folder as a tool. */
 export function mcpRoutes(app: FastifyInstance, mcp: McpRoute, log: ServerLog): void {

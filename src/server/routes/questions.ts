@@ -6,8 +6,8 @@ import { answerQuestion } from "../../run/questions/answer-question.ts"
 import { listNeedsKeys } from "../callers.ts"
 import { HttpError, refuse, refuseAt } from "../http-error.ts"
 import { ownRun } from "../own-run.ts"
-import type { RouteDependencies } from "../parts.ts"
-import { callerOf } from "../parts.ts"
+import type { RouteDependencies } from "../route-dependencies.ts"
+import { callerOf } from "../route-dependencies.ts"
 
 const usualLimit = 50
 

@@ -4,8 +4,8 @@ import type { ListedRunAnswer, RunsAnswer } from "../../api/shapes.ts"
 import type { ListedRun, ListedStatus, RunPosition } from "../../ports/run-list.ts"
 import { listNeedsKeys } from "../callers.ts"
 import { refuseAt } from "../http-error.ts"
-import type { RouteDependencies } from "../parts.ts"
-import { callerOf } from "../parts.ts"
+import type { RouteDependencies } from "../route-dependencies.ts"
+import { callerOf } from "../route-dependencies.ts"
 
 const usualLimit = 50
 

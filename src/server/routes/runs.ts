@@ -7,9 +7,9 @@ import type { RunRecord } from "../../run/runs.ts"
 import { corsOf } from "../cors.ts"
 import { streamHeaders } from "../event-stream.ts"
 import { refuseAt } from "../http-error.ts"
-import type { RouteDependencies } from "../parts.ts"
+import type { RouteDependencies } from "../route-dependencies.ts"
 import { noSuchRun, ownRun } from "../own-run.ts"
-import { whenGone } from "../start-run.ts"
+import { clientGone } from "../start-run.ts"
 
 interface RunParams {
   readonly run_id: string
@@ -24,7 +24,7 @@ export function runRoutes(app: FastifyInstance, parts: RouteDependencies): void 
       const seconds = waitSeconds(request.query.wait)
       const { run_id, finished_at } = await ownRun(parts, request, request.params.run_id)
       if (seconds > 0 && finished_at === null) {
-        const { signal, stop } = whenGone(reply)
+        const { signal, stop } = clientGone(reply)
         await parts.runs.ending(run_id, AbortSignal.any([signal, AbortSignal.timeout(seconds * 1000)]))
         stop()
         if (signal.aborted) return reply.hijack()

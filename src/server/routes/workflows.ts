@@ -6,7 +6,7 @@ import { wireError } from "../../run/failure.ts"
 import { obstacles, workflowAnswer, workflowDetail } from "../../workflows/workflow-view.ts"
 import type { NamedWorkflow } from "../../workflows/workflow-folder.ts"
 import { HttpError, refuse } from "../http-error.ts"
-import type { RouteDependencies } from "../parts.ts"
+import type { RouteDependencies } from "../route-dependencies.ts"
 import { findExisting, startRun } from "../start-run.ts"
 import { requestOf } from "./execute.ts"
 
