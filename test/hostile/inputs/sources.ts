@@ -34,20 +34,20 @@ agent a { model: model.m instruction: "Go." output { x: string } }
 output { x: agent.a.x }`),
   ]),
   sends(
-    "sources of hundreds of kilobytes",
+    "sources of a megabyte",
     [null, "validation_error", "tool_error", "limit_exceeded", "overloaded"],
-    async (service) => {
-      const large = [
-        `mcp z { endpoint: "http://127.0.0.1:1" }\nfrom mcp.z { ${times(5_000, (at) => `tool t${at}`).join("\n")} }`,
-        `output { ${times(25_000, (at) => `f${at}: ${at}`).join("\n")} }`,
-        `dynamic { ${times(12_000, (at) => `f${at}: [${at === 0 ? 1 : `dynamic.f${at - 1}`}]`).join("\n")} }`,
-        `output { x: ${"[".repeat(500_000)}`,
-        `output { x: agent.missing }\n`.repeat(30_000),
+    (service) => {
+      const fields = times(35_000, (at) => `f${at}: ${at}`).join("\n")
+      const executed = [
+        `mcp z { endpoint: "http://127.0.0.1:1" }\nfrom mcp.z { ${times(84_000, (at) => `tool t${at}`).join("\n")} }`,
+        `dynamic { ${fields} }\noutput { ${fields} }`,
       ]
-      const validated = large.map((text) =>
-        service.send("/validate", { method: "POST", headers: { "content-type": "text/plain" }, body: text }),
-      )
-      return Promise.all([...validated, ...large.slice(0, 3).map((text) => service.execute(text))])
+      const validated = [`output { x: ${"[".repeat(1_000_000)}`, `output { x: agent.missing }\n`.repeat(36_000)]
+      const headers = { "content-type": "text/plain" }
+      return Promise.all([
+        ...validated.map((body) => service.send("/validate", { method: "POST", headers, body })),
+        ...executed.map((text) => service.execute(text)),
+      ])
     },
   ),
   sends("a source of brackets", ["validation_error"], async (service) =>
