@@ -14,13 +14,17 @@ export const streamHeaders: Readonly<Record<string, string>> = {
   "x-accel-buffering": "no",
 }
 
-/** An event as it goes over the wire; made once for all followers of a run that are handed the same object. */
-const frames = new WeakMap<LogEvent, string>()
+/** Frames that are longer are encoded once: what a slow reader has not taken is then the same memory for all. */
+const sharedFrom = 16 * 1024
 
-export function frameOf(event: LogEvent): string {
+/** An event as it goes over the wire; made once for all followers of a run that are handed the same object. */
+const frames = new WeakMap<LogEvent, string | Buffer>()
+
+function frameOf(event: LogEvent): string | Buffer {
   let frame = frames.get(event)
   if (frame === undefined) {
-    frame = `id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(event.data)}\n\n`
+    const text = `id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(event.data)}\n\n`
+    frame = text.length < sharedFrom ? text : Buffer.from(text)
     frames.set(event, frame)
   }
   return frame
@@ -66,8 +70,8 @@ export class EventStreams {
       for await (const event of follow(end.signal)) {
         if (end.signal.aborted) break
         const frame = frameOf(event)
-        if (!response.write(frame)) await drained(response, end.signal)
         await this.#turns.spend(frame.length)
+        if (!response.write(frame)) await drained(response, end.signal)
       }
       response.end()
     } catch (error) {

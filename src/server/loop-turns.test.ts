@@ -12,22 +12,39 @@ test("what fits in a turn goes on at once", async () => {
   assert.equal(turned, false)
 })
 
-test("what does not goes on a few streams at a time, the first first", async () => {
-  const turns = new LoopTurns()
+/** How many of the streams go on in each turn. */
+async function perTurn(sizes: readonly number[]): Promise<{ turns: number[]; order: number[] }> {
+  const loop = new LoopTurns()
   const order: number[] = []
-  const streams = Array.from({ length: 100 }, async (_, n) => {
-    await turns.spend(200_000)
-    order.push(n)
-  })
-  await Promise.resolve()
-  const atOnce = order.length
-  assert.ok(atOnce <= 3, `${atOnce}`)
-  await nextTurn()
-  await nextTurn()
-  assert.ok(order.length > atOnce && order.length < 40, `${order.length}`)
-  await Promise.all(streams)
-  assert.deepEqual(
-    order,
-    order.toSorted((a, b) => a - b),
+  const all = Promise.all(
+    sizes.map(async (size, n) => {
+      await loop.spend(size)
+      order.push(n)
+    }),
   )
+  const turns: number[] = []
+  for (let before = 0; order.length < sizes.length; before = order.length) {
+    await nextTurn()
+    if (order.length > before) turns.push(order.length - before)
+  }
+  await all
+  return { turns, order }
+}
+
+test("large events go on one a turn, small ones many a turn, the first first", async () => {
+  const large = await perTurn(Array.from({ length: 40 }, () => 200_000))
+  assert.ok(Math.max(...large.turns.slice(1)) <= 1, large.turns.join(" "))
+  const small = await perTurn(Array.from({ length: 1000 }, () => 500))
+  assert.ok(small.turns.length <= 10, small.turns.join(" "))
+  for (const { order } of [large, small]) {
+    assert.deepEqual(
+      order,
+      order.toSorted((a, b) => a - b),
+    )
+  }
+})
+
+test("an event that is larger than a turn has one of its own", async () => {
+  const { turns } = await perTurn([5_000_000, 5_000_000, 1000, 1000])
+  assert.deepEqual(turns.at(-1), 2)
 })

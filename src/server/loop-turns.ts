@@ -1,32 +1,42 @@
-/** Bytes that all streams together write before the event loop goes round. */
-const turnBytes = 512 * 1024
-/** Streams that go on in one turn, when more than that was to be written. */
-const turnStreams = 4
+/** Bytes that all streams together write in one turn of the event loop. A larger event has a turn of its own. */
+const turnBytes = 256 * 1024
 /** What an event costs besides its bytes, in bytes. */
 const eventBytes = 1024
 
 /**
  * Shares the event loop's turns among streams. Reading and writing an event takes no waiting as long as the client's connection has
- * room, so that many streams of large events could keep everybody else's requests from being looked at.
+ * room, so that many streams of large events could keep everybody else's requests from being looked at. A new connection waits for
+ * as many turns as there are connections before it, so turns have to be short.
  */
 export class LoopTurns {
   #bytes = 0
-  #waiting: (() => void)[] = []
+  #waiting: { readonly cost: number; readonly go: () => void }[] = []
   #isScheduled = false
 
-  /** To be awaited after an event of so many bytes, and before the first. Resolves at once while the turn has room. */
+  /** To be awaited before so many bytes are written. Resolves at once while the turn has room. */
   async spend(bytes: number): Promise<void> {
-    this.#bytes += bytes + eventBytes
+    const cost = bytes + eventBytes
     this.#schedule()
-    if (this.#bytes > turnBytes) await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    if (this.#waiting.length === 0 && this.#hasRoom(cost)) this.#bytes += cost
+    else await new Promise<void>((go) => this.#waiting.push({ cost, go }))
+  }
+
+  #hasRoom(cost: number): boolean {
+    return this.#bytes === 0 || this.#bytes + cost <= turnBytes
   }
 
   #turn(): void {
     this.#bytes = 0
     this.#isScheduled = false
-    const going = this.#waiting.splice(0, turnStreams)
-    if (this.#waiting.length > 0) this.#schedule()
-    for (const go of going) go()
+    if (this.#waiting.length === 0) return
+    this.#schedule()
+    let going = 0
+    for (const { cost } of this.#waiting) {
+      if (!this.#hasRoom(cost)) break
+      this.#bytes += cost
+      going++
+    }
+    for (const { go } of this.#waiting.splice(0, going)) go()
   }
 
   #schedule(): void {

@@ -38,7 +38,7 @@ export const connections: readonly Hostile[] = [
     },
   },
   {
-    name: "8 readers that never read a stream of large events",
+    name: "40 readers that never read a stream of large events",
     kinds: [],
     prepare: async (service, during) => {
       const backend = await answered(() => ({ message: "x".repeat(200_000) }))
@@ -61,7 +61,7 @@ export const connections: readonly Hostile[] = [
           "idempotency-key: the-same",
           `content-length: ${Buffer.byteLength(body)}`,
         ]
-        const sockets = await hold(service, 8, () => `${lines.join("\r\n")}\r\n\r\n${body}`)
+        const sockets = await hold(service, 40, () => `${lines.join("\r\n")}\r\n\r\n${body}`)
         for (const socket of sockets) socket.pause()
         open.push(...sockets)
         await service.otherRun()
