@@ -143,8 +143,8 @@ export async function compose(
     note: (run_id: string, sentence: string, level: "info" | "error") => log[level]({ run_id }, sentence),
     trouble: () => (health.trouble === null ? null : troubleForCallers[health.trouble.kind]),
   } satisfies RunPorts
-  const plans = new PlanCache((source) => compiler.plan(source))
-  const planOf = (source: string): Promise<Planned> => plans.get(source)
+  const plans = new PlanCache((source, share) => compiler.plan(source, share))
+  const planOf = (source: string, share: string): Promise<Planned> => plans.get(source, share)
   const runs = new Runs(ports, planOf, {
     owner: randomUUID(),
     leaseMs: opened.leaseMs,

@@ -19,7 +19,7 @@ export interface McpParts {
   readonly serverSecrets: ServerSecrets
   readonly runs: Runs
   readonly store: RunStore
-  readonly planOf: (source: string) => Promise<Planned>
+  readonly planOf: (source: string, share: string) => Promise<Planned>
   readonly maxBody: number
 }
 
@@ -90,7 +90,7 @@ async function start(
 ): Promise<StartedRun | WireError | null> {
   if (serving === null) return null
   const { source, version } = serving
-  const compiled = await planOf(source)
+  const compiled = await planOf(source, caller)
   if ("error" in compiled) return compiled.error
   const request = { source, input, secrets: {}, options, workflow: { name, version } }
   const misfit = runs.validate(compiled.plan, request)

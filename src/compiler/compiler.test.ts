@@ -121,16 +121,16 @@ test("errors come before warnings where not all have room", async () => {
 })
 
 test("a source that takes too long or too much memory is refused, and the next one is not", async () => {
-  const large = `dynamic {\n${repeat(60_000, (i) => `d${i}: ${i}`)}\n}`
+  const many = `dynamic {\n${repeat(60_000, (i) => `d${i}: ${i}`)}\n}`
   const small = `// ${"x".repeat(20_000)}\noutput { a: 1 }`
   const impatient = new Compiler({ timeLimitMs: 1 })
   await assert.rejects(
-    impatient.format(large),
+    impatient.format(many),
     (error) => error instanceof RunFailure && /too much time/.test(error.message),
   )
   await impatient.close()
   const poor = new Compiler({ heapMb: 16 })
-  const planned = await poor.plan(large)
+  const planned = await poor.plan(many)
   assert.ok("error" in planned)
   assert.equal(planned.error.kind, "limit_exceeded")
   assert.match(planned.error.message, /too much memory/)
@@ -138,11 +138,31 @@ test("a source that takes too long or too much memory is refused, and the next o
   await poor.close()
 })
 
-test("too many large sources at a time are refused", async () => {
+const large = `// ${"x".repeat(20_000)}\noutput { a: 1 }`
+
+test("too many large sources at a time are refused, of one caller and of all", async () => {
   const busy = new Compiler()
-  const source = `// ${"x".repeat(20_000)}\noutput { a: 1 }`
-  const all = await Promise.allSettled(Array.from({ length: 70 }, () => busy.plan(source)))
-  const refused = all.filter(({ status }) => status === "rejected")
-  assert.equal(refused.length, 5)
+  const refused = async (shares: readonly string[]): Promise<number> => {
+    const all = await Promise.allSettled(shares.map((share) => busy.plan(large, share)))
+    return all.filter(({ status }) => status === "rejected").length
+  }
+  // One is in work and 32 wait.
+  assert.equal(await refused(Array.from({ length: 40 }, () => "ada")), 7)
+  assert.equal(await refused(Array.from({ length: 70 }, (_, index) => `caller ${index % 5}`)), 5)
+  await busy.close()
+})
+
+test("one caller's large sources do not hold up another's", async () => {
+  const busy = new Compiler()
+  const done: string[] = []
+  const ask = async (name: string, share: string): Promise<void> => {
+    await busy.format(large, share)
+    done.push(name)
+  }
+  await Promise.all([
+    ...Array.from({ length: 10 }, (_, index) => ask(`mallory ${index}`, "mallory")),
+    ask("bob", "bob"),
+  ])
+  assert.deepEqual(done.slice(0, 3), ["mallory 0", "mallory 1", "bob"])
   await busy.close()
 })

@@ -5,6 +5,8 @@ import { prepareInTurns } from "../plan/prepare.ts"
 import { RunFailure } from "../ports/run-failure.ts"
 import type { WireError } from "../run/events.ts"
 import { failure } from "../run/failure.ts"
+import { FairQueue } from "../run/fair-queue.ts"
+import { Tally } from "../run/tally.ts"
 import { fromPieces } from "./json-pieces.ts"
 import type { Described, Formatted, Planned, SourceJob, ValidateJob } from "./source-jobs.ts"
 import { describeSource, formatSource, planSource, validateSource } from "./source-jobs.ts"
@@ -13,8 +15,9 @@ import type { FromSourceThread } from "./source-thread.ts"
 /** Characters of a source that is worked on at once: whatever it holds, that takes a few dozen milliseconds at most. */
 const atOnce = 16 * 1024
 
-/** Large sources that wait for the thread; more are refused. */
+/** Large sources that wait for the thread, of all callers and of one of them; more are refused. */
 const mostWaiting = 64
+const mostOfOne = 32
 
 export interface CompilerOptions {
   /** How long one source may take. */
@@ -26,6 +29,7 @@ export interface CompilerOptions {
 }
 
 interface Waiting {
+  readonly share: string
   readonly job: SourceJob
   readonly resolve: (answer: FromSourceThread) => void
   readonly reject: (error: Error) => void
@@ -33,8 +37,9 @@ interface Waiting {
 
 /**
  * Works on sources for the service: small ones at once, large ones in a thread, one after the other, so that the event loop
- * goes on. The thread starts with the first large source. Rejects with a `RunFailure` for a source that takes too long or too
- * much memory, and when too many wait.
+ * goes on. The thread starts with the first large source. Callers take turns: the large sources of one do not hold up those of
+ * another (`share` says whose a source is; the service itself has a share, too). Rejects with a `RunFailure` for a source that
+ * takes too long or too much memory, and when too many wait.
  */
 export class Compiler {
   readonly #timeLimitMs: number
@@ -42,7 +47,9 @@ export class Compiler {
   readonly #file: URL
   #thread: Worker | null = null
   #current: (Waiting & { readonly timer: NodeJS.Timeout }) | null = null
-  readonly #queue: Waiting[] = []
+  readonly #queue = new FairQueue<Waiting>()
+  readonly #waitingOf = new Tally()
+  #lastId = 0
 
   constructor(options: CompilerOptions = {}) {
     this.#timeLimitMs = options.timeLimitMs ?? 30_000
@@ -50,9 +57,9 @@ export class Compiler {
     this.#file = options.file ?? threadFile()
   }
 
-  async plan(source: string): Promise<Planned> {
+  async plan(source: string, share = ""): Promise<Planned> {
     if (source.length <= atOnce) return planSource(source)
-    const answer = await this.#ask({ kind: "plan", source }).catch(planError)
+    const answer = await this.#ask({ kind: "plan", source }, share).catch(planError)
     if ("error" in answer) return answer
     if ("text" in answer) return JSON.parse(answer.text) as Planned
     if (!("pieces" in answer)) throw bug(answer)
@@ -61,47 +68,61 @@ export class Compiler {
     return { plan }
   }
 
-  async format(source: string): Promise<Formatted> {
+  async format(source: string, share = ""): Promise<Formatted> {
     if (source.length <= atOnce) return formatSource(source)
-    const answer = await this.#ask({ kind: "format", source })
+    const answer = await this.#ask({ kind: "format", source }, share)
     if ("text" in answer) return JSON.parse(answer.text) as Formatted
     throw bug(answer)
   }
 
   async describe(source: string): Promise<Described> {
     if (source.length <= atOnce) return describeSource(source)
-    const answer = await this.#ask({ kind: "describe", source })
+    const answer = await this.#ask({ kind: "describe", source }, "")
     if ("text" in answer) return JSON.parse(answer.text) as Described
     throw bug(answer)
   }
 
   /** JSON of a `ValidateAnswer`. */
-  async validate(job: ValidateJob): Promise<string> {
+  async validate(job: ValidateJob, share = ""): Promise<string> {
     if (job.source.length <= atOnce) return JSON.stringify(validateSource(job))
-    const answer = await this.#ask(job)
+    const answer = await this.#ask(job, share)
     if ("text" in answer) return answer.text
     throw bug(answer)
   }
 
   async close(): Promise<void> {
-    for (const { reject } of this.#queue.splice(0)) reject(failure("overloaded", "", "The service is shutting down"))
+    for (const id of this.#queue.ids())
+      this.#leave(id)?.reject(failure("overloaded", "", "The service is shutting down"))
     this.#fail(failure("overloaded", "", "The service is shutting down"))
     await this.#stopThread()
   }
 
-  #ask(job: SourceJob): Promise<FromSourceThread> {
-    if (this.#queue.length >= mostWaiting) {
+  #ask(job: SourceJob, share: string): Promise<FromSourceThread> {
+    if (this.#queue.size >= mostWaiting) {
       return Promise.reject(failure("overloaded", "", "Too many large sources wait to be compiled; try again later"))
     }
+    if (this.#waitingOf.of(share) >= mostOfOne) {
+      const message = `${mostOfOne} of your large sources wait to be compiled; try again later`
+      return Promise.reject(failure("overloaded", "", message))
+    }
     return new Promise((resolve, reject) => {
-      this.#queue.push({ job, resolve, reject })
+      this.#waitingOf.add(share)
+      this.#queue.add(share, String(++this.#lastId), { share, job, resolve, reject })
       this.#next()
     })
   }
 
+  /** Takes a source out of the queue. */
+  #leave(id: string): Waiting | undefined {
+    const waiting = this.#queue.remove(id)
+    if (waiting !== undefined) this.#waitingOf.remove(waiting.share)
+    return waiting
+  }
+
   #next(): void {
     if (this.#current !== null) return
-    const waiting = this.#queue.shift()
+    const id = this.#queue.next(() => true)
+    const waiting = id === undefined ? undefined : this.#leave(id)
     if (waiting === undefined) return
     const timer = setTimeout(() => this.#tooMuch("time"), this.#timeLimitMs)
     this.#current = { ...waiting, timer }

@@ -4,7 +4,7 @@
  * each of them.
  */
 export class PlanCache<T extends object> {
-  readonly #compile: (source: string) => Promise<T>
+  readonly #compile: (source: string, share: string) => Promise<T>
   readonly #most: number
   readonly #mostCharacters: number
   /** By source; the most recently used last. */
@@ -13,13 +13,13 @@ export class PlanCache<T extends object> {
   readonly #pending = new Map<string, Promise<T>>()
   #characters = 0
 
-  constructor(compile: (source: string) => Promise<T>, most = 500, mostCharacters = 4_000_000) {
+  constructor(compile: (source: string, share: string) => Promise<T>, most = 500, mostCharacters = 4_000_000) {
     this.#compile = compile
     this.#most = most
     this.#mostCharacters = mostCharacters
   }
 
-  async get(source: string): Promise<T> {
+  async get(source: string, share: string): Promise<T> {
     const known = this.#entries.get(source)
     if (known !== undefined) {
       this.#entries.delete(source)
@@ -28,14 +28,14 @@ export class PlanCache<T extends object> {
     }
     let pending = this.#pending.get(source)
     if (pending === undefined) {
-      pending = this.#compileAndKeep(source).finally(() => this.#pending.delete(source))
+      pending = this.#compileAndKeep(source, share).finally(() => this.#pending.delete(source))
       this.#pending.set(source, pending)
     }
     return pending
   }
 
-  async #compileAndKeep(source: string): Promise<T> {
-    const value = await this.#compile(source)
+  async #compileAndKeep(source: string, share: string): Promise<T> {
+    const value = await this.#compile(source, share)
     this.#entries.set(source, value)
     this.#characters += source.length
     for (const [oldest] of this.#entries) {

@@ -37,7 +37,8 @@ export interface RunsSettings {
 }
 
 /** The plan of a source; an error for one that (no longer) is valid. */
-export type PlanOf = (source: string) => Promise<{ readonly plan: Plan } | { readonly error: WireError }>
+/** The plan of a source; `share` says whose turn it takes where many large sources wait. */
+export type PlanOf = (source: string, share: string) => Promise<{ readonly plan: Plan } | { readonly error: WireError }>
 
 export type Admission =
   | { readonly outcome: "created" | "exists" | "conflict"; readonly run_id: string }
@@ -551,7 +552,7 @@ export class Runs {
     const { caller, created_at, resumable, cancel_requested } = found.run
     const request = await store.request(run_id)
     this.#announce(run_id, caller, request, true)
-    const compiled = await this.#planOf(request.source)
+    const compiled = await this.#planOf(request.source, caller)
     if ("plan" in compiled && resumable && !cancel_requested) {
       this.#take({ held, request, caller, share: caller, created_at, resumed, plan: compiled.plan })
       return

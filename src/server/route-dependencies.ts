@@ -26,7 +26,7 @@ export interface RouteDependencies {
   readonly store: RunStore
   readonly streams: EventStreams
   /** Compiled once and kept. */
-  readonly planOf: (source: string) => Promise<Planned>
+  readonly planOf: (source: string, share: string) => Promise<Planned>
   readonly compiler: Compiler
   /** The workflows with names; null where none are served. */
   readonly folder: WorkflowFolder | null

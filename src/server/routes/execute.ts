@@ -5,6 +5,7 @@ import type { RunRequest } from "../../ports/store.ts"
 import { readNotify } from "../check-notify.ts"
 import { HttpError } from "../http-error.ts"
 import type { RouteDependencies } from "../route-dependencies.ts"
+import { shareOf } from "../route-dependencies.ts"
 import { readSource } from "../read-source.ts"
 import { startRun } from "../start-run.ts"
 
@@ -13,7 +14,7 @@ export function executeRoute(app: FastifyInstance, parts: RouteDependencies): vo
   app.post("/execute", { schema: { body: executeBody, querystring: noQuery } }, async (request, reply) => {
     const body = request.body as ExecuteBody
     const run = { source: readSource(body), ...requestOf(body) }
-    const compiled = await parts.planOf(run.source)
+    const compiled = await parts.planOf(run.source, shareOf(request))
     if ("error" in compiled) throw new HttpError(compiled.error)
     const misfit = parts.runs.validate(compiled.plan, run)
     if (misfit !== null) throw new HttpError(misfit)

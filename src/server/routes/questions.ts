@@ -7,7 +7,7 @@ import { listNeedsKeys } from "../callers.ts"
 import { HttpError, refuse, refuseAt } from "../http-error.ts"
 import { ownRun } from "../own-run.ts"
 import type { RouteDependencies } from "../route-dependencies.ts"
-import { callerOf } from "../route-dependencies.ts"
+import { callerOf, shareOf } from "../route-dependencies.ts"
 
 const usualLimit = 50
 
@@ -73,7 +73,7 @@ export function questionRoutes(app: FastifyInstance, parts: RouteDependencies, i
       const result = await answerQuestion(
         {
           store: parts.store,
-          planOf: parts.planOf,
+          planOf: (source) => parts.planOf(source, shareOf(request)),
           serverSecrets: (workflow, names) => parts.serverSecrets.of(workflow, names),
         },
         question,

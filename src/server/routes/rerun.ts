@@ -7,6 +7,7 @@ import type { RunRequest } from "../../ports/store.ts"
 import { HttpError, refuse, refuseAt } from "../http-error.ts"
 import { ownRun } from "../own-run.ts"
 import type { RouteDependencies } from "../route-dependencies.ts"
+import { shareOf } from "../route-dependencies.ts"
 import { readSource } from "../read-source.ts"
 import { startRun } from "../start-run.ts"
 import { requestOf } from "./execute.ts"
@@ -22,7 +23,7 @@ export function rerunRoute(app: FastifyInstance, parts: RouteDependencies): void
       if (finished_at === null)
         throw refuse("conflict", "The earlier run has not ended: wait for its end, or cancel it")
       const run = rerunOf(run_id, await parts.store.request(run_id), body)
-      const compiled = await parts.planOf(run.source)
+      const compiled = await parts.planOf(run.source, shareOf(request))
       if ("error" in compiled) throw new HttpError(compiled.error)
       checkFrom(compiled.plan, run.rerun?.from ?? [])
       const misfit = parts.runs.validate(compiled.plan, run)

@@ -7,6 +7,7 @@ import type { RunRequest } from "../../ports/store.ts"
 import { HttpError } from "../http-error.ts"
 import { ownRun } from "../own-run.ts"
 import type { RouteDependencies } from "../route-dependencies.ts"
+import { shareOf } from "../route-dependencies.ts"
 import { prefers } from "../quality-list.ts"
 import { sourceTypes } from "../read-body.ts"
 import { readSource } from "../read-source.ts"
@@ -30,8 +31,9 @@ export function sourceRoutes(app: FastifyInstance, parts: RouteDependencies): vo
         rerun_of === undefined || rerun_of === null
           ? null
           : await parts.store.request((await ownRun(parts, request, rerun_of)).run_id)
-      const text = await compiler.validate({ kind: "validate", source, input, secrets })
-      const answer = earlier === null ? text : await withChanges(parts, text, source, input ?? null, earlier)
+      const text = await compiler.validate({ kind: "validate", source, input, secrets }, shareOf(request))
+      const answer =
+        earlier === null ? text : await withChanges(parts, text, source, input ?? null, earlier, shareOf(request))
       return reply.type("application/json; charset=utf-8").send(answer)
     },
   )
@@ -40,7 +42,7 @@ export function sourceRoutes(app: FastifyInstance, parts: RouteDependencies): vo
     "/format",
     { schema: { body: plainOrJson(formatBody), querystring: noQuery }, config: { body: "source" } },
     async (request, reply) => {
-      const outcome = await compiler.format(readSource(request.body as FormatBody | string))
+      const outcome = await compiler.format(readSource(request.body as FormatBody | string), shareOf(request))
       if ("error" in outcome) throw new HttpError(outcome.error)
       const asText = prefers(request.headers.accept ?? "", "text/plain", "application/json")
       if (asText) return reply.type("text/plain; charset=utf-8").send(outcome.formatted)
@@ -56,10 +58,11 @@ async function withChanges(
   source: string,
   input: JsonObject | null,
   earlier: RunRequest,
+  share: string,
 ): Promise<string> {
   const answer = JSON.parse(text) as ValidateAnswer
   if (answer.plan === null) return text
-  const [before, after] = await Promise.all([planOf(earlier.source), planOf(source)])
+  const [before, after] = await Promise.all([planOf(earlier.source, share), planOf(source, share)])
   // A source that an older release took may be refused today: then all of it is new.
   if ("error" in before || "error" in after) return text
   const changes = comparePlans(before.plan, after.plan, { before: earlier.input, after: input ?? earlier.input })

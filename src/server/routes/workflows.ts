@@ -7,6 +7,7 @@ import { obstacles, workflowAnswer, workflowDetail } from "../../workflows/workf
 import type { NamedWorkflow } from "../../workflows/workflow-folder.ts"
 import { HttpError, refuse } from "../http-error.ts"
 import type { RouteDependencies } from "../route-dependencies.ts"
+import { shareOf } from "../route-dependencies.ts"
 import { findExisting, startRun } from "../start-run.ts"
 import { requestOf } from "./execute.ts"
 
@@ -58,7 +59,7 @@ async function execute(
   if (serving === null || wrong.length > 0) throw invalidWorkflow(name, wrong)
   const { source, version } = serving
   const run = { source, ...requestOf(body), workflow: { name, version } }
-  const compiled = await parts.planOf(source)
+  const compiled = await parts.planOf(source, shareOf(request))
   if ("error" in compiled) throw new HttpError(compiled.error)
   const misfit = parts.runs.validate(compiled.plan, run)
   // The file may have changed since the same request was made: its run is there all the same.
