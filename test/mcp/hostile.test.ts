@@ -75,7 +75,7 @@ let pages = 0
 interface Row {
   readonly answers: Readonly<Record<string, Respond>>
   readonly body?: string
-  /** Where the usual time is too short for a busy machine. */
+  /** How long the server may take: short where the row waits until it has passed. */
   readonly patienceMs?: number
   /** Null: the run completes. */
   readonly kind: string | null
