@@ -22,7 +22,7 @@ await main(async () => {
   for (const tool of tools) {
     if (files.some((file) => file.startsWith(`${tool.folder}/`))) await ensureTool(tool)
   }
-  if (files.some((file) => file.startsWith("test/cluster/"))) await ensureNatsServers()
+  if (files.some((file) => /^test\/(cluster|crash)\//.test(file))) await ensureNatsServers()
 
   const { code, count, skipped } = await runTests(files, namePattern)
   if (code === 0 && count === 0) throw new SetupError(`No test matches ${namePattern}.`)
@@ -40,7 +40,7 @@ async function runTests(files, namePattern) {
       [
         "--test",
         "--test-concurrency=2",
-        "--test-timeout=180000",
+        "--test-timeout=600000",
         ...(namePattern === null ? [] : [`--test-name-pattern=${namePattern}`]),
         "--test-reporter=spec",
         "--test-reporter-destination=stdout",

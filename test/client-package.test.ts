@@ -85,7 +85,7 @@ test("the client as a package of its own: every snippet of docs/client.md has it
   for (const index of snippets.keys()) {
     const { stdout } = await promisify(execFile)(process.execPath, [`snippet-${index}.ts`], {
       cwd: folder,
-      timeout: 30_000,
+      timeout: 120_000,
     })
     assert.doesNotMatch(stdout, /undefined/, `snippet ${index}`)
   }
@@ -108,7 +108,7 @@ const untyped = await createClient({ baseUrl: "BASE", apiKey: "a-key" }).workflo
 if (untyped.output["message"] !== "Hello, Bob.") throw new Error("untyped")
 `
 
-test("types that `wire types` wrote make calls of a running service typed", { timeout: 170_000 }, async () => {
+test("types that `wire types` wrote make calls of a running service typed", async () => {
   const folder = await projectWithPackage()
   mkdirSync(join(folder, "flows", "greetings"), { recursive: true })
   writeFileSync(join(folder, "flows", "greetings", "hello.wire"), hello)
@@ -124,5 +124,5 @@ test("types that `wire types` wrote make calls of a running service typed", { ti
     encoding: "utf8",
   })
   assert.equal(types.stdout, "")
-  await promisify(execFile)(process.execPath, ["call.ts"], { cwd: folder, timeout: 30_000 })
+  await promisify(execFile)(process.execPath, ["call.ts"], { cwd: folder, timeout: 120_000 })
 })

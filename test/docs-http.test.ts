@@ -27,7 +27,7 @@ function commandsOf(source: string): Command[] {
   })
 }
 
-test("every command of docs/http.md does what the page says", { timeout: 120_000 }, async () => {
+test("every command of docs/http.md does what the page says", async () => {
   const service = await startService()
   const folder = mkdtempSync(join(tmpdir(), "wireworks-docs-"))
   after(() => rmSync(folder, { recursive: true, force: true }))

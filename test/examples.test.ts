@@ -75,7 +75,7 @@ async function answered(client: WireworksClient, error: unknown): Promise<unknow
   }
 }
 
-test("every example has tests, and they pass", { timeout: 120_000 }, async () => {
+test("every example has tests, and they pass", async () => {
   for (const name of names) assert.ok(existsSync(join(root, "examples", `${name}.test.wire`)), name)
   const { code, out, err } = await runWire(["test", "examples"], { cwd: root })
   assert.equal(code, 0, out + err)
@@ -83,7 +83,7 @@ test("every example has tests, and they pass", { timeout: 120_000 }, async () =>
   assert.equal((await runWire(["fmt", "--check", "examples"], { cwd: root })).code, 0)
 })
 
-test("examples run on the demo model, and their results are of their types", { timeout: 120_000 }, async (t) => {
+test("examples run on the demo model, and their results are of their types", async (t) => {
   const service = await startService()
   const everything = await startEverything("streamableHttp")
   try {

@@ -18,7 +18,7 @@ function npm(args: readonly string[], cwd: string): string {
   return stdout
 }
 
-describe("the package", { timeout: 170_000 }, () => {
+describe("the package", () => {
   const folders: string[] = []
   after(() => {
     for (const folder of folders) rmSync(folder, { recursive: true, force: true })

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
 import { test } from "node:test"
-import fc from "fast-check"
+import { fc } from "../../test/support/fast-check.ts"
 import type { SnippetRequest, SnippetSecret } from "./snippets.ts"
 import { snippet, snippetLanguages } from "./snippets.ts"
 

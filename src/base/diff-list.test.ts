@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import fc from "fast-check"
+import { fc } from "../../test/support/fast-check.ts"
 import { diffList } from "./diff-list.ts"
 
 test("a difference leads from one list to the other, and keeps what they share", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { Ajv2020 } from "ajv/dist/2020.js"
-import fc from "fast-check"
+import { fc } from "../../test/support/fast-check.ts"
 import {
   array,
   boolean,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import fc from "fast-check"
+import { fc } from "../../test/support/fast-check.ts"
 import { applyEdits } from "../editor/edit.ts"
 import { differingPiece } from "./differing-piece.ts"
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { Buffer } from "node:buffer"
 import { test } from "node:test"
-import fc from "fast-check"
+import { fc } from "../../test/support/fast-check.ts"
 import type { JsonValue } from "../base/json-value.ts"
 import { bytesOver, sizeOf } from "./value-size.ts"
 

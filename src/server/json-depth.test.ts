@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import fc from "fast-check"
+import { fc } from "../../test/support/fast-check.ts"
 import { isDeeperThan } from "./json-depth.ts"
 
 const isDeeper = (most: number, text: string): boolean => isDeeperThan(most, Buffer.from(text))

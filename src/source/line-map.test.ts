@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import fc from "fast-check"
+import { fc } from "../../test/support/fast-check.ts"
 import { LineMap } from "./line-map.ts"
 
 test("LF, CRLF and a lone CR each end a line", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import fc from "fast-check"
+import { fc } from "../../test/support/fast-check.ts"
 import { compile } from "../compile.ts"
 import { arbitraryType, randomFrom, validValue } from "../../test/properties/arbitraries.ts"
 import { fromJsonSchema } from "./from-json-schema.ts"

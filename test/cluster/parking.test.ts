@@ -76,7 +76,7 @@ describe("a process that dies while a run begins to wait", { concurrency: true }
     "when marks of outcomes are looked for": /STREAM\.INFO\.[^ ]*_ASK /,
   }
   for (const [when, request] of Object.entries(steps)) {
-    test(`${when}: an answer that came before wakes it`, { timeout: 60_000 }, () =>
+    test(`${when}: an answer that came before wakes it`, () =>
       scene(async (on) => {
         const lease = await created(on.dying)
         await on.dying.append(lease, [asked(1, aQuestion(lease.run_id, "q1", on.clock))])
@@ -85,38 +85,29 @@ describe("a process that dies while a run begins to wait", { concurrency: true }
         abandoned(on.dying.append(lease, [waits(2, ["q1"], on.clock)]))
         await within(30_000, "the step", died)
         await isFound(on, lease.run_id)
-      }),
-    )
+      }))
   }
 
-  test(
-    "an answer is stored while the run begins to wait, and the process that stored it dies",
-    { timeout: 60_000 },
-    () =>
-      scene(async (on) => {
-        const lease = await created(on.other)
-        await on.other.append(lease, [asked(1, aQuestion(lease.run_id, "q1", on.clock))])
-        const died = on.dieWith(new RegExp(`PUB [^ ]*\\.ask\\.news\\.${lease.run_id}\\.q1`), () =>
-          on.other.append(lease, [waits(2, ["q1"], on.clock)]),
-        )
-        abandoned(on.dying.answer(lease.run_id, "q1", ann))
-        await within(30_000, "the outcome", died)
-        await isFound(on, lease.run_id)
-      }),
-  )
+  test("an answer is stored while the run begins to wait, and the process that stored it dies", () =>
+    scene(async (on) => {
+      const lease = await created(on.other)
+      await on.other.append(lease, [asked(1, aQuestion(lease.run_id, "q1", on.clock))])
+      const died = on.dieWith(new RegExp(`PUB [^ ]*\\.ask\\.news\\.${lease.run_id}\\.q1`), () =>
+        on.other.append(lease, [waits(2, ["q1"], on.clock)]),
+      )
+      abandoned(on.dying.answer(lease.run_id, "q1", ann))
+      await within(30_000, "the outcome", died)
+      await isFound(on, lease.run_id)
+    }))
 
-  test(
-    "a cancel is stored while the run begins to wait, and the process that stored it dies",
-    { timeout: 60_000 },
-    () =>
-      scene(async (on) => {
-        const lease = await created(on.other)
-        const died = on.dieWith(new RegExp(`PUB [^ ]*\\.keys\\.cancel\\.${lease.run_id}`), () =>
-          on.other.append(lease, [asked(1, aQuestion(lease.run_id, "q1", on.clock)), waits(2, ["q1"], on.clock)]),
-        )
-        abandoned(on.dying.requestCancel(lease.run_id))
-        await within(30_000, "the cancel", died)
-        await isFound(on, lease.run_id)
-      }),
-  )
+  test("a cancel is stored while the run begins to wait, and the process that stored it dies", () =>
+    scene(async (on) => {
+      const lease = await created(on.other)
+      const died = on.dieWith(new RegExp(`PUB [^ ]*\\.keys\\.cancel\\.${lease.run_id}`), () =>
+        on.other.append(lease, [asked(1, aQuestion(lease.run_id, "q1", on.clock)), waits(2, ["q1"], on.clock)]),
+      )
+      abandoned(on.dying.requestCancel(lease.run_id))
+      await within(30_000, "the cancel", died)
+      await isFound(on, lease.run_id)
+    }))
 })

@@ -112,7 +112,7 @@ for (const server of natsServers()) {
       await model.close()
     })
 
-    test("a cancel at another replica closes the model's connection", { timeout: 60_000 }, async (t) => {
+    test("a cancel at another replica closes the model's connection", async (t) => {
       const following = start(first, "heldCancel")
       const { response } = await question("heldCancel", "one")
       const closed = once(response, "close")
@@ -125,7 +125,7 @@ for (const server of natsServers()) {
       assert.equal((await following).events.at(-1)?.type, "workflow_cancelled")
     })
 
-    test("idempotency, records and the cache work from any replica", { timeout: 60_000 }, async () => {
+    test("idempotency, records and the cache work from any replica", async () => {
       const { run_id, events } = await start(first, "plain")
       assert.equal(events.at(-1)?.type, "workflow_completed")
       assert.equal(await runId(second, "plain"), run_id)
@@ -142,7 +142,7 @@ for (const server of natsServers()) {
       assert.equal(conflict.status, 409)
     })
 
-    test("a dead replica's runs are taken over", { timeout: 90_000 }, async (t) => {
+    test("a dead replica's runs are taken over", async (t) => {
       const following = start(first, "heldDead", second)
       answer((await question("heldDead", "one")).response)
       await question("heldDead", "two")
@@ -158,7 +158,7 @@ for (const server of natsServers()) {
       await first.start()
     })
 
-    test("a replica that stood still longer than its lease is fenced off", { timeout: 90_000 }, async () => {
+    test("a replica that stood still longer than its lease is fenced off", async () => {
       const following = start(first, "heldStill", second)
       const { response } = await question("heldStill", "one")
       first.signal("SIGSTOP")
@@ -175,44 +175,41 @@ for (const server of natsServers()) {
       assert.equal(asked.filter(({ name, agent }) => name === "heldStill" && agent === "two").length, 1)
     })
 
-    test(
-      "a replica that wakes after its run has ended elsewhere calls no model and no tool for it",
-      { timeout: 90_000 },
-      async () => {
-        const calls: string[] = []
-        const mcp = await tinyMcp({
-          note: ({ meta }) => {
-            calls.push(JSON.stringify(meta["wireworks/call_id"]))
-            return { content: [{ type: "text", text: "noted" }] }
-          },
-        })
-        // A local backend with tools: the answer in words is followed at once by a closing call for the output.
-        const held: ServerResponse[] = []
-        let questions = 0
-        const talker = await startServer((_, response) => {
-          questions++
-          for (const wake of heard.splice(0)) wake()
-          held.push(response)
-        })
-        const says = (response: ServerResponse | undefined, output: object) => {
-          const answered = { output: [output], usage: { input_tokens: 1, output_tokens: 1 } }
-          response?.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answered))
-        }
-        const message = (text: string) => ({
-          type: "message",
-          role: "assistant",
-          content: [{ type: "output_text", text }],
-        })
-        const asks = (count: number) =>
-          within(
-            30_000,
-            `question ${count}`,
-            (async () => {
-              while (questions < count) await new Promise<void>((resolve) => heard.push(resolve))
-              return held[count - 1]
-            })(),
-          )
-        const workflow = `
+    test("a replica that wakes after its run has ended elsewhere calls no model and no tool for it", async () => {
+      const calls: string[] = []
+      const mcp = await tinyMcp({
+        note: ({ meta }) => {
+          calls.push(JSON.stringify(meta["wireworks/call_id"]))
+          return { content: [{ type: "text", text: "noted" }] }
+        },
+      })
+      // A local backend with tools: the answer in words is followed at once by a closing call for the output.
+      const held: ServerResponse[] = []
+      let questions = 0
+      const talker = await startServer((_, response) => {
+        questions++
+        for (const wake of heard.splice(0)) wake()
+        held.push(response)
+      })
+      const says = (response: ServerResponse | undefined, output: object) => {
+        const answered = { output: [output], usage: { input_tokens: 1, output_tokens: 1 } }
+        response?.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answered))
+      }
+      const message = (text: string) => ({
+        type: "message",
+        role: "assistant",
+        content: [{ type: "output_text", text }],
+      })
+      const asks = (count: number) =>
+        within(
+          30_000,
+          `question ${count}`,
+          (async () => {
+            while (questions < count) await new Promise<void>((resolve) => heard.push(resolve))
+            return held[count - 1]
+          })(),
+        )
+      const workflow = `
 provider p from openai { endpoint: "${talker.origin}/v1" }
 model m from p { id: "m" }
 mcp s { endpoint: "${mcp.url}" }
@@ -220,37 +217,36 @@ tool from mcp.s.tool.note
 agent one { model: model.m  instruction: "Talk."  uses: [tool.note]  output { message: string  count: integer } }
 output { message: agent.one.message }
 `
-        try {
-          let connections = 0
-          const pick = () => (connections++ === 0 ? first.address : second.address)
-          const following = followRun({ workflow_source: workflow }, "heldTalk", pick, AbortSignal.timeout(60_000))
-          const early = await asks(1)
-          first.signal("SIGSTOP")
-          says(await asks(2), { type: "function_call", call_id: "c1", name: "note", arguments: "{}" })
-          says(await asks(3), message("All noted."))
-          says(await asks(4), message('{"message":"done","count":1}'))
-          const { events } = await following
-          assert.equal(events.at(-1)?.type, "workflow_completed")
-          // The one that slept wakes to an answer in words, and would ask for the output next.
-          says(early, message("Nothing to note."))
-          first.signal("SIGCONT")
-          const awake = async () => {
-            while ((await fetch(`${first.address}/readyz`)).status !== 200);
-            const metrics = async () => (await fetch(`${first.address}/metrics`)).text()
-            while (!/^wireworks_runs_active 0$/m.test(await metrics()))
-              await new Promise((resolve) => setTimeout(resolve, 50))
-          }
-          await within(30_000, "the end of the run on the replica that woke", awake())
-          assert.equal(questions, 4)
-          assert.equal(calls.length, 1)
-        } finally {
-          await talker.close()
-          await mcp.close()
+      try {
+        let connections = 0
+        const pick = () => (connections++ === 0 ? first.address : second.address)
+        const following = followRun({ workflow_source: workflow }, "heldTalk", pick, AbortSignal.timeout(60_000))
+        const early = await asks(1)
+        first.signal("SIGSTOP")
+        says(await asks(2), { type: "function_call", call_id: "c1", name: "note", arguments: "{}" })
+        says(await asks(3), message("All noted."))
+        says(await asks(4), message('{"message":"done","count":1}'))
+        const { events } = await following
+        assert.equal(events.at(-1)?.type, "workflow_completed")
+        // The one that slept wakes to an answer in words, and would ask for the output next.
+        says(early, message("Nothing to note."))
+        first.signal("SIGCONT")
+        const awake = async () => {
+          while ((await fetch(`${first.address}/readyz`)).status !== 200);
+          const metrics = async () => (await fetch(`${first.address}/metrics`)).text()
+          while (!/^wireworks_runs_active 0$/m.test(await metrics()))
+            await new Promise((resolve) => setTimeout(resolve, 50))
         }
-      },
-    )
+        await within(30_000, "the end of the run on the replica that woke", awake())
+        assert.equal(questions, 4)
+        assert.equal(calls.length, 1)
+      } finally {
+        await talker.close()
+        await mcp.close()
+      }
+    })
 
-    test("a replica that stood still takes over no run whose owner went on", { timeout: 60_000 }, async () => {
+    test("a replica that stood still takes over no run whose owner went on", async () => {
       const following = start(first, "heldAwake")
       const { response } = await question("heldAwake", "one")
       second.signal("SIGSTOP")
@@ -268,62 +264,54 @@ output { message: agent.one.message }
       assert.ok(!types(events).includes("run_resumed"))
     })
 
-    test(
-      "a replica cut off from the broker stops writing, is taken over, and does no harm on return",
-      { timeout: 120_000 },
-      async () => {
-        const following = start(first, "heldCut", second)
-        const { response } = await question("heldCut", "one")
-        proxy.cut()
-        const again = await question("heldCut", "one", 2)
-        // Now both have an answer: one can write it.
-        answer(response)
-        const notReady = async () => {
-          while ((await fetch(`${first.address}/readyz`)).status !== 503)
-            await new Promise((resolve) => setTimeout(resolve, 100))
-          const metrics = await (await fetch(`${first.address}/metrics`)).text()
-          return /^wireworks_broker_connected (\d)$/m.exec(metrics)?.[1]
-        }
-        await within(30_000, "the news that the broker is gone", notReady())
-        answer(again.response)
-        answer((await question("heldCut", "two")).response)
-        const { events, run_id } = await following
-        assert.equal(events.at(-1)?.type, "workflow_completed")
-        assert.equal(types(events).filter((type) => type === "agent_completed").length, 2)
-        proxy.mend()
-        const ready = async () => {
-          while ((await fetch(`${first.address}/readyz`)).status !== 200)
-            await new Promise((resolve) => setTimeout(resolve, 100))
-        }
-        await within(30_000, "readiness", ready())
-        const log = await fetch(`${first.address}/execute/${run_id}`)
-        assert.equal(((await log.json()) as Record<string, unknown>)["last_event_id"], events.length)
-        assert.equal(asked.filter(({ name, agent }) => name === "heldCut" && agent === "two").length, 1)
-        assert.equal((await start(first, "after")).events.at(-1)?.type, "workflow_completed")
-      },
-    )
+    test("a replica cut off from the broker stops writing, is taken over, and does no harm on return", async () => {
+      const following = start(first, "heldCut", second)
+      const { response } = await question("heldCut", "one")
+      proxy.cut()
+      const again = await question("heldCut", "one", 2)
+      // Now both have an answer: one can write it.
+      answer(response)
+      const notReady = async () => {
+        while ((await fetch(`${first.address}/readyz`)).status !== 503)
+          await new Promise((resolve) => setTimeout(resolve, 100))
+        const metrics = await (await fetch(`${first.address}/metrics`)).text()
+        return /^wireworks_broker_connected (\d)$/m.exec(metrics)?.[1]
+      }
+      await within(30_000, "the news that the broker is gone", notReady())
+      answer(again.response)
+      answer((await question("heldCut", "two")).response)
+      const { events, run_id } = await following
+      assert.equal(events.at(-1)?.type, "workflow_completed")
+      assert.equal(types(events).filter((type) => type === "agent_completed").length, 2)
+      proxy.mend()
+      const ready = async () => {
+        while ((await fetch(`${first.address}/readyz`)).status !== 200)
+          await new Promise((resolve) => setTimeout(resolve, 100))
+      }
+      await within(30_000, "readiness", ready())
+      const log = await fetch(`${first.address}/execute/${run_id}`)
+      assert.equal(((await log.json()) as Record<string, unknown>)["last_event_id"], events.length)
+      assert.equal(asked.filter(({ name, agent }) => name === "heldCut" && agent === "two").length, 1)
+      assert.equal((await start(first, "after")).events.at(-1)?.type, "workflow_completed")
+    })
 
-    test(
-      "a broker that is gone for a while holds runs, and both go on by themselves",
-      { timeout: 120_000 },
-      async () => {
-        const following = start(first, "heldBroker")
-        const { response } = await question("heldBroker", "one")
-        const [node] = broker.nodes
-        await node?.kill()
-        const notReady = async () => {
-          while ((await fetch(`${first.address}/readyz`)).status !== 503)
-            await new Promise((resolve) => setTimeout(resolve, 100))
-        }
-        await within(30_000, "the news that the broker is gone", notReady())
-        answer(response)
-        await node?.start()
-        answer((await question("heldBroker", "two")).response)
-        const { events } = await following
-        assert.equal(events.at(-1)?.type, "workflow_completed")
-        // It was held, not taken over: the answer that came meanwhile counts.
-        assert.equal(asked.filter(({ name, agent }) => name === "heldBroker" && agent === "one").length, 1)
-      },
-    )
+    test("a broker that is gone for a while holds runs, and both go on by themselves", async () => {
+      const following = start(first, "heldBroker")
+      const { response } = await question("heldBroker", "one")
+      const [node] = broker.nodes
+      await node?.kill()
+      const notReady = async () => {
+        while ((await fetch(`${first.address}/readyz`)).status !== 503)
+          await new Promise((resolve) => setTimeout(resolve, 100))
+      }
+      await within(30_000, "the news that the broker is gone", notReady())
+      answer(response)
+      await node?.start()
+      answer((await question("heldBroker", "two")).response)
+      const { events } = await following
+      assert.equal(events.at(-1)?.type, "workflow_completed")
+      // It was held, not taken over: the answer that came meanwhile counts.
+      assert.equal(asked.filter(({ name, agent }) => name === "heldBroker" && agent === "one").length, 1)
+    })
   })
 }

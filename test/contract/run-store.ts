@@ -15,7 +15,7 @@ import { retaining } from "./run-store/retaining.ts"
 export function runStoreContract(name: string, open: () => Promise<Bench & { close(): Promise<void> }>): void {
   describe(`run store: ${name}`, () => {
     const onBench = (title: string, body: (bench: Bench) => Promise<void>) => {
-      test(title, { timeout: 60_000 }, async () => {
+      test(title, async () => {
         const bench = await open()
         try {
           await body(bench)

@@ -113,7 +113,7 @@ describe("kill -9 of the service with 50 runs under way", () => {
     const all = Promise.withResolvers<void>()
     answerWhen = async () => {
       await all.promise
-      await new Promise((resolve) => setTimeout(resolve, 50 + Math.random() * 800))
+      await new Promise((resolve) => setTimeout(resolve, 50 + ((asked.length * 317) % 800)))
     }
     let service = await startWire(["serve"], settings(0))
     const port = portOf(service.address)

@@ -1,4 +1,4 @@
-import fc from "fast-check"
+import { fc } from "../support/fast-check.ts"
 
 import type { JsonObject, JsonValue } from "../../src/base/json-value.ts"
 import { caseRecord, resolve } from "../../src/types/relations.ts"

@@ -3,7 +3,7 @@ import { globSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { test } from "node:test"
 
-import fc from "fast-check"
+import { fc } from "../support/fast-check.ts"
 
 import { compile } from "../../src/compile.ts"
 import type { Compiled } from "../../src/compile.ts"

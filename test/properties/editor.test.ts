@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, test } from "node:test"
-import fc from "fast-check"
+import { fc } from "../support/fast-check.ts"
 
 import { compile } from "../../src/compile.ts"
 import type { Program } from "../../src/check/program.ts"
@@ -26,11 +26,9 @@ import { readCase } from "../cases/case-file.ts"
 import { wireSource } from "./wire-source.ts"
 
 const runs = Number(process.env["RUNS"] ?? 150)
-const seed = process.env["FC_SEED"]
 const path = process.env["FC_PATH"]
 const parameters = {
   numRuns: runs,
-  ...(seed === undefined ? {} : { seed: Number(seed) }),
   ...(path === undefined ? {} : { path }),
 }
 

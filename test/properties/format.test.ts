@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { describe, test } from "node:test"
-import fc from "fast-check"
+import { fc } from "../support/fast-check.ts"
 
 import { format, formatText } from "../../src/syntax/format.ts"
 import { lex } from "../../src/syntax/lexer.ts"
@@ -13,10 +13,8 @@ import { wireSource } from "./wire-source.ts"
 
 const runs = Number(process.env["RUNS"] ?? 300)
 const path = process.env["FC_PATH"]
-const seed = process.env["FC_SEED"]
 const parameters = {
   numRuns: runs,
-  ...(seed === undefined ? {} : { seed: Number(seed) }),
   ...(path === undefined ? {} : { path }),
 }
 

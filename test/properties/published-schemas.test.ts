@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 
 import { Ajv2020 } from "ajv/dist/2020.js"
-import fc from "fast-check"
+import { fc } from "../support/fast-check.ts"
 
 import { declaredClashes } from "../../src/adapters/mcp/declared-fit.ts"
 import { SchemaValidator } from "../../src/adapters/mcp/schema-validator.ts"

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import fc from "fast-check"
+import { fc } from "../support/fast-check.ts"
 import { MemoryStore } from "../../src/adapters/memory/memory-store.ts"
 import { systemClock } from "../../src/adapters/system/system-clock.ts"
 import type { Limits, ModelUses, Plan, Price } from "../../src/plan/plan-shape.ts"
@@ -227,69 +227,65 @@ function assertWithin(shape: Shape, calls: readonly { agent: string; usage: Toke
   }
 }
 
-test(
-  "no limit is exceeded, wherever the process dies, and every run comes to an end",
-  { timeout: 120_000 },
-  async () => {
-    let ended = 0
-    let refused = 0
-    let resumed = 0
-    await fc.assert(
-      fc.asyncProperty(shapes, fc.array(fc.nat(), { maxLength: 3 }), async (shape, crashes) => {
-        if (shape.limits === null && shape.agents.every(({ limits }) => limits === null)) return
-        const workflow = planOf(shape)
-        const options = { max_concurrency: shape.concurrency }
-        const model = new SpendingModel(shape.seed)
-        const found = finding()
-        const store = new Recording(() => model.made.size)
-        const whole = await runPlan(workflow, { model, tools: found.tools, store, options })
-        assert.deepEqual(whole.bugs, [])
-        const all = [...model.made.values()]
-        assertWithin(shape, all)
-        if (shape.limits?.tool_calls !== undefined) assert.ok(found.count() <= shape.limits.tool_calls)
-        const last = whole.events.at(-1)
-        ended++
-        if (last?.type === "workflow_failed") {
-          if (last.data.error.kind === "limit_exceeded") refused++
-          else assert.equal(last.data.error.kind, "provider_error")
-        }
-        for (const crash of crashes) {
-          const kept = 1 + (crash % store.appends.length)
-          if (kept === store.appends.length) continue
-          const before = store.appends.slice(0, kept)
-          const again = new MemoryStore(systemClock)
-          const request = { source: "", input: {}, secrets: {}, options: { ...usualOptions, ...options } }
-          const created = await again.create(
-            { run_id: "r", caller: "", request, created_at: Date.now(), idempotency: null, resumable: true },
-            "dead",
-            60_000,
-          )
-          if (created.outcome !== "created") throw new Error("not created")
-          for (const { events } of before) await again.append(created.lease, events)
-          await again.release(created.lease)
-          const second = new SpendingModel(shape.seed + 1)
-          const outcome = await runPlan(workflow, {
-            model: second,
-            tools: finding().tools,
-            store: again,
-            run_id: "r",
-            resumed: "again",
-            options,
-          })
-          assert.deepEqual(outcome.bugs, [])
-          resumed++
-          // The process died when the next append was due: what it had been told by then was asked for in the first life.
-          const first = all.slice(0, store.appends[kept]?.made ?? all.length)
-          assertWithin(shape, [...first, ...second.made.values()])
-        }
-      }),
-      { numRuns: 150 },
-    )
-    assert.ok(refused > 0 && refused < ended && resumed > 0, `${ended} runs, ${refused} refused, ${resumed} resumed`)
-  },
-)
+test("no limit is exceeded, wherever the process dies, and every run comes to an end", async () => {
+  let ended = 0
+  let refused = 0
+  let resumed = 0
+  await fc.assert(
+    fc.asyncProperty(shapes, fc.array(fc.nat(), { maxLength: 3 }), async (shape, crashes) => {
+      if (shape.limits === null && shape.agents.every(({ limits }) => limits === null)) return
+      const workflow = planOf(shape)
+      const options = { max_concurrency: shape.concurrency }
+      const model = new SpendingModel(shape.seed)
+      const found = finding()
+      const store = new Recording(() => model.made.size)
+      const whole = await runPlan(workflow, { model, tools: found.tools, store, options })
+      assert.deepEqual(whole.bugs, [])
+      const all = [...model.made.values()]
+      assertWithin(shape, all)
+      if (shape.limits?.tool_calls !== undefined) assert.ok(found.count() <= shape.limits.tool_calls)
+      const last = whole.events.at(-1)
+      ended++
+      if (last?.type === "workflow_failed") {
+        if (last.data.error.kind === "limit_exceeded") refused++
+        else assert.equal(last.data.error.kind, "provider_error")
+      }
+      for (const crash of crashes) {
+        const kept = 1 + (crash % store.appends.length)
+        if (kept === store.appends.length) continue
+        const before = store.appends.slice(0, kept)
+        const again = new MemoryStore(systemClock)
+        const request = { source: "", input: {}, secrets: {}, options: { ...usualOptions, ...options } }
+        const created = await again.create(
+          { run_id: "r", caller: "", request, created_at: Date.now(), idempotency: null, resumable: true },
+          "dead",
+          60_000,
+        )
+        if (created.outcome !== "created") throw new Error("not created")
+        for (const { events } of before) await again.append(created.lease, events)
+        await again.release(created.lease)
+        const second = new SpendingModel(shape.seed + 1)
+        const outcome = await runPlan(workflow, {
+          model: second,
+          tools: finding().tools,
+          store: again,
+          run_id: "r",
+          resumed: "again",
+          options,
+        })
+        assert.deepEqual(outcome.bugs, [])
+        resumed++
+        // The process died when the next append was due: what it had been told by then was asked for in the first life.
+        const first = all.slice(0, store.appends[kept]?.made ?? all.length)
+        assertWithin(shape, [...first, ...second.made.values()])
+      }
+    }),
+    { numRuns: 150 },
+  )
+  assert.ok(refused > 0 && refused < ended && resumed > 0, `${ended} runs, ${refused} refused, ${resumed} resumed`)
+})
 
-test("a run whose calls fit together is never refused", { timeout: 120_000 }, async () => {
+test("a run whose calls fit together is never refused", async () => {
   await fc.assert(
     fc.asyncProperty(shapes, async (shape) => {
       const huge = { tokens: 1e9, cost: 1e9, model_calls: 1e6, tool_calls: 1e6 }

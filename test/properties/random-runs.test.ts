@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import fc from "fast-check"
+import { fc } from "../support/fast-check.ts"
 import { MemoryStore } from "../../src/adapters/memory/memory-store.ts"
 import { systemClock } from "../../src/adapters/system/system-clock.ts"
 import type { Expression } from "../../src/plan/expression.ts"

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 
-import fc from "fast-check"
+import { fc } from "../support/fast-check.ts"
 
 import { overlaps } from "../../src/types/overlap.ts"
 import { equivalent, isAssignable, maybe, nullable, union, withoutNull } from "../../src/types/relations.ts"

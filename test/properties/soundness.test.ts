@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 
-import fc from "fast-check"
+import { fc } from "../support/fast-check.ts"
 
 import type { JsonObject, JsonValue } from "../../src/base/json-value.ts"
 import { caseRecord, maybe, nullable, resolve, union, withoutNull } from "../../src/types/relations.ts"

@@ -1,4 +1,4 @@
-import fc from "fast-check"
+import { fc } from "../support/fast-check.ts"
 
 // Random `.wire` sources that cover the grammar. The structure comes first, as pieces of text; then line breaks, blanks,
 // comments and separators are strewn between them wherever the language allows any. Most sources are free of syntax

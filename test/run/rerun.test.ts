@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { hash } from "node:crypto"
 import { describe, test } from "node:test"
-import fc from "fast-check"
+import { fc } from "../support/fast-check.ts"
 import type { JsonObject } from "../../src/base/json-value.ts"
 import { canonicalJson } from "../../src/base/canonical-json.ts"
 import { compile } from "../../src/compile.ts"

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import fc from "fast-check"
+import { fc } from "../../../test/support/fast-check.ts"
 import type { JsonValue } from "../../base/json-value.ts"
 import { parseLenient } from "./parse-lenient.ts"
 import { assertCpuBelow, cpuTime } from "../../../test/support/cpu-time.ts"

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import fc from "fast-check"
+import { fc } from "../../../test/support/fast-check.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { streamOf } from "../../../test/support/fake-backend.ts"
 import { readAnswer } from "./read-answer.ts"

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
 import { describe, test } from "node:test"
-import fc from "fast-check"
+import { fc } from "../../../test/support/fast-check.ts"
 import { StoreFailure } from "../../ports/store.ts"
 import { createVault } from "./vault.ts"
 

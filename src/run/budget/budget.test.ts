@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import fc from "fast-check"
+import { fc } from "../../../test/support/fast-check.ts"
 import { RunFailure } from "../../ports/run-failure.ts"
 import type { TokenUsage } from "../events.ts"
 import type { Grant, ModelNeed } from "./budget.ts"

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import type { TestContext } from "node:test"
 import { after, describe, it } from "node:test"
-import fc from "fast-check"
+import { fc } from "../../support/fast-check.ts"
 import type { StreamEvent } from "../../../src/client/client.ts"
 import { RunWaiting, WireworksClient, WireworksError } from "../../../src/client/client.ts"
 import type { CuttingRules } from "../../support/cutting-proxy.ts"

@@ -1,5 +1,5 @@
 import { gzipSync } from "node:zlib"
-import fc from "fast-check"
+import { fc } from "../../support/fast-check.ts"
 
 // Requests that are wrong in every way that we could think of, as bytes.
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import fc from "fast-check"
+import { fc } from "../../support/fast-check.ts"
 import { within } from "../../support/within.ts"
 import { created, ended, from, happened, lapse, leaseMs, Reader, several, soon, type OnBench } from "./material.ts"
 
