@@ -36,7 +36,6 @@ export function workflowPaths(
         operationId: `execute.${prefix}`,
         summary,
         ...(serving.description === null ? {} : { description: serving.description }),
-        tags: ["workflows"],
         parameters: shapes.parameters,
         requestBody: {
           required: true,

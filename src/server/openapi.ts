@@ -5,6 +5,7 @@ import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { NamedWorkflow } from "../workflows/workflow-folder.ts"
 import type { ExecuteShapes } from "./openapi-workflows.ts"
 import { workflowPaths } from "./openapi-workflows.ts"
+import { withText } from "./openapi-texts.ts"
 import { openObjects } from "./open-objects.ts"
 import { sourceTypes } from "./read-body.ts"
 
@@ -95,6 +96,7 @@ export function openApi(version: string, keysRequired: boolean, workflows: reado
       title: "Wireworks",
       version,
       description: "Runs AI workflows written in `.wire` files.",
+      contact: { name: "Wireworks" },
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: "/" }],
@@ -346,24 +348,42 @@ export function openApi(version: string, keysRequired: boolean, workflows: reado
         },
       },
       "/playground": {
-        get: { operationId: "playground", summary: "The browser UI", responses: { "200": answer("A page.") } },
+        get: {
+          operationId: "playground",
+          summary: "The browser UI",
+          security: [],
+          responses: { "200": answer("A page."), ...failures(400, 403, 404, 429) },
+        },
       },
       "/healthz": {
-        get: { operationId: "health", summary: "Liveness", security: [], responses: { "200": answer("Alive.") } },
+        get: {
+          operationId: "health",
+          summary: "Liveness",
+          security: [],
+          responses: { "200": answer("Alive."), ...failures(400, 403) },
+        },
       },
       "/readyz": {
         get: {
           operationId: "ready",
           summary: "Readiness: store reachable, not draining",
           security: [],
-          responses: { "200": answer("Ready."), "503": answer("Not ready.") },
+          responses: { "200": answer("Ready."), "503": answer("Not ready."), ...failures(400, 403) },
         },
       },
       "/metrics": {
-        get: { operationId: "metrics", summary: "Prometheus text", responses: { "200": answer("Metrics.") } },
+        get: {
+          operationId: "metrics",
+          summary: "Prometheus text",
+          responses: { "200": answer("Metrics."), ...failures(400, 401, 403, 429) },
+        },
       },
       "/openapi.json": {
-        get: { operationId: "openapi", summary: "This document", responses: { "200": answer("The contract.") } },
+        get: {
+          operationId: "openapi",
+          summary: "This document",
+          responses: { "200": answer("The contract."), ...failures(400, 401, 403, 429) },
+        },
       },
       "/demo/v1/responses": demo("demo", "OpenAI's `/responses`"),
       "/demo/v1/chat/completions": demo("demoChat", "OpenAI's chat completions"),
@@ -384,7 +404,7 @@ export function openApi(version: string, keysRequired: boolean, workflows: reado
     },
     components: { schemas: { ...schemas.components, ...eventComponents, ...ofWorkflows.components } },
   }
-  const tagged = openObjects({ ...document, tags, paths: withTags(document["paths"]) })
+  const tagged = openObjects({ ...document, tags, paths: describeOperations(document["paths"]) })
   if (!keysRequired) return tagged
   return {
     ...tagged,
@@ -415,8 +435,8 @@ function tagOf(path: string): string {
   return /^\/(?:execute|runs|cache)/.test(path) ? "Runs" : "Operations"
 }
 
-/** Every operation has the tag of its path. */
-function withTags(paths: JsonValue | undefined): JsonObject {
+/** Every operation has the tag of its path, and says what it does. */
+function describeOperations(paths: JsonValue | undefined): JsonObject {
   const all = isJsonObject(paths) ? Object.entries(paths) : []
   return Object.fromEntries(
     all.map(([path, operations]) => [
@@ -424,7 +444,7 @@ function withTags(paths: JsonValue | undefined): JsonObject {
       Object.fromEntries(
         Object.entries(isJsonObject(operations) ? operations : {}).map(([method, operation]) => [
           method,
-          isJsonObject(operation) ? { tags: [tagOf(path)], ...operation } : operation,
+          isJsonObject(operation) ? withText({ tags: [tagOf(path)], ...operation }) : operation,
         ]),
       ),
     ]),

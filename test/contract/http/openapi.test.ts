@@ -71,15 +71,18 @@ for (const keys of [false, true]) {
       }
       assert.deepEqual(bare(document, ""), [])
       const { schemas } = document.components
+      const names = (document["tags"] as { name: string }[]).map(({ name }) => name)
       assert.match(JSON.stringify(schemas["Event"]?.["discriminator"]), /"propertyName":"event"/)
       for (const [path, operations] of Object.entries(document.paths)) {
         for (const operation of Object.values(operations).filter((one) => "responses" in one)) {
-          assert.equal((operation as unknown as { tags: string[] }).tags.length, 1, path)
+          const { tags, description } = operation as unknown as { tags: string[]; description: string }
+          assert.equal(tags.filter((tag) => names.includes(tag)).length, 1, path)
+          assert.ok(description.length > 0, path)
         }
       }
     })
 
-    it("is valid for @redocly/cli", () => {
+    it("has no error and no warning for @redocly/cli", () => {
       const file = join(folder, `openapi-${keys}.json`)
       writeFileSync(file, text)
       const { stdout, stderr } = spawnSync(process.execPath, [redocly, "lint", file, "--format=json"], {
@@ -89,16 +92,15 @@ for (const keys of [false, true]) {
       })
       const start = stdout.indexOf("{")
       assert.ok(start >= 0, stderr)
-      const { problems, totals } = JSON.parse(stdout.slice(start)) as {
-        totals: { errors: number }
+      const { problems } = JSON.parse(stdout.slice(start)) as {
         problems: { severity: string; message: string; ruleId: string; location: { pointer?: string }[] }[]
       }
-      const errors = problems.filter(({ severity }) => severity === "error")
       assert.deepEqual(
-        errors.map(({ ruleId, message, location }) => `${ruleId} ${location[0]?.pointer}: ${message}`),
+        problems.map(
+          ({ severity, ruleId, message, location }) => `${severity} ${ruleId} ${location[0]?.pointer}: ${message}`,
+        ),
         [],
       )
-      assert.equal(totals.errors, 0)
     })
   })
 }
