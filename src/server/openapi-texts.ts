@@ -87,7 +87,8 @@ export const operationTexts: Readonly<Record<string, OperationText>> = {
 
 /** The operation with its text, and its example at the JSON body. */
 export function withText(operation: JsonObject): JsonObject {
-  const text = operationTexts[String(operation["operationId"])]
+  const id = operation["operationId"]
+  const text = typeof id === "string" ? operationTexts[id] : undefined
   if (text === undefined) return { description: operation["summary"] ?? "", ...operation }
   const described = { description: text.description, ...operation }
   const { requestBody } = described as { readonly requestBody?: { readonly content?: Record<string, JsonObject> } }
