@@ -15,6 +15,8 @@ import {
 import type { InputTab } from "../state/layout.ts"
 import { inputTab } from "../state/layout.ts"
 import { notify } from "../state/notices.ts"
+import { limitKeys } from "../../src/check/properties.ts"
+import { limitWords } from "../ui/limit-words.ts"
 import type { OptionTexts } from "../state/options.ts"
 import { optionCheck, optionTexts } from "../state/options.ts"
 import { isText, secretCheck, secretFields, secretHosts, secretTexts, setSecret } from "../state/secrets.ts"
@@ -313,6 +315,19 @@ function OptionsForm() {
         checked={texts.deltas}
         onChange={(deltas) => set({ deltas })}
       />
+      {limitKeys.map((key) => (
+        <OptionText
+          key={key}
+          id={`option-limit-${key}`}
+          label={limitWords[key].label}
+          name={`limits.${key}`}
+          placeholder="the workflow's limit, or none"
+          note={limitWords[key].note}
+          wrong={wrong[key]}
+          value={texts.limits?.[key] ?? ""}
+          onChange={(text) => set({ limits: { ...texts.limits, [key]: text } })}
+        />
+      ))}
     </div>
   )
 }

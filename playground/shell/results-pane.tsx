@@ -12,6 +12,7 @@ import { selection } from "../state/selection.ts"
 import { RunsPane } from "../runs/runs-pane.tsx"
 import { TimelinePane } from "../timeline/timeline-pane.tsx"
 import { Divider } from "./divider.tsx"
+import { RunLimits } from "./run-limits.tsx"
 import { TabPanel, Tabs } from "../ui/tabs.tsx"
 
 /** What a run has done, by tab, with the details of the selected step beside it. */
@@ -39,6 +40,7 @@ export function ResultsPane() {
             { name: "runs", label: "Runs" },
           ]}
         />
+        {tab === "timeline" || tab === "output" ? <RunLimits /> : null}
         <TabPanel id="results" name={tab} class="column">
           {tab === "timeline" ? (
             <TimelinePane />

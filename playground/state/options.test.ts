@@ -21,3 +21,13 @@ test("what the service would refuse is told before it is sent", () => {
   }
   assert.ok(checkOptions({ ...usualOptions, cache_key: "k".repeat(1025) }).wrong.cache_key)
 })
+
+test("limits are numbers above 0, and only those that are set are sent", () => {
+  const texts = { ...usualOptions, limits: { cost: "0.5", tokens: "200_000", tool_calls: "" } }
+  const { value, wrong } = checkOptions(texts)
+  assert.deepEqual([value.limits, wrong], [{ cost: 0.5, tokens: 200_000 }, {}])
+  assert.deepEqual(checkOptions(toOptionTexts(value)).value, value)
+  for (const tokens of ["0", "-1", "many", "1e999"]) {
+    assert.ok(checkOptions({ ...usualOptions, limits: { tokens } }).wrong.tokens, tokens)
+  }
+})

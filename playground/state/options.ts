@@ -1,6 +1,8 @@
 import { computed, signal } from "@preact/signals"
 import type { ExecuteOptions } from "../../src/api/shapes.ts"
 import { parseDuration } from "../../src/base/parse-duration.ts"
+import { limitKeys } from "../../src/check/properties.ts"
+import type { LimitKey } from "../../src/run/budget/limit-scopes.ts"
 
 /** As typed; an empty text is the service's default. */
 export interface OptionTexts {
@@ -9,7 +11,11 @@ export interface OptionTexts {
   readonly max_concurrency: string
   readonly timeout: string
   readonly deltas: boolean
+  /** Absent in what was kept before there were limits. */
+  readonly limits?: LimitTexts
 }
+
+export type LimitTexts = { readonly [Key in LimitKey]?: string }
 
 export const usualOptions: OptionTexts = {
   cache_key: "",
@@ -23,15 +29,17 @@ export const optionTexts = signal<OptionTexts>(usualOptions)
 
 export interface OptionCheck {
   readonly value: ExecuteOptions
-  readonly wrong: Partial<Record<keyof OptionTexts, string>>
+  readonly wrong: WrongOptions
 }
+
+export type WrongOptions = Partial<Record<keyof OptionTexts | LimitKey, string>>
 
 export const optionCheck = computed(() => checkOptions(optionTexts.value))
 
 /** What is sent: only what differs from the service's defaults. */
 export function checkOptions(texts: OptionTexts): OptionCheck {
   const value: { -readonly [Key in keyof ExecuteOptions]: ExecuteOptions[Key] } = {}
-  const wrong: Partial<Record<keyof OptionTexts, string>> = {}
+  const wrong: { -readonly [Key in keyof WrongOptions]: string } = {}
   if (texts.cache_key !== "") value.cache_key = texts.cache_key
   if (texts.cache_key.length > 1024) wrong.cache_key = "A cache key has at most 1,024 characters."
   if (!texts.use_cache) value.use_cache = false
@@ -46,17 +54,33 @@ export function checkOptions(texts: OptionTexts): OptionCheck {
     else wrong.timeout = "A duration such as 500ms, 30s, 15m or 1h, at most a day."
   }
   if (texts.deltas) value.deltas = true
+  const limits: { [Key in LimitKey]?: number } = {}
+  for (const key of limitKeys) {
+    const text = (texts.limits?.[key] ?? "").trim()
+    if (text === "") continue
+    const most = Number(text.replaceAll("_", ""))
+    if (Number.isFinite(most) && most > 0) limits[key] = most
+    else wrong[key] = "A number above 0."
+  }
+  if (Object.keys(limits).length > 0) value.limits = limits
   return { value, wrong }
 }
 
 /** The texts that would give these options. */
 export function toOptionTexts(options: ExecuteOptions): OptionTexts {
-  const { cache_key, use_cache, max_concurrency, timeout_ms, deltas } = options
+  const { cache_key, use_cache, max_concurrency, timeout_ms, deltas, limits } = options
   return {
     cache_key: cache_key ?? "",
     use_cache: use_cache ?? true,
     max_concurrency: typeof max_concurrency === "number" ? String(max_concurrency) : "",
     timeout: typeof timeout_ms === "number" ? `${timeout_ms}ms` : "",
     deltas: deltas ?? false,
+    ...(limits === undefined || limits === null ? {} : { limits: limitTexts(limits) }),
   }
+}
+
+function limitTexts(limits: NonNullable<ExecuteOptions["limits"]>): LimitTexts {
+  return Object.fromEntries(
+    limitKeys.flatMap((key) => (limits[key] === undefined ? [] : [[key, String(limits[key])] as const])),
+  )
 }

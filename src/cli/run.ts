@@ -6,7 +6,8 @@ import { compile } from "../compile.ts"
 import { placeholderSecrets } from "../testing/placeholder-secrets.ts"
 import { remedies, showMiss } from "../testing/show-miss.ts"
 import { mayWait } from "../plan/may-wait.ts"
-import type { Plan } from "../plan/plan-shape.ts"
+import { limitKeys } from "../check/properties.ts"
+import type { Limits, Plan } from "../plan/plan-shape.ts"
 import type { EventData, LogEvent, WireError } from "../run/events.ts"
 import { validateRequest } from "../run/validate-request.ts"
 import type { RunOptions } from "../ports/store.ts"
@@ -41,6 +42,7 @@ interface RunFlags extends ValueFlags, AnswerFlags {
   readonly replay?: string
   readonly maxConcurrency?: string
   readonly timeout?: string
+  readonly limit?: readonly string[]
 }
 
 const several = (value: string, before: readonly string[] = []): string[] => [...before, value]
@@ -66,6 +68,7 @@ export function addRun(program: Command): void {
     .option("--deltas", "with --events: also the pieces of answers as they come")
     .option("--max-concurrency <n>", "most model and tool calls at a time")
     .option("--timeout <duration>", "most time for the run, such as 90s or 1h")
+    .option("--limit <key=number>", `one limit of the run (${limitKeys.join(", ")}); may be repeated`, several)
     .option(
       "--record <file>",
       "record all calls in a file: what is missing there is asked for, what is not used is dropped",
@@ -80,6 +83,7 @@ Examples:
   wire run review.wire --input pr.json --secret api_key=env:OPENAI_API_KEY
   wire run review.wire -i pr.json --events | jq -c .event
   wire run publish.wire --answer review.publish=true --approve send_mail
+  wire run review.wire -i pr.json --limit cost=0.50 --limit model_calls=40
 
 Exit code: 0 when the run completes, 1 when it fails or the workflow is wrong, 2 for a wrong command line or values that do
 not fit, 3 for a bug of ours, 4 when a person would have to answer and there is no terminal, 130 when it was cancelled.`,
@@ -124,10 +128,10 @@ async function runFile(file: string, flags: RunFlags): Promise<number> {
     complain(visibleText(error.message))
     return 2
   }
-  const misfit = validateRequest(plan, values.input, values.secrets)
+  const misfit = validateRequest(plan, values.input, values.secrets, options.limits)
   if (misfit !== null) {
     complain(showError(misfit))
-    complain(`See --set, --input, --secret and --secrets-file in: wire help run`)
+    complain(`See --set, --input, --secret, --secrets-file and --limit in: wire help run`)
     return 2
   }
   return execute(source.text, plan, values, options, answers, flags)
@@ -142,13 +146,33 @@ function readOptions(flags: RunFlags): RunOptions {
   if (timeout_ms === undefined || timeout_ms === 0) {
     throw new WrongValue(`--timeout is "${timeout}": it must be a duration such as 500ms, 30s, 15m or 1h.`)
   }
+  const limits = readLimits(flags.limit ?? [])
   return {
     cache_key: null,
     use_cache: false,
     max_concurrency: maxConcurrency === undefined ? null : Number(maxConcurrency),
     timeout_ms,
     deltas: flags.deltas === true,
+    ...(limits === null ? {} : { limits }),
   }
+}
+
+/** `tokens=20000`, once for each key. */
+function readLimits(texts: readonly string[]): Limits | null {
+  const limits: { -readonly [Key in keyof Limits]: number } = {}
+  for (const text of texts) {
+    const [name = "", value = ""] = text.split(/=(.*)/s)
+    const key = limitKeys.find((known) => known === name)
+    if (key === undefined) throw new WrongValue(`--limit ${text}: it must be one of ${limitKeys.join(", ")}.`)
+    const most = Number(value.replaceAll("_", ""))
+    if (value === "" || !Number.isFinite(most) || most <= 0) {
+      throw new WrongValue(
+        `--limit ${text}: it must be a number above 0, such as ${key}=${key === "cost" ? "0.50" : 100}.`,
+      )
+    }
+    limits[key] = most
+  }
+  return texts.length === 0 ? null : limits
 }
 
 async function execute(

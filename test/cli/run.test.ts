@@ -53,6 +53,21 @@ describe("wire run", () => {
     assert.deepEqual([quiet.code, quiet.out, quiet.err], [0, out, ""])
   })
 
+  test("--limit bounds the run, as options.limits of a request does", async () => {
+    const cwd = folder()
+    const few = await runWire(["run", "slow.wire", "--quiet", "--limit", "model_calls=1"], { cwd })
+    assert.equal(few.code, 1)
+    assert.match(few.err, /limit_exceeded: .*options\.limits\.model_calls/)
+    for (const [limit, sentence] of [
+      ["money=1", /must be one of cost, tokens, model_calls, tool_calls, time_seconds/],
+      ["cost=1", /model\.m has no price/],
+    ] as const) {
+      const { code, err } = await runWire(["run", "plain.wire", "--limit", limit], { cwd })
+      assert.equal(code, 2, limit)
+      assert.match(err, sentence)
+    }
+  })
+
   test("input and secrets from the command line, the workflow from standard input", async () => {
     const cwd = folder()
     const args = ["run", "-", "-i", "input.json", "--set", "name=Bo", "--secret", "token=env:MY_TOKEN"]

@@ -3,6 +3,10 @@ import type { Usage } from "../events.ts"
 import type { RunState, SeenEvent } from "../run-state.ts"
 import { usageOf } from "../usage.ts"
 
+/** When the last event of a run came, and how long the run has waited for people, in milliseconds. */
+const seen = new WeakMap<RunState, number>()
+const waited = new WeakMap<RunState, number>()
+
 /** What a run with limits has used after an event. */
 export function countUse(state: RunState, event: SeenEvent, at: number | null): void {
   const used = (agent: string | undefined, key: LimitKey, amount: number): void => {
@@ -20,9 +24,14 @@ export function countUse(state: RunState, event: SeenEvent, at: number | null): 
     used(agent, "cost", usage.cost ?? 0)
   }
   const run = state.limits?.time_seconds
-  if (run !== undefined && at !== null && state.started_at !== null) {
-    used(undefined, "time_seconds", (at - state.started_at) / 1000 - run.used)
+  // Time spent waiting for people does not count.
+  if (event.type === "run_continued" && at !== null && seen.has(state)) {
+    waited.set(state, (waited.get(state) ?? 0) + at - (seen.get(state) ?? at))
   }
+  if (run !== undefined && at !== null && state.started_at !== null) {
+    used(undefined, "time_seconds", (at - state.started_at - (waited.get(state) ?? 0)) / 1000 - run.used)
+  }
+  if (at !== null) seen.set(state, at)
   switch (event.type) {
     case "model_call_started":
       return used(event.data.agent, "model_calls", 1)
