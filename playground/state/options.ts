@@ -2,7 +2,8 @@ import { computed, signal } from "@preact/signals"
 import type { ExecuteOptions } from "../../src/api/shapes.ts"
 import { parseDuration } from "../../src/base/parse-duration.ts"
 import { limitKeys } from "../../src/check/properties.ts"
-import type { LimitKey } from "../../src/run/budget/limit-scopes.ts"
+
+type LimitKey = (typeof limitKeys)[number]
 
 /** As typed; an empty text is the service's default. */
 export interface OptionTexts {

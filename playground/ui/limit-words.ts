@@ -1,6 +1,10 @@
 import { limitKeys } from "../../src/check/properties.ts"
-import type { LimitKey, ShownLimit, ShownRunLimits } from "../../src/run/budget/limit-scopes.ts"
+import type { RunState } from "../../src/run/run-state.ts"
 import { costNumber, showNumber } from "./show.ts"
+
+type LimitKey = (typeof limitKeys)[number]
+
+type ShownRunLimits = NonNullable<RunState["limits"]>
 
 /** What the page calls each limit. */
 export const limitWords: Readonly<Record<LimitKey, { readonly label: string; readonly note: string }>> = {
@@ -45,6 +49,6 @@ function showLimit(key: LimitKey, value: number): string {
   return key === "time_seconds" ? `${showNumber(Math.round(value * 10) / 10)} s` : showNumber(value)
 }
 
-function shareOf({ limit, used }: ShownLimit): number {
+function shareOf({ limit, used }: { readonly limit: number; readonly used: number }): number {
   return Math.min(1, Math.max(0, used / limit))
 }
