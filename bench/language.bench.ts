@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
 import { brotliCompressSync, gzipSync } from "node:zlib"
 import { build } from "esbuild"
 import { parse as parseGraphql } from "graphql"
@@ -10,10 +12,17 @@ import { parse } from "../src/syntax/parser.ts"
 import { graphqlOf, lineCount, workflowOf } from "./language-sources.ts"
 
 // What the language costs: CPU of each step on a workflow of 40, 500 and 5,000 lines, against two floors in the same run:
-// graphql-js reading, and prettier formatting, a GraphQL document of the same size. They take turns, and of the turns of each
-// the lower quartile counts: a busy machine slows some turns down, and the very best is luck.
+// graphql-js reading, and prettier formatting, a GraphQL document of about the same size; the ratios are of the time per
+// byte, since the sizes differ by a declaration. They take turns, each with the garbage of the one before collected, and of
+// the turns of each the lower quartile counts: a busy machine slows some turns down, and the very best is luck. The first
+// turns, in which code is still compiled, do not count.
 
-const rounds = 61
+const rounds = 81
+const warmUp = 20
+
+// A minor collection: a full one would also drop compiled code.
+setFlagsFromString("--expose-gc")
+const collect = runInNewContext("gc") as (options: { readonly type: "minor" }) => void
 
 interface Subject {
   readonly name: string
@@ -25,6 +34,7 @@ interface Subject {
 interface Size {
   readonly lines: number
   readonly bytes: number
+  readonly graphqlBytes: number
   readonly times: ReadonlyMap<string, number>
 }
 
@@ -42,21 +52,23 @@ async function measure(lines: number): Promise<Size> {
     { name: "parse and format", work: () => formatText(source) },
     { name: "compile: parse, check, plan", work: () => compile(source) },
     { name: "floor: graphql-js parse", work: () => parseGraphql(graphql) },
-    { name: "floor: prettier", work: () => formatWithPrettier(graphql, { parser: "graphql" }), rounds: 12 },
+    { name: "floor: prettier", work: () => formatWithPrettier(graphql, { parser: "graphql" }), rounds: 32 },
   ]
   const repeats = Math.max(1, Math.round(2_000 / lines))
   const turns = new Map<string, number[]>(subjects.map(({ name }) => [name, []]))
   for (let round = 0; round < rounds; round++) {
     for (const { name, work, rounds: most = rounds } of subjects) {
       if (round >= most) continue
+      collect({ type: "minor" })
       const start = process.cpuUsage()
       for (let repeat = 0; repeat < repeats; repeat++) await work()
       const { user, system } = process.cpuUsage(start)
-      turns.get(name)?.push((user + system) / 1_000 / repeats)
+      if (round >= warmUp) turns.get(name)?.push((user + system) / 1_000 / repeats)
     }
   }
   const times = new Map([...turns].map(([name, all]) => [name, lowerQuartile(all)]))
-  return { lines: lineCount(source), bytes: Buffer.byteLength(source), times }
+  const [bytes, graphqlBytes] = [Buffer.byteLength(source), Buffer.byteLength(graphql)]
+  return { lines: lineCount(source), bytes, graphqlBytes, times }
 }
 
 function lowerQuartile(times: readonly number[]): number {
@@ -91,7 +103,9 @@ for (const lines of [40, 500, 5_000]) sizes.push(await measure(lines))
 const timeOf = (size: Size | undefined, name: string) => size?.times.get(name) ?? Number.NaN
 const [small, medium, large] = sizes
 
-console.log(sizes.map(({ lines, bytes }) => `${lines} lines are ${bytes} bytes`).join(", "))
+for (const { lines, bytes, graphqlBytes } of sizes) {
+  console.log(`${lines} lines are ${bytes} bytes; the GraphQL document has ${graphqlBytes}`)
+}
 console.log(
   `\n${"".padEnd(30)}${sizes.map(({ lines }) => `${lines} lines`.padStart(14)).join("")}${"ns/byte".padStart(12)}`,
 )
@@ -126,7 +140,10 @@ interface Goal {
 }
 
 const compiled = bundles.find(({ name }) => name === "src/compile.ts")
-const faster = (size: Size | undefined, floor: string, name: string) => timeOf(size, floor) / timeOf(size, name)
+const faster = (size: Size | undefined, floor: string, name: string) => {
+  if (size === undefined) return Number.NaN
+  return timeOf(size, floor) / size.graphqlBytes / (timeOf(size, name) / size.bytes)
+}
 const growth = (name: string) => {
   const perByte = (size: Size | undefined) => timeOf(size, name) / (size?.bytes ?? Number.NaN)
   return perByte(large) / perByte(medium)
@@ -137,7 +154,7 @@ const goals: readonly Goal[] = [
     {
       name: `graphql-js over ours: reading ${size?.lines} lines`,
       value: faster(size, "floor: graphql-js parse", "parse (with lex)"),
-      least: 1,
+      least: size === small ? 1.2 : 1.1,
     },
     {
       name: `prettier over ours: formatting ${size?.lines} lines`,
@@ -150,7 +167,7 @@ const goals: readonly Goal[] = [
     value: growth(name),
     most: 1.5,
   })),
-  { name: "kilobytes of src/compile.ts in a browser, gzip", value: (compiled?.gzip ?? Number.NaN) / 1_000, most: 40 },
+  { name: "kilobytes of src/compile.ts in a browser, gzip", value: (compiled?.gzip ?? Number.NaN) / 1_000, most: 60 },
 ]
 
 let missed = 0

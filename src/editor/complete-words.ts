@@ -71,7 +71,7 @@ export function completeProperties({ place, items }: PropertyBlock, use: NameUse
   const found = propertiesOf(place)
     .filter((name) => !present.has(name) || repeated.has(name))
     .map((name): Completion => {
-      const form = forms.get(name)
+      const form = forms.byName.get(name)
       const doc = propertyText(place, name)
       const item = { label: name, kind: "property" as const, ...(doc === undefined ? {} : { doc }) }
       if (alone) return { ...item, insert: name }

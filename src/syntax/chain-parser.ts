@@ -1,4 +1,4 @@
-import type { Token } from "./token.ts"
+import type { Token, TokenKind } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
 import { maxNesting } from "./token-reader.ts"
 import type { Chain, ChainStep, Expression, Name } from "./tree.ts"
@@ -91,14 +91,20 @@ export function isCalled(reader: TokenReader): boolean {
   return reader.is("(") && reader.isAdjacent
 }
 
+/** What follows the stars, for a message. */
+const pluckedName: Partial<Record<TokenKind, string>> = {
+  "*": "a field name after `.*.`",
+  "**": "a field name after `.**.`",
+  "***": "a field name after `.***.`",
+}
+
 function parsePluck(reader: TokenReader, first: Token, optional: boolean): ChainStep | undefined {
   const stars = reader.take()
-  const what = "a field name after `.*.`".replace("*", stars.kind)
   if (reader.accept(".") === undefined) {
-    reader.expected(`\`.\` and ${what.replace(/\.`$/, "`")}`)
+    reader.expected(`\`.\` and a field name after \`.${stars.kind}\``)
     return undefined
   }
-  const name = parseSegment(reader, what)
+  const name = parseSegment(reader, pluckedName[stars.kind] ?? "a field name")
   if (name === undefined) return undefined
   const count = stars.kind === "*" ? 1 : stars.kind === "**" ? 2 : 3
   return { kind: "pluck", stars: count, name, optional, start: first.start, end: name.end }

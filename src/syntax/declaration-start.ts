@@ -33,14 +33,14 @@ export function declarationWord(reader: TokenReader): DeclarationWord | undefine
  */
 export function leavesBlock(reader: TokenReader, itemsIndented: boolean): boolean {
   const next = reader.peek().kind
-  if (next === "string" && reader.column(reader.token) === 1 && startsTest(reader)) return true
+  if (next === "string" && reader.atLineStart(reader.token) && startsTest(reader)) return true
   if (next === "{") return itemsIndented && startsPlainBlock(reader) && reader.lacksBrace
   return next === "name" && startsNamed(reader)
 }
 
 /** The same in a block of bare names, which can look like the head of a declaration by chance. */
 export function leavesNames(reader: TokenReader): boolean {
-  return reader.column(reader.token) === 1 && leavesBlock(reader, true) && reader.lacksBrace
+  return reader.atLineStart(reader.token) && leavesBlock(reader, true) && reader.lacksBrace
 }
 
 /** In an enum, a name with a type belongs to the block around it. */
@@ -60,7 +60,7 @@ export function startsDeclaration(reader: TokenReader): boolean {
   if (startsNamed(reader) || startsTest(reader)) return true
   const next = reader.peek()
   const mayFollow = (next.kind === "name" || next.kind === "string") && !next.afterBreak
-  return (mayFollow || next.kind === "{") && reader.column(token) === 1 && declarationWord(reader) !== undefined
+  return (mayFollow || next.kind === "{") && reader.atLineStart(token) && declarationWord(reader) !== undefined
 }
 
 /** `test "…"` and `tests "…"`: words that mean something only before a text on the same line. */
@@ -78,7 +78,7 @@ function startsPlainBlock(reader: TokenReader): boolean {
     case "output":
     case "limits":
     case "dynamic":
-      return reader.column(reader.token) === 1
+      return reader.atLineStart(reader.token)
     default:
       return false
   }

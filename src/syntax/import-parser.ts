@@ -37,8 +37,8 @@ export function parseImport(start: Start, importKind: ImportKind): Declaration |
   }
   start.path = `${importKind}.${name.text}`
   const body = parseProperties(reader, importKind)
-  const span = { start: keyword.start, end: reader.previous.end }
-  return { kind: "import", keyword, doc, importKind, name, naming, source, body, ...span }
+  const { start: from } = keyword
+  return { kind: "import", keyword, doc, importKind, name, naming, source, body, start: from, end: reader.previous.end }
 }
 
 /** RemotePath = "mcp" "." server ("." kind ("." remote)?)? */
@@ -213,7 +213,8 @@ function parseBatchItem(reader: TokenReader, importKind: ImportKind): BatchItem 
   }
   const named = parseImportedName(reader, remote)
   if (named === undefined) return undefined
+  const { name, naming } = named
+  const { start } = keyword
   const body = parseProperties(reader, importKind)
-  const span = { start: keyword.start, end: reader.previous.end }
-  return { kind: "batch-item", importKind, keyword, doc, remote, ...named, body, ...span }
+  return { kind: "batch-item", importKind, keyword, doc, remote, name, naming, body, start, end: reader.previous.end }
 }

@@ -39,6 +39,7 @@ const noComments: readonly Comment[] = []
 
 const LF = 10
 const CR = 13
+const SPACE = 32
 const BANG = 33
 const QUOTE = 34
 const AMPERSAND = 38
@@ -76,15 +77,15 @@ const punctuation: Readonly<Record<number, TokenKind>> = {
 /** The kind of token that an ASCII character is by itself. */
 const singles: readonly (TokenKind | undefined)[] = Array.from({ length: 128 }, (_, unit) => punctuation[unit])
 
-const OTHER = 0
-const LETTER = 1
-const DIGIT = 2
-const BREAK = 3
+const LETTER = 0
+const DIGIT = 1
+const BREAK = 2
 /** Always a token by itself, whatever follows. */
-const SINGLE = 4
+const SINGLE = 3
 /** The same outside of interpolations. */
-const BRACE = 5
-const BLANK = 6
+const BRACE = 4
+const BLANK = 5
+const OTHER = 6
 
 /** What ASCII characters begin. */
 const classes = Uint8Array.from({ length: 128 }, (_, unit) => {
@@ -102,7 +103,9 @@ export const maxSyntaxErrors = 1_000
 
 class Lexer {
   readonly #text: string
+  /** Has room for more than most texts need: it rarely grows, and `run` cuts off what is left. */
   readonly #tokens: Token[] = []
+  #count = 0
   readonly #diagnostics: Diagnostic[] = []
   /** Strings around the place where we are, outermost first. */
   readonly #open: OpenString[] = []
@@ -123,6 +126,7 @@ class Lexer {
 
   constructor(text: string) {
     this.#text = text
+    this.#tokens.length = Math.min(Math.ceil(text.length / 6), 1_000_000) + 1
     this.#patience = 4 * text.length
   }
 
@@ -135,6 +139,7 @@ class Lexer {
     this.#closeAtEnd()
     this.#reportNonText()
     this.#diagnostics.sort((a, b) => a.span.start - b.span.start)
+    this.#tokens.length = this.#count
     return { tokens: this.#tokens, diagnostics: this.#diagnostics }
   }
 
@@ -145,36 +150,51 @@ class Lexer {
     const tokens = this.#tokens
     const inString = this.#open.length > 0
     const lineBound = this.#lineBound >= 0
+    let count = this.#count
     let comments = this.#comments
     let afterBreak = this.#afterBreak
     let at = this.#at
     // Never reads beyond the end: what comes from there is not a small integer, which would slow down all of this.
     while (at < length) {
-      const start = at
       const unit = text.charCodeAt(at)
-      const unitClass = unit < 128 ? (classes[unit] ?? OTHER) : OTHER
-      let kind: TokenKind | undefined
-      if (unitClass === BLANK) {
+      // A third of a file is indentation.
+      if (unit === SPACE) {
         at++
-        continue
-      } else if (unitClass === LETTER) {
-        at++
-        while (at < length && isNamePart(text.charCodeAt(at))) at++
-        kind = "name"
-      } else if (unitClass === SINGLE || (unitClass === BRACE && !inString)) {
-        at++
-        kind = singles[unit]
-      } else if (unitClass === BREAK && !lineBound) {
-        at++
-        afterBreak = true
         continue
       }
+      const start = at
+      let kind: TokenKind | undefined
+      switch (classAt(unit)) {
+        case LETTER:
+          do at++
+          while (at < length && classAt(text.charCodeAt(at)) <= DIGIT)
+          kind = "name"
+          break
+        case SINGLE:
+          at++
+          kind = singles[unit]
+          break
+        case BRACE:
+          if (inString) break
+          at++
+          kind = singles[unit]
+          break
+        case BREAK:
+          if (lineBound) break
+          at++
+          afterBreak = true
+          continue
+        case BLANK:
+          at++
+          continue
+      }
       if (kind === undefined) break
-      tokens.push({ kind, start, end: at, comments: comments ?? noComments, afterBreak, unclosed: false })
+      tokens[count++] = { kind, start, end: at, comments: comments ?? noComments, afterBreak, unclosed: false }
       comments = undefined
       afterBreak = false
     }
     this.#at = at
+    this.#count = count
     this.#comments = comments
     this.#afterBreak = afterBreak
   }
@@ -238,14 +258,8 @@ class Lexer {
   }
 
   #push(kind: TokenKind, start: number, end: number, unclosed = false): void {
-    this.#tokens.push({
-      kind,
-      start,
-      end,
-      comments: this.#comments ?? noComments,
-      afterBreak: this.#afterBreak,
-      unclosed,
-    })
+    const comments = this.#comments ?? noComments
+    this.#tokens[this.#count++] = { kind, start, end, comments, afterBreak: this.#afterBreak, unclosed }
     this.#comments = undefined
     this.#afterBreak = false
     this.#at = end
@@ -269,7 +283,7 @@ class Lexer {
   #openInterpolation(start: number, interpolation: number, block: boolean): void {
     const endsWithLine = !block || this.#patience <= 0 || this.#unclosedInterpolations.has(interpolation)
     if (endsWithLine && this.#lineBound < 0) this.#lineBound = this.#open.length
-    const tokens = this.#tokens.length
+    const tokens = this.#count
     this.#open.push({
       start,
       interpolation,
@@ -319,7 +333,7 @@ class Lexer {
     if (this.#patience <= 0) return false
     const outermost = this.#open[0]
     if (outermost !== undefined) return !outermost.endsWithLine && this.#rewindInterpolation(0)
-    const last = this.#tokens.at(-1)
+    const last = this.#tokens[this.#count - 1]
     const swallowed = last?.unclosed === true && last.end === this.#text.length && last.end > last.start
     return swallowed && this.#rewindBlockString()
   }
@@ -338,8 +352,8 @@ class Lexer {
 
   /** Ends the block string that most likely lacks its quotes where its indentation does, and reads on from there. */
   #rewindBlockString(): boolean {
-    this.#patience -= this.#tokens.length
-    const culprit = unclosedBlockString(this.#text, this.#tokens)
+    this.#patience -= this.#count
+    const culprit = unclosedBlockString(this.#text, this.#tokens.slice(0, this.#count))
     if (culprit === undefined || this.#cuts.has(culprit.start)) return false
     this.#cuts.set(culprit.start, culprit.end)
     const diagnostics = this.#diagnostics.findIndex((found) => found.span.start >= culprit.start)
@@ -353,7 +367,7 @@ class Lexer {
   #goBack(to: number, tokens: number, diagnostics: number): void {
     this.#patience -= this.#at - to
     this.#at = to
-    this.#tokens.length = tokens
+    this.#count = tokens
     this.#diagnostics.length = diagnostics
     this.#comments = undefined
     this.#afterBreak = false
@@ -369,7 +383,7 @@ class Lexer {
       while (this.#open.length > 0) this.#closeMadeUp()
       unclosed = true
     }
-    const last = this.#tokens.at(-1)
+    const last = this.#tokens[this.#count - 1]
     if (last?.unclosed === true && last.end === at) unclosed = true
     this.#push("end", at, at, unclosed)
   }
@@ -418,7 +432,7 @@ class Lexer {
     const limit = block && this.#cuts.size > 0 ? (this.#cuts.get(opening) ?? text.length) : text.length
     const from = at
     for (;;) {
-      while (at < limit && !endsText(text.charCodeAt(at))) at++
+      if (at < limit) at = Math.min(limit, endOf(block ? blockText : lineText, text, at))
       const unit = at < limit ? text.charCodeAt(at) : 0
       if (at >= limit) {
         this.#unclosedString(start, from, at, opening, block, last)
@@ -483,8 +497,7 @@ class Lexer {
   #lineComment(): void {
     const text = this.#text
     const start = this.#at
-    let end = start + 2
-    while (end < text.length && !isLineBreak(text.charCodeAt(end))) end++
+    const end = endOf(line, text, start + 2)
     const doc = text.charCodeAt(start + 2) === SLASH && text.charCodeAt(start + 3) !== SLASH
     this.#addComment({ style: doc ? "doc" : "line", start, end })
     this.#at = end
@@ -551,15 +564,18 @@ function isTripleQuote(text: string, at: number): boolean {
   return at + 2 < text.length && text.charCodeAt(at + 1) === QUOTE && text.charCodeAt(at + 2) === QUOTE
 }
 
-/** Whether a string may end with this character, or needs a closer look there. */
-function endsText(unit: number): boolean {
-  return unit === QUOTE || unit === BACKSLASH || unit === OPEN_BRACE || unit === LF || unit === CR
+/** Up to where a string may end, or needs a closer look. Faster than a loop over characters. */
+const lineText = /[^"\\{\n\r]*/y
+const blockText = /[^"\\{]*/y
+/** Up to the end of a line. */
+const line = /[^\n\r]*/y
+
+function endOf(stretch: RegExp, text: string, at: number): number {
+  stretch.lastIndex = at
+  stretch.test(text)
+  return stretch.lastIndex
 }
 
-function isLineBreak(unit: number): boolean {
-  return unit === LF || unit === CR
-}
-
-function isNamePart(unit: number): boolean {
-  return unit < 128 && (classes[unit] === LETTER || classes[unit] === DIGIT)
+function classAt(unit: number): number {
+  return unit < 128 ? (classes[unit] ?? OTHER) : OTHER
 }

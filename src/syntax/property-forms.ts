@@ -48,7 +48,11 @@ export type PropertyForm =
 type Forms = Readonly<Record<string, PropertyForm>>
 
 /** The forms of the properties of one place that are not plain expressions. */
-export type PropertyForms = ReadonlyMap<string, PropertyForm>
+export interface PropertyForms {
+  readonly byName: ReadonlyMap<string, PropertyForm>
+  /** A bit for the length of each name: most properties are none of these, and their length shows it. */
+  readonly lengths: number
+}
 
 const imported: Forms = { bindings: "values" }
 const approved: Forms = { ...imported, approval: "approval" }
@@ -91,11 +95,19 @@ const forms: Readonly<Record<PropertyPlace, Forms>> = {
 }
 
 const places = new Map<string, PropertyForms>(
-  Object.entries(forms).map(([place, known]) => [place, new Map(Object.entries(known))]),
+  Object.entries(forms).map(([place, known]) => {
+    const byName = new Map(Object.entries(known))
+    const lengths = Object.keys(known).reduce((bits, name) => bits | (1 << name.length), 0)
+    return [place, { byName, lengths }]
+  }),
 )
 
 export function formsOf(place: PropertyPlace): PropertyForms {
   const known = places.get(place)
   if (known === undefined) throw new Error(`No forms of properties for ${place}`)
   return known
+}
+
+export function formOf({ byName, lengths }: PropertyForms, name: string): PropertyForm {
+  return (lengths & (1 << name.length)) === 0 ? "expression" : (byName.get(name) ?? "expression")
 }

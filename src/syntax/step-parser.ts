@@ -11,24 +11,28 @@ import { parseExpression, parseProperties } from "./value-parser.ts"
 export function parseStep(start: Start, kind: StepDeclaration["kind"]): Declaration | undefined {
   const { reader, keyword, doc } = start
   const name = parseName(start)
-  const head = `\`${start.path.replace(".", " ")}\``
   if (!startsHead(reader)) {
-    reader.expected(`\`{\` after ${head}`)
+    reader.expected(`\`{\` after ${showHead(start)}`)
     while (!startsHead(reader) && !reader.is("end") && !reader.token.afterBreak) reader.skipBalanced()
   }
   let isLooped = startsLoop(reader)
-  let loop = isLooped ? parseLoop(reader, head) : undefined
+  let loop = isLooped ? parseLoop(start) : undefined
   const when = parseWhen(reader)
   if (when !== undefined && !isLooped && reader.isWord("for")) {
     reader.report(reader.token, "`for` comes before `when`", `Write \`${kind} name for item in list when condition\`.`)
     isLooped = true
-    loop = parseLoop(reader, head)
+    loop = parseLoop(start)
   }
   const after = when !== undefined ? "the condition" : loop === undefined ? undefined : "the loop's list"
   const body = parseBlock(start, (reader) => parseProperties(reader, kind), after)
   if (name === undefined || body === undefined) return undefined
   const brokenLoop = isLooped && loop === undefined
   return { kind, keyword, doc, name, loop, brokenLoop, when, body, start: keyword.start, end: body.end }
+}
+
+/** What was read so far, for a message: `agent writer`. */
+function showHead({ path }: Start): string {
+  return `\`${path.replace(".", " ")}\``
 }
 
 function startsHead(reader: TokenReader): boolean {
@@ -52,9 +56,10 @@ function parseWhen(reader: TokenReader): When | undefined {
 }
 
 /** Loop = "for" pattern "in" expression. A broken one ends at the step's body, so that what is in it is still read. */
-function parseLoop(reader: TokenReader, head: string): Loop | undefined {
+function parseLoop(start: Start): Loop | undefined {
+  const { reader } = start
   const first = reader.token
-  if (reader.acceptWord("for") === undefined) reader.expected(`\`for\` after ${head}`)
+  if (reader.acceptWord("for") === undefined) reader.expected(`\`for\` after ${showHead(start)}`)
   const pattern = parsePattern(reader)
   if (pattern === undefined) {
     skipToBrace(reader)

@@ -106,16 +106,18 @@ export class TokenReader {
     return false
   }
 
+  /** Whether a token has nothing before it on its line. */
+  atLineStart(token: Span): boolean {
+    return token.start === 0 || isLineBreak(this.text.charCodeAt(token.start - 1))
+  }
+
   /** Column of a token, counted from 1. */
   column(token: Span): number {
     return token.start - this.#lineStart(token.start) + 1
   }
 
   #lineStart(at: number): number {
-    for (; at > 0; at--) {
-      const before = this.text.charCodeAt(at - 1)
-      if (before === 10 || before === 13) break
-    }
+    while (at > 0 && !isLineBreak(this.text.charCodeAt(at - 1))) at--
     return at
   }
 
@@ -474,7 +476,7 @@ export class TokenReader {
           this.#leaving = leaves === true
           return undefined
         }
-        if (!itemsIndented) itemsIndented = this.column(token) > 1
+        if (!itemsIndented) itemsIndented = !this.atLineStart(token)
       }
       if ((token.kind === "]" || token.kind === ")") && this.lacksBrace) {
         // Most likely the closing bracket, of the wrong kind.
@@ -562,6 +564,10 @@ export class TokenReader {
     while (this.text.charCodeAt(at) === 32 || this.text.charCodeAt(at) === 9) at++
     return at - start
   }
+}
+
+function isLineBreak(unit: number): boolean {
+  return unit === 10 || unit === 13
 }
 
 /** The value of a number as it is written; undefined for what only begins like one (`2fa`, `1_`). */

@@ -289,13 +289,13 @@ function parseObjectWord(reader: TokenReader, first: Token): TypeNode {
 
 /** `Record<string, string>`, `Optional[str]`: reported as a whole, and read over. */
 function refuseGeneric(reader: TokenReader, name: Name): boolean {
-  if (!reader.isAdjacent) return false
+  const isSquare = reader.is("[")
+  if (!reader.isAdjacent || (!isSquare && reader.text.charCodeAt(reader.token.start) !== 60)) return false
   const hint = genericHint(name.text)
-  if (reader.is("[")) {
+  if (isSquare) {
     if (hint === undefined || reader.peek().kind !== "name") return false
     reader.skipBalanced()
   } else {
-    if (reader.text.charCodeAt(reader.token.start) !== 60) return false
     let depth = 0
     do {
       for (const character of reader.textOf(reader.token)) depth += character === "<" ? 1 : character === ">" ? -1 : 0

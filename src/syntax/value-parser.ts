@@ -13,7 +13,7 @@ import { docBefore } from "./doc-comment.ts"
 import { isForeignWord, mayBeOperator, parseOperations, parseTernary, startsOperation } from "./operator-parser.ts"
 import { refusePrefix, refuseUnquoted } from "./foreign-text.ts"
 import type { PropertyForm, PropertyForms, PropertyPlace } from "./property-forms.ts"
-import { formsOf } from "./property-forms.ts"
+import { formOf, formsOf } from "./property-forms.ts"
 import { parseString } from "./string-parser.ts"
 import type { Token } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
@@ -25,10 +25,12 @@ import type {
   InvokeNode,
   MatchBranch,
   MatchNode,
+  ModelEntry,
   Name,
   ObservedNode,
   Property,
   PropertyValue,
+  UseEntry,
   ValueField,
 } from "./tree.ts"
 import {
@@ -443,7 +445,7 @@ export function parseProperty(reader: TokenReader, forms: PropertyForms): Proper
   const doc = docBefore(reader)
   const name = parseKey(reader)
   if (name === undefined) return undefined
-  const form = forms.get(name.text) ?? "expression"
+  const form = formOf(forms, name.text)
   if (form === "context" && reader.is("(")) return obsoleteContext(reader, name, doc)
   const colon = reader.accept(":")
   const value = parsePropertyValue(reader, form, name, colon)
@@ -555,25 +557,33 @@ function parseBlockValue(reader: TokenReader, form: PropertyForm, colon: Token |
 
 /** Uses = "[" (reference block? ("," …)*)? ","? "]" */
 function parseUses(reader: TokenReader): PropertyValue {
-  const { items, ...brackets } = parseReferences(reader, "use", "tool.name", "an entry of `uses`")
-  return { kind: "uses", ...brackets, entries: items.map((item) => ({ kind: "use-entry", ...item })) }
+  const open = reader.token
+  const entries: UseEntry[] = []
+  const add = (reference: Chain, block: Block<Property> | undefined, start: number, end: number): unknown =>
+    entries.push({ kind: "use-entry", reference, block, start, end })
+  const close = parseReferences(reader, "use", "tool.name", "an entry of `uses`", add)
+  return { kind: "uses", open, close, entries }
 }
 
 /** Models = "[" (reference block? ("," …)*)? ","? "]" */
 function parseModels(reader: TokenReader): PropertyValue {
-  const { items, ...brackets } = parseReferences(reader, "configured-model", "model.name", "a model of the list")
-  return { kind: "models", ...brackets, entries: items.map((item) => ({ kind: "model-entry", ...item })) }
-}
-
-interface ReferenceList {
-  readonly open: Token
-  readonly close: Token | undefined
-  readonly items: (Span & { readonly reference: Chain; readonly block: Block<Property> | undefined })[]
-}
-
-function parseReferences(reader: TokenReader, place: PropertyPlace, example: string, item: string): ReferenceList {
   const open = reader.token
-  const items: ReferenceList["items"] = []
+  const entries: ModelEntry[] = []
+  const add = (reference: Chain, block: Block<Property> | undefined, start: number, end: number): unknown =>
+    entries.push({ kind: "model-entry", reference, block, start, end })
+  const close = parseReferences(reader, "configured-model", "model.name", "a model of the list", add)
+  return { kind: "models", open, close, entries }
+}
+
+/** Returns the closing bracket. */
+function parseReferences(
+  reader: TokenReader,
+  place: PropertyPlace,
+  example: string,
+  item: string,
+  add: (reference: Chain, block: Block<Property> | undefined, start: number, end: number) => unknown,
+): Token | undefined {
+  const open = reader.token
   reader.bracketed(() => {
     while (!reader.is("]") && !endsBracket(reader.token)) {
       const first = reader.token
@@ -584,13 +594,12 @@ function parseReferences(reader: TokenReader, place: PropertyPlace, example: str
       } else {
         const reference = parseReference(reader)
         const block = parseProperties(reader, place)
-        items.push({ reference, block, start: first.start, end: reader.endFrom(first) })
+        add(reference, block, first.start, reader.endFrom(first))
       }
       if (reader.accept(",") === undefined) break
     }
   })
-  const close = closeList(reader, open, item)
-  return { open, close, items }
+  return closeList(reader, open, item)
 }
 
 /** Context = "compact"? reference block? */
