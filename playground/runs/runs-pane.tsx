@@ -91,7 +91,7 @@ export function RunsPane() {
         </p>
       )}
       {runs === null || trouble !== null ? null : runs.length === 0 ? (
-        <p class="empty">No runs of this server fit. They are listed here as soon as they begin.</p>
+        <p class="empty">No runs match. New runs are listed here as soon as they begin.</p>
       ) : (
         <RunTable runs={runs} />
       )}

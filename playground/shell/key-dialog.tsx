@@ -38,7 +38,7 @@ function KeyForm({ wrong, retry }: { readonly wrong: boolean; readonly retry: ()
           <p id="api-key-note" class={wrong ? "wrong-text" : "hint-text"}>
             {wrong
               ? "The key was not accepted. Check it with the operator of this service."
-              : "Whoever runs this service hands keys out. It stays in this page's memory and is sent to this service only."}
+              : "The operator of this service hands out keys. It stays in this page's memory and is sent to this service only."}
           </p>
         </div>
         <footer>

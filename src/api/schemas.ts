@@ -103,7 +103,7 @@ export const rerunBody: JsonObject = {
     from: nullable("array", {
       items: { type: "string" },
       maxItems: 1000,
-      description: "Steps that run whatever their facts, such as `agent.write`.",
+      description: "Steps that always run, such as `agent.write`.",
     }),
   },
   additionalProperties: false,

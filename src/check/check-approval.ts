@@ -42,7 +42,7 @@ export function checkApproval(
       infer(checking, to, place)
       mustFit(checking, to, { kind: "string" }, place.path)
       if (to.end - to.start > longestApprover) {
-        const message = `Who approves is written in at most ${longestApprover} characters`
+        const message = `The name of the approver may have at most ${longestApprover} characters`
         checking.report("invalid-value", place.path, to, message, "Name a group.")
       }
     }

@@ -53,7 +53,7 @@ export function addRun(program: Command): void {
     .summary("run a workflow here and print its result")
     .description(
       "Runs one workflow in this process, without a service, and prints its result as JSON.\n" +
-        "How far it is shows on standard error. Ctrl+C cancels the run, a second one quits at once.\n" +
+        "Progress is shown on standard error. Ctrl+C cancels the run, a second one quits at once.\n" +
         "Questions to people (ask, approval) are asked in the terminal, unless --answer, --answers or --approve answers them.",
     )
     .argument("<file>", "the workflow; - reads it from standard input")

@@ -17,7 +17,7 @@ export function sourceError(text: string, diagnostics: readonly Diagnostic[]): W
     }
   })
   const [first] = issues
-  if (first === undefined) throw new Error("There is no error to tell")
+  if (first === undefined) throw new Error("There is no error to report")
   const more = errors.length - 1
   const message = more > 0 ? `${first.message} (and ${more} more)` : first.message
   return { kind: "validation_error", message, issues }

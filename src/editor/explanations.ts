@@ -59,7 +59,7 @@ export const typeTexts: Readonly<Record<string, string>> = {
   number: "A number.",
   float: "A number; the same as `number`.",
   integer: "A whole number.",
-  object: "Any JSON object, with whatever fields.",
+  object: "Any JSON object, with any fields.",
 }
 
 /** What the names at the start of a reference stand for. */
@@ -130,7 +130,7 @@ const expiresSeconds = "How many seconds the question stays open, from 1 to 7,77
 const to = "The group that should answer, or a label to filter by."
 const headers = "HTTP headers that go with every call. They may hold secrets."
 const inference = "Settings of the model calls. Those of the agent win over the model's, those over the provider's."
-const description = "What the model is told about the tool, in place of the server's own words."
+const description = "The description of the tool that the model gets, instead of the server's."
 const mediaType = "The media type, such as `image/png`."
 const responseFormat =
   "How the output contract is put to the backend: `auto`, `json_schema`, `json_object` or `instruction_only`."
@@ -254,7 +254,7 @@ const propertyTexts: Readonly<Record<PropertyPlace, Readonly<Record<string, stri
   asset: {
     type: 'What it is: `"image"`, `"document"` or `"video"`; left out where the source or its media type tells it.',
     media_type: mediaType,
-    title: "What the model is told that it is called.",
+    title: "The title that the model gets.",
   },
   unknown: {},
 }

@@ -52,7 +52,7 @@ export function rename(program: Program, offset: number, newName: string): Renam
   if (newName === use.text) return { edits: [] }
   const kind = occurrences[0]?.target.kind
   if (newName === "_" && (kind === "case" || kind === "variable")) {
-    return { problem: "`_` stands for all other cases, and is no name." }
+    return { problem: "`_` stands for all other cases; it is not a name." }
   }
   const edits = occurrences.map((occurrence) => renamed(occurrence, newName))
   const problem = changedMeaning(program, edits, occurrences, newName)

@@ -103,7 +103,11 @@ function resolveHeader(running: RunContext, expression: Expression, path: string
   if (value === null) return null
   const text = toBoundedText(value, scope)
   if (/[\r\n\0]/.test(text)) {
-    throw failure("evaluation_error", path, `The value of ${path} holds a line break or NUL, which no header may have`)
+    throw failure(
+      "evaluation_error",
+      path,
+      `The value of ${path} contains a line break or NUL, which a header may not contain`,
+    )
   }
   return text
 }

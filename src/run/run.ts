@@ -292,7 +292,7 @@ class Run {
   async #resume({ reason, given_back }: Resumption): Promise<void> {
     const { log, past } = this.#running
     if (!given_back && past.vainResumes >= mostVainResumes) {
-      const message = `The run was taken up ${past.vainResumes} times and got no further: each time the process that ran it died`
+      const message = `The run was resumed ${past.vainResumes} times without progress: each time the process that ran it died`
       this.#fail(failure("limit_exceeded", "", message))
       return
     }

@@ -447,11 +447,7 @@ export class Runs {
       if (error instanceof LeaseLost) return null
       throw error
     }
-    this.#ports.note?.(
-      run_id,
-      `The run has failed, for something of it that is stored is damaged: ${damage.message}`,
-      "error",
-    )
+    this.#ports.note?.(run_id, `The run failed because its stored data is damaged: ${damage.message}`, "error")
     return end
   }
 
@@ -568,7 +564,7 @@ export class Runs {
 const continued = "People have answered"
 
 const damagedError = wireError("internal_error", [
-  { path: "", message: "Something of this run that was stored is damaged: it could not go on" },
+  { path: "", message: "Stored data of this run is damaged, so the run could not continue" },
 ])
 
 function refusal(kind: "overloaded" | "rate_limited", message: string): WireError {

@@ -13,7 +13,7 @@ import { HttpError, refuse } from "./http-error.ts"
 export function answerError(error: unknown, reply: FastifyReply, log: (error: unknown) => void): FastifyReply {
   const known = asHttpError(error)
   if (known === undefined) log(error)
-  const answer = known ?? refuse("internal_error", "The service has a bug; its log says more")
+  const answer = known ?? refuse("internal_error", "Internal error: the service's log has the details")
   return sendError(reply, answer.error, answer.headers)
 }
 
@@ -59,13 +59,13 @@ export function asHttpError(error: unknown): HttpError | undefined {
   if (error instanceof HttpError) return error
   if (error instanceof RunFailure) return new HttpError(error.error)
   if (error instanceof NoSuchRun) {
-    return refuse("run_expired", "This run has been deleted: its time, WIRE_RETENTION, is over")
+    return refuse("run_expired", "This run was deleted: it ended longer ago than WIRE_RETENTION")
   }
   if (error instanceof Damaged) {
-    return refuse("internal_error", "Something of this run that was stored is damaged and cannot be read")
+    return refuse("internal_error", "Stored data of this run is damaged and cannot be read")
   }
   if (error instanceof StoreFailure) {
-    return refuse("overloaded", "The store can not be used right now; try again later", [], { "retry-after": "5" })
+    return refuse("overloaded", "The store is unavailable right now; try again later", [], { "retry-after": "5" })
   }
   return error instanceof Error && "code" in error ? ofFastify(error as FastifyError) : undefined
 }
@@ -78,7 +78,7 @@ function ofFastify(error: FastifyError): HttpError | undefined {
     case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
       return refuse("unsupported_media_type", "The body must be application/json")
     case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":
-      return refuse("invalid_request", "The body's size is not what Content-Length says")
+      return refuse("invalid_request", "The body's size does not match Content-Length")
     case "FST_ERR_CTP_EMPTY_JSON_BODY":
       return refuse("invalid_request", "The body is empty: a JSON object is expected")
     case "FST_ERR_MAX_PARAM_LENGTH":

@@ -24,9 +24,9 @@ function describe(code: string | undefined): HttpError {
     case "ERR_HTTP_REQUEST_TIMEOUT":
       return refuse("invalid_request", "The request did not arrive in time")
     case "HPE_HEADER_OVERFLOW":
-      return refuse("invalid_request", "The address and the headers are too large")
+      return refuse("invalid_request", "The URL and the headers are too large")
     case "HPE_INVALID_EOF_STATE":
-      return refuse("invalid_request", "The request stops before its end")
+      return refuse("invalid_request", "The request ended before it was complete")
     default:
       return refuse("invalid_request", "The request is not valid HTTP")
   }
@@ -42,7 +42,7 @@ export function refuseOddities(server: Server): void {
     )
   })
   server.on("checkExpectation", (_request: IncomingMessage, response: ServerResponse) => {
-    const { error, status } = refuse("invalid_request", "The only expectation that can be met is 100-continue")
+    const { error, status } = refuse("invalid_request", "The only supported Expect value is 100-continue")
     response.writeHead(status, { "content-type": "application/json; charset=utf-8", connection: "close" })
     response.end(JSON.stringify({ error }))
   })

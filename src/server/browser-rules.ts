@@ -23,7 +23,7 @@ export function checkBrowser(headers: IncomingHttpHeaders, rules: BrowserRules, 
   const name = hostName(host ?? "")
   if (name !== "localhost" && isIP(name) === 0 && !rules.allowedHosts.some((allowed) => hostName(allowed) === name)) {
     throw forbidden(
-      `This service is not known as ${show(name)}: add it to WIRE_ALLOWED_HOSTS to reach it so in a browser`,
+      `This service does not accept the host ${show(name)}: add it to WIRE_ALLOWED_HOSTS to use it in a browser`,
     )
   }
   if (origin !== undefined) {

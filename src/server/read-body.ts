@@ -75,7 +75,7 @@ export function decode(bytes: Buffer, what: string): string {
 
 function parseJson(body: Buffer): unknown {
   if (isDeeperThan(maxDepth, body)) {
-    throw refuse("invalid_request", `The body has arrays and objects in each other deeper than ${maxDepth} levels`)
+    throw refuse("invalid_request", `The body is nested deeper than ${maxDepth} levels`)
   }
   const decoded = decode(body, "The body")
   const text = decoded.startsWith("\uFEFF") ? decoded.slice(1) : decoded

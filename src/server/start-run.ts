@@ -144,7 +144,7 @@ export function clientGone(reply: FastifyReply): { readonly signal: AbortSignal;
 }
 
 export function runExpired(): HttpError {
-  return refuse("run_expired", "This run has been deleted: its time, WIRE_RETENTION, is over")
+  return refuse("run_expired", "This run was deleted: it ended longer ago than WIRE_RETENTION")
 }
 
 /** The trace that the request belongs to; a malformed header counts as none, as the standard says. */

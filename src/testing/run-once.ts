@@ -133,7 +133,7 @@ function givenResult(given: GivenValue | undefined, step: string, iteration: num
   const count = Array.isArray(value) ? value.length : 0
   const message =
     iteration === null
-      ? `The result that is given to ${step} is not an object`
-      : `The test gives ${count} results to ${step}, and none to its item ${iteration}`
+      ? `The given result of ${step} is not an object`
+      : `The test gives ${count} results for ${step}, but none for its item ${iteration}`
   return { error: wireError("evaluation_error", [{ path: step, message }]) }
 }

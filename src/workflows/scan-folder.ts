@@ -49,7 +49,7 @@ export async function scanFolder(folder: string): Promise<FolderScan> {
     } else if (files.length < mostFiles) {
       files.push({ name, path, stamp: stampOf(facts) })
     } else {
-      refuse(name, "workflow-count", `A folder can have ${mostFiles} workflows, and this is one too many`)
+      refuse(name, "workflow-count", `A folder can have at most ${mostFiles} workflows`)
     }
   }
 
@@ -62,12 +62,18 @@ export async function scanFolder(folder: string): Promise<FolderScan> {
       target = await realpath(path)
       facts = await stat(path)
     } catch {
-      if (isSource) refuse(shown, "workflow-link", "The link leads to nothing", "Point it to a file in the folder.")
+      if (isSource)
+        refuse(
+          shown,
+          "workflow-link",
+          "The link points to a file that does not exist",
+          "Point it to a file in the folder.",
+        )
       return
     }
     if (!facts.isDirectory() && !(isSource && facts.isFile())) return
     if (!isInside(target)) {
-      refuse(shown, "workflow-link", "The link leaves the folder", "Copy what it points to into the folder.")
+      refuse(shown, "workflow-link", "The link points outside the folder", "Copy what it points to into the folder.")
     } else if (!facts.isDirectory()) {
       addFile(shown, path, facts)
     } else if (!above.includes(target)) {

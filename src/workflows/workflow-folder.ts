@@ -255,7 +255,7 @@ export class WorkflowFolder {
     this.#sightings.delete(name)
     if (!this.#workflows.delete(name)) return
     this.#changed()
-    this.#options.tell(name, `The workflow ${name} has neither a step nor an output any more: it is not served`, "info")
+    this.#options.tell(name, `The workflow ${name} no longer has a step or an output, so it is not served`, "info")
   }
 
   #takeRefused({ refused }: FolderScan): void {

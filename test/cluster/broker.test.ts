@@ -278,7 +278,10 @@ describe("what is in the broker", () => {
     const name = `${prefix.toUpperCase()}_LOG`
     assert.equal((await manager.streams.info(name)).config.max_bytes, -1)
     await manager.streams.update(name, { discard: "old" })
-    await assert.rejects(open({ prefix }), refused(/_LOG exists and is not as Wireworks needs it \(discard is "old"/))
+    await assert.rejects(
+      open({ prefix }),
+      refused(/_LOG exists, but its settings do not suit Wireworks \(discard is "old"/),
+    )
     assert.equal((await manager.streams.info(name)).config.discard, "old")
     await connection.close()
   })
@@ -297,10 +300,10 @@ describe("what is in the broker", () => {
         stored++
       }
     }
-    await assert.rejects(fill(), refused(/takes no more/))
+    await assert.rejects(fill(), refused(/is full/))
     assert.ok(stored >= 5)
     assert.deepEqual((await ids(store, lease.run_id)).length, stored)
-    for (let n = 0; n < 3; n++) await assert.rejects(store.probe(), refused(/takes no more/))
+    for (let n = 0; n < 3; n++) await assert.rejects(store.probe(), refused(/is full/))
     assert.equal(await store.sweep(Date.now() + 60_000), 1)
     await store.probe()
     await store.append(lease, [happened(stored + 1, "x".repeat(20_000))])

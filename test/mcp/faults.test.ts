@@ -347,7 +347,7 @@ describe("what a server can do wrong with its lists", () => {
     cleanUp.push(() => server.close())
     const error = errorOf(await runOnce(server.url))
     assert.equal(error.kind, "tool_error")
-    assert.match(error.message, /mcp\.s: the server's tools\/list does not come to an end/)
+    assert.match(error.message, /mcp\.s: the server's tools\/list never ends/)
   })
 
   test("a tool on the last page, beside others that are published badly", async () => {

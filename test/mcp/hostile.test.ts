@@ -162,14 +162,14 @@ const rows: Readonly<Record<string, Row>> = {
   "pages that repeat": {
     answers: { "tools/list": ({ id }, response) => sendResult(response, id, { tools: [], nextCursor: "again" }) },
     kind: "tool_error",
-    message: /mcp\.s: the server's tools\/list does not come to an end/,
+    message: /mcp\.s: the server's tools\/list never ends/,
   },
   "pages without end": {
     answers: {
       "tools/list": ({ id }, response) => sendResult(response, id, { tools: [], nextCursor: `page ${++pages}` }),
     },
     kind: "tool_error",
-    message: /mcp\.s: the server's tools\/list does not come to an end/,
+    message: /mcp\.s: the server's tools\/list never ends/,
   },
   "resource pages without end": {
     answers: {
@@ -183,7 +183,7 @@ const rows: Readonly<Record<string, Row>> = {
       dynamic { d: read resource.r }
       output { d: dynamic.d }`,
     kind: "tool_error",
-    message: /mcp\.s: the server's resources\/list does not come to an end/,
+    message: /mcp\.s: the server's resources\/list never ends/,
   },
   "prompt pages without end": {
     answers: {
@@ -195,7 +195,7 @@ const rows: Readonly<Record<string, Row>> = {
       dynamic { d: render prompt.p }
       output { d: dynamic.d }`,
     kind: "tool_error",
-    message: /mcp\.s: the server's prompts\/list does not come to an end/,
+    message: /mcp\.s: the server's prompts\/list never ends/,
   },
   "pages that add up to more than 8 MiB": {
     answers: {

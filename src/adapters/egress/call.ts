@@ -17,7 +17,7 @@ export class Call {
     this.#timer =
       totalMs > 0
         ? setTimeout(
-            () => this.stop(new EgressFailure("total_timeout", `No whole answer within ${totalMs} ms`)),
+            () => this.stop(new EgressFailure("total_timeout", `No complete response within ${totalMs} ms`)),
             timerMs(totalMs),
           )
         : null

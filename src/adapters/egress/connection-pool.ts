@@ -91,7 +91,10 @@ class Origin {
       // A timer of our own: the connector's is off by up to a second.
       const timer = setTimeout(() => {
         socket.destroy(
-          new EgressFailure("connect_timeout", `${target.host} took no connection in ${options.connectMs} ms`),
+          new EgressFailure(
+            "connect_timeout",
+            `${target.host} did not accept a connection within ${options.connectMs} ms`,
+          ),
         )
       }, timerMs(options.connectMs))
       const done: buildConnector.Callback = (...outcome) => {

@@ -161,10 +161,7 @@ function parseUrl(text: string, base?: URL): URL {
     throw blocked(`Only http and https URLs can be called, not ${url.protocol}`, null)
   }
   if (url.username !== "" || url.password !== "") {
-    throw blocked(
-      "A URL with a user name or password in it is not called: credentials belong into api_key or headers.",
-      null,
-    )
+    throw blocked("A URL may not contain a user name or password: put credentials in api_key or headers.", null)
   }
   if (url.hostname.endsWith(".")) url.hostname = url.hostname.slice(0, -1)
   return url

@@ -264,7 +264,7 @@ function explain(error: Error & { readonly code?: unknown }, request: ExchangeRe
     return new EgressFailure("connection", `${host} did not answer in HTTP`, error)
   }
   if (/CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO/.test(code)) {
-    return new EgressFailure("connection", `The TLS connection to ${host} does not hold (${code})`, error)
+    return new EgressFailure("connection", `The TLS connection to ${host} failed (${code})`, error)
   }
   return new EgressFailure("connection", `The connection to ${host} failed${code === "" ? "" : ` (${code})`}`, error)
 }

@@ -238,7 +238,7 @@ export class HttpTransport implements Transport {
     if (pending === undefined) return
     this.#pending.delete(id)
     pending.stop.abort()
-    this.#failures.set(id, pending.failure ?? new Error("The server ended its answer before it had given one"))
+    this.#failures.set(id, pending.failure ?? new Error("The server closed its response before it answered"))
     const error = { code: unansweredCode, message: "No answer", data: { exchange: id } }
     this.onmessage?.({ jsonrpc: "2.0", id, error })
   }

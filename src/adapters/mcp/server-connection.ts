@@ -139,7 +139,7 @@ export class ServerConnection {
       if (cursor === undefined) ttlMs = page.ttlMs
       if (page.next === undefined) break
       if (cursors.has(page.next) || cursors.size >= mostPages || performance.now() > deadline) {
-        throw new Error(`The server's ${method} does not come to an end`)
+        throw new Error(`The server's ${method} never ends`)
       }
       cursors.add(page.next)
       cursor = page.next

@@ -21,7 +21,7 @@ export function requestHeaders(
     throw failure(
       "evaluation_error",
       request.path,
-      `The header ${name.slice(0, 60)} holds a character that a header cannot have.`,
+      `The header ${name.slice(0, 60)} contains a character that is not allowed in headers.`,
     )
   }
   return result

@@ -281,7 +281,7 @@ export class Broker {
         if (this.#closing.signal.aborted) throw new StoreFailure("The store is closed", error)
         if (error instanceof JetStreamApiError && refusals.has(error.code)) {
           this.#full = true
-          throw new StoreFailure(`The broker takes no more: ${error.message}. Give it more room.`, error)
+          throw new StoreFailure(`The broker is full: ${error.message}. Give it more room.`, error)
         }
         this.#troubled()
         if (performance.now() + pause > deadline) {

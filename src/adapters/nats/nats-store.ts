@@ -602,7 +602,7 @@ class NatsStore implements ClusterStore {
 
   async probe(): Promise<void> {
     this.#checkOpen()
-    if (!this.#broker.health.connected) throw new StoreFailure("The broker is out of reach")
+    if (!this.#broker.health.connected) throw new StoreFailure("The broker is unreachable")
     if (this.#vault.refusal !== null) throw new StoreFailure(this.#vault.refusal)
     const stored = this.#broker.isFull ? this.#findRoom() : this.#leases.say()
     // Somebody waits for the answer: what is not stored by then counts as not stored.

@@ -104,7 +104,7 @@ export async function ensureStreams(
     const { broken, different } = compare(wanted, found)
     if (broken.length > 0) {
       throw new StoreFailure(
-        `The stream ${wanted.name} exists and is not as Wireworks needs it (${broken.join("; ")}). Nothing was changed: ` +
+        `The stream ${wanted.name} exists, but its settings do not suit Wireworks (${broken.join("; ")}). Nothing was changed: ` +
           `correct it with "nats stream edit", or set WIRE_NATS_PREFIX to a prefix of its own.`,
       )
     }

@@ -55,7 +55,7 @@ function refuseUnfinished(response: JsonObject, usage: TokenUsage | null): void 
       throw brokenAnswer(`The answer is incomplete (${short})${hint}`, false, usage)
     }
     case "failed":
-      throw brokenAnswer("The response failed without saying why", true, usage)
+      throw brokenAnswer("The response failed without a reason", true, usage)
     case "cancelled":
     case "queued":
     case "in_progress":

@@ -35,7 +35,7 @@ export function sentenceFor(path: string, error: unknown): string {
     case sqliteCode.cannotOpen:
       return `${path} cannot be opened; check that the directory exists and can be written to`
     case sqliteCode.tooBig:
-      return `Something is too large to be stored in ${path}`
+      return `A value is too large to store in ${path}`
     case sqliteCode.notADatabase:
       return `${path} is not a database of this service; move it away, or set WIRE_DATA_DIR to another directory`
     default:

@@ -372,7 +372,7 @@ test("a run that takes its process down is taken up three times, then it fails",
   const failed = await takenUp(["died", "died", "died"])
   const error = errorOf(failed)
   assert.equal(error.kind, "limit_exceeded")
-  assert.match(error.message, /taken up 3 times and got no further: each time the process that ran it died/)
+  assert.match(error.message, /resumed 3 times without progress: each time the process that ran it died/)
   assert.equal(typesOf(failed.events).at(-1), "workflow_failed")
 })
 

@@ -231,7 +231,7 @@ describe("notifications", async () => {
     await receiver.first("/hangs", 1)
     const from = performance.now()
     const { last_error } = await notificationOf(run_id, (seen) => seen.last_error !== null)
-    assert.equal(last_error, "No whole answer within 10000 ms")
+    assert.equal(last_error, "No complete response within 10000 ms")
     assert.ok(performance.now() - from > 9_000)
   })
 

@@ -177,9 +177,9 @@ describe("workflows with names", async () => {
     }
     assert.match(await message("odd name"), /^workflow-name: .*"odd name"/)
     assert.match(await message("tickets/execute"), /^workflow-name: .*"execute"/)
-    assert.match(await message("leaves"), /^workflow-link: The link leaves the folder/)
-    assert.match(await message("leaving"), /^workflow-link: The link leaves the folder/)
-    assert.match(await message("dangling"), /^workflow-link: The link leads to nothing/)
+    assert.match(await message("leaves"), /^workflow-link: The link points outside the folder/)
+    assert.match(await message("leaving"), /^workflow-link: The link points outside the folder/)
+    assert.match(await message("dangling"), /^workflow-link: The link points to a file that does not exist/)
     assert.match(await message("latin"), /^workflow-encoding: The file is not valid UTF-8/)
     assert.match(await message("broken"), /^syntax-error/)
     for (const name of ["Case", "case"]) assert.match(await message(name), /^workflow-name-case: .*Case and case/)
