@@ -13,7 +13,7 @@ export function addStore(program: Command): void {
     .command("check")
     .summary("report whether the store is whole")
     .description(
-      "Checks every page of the database and opens every run in it. Changes nothing; the service may run meanwhile.\n" +
+      "Checks every page of the database and opens every run, question and notification in it. Changes nothing; the service may run meanwhile.\n" +
         "Of a cluster, only whether something still needs the old encryption key: a broker checks what it keeps by itself.",
     )
     .option(`${flagOf(settingTable.dataDir.env)} <value>`, `${settingTable.dataDir.description} (WIRE_DATA_DIR)`)
@@ -118,6 +118,16 @@ function forPeople(report: StoreReport): string {
     ["events", String(report.events)],
     ["oldest run", report.oldest_run ?? "none"],
     ["newest run", report.newest_run ?? "none"],
+    [
+      "questions",
+      report.questions === null ? "not counted" : `${report.questions.open} open, ${report.questions.settled} settled`,
+    ],
+    [
+      "notices",
+      report.notifications === null
+        ? "not counted"
+        : `${report.notifications.pending} pending, ${report.notifications.settled} settled`,
+    ],
     ["cached", count(report.cached_answers, "answer")],
     ["old key", oldKey(report.under_old_key)],
   ]

@@ -12,6 +12,8 @@ interface Report {
   readonly oldest_run: string | null
   readonly newest_run: string | null
   readonly damaged_run_ids: readonly string[]
+  readonly questions: object
+  readonly notifications: object
   readonly problems: readonly string[]
 }
 
@@ -21,7 +23,13 @@ describe("wire store check", () => {
   it("tells of a whole store, live and stopped, and of what is damaged in it", async () => {
     const folder = folderWith({})
     const check = (...more: string[]) => runWire(["store", "check", "--data-dir", folder, ...more])
-    const service = await startWire(["serve"], { WIRE_PORT: "0", WIRE_DATA_DIR: folder, WIRE_LOG_LEVEL: "error" })
+    const settings = {
+      WIRE_PORT: "0",
+      WIRE_LOG_LEVEL: "error",
+      WIRE_NOTIFY_ORIGINS: "http://127.0.0.1:9",
+      WIRE_NOTIFY_SECRET: `whsec_${Buffer.alloc(24, 1).toString("base64")}`,
+    }
+    const service = await startWire(["serve"], { ...settings, WIRE_DATA_DIR: folder })
     let run_id = ""
     for (let n = 0; n < 3; n++) {
       const answer = await fetch(`${service.address}/execute`, {
@@ -32,10 +40,21 @@ describe("wire store check", () => {
       assert.equal(answer.status, 200)
       run_id = answer.headers.get("x-service-run-id") ?? ""
     }
+    const waiting = await fetch(`${service.address}/execute`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({
+        workflow_source: 'ask a { question: "Go on?"  output { go: boolean } }\noutput { go: ask.a.go }',
+        options: { notify: { url: "http://127.0.0.1:9/hook" } },
+      }),
+    })
+    assert.equal(waiting.status, 202)
     const live = await check("--json")
     assert.equal(live.code, 0, live.err)
     const { open_by, runs, events, oldest_run, newest_run, problems } = report(live.out)
-    assert.deepEqual([open_by, runs, events, problems], [1, { unfinished: 0, ended: 3 }, 9, []])
+    assert.deepEqual([open_by, runs, events, problems], [1, { unfinished: 1, ended: 3 }, 13, []])
+    assert.deepEqual(report(live.out).questions, { open: 1, settled: 0, damaged: 0 })
+    assert.deepEqual(report(live.out).notifications, { pending: 1, settled: 0, damaged: 0 })
     assert.ok(oldest_run !== null && newest_run !== null && oldest_run <= newest_run)
     service.child.kill("SIGTERM")
     await service.ended
@@ -43,18 +62,23 @@ describe("wire store check", () => {
     const stopped = await check()
     assert.equal(stopped.code, 0, stopped.err)
     assert.match(stopped.out, /^open in +no process$/m)
-    assert.match(stopped.out, /^runs +0 unfinished, 3 ended$/m)
+    assert.match(stopped.out, /^runs +1 unfinished, 3 ended$/m)
+    assert.match(stopped.out, /^questions +1 open, 0 settled$/m)
+    assert.match(stopped.out, /^notices +1 pending, 0 settled$/m)
     assert.match(stopped.out, /All is well\./)
 
     const database = new DatabaseSync(join(folder, "wireworks.db"))
     database
       .prepare("UPDATE events SET body = zeroblob(50) WHERE run = (SELECT num FROM runs WHERE run_id = ?)")
       .run(run_id)
+    database.exec("UPDATE questions SET body = zeroblob(50); UPDATE outbox SET url = zeroblob(50)")
     database.close()
     const damaged = await check("--json")
     assert.equal(damaged.code, 1)
     assert.deepEqual(report(damaged.out).damaged_run_ids, [run_id])
     assert.match(report(damaged.out).problems.join(), /1 of the runs cannot be read/)
+    assert.match(report(damaged.out).problems.join(), /1 of the questions cannot be read/)
+    assert.match(report(damaged.out).problems.join(), /1 of the notifications cannot be read/)
 
     const otherKey = await check("--encryption-key", "a".repeat(64))
     assert.equal(otherKey.code, 1)

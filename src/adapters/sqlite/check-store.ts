@@ -5,6 +5,8 @@ import { missingKey, type Vault } from "../../ports/vault.ts"
 import { countHolders } from "./holder.ts"
 import { LogReader } from "./log-reader.ts"
 import { keySentence, readKeyRecord } from "./open-database.ts"
+import { openTaken } from "./outbox-reader.ts"
+import { QuestionReader } from "./question-reader.ts"
 import { applicationId, currentVersion, readNumber } from "./schema.ts"
 import { sentenceFor } from "./sqlite-error.ts"
 import { countUnderOldKey } from "./under-old-key.ts"
@@ -27,6 +29,10 @@ export interface StoreReport {
   readonly damaged_run_ids: readonly string[]
   /** Runs and notices that need WIRE_ENCRYPTION_KEY_OLD; null where that cannot be known. */
   readonly under_old_key: number | null
+  /** Questions to people; null in a database of another format. */
+  readonly questions: { readonly open: number; readonly settled: number; readonly damaged: number } | null
+  /** Notifications in the outbox; null in a database of another format. */
+  readonly notifications: { readonly pending: number; readonly settled: number; readonly damaged: number } | null
   /** What is wrong, a sentence each; empty when all is well. */
   readonly problems: readonly string[]
 }
@@ -67,11 +73,19 @@ export function checkStore(path: string, vault: Vault | null): StoreReport {
     const record = readKeyRecord(database)
     const missing = vault === null || record === null ? "both" : missingKey(record, vault.marks)
     if (vault !== null && missing !== null) problems.push(`${keySentence(path, missing)}: its runs were not opened`)
-    const opens = vault !== null && missing === null && format === currentVersion
-    if (opens) vault.agree(record, "begin")
-    const damaged = opens ? damagedRuns(database, path, vault) : []
+    const openable = vault !== null && missing === null && format === currentVersion
+    if (openable) vault.agree(record, "begin")
+    const damaged = openable ? damagedRuns(database, path, vault) : []
     if (damaged.length > 0)
       problems.push(`${damaged.length} of the runs cannot be read whole: something of them is damaged`)
+    const questions = format === currentVersion ? checkQuestions(database, path, openable ? vault : null) : null
+    if (questions !== null && questions.damaged > 0) {
+      problems.push(`${questions.damaged} of the questions cannot be read: something of them is damaged`)
+    }
+    const notifications = format === currentVersion ? checkOutbox(database, openable ? vault : null) : null
+    if (notifications !== null && notifications.damaged > 0) {
+      problems.push(`${notifications.damaged} of the notifications cannot be read: something of them is damaged`)
+    }
     return {
       path,
       bytes: statSync(path).size + (existsSync(`${path}-wal`) ? statSync(`${path}-wal`).size : 0),
@@ -85,9 +99,11 @@ export function checkStore(path: string, vault: Vault | null): StoreReport {
       cached_answers: number("SELECT count(*) FROM cache WHERE expires_at > 0"),
       oldest_run: time("SELECT min(created_at) FROM runs"),
       newest_run: time("SELECT max(created_at) FROM runs"),
-      under_old_key: opens ? countUnderOldKey(database, vault) : null,
+      under_old_key: openable ? countUnderOldKey(database, vault) : null,
       damaged_runs: damaged.length,
       damaged_run_ids: damaged.slice(0, mostNamed),
+      questions,
+      notifications,
       problems,
     }
   } finally {
@@ -125,6 +141,49 @@ function isWhole(reader: LogReader, run_id: string): boolean {
     throw error
   } finally {
     reader.forget(run_id)
+  }
+}
+
+/** Opens each question, with its answer. Without a vault they are counted. */
+function checkQuestions(
+  database: DatabaseSync,
+  path: string,
+  vault: Vault | null,
+): NonNullable<StoreReport["questions"]> {
+  const open = readNumber(database, "SELECT count(*) FROM questions WHERE status = 0")
+  const settled = readNumber(database, "SELECT count(*) FROM questions WHERE status <> 0")
+  if (vault === null) return { open, settled, damaged: 0 }
+  const log = new LogReader(database, path, vault)
+  const reader = new QuestionReader(database, path, vault, log)
+  const sql = "SELECT run_id, id FROM questions JOIN runs ON runs.num = questions.run"
+  let damaged = 0
+  for (const { run_id, id } of database.prepare(sql).iterate()) {
+    if (!opens(() => reader.one(String(run_id), String(id), 0))) damaged++
+    log.forget(String(run_id))
+  }
+  return { open, settled, damaged }
+}
+
+/** Opens each notification: its URL, and its last error. */
+function checkOutbox(database: DatabaseSync, vault: Vault | null): NonNullable<StoreReport["notifications"]> {
+  const pending = readNumber(database, "SELECT count(*) FROM outbox WHERE status = 'pending'")
+  const settled = readNumber(database, "SELECT count(*) FROM outbox WHERE status <> 'pending'")
+  let damaged = 0
+  if (vault !== null) {
+    for (const row of database.prepare("SELECT * FROM outbox").iterate()) {
+      if (!opens(() => openTaken(vault, row))) damaged++
+    }
+  }
+  return { pending, settled, damaged }
+}
+
+function opens(read: () => unknown): boolean {
+  try {
+    read()
+    return true
+  } catch (error) {
+    if (error instanceof Damaged) return false
+    throw error
   }
 }
 
