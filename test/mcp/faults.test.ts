@@ -86,7 +86,7 @@ describe("what a server can do wrong with an answer", () => {
     [
       "the answer to another request",
       (_, response) => sendJson(response, { jsonrpc: "2.0", id: 999, result: { resultType: "complete", content: [] } }),
-      /^mcp\.s: the server ended its answer before it had given one$/,
+      /^mcp\.s: the server closed its response before it answered$/,
     ],
     [
       "a result without content",
@@ -101,17 +101,17 @@ describe("what a server can do wrong with an answer", () => {
     [
       "nothing at all",
       (_, response) => response.writeHead(202).end(),
-      /^mcp\.s: the server ended its answer before it had given one$/,
+      /^mcp\.s: the server closed its response before it answered$/,
     ],
     [
       "a stream that ends too soon",
       (_, response) => stream(response).end(": nothing\n\n"),
-      /^mcp\.s: the server ended its answer before it had given one$/,
+      /^mcp\.s: the server closed its response before it answered$/,
     ],
     [
       "a stream of something else",
       (_, response) => stream(response).end("data: {nonsense\n\ndata: []\n\n"),
-      /^mcp\.s: the server ended its answer before it had given one$/,
+      /^mcp\.s: the server closed its response before it answered$/,
     ],
     [
       "a connection that breaks within the stream",
