@@ -21,6 +21,7 @@ export interface Answer {
 export class HostileService {
   readonly #folder = mkdtempSync(join(tmpdir(), "wireworks-hostile-"))
   readonly #settings: Readonly<Record<string, string>>
+  readonly #probes = new Set<Worker>()
   #child: ChildProcess | null = null
   #output = ""
   address = ""
@@ -78,6 +79,8 @@ export class HostileService {
 
   async close(): Promise<void> {
     await this.kill()
+    // One whose watch nobody ended would keep the tests' process alive.
+    for (const probe of this.#probes) await probe.terminate()
     rmSync(this.#folder, { recursive: true, force: true })
   }
 
@@ -129,6 +132,7 @@ export class HostileService {
   watch(): () => Promise<Health> {
     const workerData = { address: this.address, pid: this.#child?.pid }
     const worker = new Worker(new URL("probe-health.ts", import.meta.url), { workerData })
+    this.#probes.add(worker)
     return async () => {
       const told = once(worker, "message")
       worker.postMessage("stop")
