@@ -139,12 +139,12 @@ describe("what a server can do wrong with an answer", () => {
     [
       "more than 50 MB as JSON",
       ({ id }, response) => sendResult(response, id, { content: [{ type: "text", text: "x".repeat(50_000_000) }] }),
-      /^mcp\.s: 127\.0\.0\.1:\d+ answered with more than 33554432 bytes$/,
+      /^mcp\.s: 127\.0\.0\.1:\d+ answered with more than 8388608 bytes$/,
     ],
     [
       "more than 50 MB in one event",
       (_, response) => stream(response).end(`data: ${"x".repeat(50_000_000)}\n\n`),
-      /^mcp\.s: 127\.0\.0\.1:\d+ answered with more than 33554432 bytes$/,
+      /^mcp\.s: 127\.0\.0\.1:\d+ answered with more than 8388608 bytes$/,
     ],
     [
       "a value that is nested without end",

@@ -297,7 +297,7 @@ const rows: Readonly<Record<string, Row>> = {
       "tools/call": (_, response) => endless(stream(response), () => ":".repeat(65_536)),
     },
     kind: "tool_error",
-    message: /mcp\.s: 127\.0\.0\.1:\d+ answered with more than 33554432 bytes/,
+    message: /mcp\.s: 127\.0\.0\.1:\d+ answered with more than 8388608 bytes/,
   },
   "an answer that never comes, in a stream that is never silent": {
     answers: {

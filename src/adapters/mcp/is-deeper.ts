@@ -4,6 +4,16 @@ import type { JsonValue } from "../../base/json-value.ts"
 export function isDeeper(value: JsonValue | undefined, levels: number): boolean {
   if (typeof value !== "object" || value === null) return false
   if (levels === 0) return true
-  const items = Array.isArray(value) ? value : Object.values(value)
-  return items.some((item) => isDeeper(item, levels - 1))
+  // Plain loops that do not enter scalars: a value may have millions of them.
+  if (Array.isArray(value)) {
+    for (const item of value) {
+      if (typeof item === "object" && isDeeper(item, levels - 1)) return true
+    }
+    return false
+  }
+  for (const key in value) {
+    const item = value[key]
+    if (typeof item === "object" && isDeeper(item, levels - 1)) return true
+  }
+  return false
 }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises"
 import { ProtocolError } from "@modelcontextprotocol/client"
 import { cutText } from "../../base/cut-text.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
@@ -48,7 +49,7 @@ export const usualMcpLimits: McpLimits = {
   connectMs: 30_000,
   silenceMs: 120_000,
   callMs: 600_000,
-  max_bytes: 32 * 1024 * 1024,
+  max_bytes: 8 * 1024 * 1024,
   max_list_bytes: 8 * 1024 * 1024,
 }
 
@@ -199,7 +200,10 @@ class McpSession implements HostSession {
           return failed(`mcp.${imported.server} no longer offers the tool ${imported.remote}`)
         }
         try {
-          return readToolResult(await connection.callTool(imported.remote, values, definition, meta, signal))
+          const result = await connection.callTool(imported.remote, values, definition, meta, signal)
+          // It may have megabytes, and it took a turn of the event loop to parse it.
+          await nextTurn()
+          return readToolResult(result)
         } catch (error) {
           if (!(error instanceof ProtocolError) || signal.aborted) throw error
           // The server wants other arguments in headers than it did when it was asked for its tools.
