@@ -10,11 +10,12 @@ import { startServer } from "../test/support/http-server.ts"
 import type { JobName } from "./serve/jobs.ts"
 import { executeBody, plainBody, source, topic, key } from "./serve/jobs.ts"
 import type { LoadOptions, LoadResult } from "./serve/load.ts"
-import { BenchProcess, pinned, residentBytes, runBeside } from "./serve/process.ts"
+import { BenchProcess, cpuSeconds, pinned, residentBytes, runBeside } from "./serve/process.ts"
 
-// The service under load, against two others in the same run that make the same calls of the same backend, which thinks for
-// 20 ms: the floor (bare `node:http` and undici) and what one would write instead (Fastify and the official SDK). Servers have
-// a core of their own; the load comes from autocannon. `--quick` is a smoke test: its figures mean little.
+// The service under load, against three others in the same run that make the same calls of the same backend, which thinks for
+// 20 ms: the floor (bare `node:http` and undici), the durable floor (the same with validation and one SQLite table) and what
+// one would write instead (Fastify and the official SDK). Servers have a core of their own; the load comes from autocannon.
+// `--quick` is a smoke test: its figures mean little.
 
 const quick = process.argv.includes("--quick")
 const root = dirname(import.meta.dirname)
@@ -25,6 +26,10 @@ const file = (name: string): string => join(import.meta.dirname, "serve", name)
 
 const goals = {
   cpu: { memory: 1.5, sqlite: 1.8 },
+  /** SQLite, times the durable floor, at 50 connections. */
+  durable: { one: 1.25, fan: 1.15 },
+  /** SQLite, more than the durable floor at one connection. */
+  durable_ms: 0.4,
   perSecond: 1800,
   added_ms: 1.5,
   delta_ms: 1,
@@ -42,8 +47,8 @@ function goal(what: string, value: number, most: number, unit: string): string {
 
 // ----------------------------------------------------------------------------------------------------------- servers
 
-type ServerName = "floor" | "hand-written" | "memory" | "sqlite"
-const names: readonly ServerName[] = ["floor", "hand-written", "memory", "sqlite"]
+type ServerName = "floor" | "durable" | "hand-written" | "memory" | "sqlite"
+const names: readonly ServerName[] = ["floor", "durable", "hand-written", "memory", "sqlite"]
 
 const entry = join(folder, "dist", "wire.js")
 
@@ -67,6 +72,7 @@ function startService(store: "memory" | "sqlite", data = store as string): Promi
 async function startAll(endpoint: string): Promise<Record<ServerName, BenchProcess>> {
   return {
     floor: await BenchProcess.start("server", [node, file("floor.ts"), endpoint]),
+    durable: await BenchProcess.start("server", [node, file("durable.ts"), endpoint, join(folder, "durable.db")]),
     "hand-written": await BenchProcess.start("server", [node, file("handwritten.ts"), endpoint]),
     memory: await startService("memory"),
     sqlite: await startService("sqlite"),
@@ -148,6 +154,19 @@ function show(
       marks.push(goal(`CPU of ${title}, ${name}, times the floor`, ratio, goals.cpu[name], "x"))
     if (own && connections === 1 && job === "one") {
       marks.push(goal(`added latency of ${title}, ${name}`, p50 - direct, goals.added_ms, "ms"))
+    }
+    if (name === "sqlite" && mode === "JSON") {
+      const times = cpu / cpuOf("durable")
+      const more = p50 - median((rows.get("durable") ?? []).map((one) => one.p50))
+      marks.push(`${times.toFixed(2)}x durable`)
+      if (connections === 50)
+        marks.push(goal(`CPU of ${title}, times the durable floor`, times, goals.durable[job], "x"))
+      if (connections === 1 && job === "one") {
+        marks.push(
+          `+${more.toFixed(2)} ms`,
+          goal(`${title}, more than the durable floor`, more, goals.durable_ms, "ms"),
+        )
+      }
     }
     const line = [
       name.padEnd(13),
@@ -277,12 +296,26 @@ async function showStreams(): Promise<void> {
 
 // ------------------------------------------------------------------------------------------------------------- start
 
-/** Milliseconds from spawn to the first 200 of `/readyz`, and bytes of memory a second after it. */
-async function startUp(store: "memory" | "sqlite", n: number): Promise<{ ready: number; idle: number }> {
+type Started = "bare node:http" | "memory" | "sqlite"
+
+interface StartUp {
+  /** Milliseconds from spawn to the first 200 of `/readyz`, and of CPU until then. */
+  readonly ready: number
+  readonly cpu: number
+  /** Bytes of memory a second after it. */
+  readonly idle: number
+}
+
+const bareServer = `require("node:http").createServer((_, response) => response.end()).listen(process.env.WIRE_PORT, "127.0.0.1")`
+
+async function startUp(what: Started, n: number): Promise<StartUp> {
   const port = 20_000 + (process.pid % 20_000)
-  const env = { ...process.env, ...serviceSettings(store, `start-${store}-${n}`), WIRE_PORT: String(port) }
+  const settings = what === "bare node:http" ? {} : serviceSettings(what, `start-${what}-${n}`)
   const began = performance.now()
-  const child = spawn(node, [entry, "serve"], { stdio: "ignore", env })
+  const child = spawn(node, what === "bare node:http" ? ["-e", bareServer] : [entry, "serve"], {
+    stdio: "ignore",
+    env: { ...process.env, ...settings, WIRE_PORT: String(port) },
+  })
   for (;;) {
     const ready = await new Promise<boolean>((resolve) => {
       const call = request(`http://127.0.0.1:${port}/readyz`, { agent: false }, (response) => {
@@ -297,25 +330,42 @@ async function startUp(store: "memory" | "sqlite", n: number): Promise<{ ready: 
     await new Promise((resolve) => setTimeout(resolve, 2))
   }
   const ready = performance.now() - began
+  const cpu = cpuSeconds(child.pid ?? 0) * 1000
   await new Promise((resolve) => setTimeout(resolve, 1000))
   const idle = residentBytes(child.pid)
   child.kill("SIGTERM")
   await once(child, "exit")
-  return { ready, idle }
+  return { ready, cpu, idle }
 }
 
 async function showStart(): Promise<void> {
-  for (const store of ["memory", "sqlite"] as const) {
-    const starts: { ready: number; idle: number }[] = []
-    for (let n = 0; n < (quick ? 2 : 7); n++) starts.push(await startUp(store, n))
-    const ready = median(starts.map((one) => one.ready))
-    const idle = median(starts.map((one) => one.idle))
-    const marks = [
-      goal(`spawn to ready, ${store}`, ready, goals.ready_ms, "ms"),
-      goal(`idle memory, ${store}`, idle, goals.idle_bytes, "bytes"),
+  const starts = new Map<Started, StartUp[]>([
+    ["bare node:http", []],
+    ["memory", []],
+    ["sqlite", []],
+  ])
+  // The first round keeps compiled code, and does not count.
+  for (let n = 0; n < (quick ? 3 : 8); n++) {
+    for (const [what, list] of starts) {
+      const one = await startUp(what, n)
+      if (n > 0) list.push(one)
+    }
+  }
+  const bareCpu = least((starts.get("bare node:http") ?? []).map(({ cpu }) => cpu))
+  for (const [what, list] of starts) {
+    const ready = median(list.map((one) => one.ready))
+    const cpu = least(list.map((one) => one.cpu))
+    const idle = median(list.map((one) => one.idle))
+    const own = what !== "bare node:http"
+    const line = [
+      what.padEnd(14),
+      `ready after ${ready.toFixed(0)} ms`,
+      own ? goal(`spawn to ready, ${what}`, ready, goals.ready_ms, "ms") : "",
+      `${cpu.toFixed(0)} ms CPU, ${(cpu / bareCpu).toFixed(1)}x`,
+      `${(idle / 1e6).toFixed(0)} MB idle`,
+      own ? goal(`idle memory, ${what}`, idle, goals.idle_bytes, "bytes") : "",
     ]
-    const figures = `ready after ${ready.toFixed(0)} ms ${marks[0]}, ${(idle / 1e6).toFixed(0)} MB idle ${marks[1]}`
-    process.stdout.write(`  ${store.padEnd(13)}  ${figures}\n`)
+    process.stdout.write(`  ${line.join("  ")}\n`)
   }
 }
 
