@@ -72,12 +72,12 @@ export class QuestionWriter {
   /** The run has ended: what is open expired before, or is withdrawn. */
   withdraw(run: number, now: number): void {
     this.#run(
-      `UPDATE questions SET status = CASE WHEN expires_at <= ?2 THEN ${questionStatus.expired}
-         ELSE ${questionStatus.withdrawn} END WHERE run = ?1 AND status = ${questionStatus.open}`,
+      `UPDATE questions SET taken = 1, status = CASE WHEN status <> ${questionStatus.open} THEN status
+         WHEN expires_at <= ?2 THEN ${questionStatus.expired} ELSE ${questionStatus.withdrawn} END
+       WHERE run = ?1 AND (status = ${questionStatus.open} OR taken = 0)`,
       run,
       now,
     )
-    this.#run("UPDATE questions SET taken = 1 WHERE run = ? AND status <> 0 AND taken = 0", run)
   }
 
   /** A parked run can be claimed from now on. False for one that is not parked. */

@@ -142,6 +142,11 @@ export const migrations: readonly string[] = [
   ALTER TABLE runs ADD COLUMN notify_receiver TEXT;
   ALTER TABLE outbox ADD COLUMN receiver TEXT;
   `,
+  `
+  -- Most runs have no name, and need no place in the index of names.
+  DROP INDEX runs_listed_by_workflow;
+  CREATE INDEX runs_listed_by_workflow ON runs (caller, workflow, created_at, run_id) WHERE workflow IS NOT NULL;
+  `,
 ]
 
 export const currentVersion = migrations.length

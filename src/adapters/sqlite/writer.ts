@@ -195,6 +195,7 @@ export class Writer {
     if (secrets !== null) {
       this.#run("INSERT INTO secrets (run, body) VALUES (?, ?)", num, secrets)
     }
+    this.#remember(num, { fence, last: 0 })
     return { outcome: "created", num, fence }
   }
 
@@ -217,19 +218,24 @@ export class Writer {
       const held = this.#get("SELECT 1 FROM runs WHERE num = ? AND fence = ? AND finished_at IS NULL", run, fence)
       return held === undefined ? "lease lost" : { stored_last }
     }
-    this.#lastEvents.set(run, { fence, last })
+    this.#remember(run, { fence, last })
     if (people !== undefined) this.#questions.appended(run, people, questions)
     if (caused !== null) addNotice(this.#sql, run, caused)
-    if (operation.usage !== null) this.#addUsage(run, operation.usage)
-    if (finished_at !== null) this.#finish(run, finished_at, operation.outcome)
+    const usage = operation.usage === null ? null : this.#usageAfter(run, operation.usage)
+    if (finished_at !== null) this.#finish(run, finished_at, operation.outcome, usage)
+    else if (usage !== null) this.#run("UPDATE runs SET usage = ? WHERE num = ?", usage, run)
     return "stored"
   }
 
   #lastEvent(run: number, fence: number): number {
     const known = this.#lastEvents.get(run)
     if (known?.fence === fence) return known.last
-    if (this.#lastEvents.size > rememberedRuns) this.#lastEvents.clear()
     return this.#get("SELECT ifnull(max(last), 0) AS last FROM events WHERE run = ?", run)?.["last"] as number
+  }
+
+  #remember(run: number, event: { readonly fence: number; readonly last: number }): void {
+    if (this.#lastEvents.size > rememberedRuns) this.#lastEvents.clear()
+    this.#lastEvents.set(run, event)
   }
 
   /** Touches no row of the log: the pages that they are on may be what is damaged. */
@@ -244,22 +250,24 @@ export class Writer {
     if (changes === 0) return false
     const num = this.#get("SELECT num FROM runs WHERE run_id = ?", run_id)?.["num"] as number
     if (caused !== null) addNotice(this.#sql, num, caused)
-    this.#finish(num, finished_at, "failed")
+    this.#finish(num, finished_at, "failed", null)
     return true
   }
 
-  #addUsage(run: number, { whole, usage }: UsageChange): void {
+  /** JSON. */
+  #usageAfter(run: number, { whole, usage }: UsageChange): string {
     const before = whole ? null : this.#get("SELECT usage FROM runs WHERE num = ?", run)?.["usage"]
-    const now = typeof before === "string" ? addUsage(JSON.parse(before) as Usage, usage) : usage
-    this.#run("UPDATE runs SET usage = ? WHERE num = ?", JSON.stringify(now), run)
+    return JSON.stringify(typeof before === "string" ? addUsage(JSON.parse(before) as Usage, usage) : usage)
   }
 
-  #finish(run: number, finished_at: number, outcome: string | null): void {
+  /** In one statement: each change of a row writes all of it again. */
+  #finish(run: number, finished_at: number, outcome: string | null, usage: string | null): void {
     this.#run(
-      `UPDATE runs SET finished_at = ?, outcome = ?, fence = fence + 1, owner = NULL, holder = NULL, lease_until = 0, waiting = 0,
-         woken_at = NULL WHERE num = ?`,
+      `UPDATE runs SET finished_at = ?, outcome = ?, usage = ifnull(?, usage), fence = fence + 1, owner = NULL, holder = NULL,
+         lease_until = 0, waiting = 0, woken_at = NULL WHERE num = ?`,
       finished_at,
       outcome,
+      usage,
       run,
     )
     this.#questions.withdraw(run, finished_at)
