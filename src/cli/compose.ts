@@ -440,10 +440,7 @@ export function joinPorts(
   })
   const tools = new LazyTools(async () => {
     const { McpHost } = await import("../adapters/mcp/mcp-host.ts")
-    const meta = (run_id: string): JsonObject => {
-      const traceparent = traces?.traceparent(run_id) ?? null
-      return traceparent === null ? {} : { traceparent }
-    }
+    const meta = (run_id: string): JsonObject => ({ ...traces?.context(run_id) })
     return new McpHost({
       egress,
       demo: demo === null ? null : { endpoint: demo.library, egress: demoEgress },

@@ -17,6 +17,8 @@ export interface RunRequest {
   readonly workflow?: WorkflowVersion
   /** The trace that the request belongs to, as its `traceparent` header says. */
   readonly traceparent?: string
+  /** What tracing systems on the way have added to it, as the `tracestate` header says. */
+  readonly tracestate?: string
   /** Absent for a run that starts afresh. */
   readonly rerun?: RerunOf
 }

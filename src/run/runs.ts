@@ -339,8 +339,8 @@ export class Runs {
   }
 
   #announce(run_id: string, caller: string, request: RunRequest, resumed: boolean): void {
-    const { workflow = null, traceparent = null } = request
-    this.#ports.taken?.({ run_id, caller, workflow, resumed, traceparent })
+    const { workflow = null, traceparent = null, tracestate = null } = request
+    this.#ports.taken?.({ run_id, caller, workflow, resumed, traceparent, tracestate })
   }
 
   #take(job: Omit<Job, "takenAt" | "ended" | "end">): void {

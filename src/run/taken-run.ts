@@ -11,4 +11,6 @@ export interface TakenRun {
   readonly resumed: boolean
   /** The `traceparent` header of the request that started it. */
   readonly traceparent: string | null
+  /** The `tracestate` header that came with it. */
+  readonly tracestate: string | null
 }

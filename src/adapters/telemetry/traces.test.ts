@@ -49,3 +49,34 @@ for (const [kind, name] of Object.entries({
     assert.equal(chat?.attributes["wireworks.usage.cost"], 0.25)
   })
 }
+
+test("the span of a run that its process gives back ends there, in the trace of its request", () => {
+  const exporter = new InMemorySpanExporter()
+  const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
+  const tracer = new RunTracer(provider.getTracer("test"))
+  const traceId = "0af7651916cd43dd8448eb211c80319c"
+  tracer.taken({
+    run_id: "r",
+    caller: "",
+    workflow: null,
+    resumed: false,
+    traceparent: `00-${traceId}-b7ad6b7169203331-01`,
+    tracestate: "vendor=one",
+  })
+  tracer.appended("r", completedBy("openai").slice(0, 1))
+  const { traceparent, tracestate } = tracer.context("r") ?? {}
+  tracer.left("r")
+  assert.equal(tracer.context("r"), null)
+  const spans = exporter.getFinishedSpans()
+  const run = spans.find(({ name }) => name === "workflow")
+  assert.equal(run?.attributes["wireworks.status"], "left")
+  assert.equal(traceparent, `00-${traceId}-${run?.spanContext().spanId}-01`)
+  assert.equal(tracestate, "vendor=one")
+  assert.deepEqual(
+    spans.map((span) => [span.spanContext().traceId, span.spanContext().traceState?.serialize()]),
+    [
+      [traceId, "vendor=one"],
+      [traceId, "vendor=one"],
+    ],
+  )
+})

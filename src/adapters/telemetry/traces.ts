@@ -1,13 +1,19 @@
 import type { Attributes, Context, Span, Tracer } from "@opentelemetry/api"
-import { diag, DiagLogLevel, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api"
+import { createTraceState, diag, DiagLogLevel, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api"
 import type { LogEvent, ModelCallRecord, WireError } from "../../run/events.ts"
 import type { TakenRun } from "../../run/taken-run.ts"
 import type { RunObserver } from "./run-observer.ts"
 
+/** As MCP's `_meta` and HTTP name them. */
+export interface TraceHeaders {
+  readonly traceparent: string
+  readonly tracestate?: string
+}
+
 export interface Traces {
   readonly observer: RunObserver
-  /** Of a run under way, for those that it calls: `00-…-…-01`. */
-  traceparent(run_id: string): string | null
+  /** Of a run under way, for the tools that it calls: `00-…-…-01`, and what the caller's tracing systems added. */
+  context(run_id: string): TraceHeaders | null
   /** Sends what is left. */
   close(): Promise<void>
 }
@@ -30,7 +36,7 @@ export async function startTraces(
   const tracer = new RunTracer(provider.getTracer("wireworks", version))
   return {
     observer: tracer,
-    traceparent: (run_id) => tracer.traceparent(run_id),
+    context: (run_id) => tracer.context(run_id),
     async close() {
       const late = Promise.withResolvers<void>()
       const timer = setTimeout(() => late.resolve(), longestFarewell)
@@ -68,10 +74,16 @@ export class RunTracer implements RunObserver {
   }
 
   /** The trace of the request that started the run goes on, also where another process takes the run up. */
-  taken({ run_id, traceparent }: TakenRun): void {
+  taken({ run_id, traceparent, tracestate }: TakenRun): void {
     const [, traceId, spanId, flags] = traceparent?.split("-") ?? []
     if (traceId === undefined || spanId === undefined || flags === undefined) return
-    const parent = { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1, isRemote: true }
+    const parent = {
+      traceId,
+      spanId,
+      traceFlags: Number.parseInt(flags, 16) & 1,
+      isRemote: true,
+      ...(tracestate !== null && { traceState: createTraceState(tracestate) }),
+    }
     this.#parents.set(run_id, trace.setSpanContext(ROOT_CONTEXT, parent))
   }
 
@@ -86,10 +98,12 @@ export class RunTracer implements RunObserver {
     if (run !== undefined) this.#end(run_id, run, Date.now(), "left", null)
   }
 
-  traceparent(run_id: string): string | null {
+  context(run_id: string): TraceHeaders | null {
     const span = this.#runs.get(run_id)?.span.spanContext()
     if (span === undefined) return null
-    return `00-${span.traceId}-${span.spanId}-${span.traceFlags.toString(16).padStart(2, "0")}`
+    const traceparent = `00-${span.traceId}-${span.spanId}-${span.traceFlags.toString(16).padStart(2, "0")}`
+    const tracestate = span.traceState?.serialize() ?? ""
+    return tracestate === "" ? { traceparent } : { traceparent, tracestate }
   }
 
   #event(run_id: string, event: LogEvent): void {

@@ -18,6 +18,7 @@ interface OtlpSpan {
   readonly traceId: string
   readonly spanId: string
   readonly parentSpanId?: string
+  readonly traceState?: string
   readonly kind: number
   readonly startTimeUnixNano: string
   readonly endTimeUnixNano: string
@@ -31,6 +32,11 @@ interface OtlpBody {
     readonly resource: { readonly attributes: OtlpSpan["attributes"] }
     readonly scopeSpans: readonly { readonly spans: readonly OtlpSpan[] }[]
   }[]
+}
+
+function spansOf(bodies: readonly OtlpBody[]): OtlpSpan[] {
+  const all = bodies.flatMap(({ resourceSpans }) => resourceSpans)
+  return all.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans))
 }
 
 function attributesOf({ attributes }: Pick<OtlpSpan, "attributes">): Record<string, unknown> {
@@ -50,28 +56,38 @@ describe("traces", () => {
       response.end("{}")
     })
     t.after(() => receiver.close())
-    const { backend } = await fakeBackend(t, ({ body }, n) => {
+    let leftCalls = 0
+    const { backend } = await fakeBackend(t, ({ body, headers }, n) => {
+      backendHeaders += JSON.stringify(headers)
+      // The first process dies while it waits for an answer.
+      if (JSON.stringify(body["input"]).includes("PAYLOAD-LEFT")) {
+        return leftCalls++ === 0 ? () => undefined : says('{"message":"PAYLOAD-LATE"}')
+      }
       if (JSON.stringify(body["input"]).includes("PAYLOAD-FAIL")) return apiError(401, "PAYLOAD-ERROR")
       if (n === 1) return apiError(500, "busy")
       return n === 2 ? calls("look", { q: "PAYLOAD-ARGUMENT" }) : says('{"message":"PAYLOAD-ANSWER"}')
     })
     let traceparent = ""
+    let tracestate = ""
+    let backendHeaders = ""
     const server = await tinyMcp({
       look: ({ meta }) => {
         traceparent = meta["traceparent"] as string
+        tracestate = meta["tracestate"] as string
         return { content: [{ type: "text", text: "PAYLOAD-RESULT" }] }
       },
     })
     t.after(() => server.close())
 
-    const service = await startWire(["serve"], {
+    const environment = {
       WIRE_PORT: "0",
       WIRE_DATA_DIR: folder,
       WIRE_LOG_LEVEL: "error",
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.origin,
       OTEL_SERVICE_NAME: "my-wires",
       OTEL_BSP_SCHEDULE_DELAY: "100",
-    })
+    }
+    const service = await startWire(["serve"], environment)
     const source = `mcp s { endpoint: "${server.url}" } tool look from mcp.s.tool.look
       ${oneAgent(backend.endpoint)
         .replace("max_retries: 0", "max_retries: 2 retry_base_delay_ms: 1")
@@ -83,22 +99,42 @@ describe("traces", () => {
         headers: { "content-type": "application/json", accept: "text/event-stream", ...headers },
         body: JSON.stringify({ workflow_source, input: { name } }),
       })
-    const good = await execute(source, "PAYLOAD-INPUT", { traceparent: caller })
+    const good = await execute(source, "PAYLOAD-INPUT", {
+      traceparent: caller,
+      tracestate: "vendor=one,other=2",
+      baggage: "user=PAYLOAD-BAGGAGE",
+    })
     const events = await allEvents(good)
     assert.equal(events.at(-1)?.type, "workflow_completed")
     const bad = await allEvents(
       await execute(oneAgent(backend.endpoint), "PAYLOAD-FAIL", { traceparent: caller.replace("00-", "zz-") }),
     )
     assert.equal(bad.at(-1)?.type, "workflow_failed")
-    const left = await execute(slow, "PAYLOAD-LEFT")
-    service.child.kill("SIGTERM")
+    const otherTrace = "1af7651916cd43dd8448eb211c80319c"
+    const left = await execute(oneAgent(backend.endpoint), "PAYLOAD-LEFT", {
+      traceparent: `00-${otherTrace}-b7ad6b7169203331-01`,
+      tracestate: "vendor=left",
+    })
+    const leftId = left.headers.get("x-service-run-id")
+    const sent = async (): Promise<void> => {
+      while (spansOf(bodies).filter(({ name }) => name === "workflow").length < 2 || leftCalls === 0) {
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+    }
+    await within(30_000, "the spans of two runs", sent())
+    service.child.kill("SIGKILL")
     await left.text().catch(() => {})
-    assert.equal((await service.ended).code, 0)
+    await service.ended
+    const next = await startWire(["serve"], environment)
+    const rest = await fetch(`${next.address}/execute/${leftId}/events`)
+    if (rest.status === 200) await rest.text()
+    next.child.kill("SIGTERM")
+    assert.equal((await next.ended).code, 0)
 
     const all = bodies.flatMap(({ resourceSpans }) => resourceSpans)
     const resource = attributesOf(all[0]?.resource ?? { attributes: [] })
     assert.equal(resource["service.name"], "my-wires")
-    const spans = all.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans))
+    const spans = spansOf(bodies)
     const run_id = good.headers.get("x-service-run-id")
     const root = spans.find((span) => attributesOf(span)["wireworks.run_id"] === run_id)
     assert.ok(root !== undefined)
@@ -144,14 +180,29 @@ describe("traces", () => {
     assert.equal(attributesOf(tool)["gen_ai.tool.name"], "look")
     assert.equal(tool.parentSpanId, step.spanId)
     assert.equal(traceparent, `00-${root.traceId}-${root.spanId}-01`)
+    // What the caller's tracing systems added is in every span, and goes to tools; model backends get nothing of it, and nobody baggage.
+    for (const span of mine) assert.equal(span.traceState, "vendor=one,other=2")
+    assert.equal(tracestate, "vendor=one,other=2")
+    assert.ok(backendHeaders.includes("content-type"))
+    assert.doesNotMatch(backendHeaders, /traceparent|tracestate|baggage/)
+
+    // The run that the first process left goes on in the trace of its request.
+    const lefts = spans.filter((span) => attributesOf(span)["wireworks.run_id"] === leftId)
+    for (const span of lefts) {
+      assert.deepEqual(
+        [span.traceId, span.parentSpanId, span.traceState],
+        [otherTrace, "b7ad6b7169203331", "vendor=left"],
+      )
+    }
+    assert.deepEqual(
+      lefts.map((span) => attributesOf(span)["wireworks.status"]),
+      ["completed"],
+    )
 
     const failed = spans.find((span) => attributesOf(span)["wireworks.status"] === "failed")
     assert.equal(failed?.status.code, 2)
     assert.equal(failed.parentSpanId, undefined)
     assert.equal(attributesOf(failed ?? { attributes: [] })["error.type"], "provider_error")
-    // A span of a run that its process gave back ends with the process.
-    const ends = spans.filter(({ name }) => name === "workflow").map((span) => attributesOf(span)["wireworks.status"])
-    assert.equal(ends.length, 3)
     assert.doesNotMatch(JSON.stringify(bodies), /PAYLOAD/)
   })
 
