@@ -5,6 +5,7 @@ import type { Span } from "../source/span.ts"
 import { fixAccess, fixNullableText } from "./fixes/access.ts"
 import type { Fix } from "./fixes/fix.ts"
 import { addAssetKind, addBranches, addOutput, addPrice, addProperty } from "./fixes/add.ts"
+import { fixName } from "./fixes/names.ts"
 import { fixObsolete } from "./fixes/obsolete.ts"
 import { fixCase, fixForeignWord, fixMismatch, removeCondition, removeSetting } from "./fixes/operators.ts"
 import { removeBranch, removeDeclaration, removeRepeatedModel } from "./fixes/remove.ts"
@@ -34,7 +35,7 @@ const fixers: Readonly<Partial<Record<DiagnosticCode, Fixer>>> = {
   "unused-declaration": removeDeclaration,
   "unreachable-branch": removeBranch,
   "hardcoded-secret": moveToSecrets,
-  "syntax-error": fixForeignWord,
+  "syntax-error": (program, diagnostic) => [...fixForeignWord(program, diagnostic), ...fixName(program, diagnostic)],
   "type-mismatch": fixMismatch,
   "ignored-setting": removeSetting,
   "unknown-case": fixCase,
