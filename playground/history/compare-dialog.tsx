@@ -5,10 +5,10 @@ import { figuresOf, nodeStatus } from "../state/node-status.ts"
 import type { RunView } from "../state/run-view.ts"
 import { statusOf, tokensOf } from "../state/status.ts"
 import { Dialog } from "../ui/dialog.tsx"
-import { showDuration, costNumber, showMoment, showNumber } from "../ui/show.ts"
+import { costNumber, counted, showDuration, showMoment, showNumber } from "../ui/show.ts"
 import { StateMark } from "../ui/state-mark.tsx"
 import type { Difference } from "./compare.ts"
-import { differences, lineChanges, pairNodes } from "./compare.ts"
+import { changedSteps, differences, lineChanges, pairNodes } from "./compare.ts"
 import { comparison } from "./comparison.ts"
 
 export function CompareDialog() {
@@ -24,8 +24,8 @@ export function CompareDialog() {
               <th scope="col">
                 <span class="visually-hidden">What</span>
               </th>
-              <th scope="col">{showMoment(left.asked_at)}</th>
-              <th scope="col">{showMoment(right.asked_at)}</th>
+              <th scope="col">{titleOf(left)}</th>
+              <th scope="col">{titleOf(right)}</th>
             </tr>
           </thead>
           <tbody>
@@ -50,11 +50,60 @@ export function CompareDialog() {
             ))}
           </tbody>
         </table>
+        <Steps left={left} right={right} />
         <Changes title="Output" changes={differences(left.state.output, right.state.output)} />
         <Changes title="Input" changes={differences(left.request.input, right.request.input)} />
         <SourceChanges left={left.request.source} right={right.request.source} />
       </div>
     </Dialog>
+  )
+}
+
+function titleOf({ asked_at, request, label }: RunView): string {
+  return [label ?? request.name ?? "", showMoment(asked_at)].filter((part) => part !== "").join(", ")
+}
+
+const mostSteps = 50
+
+/** What each step was asked and gave, where that differs. */
+function Steps({ left, right }: { readonly left: RunView; readonly right: RunView }) {
+  const changed = changedSteps(left.state.spans, right.state.spans)
+  return (
+    <section>
+      <h3>Steps</h3>
+      {changed.length === 0 ? <p class="note">Every step was asked the same and gave the same.</p> : null}
+      {changed.slice(0, mostSteps).map(({ id, left: one, right: other }) => (
+        <section key={id} aria-label={id}>
+          <h4>
+            <code>{id}</code>
+          </h4>
+          {one.instruction === other.instruction ? null : (
+            <>
+              <p class="note">Instruction</p>
+              <LineChanges title="Instruction" left={one.instruction ?? ""} right={other.instruction ?? ""} />
+            </>
+          )}
+          <StepOutput left={one.output} right={other.output} />
+        </section>
+      ))}
+      {changed.length > mostSteps ? <p class="note">And {counted(changed.length - mostSteps, "more step")}.</p> : null}
+    </section>
+  )
+}
+
+function StepOutput({ left, right }: { readonly left: JsonValue | undefined; readonly right: JsonValue | undefined }) {
+  const changes =
+    left === undefined || right === undefined
+      ? left === right
+        ? []
+        : [{ path: "the whole", left, right }]
+      : differences(left, right)
+  if (changes.length === 0) return null
+  return (
+    <>
+      <p class="note">Output</p>
+      <Differences changes={changes} label="Output of the step" />
+    </>
   )
 }
 
@@ -107,18 +156,20 @@ function Changes({ title, changes }: { readonly title: string; readonly changes:
   return (
     <section>
       <h3>{title}</h3>
-      {changes.length === 0 ? (
-        <p class="note">The same.</p>
-      ) : (
-        <table>
-          <tbody>
-            {changes.map(({ path, left, right }) => (
-              <Pair key={path} name={<code>{path}</code>} left={<Cell value={left} />} right={<Cell value={right} />} />
-            ))}
-          </tbody>
-        </table>
-      )}
+      {changes.length === 0 ? <p class="note">The same.</p> : <Differences changes={changes} label={title} />}
     </section>
+  )
+}
+
+function Differences({ changes, label }: { readonly changes: readonly Difference[]; readonly label: string }) {
+  return (
+    <table aria-label={label}>
+      <tbody>
+        {changes.map(({ path, left, right }) => (
+          <Pair key={path} name={<code>{path}</code>} left={<Cell value={left} />} right={<Cell value={right} />} />
+        ))}
+      </tbody>
+    </table>
   )
 }
 
@@ -129,27 +180,36 @@ function Cell({ value }: { readonly value: JsonValue | undefined }) {
 }
 
 function SourceChanges({ left, right }: { readonly left: string; readonly right: string }) {
-  const changes = lineChanges(left, right)
   return (
     <section>
       <h3>Source</h3>
-      {changes.length === 0 ? (
-        <p class="note">The same.</p>
-      ) : (
-        <ul class="line-changes">
-          {changes.slice(0, 200).map(({ side, line, text }) => (
-            <li key={`${side} ${line}`} class={side}>
-              <span class="line-number">
-                <span class="visually-hidden">
-                  {side === "left" ? "only at the left, line" : "only at the right, line"}
-                </span>
-                {side === "left" ? "−" : "+"} {line}
-              </span>
-              <code>{text}</code>
-            </li>
-          ))}
-        </ul>
-      )}
+      {left === right ? <p class="note">The same.</p> : <LineChanges title="Source" left={left} right={right} />}
     </section>
+  )
+}
+
+interface LineChangesProps {
+  readonly title: string
+  readonly left: string
+  readonly right: string
+}
+
+function LineChanges({ title, left, right }: LineChangesProps) {
+  return (
+    <ul class="line-changes" aria-label={title} tabIndex={0}>
+      {lineChanges(left, right)
+        .slice(0, 200)
+        .map(({ side, line, text }) => (
+          <li key={`${side} ${line}`} class={side}>
+            <span class="line-number">
+              <span class="visually-hidden">
+                {side === "left" ? "only at the left, line" : "only at the right, line"}
+              </span>
+              {side === "left" ? "−" : "+"} {line}
+            </span>
+            <code>{text}</code>
+          </li>
+        ))}
+    </ul>
   )
 }

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import type { Span } from "../../src/run/run-state.ts"
 import { fc } from "../../test/support/fast-check.ts"
-import { differences, lineChanges } from "./compare.ts"
+import { changedSteps, differences, lineChanges } from "./compare.ts"
 
 test("differences by path, with what is missing on a side", () => {
   assert.deepEqual(differences({ a: 1, b: [1, 2], c: { d: "x" } }, { a: 1, b: [1, 3, 4], c: { d: "x", e: null } }), [
@@ -35,4 +36,32 @@ test("taking out what is only left, and putting in what is only right, makes one
       assert.deepEqual(kept, right.split("\n"))
     }),
   )
+})
+
+test("steps whose instruction or output differs, by item of a loop", () => {
+  const span = (kind: Span["kind"], name: string, more: Partial<Span>): Span => ({
+    kind,
+    name,
+    parent: null,
+    start: 0,
+    end: 1,
+    state: "completed",
+    ...more,
+  })
+  const left = [
+    span("agent", "same", { instruction: "a", output: { x: 1 } }),
+    span("iteration", "each", { iteration: 0, instruction: "one", output: "x" }),
+    span("iteration", "each", { iteration: 1, instruction: "two", output: "y" }),
+    span("model_call", "each", { iteration: 1, output: "not a step" }),
+  ]
+  const right = [
+    span("agent", "same", { instruction: "a", output: { x: 1 } }),
+    span("iteration", "each", { iteration: 0, instruction: "one", output: "z" }),
+    span("agent", "more", { instruction: "b" }),
+  ]
+  assert.deepEqual(changedSteps(left, right), [
+    { id: "agent.each[0]", left: { instruction: "one", output: "x" }, right: { instruction: "one", output: "z" } },
+    { id: "agent.each[1]", left: { instruction: "two", output: "y" }, right: {} },
+    { id: "agent.more", left: {}, right: { instruction: "b" } },
+  ])
 })

@@ -1,7 +1,7 @@
 import { isJsonObject } from "../../src/base/is-json-object.ts"
 import { childPath } from "../../src/base/child-path.ts"
 import type { JsonValue } from "../../src/base/json-value.ts"
-import type { NodeState } from "../../src/run/run-state.ts"
+import type { NodeState, Span } from "../../src/run/run-state.ts"
 
 /** A leaf that two values do not have in common; undefined where one has none. */
 export interface Difference {
@@ -53,6 +53,44 @@ export function pairNodes(
     ...pairs,
     ...right.filter(({ id }) => !known.has(id)).map((node) => ({ id: node.id, left: undefined, right: node })),
   ]
+}
+
+/** What a step was asked and what it gave, in both runs. */
+export interface StepPair {
+  /** `agent.x`, or `agent.x[3]` for an item of a loop. */
+  readonly id: string
+  readonly left: StepTexts
+  readonly right: StepTexts
+}
+
+interface StepTexts {
+  readonly instruction?: string
+  readonly output?: JsonValue
+}
+
+/** The steps, and items of loops, whose instruction or output differs, in the order of the runs. */
+export function changedSteps(left: readonly Span[], right: readonly Span[]): StepPair[] {
+  const [ones, others] = [textsOf(left), textsOf(right)]
+  return [...new Set([...ones.keys(), ...others.keys()])]
+    .map((id): StepPair => ({ id, left: ones.get(id) ?? {}, right: others.get(id) ?? {} }))
+    .filter((pair) => pair.left.instruction !== pair.right.instruction || !isSame(pair.left.output, pair.right.output))
+}
+
+function isSame(left: JsonValue | undefined, right: JsonValue | undefined): boolean {
+  return left === undefined || right === undefined ? left === right : differences(left, right).length === 0
+}
+
+function textsOf(spans: readonly Span[]): Map<string, StepTexts> {
+  const texts = new Map<string, StepTexts>()
+  for (const { kind, name, iteration, instruction, output } of spans) {
+    if (kind !== "agent" && kind !== "iteration" && kind !== "dynamic" && kind !== "ask") continue
+    const root = kind === "iteration" ? "agent" : kind
+    texts.set(`${root}.${name}${iteration === undefined ? "" : `[${iteration}]`}`, {
+      ...(instruction !== undefined && { instruction }),
+      ...(output !== undefined && { output }),
+    })
+  }
+  return texts
 }
 
 export interface LineChange {

@@ -1,8 +1,9 @@
 import { signal } from "@preact/signals"
+import { useLayoutEffect, useRef, useState } from "preact/hooks"
 import { openWorkflow } from "../state/open-workflow.ts"
 import { compareRuns } from "./comparison.ts"
 import type { KeptRun } from "../state/history.ts"
-import { clearHistory, keptRuns, openKept } from "../state/history.ts"
+import { clearHistory, keptRuns, labelRun, openKept } from "../state/history.ts"
 import type { RunRequest } from "../state/run-view.ts"
 import { toOptionTexts } from "../state/options.ts"
 import { resultTab } from "../state/layout.ts"
@@ -10,8 +11,7 @@ import { notify } from "../state/notices.ts"
 import { graphOf, shownRun } from "../state/runs.ts"
 import { selection } from "../state/selection.ts"
 import { Icon } from "../ui/icon.tsx"
-import { RunFigureHeads, RunFigures } from "../ui/run-figures.tsx"
-import { counted, showMoment } from "../ui/show.ts"
+import { counted, showCost, showDuration, showMoment, showNumber, showPreview } from "../ui/show.ts"
 import { StateMark } from "../ui/state-mark.tsx"
 
 /** Ids of the runs that are ticked to be compared, at most two. */
@@ -46,76 +46,105 @@ export function HistoryPane() {
           </button>
         </span>
       </div>
-      <div class="scrolls" tabIndex={0} role="region" aria-label="Earlier runs">
-        <table class="history">
-          <thead>
-            <tr>
-              <th scope="col">
-                <span class="visually-hidden">Compare</span>
-              </th>
-              <th scope="col">Run</th>
-              <th scope="col">When</th>
-              <th scope="col">State</th>
-              <RunFigureHeads />
-              <th scope="col">
-                <span class="visually-hidden">Actions</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {runs.map((run) => (
-              <HistoryRow key={run.run_id} run={run} isTicked={chosen.includes(run.run_id)} />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <ul class="scrolls run-list" tabIndex={0} aria-label="Earlier runs">
+        {runs.map((run) => (
+          <HistoryRow key={run.run_id} run={run} isTicked={chosen.includes(run.run_id)} />
+        ))}
+      </ul>
     </div>
   )
 }
 
 function HistoryRow({ run, isTicked }: { readonly run: KeptRun; readonly isTicked: boolean }) {
-  const isShown = shownRun.value?.run_id === run.run_id
-  const title = titleOf(run)
+  const [isNaming, setNaming] = useState(false)
+  const { run_id, request, status, duration_ms, tokens, cost, asked_at, label, result } = run
+  const name = request.name ?? stepsOf(request)
+  const when = showMoment(asked_at)
+  const title = `${label ?? name} of ${when}`
+  const figures = [showDuration(duration_ms), `${showNumber(tokens)} tok`, showCost(cost)]
   return (
-    <tr aria-current={isShown ? "true" : undefined}>
-      <td>
-        <input
-          type="checkbox"
-          aria-label={`Compare ${title}`}
-          checked={isTicked}
-          onChange={(event) => {
-            const others = ticked.value.filter((id) => id !== run.run_id)
-            ticked.value = event.currentTarget.checked ? [...others, run.run_id].slice(-2) : others
-          }}
-        />
-      </td>
-      <td>
-        <button type="button" class="button link" onClick={() => void look(run)}>
-          {title}
-        </button>
-      </td>
-      <td class="note">{showMoment(run.asked_at)}</td>
-      <td>
-        <StateMark state={run.status} />
-      </td>
-      <RunFigures duration_ms={run.duration_ms} tokens={run.tokens} cost={run.cost} />
-      <td>
-        <button
-          type="button"
-          class="button"
-          aria-label={`Restore the source and input of ${title}`}
-          onClick={() => restore(run.request, title)}
-        >
-          Restore
-        </button>
-      </td>
-    </tr>
+    <li aria-current={shownRun.value?.run_id === run_id ? "true" : undefined}>
+      <input
+        type="checkbox"
+        aria-label={`Compare ${title}`}
+        checked={isTicked}
+        onChange={(event) => {
+          const others = ticked.value.filter((id) => id !== run_id)
+          ticked.value = event.currentTarget.checked ? [...others, run_id].slice(-2) : others
+        }}
+      />
+      <div class="run-about">
+        <div class="run-head">
+          {isNaming ? (
+            <LabelField run={run} onEnd={() => setNaming(false)} />
+          ) : (
+            <button type="button" class="button link" aria-label={`Look at ${title}`} onClick={() => void look(run)}>
+              {label ?? name}
+            </button>
+          )}
+          {label === undefined || isNaming ? null : <span class="note">{name}</span>}
+          <span class="note run-when">{when}</span>
+        </div>
+        <p class="run-preview" title={showPreview(request.input, 1_000)}>
+          <span class="visually-hidden">Input: </span>
+          {Object.keys(request.input).length === 0 ? "no input" : showPreview(request.input)}
+        </p>
+        {result === undefined || result === "" ? null : (
+          <p class="run-preview result" title={result}>
+            <span aria-hidden="true">→ </span>
+            <span class="visually-hidden">Result: </span>
+            {result}
+          </p>
+        )}
+        <div class="run-foot">
+          <StateMark state={status} />
+          <span class="note">{figures.filter((figure) => figure !== "").join(" · ")}</span>
+          <span class="tools">
+            <button type="button" class="button" aria-label={`Label ${title}`} onClick={() => setNaming(true)}>
+              Label
+            </button>
+            <button
+              type="button"
+              class="button"
+              aria-label={`Restore the source and input of ${title}`}
+              onClick={() => restore(request, name)}
+            >
+              Restore
+            </button>
+          </span>
+        </div>
+      </div>
+    </li>
+  )
+}
+
+/** Enter and leaving it keep what was typed, Escape does not. */
+function LabelField({ run, onEnd }: { readonly run: KeptRun; readonly onEnd: () => void }) {
+  const field = useRef<HTMLInputElement>(null)
+  useLayoutEffect(() => field.current?.select(), [])
+  return (
+    <input
+      ref={field}
+      class="field"
+      aria-label="Label of this run"
+      placeholder="A label of your own"
+      maxLength={80}
+      defaultValue={run.label ?? ""}
+      onKeyDown={(event) => {
+        if (event.key === "Escape") onEnd()
+        else if (event.key === "Enter") event.currentTarget.blur()
+      }}
+      onBlur={(event) => {
+        void labelRun(run, event.currentTarget.value)
+        onEnd()
+      }}
+    />
   )
 }
 
 /** A run by its steps: `review, verdict`. */
-export function titleOf({ request }: Pick<KeptRun, "request">): string {
-  const names = [...request.source.matchAll(/^\s*agent\s+([A-Za-z_]\w*)/gm)].map(([, name]) => name)
+function stepsOf({ source }: RunRequest): string {
+  const names = [...source.matchAll(/^\s*agent\s+([A-Za-z_]\w*)/gm)].map(([, name]) => name)
   if (names.length === 0) return "no agents"
   return names.length > 3 ? `${names.slice(0, 3).join(", ")} and ${names.length - 3} more` : names.join(", ")
 }

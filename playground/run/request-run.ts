@@ -5,6 +5,7 @@ import type { RunRequest } from "../state/run-view.ts"
 import { destinationsOf } from "../state/destinations.ts"
 import { confirmation } from "../state/confirmation.ts"
 import { editor } from "../state/editor-port.ts"
+import { fileName } from "../state/files.ts"
 import { inputCheck, inputProblems } from "../state/input.ts"
 import type { InputTab } from "../state/layout.ts"
 import { inputTab, paneTab, problemsOpen } from "../state/layout.ts"
@@ -71,6 +72,7 @@ function request(rerun: RunRequest["rerun"]): void {
   const given = toJson(input)
   const workflow = served.value?.name
   const asked: RunRequest = {
+    name: fileName.value,
     source: compileNow().text,
     input: given,
     options: options.value,

@@ -2,6 +2,7 @@ import { signal } from "@preact/signals"
 import type { StreamEvent } from "../../src/client/client.ts"
 import type { RunRequest } from "./run-view.ts"
 import { RunView } from "./run-view.ts"
+import { showPreview } from "../ui/show.ts"
 import { tokensOf } from "./status.ts"
 
 /** A run in the list of the history. */
@@ -15,6 +16,10 @@ export interface KeptRun {
   /** Null where it is not known; runs that an older page kept have none. */
   readonly cost?: number | null
   readonly events: number
+  /** The output in one line, or why there is none; runs that an older page kept have none. */
+  readonly result?: string
+  /** What the author called it. */
+  readonly label?: string
 }
 
 /** The last runs of this browser, the newest first. */
@@ -30,6 +35,8 @@ export async function addToHistory(run: RunView, clean: (text: string) => string
   const { status, duration_ms } = state
   if (run_id === undefined || (status !== "completed" && status !== "failed" && status !== "cancelled")) return
   const tokens = tokensOf(state.usage)
+  // A run that is found again after a reload keeps its label.
+  const label = keptRuns.value.find((other) => other.run_id === run_id)?.label
   // What was written piece by piece is whole in the events that follow.
   const events = run.events.filter(({ type }) => type !== "agent_delta")
   const kept: KeptRun = {
@@ -41,6 +48,8 @@ export async function addToHistory(run: RunView, clean: (text: string) => string
     tokens,
     cost: state.usage.cost,
     events: events.length,
+    result: state.error?.message ?? (status === "completed" ? showPreview(state.output) : ""),
+    ...(label !== undefined && { label }),
   }
   const text = clean(JSON.stringify(events))
   const summary = JSON.parse(clean(JSON.stringify(kept))) as KeptRun
@@ -73,8 +82,17 @@ export async function openKept(kept: KeptRun): Promise<RunView | undefined> {
   if (events === undefined) return undefined
   const run = new RunView(kept.request, kept.asked_at)
   run.run_id = kept.run_id
+  run.label = kept.label
   for (const event of events) run.take(event)
   return run
+}
+
+/** Gives a run a name of its own; an empty one takes it away. */
+export async function labelRun({ label: _old, ...run }: KeptRun, given: string): Promise<void> {
+  const label = given.trim().slice(0, 80)
+  const named: KeptRun = label === "" ? run : { ...run, label }
+  keptRuns.value = keptRuns.value.map((other) => (other.run_id === run.run_id ? named : other))
+  await attempt(async (database) => asked(stores(database, "readwrite").runs.put(named)))
 }
 
 export async function clearHistory(): Promise<void> {

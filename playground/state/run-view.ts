@@ -9,6 +9,8 @@ import type { Origin } from "./source.ts"
 
 /** What a run was asked to do, without its secrets. */
 export interface RunRequest {
+  /** Of its file; absent in runs that an older page kept. */
+  readonly name?: string
   readonly source: string
   readonly input: JsonObject
   readonly options: ExecuteOptions
@@ -27,6 +29,8 @@ export type Connection = "open" | "reconnecting" | "lost"
 /** A run as this page has seen it: its events, and what they add up to. */
 export class RunView {
   run_id: string | undefined
+  /** What the author called it, in the history. */
+  label: string | undefined
   readonly request: RunRequest
   readonly events: StreamEvent[] = []
   readonly state: RunState = initialState()

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { counted, showBytes, showDuration } from "./show.ts"
+import { counted, showBytes, showDuration, showMoment, showPreview } from "./show.ts"
 
 test("durations", () => {
   const known: [number, string][] = [
@@ -21,4 +21,14 @@ test("counts and sizes", () => {
   assert.equal(counted(1_204, "token"), "1,204 tokens")
   assert.equal(showBytes(999), "999 B")
   assert.equal(showBytes(2_048), "2.0 kB")
+})
+
+test("moments to the second", () => {
+  assert.equal(showMoment(new Date(2026, 10, 5, 14, 3, 27).getTime()), "5 Nov, 14:03:27")
+})
+
+test("values in one line", () => {
+  assert.equal(showPreview({ name: "Ada\nL.", tags: ["a"], n: 3 }), 'name: Ada L., tags: ["a"], n: 3')
+  assert.equal(showPreview("x".repeat(500)).length, 160)
+  assert.equal(showPreview(null), "null")
 })

@@ -1,3 +1,6 @@
+import { isJsonObject } from "../../src/base/is-json-object.ts"
+import type { JsonValue } from "../../src/base/json-value.ts"
+
 /** Numbers and times as the page writes them, the same in every locale. */
 
 const grouped = new Intl.NumberFormat("en")
@@ -46,9 +49,26 @@ export function showTime(at: number): string {
   return [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => String(part).padStart(2, "0")).join(":")
 }
 
-/** `15 Nov, 14:03`. */
+/** `15 Nov, 14:03:27`. */
 export function showMoment(at: number): string {
   const date = new Date(at)
   const month = date.toLocaleString("en", { month: "short" })
-  return `${date.getDate()} ${month}, ${showTime(at).slice(0, 5)}`
+  return `${date.getDate()} ${month}, ${showTime(at)}`
+}
+
+/** A JSON value in one line, for a list: `name: Ada, count: 3`. */
+export function showPreview(value: JsonValue, most = 160): string {
+  const text = isJsonObject(value)
+    ? Object.entries(value)
+        .slice(0, 20)
+        .map(([key, one]) => `${key}: ${leafText(one)}`)
+        .join(", ")
+    : leafText(value)
+  const line = text.replace(/\s+/g, " ")
+  return line.length > most ? `${line.slice(0, most - 1)}…` : line
+}
+
+function leafText(value: JsonValue): string {
+  const text = typeof value === "string" ? value : JSON.stringify(value)
+  return text.length > 200 ? text.slice(0, 200) : text
 }

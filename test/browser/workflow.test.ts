@@ -565,10 +565,23 @@ describe("history", () => {
     await openExample(page, "Chain")
     await page.reload()
     await tab(page, "History")
-    const rows = page.getByRole("row").filter({ hasText: "greeter" })
+    const rows = page.getByRole("list", { name: "Earlier runs" }).getByRole("listitem")
     await rows.nth(1).waitFor()
     assert.equal(await rows.count(), 2)
-    await rows.nth(1).getByRole("button", { name: "greeter", exact: true }).click()
+    assert.match(
+      await rows.nth(1).innerText(),
+      /Hello\s+\d+ \w+, \d\d:\d\d:\d\d\s+.*name: Ada\s+.*greeting: Hello, Ada\./,
+    )
+    await rows
+      .nth(1)
+      .getByRole("button", { name: /^Label/ })
+      .click()
+    await page.keyboard.type("the first one")
+    await page.keyboard.press("Enter")
+    await page.getByRole("button", { name: /^Look at the first one/ }).waitFor()
+    await page.reload()
+    await tab(page, "History")
+    await page.getByRole("button", { name: /^Look at the first one/ }).click()
     await page.getByRole("treeitem", { name: /^agent\.greeter/ }).waitFor()
     await tab(page, "Output")
     await page.getByText("Hello, Ada.").waitFor()
@@ -581,6 +594,9 @@ describe("history", () => {
     assert.match(text, /greeting\s+Hello, Ada\.\s+Hello, Grace\./)
     assert.match(text, /name\s+Ada\s+Grace/)
     assert.match(text, /Source\s+The same\./)
+    const step = comparison.getByRole("region", { name: "agent.greeter" })
+    assert.match(await step.getByRole("list", { name: "Instruction" }).innerText(), /Greet Ada[^]*Greet Grace/)
+    assert.match(await step.innerText(), /greeting\s+Hello, Ada\.\s+Hello, Grace\./)
     await page.keyboard.press("Escape")
 
     await rows
@@ -616,9 +632,12 @@ describe("history", () => {
     })
     await page.reload()
     await tab(page, "History")
-    const rows = page.getByRole("row").filter({ hasText: "greeter" })
+    const rows = page.getByRole("list", { name: "Earlier runs" }).getByRole("listitem")
     await rows.nth(1).waitFor()
-    await rows.nth(1).getByRole("button", { name: "greeter", exact: true }).click()
+    await rows
+      .nth(1)
+      .getByRole("button", { name: /^Look at Hello/ })
+      .click()
     await page.getByRole("treeitem", { name: /^agent\.greeter/ }).waitFor()
     await tab(page, "Output")
     await page.getByText("Hello, Ada.").waitFor()
