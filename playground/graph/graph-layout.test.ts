@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { assertCpuBelow } from "../../test/support/cpu-time.ts"
 import type { GraphNode, Placed } from "./graph-layout.ts"
-import { nodeHeight, nodeWidth, placeGraph } from "./graph-layout.ts"
+import { leastFit, nodeHeight, nodeWidth, placeGraph } from "./graph-layout.ts"
 
 const node = (id: string, ...depends_on: string[]): GraphNode => ({ id, kind: "agent", name: id, depends_on })
 
@@ -13,6 +13,10 @@ function assertReadable(nodes: readonly GraphNode[], { nodes: placed, width, hei
     for (const from of depends_on)
       assert.ok((at.get(from)?.x ?? 0) + nodeWidth <= (at.get(id)?.x ?? 0), `${from} ${id}`)
   }
+  assertApart({ nodes: placed, edges: [], width, height })
+}
+
+function assertApart({ nodes: placed, width, height }: Placed): void {
   const taken = new Map<string, string>()
   for (const one of placed) {
     const { id, x, y } = one
@@ -56,4 +60,44 @@ test("steps with a condition are taller, and the edges to them are conditional",
 test("nothing, and a reference to what is not there", () => {
   assert.deepEqual(placeGraph([]).nodes, [])
   assert.deepEqual(placeGraph([node("a", "gone")]).edges, [])
+})
+
+test("what would be too small to read in the room is packed: a long chain, and many steps side by side", () => {
+  const room = { width: 760, height: 400 }
+  const chain = Array.from({ length: 40 }, (_, at) => node(`n${at}`, ...(at === 0 ? [] : [`n${at - 1}`])))
+  const fan = [
+    node("root"),
+    ...Array.from({ length: 40 }, (_, at) => node(`n${at}`, "root")),
+    node("join", ...Array.from({ length: 40 }, (_, at) => `n${at}`)),
+  ]
+  for (const nodes of [chain, fan]) {
+    const placed = placeGraph(nodes, room)
+    assert.ok(placed.width * leastFit <= room.width, String(placed.width))
+    assert.equal(
+      placed.edges.length,
+      nodes.reduce((sum, one) => sum + one.depends_on.length, 0),
+    )
+    const at = new Map(placed.nodes.map((one) => [one.id, one]))
+    for (const { id, depends_on } of nodes) {
+      for (const from of depends_on) {
+        const [left, right] = [at.get(from), at.get(id)]
+        assert.ok(left !== undefined && right !== undefined)
+        // To the right, or in a band below.
+        assert.ok(left.x + nodeWidth <= right.x || left.y + nodeHeight(left) < right.y, `${from} ${id}`)
+      }
+    }
+    assertApart(placed)
+    // Edges that go round nodes touch none.
+    for (const { path } of placed.edges.filter((edge) => !edge.path.includes("C"))) {
+      const corners = [...path.matchAll(/Q([\d.]+) ([\d.]+)/g)].map(([, x, y]) => ({ x: Number(x), y: Number(y) }))
+      for (const { x, y } of corners) {
+        const inside = placed.nodes.find(
+          (one) => x > one.x && x < one.x + nodeWidth && y > one.y && y < one.y + nodeHeight(one),
+        )
+        assert.equal(inside?.id, undefined, path)
+      }
+    }
+  }
+  const small = [node("a"), node("b", "a")]
+  assert.deepEqual(placeGraph(small, room), placeGraph(small))
 })

@@ -1,4 +1,5 @@
 import { Graph, layout } from "@dagrejs/dagre"
+import { pack } from "./packed-layout.ts"
 import { columnsOf, simpleLayout } from "./simple-layout.ts"
 
 /** A node of the drawing, before it has a place. */
@@ -51,8 +52,23 @@ const margin = 16
 /** Up to this many nodes, and columns that edges cross, dagre answers while one types. */
 const mostForDagre = 200
 
-/** Places the nodes from left to right, each after what it waits for. */
-export function placeGraph(nodes: readonly GraphNode[]): Placed {
+/** The zoom at which names can still be read: what does not fit at it is packed. */
+export const leastFit = 0.65
+
+export interface Room {
+  readonly width: number
+  readonly height: number
+}
+
+/** Places the nodes from left to right, each after what it waits for; in bands, where one would be too long for the room. */
+export function placeGraph(nodes: readonly GraphNode[], room?: Room): Placed {
+  const placed = placeInOne(nodes)
+  if (room === undefined || room.width === 0) return placed
+  const fits = placed.width * leastFit <= room.width && placed.height * leastFit <= room.height
+  return fits ? placed : placePacked(nodes, room)
+}
+
+function placeInOne(nodes: readonly GraphNode[]): Placed {
   const columns = columnsOf(nodes)
   let weight = nodes.length
   for (const { id, depends_on } of nodes) {
@@ -92,6 +108,80 @@ function placeSimply(nodes: readonly GraphNode[]): Placed {
     return { ...node, x, y }
   })
   return { nodes: placed, edges: connect(placed, () => []), width, height }
+}
+
+/** Between two bands, and above the first: edges that go round nodes run here. */
+const corridor = 40
+/** Left of the first column, where edges come down from the corridor. */
+const lane = 20
+
+function placePacked(nodes: readonly GraphNode[], room: Room): Placed {
+  const rowHeight = Math.max(0, ...nodes.map(nodeHeight)) + gapY
+  const columnWidth = nodeWidth + gapX
+  const most = Math.max(1, Math.floor((room.width / leastFit - 2 * margin - lane + gapX) / columnWidth))
+  const usual = Math.max(3, Math.floor(room.height / leastFit / rowHeight) - 1)
+  const { cells, rows, columns } = pack(nodes, most, usual)
+  const tops: number[] = []
+  let height = margin
+  for (const [band, count] of rows.entries()) {
+    tops[band] = height + corridor
+    height += corridor + count * rowHeight - gapY
+  }
+  const placed = nodes.map((node): PlacedNode => {
+    const { band, column, row } = cells.get(node.id) ?? { band: 0, column: 0, row: 0 }
+    return { ...node, x: margin + lane + column * columnWidth, y: (tops[band] ?? 0) + row * rowHeight }
+  })
+  const places = new Map(placed.map((node) => [node.id, node]))
+  const edges = placed.flatMap((to) =>
+    to.depends_on.flatMap((id): PlacedEdge[] => {
+      const from = places.get(id)
+      const [here, there] = [cells.get(id), cells.get(to.id)]
+      if (from === undefined || here === undefined || there === undefined) return []
+      const isNext = here.band === there.band && here.column + 1 === there.column
+      const path = isNext ? curve(from, to, []) : roundabout(from, to, (tops[there.band] ?? 0) - corridor / 2)
+      return [{ from: id, to: to.id, path, isConditional: to.when !== undefined }]
+    }),
+  )
+  return { nodes: placed, edges, width: 2 * margin + lane + columns * columnWidth - gapX, height: height + margin }
+}
+
+/** An edge by way of the gaps between columns and the corridor above the band of its end, where it crosses no node. */
+function roundabout(from: PlacedNode, to: PlacedNode, corridorY: number): string {
+  const [startX, startY] = [from.x + nodeWidth, from.y + nodeHeight(from) / 2]
+  const [endX, endY] = [to.x, to.y + nodeHeight(to) / 2]
+  return rounded([
+    { x: startX, y: startY },
+    { x: startX + lane, y: startY },
+    { x: startX + lane, y: corridorY },
+    { x: endX - lane, y: corridorY },
+    { x: endX - lane, y: endY },
+    { x: endX, y: endY },
+  ])
+}
+
+const corner = 8
+
+/** Straight lines between points, with round corners. */
+function rounded(points: readonly Point[]): string {
+  let path = ""
+  for (const [at, point] of points.entries()) {
+    const [before, after] = [points[at - 1], points[at + 1]]
+    const { x, y } = point
+    if (before === undefined) path += `M${round(x)} ${round(y)}`
+    else if (after === undefined) path += `L${round(x)} ${round(y)}`
+    else {
+      const [first, second] = [towards(point, before), towards(point, after)]
+      path += `L${round(first.x)} ${round(first.y)}Q${round(x)} ${round(y)} ${round(second.x)} ${round(second.y)}`
+    }
+  }
+  return path
+}
+
+/** A corner's length from a point to another, or half of the way where that is less. */
+function towards(from: Point, to: Point): Point {
+  const length = Math.hypot(to.x - from.x, to.y - from.y)
+  const share = length === 0 ? 0 : Math.min(corner, length / 2) / length
+  return { x: from.x + (to.x - from.x) * share, y: from.y + (to.y - from.y) * share }
 }
 
 interface Point {

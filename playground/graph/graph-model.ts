@@ -1,8 +1,8 @@
-import { computed } from "@preact/signals"
+import { computed, signal } from "@preact/signals"
 import type { Plan, PlanNode } from "../../src/plan/plan-shape.ts"
 import { graphOf, shownRun, watchShown } from "../state/runs.ts"
 import { compilation, lastGood } from "../state/source.ts"
-import type { GraphNode, Placed } from "./graph-layout.ts"
+import type { GraphNode, Placed, Room } from "./graph-layout.ts"
 import { placeGraph } from "./graph-layout.ts"
 
 /**
@@ -31,7 +31,16 @@ const runNodes = computed((): readonly GraphNode[] => {
 /** The text has errors: the graph is that of an earlier one. */
 export const isOutdated = computed(() => compilation.value.text !== lastGood.value.text)
 
-export const placedGraph = computed((): Placed => placeGraph(sameNodes(graphNodes.value)))
+/** How much room the pane has, in steps, so that dragging a divider does not move the nodes all the time. */
+export const graphRoom = signal<Room>({ width: 0, height: 0 })
+
+export function setGraphRoom(width: number, height: number): void {
+  const [wide, high] = [Math.floor(width / 50) * 50, Math.floor(height / 50) * 50]
+  const { value } = graphRoom
+  if (value.width !== wide || value.height !== high) graphRoom.value = { width: wide, height: high }
+}
+
+export const placedGraph = computed((): Placed => placeGraph(sameNodes(graphNodes.value), graphRoom.value))
 
 let last: readonly GraphNode[] = []
 

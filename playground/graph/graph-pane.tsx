@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals"
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks"
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks"
 import type { NodeState } from "../../src/run/run-state.ts"
 import { requestRerun } from "../run/request-run.ts"
 import { earlierRun, wouldRun } from "../state/changes.ts"
@@ -8,18 +8,16 @@ import { goToQuestion, questionOf } from "../state/questions.ts"
 import { select, selection } from "../state/selection.ts"
 import { Icon, iconPath } from "../ui/icon.tsx"
 import { keepWithin } from "../ui/menu.tsx"
-import type { Placed, PlacedEdge, PlacedNode } from "./graph-layout.ts"
-import { nodeHeight, nodeWidth } from "./graph-layout.ts"
-import { isOutdated, placedGraph } from "./graph-model.ts"
+import type { Placed, PlacedEdge, PlacedNode, Room } from "./graph-layout.ts"
+import { leastFit, nodeHeight, nodeWidth } from "./graph-layout.ts"
+import { isOutdated, placedGraph, setGraphRoom } from "./graph-model.ts"
+import { shortNames } from "./short-names.ts"
 import type { NodeStatus } from "../state/node-status.ts"
 import { nodeStatus } from "../state/node-status.ts"
+import { FindStep, findsFrom } from "./find-step.tsx"
+import type { View } from "./minimap.tsx"
+import { Minimap } from "./minimap.tsx"
 import { standing, standingWords } from "../state/standing.ts"
-
-interface View {
-  readonly x: number
-  readonly y: number
-  readonly zoom: number
-}
 
 const closest = 2
 const furthest = 0.1
@@ -32,6 +30,8 @@ export function GraphPane() {
   /** Until it is moved by hand, the whole graph stays in view. */
   const moved = useRef(false)
 
+  const [room, setRoom] = useState<Room>({ width: 0, height: 0 })
+
   const fit = (): void => {
     moved.current = false
     const element = box.current
@@ -42,7 +42,10 @@ export function GraphPane() {
     const element = box.current
     if (element === null) return undefined
     const refit = (): void => {
-      if (!moved.current) setView(fitted(placed, element.clientWidth, element.clientHeight))
+      const { clientWidth: width, clientHeight: height } = element
+      setGraphRoom(width, height)
+      setRoom((old) => (old.width === width && old.height === height ? old : { width, height }))
+      if (!moved.current) setView(fitted(placed, width, height))
     }
     const watch = new ResizeObserver(refit)
     watch.observe(element)
@@ -85,7 +88,17 @@ export function GraphPane() {
     setView((old) => ({ ...old, x: old.x + x, y: old.y + y }))
   }, zoomAt)
 
+  /** Brings a place of the drawing to the middle, at a zoom at which it can be read. */
+  const centre = (x: number, y: number): void => {
+    moved.current = true
+    setView((old) => {
+      const zoom = Math.max(old.zoom, leastFit)
+      return { zoom, x: room.width / 2 - x * zoom, y: room.height / 2 - y * zoom }
+    })
+  }
+
   const key = (event: KeyboardEvent): void => {
+    if (event.target instanceof HTMLInputElement) return
     const steps: Record<string, readonly [number, number]> = {
       ArrowLeft: [40, 0],
       ArrowRight: [-40, 0],
@@ -124,7 +137,11 @@ export function GraphPane() {
         )}
       </div>
       <NodeMenu />
+      <Minimap placed={placed} view={view} room={room} onMove={centre} />
       <div class="graph-tools">
+        {placed.nodes.length < findsFrom ? null : (
+          <FindStep placed={placed} onFound={(node) => centre(node.x + nodeWidth / 2, node.y)} />
+        )}
         {isOutdated.value && placed.nodes.length > 0 ? (
           <span class="graph-note">as of the last text without errors</span>
         ) : standing.value !== "current" && graphOf.value !== "other" ? (
@@ -145,10 +162,12 @@ export function GraphPane() {
   )
 }
 
+/** All of it in the middle; from its beginning, where all of it would be too small to read. */
 function fitted({ width, height }: Placed, boxWidth: number, boxHeight: number): View {
   if (width === 0 || height === 0 || boxWidth === 0) return { x: 0, y: 0, zoom: 1 }
-  const zoom = Math.max(furthest, Math.min(1, boxWidth / width, boxHeight / height))
-  return { zoom, x: (boxWidth - width * zoom) / 2, y: (boxHeight - height * zoom) / 2 }
+  const whole = Math.min(1, boxWidth / width, boxHeight / height)
+  const zoom = whole >= leastFit ? whole : Math.max(leastFit, Math.min(1, boxWidth / width))
+  return { zoom, x: Math.max(0, (boxWidth - width * zoom) / 2), y: Math.max(0, (boxHeight - height * zoom) / 2) }
 }
 
 /** One finger or the mouse moves, two fingers zoom. */
@@ -194,6 +213,10 @@ function distance(a: { x: number; y: number }, b: { x: number; y: number }): num
 
 // ------------------------------------------------------------------------------------------------------- drawing
 
+/** How many characters of a name fit, without and with the time beside it. */
+const plannedLength = 22
+const ranLength = 15
+
 function Drawing({ placed, view }: { readonly placed: Placed; readonly view: View }) {
   const run = watchShown()
   const states = new Map(graphOf.value === "other" ? [] : run?.state.nodes.map((node) => [node.id, node]))
@@ -204,6 +227,10 @@ function Drawing({ placed, view }: { readonly placed: Placed; readonly view: Vie
     const state = states.get(id)
     return state === undefined || run === null ? undefined : nodeStatus(state, run.state, now)
   }
+  const [planned, ran] = useMemo(
+    () => [shortNames(placed.nodes, plannedLength), shortNames(placed.nodes, ranLength)],
+    [placed],
+  )
   return (
     <svg
       class={standing.value === "current" ? "drawing" : "drawing of-other-text"}
@@ -228,7 +255,12 @@ function Drawing({ placed, view }: { readonly placed: Placed; readonly view: Vie
           />
         ))}
         {placed.nodes.map((node) => (
-          <NodeView key={node.id} node={node} status={statusOf(node.id)} />
+          <NodeView
+            key={node.id}
+            node={node}
+            shortName={(run === null || graphOf.value === "other" ? planned : ran).get(node.id) ?? node.name}
+            status={statusOf(node.id)}
+          />
         ))}
       </g>
     </svg>
@@ -250,6 +282,8 @@ function EdgeView({ edge, from, to }: EdgeViewProps) {
 
 interface NodeViewProps {
   readonly node: PlacedNode
+  /** Its name, as long as there is room for. */
+  readonly shortName: string
   readonly status: NodeStatus | undefined
 }
 
@@ -293,7 +327,7 @@ function NodeMenu() {
   )
 }
 
-function NodeView({ node, status }: NodeViewProps) {
+function NodeView({ node, shortName, status }: NodeViewProps) {
   const why = wouldRun(node.id)
   const isSelected = selection.value?.node === node.id
   const toggle = (): void => {
@@ -332,6 +366,7 @@ function NodeView({ node, status }: NodeViewProps) {
         toggle()
       }}
     >
+      {shortName === node.name ? null : <title>{node.id}</title>}
       <rect class="box" width={nodeWidth} height={height} rx="4" />
       <rect class="stripe" width="3" height={height} rx="1.5" />
       {why === null ? null : (
@@ -346,7 +381,7 @@ function NodeView({ node, status }: NodeViewProps) {
       />
       {/* The blanks at the ends keep the words apart where they are read out as one name. */}
       <text class="node-name" x="32" y="21">
-        {`${cut(node.name, status === undefined ? 22 : 16)} `}
+        {`${shortName} `}
       </text>
       {status === undefined ? (
         <text class="node-note" x="12" y="43">

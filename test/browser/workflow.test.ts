@@ -264,6 +264,54 @@ describe("graph, timeline and details", together, () => {
     await close()
   })
 
+  test("a chain of forty steps, and forty side by side, can be read, told apart, searched and moved in", async () => {
+    const { page, close } = await playground.visit()
+    const name = (at: number): string => `translate_chapter_number_${at}_into_german`
+    const step = (id: string, ...before: string[]): string =>
+      `agent ${id} {\n model: model.slow\n instruction: "Say. ${before.map((one) => `{{ agent.${one}.text }}`).join(" ")}"\n output { text: string }\n}\n`
+    const start = slowChain(0).replace(/output[^]*/, "")
+    const forty = Array.from({ length: 40 }, (_, at) => at + 1)
+    const chain = forty.map((at) => step(name(at), ...(at === 1 ? [] : [name(at - 1)])))
+    const side = [...forty.map((at) => step(name(at))), step("join", ...forty.map(name))]
+    const view = await page.locator(".graph-view").boundingBox()
+    assert.ok(view !== null)
+    const isInView = async (id: string): Promise<boolean> => {
+      const box = await node(page, id).boundingBox()
+      return (
+        box !== null &&
+        box.x >= view.x &&
+        box.y >= view.y &&
+        box.x + box.width <= view.x + view.width &&
+        box.y + box.height <= view.y + view.height
+      )
+    }
+    for (const [steps, last] of [
+      [chain, name(40)],
+      [side, "join"],
+    ] as const) {
+      await write(page, `${start}${steps.join("")}output {\n text: agent.${last}.text\n}\n`)
+      await page.getByText("No problems").waitFor()
+      await node(page, `agent.${last}`).waitFor()
+      assert.ok(await isInView(`agent.${name(1)}`))
+      const box = await node(page, `agent.${name(1)}`).boundingBox()
+      assert.ok(box !== null && box.height >= 36 && box.width >= 135, JSON.stringify(box))
+      const names = await page.locator(".node-name").allInnerTexts()
+      assert.equal(new Set(names).size, names.length)
+      assert.ok(!(await isInView(`agent.${last}`)))
+      await page.getByRole("searchbox", { name: "Find a step" }).fill(last)
+      await page.keyboard.press("Enter")
+      await page.getByRole("heading", { name: `agent.${last}` }).waitFor()
+      assert.ok(await isInView(`agent.${last}`))
+      // The corner of the map is the corner of the graph.
+      const map = await page.locator(".minimap").boundingBox()
+      assert.ok(map !== null)
+      await page.mouse.click(map.x + 20, map.y + 10)
+      assert.ok(await isInView(`agent.${name(1)}`))
+      await page.getByRole("button", { name: "Fit the graph in" }).click()
+    }
+    await close()
+  })
+
   test("a thousand iterations are rows like others, of which only those in view exist", async () => {
     const { page, close } = await playground.visit()
     await write(page, thousandSteps)

@@ -1,0 +1,32 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { shortNames } from "./short-names.ts"
+
+function shorten(names: readonly string[], most = 16): string[] {
+  const short = shortNames(
+    names.map((name) => ({ id: `agent.${name}`, name })),
+    most,
+  )
+  return names.map((name) => short.get(`agent.${name}`) ?? "")
+}
+
+test("short names stay, long ones lose their middle", () => {
+  assert.deepEqual(shorten(["review", "summarize_customer_feedback_german"]), ["review", "summariz…_german"])
+})
+
+test("names that differ look different, wherever they differ", () => {
+  const families = [
+    ["summarize_customer_feedback_german", "summarize_customer_feedback_french"],
+    ["translate_german_into_english_text", "translate_french_into_english_text"],
+    [
+      "check_the_first_long_clause_of_contract",
+      "check_the_other_long_clause_of_contract",
+      "check_the_third_long_clause_of_contract",
+    ],
+  ]
+  for (const names of families) {
+    const short = shorten(names)
+    assert.equal(new Set(short).size, names.length, short.join(" "))
+    for (const text of short) assert.ok(text.length <= 16, text)
+  }
+})
