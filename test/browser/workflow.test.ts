@@ -295,7 +295,7 @@ describe("graph, timeline and details", together, () => {
       assert.ok(await isInView(`agent.${name(1)}`))
       const box = await node(page, `agent.${name(1)}`).boundingBox()
       assert.ok(box !== null && box.height >= 36 && box.width >= 135, JSON.stringify(box))
-      const names = await page.locator(".node-name").allInnerTexts()
+      const names = await page.locator(".node-name").allTextContents()
       assert.equal(new Set(names).size, names.length)
       assert.ok(!(await isInView(`agent.${last}`)))
       await page.getByRole("searchbox", { name: "Find a step" }).fill(last)
