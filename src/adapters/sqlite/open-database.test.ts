@@ -118,6 +118,22 @@ describe("opening a sqlite store", () => {
     assert.equal(database.prepare("SELECT count(*) AS n FROM sqlite_schema WHERE name = 'more'").get()?.["n"], 0)
   })
 
+  test("other processes see a new database once its mark is in it", () => {
+    const path = newPath()
+    const database = new DatabaseSync(path)
+    const seen: unknown[] = []
+    const look = (): void => {
+      const other = new DatabaseSync(path, { readOnly: true })
+      seen.push(other.prepare("SELECT count(*) AS tables FROM sqlite_schema").get()?.["tables"])
+      other.close()
+    }
+    migrate(database, migrations, look)
+    look()
+    database.close()
+    assert.equal(seen[0], 0)
+    assert.notEqual(seen[1], 0)
+  })
+
   test("a newer one is refused", async () => {
     const path = await filled()
     const database = new DatabaseSync(path)

@@ -3,7 +3,7 @@ import { dirname } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { StoreFailure } from "../../ports/store.ts"
 import { missingKey, type KeyRecord, type MissingKey } from "../../ports/vault.ts"
-import { applicationId, currentVersion, migrate, readNumber } from "./schema.ts"
+import { applicationId, currentVersion, migrate, migrations, readNumber } from "./schema.ts"
 import { codeOf, failureOf, sqliteCode } from "./sqlite-error.ts"
 
 /** How long a writer waits for another process's transaction. */
@@ -136,8 +136,10 @@ function prepare(path: string, marks: readonly Uint8Array[]): DatabaseSync {
       PRAGMA cache_size = -16000;
       PRAGMA journal_size_limit = ${keptLogBytes};
     `)
-    migrate(database)
-    database.prepare("INSERT INTO store (id, mark) VALUES (1, ?) ON CONFLICT DO NOTHING").run(marks[0] ?? null)
+    // In one transaction: a process that opens the database meanwhile must not see it without its mark.
+    migrate(database, migrations, () => {
+      database.prepare("INSERT INTO store (id, mark) VALUES (1, ?) ON CONFLICT DO NOTHING").run(marks[0] ?? null)
+    })
     checkMarks(path, database, marks)
     return database
   } catch (error) {

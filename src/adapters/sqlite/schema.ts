@@ -151,8 +151,12 @@ export const migrations: readonly string[] = [
 
 export const currentVersion = migrations.length
 
-/** Brings a database from whatever version it has to the current one, whole or not at all. */
-export function migrate(database: DatabaseSync, steps: readonly string[] = migrations): void {
+/** Brings a database of any version to the current one and fills it, in one transaction. */
+export function migrate(
+  database: DatabaseSync,
+  steps: readonly string[] = migrations,
+  fill: () => void = () => undefined,
+): void {
   database.exec("BEGIN IMMEDIATE")
   try {
     // Read inside of the transaction: another process may have migrated in the meantime.
@@ -161,6 +165,7 @@ export function migrate(database: DatabaseSync, steps: readonly string[] = migra
     if (version < steps.length) {
       database.exec(`PRAGMA user_version = ${steps.length}; PRAGMA application_id = ${applicationId}`)
     }
+    fill()
     database.exec("COMMIT")
   } catch (error) {
     if (database.isTransaction) database.exec("ROLLBACK")
