@@ -1,4 +1,5 @@
 import type { Limits } from "../../src/plan/plan-shape.ts"
+import type { RerunOf } from "../../src/ports/store.ts"
 import type { LogEvent } from "../../src/run/events.ts"
 import { isTerminal } from "../../src/run/events.ts"
 import { usualOptions } from "../support/run-plan.ts"
@@ -10,11 +11,14 @@ type Asked = Extract<LogEvent, { type: "question_asked" }>["data"]
 
 export interface Job {
   readonly label: string
+  /** What its instructions begin with: that of the earlier run, in a re-run. */
+  readonly id: string
   readonly source: string
   readonly items: readonly string[]
   readonly key: string | null
   readonly timeout_ms: number | null
   readonly limits: Limits | null
+  readonly rerun: RerunOf | null
 }
 
 /** Asks for a run and follows it to its end, over whatever process answers, as often as it takes. */
@@ -80,16 +84,17 @@ export class Client {
   }
 
   async #ask(service: SimulatedService): Promise<void> {
-    const { label, source, items, key, timeout_ms, limits } = this.job
+    const { id, source, items, key, timeout_ms, limits, rerun } = this.job
     const compiled = planned(source)
     if (!("plan" in compiled)) throw new Error("The workflow is not valid")
     const admission = await service.runs.admit(compiled.plan, {
       caller: "ann",
       request: {
         source,
-        input: { id: label, items: [...items] },
+        input: { id, items: [...items] },
         secrets: {},
         options: { ...usualOptions, timeout_ms, limits },
+        ...(rerun === null ? {} : { rerun }),
       },
       idempotency: key === null ? null : { key, fingerprint: key },
       resumable: true,

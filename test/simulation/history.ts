@@ -126,11 +126,13 @@ export async function simulate(seed: number): Promise<History> {
   for (let at = 0; at < jobs; at++) {
     const job: Job = {
       label: `run${at}`,
+      id: `run${at}`,
       source: randomWorkflow(random),
       items: random.list(random.below(4), (index) => `i${index}`),
       key: random.chance(0.8) ? `key${at}` : null,
       timeout_ms: random.chance(0.1) ? 1_000 + random.below(30_000) : null,
       limits: random.chance(0.3) ? randomLimits(random) : null,
+      rerun: null,
     }
     // Two clients that ask for the same, at about the same time, are given the same run.
     const twins = job.key !== null && random.chance(0.3) ? 2 : 1
@@ -143,48 +145,69 @@ export async function simulate(seed: number): Promise<History> {
     }
   }
 
-  for (let at = random.below(8); at > 0; at--) {
-    world.after(random.next() ** 2 * troubleMs, null, () => {
-      const service = anyService()
-      if (service === null || !troubled) return
-      const { machine } = service
-      const kind = random.below(5)
-      if (kind <= 1) {
-        world.note(`crash of ${machine.name}`)
-        crashes++
-        service.die(world)
-        world.after(random.next() * 15_000, null, begin)
-      } else if (kind === 2) {
-        const ms = random.next() * 40_000
-        world.note(`${machine.name} stands still for ${ms.toFixed(0)} ms`)
-        world.pause(machine)
-        world.after(ms, null, () => world.wake(machine))
-      } else if (kind === 3) {
-        world.note(`${machine.name} is told to stop`)
-        service.runs.drain(random.next() * 10_000).then(
-          () => service.die(world),
-          () => undefined,
-        )
-        world.after(random.next() * 15_000, null, begin)
-      } else {
-        const ms = (random.next() - 0.5) * 1_200_000
-        world.note(`the clock of ${machine.name} is set by ${ms.toFixed(0)} ms`)
-        service.clock.offset_ms += ms
-      }
-    })
+  /** Things go wrong for a while; then everything has time to end. */
+  const live = async (most: number): Promise<void> => {
+    troubled = true
+    for (const service of services) service.faults = faults
+    for (let at = most; at > 0; at--) {
+      world.after(random.next() ** 2 * troubleMs, null, () => {
+        const service = anyService()
+        if (service === null || !troubled) return
+        const { machine } = service
+        const kind = random.below(5)
+        if (kind <= 1) {
+          world.note(`crash of ${machine.name}`)
+          crashes++
+          service.die(world)
+          world.after(random.next() * 15_000, null, begin)
+        } else if (kind === 2) {
+          const ms = random.next() * 40_000
+          world.note(`${machine.name} stands still for ${ms.toFixed(0)} ms`)
+          world.pause(machine)
+          world.after(ms, null, () => world.wake(machine))
+        } else if (kind === 3) {
+          world.note(`${machine.name} is told to stop`)
+          service.runs.drain(random.next() * 10_000).then(
+            () => service.die(world),
+            () => undefined,
+          )
+          world.after(random.next() * 15_000, null, begin)
+        } else {
+          const ms = (random.next() - 0.5) * 1_200_000
+          world.note(`the clock of ${machine.name} is set by ${ms.toFixed(0)} ms`)
+          service.clock.offset_ms += ms
+        }
+      })
+    }
+
+    await world.run(troubleMs, () => false)
+    troubled = false
+    world.note("nothing goes wrong any more")
+    for (const service of services) {
+      world.wake(service.machine)
+      service.faults = quiet
+    }
+    // Those that hang go on hanging, so that only a cancel or the time limit ends their runs.
+    begin()
+    const isOver = (): boolean => clients.every(({ done }) => done) && unfinished(tenures, stored).length === 0
+    if (!(await world.run(recoveryMs, isOver))) world.note("not everything ended")
   }
 
-  await world.run(troubleMs, () => false)
-  troubled = false
-  world.note("nothing goes wrong any more")
-  for (const service of services) {
-    world.wake(service.machine)
-    service.faults = quiet
+  await live(random.below(8))
+  const ended = new Map(clients.flatMap(({ job, run_id, done }) => (run_id === null || !done ? [] : [[run_id, job]])))
+  const again = [...ended].filter(() => random.chance(0.25))
+  if (again.length > 0) {
+    ledger.suffix = "'"
+    for (const [run_id, job] of again) {
+      const from = random.chance(0.3) ? ["agent.a0"] : []
+      const rerun: Job = { ...job, label: `${job.label}'`, key: `${job.label}'`, limits: null, rerun: { run_id, from } }
+      const client = new Client(world, rerun, anyService)
+      clients.push(client)
+      world.note(`re-run of ${run_id}${from.length === 0 ? "" : ` from ${from.join()}`}`)
+      world.after(random.next() * 3_000, null, () => client.start())
+    }
+    await live(random.below(4))
   }
-  // Those that hang go on hanging, so that only a cancel or the time limit ends their runs.
-  begin()
-  const isOver = (): boolean => clients.every(({ done }) => done) && unfinished(tenures, stored).length === 0
-  if (!(await world.run(recoveryMs, isOver))) world.note("not everything ended")
 
   const problems = await violations(shared, clients, ledger, { tenures, stored, answers })
   for (const run_id of unfinished(tenures, stored)) problems.push(`run ${run_id} never ended`)

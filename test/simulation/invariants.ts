@@ -3,7 +3,7 @@ import type { Limits } from "../../src/plan/plan-shape.ts"
 import type { LogEvent } from "../../src/run/events.ts"
 import { isTerminal } from "../../src/run/events.ts"
 import type { RunStore } from "../../src/ports/store.ts"
-import type { Client } from "./client.ts"
+import type { Client, Job } from "./client.ts"
 import type { Ledger } from "./ledger.ts"
 import { planned } from "./simulated-service.ts"
 
@@ -53,6 +53,10 @@ export async function violations(
     found.push(...approvalProblems(label, log, ledger, client.job.source).map((problem) => `${label}: ${problem}`))
     found.push(...limitProblems(label, client.job.limits, ledger).map((problem) => `${label}: ${problem}`))
     if (!client.done) found.push(`${label}: the client never saw the end`)
+    if (client.job.rerun !== null) {
+      const earlier = await store.read(client.job.rerun.run_id, 0, 100_000)
+      found.push(...rerunProblems(client.job, earlier, log, ledger).map((problem) => `${label}: ${problem}`))
+    }
     for (const [at, event] of client.events.entries()) {
       if (JSON.stringify(event) !== JSON.stringify(log[at])) {
         found.push(`${label}: event ${at + 1} is not what the client saw: ${JSON.stringify(event)}`)
@@ -114,6 +118,8 @@ function callProblems(label: string, run_id: string, ledger: Ledger, book: Store
   for (const { at, event } of stored) {
     if (event.type === "agent_completed") settled.set(`agent.${event.data.agent}`, at)
     if (event.type === "step_skipped") settled.set(event.data.step, at)
+    // Its result is in the log of the earlier run.
+    if (event.type === "step_reused") settled.set(event.data.step, 0)
     if (event.type === "agent_completed" && event.data.iteration === undefined)
       done.set(`agent.${event.data.agent}`, at)
   }
@@ -171,8 +177,35 @@ function approvalProblems(label: string, log: readonly LogEvent[], ledger: Ledge
     if ((event.data.answer as { approve?: unknown }).approve === true && values !== undefined) approved.add(values.text)
   }
   return ledger.calls
-    .filter(({ run, once }) => run === label && once !== null && !approved.has(once))
+    .filter(({ run, once }) => run === label && once !== null && !approved.has(once.replace("'", "")))
     .map(({ once }) => `note "${once ?? ""}" was called without approval`)
+}
+
+/** A re-run with the same source and input calls nobody whom the earlier run had heard, and gives the same output. */
+function rerunProblems(job: Job, earlier: readonly LogEvent[], log: readonly LogEvent[], ledger: Ledger): string[] {
+  const found: string[] = []
+  const before = new Set(earlier.flatMap((event) => (event.type === "agent_completed" ? [stepOf(event.data)] : [])))
+  for (const event of log) {
+    if (event.type !== "step_reused") continue
+    const { step, iteration } = event.data
+    const reused = iteration === undefined ? step : `${step}[${iteration}]`
+    if (job.rerun?.from.includes(step) === true) found.push(`${step} was to run again, and was reused`)
+    if (step.startsWith("agent.") && !before.has(reused)) found.push(`${reused} was reused, and had not completed`)
+  }
+  const [was, is] = [earlier.at(-1), log.at(-1)]
+  if (job.rerun?.from.length !== 0 || was?.type !== "workflow_completed") return found
+  const isWhole = !earlier.some(
+    ({ type, data }) => type === "question_expired" || (type === "step_skipped" && data.error),
+  )
+  if (!isWhole || is?.type === "workflow_cancelled") return found
+  for (const { run, kind, step } of ledger.calls) {
+    if (run === job.label && kind === "model") found.push(`the model was called for ${step}, whose result was there`)
+  }
+  // It fails where a server cannot be reached.
+  if (is?.type === "workflow_completed" && JSON.stringify(is.data.output) !== JSON.stringify(was.data.output)) {
+    found.push("its output is another one")
+  }
+  return found
 }
 
 /** What the outside world was asked for stays within the limits of the run, whatever crashed in between. */

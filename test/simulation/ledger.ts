@@ -19,13 +19,17 @@ export interface LedgerCall {
 export class Ledger {
   readonly calls: LedgerCall[] = []
   readonly #world: World
+  /** Added to the labels of runs: re-runs say the same as the runs before them, which have all ended. */
+  suffix = ""
 
   constructor(world: World) {
     this.#world = world
   }
 
-  record(call: Omit<LedgerCall, "at">): void {
-    this.calls.push({ ...call, at: this.#world.now })
+  record(asked: Omit<LedgerCall, "at">): void {
+    const once = asked.once === null ? null : asked.once + this.suffix
+    const call = { ...asked, once, run: asked.run + this.suffix, at: this.#world.now }
+    this.calls.push(call)
     this.#world.note(
       `${call.owner} calls ${call.kind} for ${call.run} ${call.step}${call.once === null ? "" : " (once)"}`,
     )
