@@ -7,7 +7,8 @@ import { builtWire } from "../test/support/built-wire.ts"
 import { BenchProcess, residentBytes } from "./serve/process.ts"
 
 // Runs that wait for people, against an idle service in the same run: the memory of a service that has them, its start, and how
-// long one takes to go on after its answer. `npm run bench -- waiting [RUNS [NATS_RUNS]]`.
+// long one takes to go on after its answer. `npm run bench -- waiting [RUNS [NATS_RUNS]]`; 0 leaves a store out, and
+// `NATS_NODES=3` takes a cluster.
 
 const [sqliteRuns = 50_000, natsRuns = 5_000] = process.argv.slice(2).map(Number)
 const root = dirname(import.meta.dirname)
@@ -138,17 +139,28 @@ async function measure(name: string, count: number, empty: Record<string, string
   console.log(
     `  from an answer to the run's end: median ${median.toFixed(0)} ms, worst ${worst.toFixed(0)} ms ${within}`,
   )
+  const scrapes: number[] = []
+  for (let n = 0; n < 10; n++) {
+    const asked = performance.now()
+    await (await fetch(`${service.process.address}/metrics`)).text()
+    scrapes.push(performance.now() - asked)
+  }
+  const first = scrapes.shift() ?? 0
+  console.log(
+    `  /metrics: ${first.toFixed(0)} ms, then ${(scrapes.toSorted((a, b) => a - b)[4] ?? 0).toFixed(0)} ms (median of 9)`,
+  )
   await service.process.stop()
 }
 
 try {
   const data = (name: string): Record<string, string> => ({ WIRE_STORE: "sqlite", WIRE_DATA_DIR: join(folder, name) })
-  await measure("SQLite", sqliteRuns, data("empty"), data("full"))
+  if (sqliteRuns > 0) await measure("SQLite", sqliteRuns, data("empty"), data("full"))
   if (natsRuns > 0) {
-    const broker = await startNats(1)
+    const nodes = process.env["NATS_NODES"] === "3" ? 3 : 1
+    const broker = await startNats(nodes)
     try {
       const store = (prefix: string) => ({ WIRE_STORE: broker.url, WIRE_NATS_PREFIX: prefix })
-      await measure("NATS", natsRuns, store("empty"), store("full"))
+      await measure(nodes === 1 ? "NATS" : "NATS, three nodes", natsRuns, store("empty"), store("full"))
     } finally {
       await broker.close()
     }

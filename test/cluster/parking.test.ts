@@ -1,11 +1,15 @@
 import assert from "node:assert/strict"
+import { randomBytes } from "node:crypto"
 import { after, before, describe, test } from "node:test"
+import { Broker } from "../../src/adapters/nats/broker.ts"
+import { namesOf } from "../../src/adapters/nats/names.ts"
+import { ensureStreams } from "../../src/adapters/nats/streams.ts"
 import type { RunStore } from "../../src/ports/store.ts"
 import { ann, aQuestion, asked, waits } from "../contract/run-store/asking.ts"
 import { created, leaseMs } from "../contract/run-store/material.ts"
 import { ManualClock } from "../support/manual-clock.ts"
 import { startNats, type NatsCluster } from "../support/nats-server.ts"
-import { natsStores } from "../support/nats-store.ts"
+import { natsStores, noProofs, usualSizes } from "../support/nats-store.ts"
 import { startProxy, type Passage } from "../support/tcp-proxy.ts"
 import { within } from "../support/within.ts"
 
@@ -110,4 +114,27 @@ describe("a process that dies while a run begins to wait", { concurrency: true }
       await within(30_000, "the cancel", died)
       await isFound(on, lease.run_id)
     }))
+})
+
+test("a list of many subjects is kept for a moment, one of few is not", { timeout: 60_000 }, async () => {
+  const names = namesOf(`l${randomBytes(6).toString("hex")}`)
+  const [node] = broker.nodes
+  const connected = await Broker.connect(addressOf(node?.port ?? 0), noProofs, names)
+  try {
+    await ensureStreams(connected.manager, names, usualSizes, { clustered: false, named: 1 })
+    const add = (number: number) => connected.put(names.parked("ann", String(number)), new Uint8Array(1))
+    const list = () => connected.listRecent("ask", names.parked("*", "*"), 3_600_000)
+    for (let count = 1; count <= 3; count++) {
+      await add(count)
+      assert.equal((await list()).length, count)
+    }
+    await Promise.all(Array.from({ length: 200 }, (_, index) => add(index + 1)))
+    const many = await list()
+    assert.equal(many.length, 200)
+    await add(201)
+    assert.equal(await list(), many)
+    assert.equal((await connected.listRecent("ask", names.parked("*", "*"), 0)).length, 201)
+  } finally {
+    await connected.close()
+  }
 })

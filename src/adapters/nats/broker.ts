@@ -15,6 +15,10 @@ const wrongLastSequence = new Set([10_071, 10_164])
 /** The broker understood and refuses; asking again changes nothing until an operator makes room. */
 const refusals = new Set([10_023, 10_047, 10_054, 10_077, 10_122])
 
+/** From so many on a list is kept for a moment, and so many lists are. */
+const manySubjects = 200
+const mostLists = 8
+
 export interface Stored {
   readonly subject: string
   readonly seq: number
@@ -37,6 +41,7 @@ export class Broker {
   readonly manager: JetStreamManager
   readonly #reconnected = new Set<() => void>()
   readonly #closing = new AbortController()
+  readonly #lists = new Map<string, { readonly subjects: readonly string[]; readonly at: number }>()
   #connected = true
   /** Why the node that we are connected to cannot be used. */
   #tooOld: string | null = null
@@ -200,6 +205,23 @@ export class Broker {
   async keepNewest(stream: StreamName, subject: string): Promise<void> {
     const name = this.names.stream(stream)
     await this.#held(holdMs.write, () => this.manager.streams.purge(name, { filter: subject, keep: 1 }))
+  }
+
+  /**
+   * As `list`, except that a list of many subjects may be so many milliseconds old: listing thousands costs the leader, the network
+   * and this process a lot, and requests may ask for it often.
+   */
+  async listRecent(stream: StreamName, filter: string, most_ms: number): Promise<readonly string[]> {
+    const known = this.#lists.get(filter)
+    if (known !== undefined && performance.now() - known.at < most_ms) return known.subjects
+    const subjects = await this.list(stream, filter)
+    this.#lists.delete(filter)
+    if (subjects.length >= manySubjects) {
+      this.#lists.set(filter, { subjects, at: performance.now() })
+      const [oldest] = this.#lists.keys()
+      if (this.#lists.size > mostLists && oldest !== undefined) this.#lists.delete(oldest)
+    }
+    return subjects
   }
 
   async purge(stream: StreamName, filter: string, hold: number = holdMs.write): Promise<void> {

@@ -7,8 +7,9 @@ import type { Outbox } from "./outbox.ts"
 import { endOf, isParked, type Slot, type Standing } from "./slot.ts"
 import type { Vault } from "../../ports/vault.ts"
 
-const manyRuns = 200
-const countedMs = 1_000
+/** How old the count of many runs may be: for an admission, and for metrics. */
+const admissionMs = 1_000
+export const countedMs = 10_000
 
 /**
  * Runs that wait for people. The last slot of a parked run says so. Its entry in the list of open runs, which claims read, moves
@@ -24,7 +25,6 @@ export class Parking {
   readonly #vault: Vault
   /** Claimed runs that may not be in the list of open runs. */
   readonly #unlisted = new Set<string>()
-  readonly #counts = new Map<string, { readonly count: number; readonly at: number }>()
 
   constructor(broker: Broker, outbox: Outbox, cancels: Cancels, vault: Vault) {
     this.#broker = broker
@@ -127,24 +127,18 @@ export class Parking {
     await Promise.all(subjects.map((subject) => this.#broker.erase("ask", subject)))
   }
 
-  /** Of many runs the count may be a moment old: every admission asks for it, and counting lists them all. */
-  async count(caller: string): Promise<number> {
-    const token = this.callerToken(caller)
-    const known = this.#counts.get(token)
-    if (known !== undefined && known.count >= manyRuns && performance.now() - known.at < countedMs) return known.count
-    const count = await this.#count(token)
-    if (count >= manyRuns) this.#counts.set(token, { count, at: performance.now() })
-    else this.#counts.delete(token)
-    return count
+  /** Of many runs the count may be a moment old: every admission asks for it. */
+  count(caller: string): Promise<number> {
+    return this.#count(this.callerToken(caller), admissionMs)
   }
 
   countAll(): Promise<number> {
-    return this.#count("*")
+    return this.#count("*", countedMs)
   }
 
-  async #count(caller: string): Promise<number> {
+  async #count(caller: string, most_ms: number): Promise<number> {
     const [parked, woken] = await Promise.all([
-      this.#broker.list("ask", this.#broker.names.parked(caller, "*")),
+      this.#broker.listRecent("ask", this.#broker.names.parked(caller, "*"), most_ms),
       this.woken(),
     ])
     const awake = new Set(woken)

@@ -15,7 +15,7 @@ import type { Broker } from "./broker.ts"
 import { packFrame, unpackFrame } from "./frame.ts"
 import type { LogReader, RunHead } from "./log-reader.ts"
 import { isRunId, lastToken, tokenOf, tokenOfId } from "./names.ts"
-import type { Parking } from "./parking.ts"
+import { countedMs, type Parking } from "./parking.ts"
 import { aboutOutcome, endOf, isParked, openEvents, type Slot } from "./slot.ts"
 
 /** Where a question is: its content is in the log. It was asked only if that slot was filled by that attempt. */
@@ -48,6 +48,8 @@ const hourMs = 3_600_000
 const wholeLookMs = 5 * 60_000
 const together = 16
 const mostExpired = 1_000
+/** How old the list of many questions may be. What is shown of each is read anew. */
+const inboxMs = 1_000
 
 /**
  * Questions. What they ask is in the log; beside it are entries that find them by run, by who may answer, and by their expiry,
@@ -127,7 +129,7 @@ export class Questions {
 
   /** The open ones: how many, and when the oldest was asked. */
   async open(): Promise<{ readonly questions: number; readonly oldest_asked_at: number | null }> {
-    const subjects = await this.#broker.list("ask", this.#broker.names.inbox("open", "*", "*"))
+    const subjects = await this.#broker.listRecent("ask", this.#broker.names.inbox("open", "*", "*"), countedMs)
     // in.PLACE.CALLER.TO.ASKED.RUN.EVENT.ID
     const oldest = subjects.reduce((first, subject) => Math.min(first, Number(subject.split(".").at(-4))), Infinity)
     return { questions: subjects.length, oldest_asked_at: subjects.length === 0 ? null : oldest }
@@ -151,7 +153,9 @@ export class Questions {
     const places = status === "open" ? ["open"] : status === "expired" ? ["open", "done"] : ["done"]
     const lists = await Promise.all(
       places.flatMap((place) =>
-        filters.map((filter) => this.#broker.list("ask", this.#broker.names.inbox(place, filter.caller, filter.to))),
+        filters.map(({ caller: asker, to: addressee }) =>
+          this.#broker.listRecent("ask", this.#broker.names.inbox(place, asker, addressee), inboxMs),
+        ),
       ),
     )
     const groupTokens = new Set(groups.map((group) => this.#addressee(group)))
