@@ -1,5 +1,3 @@
-import type { ComponentChildren } from "preact"
-import type { JsonValue } from "../../src/base/json-value.ts"
 import { showType } from "../../src/types/show-type.ts"
 import type { Question, Usage } from "../../src/run/events.ts"
 import type { NodeState, Span } from "../../src/run/run-state.ts"
@@ -19,12 +17,12 @@ import { select, selection } from "../state/selection.ts"
 import { compilation } from "../state/source.ts"
 import { standing } from "../state/standing.ts"
 import { nodeOfSpan, spanLabel, spanOfNode } from "../timeline/rows.ts"
-import { copyText } from "../state/copy.ts"
 import { Icon } from "../ui/icon.tsx"
-import { JsonTree } from "../ui/json-tree.tsx"
 import { costNumber, showDuration, showNumber } from "../ui/show.ts"
 import { StateMark } from "../ui/state-mark.tsx"
 import { Answer, AnswerLine } from "./answer.tsx"
+import { ModelCall } from "./model-call.tsx"
+import { Part, Value } from "./part.tsx"
 import type { StateName } from "../ui/state-words.ts"
 
 /** Everything about what is selected; the result while nothing is. */
@@ -203,8 +201,8 @@ function SpanDetails({ run, span, at, node }: SpanDetailsProps) {
       {span.kind === "loop" ? <Iterations run={run} at={at} node={node} /> : null}
       {span.kind === "iteration" ? <Neighbours run={run} span={span} at={at} /> : null}
       {span.reason === undefined ? null : (
-        <Part title="Reason">
-          <p>{span.reason}</p>
+        <Part title="Reason" copy={span.reason}>
+          <p class="wraps">{span.reason}</p>
         </Part>
       )}
       <Facts span={span} node={node} />
@@ -220,7 +218,10 @@ function SpanDetails({ run, span, at, node }: SpanDetailsProps) {
       ) : null}
       {span.kind === "ask" ? <Asked question={questionOfSpan(run, span)} /> : null}
       {span.arguments === undefined ? null : <Value title="Arguments" value={span.arguments} />}
-      {span.result === undefined ? null : <Value title="Result" value={span.result} />}
+      {span.result === undefined ? null : (
+        <Value title={span.kind === "compaction" ? "Summary" : "Result"} value={span.result} />
+      )}
+      {span.kind === "model_call" ? <ModelCall run={run} at={at} /> : null}
       {span.output === undefined ? null : <Value title="Output" value={span.output} />}
       {isStep || span.kind === "dynamic" ? <Calls run={run} at={at} /> : null}
     </>
@@ -260,43 +261,6 @@ function whoOf(by: Question["answered_by"]): string {
   return name === undefined || name === null ? "" : ` of ${name}`
 }
 
-function Part({
-  title,
-  copy,
-  children,
-}: {
-  readonly title: string
-  readonly copy?: string
-  readonly children: ComponentChildren
-}) {
-  return (
-    <section class="part">
-      <header>
-        <h3>{title}</h3>
-        {copy === undefined ? null : (
-          <button
-            type="button"
-            class="button square"
-            aria-label={`Copy: ${title}`}
-            onClick={() => void copyText(copy, title)}
-          >
-            <Icon name="copy" />
-          </button>
-        )}
-      </header>
-      {children}
-    </section>
-  )
-}
-
-function Value({ title, value }: { readonly title: string; readonly value: JsonValue }) {
-  return (
-    <Part title={title} copy={JSON.stringify(value, null, 2)}>
-      <JsonTree value={value} label={title} />
-    </Part>
-  )
-}
-
 function Facts({ span, node }: { readonly span: Span; readonly node: NodeState | undefined }) {
   watchShown()
   const usage = span.usage ?? (span.kind === "loop" ? node?.usage : undefined)
@@ -307,6 +271,8 @@ function Facts({ span, node }: { readonly span: Span; readonly node: NodeState |
   if (span.server !== undefined) facts.push(["Server", `mcp.${span.server}`])
   if (span.call !== undefined) {
     if (span.call.model !== undefined) facts.push(["Model", `model.${span.call.model}`])
+    if (span.call.id !== undefined) facts.push(["Id", span.call.id])
+    if (span.call.provider !== undefined) facts.push(["Provider", span.call.provider])
     facts.push(["Turn", String(span.call.turn)], ["Attempt", String(span.call.attempt)])
     if (span.call.format !== undefined) facts.push(["Output format", span.call.format])
   }
@@ -339,15 +305,16 @@ function usageFacts(usage: Usage): [string, string][] {
   return typeof usage.cost === "number" ? [...shown, ["Cost", costNumber(usage.cost)]] : shown
 }
 
-/** The tool calls and retries below a step, each a way to its own details. */
+/** The calls and retries below a step with their reasons, each a way to its own details. */
 function Calls({ run, at }: { readonly run: RunView; readonly at: number }) {
   watchShown()
   const { spans } = run.state
   const calls: number[] = []
   for (let position = at + 1; position < spans.length && calls.length < 100; position++) {
     const span = spans[position]
-    if (span?.parent === at && span.kind !== "model_call") calls.push(position)
+    if (span?.parent === at) calls.push(position)
   }
+  calls.sort((one, other) => (spans[one]?.start ?? 0) - (spans[other]?.start ?? 0))
   if (calls.length === 0) return null
   return (
     <Part title="Along the way">
@@ -363,7 +330,9 @@ function Calls({ run, at }: { readonly run: RunView; readonly at: number }) {
                 onClick={() => select({ node: nodeOfSpan(run.state, position) ?? "", span: position })}
               >
                 <StateMark state={spanState(span)} text={spanLabel(span)} />
-                <span class="note">{span.end === null ? "" : showDuration(span.end - span.start)}</span>
+                <span class="note">
+                  {span.reason ?? (span.end === null ? "" : showDuration(span.end - span.start))}
+                </span>
               </button>
             </li>
           )

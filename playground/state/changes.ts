@@ -12,7 +12,8 @@ import { lastGood } from "./source.ts"
 
 const plans = new WeakMap<RunView, Plan | null>()
 
-function planOf(run: RunView): Plan | null {
+/** The plan of a run; null where its source is not known, or has errors. */
+export function planOf(run: RunView): Plan | null {
   let plan = plans.get(run)
   if (plan === undefined) plans.set(run, (plan = compile(run.request.source).plan ?? null))
   return plan

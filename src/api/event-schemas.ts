@@ -53,7 +53,7 @@ const eventData: Readonly<Record<EventType, Readonly<Record<string, JsonObject>>
   step_reused: { step: string, "iteration?": integer, output: any, run_id: string },
   agent_loop_started: { agent: string, iterations: integer },
   agent_loop_completed: { agent: string, iterations: integer, ...duration },
-  context_compacted: { ...about, source: string, ...duration, usage },
+  context_compacted: { ...about, source: string, "summary?": any, ...duration, usage },
   mcp_server_connected: { server: string, protocol: string, tools: strings, ...duration },
   tool_call_started: { ...aboutTool, arguments: any },
   tool_call_completed: { ...aboutTool, result: any, ...duration },

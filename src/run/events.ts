@@ -159,7 +159,13 @@ export interface EventData {
   }
   agent_loop_started: { readonly agent: string; readonly iterations: number }
   agent_loop_completed: { readonly agent: string; readonly iterations: number; readonly duration_ms: number }
-  context_compacted: About & { readonly source: string; readonly duration_ms: number; readonly usage: Usage }
+  /** Logs of older releases lack `summary`. */
+  context_compacted: About & {
+    readonly source: string
+    readonly summary?: Shown
+    readonly duration_ms: number
+    readonly usage: Usage
+  }
   mcp_server_connected: {
     readonly server: string
     readonly protocol: string

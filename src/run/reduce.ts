@@ -194,10 +194,13 @@ function take(state: RunState, event: SeenEvent, at: number): void {
       return
     }
     case "context_compacted": {
-      const { agent, iteration, source, duration_ms, usage } = event.data
+      const { agent, iteration, source, summary, duration_ms, usage } = event.data
       const node = nodeOf(state, `agent.${agent}`)
       if (node !== undefined) node.usage = addUsage(node.usage, usage)
-      addEndedSpan(state, "compaction", source, agent, iteration, at, duration_ms, { usage })
+      addEndedSpan(state, "compaction", source, agent, iteration, at, duration_ms, {
+        usage,
+        ...(summary === undefined ? {} : { result: summary }),
+      })
       return
     }
     case "mcp_server_connected":

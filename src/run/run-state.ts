@@ -112,6 +112,7 @@ export interface Span {
   server?: string
   call_id?: string
   arguments?: JsonValue
+  /** Of a tool call, or the summary of a compaction. */
   result?: JsonValue
 }
 

@@ -14,6 +14,7 @@ import { RunFailure } from "../../ports/run-failure.ts"
 import { userText } from "../../ports/messages.ts"
 import type { ModelTurn, ModelWatch } from "../../ports/model.ts"
 import { mergedInference } from "../../plan/prepare.ts"
+import { shown } from "../log/log.ts"
 import type { BegunTurn, FallbackPast } from "../log/resume.ts"
 import type { RunContext } from "../run-context.ts"
 import { addSpent, showSpent, spentBy } from "../usage.ts"
@@ -154,7 +155,13 @@ async function summary(
   running.spent = addSpent(running.spent, spent)
   running.log.add(
     "context_compacted",
-    { ...caller.about, source: context.agent, duration_ms: clock.now() - startedAt, usage: showSpent(spent) },
+    {
+      ...caller.about,
+      source: context.agent,
+      summary: shown(turn.text),
+      duration_ms: clock.now() - startedAt,
+      usage: showSpent(spent),
+    },
     { summary: turn.text, calls },
   )
   return { text: turn.text, fellBack: models.fellBack }

@@ -1,0 +1,154 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { compile } from "../../src/compile.ts"
+import type { EventData, EventType } from "../../src/run/events.ts"
+import { reduce } from "../../src/run/reduce.ts"
+import type { SeenEvent } from "../../src/run/run-state.ts"
+import { initialState } from "../../src/run/run-state.ts"
+import { reasonAfter, rebuildAnswer, rebuildRequest } from "./rebuilt-request.ts"
+
+const source = `provider p from openai { endpoint: "demo" }
+mcp s { endpoint: "https://mcp.example.org" }
+tool find from mcp.s.tool.find
+model m from p { id: "demo"  system: "Be brief."  inference { temperature: 0.2 } }
+agent explore {
+    model: model.m
+    instruction: "Explore."
+    uses: [tool.find]
+    output { notes: string }
+}
+agent narrow {
+    model: model.m
+    context: agent.explore
+    instruction: "Narrow."
+    output { chosen: string }
+}
+agent answer {
+    model: model.m { inference { temperature: 0.9 } }
+    context: compact agent.narrow { model: model.m }
+    system: "Speak to {{ agent.narrow.chosen }}."
+    instruction: "Answer."
+    output { text: string }
+}
+output { text: agent.answer.text }
+`
+const usage = { input_tokens: 1, output_tokens: 1, cached_tokens: 0, reasoning_tokens: 0, cost: null }
+const iso = (ms: number): string => new Date(1_000_000 + ms).toISOString()
+
+/** A run of the workflow: tools in two turns, a repaired answer, a whole history and a summary. */
+function ranState() {
+  const state = initialState()
+  let id = 0
+  const take = <T extends EventType>(ms: number, type: T, data: EventData[T]): void => {
+    reduce(state, { id: ++id, type, data: { ...data, at: iso(ms) } } as SeenEvent)
+  }
+  const nodes = ["explore", "narrow", "answer"].map((name) => ({
+    id: `agent.${name}`,
+    kind: "agent" as const,
+    name,
+    depends_on: [],
+  }))
+  const call = (turn: number, attempt: number, ms: number) => ({
+    turn,
+    attempt,
+    started_at: iso(ms),
+    duration_ms: 2,
+    model: "m",
+  })
+  take(0, "workflow_planned", { nodes })
+  take(1, "agent_started", { agent: "explore", model: "demo", tools: ["find"], instruction: "Explore." })
+  const tool = { agent: "explore", tool: "find", server: "s" }
+  take(10, "tool_call_started", { ...tool, call_id: "1", arguments: { q: "a" } })
+  take(11, "tool_call_started", { ...tool, call_id: "2", arguments: { q: "b" } })
+  take(12, "tool_call_completed", { ...tool, call_id: "1", result: "A", duration_ms: 2 })
+  take(13, "tool_call_completed", { ...tool, call_id: "2", result: "B", duration_ms: 2 })
+  take(30, "agent_completed", {
+    agent: "explore",
+    output: { notes: "n" },
+    cached: false,
+    duration_ms: 29,
+    usage,
+    calls: [call(1, 1, 5), call(2, 1, 20)],
+  })
+  take(31, "agent_started", { agent: "narrow", model: "demo", tools: [], instruction: "Narrow." })
+  const reason = "The output does not fit its contract: agent.narrow.output.chosen: expected string, found number 7"
+  take(36, "agent_retried", { agent: "narrow", attempt: 2, reason, delay_ms: 0 })
+  take(40, "agent_completed", {
+    agent: "narrow",
+    output: { chosen: "c" },
+    cached: false,
+    duration_ms: 9,
+    usage,
+    calls: [call(1, 1, 32), call(1, 2, 37)],
+  })
+  take(41, "agent_started", { agent: "answer", model: "demo", tools: [], instruction: "Answer." })
+  take(45, "context_compacted", { agent: "answer", source: "narrow", summary: "They chose c.", duration_ms: 3, usage })
+  take(50, "agent_completed", {
+    agent: "answer",
+    output: { text: "t" },
+    cached: false,
+    duration_ms: 9,
+    usage,
+    calls: [call(1, 1, 46)],
+  })
+  const calls = state.spans.flatMap((span, at) => (span.kind === "model_call" ? [at] : []))
+  return { state, calls }
+}
+
+test("the request of a model call: context, instruction, tool calls before it, schema, tools and settings", () => {
+  const { plan, diagnostics } = compile(source)
+  assert.ok(plan !== undefined, JSON.stringify(diagnostics))
+  const { state, calls } = ranState()
+  const [first = -1, second = -1, spoiled = -1, repaired = -1, last = -1] = calls
+
+  const asked = rebuildRequest(plan, state, first) ?? assert.fail()
+  assert.deepEqual(asked.messages, [{ role: "user", of: "instruction", content: "Explore." }])
+  assert.equal(asked.system, "Be brief.")
+  assert.deepEqual(asked.tools, [{ name: "find", description: null, parameters: null }])
+  assert.deepEqual(Object.keys((asked.schema?.["properties"] ?? {}) as object), ["notes"])
+  assert.deepEqual(asked.settings, { temperature: 0.2 })
+  assert.deepEqual(asked.missing, [])
+  assert.deepEqual(rebuildAnswer(state, first), [
+    { tool: "find", arguments: { q: "a" } },
+    { tool: "find", arguments: { q: "b" } },
+  ])
+
+  assert.deepEqual(
+    rebuildRequest(plan, state, second)?.messages.map(({ role, content }) => [role, content]),
+    [
+      ["user", "Explore."],
+      ["assistant", { tool: "find", arguments: { q: "a" } }],
+      ["assistant", { tool: "find", arguments: { q: "b" } }],
+      ["tool", "A"],
+      ["tool", "B"],
+    ],
+  )
+  assert.deepEqual(rebuildAnswer(state, second), { notes: "n" })
+
+  // A history that is taken over whole ends with the answer of the agent before.
+  const continued = rebuildRequest(plan, state, repaired) ?? assert.fail()
+  assert.deepEqual(
+    continued.messages.map(({ role, of }) => `${role} ${of}`).filter((line) => !/tool/.test(line)),
+    ["user agent.explore", "assistant agent.explore", "user instruction"],
+  )
+  assert.match(continued.missing.join(), /did not fit/)
+  assert.match(reasonAfter(state, spoiled) ?? "", /expected string, found number 7/)
+  assert.equal(rebuildAnswer(state, spoiled), undefined)
+  assert.deepEqual(rebuildAnswer(state, repaired), { chosen: "c" })
+
+  const summed = rebuildRequest(plan, state, last) ?? assert.fail()
+  assert.deepEqual(summed.messages, [
+    { role: "user", of: "summary of agent.narrow", content: "They chose c." },
+    { role: "user", of: "instruction", content: "Answer." },
+  ])
+  assert.equal(summed.system, "Speak to {{ agent.narrow.chosen }}.")
+  assert.deepEqual(summed.settings, { temperature: 0.9 })
+})
+
+test("without the source of the run there are the messages, and what is missing is named", () => {
+  const { state, calls } = ranState()
+  const { messages, schema, missing } = rebuildRequest(null, state, calls[0] ?? -1) ?? assert.fail()
+  assert.deepEqual(messages, [{ role: "user", of: "instruction", content: "Explore." }])
+  assert.equal(schema, null)
+  assert.match(missing.join(), /source of this run is not known/)
+})

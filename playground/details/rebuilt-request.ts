@@ -1,0 +1,195 @@
+import type { JsonObject, JsonValue } from "../../src/base/json-value.ts"
+import type { Expression } from "../../src/plan/expression.ts"
+import type { AgentNode, Plan } from "../../src/plan/plan-shape.ts"
+import { mergedInference } from "../../src/plan/prepare.ts"
+import type { RunState, Span } from "../../src/run/run-state.ts"
+import { toJsonSchema } from "../../src/types/json-schema.ts"
+
+// A run's events hold what went in and out of each step, not the requests themselves. What a model was asked follows from
+// them and from the workflow's source; what does not follow is named in `missing`.
+
+export interface RebuiltMessage {
+  readonly role: "user" | "assistant" | "tool"
+  /** `instruction`, `agent.narrow`, `summary of agent.narrow`, `tool.find`. */
+  readonly of: string
+  readonly content: JsonValue
+}
+
+export interface RebuiltTool {
+  readonly name: string
+  readonly description: string | null
+  /** Null: the server describes its arguments. */
+  readonly parameters: JsonObject | null
+}
+
+export interface RebuiltRequest {
+  /** As written, where it depends on values. */
+  readonly system: string | null
+  readonly messages: readonly RebuiltMessage[]
+  readonly tools: readonly RebuiltTool[]
+  readonly schema: JsonObject | null
+  /** Temperature and the like. */
+  readonly settings: JsonObject
+  readonly missing: readonly string[]
+}
+
+/** What the model was asked in a call; `at` is the position of the call's span. */
+export function rebuildRequest(plan: Plan | null, state: RunState, at: number): RebuiltRequest | null {
+  const call = state.spans[at]
+  const step = call?.parent ?? null
+  if (call?.kind !== "model_call" || step === null) return null
+  const missing: string[] = []
+  const node = agentOf(plan, call.name)
+  const messages = conversation(plan, state, step, call.start, missing)
+  if (/^The output does not fit/.test(reasonBefore(state, at) ?? "")) {
+    missing.push("the answer that did not fit, and what the model was told about it")
+  }
+  if (plan === null || node === null) {
+    missing.push("system text, tools, schema and settings, because the source of this run is not known here")
+    return { system: null, messages, tools: [], schema: null, settings: {}, missing }
+  }
+  const model = call.call?.model ?? node.models[0].name
+  const use = node.models.find(({ name }) => name === model) ?? node.models[0]
+  const system = node.system ?? plan.models[model]?.system ?? null
+  return {
+    system: system === null ? null : asWritten(system),
+    messages,
+    tools: toolsOf(plan, node),
+    schema: toJsonSchema(node.output, plan.types),
+    settings: { ...mergedInference(plan, model, use.inference) } as JsonObject,
+    missing,
+  }
+}
+
+/** What the model answered in a call: its tool calls, or the step's output. Undefined where it is not known. */
+export function rebuildAnswer({ spans }: RunState, at: number): JsonValue | undefined {
+  const call = spans[at]
+  const step = call?.parent ?? null
+  if (call === undefined || step === null || call.state !== "completed") return undefined
+  const next = spans.find((span) => span.parent === step && span.kind === "model_call" && span.start > call.start)
+  const called = toolCalls(spans, step, next?.start).filter((tool) => tool.start >= call.start)
+  if (called.length > 0) return called.map(asCall)
+  return next === undefined ? spans[step]?.output : undefined
+}
+
+/** Why a call had to be made again: the retry or the fallback that followed it. */
+export function reasonAfter({ spans }: RunState, at: number): string | undefined {
+  const call = spans[at]
+  if (call === undefined) return undefined
+  const next = spans.find((span) => span.parent === call.parent && span.kind === call.kind && span.start > call.start)
+  const again = spans.find(
+    (span) =>
+      span.parent === call.parent &&
+      (span.kind === "retry" || span.kind === "fallback") &&
+      span.start >= call.start &&
+      (next === undefined || span.start <= next.start),
+  )
+  return again?.reason ?? again?.error?.message
+}
+
+function reasonBefore(state: RunState, at: number): string | undefined {
+  const { spans } = state
+  const call = spans[at]
+  let before = -1
+  for (const [position, span] of spans.entries()) {
+    if (position === at || call === undefined || span.parent !== call.parent || span.kind !== "model_call") continue
+    if (span.start < call.start && span.call?.turn === call.call?.turn) before = position
+  }
+  return before < 0 ? undefined : reasonAfter(state, before)
+}
+
+function agentOf(plan: Plan | null, name: string): AgentNode | null {
+  const node = plan?.nodes.find(({ id }) => id === `agent.${name}`)
+  return node?.kind === "agent" ? node : null
+}
+
+/** What had been said in a step before this time. */
+function conversation(
+  plan: Plan | null,
+  state: RunState,
+  step: number,
+  before: number | undefined,
+  missing: string[],
+): RebuiltMessage[] {
+  const { spans } = state
+  const span = spans[step]
+  if (span === undefined) return []
+  const node = agentOf(plan, span.name)
+  const messages: RebuiltMessage[] = node === null ? [] : contextOf(plan, state, node, missing)
+  for (const { kind, name } of node?.uses ?? []) if (kind === "prompt") missing.push(`the messages of prompt.${name}`)
+  if (node !== null && node.files.length > 0) missing.push("the content of its files")
+  if (span.instruction === undefined) missing.push(`the instruction of agent.${span.name}`)
+  else messages.push({ role: "user", of: "instruction", content: span.instruction })
+  // Calls of one turn come together, then their results.
+  const turns = spans.filter((one) => one.parent === step && one.kind === "model_call").map(({ start }) => start)
+  const turnOf = (tool: Span): number => turns.filter((start) => start <= tool.start).length
+  for (const turn of Object.values(Object.groupBy(toolCalls(spans, step, before), turnOf))) {
+    for (const tool of turn ?? [])
+      messages.push({ role: "assistant", of: `call of tool.${tool.name}`, content: asCall(tool) })
+    for (const tool of turn ?? []) {
+      messages.push({ role: "tool", of: `tool.${tool.name}`, content: tool.result ?? tool.error?.message ?? null })
+    }
+  }
+  return messages
+}
+
+/** What an agent goes on from. */
+function contextOf(plan: Plan | null, state: RunState, node: AgentNode, missing: string[]): RebuiltMessage[] {
+  const { context } = node
+  if (context === null) return []
+  const of = `agent.${context.agent}`
+  if (context.compact !== null) {
+    const made = state.spans.find(
+      ({ kind, name, parent }) =>
+        kind === "compaction" && name === context.agent && parent !== null && state.spans[parent]?.name === node.name,
+    )
+    if (typeof made?.result === "string") return [{ role: "user", of: `summary of ${of}`, content: made.result }]
+    missing.push(`the summary of ${of}`)
+    return []
+  }
+  const step = state.spans.findIndex(
+    ({ kind, name, parent }) => kind === "agent" && name === context.agent && parent === null,
+  )
+  const span = state.spans[step]
+  if (span === undefined) {
+    missing.push(`the messages of ${of}`)
+    return []
+  }
+  const earlier = conversation(plan, state, step, undefined, missing).map((message) => ({
+    ...message,
+    of: message.of === "instruction" ? of : message.of,
+  }))
+  return span.output === undefined ? earlier : [...earlier, { role: "assistant", of, content: span.output }]
+}
+
+function toolCalls(spans: readonly Span[], step: number, before: number | undefined): Span[] {
+  return spans.filter(
+    (span) => span.parent === step && span.kind === "tool_call" && (before === undefined || span.start < before),
+  )
+}
+
+function asCall({ name, arguments: given }: Span): JsonObject {
+  return { tool: name, arguments: given ?? null }
+}
+
+function toolsOf(plan: Plan, { uses }: AgentNode): RebuiltTool[] {
+  return uses.flatMap(({ kind, name }) => {
+    const tool = kind === "tool" ? plan.tools[name] : undefined
+    if (tool === undefined) return []
+    const parameters = tool.input === null ? null : toJsonSchema(tool.input, plan.types)
+    return [{ name, description: tool.description, parameters }]
+  })
+}
+
+/** A text with its interpolations as the author wrote them. */
+function asWritten(expression: Expression): string {
+  if (expression.op === "literal")
+    return typeof expression.value === "string" ? expression.value : JSON.stringify(expression.value)
+  if (expression.op === "text")
+    return expression.parts.map((part) => (typeof part === "string" ? part : `{{ ${written(part)} }}`)).join("")
+  return `{{ ${written(expression)} }}`
+}
+
+function written(expression: Expression): string {
+  return "text" in expression && typeof expression.text === "string" ? expression.text : "…"
+}
