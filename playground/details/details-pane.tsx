@@ -13,10 +13,10 @@ import { paneTab } from "../state/layout.ts"
 import { runClock, watchShown } from "../state/runs.ts"
 import { goToQuestion } from "../state/questions.ts"
 import type { Selection } from "../state/selection.ts"
-import { select, selection } from "../state/selection.ts"
+import { select, selection, showsAnswer } from "../state/selection.ts"
 import { compilation } from "../state/source.ts"
+import { nodeOfSpan, spanLabel, spanOfNode } from "../state/spans.ts"
 import { standing } from "../state/standing.ts"
-import { nodeOfSpan, spanLabel, spanOfNode } from "../timeline/rows.ts"
 import { Icon } from "../ui/icon.tsx"
 import { costNumber, showDuration, showNumber } from "../ui/show.ts"
 import { StateMark } from "../ui/state-mark.tsx"
@@ -31,7 +31,7 @@ export function DetailsPane() {
   const run = watchShown()
   return (
     <section class={standing.value === "current" ? "pane details" : "pane details of-other-text"} aria-label="Details">
-      {chosen === null ? (
+      {chosen === null || showsAnswer.value ? (
         <Answer />
       ) : (
         <>

@@ -53,7 +53,6 @@ function Request({ request, model }: RequestProps) {
       {system === null ? null : <Value title="System" value={system} />}
       {messages.map(({ role, of, content }, at) => (
         // Messages are only ever added.
-        // oxlint-disable-next-line react/no-array-index-key
         <Value key={at} title={`${role}: ${of}`} value={content} />
       ))}
       {tools.map(({ name, description, parameters }) => (

@@ -41,7 +41,7 @@ export function rebuildRequest(plan: Plan | null, state: RunState, at: number): 
   const missing: string[] = []
   const node = agentOf(plan, call.name)
   const messages = conversation(plan, state, step, call.start, missing)
-  if (/^The output does not fit/.test(reasonBefore(state, at) ?? "")) {
+  if (reasonBefore(state, at)?.startsWith("The output does not fit") === true) {
     missing.push("the answer that did not fit, and what the model was told about it")
   }
   if (plan === null || node === null) {

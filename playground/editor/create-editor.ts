@@ -32,6 +32,8 @@ export interface EditorEvents {
   /** The text is another now; `read` gives it. */
   changed(read: () => string): void
   run(): void
+  /** The cursor was moved to this place, by hand and not by typing. */
+  cursor(at: number): void
   /** A format that could not be done, as a sentence. */
   refused(sentence: string): void
   formatted(): void
@@ -41,7 +43,7 @@ export interface Editor extends EditorPort {
   /** Shows what a compilation says, if it is of the text that is here now. */
   show(compilation: Compilation): void
   /** Marks the lines of what is selected in the graph or timeline. */
-  markSelected(span: Span | undefined): void
+  markSelected(span: Span | undefined, scrolls: boolean): void
   destroy(): void
 }
 
@@ -150,8 +152,11 @@ export function createEditor(
         effect.is(swapped) ? swapped.of({ apply: effect.value.revert, revert: effect.value.apply }) : [],
       ),
     ),
-    EditorView.updateListener.of(({ docChanged, transactions }) => {
+    EditorView.updateListener.of(({ docChanged, selectionSet, state, transactions }) => {
       if (docChanged) events.changed(() => view.state.doc.toString())
+      else if (selectionSet && transactions.some((one) => one.isUserEvent("select"))) {
+        events.cursor(state.selection.main.head)
+      }
       for (const transaction of transactions) {
         if (!transaction.isUserEvent("undo") && !transaction.isUserEvent("redo")) continue
         for (const effect of transaction.effects) if (effect.is(swapped)) effect.value.apply()
@@ -192,10 +197,10 @@ export function createEditor(
       const marks = setDiagnostics(view.state, toMarks(program, diagnostics))
       view.dispatch(marks, { effects: setProgram.of(program) })
     },
-    markSelected(span) {
+    markSelected(span, scrolls) {
       const { length } = view.state.doc
       const effects: StateEffect<unknown>[] = [setSelected.of(span)]
-      if (span !== undefined) {
+      if (span !== undefined && scrolls) {
         effects.push(EditorView.scrollIntoView(Math.min(span.start, length), { y: "nearest", yMargin: 60 }))
       }
       view.dispatch({ effects })

@@ -1,13 +1,13 @@
 import { effect } from "@preact/signals"
 import { useEffect, useRef } from "preact/hooks"
-import { nodeSpan } from "../state/node-span.ts"
+import { nodeAt, nodeSpan } from "../state/node-span.ts"
 import { requestRun } from "../run/request-run.ts"
 import { setEditor } from "../state/editor-port.ts"
 import { activeFile } from "../state/files.ts"
 import { notify } from "../state/notices.ts"
 import { offerFixes, showProblems } from "../state/quick-fixes.ts"
 import { renaming } from "../state/renaming.ts"
-import { selection } from "../state/selection.ts"
+import { selectAtCursor, selection } from "../state/selection.ts"
 import { served } from "../state/served.ts"
 import { compilation, compileNow, sourceChanged } from "../state/source.ts"
 import { createEditor } from "./create-editor.ts"
@@ -26,6 +26,7 @@ export function EditorPane() {
       {
         changed: sourceChanged,
         run: requestRun,
+        cursor: (at) => selectAtCursor(nodeAt(compileNow().program, at)),
         formatted: () => void compileNow(),
         refused: (sentence) => notify(sentence, "wrong"),
       },
@@ -41,8 +42,10 @@ export function EditorPane() {
     const stopProblems = effect(() => editor.show(compilation.value))
     const stopServed = effect(() => editor.setReadOnly(served.value !== null))
     const stopSelection = effect(() => {
-      const node = selection.value?.node
-      editor.markSelected(node === undefined ? undefined : nodeSpan(compilation.peek().program, node))
+      const chosen = selection.value
+      const span = chosen === null ? undefined : nodeSpan(compilation.peek().program, chosen.node)
+      // The cursor is in view already, and stays where the author put it.
+      editor.markSelected(span, chosen?.by !== "cursor")
     })
     return () => {
       stopProblems()

@@ -1,4 +1,7 @@
 import type { StreamEvent } from "../../src/client/client.ts"
+import type { RunState } from "../../src/run/run-state.ts"
+import type { Selection } from "../state/selection.ts"
+import { nodeOfSpan } from "../state/spans.ts"
 
 /** An event as it came over the wire. */
 export function eventText({ id, type, data }: StreamEvent): string {
@@ -35,4 +38,22 @@ export function subjectOf({ data }: StreamEvent): string {
     typeof fields["name"] === "string" ? fields["name"] : "",
   ]
   return parts.filter((part) => part !== "").join(" · ")
+}
+
+/** The step that an event is about, and its bar where it has one of its own; null for events of the whole run. */
+export function stepOf({ data }: StreamEvent, state: RunState): Selection | null {
+  const { agent, step, dynamic, call_id, kind, name, iteration } = data as Record<string, unknown>
+  const at = state.spans.findIndex((span) =>
+    typeof call_id === "string"
+      ? span.kind === "tool_call" && span.call_id === call_id
+      : span.kind === "iteration" &&
+        `agent.${span.name}` === (step ?? `agent.${String(agent)}`) &&
+        span.iteration === iteration,
+  )
+  const own = at < 0 ? undefined : nodeOfSpan(state, at)
+  if (own !== undefined) return { node: own, span: at }
+  if (typeof step === "string") return { node: step }
+  if (typeof agent === "string") return { node: `agent.${agent}` }
+  if (typeof dynamic === "string") return { node: `dynamic.${dynamic}` }
+  return kind === "ask" && typeof name === "string" ? { node: `ask.${name}` } : null
 }

@@ -5,11 +5,12 @@ import type { StreamEvent } from "../../src/client/client.ts"
 import type { RunView } from "../state/run-view.ts"
 import { watchShown } from "../state/runs.ts"
 import { copyText } from "../state/copy.ts"
+import { select } from "../state/selection.ts"
 import { Icon } from "../ui/icon.tsx"
 import { JsonTree } from "../ui/json-tree.tsx"
 import { counted, showDuration, showNumber } from "../ui/show.ts"
 import { VirtualList } from "../ui/virtual-list.tsx"
-import { eventText, filterWords, matches, subjectOf } from "./event-text.ts"
+import { eventText, filterWords, matches, stepOf, subjectOf } from "./event-text.ts"
 
 const filter = signal("")
 /** Whether the pieces of text are listed too, which are most of the events of a run and each say little. */
@@ -35,6 +36,11 @@ function EventList({ run }: { readonly run: RunView }) {
   const position = current === undefined ? -1 : events.indexOf(current)
   // Once for each choice: who scrolls away from it stays away.
   const reveal = useMemo(() => (position < 0 ? undefined : { at: position }), [chosen])
+  const choose = (event: StreamEvent | undefined): void => {
+    setChosen(event?.id)
+    const step = event === undefined ? null : stepOf(event, run.state)
+    if (step !== null) select(step)
+  }
   const key = (event: KeyboardEvent): void => {
     const to: Record<string, number> = {
       ArrowDown: Math.min(events.length - 1, position + 1),
@@ -45,7 +51,7 @@ function EventList({ run }: { readonly run: RunView }) {
     const next = to[event.key]
     if (next === undefined) return
     event.preventDefault()
-    setChosen(events[next]?.id)
+    choose(events[next])
   }
   return (
     <div class="column">
@@ -110,7 +116,7 @@ function EventList({ run }: { readonly run: RunView }) {
                 run={run}
                 event={event}
                 isSelected={event === current}
-                onSelect={() => setChosen(event.id)}
+                onSelect={() => choose(event)}
               />
             )
           }}

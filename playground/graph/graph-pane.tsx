@@ -53,6 +53,19 @@ export function GraphPane() {
     return () => watch.disconnect()
   }, [placed])
 
+  // What is selected elsewhere is brought into view.
+  const chosen = selection.value?.node
+  useEffect(() => {
+    const node = placed.nodes.find(({ id }) => id === chosen)
+    const element = box.current
+    if (node === undefined || element === null) return
+    setView((old) => {
+      const next = withNode(old, node, element.clientWidth, element.clientHeight)
+      if (next !== old) moved.current = true
+      return next
+    })
+  }, [chosen, placed])
+
   const zoomAt = (factor: number, x?: number, y?: number): void => {
     const element = box.current
     if (element === null) return
@@ -168,6 +181,18 @@ function fitted({ width, height }: Placed, boxWidth: number, boxHeight: number):
   const whole = Math.min(1, boxWidth / width, boxHeight / height)
   const zoom = whole >= leastFit ? whole : Math.max(leastFit, Math.min(1, boxWidth / width))
   return { zoom, x: Math.max(0, (boxWidth - width * zoom) / 2), y: Math.max(0, (boxHeight - height * zoom) / 2) }
+}
+
+/** Space around a node that is brought into view. */
+const margin = 24
+
+/** The view, moved as little as it takes to show the node; the same where it shows it already. */
+function withNode(view: View, node: PlacedNode, width: number, height: number): View {
+  const shift = (start: number, size: number, room: number): number =>
+    start < 0 || size > room ? margin - start : start + size > room ? room - margin - size - start : 0
+  const x = shift(view.x + node.x * view.zoom, nodeWidth * view.zoom, width)
+  const y = shift(view.y + node.y * view.zoom, nodeHeight(node) * view.zoom, height)
+  return width === 0 || (x === 0 && y === 0) ? view : { ...view, x: view.x + x, y: view.y + y }
 }
 
 /** One finger or the mouse moves, two fingers zoom. */

@@ -9,7 +9,7 @@ import { toOptionTexts } from "../state/options.ts"
 import { resultTab } from "../state/layout.ts"
 import { notify } from "../state/notices.ts"
 import { graphOf, shownRun } from "../state/runs.ts"
-import { selection } from "../state/selection.ts"
+import { keepSelection } from "../state/selection.ts"
 import { Icon } from "../ui/icon.tsx"
 import { counted, showCost, showDuration, showMoment, showNumber, showPreview } from "../ui/show.ts"
 import { StateMark } from "../ui/state-mark.tsx"
@@ -160,7 +160,7 @@ async function look(kept: KeptRun): Promise<void> {
     return
   }
   graphOf.value = "run"
-  selection.value = null
+  keepSelection((node) => run.state.nodes.some(({ id }) => id === node))
   shownRun.value = run
   resultTab.value = "timeline"
 }

@@ -4,10 +4,12 @@ import { WireworksError } from "../../src/client/client.ts"
 import { addToHistory } from "../state/history.ts"
 import { keep, readKept } from "../state/keep.ts"
 import { isLink, runAddress, runInAddress } from "../state/link.ts"
+import { nodeSpan } from "../state/node-span.ts"
 import { announce } from "../state/notices.ts"
 import { liveRun, shownRun, startClock, touchRuns, watchShown } from "../state/runs.ts"
 import { secretIn, withoutSecrets } from "../state/secrets.ts"
-import { selection } from "../state/selection.ts"
+import { keepSelection, select } from "../state/selection.ts"
+import { compilation } from "../state/source.ts"
 import type { ApiError } from "../../src/api/api-error.ts"
 import { asksForKey, client, toWireError } from "../state/service.ts"
 import type { RunRequest } from "../state/run-view.ts"
@@ -114,7 +116,8 @@ function leave(run: RunView): void {
 function show(run: RunView): void {
   shownRun.value = run
   liveRun.value = run
-  selection.value = null
+  const { program } = compilation.peek()
+  keepSelection((node) => nodeSpan(program, node) !== undefined)
   touchRuns()
   startClock()
 }
@@ -185,6 +188,7 @@ function reconnecting(run: RunView, attempt: number, cause: unknown): void {
 export function openRun(run_id: string): void {
   const run = new RunView(unknownRequest)
   run.run_id = run_id
+  select(null)
   resume(run, run_id)
 }
 

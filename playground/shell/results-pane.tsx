@@ -8,7 +8,7 @@ import { positions, resultTab } from "../state/layout.ts"
 import { QuestionsPane } from "../questions/questions-pane.tsx"
 import { openQuestions } from "../state/questions.ts"
 import { watchShown } from "../state/runs.ts"
-import { selection } from "../state/selection.ts"
+import { showsAnswer } from "../state/selection.ts"
 import { RunsPane } from "../runs/runs-pane.tsx"
 import { TimelinePane } from "../timeline/timeline-pane.tsx"
 import { Divider } from "./divider.tsx"
@@ -20,7 +20,7 @@ export function ResultsPane() {
   const tab = resultTab.value
   const hasQuestions = (watchShown()?.state.questions.length ?? 0) > 0
   // The whole result is in view already: a second copy beside it would only take its place.
-  const isAlone = tab === "output" && selection.value === null
+  const isAlone = tab === "output" && showsAnswer.value
   return (
     <div class={isAlone ? "results alone" : "results"} style={{ "--share": `${positions.value.details}%` }}>
       <section class="pane" aria-label="Results">

@@ -12,6 +12,15 @@ export function nodeSpan(program: Program, id: string): Span | undefined {
   return undefined
 }
 
+/** The node of the plan whose declaration has this place in it. */
+export function nodeAt(program: Program, at: number): string | undefined {
+  const has = (span: Span | undefined): boolean => span !== undefined && span.start <= at && at <= span.end
+  for (const [name, { declaration }] of program.agents) if (has(declaration)) return `agent.${name}`
+  for (const [name, { declaration }] of program.asks) if (has(declaration)) return `ask.${name}`
+  for (const [name, { field }] of program.dynamics) if (has(field)) return `dynamic.${name}`
+  return has(program.output?.declaration) ? "output" : undefined
+}
+
 /** The narrowest place that a dotted path (`agent.writer.instruction`) names. */
 export function pathSpan(program: Program, path: string): Span | undefined {
   const [head = "", name = "", third] = path.split(/[.[]/)

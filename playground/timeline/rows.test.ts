@@ -3,7 +3,8 @@ import { test } from "node:test"
 import type { SeenEvent } from "../../src/run/run-state.ts"
 import { reduce } from "../../src/run/reduce.ts"
 import { initialState } from "../../src/run/run-state.ts"
-import { nodeOfSpan, Rows, spanLabel, spanOfNode } from "./rows.ts"
+import { nodeOfSpan, spanLabel, spanOfNode } from "../state/spans.ts"
+import { Rows } from "./rows.ts"
 import { scaleFor } from "./scale.ts"
 
 const usage = { input_tokens: 1, output_tokens: 1, cached_tokens: 0, reasoning_tokens: 0 }

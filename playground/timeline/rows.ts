@@ -1,4 +1,4 @@
-import type { RunState, Span } from "../../src/run/run-state.ts"
+import type { RunState } from "../../src/run/run-state.ts"
 
 /** A line of the waterfall. */
 export interface Row {
@@ -76,61 +76,5 @@ export class Rows {
       while (place > 0 && (spans[siblings[place - 1] ?? 0]?.start ?? 0) > span.start) place--
       siblings.splice(place, 0, this.#seen)
     }
-  }
-}
-
-/** The node of the plan that a span belongs to; undefined for what belongs to none (a server's connection). */
-export function nodeOfSpan(state: RunState, at: number): string | undefined {
-  let span = state.spans[at]
-  while (span !== undefined && span.parent !== null) span = state.spans[span.parent]
-  if (span?.kind === "agent" || span?.kind === "loop" || span?.kind === "iteration") return `agent.${span.name}`
-  if (span?.kind === "ask" && span.call_id === undefined) return `ask.${span.name}`
-  return span?.kind === "dynamic" ? `dynamic.${span.name}` : undefined
-}
-
-/** The row in which a node of the plan begins. */
-export function spanOfNode(state: RunState, node: string): number | undefined {
-  const name = node.slice(node.indexOf(".") + 1)
-  const kind = node.slice(0, node.indexOf("."))
-  const at = state.spans.findIndex(
-    (span) =>
-      span.parent === null &&
-      span.name === name &&
-      span.call_id === undefined &&
-      (span.kind === kind || (kind === "agent" && span.kind === "loop")),
-  )
-  return at < 0 ? undefined : at
-}
-
-/** `agent.review[0]`, `model call 2`, `tool.find`. */
-export function spanLabel(span: Span): string {
-  const index = span.iteration === undefined ? "" : `[${span.iteration}]`
-  switch (span.kind) {
-    case "agent":
-      return `agent.${span.name}`
-    case "loop":
-      return `agent.${span.name}`
-    case "iteration":
-      return `agent.${span.name}${index}`
-    case "model_call":
-      return span.call === undefined || span.call.turn === 1 ? "model call" : `model call, turn ${span.call.turn}`
-    case "retry":
-      return `retry ${span.attempt ?? ""}`.trim()
-    case "fallback":
-      return `fallback to model.${span.name}`
-    case "tool_call":
-      return `tool.${span.name}`
-    case "ask":
-      return span.call_id === undefined ? `ask.${span.name}${index}` : `approval of tool.${span.name}`
-    case "compaction":
-      return `compacting agent.${span.name}`
-    case "dynamic":
-      return `dynamic.${span.name}${index}`
-    case "resource":
-      return `resource.${span.name}`
-    case "prompt":
-      return `prompt.${span.name}`
-    case "connection":
-      return `mcp.${span.name}`
   }
 }

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs"
 import { describe, test } from "node:test"
 import {
   clipboard,
+  cursorAt,
   editor,
   node,
   openExample,
@@ -428,6 +429,53 @@ describe("output and events", () => {
     await page.getByText("0 of 5 events").waitFor()
     await page.getByRole("button", { name: /text piece/ }).click()
     await rows.filter({ hasText: "agent_delta" }).first().waitFor()
+    await close()
+  })
+})
+
+describe("selection and model calls", () => {
+  test("a step is selected from its text, kept across runs, and by its events; a model call shows its request", async () => {
+    const { page, close } = await playground.visit()
+    await openExample(page, "Context")
+    await cursorAt(page, "context: agent.explore")
+    const narrow = page.locator('[data-node="agent.narrow"][aria-pressed="true"]')
+    await narrow.waitFor()
+    const details = page.getByRole("region", { name: "Details" })
+    await details.getByRole("heading", { name: "agent.narrow" }).waitFor()
+    await page.keyboard.press("Control+Enter")
+    await status(page, /completed in/)
+    // The result comes first, and the step is still the one of the cursor.
+    assert.match(await details.getByRole("list", { name: "Output" }).innerText(), /answer: /)
+    await narrow.waitFor()
+
+    await page.getByRole("treeitem", { name: /^compacting/ }).click()
+    await details.getByRole("heading", { name: "Summary" }).waitFor()
+    const summary = await details.locator(".part", { hasText: "Summary" }).locator("pre").innerText()
+    await page
+      .getByRole("treeitem", { name: /^model call/ })
+      .last()
+      .click()
+    for (const part of ["user: summary of agent.narrow", "user: instruction", "Output schema", "Answer"]) {
+      await details.getByRole("heading", { name: part }).waitFor()
+    }
+    await details.getByRole("button", { name: "Copy all" }).click()
+    await page.getByText("Request copied").waitFor()
+    const request = JSON.parse(await clipboard(page)) as { messages: { content: string }[] }
+    assert.deepEqual(
+      request.messages.map(({ content }) => content.split(":")[0]),
+      [summary.split(":")[0], "Answer the question in one paragraph"],
+    )
+
+    await tab(page, "Events")
+    await page.getByRole("option", { name: /agent_started.*agent\.explore/ }).click()
+    await details.getByRole("heading", { name: "agent.explore" }).waitFor()
+    assert.equal(await node(page, "agent.explore").getAttribute("aria-pressed"), "true")
+    await runToEnd(page)
+    await page.locator(".tab", { hasText: /History\s*2/ }).waitFor()
+    await details.getByRole("heading", { name: "agent.explore" }).waitFor()
+    // The result is one line below the step that was kept; a click on it shows it whole.
+    await details.getByRole("button", { name: /^Result/ }).click()
+    await details.getByRole("list", { name: "Output" }).waitFor()
     await close()
   })
 })
