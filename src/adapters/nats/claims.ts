@@ -108,7 +108,7 @@ export class Claims {
     }
   }
 
-  /** A run whose last slot cannot be read, or not by this release, keeps no other down. */
+  /** A run of which nothing can be read, or not by this release, keeps no other down. */
   async #claimOne(candidate: Candidate, leaseMs: number): Promise<Claimed | null> {
     try {
       return await this.#tryToClaim(candidate, leaseMs)
@@ -129,7 +129,7 @@ export class Claims {
       }
       const head = await this.#reader.head(run_id)
       if (head === null) return null
-      const { facts, slot } = tail
+      const { facts, slot, damaged = 0 } = tail
       const silent = this.#signs.silentMs(run_id, facts.fence, slot) >= leaseMs
       if (endOf(facts) !== null) {
         // Whoever ended it is about to tidy up, or died before it could.
@@ -150,7 +150,8 @@ export class Claims {
       const { last } = facts
       const claim = {
         kind: "claim",
-        fence: facts.fence + 1,
+        // Above that of any claim among the damaged slots.
+        fence: facts.fence + 1 + damaged,
         session: this.#leases.session,
         until: askedAt.now + leaseMs,
         last,

@@ -2,10 +2,10 @@ import type { LogEvent } from "../../run/events.ts"
 import { Damaged, StoreFailure } from "../../ports/store.ts"
 import type { DataKey, Vault } from "../../ports/vault.ts"
 import type { Broker, Stored } from "./broker.ts"
-import { unpackFrame } from "./frame.ts"
+import { unpackFrame, type Frame } from "./frame.ts"
 import { followKeyRecord } from "./key-change.ts"
 import { isRunId } from "./names.ts"
-import { aboutRun, endOf, openEvents, type HeadFacts, type Slot, type SlotFacts } from "./slot.ts"
+import { aboutRun, carriedOn, endOf, openEvents, type HeadFacts, type Slot, type SlotFacts } from "./slot.ts"
 
 const keptRuns = 5_000
 /** Of a run's slots we remember some, to find others from there. */
@@ -35,6 +35,25 @@ interface Known {
   head: RunHead | null
   /** By slot, ascending. */
   marks: Mark[]
+}
+
+/** The place of a slot whose message is damaged. */
+interface Unreadable {
+  readonly slot: number
+  readonly damage: Damaged
+}
+
+function isUnreadable(found: Slot | Unreadable): found is Unreadable {
+  return "damage" in found
+}
+
+function readableFrame(subject: string, data: Uint8Array): Frame<SlotFacts> | null {
+  try {
+    return unpackFrame<SlotFacts>(subject, data)
+  } catch (error) {
+    if (error instanceof Damaged) return null
+    throw error
+  }
 }
 
 /** Finds slots by number. A slot that was found stays as it is; one that was not may come. */
@@ -101,9 +120,11 @@ export class LogReader {
     return stored === null ? null : this.#whole(run_id, slot, stored, parts)
   }
 
-  /** What a message says, unless some of it is stored apart. */
+  /** What a message says, unless some of it is stored apart. A damaged one is left to whoever reads the slot. */
   readSlot(run_id: string, slot: number, subject: string, data: Uint8Array): Slot | null {
-    const { facts, parts } = unpackFrame<SlotFacts>(subject, data)
+    const frame = readableFrame(subject, data)
+    if (frame === null) return null
+    const { facts, parts } = frame
     if (facts.cut !== undefined) return null
     this.noteMark(run_id, { slot, last: facts.last })
     return { slot, facts, parts }
@@ -134,36 +155,61 @@ export class LogReader {
     )
   }
 
-  /** The last slot, as the leader knows it; null for a run that never was, or is gone. */
+  /**
+   * The last slot, as the leader knows it; null for a run that never was, or is gone. Where that slot is damaged, it says what the
+   * slots before it say, and how many are damaged. Throws `Damaged` for a run of which no slot can be read.
+   */
   async tail(run_id: string): Promise<Slot | null> {
     if (!isRunId(run_id)) return null
     const hint = this.#known.get(run_id)?.marks.at(-1)?.slot ?? (await this.#doneSlot(run_id))
-    let tail = await this.slot(run_id, hint, "sure")
+    let tail = await this.#look(run_id, hint, "sure")
     if (tail === null && hint > 0) {
       this.forget(run_id)
-      tail = await this.slot(run_id, 0, "sure")
+      tail = await this.#look(run_id, 0, "sure")
     }
-    if (tail === null || tail.facts.kind === "void") return null
+    if (tail === null || (!isUnreadable(tail) && tail.facts.kind === "void")) return null
     for (;;) {
-      if (endOf(tail.facts) !== null) return tail
-      const next = await this.slotFromLeader(run_id, tail.slot + 1)
-      if (next === null) return tail
+      if (!isUnreadable(tail) && endOf(tail.facts) !== null) return tail
+      const next = await this.#look(run_id, tail.slot + 1, "leader")
+      if (next === null) return isUnreadable(tail) ? this.#standingBefore(run_id, tail) : tail
       tail = await this.#lastNear(run_id, next)
     }
   }
 
+  /** A slot as it was found; one that is damaged has its place all the same. */
+  async #look(run_id: string, slot: number, how: "near" | "sure" | "leader"): Promise<Slot | Unreadable | null> {
+    try {
+      return await (how === "leader" ? this.slotFromLeader(run_id, slot) : this.slot(run_id, slot, how))
+    } catch (error) {
+      if (error instanceof Damaged) return { slot, damage: error }
+      throw error
+    }
+  }
+
+  /** How a run stands whose last slot is damaged. Any of the damaged slots may have been a claim. */
+  async #standingBefore(run_id: string, { slot, damage }: Unreadable): Promise<Slot> {
+    for (let before = slot - 1; before >= 0; before--) {
+      const found = await this.#look(run_id, before, "sure")
+      if (found === null || isUnreadable(found)) continue
+      const { nonce, fence, session, until, last } = found.facts
+      const facts = { kind: "claim", nonce, fence, session, until, last, ...carriedOn(found.facts) } as const
+      return { slot, facts, parts: [], damaged: slot - before }
+    }
+    throw damage
+  }
+
   /** The last slot that the nearest node has, from one that is there. */
-  async #lastNear(run_id: string, from: Slot): Promise<Slot> {
+  async #lastNear(run_id: string, from: Slot | Unreadable): Promise<Slot | Unreadable> {
     let low = from
     let high = Number.POSITIVE_INFINITY
     for (let step = 1; high === Number.POSITIVE_INFINITY; step *= 2) {
-      const found = await this.slot(run_id, low.slot + step, "near")
+      const found = await this.#look(run_id, low.slot + step, "near")
       if (found === null) high = low.slot + step
       else low = found
     }
     while (high - low.slot > 1) {
       const middle = Math.floor((low.slot + high) / 2)
-      const found = await this.slot(run_id, middle, "near")
+      const found = await this.#look(run_id, middle, "near")
       if (found === null) high = middle
       else low = found
     }

@@ -1,4 +1,5 @@
 import type { Clock } from "../../ports/clock.ts"
+import { Damaged } from "../../ports/store.ts"
 import type { Broker, Stored } from "./broker.ts"
 import { packFrame, unpackFrame } from "./frame.ts"
 import type { Outbox } from "./outbox.ts"
@@ -118,13 +119,19 @@ export class Retention {
     await this.#broker.purge("log", names.slot(run_id, 0))
   }
 
-  /** Whether some of it is stored in pieces. */
+  /** Whether some of it is, or may be, stored in pieces. */
   async #isCut(run_id: string, slots: readonly number[]): Promise<boolean> {
     const { names } = this.#broker
     const found = await Promise.all(slots.map((slot) => this.#broker.get("log", names.slot(run_id, slot), "near")))
-    return found.some(
-      (message) =>
-        message === null || unpackFrame<{ cut?: number[] }>(message.subject, message.data).facts.cut !== undefined,
-    )
+    return found.some((message) => message === null || mayBeCut(message))
+  }
+}
+
+function mayBeCut({ subject, data }: Stored): boolean {
+  try {
+    return unpackFrame<{ cut?: number[] }>(subject, data).facts.cut !== undefined
+  } catch (error) {
+    if (error instanceof Damaged) return true
+    throw error
   }
 }

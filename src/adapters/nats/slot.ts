@@ -87,6 +87,8 @@ export interface Slot {
   readonly slot: number
   readonly facts: SlotFacts
   readonly parts: readonly Uint8Array[]
+  /** So many slots, this one the last of them, are damaged: the facts are those of the slot before them. */
+  readonly damaged?: number
 }
 
 export function endOf(facts: SlotFacts): number | null {

@@ -1,0 +1,68 @@
+import assert from "node:assert/strict"
+import { randomBytes } from "node:crypto"
+import { after, before, test, type TestContext } from "node:test"
+import { readAddress } from "../../src/adapters/nats/address.ts"
+import { Broker } from "../../src/adapters/nats/broker.ts"
+import { namesOf } from "../../src/adapters/nats/names.ts"
+import { Damaged } from "../../src/ports/store.ts"
+import { created, ended, happened, ids, leaseMs, Reader, row } from "../contract/run-store/material.ts"
+import { ManualClock } from "../support/manual-clock.ts"
+import { startNats, type NatsCluster } from "../support/nats-server.ts"
+import { natsStores, noProofs } from "../support/nats-store.ts"
+
+// The last message of a run's log cannot be read.
+
+let broker: NatsCluster
+
+before(async () => {
+  broker = await startNats(1)
+})
+after(() => broker.close())
+
+async function setUp(t: TestContext) {
+  const clock = new ManualClock()
+  const prefix = `d${randomBytes(4).toString("hex")}`
+  const names = namesOf(prefix)
+  const read = readAddress(broker.url)
+  assert.ok(read.ok)
+  const open = natsStores(broker.url, clock)
+  const [holder, claimant] = [await open({ prefix }), await open({ prefix })]
+  const other = await Broker.connect(read.address, noProofs, names)
+  t.after(() => Promise.all([holder.close(), claimant.close(), other.close()]))
+  const damage = (run_id: string, slot: number) => other.put(names.slot(run_id, slot), Buffer.from("not a frame"))
+  return { clock, holder, claimant, damage }
+}
+
+test("a run whose last slots are damaged is taken up, condemned and read as failed, and can be cancelled before", async (t) => {
+  const { clock, holder, claimant, damage } = await setUp(t)
+  const [broken, plain] = [await created(holder), await created(holder)]
+  await holder.append(broken, [happened(1), happened(2)])
+  await damage(broken.run_id, 2)
+  await damage(broken.run_id, 3)
+  assert.equal((await row(claimant, broken.run_id)).last_event_id, 2)
+  assert.equal(await claimant.requestCancel(broken.run_id), true)
+
+  assert.deepEqual(await claimant.claim("owner-2", 10, leaseMs), [])
+  clock.advance(leaseMs)
+  const claimed = await claimant.claim("owner-2", 10, leaseMs)
+  assert.deepEqual(claimed.map(({ run_id }) => run_id).toSorted(), [broken.run_id, plain.run_id].toSorted())
+  const lease = claimed.find(({ run_id }) => run_id === broken.run_id)
+  assert.ok(lease !== undefined)
+  // Either of the damaged slots may have been a claim.
+  assert.ok(lease.fence > broken.fence + 2)
+  await assert.rejects(claimant.read(broken.run_id, 0, 100), Damaged)
+  await assert.rejects(holder.append(broken, [happened(3)]))
+
+  const { last_event_id } = await row(claimant, broken.run_id)
+  await claimant.condemn(lease, ended(last_event_id + 1))
+  for (const store of [holder, claimant]) {
+    assert.notEqual((await row(store, broken.run_id)).finished_at, null)
+    assert.deepEqual(await ids(store, broken.run_id), [3])
+    assert.deepEqual(await new Reader(store, broken.run_id, 2).rest(), [3])
+  }
+  clock.advance(leaseMs)
+  const later = await holder.claim("owner-3", 10, 1)
+  assert.ok(!later.some(({ run_id }) => run_id === broken.run_id))
+  assert.equal(await claimant.sweep(Date.UTC(2027, 0, 1)), 1)
+  assert.equal((await claimant.lookup(broken.run_id)).found, "expired")
+})
