@@ -62,15 +62,15 @@ function isLocked(file: string, unlocked: (file: string) => void): boolean {
 
 /** Removes what killed processes left. */
 export function clearDeadHolders(path: string): void {
-  for (const id of holderIds(path)) if (isOlder(fileOf(path, id), lockedWithinMs)) isAlive(path, id)
+  for (const id of holderIds(path)) if (isLeft(fileOf(path, id))) isAlive(path, id)
 }
 
 /** How many processes have the database open, and how many died without closing it. Changes nothing. */
 export function countHolders(path: string): { readonly living: number; readonly dead: number } {
   const files = holderIds(path).map((id) => fileOf(path, id))
   const unlocked = files.filter((file) => !isLocked(file, () => undefined))
-  // One that was made this very moment counts as neither. A mistake here costs a line in the log, so the moment is short.
-  return { living: files.length - unlocked.length, dead: unlocked.filter((file) => isOlder(file, 1_000)).length }
+  // One that was made this very moment counts as neither.
+  return { living: files.length - unlocked.length, dead: unlocked.filter(isLeft).length }
 }
 
 function holderIds(path: string): string[] {
@@ -81,12 +81,13 @@ function holderIds(path: string): string[] {
     .filter((id) => /^[0-9a-f]{16}$/.test(id))
 }
 
-/** A file that is younger may belong to a process that is about to lock it. */
-const lockedWithinMs = 10_000
-
-function isOlder(file: string, ms: number): boolean {
+/**
+ * A file that was made this very moment may belong to a process that is about to lock it. A slower one notices that its file was
+ * removed, and makes another.
+ */
+function isLeft(file: string): boolean {
   try {
-    return Date.now() - statSync(file).mtimeMs > ms
+    return Date.now() - statSync(file).mtimeMs > 1_000
   } catch {
     return false
   }
