@@ -10,7 +10,7 @@ import {
   completeTypes,
   keyword,
 } from "./complete-words.ts"
-import type { CompletionSite } from "./completion-site.ts"
+import type { CompletionSite, StrayName } from "./completion-site.ts"
 import { completionSite, siteInPlaceOf } from "./completion-site.ts"
 import { describe } from "./describe.ts"
 import { eachNameIn } from "./each-name.ts"
@@ -145,7 +145,8 @@ function headerItems({ node }: NameUse & { kind: "foreign-key" }): Completion[] 
 // ------------------------------------------------------------------------------------------------- outside of trees
 
 /** Between declarations, and in heads that are only begun. */
-function strayItems(program: Program, { before, atLineStart }: CompletionSite & { kind: "stray" }): Completion[] {
+function strayItems(program: Program, { before, atLineStart, afterLoop }: StrayName): Completion[] {
+  if (afterLoop) return [keyword("when", undefined, "when ${1:condition}")]
   if (atLineStart) return completeDeclarations(program)
   const [last = "", second = "", third = "", fourth = ""] = before.toReversed()
   const importKind = ["tool", "resource", "prompt"].find((kind) => kind === third || kind === second)

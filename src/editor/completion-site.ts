@@ -3,7 +3,7 @@ import type { Program } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
 import { parse } from "../syntax/parser.ts"
 import type { Token } from "../syntax/token.ts"
-import type { Tree } from "../syntax/tree.ts"
+import type { Declaration, Tree } from "../syntax/tree.ts"
 import type { NameUse } from "./name-use.ts"
 import { tokenIndexAt } from "./token-at.ts"
 import { useAt } from "./use-at.ts"
@@ -17,7 +17,16 @@ export type CompletionSite =
   /** A name may stand here: `use` is what it would be, in a program that has the placeholder in its place. */
   | { readonly kind: "name"; readonly program: Program; readonly use: NameUse; readonly span: Span }
   /** A name that no declaration has taken in: `before` are the tokens before it, the nearest last. */
-  | { readonly kind: "stray"; readonly before: readonly string[]; readonly atLineStart: boolean; readonly span: Span }
+  | StrayName
+
+export interface StrayName {
+  readonly kind: "stray"
+  readonly before: readonly string[]
+  readonly atLineStart: boolean
+  /** It follows the list of a loop, where a condition may stand. */
+  readonly afterLoop: boolean
+  readonly span: Span
+}
 
 /** What the cursor is in; undefined in comments, numbers and the text of interpolated strings. */
 export function completionSite(program: Program, offset: number): CompletionSite | undefined {
@@ -45,26 +54,34 @@ export function siteInPlaceOf(program: Program, string: Span): CompletionSite | 
 function nameSite(text: string, word: Span, span: Span): CompletionSite | undefined {
   const before = text.slice(0, word.start)
   const after = text.slice(word.end)
-  let stray: CompletionSite | undefined
+  let stray: StrayName | undefined
   // The head of a declaration, or a `match`, is taken in only with its block.
   for (const inserted of [placeholder, `${placeholder} { }`]) {
     const { tree } = parse(`${before}${inserted}${after}`)
     const { program } = check(tree)
     const use = useAt(program, word.start)
     if (use?.start === word.start && use.text === placeholder) return { kind: "name", program, use, span }
-    stray ??= strayName(tree, word.start, span)
+    const found = strayName(tree, word.start, span)
+    if (stray === undefined || found?.afterLoop === true) stray = found
   }
   return stray
 }
 
-function strayName(tree: Tree, at: number, span: Span): CompletionSite | undefined {
+function strayName(tree: Tree, at: number, span: Span): StrayName | undefined {
   const index = tokenIndexAt(tree, at)
   const token = tree.tokens[index]
   if (token?.kind !== "name" || token.start !== at) return undefined
   const before = tree.tokens.slice(Math.max(0, index - 6), index)
   const around = tree.declarations.find((one) => one.start <= at && at < one.end)
   const atLineStart = around === undefined && (token.afterBreak || index === 0 || before.at(-1)?.kind === "}")
-  return { kind: "stray", before: before.map(({ start, end }) => tree.text.slice(start, end)), atLineStart, span }
+  const words = before.map(({ start, end }) => tree.text.slice(start, end))
+  return { kind: "stray", before: words, atLineStart, afterLoop: isAfterLoop(around, at), span }
+}
+
+function isAfterLoop(around: Declaration | undefined, at: number): boolean {
+  if (around?.kind !== "agent" && around?.kind !== "ask") return false
+  const { loop, when, body } = around
+  return loop !== undefined && when === undefined && loop.end < at && at < body.start
 }
 
 function inComment(tree: Tree, offset: number): boolean {

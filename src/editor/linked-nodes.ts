@@ -6,11 +6,11 @@ import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { NameUse } from "./name-use.ts"
 import type { Target } from "./targets.ts"
-import { caseNamed, nodeOfField } from "./targets.ts"
+import { caseNamed, elementOf, nodeOfField, tagsRead } from "./targets.ts"
 
 export interface Linked {
   readonly nodes: ReadonlySet<object>
-  /** The texts between quotes that name one of the cases: the tags of objects. */
+  /** The texts between quotes that name one of the cases: the tags of objects, and what a tag is compared with. */
   readonly strings: readonly Span[]
 }
 
@@ -27,6 +27,10 @@ export function linkedNodes(
   if (!targets.some(({ kind }) => kind === "field" || kind === "case" || kind === "tag")) return { nodes, strings: [] }
   const links = new Links(program)
   for (const [from, to] of program.fittedTypes) links.fit(from, to)
+  for (const node of program.expressionTypes.keys()) {
+    if (node.kind === "binary") links.compare(node)
+    else if (node.kind === "default") links.nameCases(node.left, node.right)
+  }
   for (const { use, targets: named } of uses) {
     const [first, ...others] = use.kind === "pattern-field" ? named.filter(({ kind }) => kind !== "variable") : named
     if (first !== undefined) for (const other of others) links.add(first.node, other.node)
@@ -179,11 +183,49 @@ class Links {
     if (node !== undefined) this.#addString(node, written.value)
   }
 
+  /** `input.state.kind == "done"`, `input.state == { kind: "done", by: "me" }`, `input.states contains { … }` */
+  compare({ left, right, operator }: Syntax.BinaryNode): void {
+    this.nameCases(left, right)
+    this.nameCases(right, left)
+    const type = this.#program.expressionTypes.get(left)
+    const other = this.#program.expressionTypes.get(right)
+    const same = operator === "contains" ? elementOf(this.#program, type) : type
+    if (same === undefined || other === undefined) return
+    this.fit(same, other)
+    this.fit(other, same)
+  }
+
+  /** The texts of one expression name cases of the variants whose tags the other reads: `input.state?.kind ?? "done"`. */
+  nameCases(reads: Syntax.Expression, named: Syntax.Expression): void {
+    for (const variant of tagsRead(this.#program, reads)) {
+      for (const text of stringsIn(named)) {
+        const node = caseNamed(variant, text.texts[0] ?? "")
+        if (node !== undefined && text.interpolations.length === 0) this.#addString(node, text)
+      }
+    }
+  }
+
   #addString(node: object, value: Syntax.Expression): void {
     if (value.kind !== "string" || value.block) return
     const known = this.#strings.get(node)
     if (known === undefined) this.#strings.set(node, new Set([value]))
     else known.add(value)
+  }
+}
+
+/** The texts that an expression may be, or that are the elements of its array. */
+function stringsIn(expression: Syntax.Expression): readonly Syntax.StringNode[] {
+  switch (expression.kind) {
+    case "string":
+      return [expression]
+    case "group":
+      return stringsIn(expression.expression)
+    case "default":
+      return [...stringsIn(expression.left), ...stringsIn(expression.right)]
+    case "array":
+      return expression.items.flatMap(stringsIn)
+    default:
+      return []
   }
 }
 

@@ -46,7 +46,10 @@ export function targetsOf(program: Program, use: NameUse): readonly Target[] {
       return stepTargets(program, use)
     case "branch":
       if (branchLabel(use.branch).kind !== "name") return []
-      return caseTargets(program, program.expressionTypes.get(use.match.value), use.text)
+      return [
+        ...caseTargets(program, program.expressionTypes.get(use.match.value), use.text),
+        ...tagsRead(program, use.match.value).flatMap((node) => caseTarget(node, use.text)),
+      ]
     case "type-segment":
       return segmentTargets(program, use.segments.slice(0, use.index + 1))
     case "tag":
@@ -203,8 +206,25 @@ export function nodeOfField(
 function caseTargets(program: Program, type: Type | undefined, name: string): Target[] {
   const variant = plainType(program, type)
   const node = variant?.kind === "variant" ? program.variantNodes.get(variant) : undefined
-  const found = node && caseNamed(node, name)
+  return node === undefined ? [] : caseTarget(node, name)
+}
+
+function caseTarget(variant: Syntax.VariantType, name: string): Target[] {
+  const found = caseNamed(variant, name)
   return found === undefined ? [] : [{ kind: "case", node: found, name: found.name }]
+}
+
+/** The variants whose tag an expression reads: `input.state.kind` is the name of a case. */
+export function tagsRead(program: Program, expression: Syntax.Expression): readonly Syntax.VariantType[] {
+  if (expression.kind === "group") return tagsRead(program, expression.expression)
+  if (expression.kind === "default") {
+    return [...tagsRead(program, expression.left), ...tagsRead(program, expression.right)]
+  }
+  const step = expression.kind === "chain" ? expression.steps.at(-1) : undefined
+  if (step?.kind !== "field" && step?.kind !== "pluck") return []
+  const receiver = program.receivers.get(step)
+  const type = step.kind === "pluck" ? elementOf(program, receiver) : receiver
+  return tagTargets(program, type, step.name.text).flatMap(({ kind, node }) => (kind === "tag" ? [node] : []))
 }
 
 const casesOfVariants = new WeakMap<Syntax.VariantType, ReadonlyMap<string, Syntax.VariantCase>>()

@@ -293,6 +293,11 @@ export class TokenReader {
     return true
   }
 
+  /** Whether nothing may be nested here any more. */
+  get isDeepest(): boolean {
+    return this.#depth >= maxNesting
+  }
+
   leave(): void {
     this.#depth--
   }

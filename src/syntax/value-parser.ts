@@ -54,7 +54,11 @@ import {
 export function parseExpression(reader: TokenReader): Expression {
   // A block counts its own level.
   if (reader.is("{")) return parseWhole(reader)
-  if (!reader.enter()) return missing(reader)
+  if (!reader.enter()) {
+    // The rest of the expression would only be a second mistake.
+    if (startsStep(reader.token)) parseSteps(reader)
+    return missing(reader)
+  }
   const expression = parseWhole(reader)
   reader.leave()
   return expression
@@ -285,6 +289,11 @@ function closeList(reader: TokenReader, open: Token, what: string): Token | unde
 function parseMatch(reader: TokenReader): MatchNode | Expression {
   const keyword = reader.take()
   const value = parseExpression(reader)
+  if (reader.isDeepest && reader.is("{")) {
+    // Too deep as its value is, which is reported.
+    reader.skipBalanced()
+    return missing(reader)
+  }
   const body = reader.block(parseBranch, leavesNames, "a case of the match")
   if (body === undefined) {
     reader.expected("`{` after the value to match")

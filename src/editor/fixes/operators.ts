@@ -1,5 +1,7 @@
 import type { Program } from "../../check/program.ts"
 import type { Diagnostic } from "../../source/diagnostic.ts"
+import type { Span } from "../../source/span.ts"
+import type { Expression } from "../../syntax/tree.ts"
 import type { Fix } from "./fix.ts"
 import { insertAt, replaceWith } from "./fix.ts"
 import { withoutItem } from "./remove.ts"
@@ -51,14 +53,40 @@ export function fixCase(program: Program, { span, hint = "" }: Diagnostic): read
 }
 
 /** A condition that is written out: `when true`. */
-export function removeCondition(program: Program, { span, path }: Diagnostic): readonly Fix[] {
+export function removeCondition(program: Program, { span, path, message }: Diagnostic): readonly Fix[] {
   const { declaration } = useAt(program, span.start) ?? {}
   if (!path.endsWith(".when") || (declaration?.kind !== "agent" && declaration?.kind !== "ask")) return []
   const { when, loop, name } = declaration
   if (when === undefined) return []
-  if (when.condition.start !== span.start || when.condition.end !== span.end) return []
+  if (when.condition.start !== span.start || when.condition.end !== span.end) {
+    return removeOperand(when.condition, span, message)
+  }
   const around = { start: (loop ?? name).end, end: when.end }
   return [{ title: "Remove the condition", edits: [replaceWith(around, "")], preferred: false }]
+}
+
+/** `input.name != null && input.ready` without the side that is always true; of `||`, the one that is always false. */
+function removeOperand(condition: Expression, span: Span, message: string): readonly Fix[] {
+  if (condition.kind === "group") return removeOperand(condition.expression, span, message)
+  if (condition.kind !== "binary") return []
+  const { left, right, operator } = condition
+  const decidesNothing = operator === "&&" ? "always true" : operator === "||" ? "always false" : undefined
+  if (decidesNothing === undefined) return []
+  if (message.endsWith(decidesNothing)) {
+    const edits = isAround(left, span)
+      ? [replaceWith({ start: left.start, end: right.start }, "")]
+      : isAround(right, span)
+        ? [replaceWith({ start: left.end, end: right.end }, "")]
+        : []
+    if (edits.length > 0) return [{ title: `Remove what is ${decidesNothing}`, edits, preferred: false }]
+  }
+  return [...removeOperand(left, span, message), ...removeOperand(right, span, message)]
+}
+
+/** Whether the expression is what stands at the span, in parentheses or not. */
+function isAround(expression: Expression, span: Span): boolean {
+  if (expression.start === span.start && expression.end === span.end) return true
+  return expression.kind === "group" && isAround(expression.expression, span)
 }
 
 /** A condition that is not a boolean, a value without its colon, and a file that is written with one. */
