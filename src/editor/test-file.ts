@@ -121,24 +121,38 @@ export function defineTest(program: Program, tested: Program, offset: number): D
   return { name: { start: name.start, end: name.end }, span: { start: node.start, end: node.end } }
 }
 
-function stepAt(
-  program: Program,
-  tested: Program,
-  offset: number,
-): { readonly span: Span; readonly target: Target } | undefined {
+function stepAt(program: Program, tested: Program, offset: number): StepName | undefined {
+  return stepNamesIn(program, tested).find(({ span }) => span.start <= offset && offset <= span.end)
+}
+
+/** A name in a test that stands for a step of the workflow. */
+export interface StepName {
+  /** `agent.writer` */
+  readonly span: Span
+  /** `writer` */
+  readonly name: Syntax.Name
+  readonly target: Target
+}
+
+export function stepNamesIn(program: Program, tested: Program): StepName[] {
+  const found: StepName[] = []
   for (const test of program.tree.declarations) {
-    if (test.kind !== "test" || offset < test.start || offset > test.end) continue
+    if (test.kind !== "test") continue
     for (const chain of chainsOf(test)) {
-      const [step] = chain.steps
-      if (chain.base.kind !== "name" || step?.kind !== "field") continue
       const { base } = chain
+      const [step] = chain.steps
+      if (base.kind !== "name" || step?.kind !== "field") continue
       const kind = stepKinds.find((each) => each === base.text)
-      if (kind === undefined || offset < chain.start || offset > step.end) continue
-      const target = targetOf(tested, kind, step.name.text)
-      if (target !== undefined) return { span: { start: chain.start, end: step.end }, target }
+      const target = kind && targetOf(tested, kind, step.name.text)
+      if (target !== undefined) found.push({ span: { start: chain.start, end: step.end }, name: step.name, target })
     }
   }
-  return undefined
+  return found
+}
+
+/** The same for an offset in or beside the name itself. */
+export function stepNameAt(program: Program, tested: Program, offset: number): StepName | undefined {
+  return stepNamesIn(program, tested).find(({ name }) => name.start <= offset && offset <= name.end)
 }
 
 function chainsOf({ body }: Syntax.TestDeclaration): Syntax.Chain[] {

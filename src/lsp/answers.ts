@@ -8,6 +8,7 @@ import type { SemanticToken } from "../editor/semantic-tokens.ts"
 import { tokenModifiers, tokenTypes } from "../editor/semantic-tokens.ts"
 import type { DocumentSymbol, SymbolKind } from "../editor/symbols.ts"
 import type { Diagnostic } from "../source/diagnostic.ts"
+import type { PlacedEdits } from "./across-tests.ts"
 import type { Client } from "./client.ts"
 import type { TextDocument } from "./text-document.ts"
 
@@ -32,11 +33,13 @@ export function toTextEdit(document: TextDocument, { span, text }: Edit): Lsp.Te
   return { range: document.range(span), newText: text }
 }
 
-export function toWorkspaceEdit(document: TextDocument, edits: readonly Edit[], client: Client): Lsp.WorkspaceEdit {
-  const { uri, version } = document
-  const changed = edits.map((edit) => toTextEdit(document, edit))
-  if (!client.versionedEdits) return { changes: { [uri]: changed } }
-  return { documentChanges: [{ textDocument: { uri, version }, edits: changed }] }
+export function toWorkspaceEdit(files: readonly PlacedEdits[], client: Client): Lsp.WorkspaceEdit {
+  const changed = files.map(({ source: { document, isOpen }, edits }) => ({
+    textDocument: { uri: document.uri, version: isOpen ? document.version : null },
+    edits: edits.map((edit) => toTextEdit(document, edit)),
+  }))
+  if (client.versionedEdits) return { documentChanges: changed }
+  return { changes: Object.fromEntries(changed.map(({ textDocument, edits }) => [textDocument.uri, edits])) }
 }
 
 // ------------------------------------------------------------------------------------------------------ completion
@@ -228,6 +231,6 @@ export function toCodeAction(document: TextDocument, action: CodeAction, client:
     kind: "quickfix",
     isPreferred: action.preferred,
     diagnostics: [toDiagnostic(document, action.diagnostic)],
-    edit: toWorkspaceEdit(document, action.edits, client),
+    edit: toWorkspaceEdit([{ source: { document, isOpen: true }, edits: action.edits }], client),
   }
 }

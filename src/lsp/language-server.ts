@@ -4,8 +4,6 @@ import { complete } from "../editor/complete.ts"
 import { definition } from "../editor/definition.ts"
 import { folding } from "../editor/folding.ts"
 import { hover } from "../editor/hover.ts"
-import { references } from "../editor/references.ts"
-import { prepareRename, rename } from "../editor/rename.ts"
 import { semanticTokens } from "../editor/semantic-tokens.ts"
 import { symbols } from "../editor/symbols.ts"
 import { completeTest, defineTest, hoverTest } from "../editor/test-file.ts"
@@ -32,6 +30,7 @@ import { differingPiece } from "./differing-piece.ts"
 import type { JsonObject } from "./protocol.ts"
 import { at, integerIn, objectIn, positionIn, rangeIn, stringIn, uriIn } from "./protocol.ts"
 import { RpcError } from "./rpc-error.ts"
+import { inTest, prepareRenameAcross, referencesAcross, renameAcross } from "./across-tests.ts"
 import type { Tested, TestedDocument } from "./text-document.ts"
 import { TextDocument } from "./text-document.ts"
 
@@ -92,7 +91,7 @@ export class LanguageServer implements Handler {
     const uri = uriIn(read)
     const document = this.#documents.get(uri)
     if (document === undefined) throw new RpcError("invalidParams", `${uri} is not open`)
-    return answer(document, read, client)
+    return answer(document, read, client, [...this.#documents.values()])
   }
 
   notification(method: string, params: unknown): void {
@@ -216,21 +215,10 @@ function diagnosticsOf(document: TextDocument): Lsp.Diagnostic[] {
 
 // -------------------------------------------------------------------------------------------------------- answers
 
-type Answer = (document: TextDocument, params: JsonObject, client: Client) => unknown
+type Answer = (document: TextDocument, params: JsonObject, client: Client, open: readonly TextDocument[]) => unknown
 
 function offsetIn(document: TextDocument, params: JsonObject): number {
   return document.offset(positionIn(params["position"]))
-}
-
-/** What a test says of the workflow is declared in another file. */
-function inTest(document: TextDocument, offset: number): boolean {
-  const { declarations } = document.compiled.program.tree
-  return declarations.some(({ kind, start, end }) => kind === "test" && start <= offset && offset <= end)
-}
-
-function refuseInTest(document: TextDocument, offset: number): void {
-  if (!document.isTest || !inTest(document, offset)) return
-  throw new RpcError("requestFailed", "Rename it in the workflow, and then in its tests")
 }
 
 const answers: Readonly<Record<string, Answer>> = {
@@ -246,48 +234,45 @@ const answers: Readonly<Record<string, Answer>> = {
     const { program, tested } = document.compiled
     const offset = offsetIn(document, params)
     const own = tested === undefined ? undefined : hoverTest(program, tested.program, offset)
-    const found = own ?? (document.isTest && inTest(document, offset) ? undefined : hover(program, offset))
+    const found = own ?? (inTest(document, offset) ? undefined : hover(program, offset))
     return found === undefined ? null : toHover(document, found, client)
   },
 
   "textDocument/definition": (document, params): Lsp.Location[] => {
     const { program, tested } = document.compiled
     const offset = offsetIn(document, params)
-    if (document.isTest && inTest(document, offset)) {
+    if (inTest(document, offset)) {
       const target = tested === undefined ? undefined : defineTest(program, tested.program, offset)
       if (tested === undefined || target === undefined) return []
-      return [{ uri: tested.uri, range: document.rangeIn(tested.text, target.name) }]
+      return [{ uri: tested.uri, range: document.beside(tested.uri, tested.text).range(target.name) }]
     }
     const found = definition(program, offset)
     return (found?.targets ?? []).map(({ name }) => ({ uri: document.uri, range: document.range(name) }))
   },
 
-  "textDocument/references": (document, params): Lsp.Location[] => {
+  "textDocument/references": (document, params, _client, open): Lsp.Location[] => {
     const withDeclaration = at(params, "context", "includeDeclaration") !== false
-    if (document.isTest && inTest(document, offsetIn(document, params))) return []
-    return references(document.compiled.program, offsetIn(document, params))
+    return referencesAcross(document, offsetIn(document, params), open)
       .filter(({ declares }) => withDeclaration || !declares)
-      .map((one) => ({ uri: document.uri, range: document.range(one) }))
+      .map((one) => ({ uri: one.source.document.uri, range: one.source.document.range(one) }))
   },
 
-  "textDocument/documentHighlight": (document, params): Lsp.DocumentHighlight[] => {
-    if (document.isTest && inTest(document, offsetIn(document, params))) return []
-    const found = references(document.compiled.program, offsetIn(document, params))
-    return found.map((one) => ({ range: document.range(one), kind: one.declares ? 3 : 2 }))
+  "textDocument/documentHighlight": (document, params, _client, open): Lsp.DocumentHighlight[] => {
+    return referencesAcross(document, offsetIn(document, params), open)
+      .filter(({ source }) => source.document === document)
+      .map((one) => ({ range: document.range(one), kind: one.declares ? 3 : 2 }))
   },
 
-  "textDocument/prepareRename": (document, params): Lsp.PrepareRenameResult => {
-    refuseInTest(document, offsetIn(document, params))
-    const found = prepareRename(document.compiled.program, offsetIn(document, params))
+  "textDocument/prepareRename": (document, params, _client, open): Lsp.PrepareRenameResult => {
+    const found = prepareRenameAcross(document, offsetIn(document, params), open)
     if ("problem" in found) throw new RpcError("requestFailed", found.problem)
     return { range: document.range(found.span), placeholder: found.name }
   },
 
-  "textDocument/rename": (document, params, client): Lsp.WorkspaceEdit => {
-    refuseInTest(document, offsetIn(document, params))
-    const found = rename(document.compiled.program, offsetIn(document, params), stringIn(params, "newName"))
+  "textDocument/rename": (document, params, client, open): Lsp.WorkspaceEdit => {
+    const found = renameAcross(document, offsetIn(document, params), stringIn(params, "newName"), open)
     if ("problem" in found) throw new RpcError("requestFailed", found.problem)
-    return toWorkspaceEdit(document, found.edits, client)
+    return toWorkspaceEdit(found, client)
   },
 
   "textDocument/documentSymbol": (document, _params, client): Lsp.DocumentSymbol[] | Lsp.SymbolInformation[] => {

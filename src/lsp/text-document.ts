@@ -121,9 +121,9 @@ export class TextDocument {
     return { start: this.position(start), end: this.position(end) }
   }
 
-  /** The range of a span in another text. */
-  rangeIn(text: string, span: Span): Range {
-    return new TextDocument("", text, 0, this.#encoding).range(span)
+  /** A file that is not open, with positions as the client counts them. */
+  beside(uri: string, text: string): TextDocument {
+    return new TextDocument(uri, text, 0, this.#encoding)
   }
 
   /** How long a piece of a line is, in the units that the client counts. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import type { CompletionList, Hover, Location } from "vscode-languageserver-protocol"
+import type { CompletionList, Hover, Location, WorkspaceEdit } from "vscode-languageserver-protocol"
 import { LanguageServer } from "../../src/lsp/language-server.ts"
 import { within } from "../support/within.ts"
 
@@ -98,4 +98,35 @@ test("the editor knows test files, and the workflow that they test", async () =>
   const [place] = await here<Location[]>("definition", at(2, "ran agent.tri"))
   assert.equal(place?.uri, flow)
   assert.deepEqual(place.range.start, { line: 3, character: 6 })
+})
+
+test("references and renames of a step reach the workflow and its tests", async () => {
+  const { ask, open } = startServer()
+  await ask("initialize", { processId: 1, rootUri: null, capabilities: {} })
+  open(flow, workflow)
+  open(file, tests)
+  const places = ["2:18 of tests", "3:47 of tests", "4:7 of workflow", "5:23 of workflow"]
+  const show = (uri: string, { line, character }: { line: number; character: number }): string =>
+    `${line + 1}:${character + 1} of ${uri === flow ? "workflow" : "tests"}`
+  const inTests = { textDocument: { uri: file }, position: { line: 1, character: 19 } }
+  const inWorkflow = { textDocument: { uri: flow }, position: { line: 3, character: 8 } }
+  for (const at of [inTests, inWorkflow]) {
+    const found = await ask<Location[]>("textDocument/references", { ...at, context: { includeDeclaration: true } })
+    assert.deepEqual(found.map(({ uri, range }) => show(uri, range.start)).sort(), places)
+    const { changes = {} } = await ask<WorkspaceEdit>("textDocument/rename", { ...at, newName: "sort" })
+    const edits = Object.entries(changes).flatMap(([uri, some]) => some.map((edit) => ({ uri, edit })))
+    assert.deepEqual(edits.map(({ uri, edit }) => show(uri, edit.range.start)).sort(), places)
+    for (const { edit } of edits) {
+      assert.equal(edit.newText, "sort")
+      assert.equal(edit.range.end.character - edit.range.start.character, "triage".length)
+    }
+  }
+  const prepared = await ask<{ placeholder: string }>("textDocument/prepareRename", inTests)
+  assert.equal(prepared.placeholder, "triage")
+  const highlights = await ask<unknown[]>("textDocument/documentHighlight", inTests)
+  assert.equal(highlights.length, 2)
+  // A field of the output is the workflow's, and not a step.
+  const field = { textDocument: { uri: file }, position: { line: 2, character: 20 } }
+  assert.deepEqual(await ask("textDocument/references", { ...field, context: {} }), [])
+  assert.equal(await ask("textDocument/prepareRename", field), undefined)
 })
