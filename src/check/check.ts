@@ -1,4 +1,4 @@
-import type { Diagnostic } from "../source/diagnostic.ts"
+import { isError, type Diagnostic } from "../source/diagnostic.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { checkAgents, declareAgents } from "./check-agents.ts"
 import { checkAsks, declareAsks } from "./check-asks.ts"
@@ -51,7 +51,8 @@ export function check(tree: Syntax.Tree): Checked {
     checkUnused(checking)
     checkMissingOutput(checking)
   }
-  return { program: programOf(checking), diagnostics: inSourceOrder(checking.diagnostics) }
+  const found = checking.diagnostics.filter((one) => !isError(one) || !checking.skipped.isCutOff(one.span))
+  return { program: programOf(checking), diagnostics: inSourceOrder(found) }
 }
 
 function bodiesOf<Body>(declarations: readonly { readonly body: Body }[]): Body[] {

@@ -34,6 +34,13 @@ export class SkippedText {
     return this.#skippedNames.has(name)
   }
 
+  /** Whether a syntax error follows the span on its line, with only blanks between: what is wrong there comes of it. */
+  isCutOff({ end }: Span): boolean {
+    const { errors, text } = this.#tree
+    const error = errors[firstFrom(errors, end)]
+    return error !== undefined && error.start - end < 8 && /^[ \t]*$/.test(text.slice(end, error.start))
+  }
+
   /** Whether the parser skipped something in a block: items of it may be missing. */
   isBroken(block: Span): boolean {
     return this.#skippedFrom(block.start, block.end).length > 0

@@ -25,9 +25,13 @@ export function parse(text: string): Parsed {
   const reader = new TokenReader(text, lex(text))
   const declarations: Declaration[] = []
   const nameless = new Set<string>()
+  /** Whether there is a mistake just before: what is then left over is of the same one, and not reported again. */
+  let isBroken = false
   while (!reader.is("end")) {
-    const declaration = parseDeclaration(reader, nameless)
+    const before = reader.mistakes
+    const declaration = parseDeclaration(reader, nameless, isBroken)
     if (declaration !== undefined) declarations.push(declaration)
+    isBroken = reader.mistakes > before
   }
   const diagnostics = reader.diagnostics()
   const errors = diagnostics.map(({ span }) => span)
@@ -36,13 +40,13 @@ export function parse(text: string): Parsed {
 }
 
 /** File = declaration*, with commas between them if the author likes */
-function parseDeclaration(reader: TokenReader, nameless: Set<string>): Declaration | undefined {
+function parseDeclaration(reader: TokenReader, nameless: Set<string>, isBroken: boolean): Declaration | undefined {
   reader.endLeaving()
   const keyword = reader.token
   if (isTest(reader)) return parseTestDeclaration(reader)
   const word = declarationWord(reader) ?? misspeltWord(reader)
   if (word === undefined) {
-    notADeclaration(reader)
+    notADeclaration(reader, isBroken)
     return undefined
   }
   const start: Start = { reader, keyword, doc: docBefore(reader), path: word, hasBlock: false }
@@ -68,10 +72,11 @@ function misspeltWord(reader: TokenReader): DeclarationWord | undefined {
   return word
 }
 
-function notADeclaration(reader: TokenReader): void {
+function notADeclaration(reader: TokenReader, isBroken: boolean): void {
   const { token } = reader
   if (token.kind === "}") {
-    reader.unexpected("a declaration", "This `}` closes nothing: remove it.")
+    if (isBroken) reader.passOver()
+    else reader.unexpected("a declaration", "This `}` closes nothing: remove it.")
     while (reader.is("}") || reader.is(",") || reader.is(";")) reader.take()
     return
   }
@@ -79,7 +84,8 @@ function notADeclaration(reader: TokenReader): void {
     reader.report(token, "There is no `else`", "Give the other agent the opposite condition: `when !(…)`.")
   } else if (reader.isWord("if")) {
     reader.report(token, "There is no `if`", "Give an agent a condition: `agent name when input.ready { … }`.")
-  } else reader.unexpected("a declaration", declarationHint(reader))
+  } else if (isBroken && token.kind !== "name") reader.passOver()
+  else reader.unexpected("a declaration", declarationHint(reader))
   reader.skipBalanced()
   skipToDeclaration(reader)
 }

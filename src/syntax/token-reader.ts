@@ -106,6 +106,11 @@ export class TokenReader {
     return false
   }
 
+  /** How many mistakes were met so far. */
+  get mistakes(): number {
+    return this.#mistakes
+  }
+
   /** Whether a token has nothing before it on its line. */
   atLineStart(token: Span): boolean {
     return token.start === 0 || isLineBreak(this.text.charCodeAt(token.start - 1))
@@ -204,6 +209,11 @@ export class TokenReader {
       const where = token.kind === "end" ? ", but the file ends here" : ""
       this.report(this.#lastTaken(), `Expected ${what}${where}`, hint)
     }
+  }
+
+  /** Counts the reader's token as a mistake that was reported before. */
+  passOver(): void {
+    this.#mistakes++
   }
 
   /** Reports the reader's token, whatever line it is on. */
