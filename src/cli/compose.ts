@@ -81,6 +81,9 @@ export interface Timing {
   readonly requestTimeoutMs?: number
 }
 
+/** To one backend: the agents of one run may call it at the same time. */
+const leastConnections = 256
+
 /** A short retention is kept to more closely. */
 const sweepEvery = (retention: number): number => Math.min(60_000, Math.max(250, retention / 4))
 
@@ -125,7 +128,14 @@ export async function compose(
   const stopLooking = watchDescriptors(health)
   const store = observeStore(watched.store, observers)
   const demo = settings.demo ? await startDemoServer() : null
-  const joined = joinPorts(policy, store, demo, traces, (error) => log.error({ err: error }, "unexpected error"))
+  const joined = joinPorts(
+    policy,
+    store,
+    demo,
+    traces,
+    (error) => log.error({ err: error }, "unexpected error"),
+    settings.maxRuns,
+  )
   const ports = {
     ...joined,
     model: timeFirstToken(
@@ -427,8 +437,14 @@ export function joinPorts(
   demo: DemoServer | null,
   traces: Traces | null,
   bug: (error: unknown) => void,
+  maxRuns = 1,
 ): RunPorts & { readonly egress: Egress; close(): Promise<void> } {
-  const egress = createEgress({ policy, user_agent: `wireworks/${about.version}` })
+  const egress = createEgress({
+    policy,
+    user_agent: `wireworks/${about.version}`,
+    // Runs that wait for one and the same backend do not also wait for each other.
+    max_connections: Math.max(leastConnections, maxRuns),
+  })
   // The demo model is reached whatever the policy says: its endpoint is a word, not an address.
   const demoEgress = createEgress({ policy: { kind: "private" } })
   const model = createModelClient({

@@ -32,7 +32,7 @@ test("the defaults", () => {
     maxIterations: 10_000,
     cacheTtl: 3_600_000,
     retention: 86_400_000,
-    maxRuns: 100,
+    maxRuns: 1000,
     maxQueued: 1000,
     maxWaiting: 10_000,
     groups: [],

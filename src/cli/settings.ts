@@ -201,7 +201,7 @@ export const settingTable = {
   maxIterations: setting("MAX_ITERATIONS", wholeNumber(1, 1_000_000_000), "10000", "most items of one loop"),
   cacheTtl: setting("CACHE_TTL", duration, "1h", "how long cached answers live"),
   retention: setting("RETENTION", duration, "24h", "how long ended runs are kept"),
-  maxRuns: setting("MAX_RUNS", wholeNumber(1, 1_000_000), "100", "most runs at a time"),
+  maxRuns: setting("MAX_RUNS", wholeNumber(1, 1_000_000), "1000", "most runs at a time"),
   maxQueued: setting("MAX_QUEUED", wholeNumber(0, 1_000_000), "1000", "most runs that wait for their turn"),
   maxWaiting: setting(
     "MAX_WAITING",
