@@ -55,7 +55,7 @@ async function question(name: string, agent: string, nth = 1): Promise<Asked> {
       await new Promise<void>((resolve) => heard.push(resolve))
     }
   }
-  return within(30_000, `question ${nth} for ${agent} of ${name}`, found())
+  return within(120_000, `question ${nth} for ${agent} of ${name}`, found())
 }
 
 const body = (name: string) => ({
@@ -67,7 +67,7 @@ const body = (name: string) => ({
 function start(at: Replica, name: string, follow: Replica = at) {
   let calls = 0
   // The first call starts the run, the others follow it elsewhere.
-  return followRun(body(name), name, () => (calls++ === 0 ? at.address : follow.address), AbortSignal.timeout(60_000))
+  return followRun(body(name), name, () => (calls++ === 0 ? at.address : follow.address), AbortSignal.timeout(300_000))
 }
 
 async function runId(at: Replica, name: string): Promise<string> {
@@ -120,7 +120,7 @@ for (const server of natsServers()) {
       const at = performance.now()
       const cancelled = await fetch(`${second.address}/execute/${run_id}/cancel`, { method: "POST" })
       assert.equal(cancelled.status, 202)
-      await within(30_000, "the end of the call", closed)
+      await within(120_000, "the end of the call", closed)
       t.diagnostic(`it took ${(performance.now() - at).toFixed(0)} ms`)
       assert.equal((await following).events.at(-1)?.type, "workflow_cancelled")
     })
@@ -170,7 +170,7 @@ for (const server of natsServers()) {
       first.signal("SIGCONT")
       const { events } = await following
       assert.deepEqual(types(events).slice(-2), ["agent_completed", "workflow_completed"])
-      const ready = await within(30_000, "readiness", (async () => (await fetch(`${first.address}/readyz`)).status)())
+      const ready = await within(120_000, "readiness", (async () => (await fetch(`${first.address}/readyz`)).status)())
       assert.equal(ready, 200)
       assert.equal(asked.filter(({ name, agent }) => name === "heldStill" && agent === "two").length, 1)
     })
@@ -202,7 +202,7 @@ for (const server of natsServers()) {
       })
       const asks = (count: number) =>
         within(
-          30_000,
+          120_000,
           `question ${count}`,
           (async () => {
             while (questions < count) await new Promise<void>((resolve) => heard.push(resolve))
@@ -220,7 +220,7 @@ output { message: agent.one.message }
       try {
         let connections = 0
         const pick = () => (connections++ === 0 ? first.address : second.address)
-        const following = followRun({ workflow_source: workflow }, "heldTalk", pick, AbortSignal.timeout(60_000))
+        const following = followRun({ workflow_source: workflow }, "heldTalk", pick, AbortSignal.timeout(300_000))
         const early = await asks(1)
         first.signal("SIGSTOP")
         says(await asks(2), { type: "function_call", call_id: "c1", name: "note", arguments: "{}" })
@@ -237,7 +237,7 @@ output { message: agent.one.message }
           while (!/^wireworks_runs_active 0$/m.test(await metrics()))
             await new Promise((resolve) => setTimeout(resolve, 50))
         }
-        await within(30_000, "the end of the run on the replica that woke", awake())
+        await within(120_000, "the end of the run on the replica that woke", awake())
         assert.equal(questions, 4)
         assert.equal(calls.length, 1)
       } finally {
@@ -256,7 +256,7 @@ output { message: agent.one.message }
         // Its claims come before its answers to requests that it finds waiting.
         for (let n = 0; n < 20; n++) assert.equal((await fetch(`${second.address}/readyz`)).status, 200)
       }
-      await within(30_000, "readiness", looked())
+      await within(120_000, "readiness", looked())
       answer(response)
       answer((await question("heldAwake", "two")).response)
       const { events } = await following
@@ -277,7 +277,7 @@ output { message: agent.one.message }
         const metrics = await (await fetch(`${first.address}/metrics`)).text()
         return /^wireworks_broker_connected (\d)$/m.exec(metrics)?.[1]
       }
-      await within(30_000, "the news that the broker is gone", notReady())
+      await within(120_000, "the news that the broker is gone", notReady())
       answer(again.response)
       answer((await question("heldCut", "two")).response)
       const { events, run_id } = await following
@@ -288,7 +288,7 @@ output { message: agent.one.message }
         while ((await fetch(`${first.address}/readyz`)).status !== 200)
           await new Promise((resolve) => setTimeout(resolve, 100))
       }
-      await within(30_000, "readiness", ready())
+      await within(120_000, "readiness", ready())
       const log = await fetch(`${first.address}/execute/${run_id}`)
       assert.equal(((await log.json()) as Record<string, unknown>)["last_event_id"], events.length)
       assert.equal(asked.filter(({ name, agent }) => name === "heldCut" && agent === "two").length, 1)
@@ -304,7 +304,7 @@ output { message: agent.one.message }
         while ((await fetch(`${first.address}/readyz`)).status !== 503)
           await new Promise((resolve) => setTimeout(resolve, 100))
       }
-      await within(30_000, "the news that the broker is gone", notReady())
+      await within(120_000, "the news that the broker is gone", notReady())
       answer(response)
       await node?.start()
       answer((await question("heldBroker", "two")).response)
