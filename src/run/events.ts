@@ -227,6 +227,8 @@ export type LogEvent = {
     readonly at: string
     readonly data: EventData[T] & { readonly at?: string }
     readonly kept?: JsonValue
+    /** The cost of the recorded work where `data` shows it rounded. Never leaves the service. */
+    readonly cost?: number
   }
 }[EventType]
 

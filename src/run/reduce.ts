@@ -1,5 +1,6 @@
+import type { Usage } from "./events.ts"
 import type { RunState, SeenEvent, Span } from "./run-state.ts"
-import { addUsage, noUsage, usageOf } from "./usage.ts"
+import { addUsage, noUsage, showUsage, usageOf } from "./usage.ts"
 import { usageAfter } from "./usage-after.ts"
 import { countUse } from "./reduce/limits.ts"
 import { failBlamedNodes, endNode, isOver, nodeOf, startNode } from "./reduce/nodes.ts"
@@ -19,6 +20,9 @@ import {
   skippedSpan,
 } from "./reduce/spans.ts"
 
+/** The usage of a run whose cost is not rounded. */
+const spentBefore = new WeakMap<RunState, Usage>()
+
 /**
  * Takes one more event into the state, which it changes in place and returns: a run of ten thousand iterations costs the same
  * for each event. An event that the state has already taken in changes nothing.
@@ -29,7 +33,9 @@ export function reduce(state: RunState, event: SeenEvent): RunState {
   if (state.status === "queued") state.status = "running"
   const at = event.data.at === undefined ? null : Date.parse(event.data.at)
   if (at !== null) state.started_at ??= at
-  state.usage = usageAfter(state.usage, event)
+  const spent = usageAfter(spentBefore.get(state) ?? state.usage, event)
+  spentBefore.set(state, spent)
+  state.usage = showUsage(spent)
   take(state, event, at ?? state.started_at ?? 0)
   if (state.limits !== null) countUse(state, event, at)
   return state

@@ -8,7 +8,12 @@ import { noUsage } from "./usage.ts"
  * type that this release does not know changes nothing but the last id.
  */
 export type SeenEvent = {
-  [T in EventType]: { readonly id: number; readonly type: T; readonly data: EventData[T] & { readonly at?: string } }
+  [T in EventType]: {
+    readonly id: number
+    readonly type: T
+    readonly data: EventData[T] & { readonly at?: string }
+    readonly cost?: number
+  }
 }[EventType]
 
 /** What a run's events add up to. Plain JSON; times are milliseconds since the epoch, durations milliseconds. */

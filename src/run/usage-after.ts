@@ -1,24 +1,30 @@
 import type { EventData, EventType, Usage } from "./events.ts"
-import { addUsage, noUsage, usageOf } from "./usage.ts"
+import { noUsage, sumUsage, usageOf } from "./usage.ts"
 
-type SeenEvent = { [T in EventType]: { readonly type: T; readonly data: EventData[T] } }[EventType]
+type SeenEvent = {
+  [T in EventType]: { readonly type: T; readonly data: EventData[T]; readonly cost?: number }
+}[EventType]
 
-/** The usage that a run shows after one more event. */
+/** The usage of a run after one more event. Its cost is not rounded: `showUsage` does that. */
 export function usageAfter(before: Usage, event: SeenEvent): Usage {
   switch (event.type) {
     case "agent_completed":
     case "context_compacted":
-      return addUsage(before, event.data.usage)
+      return sumUsage(before, exactly(event.data.usage, event.cost))
     case "agent_failed":
-      return addUsage(before, usageOf(event.data.calls))
+      return sumUsage(before, exactly(usageOf(event.data.calls), event.cost))
     case "workflow_completed":
     case "workflow_failed":
     case "workflow_cancelled":
       // Logs of older releases lack the cost, or all of it.
-      return event.data.usage === undefined ? before : addUsage(noUsage, event.data.usage)
+      return event.data.usage === undefined ? before : sumUsage(noUsage, event.data.usage)
     default:
       return before
   }
+}
+
+function exactly(usage: Usage, cost: number | undefined): Usage {
+  return cost === undefined ? usage : { ...usage, cost }
 }
 
 export interface UsageChange {

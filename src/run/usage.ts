@@ -7,9 +7,18 @@ export const noUsage: Usage = { input_tokens: 0, output_tokens: 0, cached_tokens
 
 /** The sum of two as they are shown. Costs are rounded already: sums of many are exact with `addSpent` only. */
 export function addUsage(a: Usage, b: Usage): Usage {
+  return showUsage(sumUsage(a, b))
+}
+
+/** The sum of two whose costs are not rounded yet. */
+export function sumUsage(a: Usage, b: Usage): Usage {
   const [one, other] = [shownCost(a), shownCost(b)]
-  const cost = one === null || other === null ? null : Math.round((one + other) * 1e6) / 1e6
-  return { ...addTokens(a, b), cost }
+  return { ...addTokens(a, b), cost: one === null || other === null ? null : one + other }
+}
+
+/** With its cost rounded to 1e-6. */
+export function showUsage(usage: Usage): Usage {
+  return usage.cost === null ? usage : { ...usage, cost: Math.round(usage.cost * 1e6) / 1e6 }
 }
 
 /** Logs of releases without prices have no `cost`. */

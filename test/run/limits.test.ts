@@ -12,6 +12,7 @@ import { compile } from "../../src/compile.ts"
 import type { Plan } from "../../src/plan/plan-shape.ts"
 import { reduce } from "../../src/run/reduce.ts"
 import { initialState } from "../../src/run/run-state.ts"
+import { usageOfEvents } from "../../src/run/usage-after.ts"
 import { validateRequest } from "../../src/run/validate-request.ts"
 import { record, string } from "../support/build-types.ts"
 import type { Behaviour, FakeBackend } from "../support/fake-backend.ts"
@@ -271,4 +272,24 @@ ${agent("a").replace("model.m", "[model.m, model.free]")} output { a: agent.a.te
   )
   assert.match(error?.message ?? "", /model\.free has no price/)
   assert.equal(validateRequest(plan, {}, {}, { tokens: 1 }), null)
+})
+
+test("a run that goes on shows the sum of exact costs, not of rounded ones", async (t) => {
+  const { run } = await backed(t, () => says(good, { usage: { input_tokens: 1, output_tokens: 0 } }))
+  const outcome = await run(`
+model cheap from p { id: "m-2" price { input: 0.4 output: 8 } }
+limits { cost: 1 }
+agent a for n in [1, 2, 3, 4, 5] { model: model.cheap instruction: "{{ n }}" output { text: string } }
+output { all: agent.a }`)
+  resultOf(outcome)
+  const state = initialState()
+  const events = outcome.events.filter(({ type }) => type !== "workflow_completed")
+  for (const event of events) reduce(state, event)
+  // Each call costs 0.0000004, which is shown as 0.
+  assert.deepEqual(
+    dataOf(outcome.events, "agent_completed").map(({ usage }) => usage.cost),
+    [0, 0, 0, 0, 0],
+  )
+  assert.deepEqual([state.usage.cost, state.limits?.cost?.used], [0.000002, 0.000002])
+  assert.equal(usageOfEvents(events)?.usage.cost?.toFixed(9), "0.000002000")
 })

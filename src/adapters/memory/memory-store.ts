@@ -2,7 +2,7 @@ import type { Bell } from "../../base/bell.ts"
 import type { JsonValue } from "../../base/json-value.ts"
 import { checkAppend } from "../../ports/check-append.ts"
 import { isTerminal, type LogEvent, type Question, type Usage } from "../../run/events.ts"
-import { noUsage } from "../../run/usage.ts"
+import { noUsage, showUsage } from "../../run/usage.ts"
 import { usageAfter } from "../../run/usage-after.ts"
 import { comesAfter, endStatus, fitsStatus, openStatus, type ListedRun, type RunQuery } from "../../ports/run-list.ts"
 import { followLog } from "../../ports/follow-log.ts"
@@ -475,7 +475,7 @@ function listedRun(run_id: string, run: StoredRun): ListedRun {
     finished_at === null || end === undefined
       ? openStatus({ cancel_requested, waiting: parked === "waiting", begun: events.length > 0 })
       : endStatus(end)
-  return { run_id, workflow: run.request.workflow ?? null, status, created_at, finished_at, usage }
+  return { run_id, workflow: run.request.workflow ?? null, status, created_at, finished_at, usage: showUsage(usage) }
 }
 
 function withoutKept(event: LogEvent, keep: Map<number, JsonValue>): LogEvent {

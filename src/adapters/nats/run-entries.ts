@@ -1,6 +1,6 @@
 import type { Usage } from "../../run/events.ts"
 import { isTerminal } from "../../run/events.ts"
-import { noUsage } from "../../run/usage.ts"
+import { noUsage, showUsage } from "../../run/usage.ts"
 import { usageAfter } from "../../run/usage-after.ts"
 import {
   comesAfter,
@@ -98,7 +98,7 @@ export class RunEntries {
     if (!fitsStatus(status, wanted)) return null
     const told = end !== undefined && isTerminal(end.type) && "usage" in end.data
     const usage = told ? usageAfter(noUsage, end) : await this.#usageUpTo(run_id, last_event_id)
-    return { run_id, workflow, status, created_at, finished_at, usage }
+    return { run_id, workflow, status, created_at, finished_at, usage: showUsage(usage) }
   }
 
   async #usageUpTo(run_id: string, last: number): Promise<Usage> {

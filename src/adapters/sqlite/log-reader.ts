@@ -269,7 +269,7 @@ export interface SealedEvents {
 export function sealEvents(key: DataKey, events: readonly LogEvent[], last: number): SealedEvents {
   const keptOf = (event: LogEvent) => (event.kept === undefined ? [] : [[event.id, event.kept] as const])
   const kept = events.flatMap(keptOf)
-  const shown = kept.length === 0 ? events : events.map(({ id, type, at, data }) => ({ id, type, at, data }))
+  const shown = kept.length === 0 ? events : events.map(({ kept: _, ...rest }) => rest)
   const text = JSON.stringify(shown)
   return {
     text,

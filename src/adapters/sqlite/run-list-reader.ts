@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite"
 import type { Usage } from "../../run/events.ts"
-import { noUsage } from "../../run/usage.ts"
+import { noUsage, showUsage } from "../../run/usage.ts"
 import { openStatus, type ListedRun, type RunQuery } from "../../ports/run-list.ts"
 import type { RunStatus } from "../../ports/store.ts"
 import { PreparedStatements } from "./prepared-statements.ts"
@@ -52,7 +52,10 @@ export class RunListReader {
       waiting: row["waiting"] === 1,
       begun: row["begun"] === 1,
     })
-    const now = { status: outcome ?? state, usage: written === null ? noUsage : (JSON.parse(written) as Usage) }
+    const now = {
+      status: outcome ?? state,
+      usage: written === null ? noUsage : showUsage(JSON.parse(written) as Usage),
+    }
     const { status, usage } = finished_at !== null && outcome === null ? this.#endOf(run_id) : now
     const name = row["workflow"] as string | null
     return {

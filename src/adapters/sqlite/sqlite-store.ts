@@ -41,7 +41,7 @@ import {
 import { receiverOf } from "../../ports/receiver-of.ts"
 import { aboutError, aboutUrl } from "./outbox-reader.ts"
 import { endStatus, type ListedRun, type RunQuery } from "../../ports/run-list.ts"
-import { noUsage } from "../../run/usage.ts"
+import { noUsage, showUsage } from "../../run/usage.ts"
 import { usageAfter, usageOfEvents } from "../../run/usage-after.ts"
 import { RunListReader } from "./run-list-reader.ts"
 import { Watch } from "../../ports/follower-buffer.ts"
@@ -119,7 +119,7 @@ function endFromLog(reader: LogReader, run_id: string): { readonly status: RunSt
     const head = reader.head(run_id)
     const last = head === undefined ? 0 : reader.last(head.num)
     const [end] = head === undefined ? [] : reader.page(head, last - 1, { events: 1, bytes: 1 })
-    if (end !== undefined) return { status: endStatus(end), usage: usageAfter(noUsage, end) }
+    if (end !== undefined) return { status: endStatus(end), usage: showUsage(usageAfter(noUsage, end)) }
   } catch (error) {
     // What is damaged is reported to whoever reads that run.
     if (!(error instanceof Damaged)) throw error

@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementResultingChanges } from "node:sqlite"
 import type { Usage } from "../../run/events.ts"
-import { addUsage } from "../../run/usage.ts"
+import { sumUsage } from "../../run/usage.ts"
 import type { UsageChange } from "../../run/usage-after.ts"
 import { countHolders, isAlive } from "./holder.ts"
 import type {
@@ -257,7 +257,7 @@ export class Writer {
   /** JSON. */
   #usageAfter(run: number, { whole, usage }: UsageChange): string {
     const before = whole ? null : this.#get("SELECT usage FROM runs WHERE num = ?", run)?.["usage"]
-    return JSON.stringify(typeof before === "string" ? addUsage(JSON.parse(before) as Usage, usage) : usage)
+    return JSON.stringify(typeof before === "string" ? sumUsage(JSON.parse(before) as Usage, usage) : usage)
   }
 
   /** In one statement: each change of a row writes all of it again. */

@@ -17,6 +17,7 @@ import { mergedInference } from "../../plan/prepare.ts"
 import { shown } from "../log/log.ts"
 import type { BegunTurn, FallbackPast } from "../log/resume.ts"
 import type { RunContext } from "../run-context.ts"
+import { unrounded } from "../budget/money.ts"
 import { addSpent, showSpent, spentBy } from "../usage.ts"
 
 const usualInstruction =
@@ -163,6 +164,7 @@ async function summary(
       usage: showSpent(spent),
     },
     { summary: turn.text, calls },
+    unrounded(spent.cost),
   )
   return { text: turn.text, fellBack: models.fellBack }
 }

@@ -17,6 +17,7 @@ import { memoryOf } from "../memory-of.ts"
 import type { GivenResult, RunContext } from "../run-context.ts"
 import { outerScope } from "../run-context.ts"
 import { workflowEffects } from "../tools/workflow-effects.ts"
+import { unrounded } from "../budget/money.ts"
 import { addSpent, showSpent, spentBy } from "../usage.ts"
 import { cacheAgent, cachedAgent, cacheInUse } from "./agent-cache.ts"
 import { compactedHistory } from "./agent-context.ts"
@@ -264,6 +265,7 @@ class AgentStep {
         calls: this.#progress.calls,
       },
       Object.keys(kept).length === 0 ? undefined : kept,
+      unrounded(spent.cost),
     )
     running.spent = addSpent(running.spent, spent)
     running.unfinished.delete(this.#ownCalls)
@@ -274,16 +276,11 @@ class AgentStep {
     const running = this.#running
     const calls = [...this.#progress.calls, ...error.calls]
     const placed = failureAt(this.#caller.path, error)
-    running.log.add("agent_failed", {
-      ...this.#caller.about,
-      error: placed.error,
-      duration_ms: running.ports.clock.now() - this.#startedAt,
-      calls,
-    })
-    running.spent = addSpent(
-      running.spent,
-      spentBy(calls, (model) => priceOf(running, model)),
-    )
+    const spent = spentBy(calls, (model) => priceOf(running, model))
+    const duration_ms = running.ports.clock.now() - this.#startedAt
+    const data = { ...this.#caller.about, error: placed.error, duration_ms, calls }
+    running.log.add("agent_failed", data, undefined, unrounded(spent.cost))
+    running.spent = addSpent(running.spent, spent)
     running.unfinished.delete(this.#ownCalls)
     return placed
   }

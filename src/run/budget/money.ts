@@ -17,6 +17,11 @@ export function showMoney(amount: Money): number {
   return Number((amount + shownUnit / 2n) / shownUnit) / 1e6
 }
 
+/** The amount as a number where `showMoney` loses some of it. */
+export function unrounded(amount: Money | null): number | undefined {
+  return amount === null || amount % shownUnit === 0n ? undefined : Number(amount) / 10 ** digits
+}
+
 interface TokenPrice {
   readonly input: Money
   readonly cached: Money

@@ -102,10 +102,11 @@ export class RunLog {
     return this.#lastId
   }
 
-  add<T extends EventType>(type: T, data: EventData[T], kept?: Kept<T>): LogEvent {
+  /** `cost`: of the work that the event records, where `data` shows it rounded. */
+  add<T extends EventType>(type: T, data: EventData[T], kept?: Kept<T>, cost?: number): LogEvent {
     const at = isoTime(this.#clock.now())
     const stamped = type === "workflow_started" ? data : { ...data, at }
-    const base = { id: ++this.#lastId, type, at, data: stamped }
+    const base = { id: ++this.#lastId, type, at, data: stamped, ...(cost === undefined ? {} : { cost }) }
     const event = (kept === undefined ? base : { ...base, kept }) as LogEvent
     if (recordsWork.has(type)) this.#workId = event.id
     this.#push(event)

@@ -39,9 +39,11 @@ export function countUse(state: RunState, event: SeenEvent, at: number | null): 
       return used(event.data.agent, "tool_calls", 1)
     case "agent_completed":
     case "context_compacted":
-      return spent(event.data.agent, event.data.usage)
+      spent(event.data.agent, event.data.usage)
+      return showExactCost(state)
     case "agent_failed":
-      return spent(event.data.agent, usageOf(event.data.calls))
+      spent(event.data.agent, usageOf(event.data.calls))
+      return showExactCost(state)
     case "workflow_completed":
     case "workflow_failed":
     case "workflow_cancelled":
@@ -50,6 +52,13 @@ export function countUse(state: RunState, event: SeenEvent, at: number | null): 
     default:
       return
   }
+}
+
+/** What each step has cost is rounded; the cost of the run is not the sum of that. */
+function showExactCost(state: RunState): void {
+  const cost = state.limits?.cost
+  if (cost === undefined || state.usage.cost === null) return
+  state.limits = { ...state.limits, cost: { ...cost, used: state.usage.cost } }
 }
 
 function added<Set extends ShownLimits>(limits: Set, key: LimitKey, amount: number): Set {
