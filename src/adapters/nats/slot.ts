@@ -108,7 +108,7 @@ export interface SealedEvents {
 
 export function sealEvents(key: DataKey, slot: number, events: readonly LogEvent[]): SealedEvents {
   const kept = events.flatMap((event) => (event.kept === undefined ? [] : [[event.id, event.kept] as const]))
-  const shown = kept.length === 0 ? events : events.map(({ kept: _, ...rest }) => rest)
+  const shown = kept.length === 0 ? events : events.map((event) => ({ ...event, kept: undefined }))
   const text = JSON.stringify(shown)
   const body = key.seal(`events in slot ${slot}`, text)
   if (kept.length === 0) return { text, parts: [body] }

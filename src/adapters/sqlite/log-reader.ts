@@ -269,7 +269,7 @@ export interface SealedEvents {
 export function sealEvents(key: DataKey, events: readonly LogEvent[], last: number): SealedEvents {
   const keptOf = (event: LogEvent) => (event.kept === undefined ? [] : [[event.id, event.kept] as const])
   const kept = events.flatMap(keptOf)
-  const shown = kept.length === 0 ? events : events.map(({ kept: _, ...rest }) => rest)
+  const shown = kept.length === 0 ? events : events.map((event) => ({ ...event, kept: undefined }))
   const text = JSON.stringify(shown)
   return {
     text,
