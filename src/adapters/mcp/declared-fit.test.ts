@@ -5,7 +5,12 @@ import type { JsonObject } from "../../base/json-value.ts"
 import { declaredClashes } from "./declared-fit.ts"
 import { StepBudget } from "./step-budget.ts"
 
-function clashes(declared: string, schema: JsonObject, side: "input" | "output"): [string, string][] {
+function clashes(
+  declared: string,
+  schema: JsonObject,
+  side: "input" | "output",
+  steps = new StepBudget(100_000),
+): [string, string][] {
   const { plan, diagnostics } = compile(`
     schema named { a: string }
     provider p from openai { endpoint: "demo" }
@@ -17,10 +22,7 @@ function clashes(declared: string, schema: JsonObject, side: "input" | "output")
   const tool = plan?.tools["t"] ?? null
   const type = tool === null ? null : tool[side]
   if (type === null) assert.fail(diagnostics.map(({ message }) => message).join("\n"))
-  return declaredClashes(type, plan?.types ?? {}, schema, side, new StepBudget(100_000)).map(({ path, message }) => [
-    path,
-    message,
-  ])
+  return declaredClashes(type, plan?.types ?? {}, schema, side, steps).map(({ path, message }) => [path, message])
 }
 
 const object = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({ type: "object", properties, ...more })
@@ -100,4 +102,18 @@ test("input: an argument that the server does not know is a slip, one that it ne
   assert.deepEqual(clashes("a: { b: string }", object({ a: object({ b: {}, c: {} }, { required: ["c"] }) }), "input"), [
     ["a.c", "the server needs the field c, which the workflow does not declare"],
   ])
+})
+
+test("a schema whose branches lead back to itself takes few steps", () => {
+  const properties = { p0: { $ref: "#" }, p1: { $ref: "#" }, p2: {} }
+  const branch = { type: "object", properties, required: ["p0", "p1", "p2"] }
+  const schema = { anyOf: [{ $ref: "#" }, branch, { $ref: "#" }, { $ref: "#" }] }
+  const steps = new StepBudget(100_000)
+  clashes(
+    "p0: [{ p0: string, p1: maybe integer } | [string]], p1: { p0: { p1: { p0: string } } }",
+    schema,
+    "output",
+    steps,
+  )
+  assert.ok(steps.used < 500, `${steps.used} steps`)
 })

@@ -31,7 +31,7 @@ export function declaredClashes(
   steps: StepBudget,
 ): readonly Clash[] {
   try {
-    return new Comparison(types, schema, side, steps).clashes(declared, schema, "", 0).slice(0, mostClashes)
+    return new Comparison(types, schema, side, steps).clashes(declared, schema, 0).slice(0, mostClashes)
   } catch (error) {
     if (error instanceof OverBudget) return []
     throw error
@@ -43,6 +43,8 @@ class Comparison {
   readonly #index: SchemaIndex
   readonly #side: "input" | "output"
   readonly #steps: StepBudget
+  /** By type and schema, below the first level. One that is being compared counts as without clashes: it says nothing new. */
+  readonly #compared = new Map<Type, Map<JsonObject, readonly Clash[]>>()
 
   constructor(types: TypeTable, root: JsonObject, side: "input" | "output", steps: StepBudget) {
     this.#types = types
@@ -51,68 +53,82 @@ class Comparison {
     this.#steps = steps
   }
 
-  clashes(declared: Type, published: JsonValue | undefined, path: string, depth: number): Clash[] {
+  /** Paths are relative to the compared place. */
+  clashes(declared: Type, published: JsonValue | undefined, depth: number): readonly Clash[] {
     this.#steps.enter(depth)
     const type = resolve(declared, this.#types)
     const schema = this.#resolved(published)
     if (depth > deepest || schema === undefined) return []
-    if (schema === false) return [{ path, message: "the server allows no value here" }]
+    if (schema === false) return [{ path: "", message: "the server allows no value here" }]
     if (!isJsonObject(schema)) return []
+    if (depth === 0) return this.#compare(type, schema, depth)
+    const compared = this.#compared.get(type) ?? new Map<JsonObject, readonly Clash[]>()
+    this.#compared.set(type, compared)
+    const known = compared.get(schema)
+    if (known !== undefined) return known
+    compared.set(schema, [])
+    const found = this.#compare(type, schema, depth).slice(0, mostClashes)
+    compared.set(schema, found)
+    return found
+  }
+
+  #compare(type: Type, schema: JsonObject, depth: number): readonly Clash[] {
     if (type.kind === "union") {
-      return this.#allOf(type.members.map((member) => this.clashes(member, schema, path, depth + 1)))
+      return this.#allOf(type.members.map((member) => this.clashes(member, schema, depth + 1)))
     }
     for (const key of ["anyOf", "oneOf"]) {
       const branches = schema[key]
       if (!Array.isArray(branches) || branches.length === 0) continue
-      const found = this.#allOf(branches.map((branch) => this.clashes(type, branch, path, depth + 1)))
+      const found = this.#allOf(branches.map((branch) => this.clashes(type, branch, depth + 1)))
       if (found.length > 0) return found
     }
     const both = schema["allOf"]
     if (Array.isArray(both)) {
-      const found = both.flatMap((part) => this.clashes(type, part, path, depth + 1))
+      const found = both.flatMap((part) => this.clashes(type, part, depth + 1))
       if (found.length > 0) return found
     }
-    return this.#own(type, schema, path, depth)
+    return this.#own(type, schema, depth)
   }
 
   /** Each of these would have to clash. */
-  #allOf(found: readonly Clash[][]): Clash[] {
+  #allOf(found: readonly (readonly Clash[])[]): readonly Clash[] {
     return found.length > 0 && found.every((clashes) => clashes.length > 0) ? (found[0] ?? []) : []
   }
 
-  #own(type: Type, schema: JsonObject, path: string, depth: number): Clash[] {
+  #own(type: Type, schema: JsonObject, depth: number): readonly Clash[] {
     if (Array.isArray(schema["type"])) this.#steps.spend(schema["type"].length)
     const wanted = kindsOf(type)
     const allowed = allowedKinds(schema)
     if (wanted !== null && allowed !== null && !wanted.some((kind) => allowed.includes(kind))) {
       const message = `the workflow declares ${showType(type)}, the server has ${cleanLine(allowed.filter(unlikeInteger(allowed)).join(" or "), 200)}`
-      return [{ path, message }]
+      return [{ path: "", message }]
     }
     const texts = textsOf(type)
     const values = schema["const"] === undefined ? schema["enum"] : [schema["const"]]
     if (Array.isArray(values)) this.#steps.spend(values.length * (texts?.length ?? 1))
     if (texts !== null && Array.isArray(values) && !texts.some((text) => values.includes(text))) {
       const known = values.slice(0, 10).map((value) => cleanLine(JSON.stringify(value), 100))
-      return [{ path, message: `the workflow declares ${showType(type)}, the server has ${known.join(", ")}` }]
+      return [{ path: "", message: `the workflow declares ${showType(type)}, the server has ${known.join(", ")}` }]
     }
-    if (type.kind === "array") return this.clashes(type.element, listItems(schema), `${path}[]`, depth + 1)
-    if (type.kind === "record") return this.#record(type, schema, path, depth)
+    if (type.kind === "array") return below("[]", this.clashes(type.element, listItems(schema), depth + 1))
+    if (type.kind === "record") return this.#record(type, schema, depth)
     if (type.kind === "variant") {
       const records = type.cases.map((one) => caseRecord(type, one.name)).filter((record) => record !== undefined)
-      return this.#allOf(records.map((record) => this.#record(record, schema, path, depth)))
+      return this.#allOf(records.map((record) => this.#record(record, schema, depth)))
     }
     return []
   }
 
-  #record(type: RecordType, schema: JsonObject, path: string, depth: number): Clash[] {
+  #record(type: RecordType, schema: JsonObject, depth: number): Clash[] {
     const { properties, additionalProperties, patternProperties, required } = schema
     const known = isJsonObject(properties) ? properties : {}
     const found: Clash[] = []
     for (const field of type.fields) {
-      const at = childPath(path, field.name)
-      if (Object.hasOwn(known, field.name)) found.push(...this.clashes(field.type, known[field.name], at, depth + 1))
-      else if (isJsonObject(additionalProperties)) {
-        found.push(...this.clashes(field.type, additionalProperties, at, depth + 1))
+      const at = childPath("", field.name)
+      if (Object.hasOwn(known, field.name)) {
+        found.push(...below(at, this.clashes(field.type, known[field.name], depth + 1)))
+      } else if (isJsonObject(additionalProperties)) {
+        found.push(...below(at, this.clashes(field.type, additionalProperties, depth + 1)))
       } else if (patternProperties === undefined && this.#isClosed(schema, depth)) {
         const what = this.#side === "input" && depth === 0 ? "argument" : "field"
         found.push({ path: at, message: `the server has no ${what} ${field.name}` })
@@ -128,7 +144,7 @@ class Comparison {
         this.#side === "input"
           ? `the server needs the field ${cleanLine(name, 100)}, which the workflow does not declare`
           : `the server always gives the field ${cleanLine(name, 100)}, which the workflow does not declare`
-      found.push({ path: childPath(path, name), message })
+      found.push({ path: childPath("", name), message })
     }
     return found
   }
@@ -148,6 +164,13 @@ class Comparison {
     }
     return at
   }
+}
+
+function below(place: string, clashes: readonly Clash[]): Clash[] {
+  return clashes.map(({ path, message }) => {
+    const joint = path === "" || path.startsWith("[") ? "" : "."
+    return { path: `${place}${joint}${path}`, message }
+  })
 }
 
 function listItems(schema: JsonObject): JsonValue | undefined {
