@@ -97,6 +97,8 @@ function valueOf(expression: Expression, scope: Scope): JsonValue {
 export class TextBuilder {
   readonly #scope: Scope
   #bytes = 0
+  /** Of arrays and objects: a text may hold the same one many times. */
+  readonly #written = new Map<JsonValue, string>()
   text = ""
 
   constructor(scope: Scope) {
@@ -108,7 +110,15 @@ export class TextBuilder {
     const bytes = work.part(value, this.#bytes, path)
     work.text(bytes, path)
     this.#bytes += bytes
-    this.text += toText(value)
+    this.text += typeof value === "object" && value !== null ? this.#write(value) : toText(value)
+  }
+
+  #write(value: JsonValue): string {
+    const before = this.#written.get(value)
+    if (before !== undefined) return before
+    const text = toText(value)
+    this.#written.set(value, text)
+    return text
   }
 }
 

@@ -4,6 +4,7 @@ import { dynamic, output, plan, ref, stepsOf, text } from "../../test/support/bu
 import { errorOf, runPlan } from "../../test/support/run-plan.ts"
 import { ScriptedModel } from "../../test/support/scripted-model.ts"
 import type { Expression } from "../plan/expression.ts"
+import { EvaluationWork } from "./evaluation-work.ts"
 
 const model = new ScriptedModel(() => assert.fail("nobody is called"))
 
@@ -38,5 +39,25 @@ test("an output that is larger than any value may be is too large, like every ot
   for (const field of [large, text(large)]) {
     const outcome = await runPlan(plan([output({ a: field })]), { model, input: { long } })
     assert.equal(errorOf(outcome).kind, "payload_too_large")
+  }
+})
+
+test("a long text is measured once, however often values hold it, and its bytes stay right", (t) => {
+  const work = new EvaluationWork()
+  const text = '"é" '.repeat(5_000)
+  const bytes = Buffer.byteLength(JSON.stringify(text))
+  const { mock } = t.mock.method(JSON, "stringify")
+  for (let again = 0; again < 10; again++) {
+    assert.equal(work.part(text, 0, "dynamic.a"), bytes)
+    assert.equal(work.part([text, { text }], 0, "dynamic.b"), 2 * bytes + '[,{"text":}]'.length)
+  }
+  assert.equal(mock.callCount(), 1)
+})
+
+test("of long texts only some are remembered", () => {
+  const work = new EvaluationWork()
+  for (let at = 0; at < 20; at++) {
+    const text = `"${String.fromCharCode(97 + at).repeat(1024 * 1024)}`
+    for (let again = 0; again < 2; again++) assert.equal(work.part(text, 0, "dynamic.a"), text.length + 3)
   }
 })

@@ -2,7 +2,7 @@ import type { JsonValue } from "../base/json-value.ts"
 import { deepestValue } from "../types/value-fits.ts"
 import { RunEnding } from "../ports/run-failure.ts"
 import { failure, wireError } from "./failure.ts"
-import { sizeOf } from "./value-size.ts"
+import { sizeOf, stringBytes } from "./value-size.ts"
 
 /** Bytes of JSON of the largest value that an expression may make, unless the operator allows larger requests. */
 export const usualLargestValue = 16 * 1024 * 1024
@@ -18,6 +18,11 @@ const perExpression = 2048
 
 /** What an element counts that is only measured. No JSON text has more elements than half its bytes. */
 const perVisit = 2
+
+/** Texts of this length and more are measured once: expressions use the same ones again and again. */
+const longText = 4096
+/** Characters of all texts that are remembered. */
+const rememberedText = 4 * 1024 * 1024
 
 /**
  * What a run's expressions cost. Every value is measured when it is made, and one over a limit is refused before it is
@@ -35,6 +40,9 @@ export class EvaluationWork {
   #spent = 0
   #sinceTurn = 0
   #kept = 0
+  /** Bytes of long texts, the oldest first. */
+  readonly #texts = new Map<string, number>()
+  #textLength = 0
   #together = false
   #resting: Promise<void> | null = null
 
@@ -82,7 +90,7 @@ export class EvaluationWork {
 
   /** Bytes of a part of a value that is being made; throws when the whole would be too large or too deep. */
   part(value: JsonValue, before: number, path: string): number {
-    const { bytes, depth, visits } = sizeOf(value, this.largest - before)
+    const { bytes, depth, visits } = sizeOf(value, this.largest - before, (text, enough) => this.#bytesOf(text, enough))
     this.text(visits * perVisit, path)
     if (before + bytes > this.largest) {
       // What is larger than a value may be is larger than the output may be, too.
@@ -93,6 +101,26 @@ export class EvaluationWork {
       throw failure("limit_exceeded", path, `${path} is nested deeper than ${deepestValue} levels`)
     }
     return bytes
+  }
+
+  #bytesOf(text: string, enough: number): number {
+    if (text.length < longText) return stringBytes(text, enough)
+    const known = this.#texts.get(text)
+    if (known !== undefined) return known
+    const bytes = stringBytes(text, enough)
+    // One that is over what is enough was not measured to its end.
+    if (bytes <= enough && text.length <= rememberedText) this.#remember(text, bytes)
+    return bytes
+  }
+
+  #remember(text: string, bytes: number): void {
+    this.#texts.set(text, bytes)
+    this.#textLength += text.length
+    for (const [oldest] of this.#texts) {
+      if (this.#textLength <= rememberedText) break
+      this.#texts.delete(oldest)
+      this.#textLength -= oldest.length
+    }
   }
 
   /** Work since `begin`: no value that was made since then takes more memory. */

@@ -17,12 +17,19 @@ export interface ValueSize {
 const known = new WeakMap<object, { readonly bytes: number; readonly depth: number }>()
 const remembered = 1024
 
+/** Bytes of a text as JSON, exact up to `enough`. */
+export type TextBytes = (text: string, enough: number) => number
+
 /** The size of a value, exact up to `enough` bytes; over that, any number over `enough`. */
-export function sizeOf(value: JsonValue, enough = Number.POSITIVE_INFINITY): ValueSize {
+export function sizeOf(
+  value: JsonValue,
+  enough = Number.POSITIVE_INFINITY,
+  textBytes: TextBytes = stringBytes,
+): ValueSize {
   if (typeof value !== "object" || value === null) {
-    return { bytes: typeof value === "string" ? stringBytes(value, enough) : scalarBytes(value), depth: 0, visits: 1 }
+    return { bytes: typeof value === "string" ? textBytes(value, enough) : scalarBytes(value), depth: 0, visits: 1 }
   }
-  const measure = new Measure(enough)
+  const measure = new Measure(enough, textBytes)
   const depth = measure.add(value, 0)
   return { bytes: measure.bytes, depth, visits: measure.visits }
 }
@@ -38,18 +45,20 @@ const deepest = 1000
 
 class Measure {
   readonly #enough: number
+  readonly #textBytes: TextBytes
   bytes = 0
   visits = 0
 
-  constructor(enough: number) {
+  constructor(enough: number, textBytes: TextBytes) {
     this.#enough = enough
+    this.#textBytes = textBytes
   }
 
   /** Adds the bytes of a value; returns its depth. */
   add(value: JsonValue, level: number): number {
     this.visits++
     if (typeof value === "string") {
-      this.bytes += stringBytes(value, this.#enough - this.bytes)
+      this.bytes += this.#textBytes(value, this.#enough - this.bytes)
       return 0
     }
     if (typeof value !== "object" || value === null) {
@@ -99,7 +108,7 @@ function scalarBytes(value: number | boolean | null): number {
 }
 
 /** Exact unless over `enough`. */
-function stringBytes(text: string, enough: number): number {
+export function stringBytes(text: string, enough: number): number {
   const least = text.length + 2
   // Not longer than its characters: nothing in it is escaped or takes more than one byte.
   if (least > enough || !/[^ !#-[\]-~]/.test(text)) return least
