@@ -23,9 +23,10 @@ import { isText, secretCheck, secretFields, secretHosts, secretTexts, setSecret 
 import { asksForKey, client, toWireError } from "../state/service.ts"
 import { compilation } from "../state/source.ts"
 import { Icon } from "../ui/icon.tsx"
-import { capital, counted, showDuration } from "../ui/show.ts"
+import { counted, showDuration } from "../ui/show.ts"
 import { TabPanel, Tabs } from "../ui/tabs.tsx"
 import { FieldEditor, fieldId } from "./field-editor.tsx"
+import { atField } from "./at-field.ts"
 
 /** Input, secrets and options of the next run. */
 export function InputsPane() {
@@ -83,7 +84,7 @@ function InputForm() {
   const misfits = new Map(inputCheck.value.misfits.toReversed().map(({ path, message }) => [path, message]))
   const form = {
     types,
-    misfit: (path: string) => trimmed(misfits.get(path), path),
+    misfit: (path: string) => atField(misfits.get(path), path),
     hasMisfitWithin: (path: string) =>
       [...misfits.keys()].some((at) => at.startsWith(`${path}.`) || at.startsWith(`${path}[`)),
   }
@@ -103,12 +104,6 @@ function InputForm() {
       ))}
     </div>
   )
-}
-
-/** The message is shown at its field, so it need not name the field. */
-function trimmed(message: string | undefined, path: string): string | undefined {
-  if (message?.startsWith(`${path}: `) === true) return capital(message.slice(path.length + 2))
-  return message?.startsWith(`${path} is missing`) === true ? capital(message.slice(path.length + 4)) : message
 }
 
 function InputJson() {
@@ -160,7 +155,7 @@ function SecretsForm() {
       </p>
       {fields.map(({ name, type, doc }) => {
         const path = `secrets.${name}`
-        const wrong = trimmed(misfits.get(path), path)
+        const wrong = atField(misfits.get(path), path)
         return (
           <SecretField
             key={name}

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks"
 import type { Question } from "../../src/run/events.ts"
 import { resolve } from "../../src/types/relations.ts"
 import { validateValue } from "../../src/types/validate-value.ts"
+import { atField } from "../form/at-field.ts"
 import { FieldEditor } from "../form/field-editor.tsx"
 import { toJson } from "../state/draft.ts"
 import { answerType, cardId, draftOf, refusals, sendAnswer, sending, setDraft } from "../state/questions.ts"
@@ -46,12 +47,7 @@ function AskCard({ question }: { readonly question: Question }) {
   const misfits = validateValue(draft, type, types, "answer")
   const record = resolve(type, types)
   const misfit = (path: string): string | undefined =>
-    tried
-      ? misfits
-          .find((one) => one.path === path)
-          ?.message.replace(/^answer\.?/, "")
-          .replace(", found undefined", "")
-      : undefined
+    tried ? atField(misfits.find((one) => one.path === path)?.message, path) : undefined
   const form = { types, misfit, scope: `${question.id}-` }
   const submit = (event: Event): void => {
     event.preventDefault()

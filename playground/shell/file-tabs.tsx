@@ -17,6 +17,8 @@ export function FileTabs({ children }: { readonly children: ComponentChildren })
   const chooser = useRef<HTMLInputElement>(null)
   const active = activeFile.value
   const close = (): void => {
+    // With what was typed a moment ago.
+    compileNow()
     if (hasEdits(active)) closing.value = active
     else closeFile(active)
   }

@@ -94,6 +94,8 @@ function complete({ options, ...given }: NewContent): FileContent {
 export function openFile(given: NewContent, edited = false): void {
   const content = complete(given)
   const port = editor()
+  // With what was typed a moment ago.
+  compileNow()
   const before = files.value.length === 0 ? undefined : currentContent()
   if (port === undefined || before === undefined || isEdited.value || (content.origin === "link" && hasSecrets())) {
     addFile(content, edited)

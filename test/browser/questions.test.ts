@@ -99,7 +99,7 @@ describe("questions", () => {
 
     // What does not fit is told at its field, and nothing is sent.
     await question.getByRole("button", { name: "Answer" }).click()
-    await question.getByText(/pages: expected integer/).waitFor()
+    await question.getByText(/Missing: expected integer/).waitFor()
     await question.getByLabel(/^pages/).fill("12")
     await question.getByRole("switch", { name: /^publish/ }).click()
     await question.getByLabel(/^level/).selectOption("high")
@@ -290,7 +290,7 @@ for (const [width, height] of [
     await see("open")
     await review(page).getByRole("button", { name: "Answer" }).click()
     await review(page)
-      .getByText(/pages: expected integer/)
+      .getByText(/Missing: expected integer/)
       .waitFor()
     await see("wrong")
     await approval(page).getByRole("button", { name: "Decline" }).scrollIntoViewIfNeeded()

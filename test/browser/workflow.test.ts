@@ -401,7 +401,7 @@ describe("output and events", () => {
     assert.deepEqual(JSON.parse(await clipboard(page)), JSON.parse(raw))
     const [download] = await Promise.all([
       page.waitForEvent("download"),
-      page.getByRole("button", { name: "Download" }).click(),
+      page.getByRole("button", { name: "Download", exact: true }).click(),
     ])
     assert.match(download.suggestedFilename(), /\.json$/)
     assert.deepEqual(JSON.parse(readFileSync(await download.path(), "utf8")), JSON.parse(raw))
@@ -579,11 +579,8 @@ describe("files", () => {
     const { page, close } = await playground.visit()
     const tabs = page.getByRole("tablist", { name: "Files" }).getByRole("tab")
     const shows = async (...names: string[]): Promise<void> => {
-      await tabs.nth(names.length - 1).waitFor()
-      assert.deepEqual(
-        (await tabs.allInnerTexts()).map((text) => text.replace(/\s+,/, ",").trim()),
-        names,
-      )
+      const read = "[...document.querySelectorAll('[aria-label=Files] [role=tab]')].map((tab) => tab.textContent)"
+      await page.waitForFunction(`JSON.stringify(${read}) === ${JSON.stringify(JSON.stringify(names))}`)
     }
     const name = page.getByRole("textbox", { name: "name string" })
     // Without edits another example takes its place, in one step that can be undone.
@@ -636,7 +633,6 @@ describe("files", () => {
 
     await page.getByRole("button", { name: "New file" }).click()
     await page.keyboard.type("output {")
-    await shows("Hello, edited", "Chain", "dropped", "Untitled, edited")
     await page.getByRole("button", { name: "Close Untitled" }).click()
     await page.getByRole("button", { name: "Keep it open" }).click()
     await page.evaluate(() => dispatchEvent(new Event("pagehide")))
