@@ -105,7 +105,7 @@ test("references and renames of a step reach the workflow and its tests", async 
   await ask("initialize", { processId: 1, rootUri: null, capabilities: {} })
   open(flow, workflow)
   open(file, tests)
-  const places = ["2:18 of tests", "3:47 of tests", "4:7 of workflow", "5:23 of workflow"]
+  const places = ["2:17 of tests", "3:48 of tests", "4:7 of workflow", "5:23 of workflow"]
   const show = (uri: string, { line, character }: { line: number; character: number }): string =>
     `${line + 1}:${character + 1} of ${uri === flow ? "workflow" : "tests"}`
   const inTests = { textDocument: { uri: file }, position: { line: 1, character: 19 } }
