@@ -125,6 +125,28 @@ for (const server of natsServers()) {
       assert.equal((await following).events.at(-1)?.type, "workflow_cancelled")
     })
 
+    test("a re-run at another replica takes over the results of steps that did not change", async () => {
+      const { run_id } = await start(first, "again")
+      const response = await fetch(`${second.address}/execute/${run_id}/rerun`, {
+        method: "POST",
+        headers: { accept: "text/event-stream", "content-type": "application/json" },
+        body: JSON.stringify({
+          secrets: body("again").secrets,
+          workflow_source: source.replace('"two of', '"Changed: two of'),
+        }),
+      })
+      assert.equal(response.status, 200)
+      const events = (await response.text()).matchAll(/^event: (\w+)$/gm)
+      const seen = [...events].map(([, type]) => type)
+      assert.ok(seen.includes("step_reused"), String(seen))
+      assert.equal(seen.at(-1), "workflow_completed")
+      const agents = asked.filter(({ name }) => name === "again").map(({ agent }) => agent)
+      assert.deepEqual(agents, ["one", "two", "two"])
+      const rerun_id = response.headers.get("x-service-run-id") ?? ""
+      const record = await fetch(`${first.address}/execute/${rerun_id}`)
+      assert.equal(((await record.json()) as Record<string, unknown>)["rerun_of"], run_id)
+    })
+
     test("idempotency, records and the cache work from any replica", async () => {
       const { run_id, events } = await start(first, "plain")
       assert.equal(events.at(-1)?.type, "workflow_completed")
