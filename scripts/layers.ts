@@ -70,6 +70,7 @@ const browserFolders = new Set([
   "client",
   "run/events.ts",
   "run/reduce.ts",
+  "run/reduce/answer-progress.ts",
   "run/run-state.ts",
 ])
 

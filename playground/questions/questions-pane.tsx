@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact"
 import { useState } from "preact/hooks"
 import type { Question } from "../../src/run/events.ts"
+import { answerProgress } from "../../src/run/reduce/answer-progress.ts"
 import { resolve } from "../../src/types/relations.ts"
 import { validateValue } from "../../src/types/validate-value.ts"
 import { atField } from "../form/at-field.ts"
@@ -27,6 +28,11 @@ export function QuestionsPane() {
   const closed = questions.filter(({ status }) => status !== "open")
   return (
     <div class="scrolls padded questions">
+      {answerProgress(questions).map(({ name, settled, total }) => (
+        <p key={name} class="note">
+          {name}: {settled} of {total} answered
+        </p>
+      ))}
       {[...open, ...closed].map((question) =>
         question.status !== "open" ? (
           <ClosedCard key={question.id} question={question} />

@@ -6,7 +6,7 @@ import type { LogEvent } from "../run/events.ts"
 import type { RunState } from "../run/run-state.ts"
 import { reduce } from "../run/reduce.ts"
 import { initialState } from "../run/run-state.ts"
-import { LiveLines, progressLines, seconds } from "./run-progress.ts"
+import { eventLine, LiveLines, progressLines, seconds } from "./run-progress.ts"
 import { paletteFor } from "./terminal.ts"
 import { cellWidth } from "./visible-text.ts"
 
@@ -68,4 +68,30 @@ test("live lines are drawn over themselves, and can be kept", () => {
 
 test("times", () => {
   assert.deepEqual([40, 1250, 59_900, 61_000].map(seconds), ["0.0 s", "1.3 s", "59.9 s", "1 min 1 s"])
+})
+
+test("says how many questions of a loop are answered, where lines are only ever added", () => {
+  const at = "2026-11-15T01:00:00.000Z"
+  const ask = (id: number, name: string, iteration?: number): LogEvent => {
+    const question = {
+      id: `q${id}`,
+      run_id: "r",
+      kind: "ask",
+      name,
+      question: "?",
+      show: null,
+      to: null,
+      schema: {},
+    } as const
+    const loop = iteration === undefined ? {} : { iteration }
+    return { id, type: "question_asked", at, data: { ...question, ...loop, asked_at: at, expires_at: at, at } }
+  }
+  const answered = (id: number, question: number, name: string): LogEvent => {
+    const data = { id: `q${question}`, name, answer: {}, answered_by: { caller: null, by: null }, at }
+    return { id, type: "question_answered", at, data }
+  }
+  const events = [ask(1, "page", 0), ask(2, "page", 1), ask(3, "once"), answered(4, 2, "page"), answered(5, 3, "once")]
+  const state = initialState()
+  const lines = events.map((event) => eventLine(event, reduce(state, event)))
+  assert.deepEqual(lines, [null, null, null, "page: 1 of 2 answered", null])
 })

@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from "node:util"
 import type { LogEvent, Usage } from "../run/events.ts"
 import type { NodeState, RunState } from "../run/run-state.ts"
+import { answerProgress } from "../run/reduce/answer-progress.ts"
 import type { Palette } from "./terminal.ts"
 import { cellWidth, visibleText } from "./visible-text.ts"
 
@@ -84,6 +85,11 @@ export function eventLine(event: LogEvent, state: RunState): string | null {
       return `${data.agent}: model.${data.from} failed, model.${data.to} goes on (${data.error.message})`
     case "agent_failed":
       return `${data.agent}: failed after ${seconds(data.duration_ms)}`
+    case "question_answered":
+    case "question_expired": {
+      const loop = answerProgress(state.questions).find(({ name }) => name === data.name)
+      return loop === undefined ? null : `${loop.name}: ${loop.settled} of ${loop.total} answered`
+    }
     case "step_skipped":
       return data.iteration === undefined ? `${data.step.replace(/^agent\./, "")}: skipped` : null
     case "tool_call_failed":
