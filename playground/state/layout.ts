@@ -1,11 +1,11 @@
 import { effect, signal } from "@preact/signals"
 import { keep, readKept } from "./keep.ts"
 
-export const dividers = ["columns", "left", "right", "details"] as const
+export const dividers = ["columns", "left", "right", "details", "names"] as const
 export type DividerName = (typeof dividers)[number]
 
 /** Position of each divider, in percent of its container. */
-const usual: Readonly<Record<DividerName, number>> = { columns: 45, left: 62, right: 46, details: 62 }
+const usual: Readonly<Record<DividerName, number>> = { columns: 45, left: 62, right: 46, details: 62, names: 32 }
 
 export const positions = signal<Readonly<Record<DividerName, number>>>(readPositions())
 

@@ -4,8 +4,10 @@ import type { SeenEvent } from "../../src/run/run-state.ts"
 import { reduce } from "../../src/run/reduce.ts"
 import { initialState } from "../../src/run/run-state.ts"
 import { nodeOfSpan, spanLabel, spanOfNode } from "../state/spans.ts"
+import { compile } from "../../src/compile.ts"
+import { ItemPreviews } from "./item-preview.ts"
 import { Rows } from "./rows.ts"
-import { scaleFor } from "./scale.ts"
+import { markLabel, scaleFor } from "./scale.ts"
 
 const usage = { input_tokens: 1, output_tokens: 1, cached_tokens: 0, reasoning_tokens: 0 }
 const at = (ms: number): string => new Date(1_000_000 + ms).toISOString()
@@ -85,16 +87,75 @@ test("rows grow with the run without looking at old spans again", () => {
   assert.ok(shown < state.spans.length)
   reads = 0
   take({ type: "agent_started", data: { agent: "late", model: "m", tools: [], instruction: "x", at: at(9_000) } })
-  assert.equal(rows.list().length, shown + 1)
-  assert.ok(reads <= shown + 10, `${reads} spans were read to show ${shown} rows and to add one`)
+  // The step, and the call that it waits for.
+  assert.equal(rows.list().length, shown + 2)
+  assert.ok(reads <= 3 * shown + 10, `${reads} spans were read to show ${shown} rows and to add one`)
 })
 
-test("an axis has a few round marks, and room to grow while it is live", () => {
-  assert.deepEqual(scaleFor(4_000, false), { total: 4_000, marks: [0, 1_000, 2_000, 3_000] })
-  const live = scaleFor(4_000, true)
+test("a step that runs has a row for the call that it waits for, until one of its parts runs", () => {
+  const { state, take } = looped(0)
+  const started = { agent: "late", model: "m", tools: [], instruction: "x" }
+  take({ type: "agent_started", data: { ...started, at: at(100) } })
+  const rows = new Rows(state)
+  const list = (): string[] =>
+    rows
+      .list()
+      .map(({ at: position, isCall }) => (isCall === true ? "call" : spanLabel(state.spans[position] ?? assert.fail())))
+  assert.deepEqual(list(), ["agent.step", "agent.late", "call"])
+  assert.equal(rows.callStart(1), 1_000_100)
+  const tool = { agent: "late", tool: "find", server: "s", call_id: "1" }
+  take({ type: "tool_call_started", data: { ...tool, arguments: {}, at: at(110) } })
+  assert.deepEqual(list(), ["agent.step", "agent.late", "tool.find"])
+  take({ type: "tool_call_completed", data: { ...tool, result: 1, duration_ms: 5, at: at(120) } })
+  assert.deepEqual(list(), ["agent.step", "agent.late", "tool.find", "call"])
+  assert.equal(rows.callStart(1), 1_000_120)
+  take({ type: "workflow_cancelled", data: { duration_ms: 200, at: at(200) } })
+  assert.deepEqual(list(), ["agent.step", "agent.late", "tool.find"])
+})
+
+test("an axis has a few round marks, room to grow while it is live, and labels that fit", () => {
+  assert.deepEqual(scaleFor(4_000, false, 400), { total: 4_000, marks: [0, 1_000, 2_000, 3_000] })
+  const live = scaleFor(4_000, true, 400)
   assert.ok(live.total > 4_000 && live.total <= 5_000)
-  for (const elapsed of [0, 1, 7, 99, 1_234, 59_999, 86_400_000]) {
-    const { total, marks } = scaleFor(elapsed, true)
-    assert.ok(total >= elapsed && marks.length >= 1 && marks.length <= 6, `${elapsed}: ${marks.join()}`)
+  for (const width of [60, 138, 270, 400, 1_200]) {
+    for (const elapsed of [0, 1, 7, 47, 99, 297, 806, 1_234, 59_999, 86_400_000]) {
+      const { total, marks } = scaleFor(elapsed, true, width)
+      assert.ok(total >= elapsed && marks.length >= 1 && marks.length <= 8, `${elapsed}: ${marks.join()}`)
+      const ends = marks.map((mark) => (mark / total) * width + markLabel(mark).length * 7)
+      for (const [position, end] of ends.entries()) {
+        const next = marks[position + 1]
+        const most = next === undefined ? width : (next / total) * width
+        assert.ok(end <= most, `${elapsed} ms on ${width} px: ${marks.map(markLabel).join(" | ")}`)
+      }
+    }
   }
+})
+
+test("the items of a loop are read from the input, from literals and from outputs, else from the instructions", () => {
+  const source = (items: string): string => `input { files: [{ path: string }] }
+provider p from openai { endpoint: "demo" }
+model m from p { id: "demo" }
+agent step for item in ${items} { model: model.m  instruction: "Do {{ item }}"  output { text: string } }
+output { all: agent.step.*.text }
+`
+  const { state } = looped(2)
+  const spans = state.spans.flatMap((span, position) => (span.kind === "iteration" ? [position] : []))
+  const previews = (items: string): string[] => {
+    const { plan } = compile(source(items))
+    const found = new ItemPreviews(plan ?? null, { files: [{ path: "a.ts" }, { path: "b.ts" }] }, state)
+    return spans.map((position) => found.of(position))
+  }
+  assert.deepEqual(previews("input.files.*.path"), ["a.ts", "b.ts"])
+  assert.deepEqual(previews("input.files"), ['{"path":"a.ts"}', '{"path":"b.ts"}'])
+  assert.deepEqual(previews('["first", "second"]'), ["first", "second"])
+  for (const [at, position] of spans.entries()) {
+    const span = state.spans[position]
+    if (span !== undefined) span.instruction = `Review the file src/${at}.ts now`
+  }
+  const unknown = new ItemPreviews(null, {}, state)
+  spans.forEach((position) => unknown.of(position))
+  assert.deepEqual(
+    spans.map((position) => unknown.of(position)),
+    ["src/0.ts now", "src/1.ts now"],
+  )
 })

@@ -7,6 +7,8 @@ export interface Row {
   readonly level: number
   readonly isParent: boolean
   readonly isOpen: boolean
+  /** The model call that the step at this position waits for: no event reports it before the step has ended. */
+  readonly isCall?: true
 }
 
 /** A loop with more iterations than this shows each of them closed. */
@@ -47,13 +49,22 @@ export class Rows {
     const walk = (positions: readonly number[], level: number): void => {
       for (const at of positions) {
         const children = this.#children[at] ?? []
-        const isOpen = children.length > 0 && this.#isOpen(at)
-        rows.push({ at, level, isParent: children.length > 0, isOpen })
-        if (isOpen) walk(children, level + 1)
+        const calls = callStart(this.#state, at, children) !== undefined
+        const isParent = children.length > 0 || calls
+        const isOpen = isParent && this.#isOpen(at)
+        rows.push({ at, level, isParent, isOpen })
+        if (!isOpen) continue
+        walk(children, level + 1)
+        if (calls) rows.push({ at, level: level + 1, isParent: false, isOpen: false, isCall: true })
       }
     }
     walk(this.#tops, 1)
     return rows
+  }
+
+  /** When the call began that a step waits for. */
+  callStart(at: number): number | undefined {
+    return callStart(this.#state, at, this.#children[at] ?? [])
   }
 
   #isOpen(at: number): boolean {
@@ -77,4 +88,18 @@ export class Rows {
       siblings.splice(place, 0, this.#seen)
     }
   }
+}
+
+/** A step that runs, and none of its parts does, waits for its model: since the last of its parts has ended. */
+function callStart({ spans, status }: RunState, at: number, children: readonly number[]): number | undefined {
+  const span = spans[at]
+  if (span === undefined || span.end !== null || status !== "running") return undefined
+  if (span.kind !== "agent" && span.kind !== "iteration") return undefined
+  let start = span.start
+  for (const child of children) {
+    const { end } = spans[child] ?? span
+    if (end === null) return undefined
+    start = Math.max(start, end)
+  }
+  return start
 }

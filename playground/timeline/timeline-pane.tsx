@@ -1,20 +1,25 @@
-import { useMemo, useRef, useState } from "preact/hooks"
+import type { RefObject } from "preact"
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks"
 import type { Span } from "../../src/run/run-state.ts"
 import type { RunView } from "../state/run-view.ts"
 import { nodeOfSpan, spanLabel, spanOfNode } from "../state/spans.ts"
 import { tokensOf } from "../state/status.ts"
 import { spanState } from "../state/step-state.ts"
+import { planOf } from "../state/changes.ts"
+import { moveDivider, positions, resetDivider } from "../state/layout.ts"
 import { runClock, watchShown } from "../state/runs.ts"
 import { select, selection } from "../state/selection.ts"
+import { Divider } from "../ui/divider.tsx"
 import type { IconName } from "../ui/icon.tsx"
 import { Icon } from "../ui/icon.tsx"
 import { showDuration, showNumber } from "../ui/show.ts"
 import { stateWords } from "../ui/state-words.ts"
 import { VirtualList } from "../ui/virtual-list.tsx"
+import { ItemPreviews } from "./item-preview.ts"
 import type { Row } from "./rows.ts"
 import { Rows } from "./rows.ts"
 import type { Scale } from "./scale.ts"
-import { scaleFor } from "./scale.ts"
+import { markLabel, scaleFor } from "./scale.ts"
 
 const rowHeight = 24
 
@@ -34,22 +39,25 @@ export function TimelinePane() {
 
 function Waterfall({ run }: { readonly run: RunView }) {
   watchShown()
+  const { state } = run
   const [, redraw] = useState(0)
   const model = useMemo(() => new Rows(run.state), [run])
+  const items = useMemo(() => new ItemPreviews(planOf(run), run.request.input, run.state), [run])
+  const axis = useRef<HTMLDivElement>(null)
+  const width = useWidth(axis, state.spans.length > 0)
   const revealed = useRef<{ key: string; reveal: { at: number } | undefined }>({ key: "", reveal: undefined })
-  const { state } = run
   const chosen = selection.value
   const current = chosen === null ? undefined : (chosen.span ?? spanOfNode(state, chosen.node))
   if (current !== undefined && revealed.current.key !== `${current}`) model.uncover(current)
   const rows = model.list()
-  const position = current === undefined ? -1 : rows.findIndex(({ at }) => at === current)
+  const position = current === undefined ? -1 : rows.findIndex(({ at, isCall }) => at === current && isCall !== true)
   if (revealed.current.key !== `${current ?? ""}`) {
     revealed.current = { key: `${current ?? ""}`, reveal: position < 0 ? undefined : { at: position } }
   }
   const started = state.started_at ?? 0
   const live = !run.isOver && state.started_at !== null
   const now = live ? Math.max(runClock.value, started) : (state.finished_at ?? lastEnd(state.spans, started))
-  const scale = scaleFor(now - started, live)
+  const scale = scaleFor(now - started, live, width)
 
   const choose = (row: Row | undefined): void => {
     if (row === undefined) return
@@ -79,13 +87,13 @@ function Waterfall({ run }: { readonly run: RunView }) {
     return <p class="empty">{run.isOver ? "The run ended before any step began." : "Waiting for the first step …"}</p>
   }
   return (
-    <div class="waterfall">
+    <div class="waterfall" style={{ "--names": `${positions.value.names}%` }}>
       <div class="axis" aria-hidden="true">
         <span class="axis-name">{showNumber(rows.length)} rows</span>
-        <div class="axis-marks">
+        <div class="axis-marks" ref={axis}>
           {scale.marks.map((at) => (
             <span key={at} style={{ left: `${(at / scale.total) * 100}%` }}>
-              {at === 0 ? "0" : showDuration(at).replace(/\.0+ /, " ")}
+              {markLabel(at)}
             </span>
           ))}
         </div>
@@ -103,23 +111,52 @@ function Waterfall({ run }: { readonly run: RunView }) {
         row={(at) => {
           const row = rows[at]
           const span = row === undefined ? undefined : state.spans[row.at]
-          return row === undefined || span === undefined ? null : (
+          if (row === undefined || span === undefined) return null
+          const callStart = row.isCall === true ? (model.callStart(row.at) ?? span.start) : undefined
+          return (
             <Bar
-              key={row.at}
+              key={callStart === undefined ? row.at : `call ${row.at}`}
               row={row}
-              span={span}
+              span={callStart === undefined ? span : runningCall(span, callStart)}
+              item={row.isCall === true ? "" : items.of(row.at)}
               started={started}
               now={now}
               scale={scale}
-              isSelected={row.at === current}
+              isSelected={row.at === current && callStart === undefined}
               onSelect={() => choose(row)}
               onToggle={() => toggle(row)}
             />
           )
         }}
       />
+      <Divider
+        label="Width of the names"
+        direction="columns"
+        value={positions.value.names}
+        onMove={(percent) => moveDivider("names", percent)}
+        onReset={() => resetDivider("names")}
+      />
     </div>
   )
+}
+
+/** The bar of a model call that no event has reported yet. */
+function runningCall({ name }: Span, start: number): Span {
+  return { kind: "model_call", name, parent: null, start, end: null, state: "running" }
+}
+
+/** The width of an element, in pixels; it is there once `exists` is true. */
+function useWidth(element: RefObject<HTMLElement>, exists: boolean): number {
+  const [width, setWidth] = useState(400)
+  useLayoutEffect(() => {
+    const box = element.current
+    if (box === null) return undefined
+    const watch = new ResizeObserver(() => setWidth(box.clientWidth))
+    watch.observe(box)
+    setWidth(box.clientWidth)
+    return () => watch.disconnect()
+  }, [exists])
+  return width
 }
 
 function lastEnd(spans: readonly Span[], started: number): number {
@@ -149,6 +186,8 @@ const kindIcons: Readonly<Record<Span["kind"], IconName>> = {
 interface BarProps {
   readonly row: Row
   readonly span: Span
+  /** Of an iteration: what its item is. */
+  readonly item: string
   readonly started: number
   readonly now: number
   readonly scale: Scale
@@ -157,12 +196,13 @@ interface BarProps {
   readonly onToggle: () => void
 }
 
-function Bar({ row, span, started, now, scale, isSelected, onSelect, onToggle }: BarProps) {
+function Bar({ row, span, item, started, now, scale, isSelected, onSelect, onToggle }: BarProps) {
   const from = ((span.start - started) / scale.total) * 100
   const time = Math.max(0, (span.end ?? now) - span.start)
   const share = (time / scale.total) * 100
   const state = spanState(span)
-  const label = spanLabel(span)
+  // The loop above has the name.
+  const label = span.kind === "iteration" ? `[${span.iteration ?? 0}]` : spanLabel(span)
   const tokens = span.usage === undefined ? 0 : tokensOf(span.usage)
   const figures = [
     state === "skipped" && span.error === undefined ? "" : showDuration(time),
@@ -170,13 +210,16 @@ function Bar({ row, span, started, now, scale, isSelected, onSelect, onToggle }:
     state === "cached" || state === "failed" || state === "cancelled" || state === "skipped" ? state : "",
   ]
   const shown = figures.filter((figure) => figure !== "").join(" · ")
+  const after = `after ${showDuration(span.start - started)}`
+  const tooltip = [`${spanLabel(span)}: ${stateWords[state]}`, item, span.reason, `${showDuration(time)}, ${after}`]
   return (
     <div
       role="treeitem"
-      id={rowId(row.at)}
+      id={row.isCall === true ? undefined : rowId(row.at)}
       class={`bar-row is-${state} of-${span.kind}`}
       aria-level={row.level}
       aria-selected={isSelected}
+      title={tooltip.filter((line) => line !== undefined && line !== "").join("\n")}
       {...(row.isParent ? { "aria-expanded": row.isOpen } : {})}
       onClick={onSelect}
       onDblClick={row.isParent ? onToggle : undefined}
@@ -196,7 +239,11 @@ function Bar({ row, span, started, now, scale, isSelected, onSelect, onToggle }:
           <span class="twist" />
         )}
         <Icon name={kindIcons[span.kind]} />
-        <span class="bar-name">{`${label} `}</span>
+        <span class="visually-hidden">{`${label} `}</span>
+        <span class="bar-name" aria-hidden="true">
+          <CutInTheMiddle text={label} />
+        </span>
+        {item === "" ? null : <span class="bar-item">{`${item} `}</span>}
         <span class="visually-hidden">{`${stateWords[state]} `}</span>
       </span>
       <span class="bar-track">
@@ -209,4 +256,18 @@ function Bar({ row, span, started, now, scale, isSelected, onSelect, onToggle }:
 
 function clamp(percent: number): number {
   return Math.max(0, Math.min(100, Math.round(percent * 100) / 100))
+}
+
+/** As many letters at the end stay in view. */
+const tail = 8
+
+/** A text whose middle gives way where there is no room: names often differ at their ends. */
+function CutInTheMiddle({ text }: { readonly text: string }) {
+  if (text.length < tail * 2) return <span class="cut-end">{text}</span>
+  return (
+    <>
+      <span class="cut-start">{text.slice(0, -tail)}</span>
+      <span class="cut-end">{text.slice(-tail)}</span>
+    </>
+  )
 }
