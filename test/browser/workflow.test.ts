@@ -226,7 +226,13 @@ describe("graph, timeline and details", together, () => {
     await nodeSays(page, "agent.step1", /done [\d.]+ s \d+ tok/)
     // The timeline is drawn while it runs, not when it is over.
     await page.getByRole("treeitem", { name: /^agent\.step2 running/ }).waitFor()
+    await page.getByRole("treeitem", { name: /^model call running/ }).waitFor()
     await status(page, /completed in/)
+    assert.match((await page.getByRole("treeitem").last().getAttribute("title")) ?? "", /^model call: done\n.* after /)
+    const name = page.locator(".bar-label").first()
+    const before = (await name.boundingBox())?.width ?? 0
+    await page.getByRole("separator", { name: "Width of the names" }).press("ArrowRight")
+    assert.ok(((await name.boundingBox())?.width ?? 0) > before)
 
     await node(page, "agent.step2").click()
     const details = page.getByRole("region", { name: "Details" })
@@ -325,7 +331,7 @@ describe("graph, timeline and details", together, () => {
     await page.getByText("1,001 rows").waitFor()
     assert.ok((await page.getByRole("treeitem").count()) < 80)
     await page.getByRole("tree", { name: "Timeline" }).press("End")
-    await page.getByRole("treeitem", { name: /^agent\.step\[999\]/, selected: true }).waitFor()
+    await page.getByRole("treeitem", { name: /^\[999\] 999/, selected: true }).waitFor()
     await page.keyboard.press("Home")
     await page.getByRole("treeitem", { name: /^agent\.step done/, selected: true }).waitFor()
     await close()
@@ -336,10 +342,10 @@ describe("graph, timeline and details", together, () => {
     await openExample(page, "Loop")
     await runToEnd(page)
     await nodeSays(page, "agent.review", /done 3\/3.*(retries|retry)/)
-    for (const name of [/^agent\.review\[2\]/, /^retry 2/, /^model call/]) {
+    for (const name of [/^\[2\] /, /^retry 2/, /^model call/]) {
       await page.getByRole("treeitem", { name }).first().waitFor()
     }
-    await page.getByRole("treeitem", { name: /^agent\.review\[1\]/ }).click()
+    await page.getByRole("treeitem", { name: /^\[1\] .*retry\.ts/ }).click()
     const details = page.getByRole("region", { name: "Details" })
     await details.getByRole("heading", { name: "agent.review[1]" }).waitFor()
     assert.match(await details.innerText(), /Review the file src\/retry\.ts/)
@@ -364,7 +370,7 @@ describe("graph, timeline and details", together, () => {
     assert.match(await runToEnd(page), /· 1 step skipped/)
     await nodeSays(page, "agent.follow", /skipped/)
     await nodeSays(page, "agent.each", /done 1\/3, 2 skipped/)
-    await page.getByRole("treeitem", { name: /^agent\.each\[1\] skipped/ }).waitFor()
+    await page.getByRole("treeitem", { name: /^\[1\] no skipped/ }).waitFor()
     const row = page.getByRole("treeitem", { name: /^agent\.follow skipped/ })
     assert.match(await row.innerText(), /skipped/)
     await row.click()
