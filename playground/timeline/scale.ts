@@ -6,9 +6,10 @@ export interface Scale {
   readonly marks: readonly number[]
 }
 
-/** Room for a label and the space after it, in pixels. */
-const labelRoom = 72
+/** A letter of a label, and the space around a label, in pixels. */
 const letterWidth = 7
+const around = 10
+const mostMarks = 8
 
 /**
  * An axis over this many milliseconds, drawn this many pixels wide: its labels neither overlap nor reach beyond its end.
@@ -16,14 +17,18 @@ const letterWidth = 7
  */
 export function scaleFor(elapsed: number, roomy: boolean, width: number): Scale {
   const wanted = Math.max(1, elapsed)
-  const step = roundStep(wanted / Math.max(1, Math.min(6, Math.floor(width / labelRoom))))
-  const total = roomy ? Math.ceil((wanted * 1.05) / step) * step : wanted
-  const marks: number[] = []
-  for (let at = 0; at <= total; at += step) {
-    const end = (at / total) * width + markLabel(at).length * letterWidth + 6
-    if (at === 0 || end <= width) marks.push(at)
+  for (let step = roundStep(wanted / mostMarks); ; step = roundStep(step * 1.5)) {
+    const total = roomy ? Math.ceil((wanted * 1.05) / step) * step : wanted
+    const marks = Array.from({ length: Math.floor(total / step) + 1 }, (_, at) => at * step)
+    const room = (step / total) * width
+    // A step as long as the axis leaves one label, which is always there.
+    if (step < total && marks.some((at) => labelWidth(at) > room)) continue
+    return { total, marks: marks.filter((at) => at === 0 || (at / total) * width + labelWidth(at) <= width) }
   }
-  return { total, marks }
+}
+
+function labelWidth(at: number): number {
+  return markLabel(at).length * letterWidth + around
 }
 
 /** `0`, `200 ms`, `2 s`. */

@@ -118,7 +118,7 @@ function Waterfall({ run }: { readonly run: RunView }) {
               key={callStart === undefined ? row.at : `call ${row.at}`}
               row={row}
               span={callStart === undefined ? span : runningCall(span, callStart)}
-              item={row.isCall === true ? "" : items.of(row.at)}
+              item={row.isCall === true || span.kind !== "iteration" ? "" : items.of(row.at)}
               started={started}
               now={now}
               scale={scale}
@@ -263,7 +263,7 @@ const tail = 8
 
 /** A text whose middle gives way where there is no room: names often differ at their ends. */
 function CutInTheMiddle({ text }: { readonly text: string }) {
-  if (text.length < tail * 2) return <span class="cut-end">{text}</span>
+  if (text.length < tail * 2) return <span class="cut-start">{text}</span>
   return (
     <>
       <span class="cut-start">{text.slice(0, -tail)}</span>
