@@ -64,7 +64,8 @@ export function GraphPane() {
       if (next !== old) moved.current = true
       return next
     })
-  }, [chosen, placed])
+    // Only a new choice moves it: the graph of another text is fitted in as a whole.
+  }, [chosen])
 
   const zoomAt = (factor: number, x?: number, y?: number): void => {
     const element = box.current
