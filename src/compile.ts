@@ -1,10 +1,11 @@
+// First, so that a bundle has the parser in one piece: it compresses better.
+import { parse } from "./syntax/parser.ts"
 import { check, inSourceOrder } from "./check/check.ts"
 import type { Program } from "./check/program.ts"
 import { plan } from "./plan/plan.ts"
 import type { Plan } from "./plan/plan-shape.ts"
 import type { Diagnostic } from "./source/diagnostic.ts"
 import { isError } from "./source/diagnostic.ts"
-import { parse } from "./syntax/parser.ts"
 
 export interface Compiled {
   readonly program: Program

@@ -18,7 +18,7 @@ function found(source: string): string[] {
     diagnostics.filter(({ severity }) => severity === "error").map(({ message }) => message),
     [],
   )
-  const names = exposedSecrets(program).map(({ secret, diagnostic }) => `${diagnostic.path} ${secret}`)
+  const names = exposedSecrets(program).map(({ secret, path }) => `${path} ${secret}`)
   assert.deepEqual(new Set(plan?.request_secrets ?? []), new Set(names.map((line) => line.split(" ")[1])))
   return names
 }

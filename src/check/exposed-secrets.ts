@@ -7,8 +7,8 @@ import type { Program } from "./program.ts"
 /** A secret that goes to a backend whose address or headers the input decides. */
 export interface ExposedSecret {
   readonly secret: string
-  /** Reported where the secret is one of the server's own. */
-  readonly diagnostic: Diagnostic
+  readonly path: string
+  readonly span: Span
 }
 
 interface Place {
@@ -48,18 +48,19 @@ export function exposedSecrets(program: Program): ExposedSecret[] {
       if (found.has(chain)) continue
       found.set(
         chain,
-        secretNames(program, chain).map((secret) => ({ secret, diagnostic: exposure(path, chain, secret) })),
+        secretNames(program, chain).map((secret) => ({ secret, path, span: chain })),
       )
     }
   }
   return [...found.values()].flat()
 }
 
-function exposure(path: string, chain: Syntax.Chain, secret: string): Diagnostic {
+/** What is reported where the secret is one of the server's own. */
+export function exposure({ secret, path, span }: ExposedSecret): Diagnostic {
   return diagnostic(
     "secret-exposed",
     path,
-    chain,
+    span,
     `The server's own secret \`${secret}\` would go where the input says`,
     "Write the endpoint and headers without `input`, or remove the secret from the server so that callers send their own.",
   )

@@ -1,6 +1,6 @@
 import type { ValidateAnswer, ValidateIssue } from "../api/shapes.ts"
 import type { JsonObject } from "../base/json-value.ts"
-import { exposedSecrets } from "../check/exposed-secrets.ts"
+import { exposedSecrets, exposure } from "../check/exposed-secrets.ts"
 import type { Compiled } from "../compile.ts"
 import { compile } from "../compile.ts"
 import type { Plan } from "../plan/plan-shape.ts"
@@ -94,7 +94,7 @@ export function describeSource(source: string): Described {
     exposed:
       plan === undefined
         ? []
-        : exposedSecrets(program).map((found) => ({ secret: found.secret, issue: toIssue(found.diagnostic, lines) })),
+        : exposedSecrets(program).map((found) => ({ secret: found.secret, issue: toIssue(exposure(found), lines) })),
   }
 }
 

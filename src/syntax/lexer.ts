@@ -57,25 +57,12 @@ const BAR = 124
 const CLOSE_BRACE = 125
 const BOM = 0xfeff
 
-const punctuation: Readonly<Record<number, TokenKind>> = {
-  35: "#",
-  40: "(",
-  41: ")",
-  44: ",",
-  45: "-",
-  46: ".",
-  47: "/",
-  58: ":",
-  59: ";",
-  91: "[",
-  93: "]",
-  123: "{",
-  124: "|",
-  125: "}",
-}
+const punctuation: readonly TokenKind[] = ["#", "(", ")", ",", "-", ".", "/", ":", ";", "[", "]", "{", "|", "}"]
 
 /** The kind of token that an ASCII character is by itself. */
-const singles: readonly (TokenKind | undefined)[] = Array.from({ length: 128 }, (_, unit) => punctuation[unit])
+const singles: readonly (TokenKind | undefined)[] = Array.from({ length: 128 }, (_, unit) =>
+  punctuation.find((kind) => kind.charCodeAt(0) === unit),
+)
 
 const LETTER = 0
 const DIGIT = 1

@@ -4,6 +4,7 @@ import { diagnostic } from "../source/diagnostic.ts"
 import type { Span } from "../source/span.ts"
 import { explainBad } from "./bad-token.ts"
 import type { Lexed } from "./lexer.ts"
+import { indentation, isLineBreak, lineStart } from "./line-start.ts"
 import { maxSyntaxErrors } from "./lexer.ts"
 import { unescape } from "./string-value.ts"
 import type { Token, TokenKind } from "./token.ts"
@@ -118,12 +119,7 @@ export class TokenReader {
 
   /** Column of a token, counted from 1. */
   column(token: Span): number {
-    return token.start - this.#lineStart(token.start) + 1
-  }
-
-  #lineStart(at: number): number {
-    while (at > 0 && !isLineBreak(this.text.charCodeAt(at - 1))) at--
-    return at
+    return token.start - lineStart(this.text, token.start) + 1
   }
 
   /** Whether the file has fewer closing than opening braces: only then may a block be thought to lack its own. */
@@ -561,7 +557,8 @@ export class TokenReader {
       if (token.kind === "{") around.push(token)
       else {
         const block = around.pop()
-        if (block !== undefined && token.afterBreak && this.column(token) - 1 < this.#indentation(block)) return block
+        const margin = block === undefined ? 0 : indentation(this.text, lineStart(this.text, block.start))
+        if (token.afterBreak && this.column(token) - 1 < margin) return block
       }
     }
     return undefined
@@ -571,18 +568,6 @@ export class TokenReader {
   endLeaving(): void {
     this.#leaving = false
   }
-
-  /** Blanks before the first token of the line that a token is on. */
-  #indentation(token: Token): number {
-    const start = this.#lineStart(token.start)
-    let at = start
-    while (this.text.charCodeAt(at) === 32 || this.text.charCodeAt(at) === 9) at++
-    return at - start
-  }
-}
-
-function isLineBreak(unit: number): boolean {
-  return unit === 10 || unit === 13
 }
 
 /** The value of a number as it is written; undefined for what only begins like one (`2fa`, `1_`). */

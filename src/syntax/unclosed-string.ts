@@ -1,4 +1,5 @@
 import type { Span } from "../source/span.ts"
+import { indentation, isLineBreak, lineStart } from "./line-start.ts"
 import type { Token } from "./token.ts"
 
 /** A block string that most likely lacks its closing quotes: its first token, and where it should end. */
@@ -115,17 +116,6 @@ function endOfUnclosed(text: string, start: number, limit: number): number {
   return limit
 }
 
-function indentation(text: string, lineStart: number): number {
-  let at = lineStart
-  while (text.charCodeAt(at) === 32 || text.charCodeAt(at) === 9) at++
-  return at - lineStart
-}
-
-function lineStart(text: string, at: number): number {
-  while (at > 0 && !isLineBreak(text.charCodeAt(at - 1))) at--
-  return at
-}
-
 function endOfLineBefore(text: string, at: number): number {
   const start = lineStart(text, at)
   return text.startsWith("\r\n", start - 2) ? start - 2 : start - 1
@@ -138,8 +128,4 @@ function endOfLine(text: string, at: number): number {
 
 function afterBreak(text: string, at: number): number {
   return text.startsWith("\r\n", at) ? at + 2 : at + 1
-}
-
-function isLineBreak(unit: number): boolean {
-  return unit === 10 || unit === 13
 }

@@ -568,9 +568,7 @@ function parseBlockValue(reader: TokenReader, form: PropertyForm, colon: Token |
 function parseUses(reader: TokenReader): PropertyValue {
   const open = reader.token
   const entries: UseEntry[] = []
-  const add = (reference: Chain, block: Block<Property> | undefined, start: number, end: number): unknown =>
-    entries.push({ kind: "use-entry", reference, block, start, end })
-  const close = parseReferences(reader, "use", "tool.name", "an entry of `uses`", add)
+  const close = parseReferences(reader, entries, "use-entry", "use", "tool.name", "an entry of `uses`")
   return { kind: "uses", open, close, entries }
 }
 
@@ -578,19 +576,24 @@ function parseUses(reader: TokenReader): PropertyValue {
 function parseModels(reader: TokenReader): PropertyValue {
   const open = reader.token
   const entries: ModelEntry[] = []
-  const add = (reference: Chain, block: Block<Property> | undefined, start: number, end: number): unknown =>
-    entries.push({ kind: "model-entry", reference, block, start, end })
-  const close = parseReferences(reader, "configured-model", "model.name", "a model of the list", add)
+  const close = parseReferences(reader, entries, "model-entry", "configured-model", "model.name", "a model of the list")
   return { kind: "models", open, close, entries }
 }
 
-/** Returns the closing bracket. */
-function parseReferences(
+interface ReferenceEntry<Kind> extends Span {
+  readonly kind: Kind
+  readonly reference: Chain
+  readonly block: Block<Property> | undefined
+}
+
+/** Adds the entries of a list, and returns its closing bracket. */
+function parseReferences<Kind>(
   reader: TokenReader,
+  entries: ReferenceEntry<Kind>[],
+  kind: Kind,
   place: PropertyPlace,
   example: string,
   item: string,
-  add: (reference: Chain, block: Block<Property> | undefined, start: number, end: number) => unknown,
 ): Token | undefined {
   const open = reader.token
   reader.bracketed(() => {
@@ -603,7 +606,7 @@ function parseReferences(
       } else {
         const reference = parseReference(reader)
         const block = parseProperties(reader, place)
-        add(reference, block, first.start, reader.endFrom(first))
+        entries.push({ kind, reference, block, start: first.start, end: reader.endFrom(first) })
       }
       if (reader.accept(",") === undefined) break
     }
