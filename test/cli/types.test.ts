@@ -1,9 +1,10 @@
 import assert from "node:assert/strict"
-import { spawnSync } from "node:child_process"
+import { execFile, spawnSync } from "node:child_process"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, test } from "node:test"
-import { hello } from "../contract/http/start-service.ts"
+import { promisify } from "node:util"
+import { hello, startService } from "../contract/http/start-service.ts"
 import { folderWith, runWire } from "./run-wire.ts"
 
 const rich = `// Two lines
@@ -81,6 +82,22 @@ export { input, wrong, type Missing }
     const parsed = JSON.parse(schemas.out) as Record<string, { input: { required: string[] } }>
     assert.deepEqual(Object.keys(parsed), ["deep/rich", "hello"])
     assert.deepEqual(parsed["hello"]?.input.required, ["name"])
+  })
+
+  test("the Python of the guide calls a workflow with the types that are written for it", async () => {
+    const triage = 'input { text: string }\noutput { level: "high" text: input.text }\n'
+    const folder = folderWith({ "w/tickets/triage.wire": triage })
+    const service = await startService({ WORKFLOWS: join(folder, "w") })
+    const out = join(folder, "workflows.py")
+    assert.equal((await runWire(["types", join(folder, "w"), "--lang", "python", "--out", out])).code, 0)
+    const guide = readFileSync(join(import.meta.dirname, "../../docs/workflows.md"), "utf8")
+    const [, snippet = ""] = /```python\n([^]*?)```/.exec(guide) ?? []
+    const called = snippet.replace("https://wire.example.com", service.url)
+    assert.notEqual(called, snippet)
+    writeFileSync(join(folder, "call.py"), `${called}print(json.dumps(output))\n`)
+    const env = { ...process.env, WIRE_KEY: "any", NO_PROXY: "127.0.0.1" }
+    const { stdout } = await promisify(execFile)("python3", ["call.py"], { cwd: folder, env, timeout: 60_000 })
+    assert.deepEqual(JSON.parse(stdout), { level: "high", text: "The site is down" })
   })
 
   test("--check says when the file is out of date", async () => {
