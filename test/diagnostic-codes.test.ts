@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { readdirSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { describe, test } from "node:test"
+import { toHtml } from "../scripts/diagnostics-page.mjs"
 import { codes } from "../src/source/codes.ts"
 import { readCase } from "./cases/case-file.ts"
 
@@ -32,6 +33,13 @@ for (const [code, { severity }] of Object.entries(codes)) {
     })
   })
 }
+
+test("the page that the playground links to has an anchor for every code, and its code blocks to the letter", () => {
+  const page = toHtml(docs)
+  for (const code of Object.keys(codes)) assert.ok(page.includes(`<h3 id="${code}">`), code)
+  assert.equal(page.split("<pre").length, docs.split(/^```wire/m).length)
+  assert.doesNotMatch(page.replace(/<pre[^]*?<\/pre>/g, ""), /```|\]\(/)
+})
 
 test("docs/diagnostics.md has no entry for a code that does not exist", () => {
   const headings = [...docs.matchAll(/^#+ `?([a-z]+(?:-[a-z]+)+)`?$/gm)].map(([, code]) => code ?? "")

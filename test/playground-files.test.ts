@@ -10,13 +10,14 @@ import { encodePage } from "../src/server/page.ts"
 const folder = mkdtempSync(join(tmpdir(), "wireworks-page-"))
 after(() => rmSync(folder, { recursive: true }))
 writeFileSync(join(folder, "index.html"), "<p>page</p>")
+writeFileSync(join(folder, "diagnostics.html"), "<p>codes</p>")
 writeFileSync(join(folder, "app-ABC.js"), "script")
 writeFileSync(join(folder, "app-ABC.js.gz"), gzipSync("script"))
 writeFileSync(join(folder, "notes.txt"), "not a file of the page")
 const files = playgroundFiles(folder)
 
 test("the page is asked for again each time, what has a hash in its name never", () => {
-  assert.equal(files("")?.headers["cache-control"], "no-cache")
+  for (const page of ["", "diagnostics.html"]) assert.equal(files(page)?.headers["cache-control"], "no-cache", page)
   assert.match(files("app-ABC.js")?.headers["cache-control"] ?? "", /immutable/)
 })
 
