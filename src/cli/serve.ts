@@ -3,6 +3,7 @@ import { resolve } from "node:path"
 import about from "../../package.json" with { type: "json" }
 import type { Service } from "./compose.ts"
 import type { Settings } from "./settings.ts"
+import { count } from "./count.ts"
 import { flagOf, readSettings, settingTable } from "./settings.ts"
 import { stopSignal } from "./stop-signal.ts"
 import { visibleText } from "./visible-text.ts"
@@ -109,7 +110,7 @@ function banner(
     const names = refused.length === 0 ? "" : `; refused: ${refused.map(visibleText).join(", ")}`
     rows.unshift([
       "workflows",
-      `${files} files of ${resolve(settings.workflows ?? "")} at ${address}/workflows${names}`,
+      `${count(files, "file")} of ${resolve(settings.workflows ?? "")} at ${address}/workflows${names}`,
     ])
   }
   if (settings.playground) rows.unshift(["playground", `${address}/playground`])
