@@ -87,8 +87,12 @@ for (const deltas of [false, true]) {
     }
     await sideBySide(() => client.turn(request, watch), turns / 2)
     await sideBySide(bare, turns / 2)
-    const spent = await sideBySide(() => client.turn(request, watch), turns)
-    const floor = await sideBySide(bare, turns)
+    // Others who use the machine can only add to a cost: the least of several tries, in turns.
+    let [spent, floor] = [Infinity, Infinity]
+    for (let round = 0; round < (quick ? 1 : 3); round++) {
+      spent = Math.min(spent, await sideBySide(() => client.turn(request, watch), turns))
+      floor = Math.min(floor, await sideBySide(bare, turns))
+    }
     const how = deltas ? "streamed" : "whole"
     const figures = [`${api}, ${how}`.padEnd(22), `${spent.toFixed(3)} ms`, `${(spent / floor).toFixed(1)}x`]
     process.stdout.write(`  ${figures.join("  ")}  of ${floor.toFixed(3)} ms\n`)
