@@ -1,4 +1,8 @@
-import type { LanguageModelV4CallOptions } from "@ai-sdk/provider"
+import type {
+  LanguageModelV4CallOptions,
+  LanguageModelV4GenerateResult,
+  LanguageModelV4StreamResult,
+} from "@ai-sdk/provider"
 import type { JsonObject } from "../../base/json-value.ts"
 import { failure } from "../../run/failure.ts"
 import { estimateTokens } from "../model-turn/estimate-tokens.ts"
@@ -11,6 +15,7 @@ import { answerTool } from "./dialect.ts"
 import { Exchange } from "./exchange.ts"
 import { toPrompt } from "./prompt.ts"
 import { readGenerated, readStreamed, toAnswer } from "./read-result.ts"
+import { callWith, sharedModel } from "./shared-models.ts"
 
 /** A model API that a provider package of the AI SDK speaks. */
 export function aiSdkApi(dialect: Dialect): ModelApi {
@@ -100,12 +105,14 @@ class AiSdkTurn implements ApiTurn {
       stream: ask.stream,
       finish: (body) => dialect.finish(body, ask),
     })
-    const model = dialect.model(request.model, exchange.fetch)
+    const model = sharedModel(dialect, request.model)
     const options = this.#callOptions(ask, reasoning, call)
     try {
       // A backend may answer a request for a stream with a whole answer, and the reverse.
       const streamed = await exchange.open(ask.stream, (stream) =>
-        stream ? model.doStream({ ...options, includeRawChunks: true }) : model.doGenerate(options),
+        callWith(exchange.fetch, (): PromiseLike<LanguageModelV4GenerateResult | LanguageModelV4StreamResult> =>
+          stream ? model.doStream({ ...options, includeRawChunks: true }) : model.doGenerate(options),
+        ),
       )
       const result =
         "stream" in streamed ? await readStreamed(streamed.stream, dialect, call, ask.stream) : readGenerated(streamed)
