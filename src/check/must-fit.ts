@@ -29,10 +29,10 @@ export function mustFit(checking: CheckContext, node: Syntax.Expression, expecte
 
 function mismatch(checking: CheckContext, node: Syntax.Expression, found: Type, expected: Type, path: string): void {
   const message = `Expected ${showType(expected)}, found ${showType(found)}`
-  checking.report("type-mismatch", path, node, message, mend(checking, node, found, expected))
+  checking.report("type-mismatch", path, node, message, fixFor(checking, node, found, expected))
 }
 
-function mend(checking: CheckContext, node: Syntax.Expression, found: Type, expected: Type): string | undefined {
+function fixFor(checking: CheckContext, node: Syntax.Expression, found: Type, expected: Type): string | undefined {
   const { types } = checking
   if (nullable(found, types) && found.kind !== "null" && isAssignable(withoutNull(found, types), expected, types)) {
     return "It may be null: give a default with `??`."

@@ -72,7 +72,7 @@ function pathUpTo({ base, steps }: Syntax.Chain, count: number): string | undefi
 
 /**
  * Up to which of its steps a chain is known not to be null: what a longer path was read through is there too. Beyond a
- * pluck, which is about elements, nothing is known. -1 for a chain of which nothing is known.
+ * pluck, which is about elements, nothing is known. -1 for an unknown chain.
  */
 export function presentUpTo(chain: Syntax.Chain, present: Scope["present"]): number {
   if (present.size === 0) return -1

@@ -402,7 +402,7 @@ async function loadReviver(): Promise<ReviveTool> {
   return reviveTool
 }
 
-/** A store of one run, whose events whoever made it can read with all that is kept of them. */
+/** A store of one run. Its creator can read the events with everything that is kept with them. */
 class WatchedMemoryStore extends MemoryStore {
   readonly appended: LogEvent[] = []
 

@@ -8,7 +8,7 @@ import type { NameUse } from "./name-use.ts"
 import { tokenIndexAt } from "./token-at.ts"
 import { useAt } from "./use-at.ts"
 
-/** Stands where the cursor is, so that what is half written becomes a name whose place and type the checker tells. */
+/** Put in at the cursor: it turns unfinished text into a name, so that the checker knows its place and type. */
 const placeholder = "wire_cursor_"
 
 export type CompletionSite =

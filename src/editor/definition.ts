@@ -17,7 +17,7 @@ export interface DefinitionTarget {
   readonly span: Span
 }
 
-/** Where that what the name at the offset stands for is declared; the declaration itself for a name that declares. */
+/** Where the name at the offset is declared; for a name in a declaration, the declaration itself. */
 export function definition(program: Program, offset: number): Definition | undefined {
   const use = useAt(program, offset)
   if (use === undefined) return undefined

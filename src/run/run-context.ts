@@ -205,7 +205,7 @@ export function runInBackground(running: RunContext, work: Promise<void>): void 
   running.backgroundWork.add(tracked)
 }
 
-/** The end of the run waits for it, whoever has given up on it: what it adds to the log comes before the end. */
+/** The end of the run waits for this work even if its caller has given up: its events are logged before the end. */
 export function finishBeforeEnd<T>(running: RunContext, work: Promise<T>): Promise<T> {
   const tracked: Promise<void> = work
     .then(

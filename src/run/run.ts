@@ -329,7 +329,7 @@ class Run {
     }
   }
 
-  /** All that is left waits for people: the run leaves this process, and whoever hears of an outcome takes it up. */
+  /** Everything left waits for people: the run leaves this process, and the process that sees an outcome resumes it. */
   #park(questions: readonly string[]): void {
     const { log } = this.#running
     const event = log.add("run_waiting", { questions })

@@ -58,7 +58,7 @@ export interface ServerOptions {
   readonly log: ServerLog
   readonly notify: RouteDependencies["notify"]
   readonly metrics: {
-    /** Opens `/metrics` and nothing else; null where there is none. */
+    /** The key that opens `/metrics` and nothing else; null without one. */
     readonly key: string | null
     /** Prometheus text. */
     text(): Promise<{ readonly type: string; readonly text: string }>

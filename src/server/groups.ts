@@ -4,7 +4,7 @@ export interface Group {
   readonly members: readonly string[]
 }
 
-/** Who answers which questions. Without keys there are no groups: whoever holds a run's id answers its questions. */
+/** Who answers which questions. Without keys there are no groups: anyone who has a run's id can answer its questions. */
 export class Groups {
   readonly #groups: readonly Group[]
   readonly #keysRequired: boolean

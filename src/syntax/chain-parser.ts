@@ -16,7 +16,7 @@ export function parseReference(reader: TokenReader): Chain {
   return { kind: "chain", base, steps, start: base.start, end: reader.previous.end }
 }
 
-/** For whoever looks for the variables of the environment. */
+/** For authors who look for environment variables. */
 export const environmentHint =
   "Declare it in `secrets { api_key: string }` and write `secrets.api_key`: the request brings it, or the server has it."
 

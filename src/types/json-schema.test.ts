@@ -83,7 +83,7 @@ describe("toJsonSchema", () => {
   test("doc comments are descriptions, after the type and before the rest", () => {
     const types: TypeTable = {
       finding: {
-        doc: "One thing to mend",
+        doc: "One thing to fix",
         type: {
           kind: "record",
           fields: [
@@ -132,8 +132,8 @@ describe("toJsonSchema", () => {
       required: ["path", "severity", "first", "tags", "note", "advice"],
       additionalProperties: false,
     })
-    assertSchema(ref("finding"), types, described("One thing to mend"))
-    assertSchema(array(ref("finding")), types, { type: "array", items: described("One thing to mend") })
+    assertSchema(ref("finding"), types, described("One thing to fix"))
+    assertSchema(array(ref("finding")), types, { type: "array", items: described("One thing to fix") })
     const field: Type = { kind: "record", fields: [{ name: "worst", type: ref("finding"), doc: "The worst one" }] }
     assertSchema(field, types, closed({ worst: described("The worst one") }))
   })

@@ -129,14 +129,14 @@ export class Turn {
     const owed = this.#owed
     if (owed === null) {
       if (answer.text !== "") return { kind: "text", text: answer.text, ...this.#result(answer, answer.text, []) }
-      return this.#mend(answer, misfit(this.#request.path, "expected an answer, found nothing"))
+      return this.#repair(answer, misfit(this.#request.path, "expected an answer, found nothing"))
     }
     const fit = fitOutput(answer.text, owed.contract, owed.form, this.#request.path)
     if (fit.fits) return this.#output(answer, fit.output, owed)
     if (this.#standsApart()) return this.#close(answer, fit)
     // The backend ignored the format: it does not know it, so the schema goes into the instruction.
     if (fit.came === "loose" || (fit.came === "bare" && owed.rung === "strict")) this.#fall(owed)
-    return this.#mend(answer, fit)
+    return this.#repair(answer, fit)
   }
 
   // ------------------------------------------------------------------------------------------------------- results
@@ -184,7 +184,7 @@ export class Turn {
       return null
     }
     const problem = "a tool call was written as text: call tools through the function calling interface"
-    return this.#mend(answer, misfit(this.#request.path, problem))
+    return this.#repair(answer, misfit(this.#request.path, problem))
   }
 
   /** The tool loop is over, but its last words do not fit: one call for the structured output, without tools. */
@@ -200,7 +200,7 @@ export class Turn {
   }
 
   /** Asks again with the list of what is wrong, as often as the workflow allows. */
-  async #mend(answer: Answer, fit: Fit & { readonly fits: false }): Promise<null> {
+  async #repair(answer: Answer, fit: Fit & { readonly fits: false }): Promise<null> {
     const { output_retries = defaultRepairs } = this.#request.inference
     if (this.#repairs >= output_retries)
       throw this.#caller.fail(this.#owed === null ? "provider_error" : "output_error", fit.issues)

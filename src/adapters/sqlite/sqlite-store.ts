@@ -121,7 +121,7 @@ function endFromLog(reader: LogReader, run_id: string): { readonly status: RunSt
     const [end] = head === undefined ? [] : reader.page(head, last - 1, { events: 1, bytes: 1 })
     if (end !== undefined) return { status: endStatus(end), usage: showUsage(usageAfter(noUsage, end)) }
   } catch (error) {
-    // What is damaged is reported to whoever reads that run.
+    // Damage is reported to the reader of that run.
     if (!(error instanceof Damaged)) throw error
   }
   return { status: "failed", usage: noUsage }

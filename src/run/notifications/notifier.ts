@@ -140,7 +140,7 @@ export class Notifier {
 
   async #deliver(notice: TakenNotice): Promise<void> {
     const attempt = await this.#attempt(notice)
-    // Whether it arrived is not known: whoever takes it up delivers it again.
+    // It is unknown whether it arrived, so the next process delivers it again.
     if (attempt === null) return
     const outcome = this.#outcomeOf(notice, attempt)
     this.#ports.attempted?.(outcome.status === "pending" ? "failed" : outcome.status)
