@@ -243,7 +243,14 @@ function Bar({ row, span, item, started, now, scale, isSelected, onSelect, onTog
         <span class="bar-name" aria-hidden="true">
           <CutInTheMiddle text={label} />
         </span>
-        {item === "" ? null : <span class="bar-item">{`${item} `}</span>}
+        {item === "" ? null : (
+          <>
+            <span class="visually-hidden">{`${item} `}</span>
+            <span class="bar-name bar-item" aria-hidden="true">
+              <CutInTheMiddle text={item} />
+            </span>
+          </>
+        )}
         <span class="visually-hidden">{`${stateWords[state]} `}</span>
       </span>
       <span class="bar-track">
