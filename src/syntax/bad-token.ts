@@ -26,9 +26,8 @@ export function explainBad(written: string): { message: string; hint?: string } 
   const point = written.codePointAt(0) ?? 0
   const shown = cutText(written, 40)
   if (/^['`\u2018-\u201F]/.test(written)) {
-    const quotes = written.length > 1 ? `\`${written[0]}\`` : "that"
     if (written.startsWith("`")) return { message: 'Strings are written with `"`, not with backticks' }
-    return { message: `Strings are written with \`"\`, not with ${quotes === "that" ? `\`${shown}\`` : quotes}` }
+    return { message: `Strings are written with \`"\`, not with \`${written.length > 1 ? written[0] : shown}\`` }
   }
   if (isInvisible(point)) {
     return { message: `Unexpected invisible character ${codePoint(point)}`, hint: "Remove it, or write a plain space." }

@@ -11,7 +11,7 @@ export function refusePrefix(reader: TokenReader): void {
   const next = reader.peek()
   if (token.kind !== "name" || (next.kind !== "string" && next.kind !== "head") || next.start !== token.end) return
   const prefix = reader.textOf(token)
-  if (!/^(?:[fFrRbBuU]|[rR][fFbB]|[fFbB][rR]|\$)$/.test(prefix)) return
+  if (!/^(?:[fFrRbBuU]|[rR][fFbB]|[fFbB][rR])$/.test(prefix)) return
   reader.report(token, `A string has no prefix \`${prefix}\``, "Write `{{ input.name }}` in a plain string.")
   reader.take()
 }

@@ -74,16 +74,13 @@ const BRACE = 4
 const BLANK = 5
 const OTHER = 6
 
+/** The characters of each class, in the order of their numbers. */
+const characters = [/[A-Za-z_]/, /[0-9]/, /[\r\n]/, /[#(),.:;[\]]/, /[{}]/, /[ \t]/, /[^]/]
+
 /** What ASCII characters begin. */
-const classes = Uint8Array.from({ length: 128 }, (_, unit) => {
-  const character = String.fromCharCode(unit)
-  if (/[A-Za-z_]/.test(character)) return LETTER
-  if (/[0-9]/.test(character)) return DIGIT
-  if (/[\r\n]/.test(character)) return BREAK
-  if (/[{}]/.test(character)) return BRACE
-  if (/[ \t]/.test(character)) return BLANK
-  return /[#(),.:;[\]]/.test(character) ? SINGLE : OTHER
-})
+const classes = Uint8Array.from({ length: 128 }, (_, unit) =>
+  characters.findIndex((known) => known.test(String.fromCharCode(unit))),
+)
 
 /** More syntax errors than this do not help; they only cost memory. */
 export const maxSyntaxErrors = 1_000
@@ -113,7 +110,7 @@ class Lexer {
 
   constructor(text: string) {
     this.#text = text
-    this.#tokens.length = Math.min(Math.ceil(text.length / 6), 1_000_000) + 1
+    this.#tokens.length = Math.ceil(text.length / 6) + 1
     this.#patience = 4 * text.length
   }
 

@@ -401,28 +401,22 @@ function parseAsset(reader: TokenReader): AssetNode {
 
 /** ValueFields = "{" (key ":" expression ","?)* "}" */
 export function parseValueFields(reader: TokenReader): Block<ValueField> | undefined {
-  return reader.block(parseValueField, leavesBlock, "a field name")
+  return reader.block((reader) => parseValueField(reader), leavesBlock, "a field name")
 }
 
 function parseHeaders(reader: TokenReader): Block<ValueField> | undefined {
   return reader.block(parseHeader, leavesBlock, "the name of a header")
 }
 
-function parseValueField(reader: TokenReader): ValueField | undefined {
-  const first = reader.token
-  const doc = docBefore(reader)
-  const name = parseKey(reader)
-  return name && valueField(reader, first, name, doc)
-}
-
 function parseHeader(reader: TokenReader): ValueField | undefined {
-  const first = reader.token
-  const doc = docBefore(reader)
-  const name = parseHeaderName(reader)
-  return name && valueField(reader, first, name, doc)
+  return parseValueField(reader, parseHeaderName)
 }
 
-function valueField(reader: TokenReader, first: Token, name: Name, doc: string | undefined): ValueField {
+function parseValueField(reader: TokenReader, parseName = parseKey): ValueField | undefined {
+  const first = reader.token
+  const doc = docBefore(reader)
+  const name = parseName(reader)
+  if (name === undefined) return undefined
   const written = parseColon(reader, name)
   const colon = written === "missing-value" ? undefined : written
   const absent = written === "missing-value" || (colon !== undefined && valueIsAbsent(reader, "a value"))
