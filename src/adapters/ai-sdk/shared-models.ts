@@ -1,11 +1,12 @@
-import { AsyncLocalStorage } from "node:async_hooks"
+import asyncHooks from "node:async_hooks"
 import type { LanguageModelV4 } from "@ai-sdk/provider"
 import type { Dialect, Fetch } from "./dialect.ts"
 
 /** Ids come from workflows, which anyone may write. */
 const mostModels = 100
 
-const fetchOfCall = new AsyncLocalStorage<Fetch>()
+// By its module: Node loads the class when it is asked for, and the bundle has no names of such classes.
+const fetchOfCall = new asyncHooks.AsyncLocalStorage<Fetch>()
 const models = new Map<string, LanguageModelV4>()
 
 const fetch: Fetch = (...request) => {
