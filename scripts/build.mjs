@@ -57,6 +57,9 @@ const partsOfPackages = {
   },
 }
 
+/** Modules of Node's whose accessors load nothing more: `AsyncLocalStorage` is one. */
+const lightAccessors = new Set(["node:async_hooks"])
+
 /**
  * Importing a module of Node's reads each of its exports, and some of those load much more: those of `node:http` all of `fetch`.
  * So modules of Node's are required, and what they load only when asked for is not exported. What dependencies require and
@@ -75,7 +78,8 @@ const lightBuiltins = {
     bundling.onLoad({ filter: /./, namespace: "empty" }, () => ({ contents: "module.exports = { constants: {} }" }))
     bundling.onLoad({ filter: /./, namespace: "required" }, ({ path }) => {
       const properties = Object.entries(Object.getOwnPropertyDescriptors(process.getBuiltinModule(path)))
-      const names = properties.flatMap(([name, property]) => ("value" in property && name !== "default" ? name : []))
+      const exported = properties.filter(([, property]) => "value" in property || lightAccessors.has(path))
+      const names = exported.flatMap(([name]) => (name === "default" ? [] : name))
       return {
         contents: `const all = require("${path}"); export default all; export const { ${names.join(", ")} } = all`,
       }
