@@ -57,12 +57,11 @@ const partsOfPackages = {
   },
 }
 
-/** Modules of Node's whose accessors load nothing more: `AsyncLocalStorage` is one. */
-const lightAccessors = new Set(["node:async_hooks"])
+const heavyImports = new Set(["node:http", "node:crypto", "node:fs"])
 
 /**
  * Importing a module of Node's reads each of its exports, and some of those load much more: those of `node:http` all of `fetch`.
- * So modules of Node's are required, and what they load only when asked for is not exported. What dependencies require and
+ * So these modules are required, and what they load only when asked for is not exported. What dependencies require and
  * then do not use is empty: HTTP/2 of Fastify and undici (which do without where Node has none), processes of Commander.
  * @type {import("esbuild").Plugin}
  */
@@ -73,13 +72,13 @@ const lightBuiltins = {
       if (path === "node:http2" || (path === "node:child_process" && importer.includes("/commander/"))) {
         return { path, namespace: "empty" }
       }
-      return kind === "import-statement" ? { path, namespace: "required" } : { path, external: true }
+      const light = kind === "import-statement" && heavyImports.has(path)
+      return light ? { path, namespace: "required" } : { path, external: true }
     })
     bundling.onLoad({ filter: /./, namespace: "empty" }, () => ({ contents: "module.exports = { constants: {} }" }))
     bundling.onLoad({ filter: /./, namespace: "required" }, ({ path }) => {
       const properties = Object.entries(Object.getOwnPropertyDescriptors(process.getBuiltinModule(path)))
-      const exported = properties.filter(([, property]) => "value" in property || lightAccessors.has(path))
-      const names = exported.flatMap(([name]) => (name === "default" ? [] : name))
+      const names = properties.flatMap(([name, property]) => ("value" in property && name !== "default" ? name : []))
       return {
         contents: `const all = require("${path}"); export default all; export const { ${names.join(", ")} } = all`,
       }
