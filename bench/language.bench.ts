@@ -52,9 +52,9 @@ async function measure(lines: number): Promise<Size> {
     { name: "parse and format", work: () => formatText(source) },
     { name: "compile: parse, check, plan", work: () => compile(source) },
     { name: "floor: graphql-js parse", work: () => parseGraphql(graphql) },
-    { name: "floor: prettier", work: () => formatWithPrettier(graphql, { parser: "graphql" }), rounds: 32 },
+    { name: "floor: prettier", work: () => formatWithPrettier(graphql, { parser: "graphql" }), rounds: 26 },
   ]
-  const repeats = Math.max(1, Math.round(2_000 / lines))
+  const repeats = Math.max(1, Math.round(8_000 / lines))
   const turns = new Map<string, number[]>(subjects.map(({ name }) => [name, []]))
   for (let round = 0; round < rounds; round++) {
     for (const { name, work, rounds: most = rounds } of subjects) {
