@@ -18,13 +18,19 @@ import { compilation, origin } from "../state/source.ts"
 /** Opens what the page was left with, else the first example. */
 export function openDraft(): void {
   const kept = (readKept("session", "files") ?? readKept("local", "files")) as JsonValue | undefined
-  const list = isJsonObject(kept) && Array.isArray(kept["files"]) ? kept["files"] : []
+  const list = isJsonObject(kept) && Array.isArray(kept["files"]) ? kept["files"] : [olderDraft()]
   const contents = list.flatMap((one) => keptContent(one) ?? [])
   if (contents.length === 0) openFile(examples[0])
   for (const { content, isEdited } of contents) openFile(content, isEdited)
   const active = isJsonObject(kept) ? kept["active"] : undefined
   const shown = typeof active === "number" ? files.value[active] : undefined
   if (shown !== undefined) showFile(shown.id)
+}
+
+/** What a page of release 0.1 was left with: it had one file. */
+function olderDraft(): JsonValue {
+  const kept = (readKept("session", "draft") ?? readKept("local", "draft")) as JsonValue | undefined
+  return isJsonObject(kept) ? { ...kept, isEdited: true } : null
 }
 
 function keptContent(kept: JsonValue): { readonly content: NewContent; readonly isEdited: boolean } | undefined {

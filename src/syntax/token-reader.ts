@@ -45,6 +45,8 @@ export class TokenReader {
   branchColon: Token | undefined
   /** How many mistakes were met, including those that other code has reported. */
   #mistakes = 0
+  /** How much was looked at to find misplaced braces. */
+  #searched = 0
   /** Set while blocks are left because one of them was never closed: reported once, not once for each. */
   #leaving = false
   /** How many more braces open than close in the file. */
@@ -543,13 +545,14 @@ export class TokenReader {
 
   /**
    * The first block inside the unclosed one that is closed by a brace further left than its own line: most likely that
-   * one lacks its brace, and took another's.
+   * one lacks its brace, and took another's. With thousands of unclosed blocks inside one another it is no longer searched for.
    */
   #misplacedBrace(open: Token): Token | undefined {
     const blocks: Token[] = []
     for (let index = this.#index - 1; index >= 0; index--) {
       const token = this.tokens[index]
       if (token === undefined || token.start <= open.start) break
+      if (++this.#searched > mostSearched) return undefined
       if (token.kind === "{" || token.kind === "}") blocks.push(token)
     }
     const around: Token[] = []
@@ -557,8 +560,11 @@ export class TokenReader {
       if (token.kind === "{") around.push(token)
       else {
         const block = around.pop()
-        const margin = block === undefined ? 0 : indentation(this.text, lineStart(this.text, block.start))
-        if (token.afterBreak && this.column(token) - 1 < margin) return block
+        if (block === undefined || !token.afterBreak) continue
+        const start = lineStart(this.text, block.start)
+        this.#searched += block.start - start
+        if (this.#searched > mostSearched) return undefined
+        if (this.column(token) - 1 < indentation(this.text, start)) return block
       }
     }
     return undefined
@@ -598,5 +604,8 @@ const meaningless: ReadonlySet<TokenKind> = new Set<TokenKind>([
   ...(["name", "number", "string", "bad", "(", "[", "-", "#", "|"] as const),
   ...(["||", "&&", "==", "!=", "<", "<=", ">", ">=", "!"] as const),
 ])
+
+/** How many tokens and characters of a text are looked at to find misplaced braces. */
+const mostSearched = 200_000
 
 const closers: Partial<Record<TokenKind, "}" | "]" | ")" | "tail">> = { "{": "}", "[": "]", "(": ")", head: "tail" }

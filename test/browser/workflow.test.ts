@@ -649,6 +649,17 @@ describe("files", () => {
     await page.getByRole("button", { name: "Close without them" }).click()
     await page.getByRole("button", { name: "Close dropped" }).click()
     await shows("Hello, edited", "Chain")
+
+    // A page of the release before had one file, under another name.
+    await page.goto(`${playground.address}/playground/diagnostics.html`)
+    await page.evaluate(() => {
+      for (const storage of [localStorage, sessionStorage]) storage.clear()
+      const draft = { name: "Kept", source: "output { a: 1 }", input: {}, options: {}, origin: "own" }
+      localStorage.setItem("wireworks.draft", JSON.stringify(draft))
+    })
+    await page.goto(`${playground.address}/playground`)
+    await shows("Kept, edited")
+    assert.equal(await written(page), "output { a: 1 }")
     await close()
   })
 })

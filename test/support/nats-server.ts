@@ -37,17 +37,26 @@ export interface NatsCluster {
   close(): Promise<void>
 }
 
+/** Below the ports that systems give to outgoing connections and to servers that take any: those may be taken at any moment. */
+const lowestPort = 15_000
+const highestPort = 31_999
+let lastPort = lowestPort + ((process.pid * 61) % (highestPort - lowestPort))
+
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer())
   const ports: number[] = []
-  for (const server of servers) {
-    server.listen(0, "127.0.0.1")
-    await once(server, "listening")
-    const address = server.address()
-    if (address !== null && typeof address === "object") ports.push(address.port)
+  while (ports.length < count) {
+    lastPort = lastPort === highestPort ? lowestPort : lastPort + 1
+    if (await isFree(lastPort)) ports.push(lastPort)
   }
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
   return ports
+}
+
+function isFree(port: number): Promise<boolean> {
+  const server = createServer()
+  return new Promise((resolve) => {
+    server.once("error", () => resolve(false))
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)))
+  })
 }
 
 /** One node is a broker by itself; three are a cluster. */
