@@ -548,24 +548,18 @@ export class TokenReader {
    * one lacks its brace, and took another's. With thousands of unclosed blocks inside one another it is no longer searched for.
    */
   #misplacedBrace(open: Token): Token | undefined {
-    const blocks: Token[] = []
-    for (let index = this.#index - 1; index >= 0; index--) {
-      const token = this.tokens[index]
-      if (token === undefined || token.start <= open.start) break
-      if (++this.#searched > mostSearched) return undefined
-      if (token.kind === "{" || token.kind === "}") blocks.push(token)
-    }
     const around: Token[] = []
-    for (const token of blocks.reverse()) {
-      if (token.kind === "{") around.push(token)
-      else {
-        const block = around.pop()
-        if (block === undefined || !token.afterBreak) continue
-        const start = lineStart(this.text, block.start)
-        this.#searched += block.start - start
-        if (this.#searched > mostSearched) return undefined
-        if (this.column(token) - 1 < indentation(this.text, start)) return block
-      }
+    const from = this.#searched > mostSearched ? this.#index : this.tokens.lastIndexOf(open, this.#index)
+    this.#searched += this.#index - from
+    for (let index = from + 1; index < this.#index && this.#searched <= mostSearched; index++) {
+      const token = this.tokens[index]
+      if (token?.kind === "{") around.push(token)
+      if (token?.kind !== "}") continue
+      const block = around.pop()
+      if (block === undefined || !token.afterBreak) continue
+      const start = lineStart(this.text, block.start)
+      this.#searched += block.start - start
+      if (this.column(token) - 1 < indentation(this.text, start)) return block
     }
     return undefined
   }
