@@ -35,6 +35,8 @@ export class CheckContext {
   readonly schemaFields = new Map<Syntax.TypeField, Type>()
   /** How much has been copied so far. */
   copiedParts = 0
+  /** How many fields were followed to find what `schema.a.b` names. */
+  followedFields = 0
   /** Where syntax errors begin. */
   #errorStarts: ReadonlySet<number> | undefined
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 
 import { compile } from "../../src/compile.ts"
-import { cpuTime } from "../support/cpu-time.ts"
+import { assertCpuBelow, cpuTime } from "../support/cpu-time.ts"
 
 // A source twice as long takes twice as long, whatever it repeats, and however wrong it is. Where cost grew with the
 // square, four times the length would cost sixteen times the time.
@@ -126,6 +126,12 @@ for (const [name, make] of Object.entries(shapes)) {
     assert.ok(taken < allowed, `${taken.toFixed()} ms for ${factor.toFixed(1)} times the text of ${one.toFixed()} ms`)
   })
 }
+
+test("a thousand types that are made of themselves, by paths, are refused without following each to its end", async () => {
+  const source = repeat(1000, (i) => `schema s${i} { a: schema.s${i}.a.a }`)
+  // Following each of them took ten seconds.
+  await assertCpuBelow(3_000, () => assert.equal(compile(source).plan, undefined))
+})
 
 test("nothing that a workflow may hold is too large: 5,000 agents, 20,000 fields, a union of 5,000", () => {
   for (const source of [
