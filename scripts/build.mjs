@@ -1,12 +1,13 @@
 // Bundles src/ to dist/. `npm run build` always builds; `npm start` builds when a source has changed since.
 
+import { execFileSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { chmod } from "node:fs/promises"
 import { basename, dirname, join, relative, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import { bundlePlayground } from "./build-playground.mjs"
-import { main, root, run } from "./setup.mjs"
+import { main, pinnedNode, root, run } from "./setup.mjs"
 
 const watched = [
   "src",
@@ -77,13 +78,17 @@ const lightBuiltins = {
     })
     bundling.onLoad({ filter: /./, namespace: "empty" }, () => ({ contents: "module.exports = { constants: {} }" }))
     bundling.onLoad({ filter: /./, namespace: "required" }, ({ path }) => {
-      const properties = Object.entries(Object.getOwnPropertyDescriptors(process.getBuiltinModule(path)))
-      const names = properties.flatMap(([name, property]) => ("value" in property && name !== "default" ? name : []))
-      return {
-        contents: `const all = require("${path}"); export default all; export const { ${names.join(", ")} } = all`,
-      }
+      const names = exportsOf(path).join(", ")
+      return { contents: `const all = require("${path}"); export default all; export const { ${names} } = all` }
     })
   },
+}
+
+/** What a module of Node's exports without loading more, in the Node that the bundle is for: the one that builds may be older. */
+function exportsOf(/** @type {string} */ path) {
+  const code = `JSON.stringify(Object.entries(Object.getOwnPropertyDescriptors(require("${path}")))
+    .flatMap(([name, property]) => ("value" in property && name !== "default" ? name : [])))`
+  return /** @type {string[]} */ (JSON.parse(execFileSync(pinnedNode(), ["-p", code], { encoding: "utf8" })))
 }
 
 /** Bundles to `outdir`. Files are replaced one by one, the entry last, so that no moment has an entry without its parts. */
