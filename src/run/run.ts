@@ -1,45 +1,39 @@
-import type { JsonObject, JsonValue } from "../base/json-value.ts"
-import type { AgentNode, AskNode, DynamicNode, OutputNode, Plan } from "../plan/plan-shape.ts"
-import { runAgent } from "./agent/agent.ts"
+import type { JsonObject } from "../base/json-value.ts"
+import type { Plan } from "../plan/plan-shape.ts"
 import { resolveBackends } from "./backends.ts"
 import { Budget } from "./budget/budget.ts"
 import type { ShownRunLimits } from "./budget/limit-scopes.ts"
 import { limitsOfRun } from "./budget/limit-scopes.ts"
 import { TimeLimits } from "./budget/time-limits.ts"
 import type { Deadlines } from "./deadlines.ts"
-import { setOwn } from "./evaluate.ts"
-import { evaluateEffects, evaluateToKeep } from "./evaluate-effects.ts"
 import type { LogEvent, WireError } from "./events.ts"
+import { endWithoutRunning, storeEnd, type RunStop } from "./end-without-running.ts"
 import { endsRun, failure, wireError } from "./failure.ts"
 import { EvaluationWork } from "./evaluation-work.ts"
 import { whyNotResumable, writerFor, type LogWriter } from "./log/log-version.ts"
 import { RunLog } from "./log/log.ts"
-import { loopItems, loopVariables } from "./loop-items.ts"
 import { Permits } from "./permits.ts"
-import { askPeople } from "./questions/ask-step.ts"
 import { Questions } from "./questions/questions.ts"
-import { takeOutcomes } from "./questions/take-outcomes.ts"
-import type { Lease, RunRequest, RunStore } from "../ports/store.ts"
+import { continueFromWait } from "./questions/take-outcomes.ts"
+import type { Lease, RunRequest } from "../ports/store.ts"
 import { LeaseLost, StoreFailure } from "../ports/store.ts"
 import type { Gate } from "../ports/gate.ts"
 import { RunFailure } from "../ports/run-failure.ts"
 import { prepare, type Prepared } from "../plan/prepare.ts"
 import { validateRequest } from "./validate-request.ts"
-import { namedSecrets, redactor, type Redactor } from "./secrets/redact.ts"
+import { namedSecrets, redactor } from "./secrets/redact.ts"
 import { secretsOfRun } from "./secrets/secrets-of-run.ts"
 import type { ReplayState } from "./log/resume.ts"
-import { isWaiting, noPast, placeKey, readPast } from "./log/resume.ts"
+import { isWaiting, noPast, readPast } from "./log/resume.ts"
 import type { EarlierRun } from "./log/earlier-run.ts"
 import { readEarlier } from "./log/earlier-run.ts"
 import { runClock } from "./run-clock.ts"
 import type { RunLimits, RunContext, RunPorts } from "./run-context.ts"
-import { outerScope } from "./run-context.ts"
-import { runEach, runGraph } from "./scheduler.ts"
-import { sizeOf } from "./value-size.ts"
+import { makeOutput, resolveDynamic, runAgentNode, runAskNode } from "./run-node.ts"
+import { runGraph } from "./scheduler.ts"
 import { openServers } from "./tools/tool-servers.ts"
-import type { PriceOf, Spent } from "./usage.ts"
-import { addSpent, showSpent, spentBy } from "./usage.ts"
-import { workflowEffects } from "./tools/workflow-effects.ts"
+import type { Spent } from "./usage.ts"
+import { addSpent, pricesOf, showSpent, spentBy } from "./usage.ts"
 
 /** Why a run is taken up again. */
 export interface Resumption {
@@ -88,76 +82,7 @@ export async function run(job: RunJob, ports: RunPorts, limits: RunLimits): Prom
   return new Run({ ...job, request: { ...request, secrets } }, ports, limits, past, earlier).toEnd()
 }
 
-/** Ends a run that no process works on, without doing any of its work. */
-export async function endWithoutRunning(
-  {
-    plan,
-    lease,
-    created_at,
-    request,
-  }: Pick<RunJob, "lease" | "created_at" | "request"> & { readonly plan: Plan | null },
-  how: RunStop,
-  ports: RunPorts,
-): Promise<LogEvent | null> {
-  const past = await readPast(ports.store, lease.run_id, pricesOf(plan))
-  if (past.ended) return null
-  const clock = runClock(ports.clock, past.lastAt ?? created_at)
-  const log = new RunLog(ports.store, lease, clock, past.lastId, () => undefined)
-  if (past.startedAt === null) log.add("workflow_started", {}, writerFor(null))
-  if (isWaiting(past)) await goOn(log, ports.store, lease.run_id, past, redactor({}))
-  const duration_ms = past.startedAt === null ? 0 : clock.now() - past.startedAt
-  const spent = { usage: showSpent(past.spent), ...limitsAtEnd(plan, request, past, duration_ms) }
-  return storeEnd(
-    log,
-    how.why === "cancelled"
-      ? log.add("workflow_cancelled", { ...spent, duration_ms })
-      : log.add("workflow_failed", { error: how.error, ...spent, duration_ms }),
-  )
-}
-
-function limitsAtEnd(
-  plan: Plan | null,
-  { options }: RunRequest,
-  past: ReplayState,
-  duration_ms: number,
-): { readonly limits?: ShownRunLimits } {
-  if (plan === null) return {}
-  const budget = new Budget(limitsOfRun(plan, options.limits ?? null), past.used, new AbortController().signal)
-  const seconds = (agent: string | null): number => {
-    const time = agent === null ? undefined : past.agentTimes.get(agent)
-    if (agent === null) return duration_ms / 1000
-    return time === undefined ? 0 : ((time.endedAt ?? past.lastAt ?? time.startedAt) - time.startedAt) / 1000
-  }
-  return budget.limited ? { limits: budget.shown(seconds) } : {}
-}
-
-/** The first words of a run that has waited: which outcomes woke it, and what they are. */
-async function goOn(
-  log: RunLog,
-  store: RunStore,
-  run_id: string,
-  { questions }: ReplayState,
-  { redact }: Redactor,
-): Promise<void> {
-  const outcomes = await store.outcomes(run_id)
-  log.add("run_continued", { questions: outcomes.map(({ id }) => id) })
-  takeOutcomes(log, redact, outcomes, (id) => questions.get(id))
-}
-
-async function storeEnd(log: RunLog, end: LogEvent): Promise<LogEvent | null> {
-  try {
-    await log.stored()
-    return end
-  } catch (error) {
-    if (error instanceof LeaseLost) return null
-    throw error
-  }
-}
-
-/** Why a run ends before its work is done. */
-export type RunStop = { readonly why: "failed"; readonly error: WireError } | { readonly why: "cancelled" }
-
-/** … or stops here. */
+/** Why a run stops in this process. */
 type Stop =
   | RunStop
   | { readonly why: "left" }
@@ -308,7 +233,7 @@ class Run {
   async #continue(): Promise<void> {
     const { log, past, ports, runId, redactor } = this.#running
     try {
-      await goOn(log, ports.store, runId, past, redactor)
+      await continueFromWait(log, ports.store, runId, past, redactor)
       await log.stored()
     } catch (error) {
       this.#fail(error)
@@ -365,13 +290,15 @@ class Run {
         const node = plan.nodes[position]
         switch (node?.kind) {
           case "dynamic":
-            return this.#resolveDynamic(node)
+            return resolveDynamic(this.#running, node)
           case "agent":
-            return this.#runTimed(node)
+            return runAgentNode(this.#running, node)
           case "ask":
-            return this.#ask(node)
+            return runAskNode(this.#running, node)
           case "output":
-            return this.#makeOutput(node)
+            return makeOutput(this.#running, node).then((result) => {
+              this.#result = result
+            })
           case undefined:
             return Promise.reject(new Error(`The plan has no node ${position}`))
         }
@@ -379,89 +306,6 @@ class Run {
       () => this.#stop !== null,
       (error) => this.#fail(error),
     )
-  }
-
-  async #resolveDynamic(node: DynamicNode): Promise<void> {
-    const { ports, log, past, dynamics } = this.#running
-    const startedAt = ports.clock.now()
-    const effects = workflowEffects(this.#running, node.id, { dynamic: node.name })
-    const { value } = await evaluateToKeep(node.value, outerScope(this.#running, node.id), effects)
-    dynamics.set(node.name, value)
-    if (!past.dynamics.has(placeKey(node.name, null))) {
-      log.add("dynamic_resolved", { name: node.name, duration_ms: ports.clock.now() - startedAt })
-    }
-  }
-
-  async #runTimed(node: AgentNode): Promise<void> {
-    try {
-      await (node.loop === null ? this.#runOnce(node) : this.#runLoop(node, node.loop))
-    } finally {
-      this.#running.time.agentEnded(node.name)
-    }
-  }
-
-  async #runOnce(node: AgentNode): Promise<void> {
-    this.#running.agents.set(node.name, await runAgent(this.#running, node, null, () => new Map()))
-  }
-
-  async #runLoop(node: AgentNode, loop: NonNullable<AgentNode["loop"]>): Promise<void> {
-    const { ports, log, past, agents, maxConcurrency, signal } = this.#running
-    const effects = workflowEffects(this.#running, node.id, { agent: node.name })
-    const items = await loopItems(this.#running, node, loop, effects)
-    const iterations = items.length
-    const startedBefore = past.loopsStarted.get(node.name)
-    const startedAt = startedBefore ?? ports.clock.now()
-    if (startedBefore === undefined) log.add("agent_loop_started", { agent: node.name, iterations })
-    const outputs: JsonValue[] = Array.from({ length: iterations }, () => null)
-    await runEach(
-      iterations,
-      maxConcurrency,
-      async (index) => {
-        signal.throwIfAborted()
-        const variables = () => loopVariables(this.#running, node, loop, items[index] ?? null, index)
-        outputs[index] = await runAgent(this.#running, node, index, variables)
-        const room = log.room()
-        if (room !== null) await room
-      },
-      (error) => this.#fail(error),
-    )
-    if (!past.loopsCompleted.has(node.name)) {
-      const duration_ms = ports.clock.now() - startedAt
-      log.add("agent_loop_completed", { agent: node.name, iterations, duration_ms })
-    }
-    agents.set(node.name, outputs)
-  }
-
-  async #ask(node: AskNode): Promise<void> {
-    const running = this.#running
-    if (node.loop === null) {
-      const [answer = null] = await askPeople(running, node, null)
-      running.answers.set(node.name, answer)
-      return
-    }
-    const effects = workflowEffects(running, node.id, { dynamic: node.id })
-    const items = await loopItems(running, node, node.loop, effects)
-    running.answers.set(node.name, await askPeople(running, node, items))
-  }
-
-  async #makeOutput(node: OutputNode): Promise<void> {
-    const { limits } = this.#running
-    const scope = outerScope(this.#running, "output")
-    const effects = workflowEffects(this.#running, "output", { dynamic: "output" })
-    const result: JsonObject = {}
-    let bytes = 1
-    for (const { key, value } of node.fields) {
-      const here = { ...scope, path: `output.${key}` }
-      const found = evaluateEffects(value, here, effects)
-      const made = found instanceof Promise ? await found : found
-      bytes += 2 + sizeOf(key).bytes + sizeOf(made, limits.output_bytes - bytes).bytes
-      if (bytes > limits.output_bytes) {
-        const message = `The output is larger than the ${limits.output_bytes} bytes of JSON that are allowed`
-        throw failure("payload_too_large", "output", message)
-      }
-      setOwn(result, key, made)
-    }
-    this.#result = result
   }
 
   /** The first reason to stop is the one that counts; everything that is open hears of it at once. */
@@ -545,11 +389,6 @@ class Run {
       this.#running.ports.bug(error)
     }
   }
-}
-
-/** Prices of the declared models; without a plan none are known. */
-function pricesOf(plan: Plan | null): PriceOf {
-  return (model) => (plan !== null && Object.hasOwn(plan.models, model) ? (plan.models[model]?.price ?? null) : null)
 }
 
 /** How often a run is taken up after a process that died, without getting any further. */

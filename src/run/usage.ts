@@ -1,4 +1,4 @@
-import type { Price } from "../plan/plan-shape.ts"
+import type { Plan, Price } from "../plan/plan-shape.ts"
 import type { Money } from "./budget/money.ts"
 import { costOf, showMoney } from "./budget/money.ts"
 import type { ModelCallRecord, TokenUsage, Usage } from "./events.ts"
@@ -64,6 +64,11 @@ export function addSpent(a: Spent, b: Spent): Spent {
 
 /** The price of a declared model; null where it has none. */
 export type PriceOf = (model: string) => Price | null
+
+/** Prices of the declared models; without a plan none are known. */
+export function pricesOf(plan: Plan | null): PriceOf {
+  return (model) => (plan !== null && Object.hasOwn(plan.models, model) ? (plan.models[model]?.price ?? null) : null)
+}
 
 export function spentBy(calls: readonly ModelCallRecord[], priceOf: PriceOf): Spent {
   return calls.reduce((sum, call) => addSpent(sum, spentByOne(call, priceOf)), nothingSpent)

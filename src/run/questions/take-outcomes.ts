@@ -1,6 +1,7 @@
 import type { Question } from "../events.ts"
 import type { RunLog } from "../log/log.ts"
-import type { QuestionPast } from "../log/resume.ts"
+import type { RunStore } from "../../ports/store.ts"
+import type { QuestionPast, ReplayState } from "../log/resume.ts"
 import type { Redactor } from "../secrets/redact.ts"
 
 /** Takes outcomes that are stored into the run, each with its event and once; gives those that were new. */
@@ -29,3 +30,16 @@ export function takeOutcomes(
 }
 
 const nobody = { caller: null, by: null }
+
+/** The first events of a run that has waited: which outcomes woke it, and what they are. */
+export async function continueFromWait(
+  log: RunLog,
+  store: RunStore,
+  run_id: string,
+  { questions }: ReplayState,
+  { redact }: Redactor,
+): Promise<void> {
+  const outcomes = await store.outcomes(run_id)
+  log.add("run_continued", { questions: outcomes.map(({ id }) => id) })
+  takeOutcomes(log, redact, outcomes, (id) => questions.get(id))
+}

@@ -1,0 +1,73 @@
+import type { Plan } from "../plan/plan-shape.ts"
+import { LeaseLost, type Lease, type RunRequest } from "../ports/store.ts"
+import { Budget } from "./budget/budget.ts"
+import { limitsOfRun, type ShownRunLimits } from "./budget/limit-scopes.ts"
+import type { LogEvent, WireError } from "./events.ts"
+import { writerFor } from "./log/log-version.ts"
+import { RunLog } from "./log/log.ts"
+import { isWaiting, readPast, type ReplayState } from "./log/resume.ts"
+import { continueFromWait } from "./questions/take-outcomes.ts"
+import { runClock } from "./run-clock.ts"
+import type { RunPorts } from "./run-context.ts"
+import { redactor } from "./secrets/redact.ts"
+import { pricesOf, showSpent } from "./usage.ts"
+
+/** Why a run ends before its work is done. */
+export type RunStop = { readonly why: "failed"; readonly error: WireError } | { readonly why: "cancelled" }
+
+export interface RunToEnd {
+  /** Null where this release refuses the run's source. */
+  readonly plan: Plan | null
+  readonly request: RunRequest
+  readonly lease: Lease
+  readonly created_at: number
+}
+
+/** Ends a run that no process works on, without doing any of its work. */
+export async function endWithoutRunning(
+  { plan, lease, created_at, request }: RunToEnd,
+  how: RunStop,
+  ports: RunPorts,
+): Promise<LogEvent | null> {
+  const past = await readPast(ports.store, lease.run_id, pricesOf(plan))
+  if (past.ended) return null
+  const clock = runClock(ports.clock, past.lastAt ?? created_at)
+  const log = new RunLog(ports.store, lease, clock, past.lastId, () => undefined)
+  if (past.startedAt === null) log.add("workflow_started", {}, writerFor(null))
+  if (isWaiting(past)) await continueFromWait(log, ports.store, lease.run_id, past, redactor({}))
+  const duration_ms = past.startedAt === null ? 0 : clock.now() - past.startedAt
+  const spent = { usage: showSpent(past.spent), ...limitsAtEnd(plan, request, past, duration_ms) }
+  return storeEnd(
+    log,
+    how.why === "cancelled"
+      ? log.add("workflow_cancelled", { ...spent, duration_ms })
+      : log.add("workflow_failed", { error: how.error, ...spent, duration_ms }),
+  )
+}
+
+function limitsAtEnd(
+  plan: Plan | null,
+  { options }: RunRequest,
+  past: ReplayState,
+  duration_ms: number,
+): { readonly limits?: ShownRunLimits } {
+  if (plan === null) return {}
+  const budget = new Budget(limitsOfRun(plan, options.limits ?? null), past.used, new AbortController().signal)
+  const seconds = (agent: string | null): number => {
+    const time = agent === null ? undefined : past.agentTimes.get(agent)
+    if (agent === null) return duration_ms / 1000
+    return time === undefined ? 0 : ((time.endedAt ?? past.lastAt ?? time.startedAt) - time.startedAt) / 1000
+  }
+  return budget.limited ? { limits: budget.shown(seconds) } : {}
+}
+
+/** The end of a run once it is stored; null when another process has taken the run over. */
+export async function storeEnd(log: RunLog, end: LogEvent): Promise<LogEvent | null> {
+  try {
+    await log.stored()
+    return end
+  } catch (error) {
+    if (error instanceof LeaseLost) return null
+    throw error
+  }
+}

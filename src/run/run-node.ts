@@ -1,0 +1,97 @@
+import type { JsonObject, JsonValue } from "../base/json-value.ts"
+import type { AgentNode, AskNode, DynamicNode, OutputNode } from "../plan/plan-shape.ts"
+import { runAgent } from "./agent/agent.ts"
+import { evaluateEffects, evaluateToKeep } from "./evaluate-effects.ts"
+import { setOwn } from "./evaluate.ts"
+import { failure } from "./failure.ts"
+import { placeKey } from "./log/resume.ts"
+import { loopItems, loopVariables } from "./loop-items.ts"
+import { askPeople } from "./questions/ask-step.ts"
+import { outerScope, type RunContext } from "./run-context.ts"
+import { runEach } from "./scheduler.ts"
+import { workflowEffects } from "./tools/workflow-effects.ts"
+import { sizeOf } from "./value-size.ts"
+
+// What the run does at each kind of node of its plan. The scheduler calls these once the node's dependencies are done.
+
+export async function resolveDynamic(running: RunContext, node: DynamicNode): Promise<void> {
+  const { ports, log, past, dynamics } = running
+  const startedAt = ports.clock.now()
+  const effects = workflowEffects(running, node.id, { dynamic: node.name })
+  const { value } = await evaluateToKeep(node.value, outerScope(running, node.id), effects)
+  dynamics.set(node.name, value)
+  if (!past.dynamics.has(placeKey(node.name, null))) {
+    log.add("dynamic_resolved", { name: node.name, duration_ms: ports.clock.now() - startedAt })
+  }
+}
+
+export async function runAgentNode(running: RunContext, node: AgentNode): Promise<void> {
+  try {
+    await (node.loop === null ? runOnce(running, node) : runLoop(running, node, node.loop))
+  } finally {
+    running.time.agentEnded(node.name)
+  }
+}
+
+async function runOnce(running: RunContext, node: AgentNode): Promise<void> {
+  running.agents.set(node.name, await runAgent(running, node, null, () => new Map()))
+}
+
+async function runLoop(running: RunContext, node: AgentNode, loop: NonNullable<AgentNode["loop"]>): Promise<void> {
+  const { ports, log, past, agents, maxConcurrency, signal } = running
+  const effects = workflowEffects(running, node.id, { agent: node.name })
+  const items = await loopItems(running, node, loop, effects)
+  const iterations = items.length
+  const startedBefore = past.loopsStarted.get(node.name)
+  const startedAt = startedBefore ?? ports.clock.now()
+  if (startedBefore === undefined) log.add("agent_loop_started", { agent: node.name, iterations })
+  const outputs: JsonValue[] = Array.from({ length: iterations }, () => null)
+  await runEach(
+    iterations,
+    maxConcurrency,
+    async (index) => {
+      signal.throwIfAborted()
+      const variables = () => loopVariables(running, node, loop, items[index] ?? null, index)
+      outputs[index] = await runAgent(running, node, index, variables)
+      const room = log.room()
+      if (room !== null) await room
+    },
+    (error) => running.fail(error),
+  )
+  if (!past.loopsCompleted.has(node.name)) {
+    const duration_ms = ports.clock.now() - startedAt
+    log.add("agent_loop_completed", { agent: node.name, iterations, duration_ms })
+  }
+  agents.set(node.name, outputs)
+}
+
+export async function runAskNode(running: RunContext, node: AskNode): Promise<void> {
+  if (node.loop === null) {
+    const [answer = null] = await askPeople(running, node, null)
+    running.answers.set(node.name, answer)
+    return
+  }
+  const effects = workflowEffects(running, node.id, { dynamic: node.id })
+  const items = await loopItems(running, node, node.loop, effects)
+  running.answers.set(node.name, await askPeople(running, node, items))
+}
+
+export async function makeOutput(running: RunContext, node: OutputNode): Promise<JsonObject> {
+  const { limits } = running
+  const scope = outerScope(running, "output")
+  const effects = workflowEffects(running, "output", { dynamic: "output" })
+  const result: JsonObject = {}
+  let bytes = 1
+  for (const { key, value } of node.fields) {
+    const here = { ...scope, path: `output.${key}` }
+    const found = evaluateEffects(value, here, effects)
+    const made = found instanceof Promise ? await found : found
+    bytes += 2 + sizeOf(key).bytes + sizeOf(made, limits.output_bytes - bytes).bytes
+    if (bytes > limits.output_bytes) {
+      const message = `The output is larger than the ${limits.output_bytes} bytes of JSON that are allowed`
+      throw failure("payload_too_large", "output", message)
+    }
+    setOwn(result, key, made)
+  }
+  return result
+}
