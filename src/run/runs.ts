@@ -1,24 +1,21 @@
-import { isoTime } from "../base/iso-time.ts"
 import { mayWait } from "../plan/may-wait.ts"
 import type { Plan } from "../plan/plan-shape.ts"
+import { Claims, type ClaimingProcess, type HeldRun, type PlanOf } from "./claims.ts"
+import { condemnRun } from "./condemn-run.ts"
 import { Deadlines } from "./deadlines.ts"
 import type { LogEvent, WireError } from "./events.ts"
 import { isTerminal } from "./events.ts"
-import { failure, wireError } from "./failure.ts"
+import { wireError } from "./failure.ts"
 import { FairQueue } from "./fair-queue.ts"
 import { LeaseKeeper } from "./log/lease-keeper.ts"
-import type { HeldLease } from "./log/lease-keeper.ts"
 import { instant } from "../ports/clock.ts"
-import type { Lease, NewRun, RunRequest, RunRow, RunStatus } from "../ports/store.ts"
-import { RunFailure } from "../ports/run-failure.ts"
-import { Damaged, LeaseLost, StoreFailure } from "../ports/store.ts"
-import type { RunState } from "./run-state.ts"
-import { reduce } from "./reduce.ts"
-import { initialState } from "./run-state.ts"
-import type { Resumption } from "./run.ts"
+import type { NewRun, RunRequest, RunStatus } from "../ports/store.ts"
+import { Damaged, StoreFailure } from "../ports/store.ts"
 import { run } from "./run.ts"
 import { endWithoutRunning, type RunStop } from "./end-without-running.ts"
 import type { RunLimits, RunPorts } from "./run-context.ts"
+import { readRecord, readStatus, type RunRecord } from "./run-record.ts"
+import { announceTaken } from "./taken-run.ts"
 import { validateRequest } from "./validate-request.ts"
 import { secretsOfRun } from "./secrets/secrets-of-run.ts"
 import { Tally } from "./tally.ts"
@@ -37,10 +34,6 @@ export interface RunsSettings {
   readonly limits: RunLimits
 }
 
-/** The plan of a source; an error for one that (no longer) is valid. */
-/** The plan of a source; `share` says whose turn it takes where many large sources wait. */
-export type PlanOf = (source: string, share: string) => Promise<{ readonly plan: Plan } | { readonly error: WireError }>
-
 export type Admission =
   | { readonly outcome: "created" | "exists" | "conflict"; readonly run_id: string }
   /** At capacity, draining, or over the caller's share. */
@@ -48,23 +41,7 @@ export type Admission =
 
 export type NewRequest = Omit<NewRun, "run_id" | "created_at">
 
-export interface RunRecord {
-  readonly row: RunRow
-  readonly status: RunStatus
-  readonly state: RunState
-  /** The earlier run that it takes results over from. */
-  readonly rerun_of: string | null
-}
-
-interface Job {
-  readonly held: HeldLease
-  readonly plan: Plan
-  readonly request: RunRequest
-  readonly caller: string
-  /** Whose share of the places it takes. */
-  readonly share: string
-  readonly created_at: number
-  readonly resumed: Resumption | null
+interface Job extends HeldRun {
   /** When this process took it, on the monotonic clock. */
   readonly takenAt: number
   readonly ended: (end: LogEvent | null) => void
@@ -76,16 +53,14 @@ interface Queued {
   readonly stopListening: () => void
 }
 
-/** How often expiries of questions are looked for. */
-const expiryLookMs = 1_000
 const usualMaxWaiting = 10_000
 
 /** The runs that this process works on: admits, queues, takes up interrupted ones, gives them back. */
 export class Runs {
   readonly #ports: RunPorts
-  readonly #planOf: PlanOf
   readonly #settings: RunsSettings
   readonly #keeper: LeaseKeeper
+  readonly #claims: Claims
   readonly #deadlines: Deadlines
   /** By run id: those that run or wait here. */
   readonly #jobs = new Map<string, Job>()
@@ -97,16 +72,6 @@ export class Runs {
   readonly #running = new Tally()
   readonly #active = new Set<Promise<void>>()
   readonly #stop = new AbortController()
-  #claiming: Promise<void> | null = null
-  /** The last look found as many as it asked for: there may be more. */
-  #moreToClaim = false
-  /** Parked runs have been woken, and this process may have had no room for them. */
-  #woken = false
-  #stopHearing: (() => void) | null = null
-  /** Runs of which something was heard while they were here: it may have come when they had just been parked. */
-  readonly #heard = new Set<string>()
-  #claimingSoon: Promise<void> | null = null
-  #claimAgain = false
   /** Between the check of capacity and the store's answer. */
   #admitting = 0
   #draining = false
@@ -115,10 +80,20 @@ export class Runs {
 
   constructor(ports: RunPorts, planOf: PlanOf, settings: RunsSettings) {
     this.#ports = ports
-    this.#planOf = planOf
     this.#settings = settings
     this.#deadlines = new Deadlines(ports.clock)
     this.#keeper = new LeaseKeeper(ports.store, ports.clock, settings.leaseMs)
+    const { owner, leaseMs, max_runs, max_queued } = settings
+    const process: ClaimingProcess = {
+      owner,
+      leaseMs,
+      free: () => max_runs - this.#active.size,
+      room: () => max_runs + max_queued - this.#jobs.size,
+      has: (run_id) => this.#jobs.has(run_id),
+      take: (run) => this.#take(run),
+      startNext: () => this.#startNext(),
+    }
+    this.#claims = new Claims(process, ports, planOf, this.#keeper, this.#stop.signal)
   }
 
   get active(): number {
@@ -142,7 +117,7 @@ export class Runs {
     const { owner, leaseMs } = this.#settings
     const refusal = this.#whyNot(share) ?? (await this.#whyNotWait(plan, request.caller))
     if (refusal !== null) {
-      // Whoever asks for a run that exists asks for no room.
+      // A request that repeats an existing run needs no room.
       const { caller, idempotency } = request
       const existing = idempotency === null ? null : await store.existing(caller, idempotency)
       return existing ?? { outcome: "refused", error: refusal }
@@ -160,7 +135,7 @@ export class Runs {
         await store.release(created.lease).catch(() => undefined)
         return { outcome: "created", run_id }
       }
-      this.#announce(run_id, request.caller, request.request, false)
+      announceTaken(this.#ports, run_id, request.caller, request.request, false)
       this.#take({
         held: this.#keeper.hold(created.lease, askedAt),
         plan,
@@ -218,21 +193,8 @@ export class Runs {
   }
 
   /** Takes up runs that no process works on: now, and regularly, because a process that shares the store may die. */
-  async recover(): Promise<void> {
-    await this.#tryToClaim("The process restarted")
-    this.#claiming ??= Promise.all([this.#claimForEver(), this.#expireForEver()]).then(() => undefined)
-    this.#stopHearing ??= this.#ports.store.onOutcome((run_id) => this.#hearOutcome(run_id))
-  }
-
-  /** A run that works here takes its outcomes in by itself; any other one was parked. */
-  #hearOutcome(run_id: string): void {
-    if (this.#draining) return
-    if (this.#jobs.has(run_id)) {
-      this.#heard.add(run_id)
-      return
-    }
-    this.#woken = true
-    if (this.#active.size < this.#settings.max_runs) this.#claimSoon(continued)
+  recover(): Promise<void> {
+    return this.#claims.start()
   }
 
   /** False when the run has ended or does not exist. */
@@ -276,41 +238,13 @@ export class Runs {
   }
 
   /** Everything that is known of a run; null when it does not exist (any more). */
-  async record(run_id: string): Promise<RunRecord | null> {
-    const { store } = this.#ports
-    const found = await store.lookup(run_id)
-    if (found.found !== "run") return null
-    const { run: row } = found
-    const state = initialState()
-    for (;;) {
-      const page = await store.read(run_id, state.last_event_id, 500)
-      for (const event of page) reduce(state, event)
-      if (page.length === 0 || state.finished_at !== null) break
-    }
-    // A run that waits for its turn has said nothing yet.
-    const { rerun } = row.last_event_id === 0 ? await store.request(run_id) : {}
-    const rerun_of = state.rerun_of ?? rerun?.run_id ?? null
-    const ended = state.status === "completed" || state.status === "failed" || state.status === "cancelled"
-    if (ended) return { row, state, rerun_of, status: state.status }
-    if (row.cancel_requested) return { row, state, rerun_of, status: "cancelling" }
-    // From the moment that an outcome is stored the run goes on, also before anybody has taken it up.
-    const status = row.waiting ? "waiting" : state.status === "waiting" ? "running" : state.status
-    return { row, state, rerun_of, status }
+  record(run_id: string): Promise<RunRecord | null> {
+    return readRecord(this.#ports.store, run_id)
   }
 
   /** A run's status without its whole log; null when there is no such run (any more). */
-  async status(run_id: string): Promise<RunStatus | null> {
-    const { store } = this.#ports
-    const found = await store.lookup(run_id)
-    if (found.found !== "run") return null
-    const { finished_at, last_event_id, cancel_requested, waiting } = found.run
-    if (finished_at === null) {
-      if (cancel_requested) return "cancelling"
-      if (waiting) return "waiting"
-      return last_event_id === 0 ? "queued" : "running"
-    }
-    const [end] = await store.read(run_id, last_event_id - 1, 1)
-    return end === undefined ? null : reduce(initialState(), end).status
+  status(run_id: string): Promise<RunStatus | null> {
+    return readStatus(this.#ports.store, run_id)
   }
 
   /** No new runs from here on. Those that run get the grace time, then all are left to be resumed. */
@@ -318,8 +252,7 @@ export class Runs {
     const { clock } = this.#ports
     this.#draining = true
     this.#stop.abort(new Error("The service is shutting down"))
-    this.#stopHearing?.()
-    await Promise.all([this.#claiming, this.#claimingSoon])
+    await this.#claims.stopped()
     await Promise.all([...this.#queue.ids(), ...this.#wokenQueue.ids()].map((run_id) => this.#giveBack(run_id)))
     const done = new AbortController()
     await Promise.race([
@@ -339,18 +272,13 @@ export class Runs {
     if (job !== undefined) await this.#finish(job, async () => null)
   }
 
-  #announce(run_id: string, caller: string, request: RunRequest, resumed: boolean): void {
-    const { workflow = null, traceparent = null, tracestate = null } = request
-    this.#ports.taken?.({ run_id, caller, workflow, resumed, traceparent, tracestate })
-  }
-
-  #take(job: Omit<Job, "takenAt" | "ended" | "end">): void {
+  #take(run: HeldRun): void {
     const { promise, resolve } = Promise.withResolvers<LogEvent | null>()
-    const whole: Job = { ...job, takenAt: this.#ports.clock.monotonic(), ended: resolve, end: promise }
-    this.#jobs.set(job.held.lease.run_id, whole)
+    const job: Job = { ...run, takenAt: this.#ports.clock.monotonic(), ended: resolve, end: promise }
+    this.#jobs.set(job.held.lease.run_id, job)
     this.#taken.add(job.share)
-    if (this.#mayRun(job.share)) this.#start(whole, () => this.#runJob(whole))
-    else this.#enqueue(whole)
+    if (this.#mayRun(job.share)) this.#start(job, () => this.#runJob(job))
+    else this.#enqueue(job)
   }
 
   #enqueue(job: Job): void {
@@ -379,31 +307,12 @@ export class Runs {
 
   #startNext(): void {
     if (this.#draining || this.#active.size >= this.#settings.max_runs) return
-    // Runs that people have answered come before queued ones, also those that nobody has claimed yet.
-    if (this.#woken) return this.#claimSoon(continued)
+    if (this.#claims.claimWoken()) return
     const mayRun = (share: string): boolean => this.#mayRun(share)
     const run_id = this.#wokenQueue.next(mayRun) ?? this.#queue.next(mayRun)
     const job = run_id === undefined ? undefined : this.#unqueue(run_id)
     if (job !== undefined) this.#start(job, () => this.#runJob(job))
-    else if (this.#moreToClaim) this.#claimSoon("The process restarted")
-  }
-
-  /** The rest of the interrupted runs, and those that were woken, as there is room for them. */
-  #claimSoon(reason: string): void {
-    this.#moreToClaim = false
-    this.#woken = false
-    this.#claimAgain = this.#claimingSoon !== null
-    this.#claimingSoon ??= this.#claimNow(reason).finally(() => {
-      this.#claimingSoon = null
-      for (let free = this.#settings.max_runs - this.#active.size; free > 0; free--) this.#startNext()
-    })
-  }
-
-  async #claimNow(reason: string): Promise<void> {
-    do {
-      this.#claimAgain = false
-      await this.#tryToClaim(reason)
-    } while (this.#claimAgain)
+    else this.#claims.claimMore()
   }
 
   /** A run that cannot be brought to its end here (the store failed, a bug) is given back, to be taken up again. */
@@ -419,7 +328,7 @@ export class Runs {
       else this.#ports.bug(error)
     }
     try {
-      if (damage !== null) end = await this.#condemn(job.held.lease, damage)
+      if (damage !== null) end = await condemnRun(job.held.lease, damage, this.#ports)
       if (end === null) await this.#ports.store.release(job.held.lease)
     } catch (error) {
       if (!(error instanceof StoreFailure)) this.#ports.bug(error)
@@ -431,34 +340,13 @@ export class Runs {
     this.#ports.note?.(job.held.lease.run_id, sentence, "info")
   }
 
-  /** Ends a run with damaged data: no process could ever continue it. */
-  async #condemn(lease: Lease, damage: Damaged): Promise<LogEvent | null> {
-    const { store, clock } = this.#ports
-    const { run_id } = lease
-    const found = await store.lookup(run_id)
-    if (found.found !== "run") return null
-    const { created_at, last_event_id } = found.run
-    const now = Math.max(clock.now(), created_at)
-    const at = isoTime(now)
-    const data = { error: damagedError, duration_ms: now - created_at, at }
-    const end: LogEvent = { id: last_event_id + 1, type: "workflow_failed", at, data }
-    try {
-      await store.condemn(lease, end)
-    } catch (error) {
-      if (error instanceof LeaseLost) return null
-      throw error
-    }
-    this.#ports.note?.(run_id, `The run failed because its stored data is damaged: ${damage.message}`, "error")
-    return end
-  }
-
   #over(job: Job, end: LogEvent | null): void {
     this.#keeper.drop(job.held)
     const { run_id } = job.held.lease
     this.#jobs.delete(run_id)
     this.#taken.remove(job.share)
     job.ended(end)
-    if (this.#heard.delete(run_id) && end?.type === "run_waiting") this.#hearOutcome(run_id)
+    this.#claims.left(run_id, end?.type === "run_waiting")
   }
 
   #runJob({ plan, request, caller, created_at, held, resumed, takenAt }: Job): Promise<LogEvent | null> {
@@ -472,101 +360,7 @@ export class Runs {
   #endJob({ held, plan, request, created_at }: Job, how: RunStop): Promise<LogEvent | null> {
     return endWithoutRunning({ plan, request, lease: held.lease, created_at }, how, this.#ports)
   }
-
-  async #claimForEver(): Promise<void> {
-    for (;;) {
-      try {
-        await this.#ports.clock.sleep(this.#settings.leaseMs / 2, this.#stop.signal)
-      } catch {
-        return
-      }
-      await this.#tryToClaim("Another process took over")
-    }
-  }
-
-  /** The store knows the earliest expiry: where none is due, a look costs next to nothing. */
-  async #expireForEver(): Promise<void> {
-    const { clock, store } = this.#ports
-    for (;;) {
-      try {
-        await clock.sleep(expiryLookMs, this.#stop.signal)
-      } catch {
-        return
-      }
-      if ((this.#ports.trouble?.() ?? null) !== null) continue
-      try {
-        await store.expire()
-      } catch (error) {
-        if (!(error instanceof StoreFailure)) this.#ports.bug(error)
-      }
-    }
-  }
-
-  async #tryToClaim(reason: string): Promise<void> {
-    // What is taken up now would ask its models again, for answers that cannot be stored.
-    if ((this.#ports.trouble?.() ?? null) !== null) return
-    try {
-      await this.#claim(reason)
-    } catch (error) {
-      if (!(error instanceof StoreFailure)) this.#ports.bug(error)
-    }
-  }
-
-  async #claim(reason: string): Promise<void> {
-    const { owner, leaseMs, max_runs, max_queued } = this.#settings
-    const { clock, store } = this.#ports
-    for (;;) {
-      const room = max_runs + max_queued - this.#jobs.size
-      if (this.#draining || room <= 0) return
-      // What cannot run here now is left to other processes, except one run: else new runs could keep interrupted ones waiting
-      // for ever. Runs that wait because their caller has its share leave the places free for others.
-      const free = max_runs - this.#active.size
-      const limit = Math.max(1, Math.min(free, room, 50))
-      const askedAt = instant(clock)
-      const leases = await store.claim(owner, limit, leaseMs)
-      this.#moreToClaim = leases.length === limit
-      for (const lease of leases) {
-        const held = this.#keeper.hold(lease, askedAt)
-        try {
-          await this.#takeUp(held, { reason, given_back: lease.given_back, woken: lease.woken })
-        } catch (error) {
-          // One run that cannot be read must not keep the others down.
-          if (error instanceof Damaged) await this.#condemn(lease, error)
-          else if (!(error instanceof StoreFailure)) this.#ports.bug(error)
-          // Its lease runs out, and then it is tried again.
-          this.#keeper.drop(held)
-        }
-      }
-      if (!this.#moreToClaim || free <= 0) return
-    }
-  }
-
-  async #takeUp(held: HeldLease, resumed: Resumption): Promise<void> {
-    const { store } = this.#ports
-    const { run_id } = held.lease
-    const found = await store.lookup(run_id)
-    if (found.found !== "run") throw new StoreFailure(`There is no run ${run_id}`)
-    const { caller, created_at, resumable, cancel_requested } = found.run
-    const request = await store.request(run_id)
-    this.#announce(run_id, caller, request, true)
-    const compiled = await this.#planOf(request.source, caller)
-    if ("plan" in compiled && resumable && !cancel_requested) {
-      this.#take({ held, request, caller, share: caller, created_at, resumed, plan: compiled.plan })
-      return
-    }
-    // Nobody waits for the answer of a run that is not resumable; a source that this release refuses has none.
-    const how: RunStop = "error" in compiled ? { why: "failed", error: compiled.error } : { why: "cancelled" }
-    const plan = "plan" in compiled ? compiled.plan : null
-    await endWithoutRunning({ plan, request, lease: held.lease, created_at }, how, this.#ports)
-    this.#keeper.drop(held)
-  }
 }
-
-const continued = "People have answered"
-
-const damagedError = wireError("internal_error", [
-  { path: "", message: "Stored data of this run is damaged, so the run could not continue" },
-])
 
 function refusal(kind: "overloaded" | "rate_limited", message: string): WireError {
   return wireError(kind, [{ path: "", message }])
@@ -579,10 +373,4 @@ function orAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | null>
     signal.addEventListener("abort", stop, { once: true })
     promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop))
   })
-}
-
-/** For callers that want the error of a run as one that is thrown. */
-export function endedIn(event: LogEvent): RunFailure | null {
-  if (event.type === "workflow_failed") return new RunFailure(event.data.error)
-  return event.type === "workflow_cancelled" ? failure("cancelled", "", "The run was cancelled") : null
 }

@@ -1,4 +1,4 @@
-import type { WorkflowVersion } from "../ports/store.ts"
+import type { RunRequest, WorkflowVersion } from "../ports/store.ts"
 
 /** What operators may know of a run that this process works on: no content. */
 export interface TakenRun {
@@ -13,4 +13,16 @@ export interface TakenRun {
   readonly traceparent: string | null
   /** The `tracestate` header that came with it. */
   readonly tracestate: string | null
+}
+
+/** Reports that this process works on a run from now on. */
+export function announceTaken(
+  ports: { taken?(run: TakenRun): void },
+  run_id: string,
+  caller: string,
+  request: RunRequest,
+  resumed: boolean,
+): void {
+  const { workflow = null, traceparent = null, tracestate = null } = request
+  ports.taken?.({ run_id, caller, workflow, resumed, traceparent, tracestate })
 }

@@ -3,7 +3,7 @@ import { emptyBody, eventsQuery, noQuery, recordQuery } from "../../api/schemas.
 import type { CancelAnswer, RunAnswer } from "../../api/shapes.ts"
 import type { Notice } from "../../ports/notices.ts"
 import { noticeType } from "../../run/notifications/notice-message.ts"
-import type { RunRecord } from "../../run/runs.ts"
+import type { RunRecord } from "../../run/run-record.ts"
 import { corsOf } from "../cors.ts"
 import { streamHeaders } from "../event-stream.ts"
 import { refuseAt } from "../http-error.ts"

@@ -1,0 +1,222 @@
+import type { Plan } from "../plan/plan-shape.ts"
+import { instant } from "../ports/clock.ts"
+import { Damaged, StoreFailure, type RunRequest } from "../ports/store.ts"
+import { condemnRun } from "./condemn-run.ts"
+import { endWithoutRunning, type RunStop } from "./end-without-running.ts"
+import type { WireError } from "./events.ts"
+import type { HeldLease, LeaseKeeper } from "./log/lease-keeper.ts"
+import type { RunPorts } from "./run-context.ts"
+import type { Resumption } from "./run.ts"
+import { announceTaken } from "./taken-run.ts"
+
+/**
+ * The plan of a source, or an error where it is not valid (any more). `share` says whose turn it takes where many large
+ * sources wait.
+ */
+export type PlanOf = (source: string, share: string) => Promise<{ readonly plan: Plan } | { readonly error: WireError }>
+
+/** A run whose lease this process holds, ready to run. */
+export interface HeldRun {
+  readonly held: HeldLease
+  readonly plan: Plan
+  readonly request: RunRequest
+  readonly caller: string
+  /** Whose share of the places it takes. */
+  readonly share: string
+  readonly created_at: number
+  /** Why the run is taken up again; null for a new one. */
+  readonly resumed: Resumption | null
+}
+
+/** What claiming has to know of the process that it claims runs for. */
+export interface ClaimingProcess {
+  readonly owner: string
+  readonly leaseMs: number
+  /** How many more runs may run here now. */
+  free(): number
+  /** How many more runs may be here: running or queued. */
+  room(): number
+  has(run_id: string): boolean
+  take(run: HeldRun): void
+  /** Starts the next run that may start, if there is one. */
+  startNext(): void
+}
+
+/** How often to look for questions that have expired. */
+const expiryLookMs = 1_000
+const restarted = "The process restarted"
+const continued = "People have answered"
+
+/** Takes up runs that no process works on: interrupted ones, and parked ones that people have answered. */
+export class Claims {
+  readonly #process: ClaimingProcess
+  readonly #ports: RunPorts
+  readonly #planOf: PlanOf
+  readonly #keeper: LeaseKeeper
+  /** Aborts when this process takes no more runs. */
+  readonly #stop: AbortSignal
+  #loops: Promise<void> | null = null
+  #stopHearing: (() => void) | null = null
+  /** The last look found as many runs as it asked for: there may be more. */
+  #mayBeMore = false
+  /** Parked runs have been woken, and this process may have had no room for them. */
+  #woken = false
+  /** Runs with a new outcome while they were here: it may have come when they had just been parked. */
+  readonly #heard = new Set<string>()
+  #claiming: Promise<void> | null = null
+  #claimAgain = false
+
+  constructor(process: ClaimingProcess, ports: RunPorts, planOf: PlanOf, keeper: LeaseKeeper, stop: AbortSignal) {
+    this.#process = process
+    this.#ports = ports
+    this.#planOf = planOf
+    this.#keeper = keeper
+    this.#stop = stop
+  }
+
+  /** Claims now, and regularly from now on, because a process that shares the store may die. */
+  async start(): Promise<void> {
+    await this.#tryToClaim(restarted)
+    this.#loops ??= Promise.all([this.#claimForEver(), this.#expireForEver()]).then(() => undefined)
+    this.#stopHearing ??= this.#ports.store.onOutcome((run_id) => this.#hearOutcome(run_id))
+  }
+
+  /** Call it after the signal has aborted; resolves when no claim is under way. */
+  async stopped(): Promise<void> {
+    this.#stopHearing?.()
+    await Promise.all([this.#loops, this.#claiming])
+  }
+
+  /** A run that works here takes its outcomes in by itself; any other one was parked. */
+  #hearOutcome(run_id: string): void {
+    if (this.#stop.aborted) return
+    if (this.#process.has(run_id)) {
+      this.#heard.add(run_id)
+      return
+    }
+    this.#woken = true
+    if (this.#process.free() > 0) this.#claimSoon(continued)
+  }
+
+  /** The run has left this process; `parked` when it waits for people. */
+  left(run_id: string, parked: boolean): void {
+    if (this.#heard.delete(run_id) && parked) this.#hearOutcome(run_id)
+  }
+
+  /** Claims woken runs, if there may be some. They come before queued runs, also while no process has claimed them. */
+  claimWoken(): boolean {
+    if (!this.#woken) return false
+    this.#claimSoon(continued)
+    return true
+  }
+
+  /** Claims the rest of the interrupted runs, if there may be some. */
+  claimMore(): void {
+    if (this.#mayBeMore) this.#claimSoon(restarted)
+  }
+
+  #claimSoon(reason: string): void {
+    this.#mayBeMore = false
+    this.#woken = false
+    this.#claimAgain = this.#claiming !== null
+    this.#claiming ??= this.#claimNow(reason).finally(() => {
+      this.#claiming = null
+      for (let free = this.#process.free(); free > 0; free--) this.#process.startNext()
+    })
+  }
+
+  async #claimNow(reason: string): Promise<void> {
+    do {
+      this.#claimAgain = false
+      await this.#tryToClaim(reason)
+    } while (this.#claimAgain)
+  }
+
+  async #claimForEver(): Promise<void> {
+    for (;;) {
+      try {
+        await this.#ports.clock.sleep(this.#process.leaseMs / 2, this.#stop)
+      } catch {
+        return
+      }
+      await this.#tryToClaim("Another process took over")
+    }
+  }
+
+  /** The store knows the earliest expiry: where none is due, a look costs next to nothing. */
+  async #expireForEver(): Promise<void> {
+    const { clock, store } = this.#ports
+    for (;;) {
+      try {
+        await clock.sleep(expiryLookMs, this.#stop)
+      } catch {
+        return
+      }
+      if ((this.#ports.trouble?.() ?? null) !== null) continue
+      try {
+        await store.expire()
+      } catch (error) {
+        if (!(error instanceof StoreFailure)) this.#ports.bug(error)
+      }
+    }
+  }
+
+  async #tryToClaim(reason: string): Promise<void> {
+    // A run that is taken up now would call its models again, for answers that cannot be stored.
+    if ((this.#ports.trouble?.() ?? null) !== null) return
+    try {
+      await this.#claim(reason)
+    } catch (error) {
+      if (!(error instanceof StoreFailure)) this.#ports.bug(error)
+    }
+  }
+
+  async #claim(reason: string): Promise<void> {
+    const { owner, leaseMs } = this.#process
+    const { clock, store } = this.#ports
+    for (;;) {
+      const room = this.#process.room()
+      if (this.#stop.aborted || room <= 0) return
+      // What cannot run here now is left to other processes, except one run: otherwise new runs could keep interrupted ones
+      // waiting for ever. Runs that wait because their caller has its share leave the places free for others.
+      const free = this.#process.free()
+      const limit = Math.max(1, Math.min(free, room, 50))
+      const askedAt = instant(clock)
+      const leases = await store.claim(owner, limit, leaseMs)
+      this.#mayBeMore = leases.length === limit
+      for (const lease of leases) {
+        const held = this.#keeper.hold(lease, askedAt)
+        try {
+          await this.#takeUp(held, { reason, given_back: lease.given_back, woken: lease.woken })
+        } catch (error) {
+          // A run that cannot be read must not keep the others waiting.
+          if (error instanceof Damaged) await condemnRun(lease, error, this.#ports)
+          else if (!(error instanceof StoreFailure)) this.#ports.bug(error)
+          // The run is tried again when its lease has expired.
+          this.#keeper.drop(held)
+        }
+      }
+      if (!this.#mayBeMore || free <= 0) return
+    }
+  }
+
+  async #takeUp(held: HeldLease, resumed: Resumption): Promise<void> {
+    const { store } = this.#ports
+    const { run_id } = held.lease
+    const found = await store.lookup(run_id)
+    if (found.found !== "run") throw new StoreFailure(`There is no run ${run_id}`)
+    const { caller, created_at, resumable, cancel_requested } = found.run
+    const request = await store.request(run_id)
+    announceTaken(this.#ports, run_id, caller, request, true)
+    const compiled = await this.#planOf(request.source, caller)
+    if ("plan" in compiled && resumable && !cancel_requested) {
+      this.#process.take({ held, request, caller, share: caller, created_at, resumed, plan: compiled.plan })
+      return
+    }
+    // No caller waits for the answer of a run that is not resumable; a source that this release refuses cannot run.
+    const how: RunStop = "error" in compiled ? { why: "failed", error: compiled.error } : { why: "cancelled" }
+    const plan = "plan" in compiled ? compiled.plan : null
+    await endWithoutRunning({ plan, request, lease: held.lease, created_at }, how, this.#ports)
+    this.#keeper.drop(held)
+  }
+}
