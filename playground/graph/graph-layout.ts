@@ -1,6 +1,5 @@
-import { Graph, layout } from "@dagrejs/dagre"
+import { layeredLayout } from "./layered-layout.ts"
 import { pack } from "./packed-layout.ts"
-import { columnsOf, simpleLayout } from "./simple-layout.ts"
 
 /** A node of the drawing, before it has a place. */
 export interface GraphNode {
@@ -49,9 +48,6 @@ const gapX = 56
 const gapY = 24
 const margin = 16
 
-/** Up to this many nodes, and columns that edges cross, dagre answers while one types. */
-const mostForDagre = 200
-
 /** The zoom at which names can still be read: what does not fit at it is packed. */
 export const leastFit = 0.65
 
@@ -69,56 +65,37 @@ export function placeGraph(nodes: readonly GraphNode[], room?: Room): Placed {
 }
 
 function placeInOne(nodes: readonly GraphNode[]): Placed {
-  const columns = columnsOf(nodes)
-  let weight = nodes.length
-  for (const { id, depends_on } of nodes) {
-    for (const from of depends_on) weight += (columns.get(id) ?? 0) - (columns.get(from) ?? 0)
-  }
-  return weight <= mostForDagre ? placeByDagre(nodes) : placeSimply(nodes)
-}
-
-function placeByDagre(nodes: readonly GraphNode[]): Placed {
-  const graph = new Graph()
-  graph.setGraph({ rankdir: "LR", nodesep: gapY, ranksep: gapX, marginx: margin, marginy: margin })
-  graph.setDefaultEdgeLabel(() => ({}))
-  const known = new Set(nodes.map(({ id }) => id))
-  for (const node of nodes) graph.setNode(node.id, { width: nodeWidth, height: nodeHeight(node) })
-  for (const { id, depends_on } of nodes) {
-    for (const from of depends_on) if (known.has(from)) graph.setEdge(from, id)
-  }
-  layout(graph)
+  const sized = nodes.map((node) => ({ ...node, height: nodeHeight(node) }))
+  const { places, passes, columns, height } = layeredLayout(sized, gapY)
+  const left = (column: number): number => margin + column * (nodeWidth + gapX)
   const placed = nodes.map((node): PlacedNode => {
-    const { x, y } = graph.node(node.id) as Point
-    return { ...node, x: x - nodeWidth / 2, y: y - nodeHeight(node) / 2 }
+    const { column, top } = places.get(node.id) ?? { column: 0, top: 0 }
+    return { ...node, x: left(column), y: margin + top }
   })
-  const edges = connect(placed, (from, to) => (graph.edge(from, to) as { points: readonly Point[] }).points)
-  const { width = 0, height = 0 } = graph.graph() as { width?: number; height?: number }
-  return { nodes: placed, edges, width: Math.max(0, width), height: Math.max(0, height) }
-}
-
-function placeSimply(nodes: readonly GraphNode[]): Placed {
-  const cells = simpleLayout(nodes)
-  let [width, height] = [0, 0]
-  const tallest = Math.max(0, ...nodes.map(nodeHeight))
-  const placed = nodes.map((node): PlacedNode => {
-    const { column, row } = cells.get(node.id) ?? { column: 0, row: 0 }
-    const [x, y] = [margin + column * (nodeWidth + gapX), margin + row * (tallest + gapY)]
-    width = Math.max(width, x + nodeWidth + margin)
-    height = Math.max(height, y + tallest + margin)
-    return { ...node, x, y }
+  const edges = connect(placed, (from, to) => {
+    const first = (places.get(from)?.column ?? 0) + 1
+    return (passes.get(`${from} ${to}`) ?? []).flatMap((y, at) => [
+      { x: left(first + at), y: margin + y },
+      { x: left(first + at) + nodeWidth, y: margin + y },
+    ])
   })
-  return { nodes: placed, edges: connect(placed, () => []), width, height }
+  return {
+    nodes: placed,
+    edges,
+    width: columns === 0 ? 0 : left(columns) - gapX + margin,
+    height: columns === 0 ? 0 : height + 2 * margin,
+  }
 }
 
 /** Between two bands, and above the first: edges that go round nodes run here. */
 const corridor = 40
-/** Left of the first column, where edges come down from the corridor. */
+/** Left of the first column and right of the last, where edges leave the corridor and come to it. */
 const lane = 20
 
 function placePacked(nodes: readonly GraphNode[], room: Room): Placed {
   const rowHeight = Math.max(0, ...nodes.map(nodeHeight)) + gapY
   const columnWidth = nodeWidth + gapX
-  const most = Math.max(1, Math.floor((room.width / leastFit - 2 * margin - lane + gapX) / columnWidth))
+  const most = Math.max(1, Math.floor((room.width / leastFit - 2 * margin - 2 * lane + gapX) / columnWidth))
   const usual = Math.max(3, Math.floor(room.height / leastFit / rowHeight) - 1)
   const { cells, rows, columns } = pack(nodes, most, usual)
   const tops: number[] = []
@@ -142,7 +119,7 @@ function placePacked(nodes: readonly GraphNode[], room: Room): Placed {
       return [{ from: id, to: to.id, path, isConditional: to.when !== undefined }]
     }),
   )
-  return { nodes: placed, edges, width: 2 * margin + lane + columns * columnWidth - gapX, height: height + margin }
+  return { nodes: placed, edges, width: 2 * margin + 2 * lane + columns * columnWidth - gapX, height: height + margin }
 }
 
 /** An edge by way of the gaps between columns and the corridor above the band of its end, where it crosses no node. */
@@ -206,11 +183,9 @@ function connect(placed: readonly PlacedNode[], points: (from: string, to: strin
 function curve(from: PlacedNode, to: PlacedNode, points: readonly Point[]): string {
   const start = { x: from.x + nodeWidth, y: from.y + nodeHeight(from) / 2 }
   const end = { x: to.x, y: to.y + nodeHeight(to) / 2 }
-  // The first, middle and last point of an edge to the next column add nothing to a curve between the two sides.
-  const between = points.length > 3 ? points.slice(1, -1).filter(({ x }) => x > start.x && x < end.x) : []
   let path = `M${round(start.x)} ${round(start.y)}`
   let last = start
-  for (const next of [...between, end]) {
+  for (const next of [...points, end]) {
     const middle = round((last.x + next.x) / 2)
     path += `C${middle} ${round(last.y)} ${middle} ${round(next.y)} ${round(next.x)} ${round(next.y)}`
     last = next

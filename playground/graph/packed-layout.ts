@@ -1,4 +1,4 @@
-import { columnsOf } from "./simple-layout.ts"
+import { columnsOf } from "./columns.ts"
 
 /** A node that waits for others. */
 interface Waiting {
