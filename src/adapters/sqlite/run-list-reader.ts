@@ -1,27 +1,26 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite"
 import type { Usage } from "../../run/events.ts"
 import { noUsage, showUsage } from "../../run/usage.ts"
-import { openStatus, type ListedRun, type RunQuery } from "../../ports/run-list.ts"
-import type { RunStatus } from "../../ports/store.ts"
+import { usageAfter } from "../../run/usage-after.ts"
+import { endStatus, openStatus, type ListedRun, type RunQuery } from "../../ports/run-list.ts"
+import { Damaged, type RunStatus } from "../../ports/store.ts"
+import type { LogReader } from "./log-reader.ts"
 import { PreparedStatements } from "./prepared-statements.ts"
 import { failureOf } from "./sqlite-error.ts"
 
 const columns = `run_id, created_at, finished_at, cancel_requested, waiting, workflow, version, outcome, usage,
   EXISTS (SELECT 1 FROM events WHERE run = num) AS begun`
 
-/** How a run ended and what it used, from its log: for runs of releases that had no list. */
-export type EndOf = (run_id: string) => { readonly status: RunStatus; readonly usage: Usage }
-
 /** Reads the list of runs from the columns that appends keep up to date. */
 export class RunListReader {
   readonly #path: string
-  readonly #endOf: EndOf
+  readonly #log: LogReader
   readonly #statements: PreparedStatements
 
-  constructor(database: DatabaseSync, path: string, endOf: EndOf) {
+  constructor(database: DatabaseSync, path: string, log: LogReader) {
     this.#statements = new PreparedStatements(database)
     this.#path = path
-    this.#endOf = endOf
+    this.#log = log
   }
 
   list({ caller, workflow, status, limit, after }: RunQuery): ListedRun[] {
@@ -56,7 +55,7 @@ export class RunListReader {
       status: outcome ?? state,
       usage: written === null ? noUsage : showUsage(JSON.parse(written) as Usage),
     }
-    const { status, usage } = finished_at !== null && outcome === null ? this.#endOf(run_id) : now
+    const { status, usage } = finished_at !== null && outcome === null ? endFromLog(this.#log, run_id) : now
     const name = row["workflow"] as string | null
     return {
       run_id,
@@ -75,4 +74,18 @@ export class RunListReader {
       throw failureOf(this.#path, error)
     }
   }
+}
+
+/** How a run ended and what it used, from its log: for runs of releases that had no list. */
+function endFromLog(reader: LogReader, run_id: string): { readonly status: RunStatus; readonly usage: Usage } {
+  try {
+    const head = reader.head(run_id)
+    const last = head === undefined ? 0 : reader.last(head.num)
+    const [end] = head === undefined ? [] : reader.page(head, last - 1, { events: 1, bytes: 1 })
+    if (end !== undefined) return { status: endStatus(end), usage: showUsage(usageAfter(noUsage, end)) }
+  } catch (error) {
+    // Damage is reported to the reader of that run.
+    if (!(error instanceof Damaged)) throw error
+  }
+  return { status: "failed", usage: noUsage }
 }

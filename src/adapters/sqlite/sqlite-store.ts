@@ -1,11 +1,8 @@
 import type { DatabaseSync } from "node:sqlite"
-import type { Bell } from "../../base/bell.ts"
 import type { JsonValue } from "../../base/json-value.ts"
 import { checkAppend } from "../../ports/check-append.ts"
-import { isTerminal, type LogEvent, type Question, type Usage } from "../../run/events.ts"
-import { followLog, type GrowingLog } from "../../ports/follow-log.ts"
+import { isTerminal, type LogEvent, type Question } from "../../run/events.ts"
 import {
-  Damaged,
   LeaseLost,
   OutOfSequence,
   StoreFailure,
@@ -17,7 +14,6 @@ import {
   type NewRun,
   type RunLookup,
   type RunRequest,
-  type RunStatus,
   type RunStore,
 } from "../../ports/store.ts"
 import type { Clock } from "../../ports/clock.ts"
@@ -39,12 +35,12 @@ import {
   type TakenNotices,
 } from "../../ports/notices.ts"
 import { receiverOf } from "../../ports/receiver-of.ts"
-import { aboutError, aboutUrl } from "./outbox-reader.ts"
+import { Outbox } from "./outbox.ts"
+import { aboutUrl } from "./outbox-reader.ts"
 import { endStatus, type ListedRun, type RunQuery } from "../../ports/run-list.ts"
-import { noUsage, showUsage } from "../../run/usage.ts"
-import { usageAfter, usageOfEvents } from "../../run/usage-after.ts"
+import { usageOfEvents } from "../../run/usage-after.ts"
 import { RunListReader } from "./run-list-reader.ts"
-import { Watch } from "../../ports/follower-buffer.ts"
+import { Changes } from "./changes.ts"
 import { CommitQueue } from "./commit-queue.ts"
 import { aboutCache, aboutRun, LogReader, sealEnd, sealEvents, type RunHead } from "./log-reader.ts"
 import { SqliteKeyChange } from "./key-change.ts"
@@ -52,12 +48,10 @@ import { openForReading, readKeyRecord } from "./open-database.ts"
 import type { AppendOperation } from "./operations.ts"
 import { QuestionReader, sealAnswer, sealQuestion } from "./question-reader.ts"
 
-/** What one of thousands of followers has in hand at a time, and what one reader is given at once. */
-const followedPage = { events: 50, bytes: 32 * 1024 }
+/** What a probe writes after a failure. */
 const probeBytes = 256 * 1024
+/** What one reader is given at once. */
 const readBytes = 8 * 1024 * 1024
-/** Every so many looks at what other processes do, we also look at the runs that we believe to be ours. */
-const thoroughLook = 10
 
 export interface SqliteStoreOptions {
   /** The database's file; made, with its directory, if it is not there. */
@@ -89,7 +83,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Reke
   const record = await agreeOnKeys(database, queue, vault)
   const reader = new LogReader(database, path, vault)
   const questions = new QuestionReader(database, path, vault, reader)
-  const list = new RunListReader(database, path, (run_id) => endFromLog(reader, run_id))
+  const list = new RunListReader(database, path, reader)
   const keyChange = record.old === null ? null : new SqliteKeyChange(database, path, queue, vault, record)
   return new SqliteStore(queue, reader, questions, list, vault, clock, keyChange, {
     pollMs: options.pollMs ?? 200,
@@ -114,19 +108,6 @@ async function agreeOnKeys(database: DatabaseSync, queue: CommitQueue, vault: Va
   }
 }
 
-function endFromLog(reader: LogReader, run_id: string): { readonly status: RunStatus; readonly usage: Usage } {
-  try {
-    const head = reader.head(run_id)
-    const last = head === undefined ? 0 : reader.last(head.num)
-    const [end] = head === undefined ? [] : reader.page(head, last - 1, { events: 1, bytes: 1 })
-    if (end !== undefined) return { status: endStatus(end), usage: showUsage(usageAfter(noUsage, end)) }
-  } catch (error) {
-    // Damage is reported to the reader of that run.
-    if (!(error instanceof Damaged)) throw error
-  }
-  return { status: "failed", usage: noUsage }
-}
-
 /** Writes through a thread of its own, reads here. */
 class SqliteStore implements RekeyedStore {
   readonly keyChange: KeyChange | null
@@ -136,20 +117,9 @@ class SqliteStore implements RekeyedStore {
   readonly #list: RunListReader
   readonly #vault: Vault
   readonly #clock: Clock
-  readonly #settings: { readonly pollMs: number; readonly tombstoneMs: number }
-  /** Runs that this store has the lease of, as far as it knows. */
-  readonly #own = new Set<string>()
-  /** Of those, the ones that were made here and were not asked to stop through this store. */
-  readonly #fresh = new Set<string>()
-  readonly #watches = new Map<string, Watch>()
-  readonly #cancelListeners = new Map<string, Set<() => void>>()
-  readonly #outcomeListeners = new Set<(run_id: string) => void>()
-  readonly #noticeListeners = new Set<() => void>()
-  #poll: NodeJS.Timeout | null = null
-  #looks = 0
-  /** The database's version at the last look, and at the last thorough one. */
-  #seenVersion = -1
-  #thoroughVersion = -1
+  readonly #tombstoneMs: number
+  readonly #changes: Changes
+  readonly #outbox: Outbox
   #closed = false
   #shut: Promise<void> | null = null
 
@@ -170,7 +140,9 @@ class SqliteStore implements RekeyedStore {
     this.#list = list
     this.#vault = vault
     this.#clock = clock
-    this.#settings = settings
+    this.#tombstoneMs = settings.tombstoneMs
+    this.#changes = new Changes(reader, questions, settings.pollMs)
+    this.#outbox = new Outbox(queue, reader, vault, clock)
   }
 
   async create(run: NewRun, owner: string, leaseMs: number): Promise<CreateOutcome> {
@@ -190,7 +162,7 @@ class SqliteStore implements RekeyedStore {
       owner,
       lease_until: this.#leaseTime() + leaseMs,
       notify_events: notify === undefined ? null : ` ${notify.events.join(" ")} `,
-      notify_receiver: notify === undefined ? null : this.#receiver(receiverOf(notify.url)),
+      notify_receiver: notify === undefined ? null : this.#outbox.receiver(receiverOf(notify.url)),
       blobs: [
         ...(idempotency === null ? ([null, null] as const) : this.#digests(caller, idempotency)),
         wrapped,
@@ -201,8 +173,7 @@ class SqliteStore implements RekeyedStore {
     })
     if (result.outcome !== "created") return result
     this.#reader.remember(run_id, { run_id, num: result.num, key, notifies: notify !== undefined })
-    this.#own.add(run_id)
-    this.#fresh.add(run_id)
+    this.#changes.created(run_id)
     return { outcome: "created", lease: { run_id, owner, fence: result.fence } }
   }
 
@@ -260,14 +231,13 @@ class SqliteStore implements RekeyedStore {
       ...this.#people(head, events, parks, [body, kept]),
     })
     if (over || parks || result === "lease lost") {
-      this.#disown(run_id)
+      this.#changes.disowned(run_id)
       this.#reader.forget(run_id)
     }
     if (result === "lease lost") throw new LeaseLost(run_id)
     if (result !== "stored") throw new OutOfSequence(run_id, first.id, result.stored_last)
-    if (caused !== null) this.#announceNotice()
-    // Followers get what was stored, not what the caller has in hand and might change.
-    this.#watches.get(run_id)?.add(JSON.parse(text) as LogEvent[], text.length)
+    if (caused !== null) this.#changes.noticeStored()
+    this.#changes.appended(run_id, text)
   }
 
   /** What an append says of questions, and its blobs. */
@@ -309,7 +279,7 @@ class SqliteStore implements RekeyedStore {
     const now = this.#clock.now()
     const blobs = [sealAnswer(head.key, id, given)] as const
     const result = await this.#queue.send({ kind: "answer", run: head.num, id, now, blobs })
-    if (result === "stored" || result === "late") this.#announceOutcome(run_id)
+    if (result === "stored" || result === "late") this.#changes.outcomeStored(run_id)
     const question = this.#questions.one(run_id, id, now)
     return question === null ? null : { stored: result === "stored", question }
   }
@@ -320,7 +290,7 @@ class SqliteStore implements RekeyedStore {
     let all = 0
     while (this.#questions.isDue(now)) {
       const expired = await this.#queue.send({ kind: "expire", now, blobs: [] })
-      for (const run_id of new Set(expired)) this.#announceOutcome(run_id)
+      for (const run_id of new Set(expired)) this.#changes.outcomeStored(run_id)
       if (expired.length === 0) break
       all += expired.length
     }
@@ -333,18 +303,7 @@ class SqliteStore implements RekeyedStore {
   }
 
   onOutcome(listener: (run_id: string) => void): () => void {
-    const heard = (run_id: string): void => {
-      if (this.#outcomeListeners.has(heard)) listener(run_id)
-    }
-    this.#outcomeListeners.add(heard)
-    // What came before is announced as well.
-    this.#seenVersion = -1
-    this.#pollLater()
-    return () => this.#outcomeListeners.delete(heard)
-  }
-
-  #announceOutcome(run_id: string): void {
-    for (const heard of this.#outcomeListeners) queueMicrotask(() => heard(run_id))
+    return this.#changes.onOutcome(listener)
   }
 
   async waiting(caller: string): Promise<number> {
@@ -369,11 +328,11 @@ class SqliteStore implements RekeyedStore {
       caused: causedBy([end]),
       blobs: [wrapped, sealEnd(key, end)],
     })
-    this.#disown(run_id)
+    this.#changes.disowned(run_id)
     this.#reader.forget(run_id)
     if (!held) throw new LeaseLost(run_id)
-    this.#watches.get(run_id)?.skip(end.id)
-    this.#announceNotice()
+    this.#changes.appendedUnread(run_id, end.id)
+    this.#changes.noticeStored()
   }
 
   async read(run_id: string, after: number, limit: number, kept?: "kept"): Promise<LogEvent[]> {
@@ -385,46 +344,7 @@ class SqliteStore implements RekeyedStore {
   }
 
   follow(run_id: string, after: number, signal: AbortSignal): AsyncIterable<LogEvent> {
-    return followLog(this.#growingLog(run_id), after, signal)
-  }
-
-  #growingLog(run_id: string): GrowingLog {
-    let head: RunHead | undefined
-    let watch: Watch | undefined
-    return {
-      run_id,
-      watch: (bell) => {
-        head = !this.#closed ? this.#reader.head(run_id) : undefined
-        if (head === undefined) return () => {}
-        watch = this.#watch(run_id, head, bell)
-        return () => this.#unwatch(run_id, bell)
-      },
-      page: (after) => {
-        if (head === undefined || this.#closed) return { events: [], over: true }
-        const newest = watch?.after(after) ?? null
-        if (newest !== null) return { events: newest, over: false }
-        // In this order: a run that was over before the page was read has no events that the page lacks.
-        const state = this.#reader.stateOf(head.num)
-        return { events: this.#reader.page(head, after, followedPage), over: state !== "open", gone: state === "gone" }
-      },
-    }
-  }
-
-  #watch(run_id: string, head: RunHead, bell: Bell): Watch {
-    let watch = this.#watches.get(run_id)
-    if (watch === undefined) {
-      watch = new Watch(this.#reader.last(head.num))
-      this.#watches.set(run_id, watch)
-    }
-    watch.bells.add(bell)
-    this.#pollLater()
-    return watch
-  }
-
-  #unwatch(run_id: string, bell: Bell): void {
-    const watch = this.#watches.get(run_id)
-    watch?.bells.delete(bell)
-    if (watch?.bells.size === 0) this.#watches.delete(run_id)
+    return this.#changes.follow(run_id, after, signal)
   }
 
   async claim(owner: string, limit: number, leaseMs: number): Promise<ClaimedLease[]> {
@@ -439,7 +359,7 @@ class SqliteStore implements RekeyedStore {
       lease_until: now + leaseMs,
       blobs: [],
     })
-    for (const { run_id } of claimed) this.#own.add(run_id)
+    for (const { run_id } of claimed) this.#changes.claimed(run_id)
     return claimed.map((lease) => ({ ...lease, owner }))
   }
 
@@ -448,7 +368,7 @@ class SqliteStore implements RekeyedStore {
     const { run_id, fence } = lease
     const lease_until = this.#leaseTime() + leaseMs
     const held = await this.#queue.send({ kind: "renew", run_id, fence, lease_until, blobs: [] })
-    if (!held) this.#disown(run_id)
+    if (!held) this.#changes.disowned(run_id)
     return held
   }
 
@@ -457,60 +377,23 @@ class SqliteStore implements RekeyedStore {
     return Math.floor(this.#clock.monotonic())
   }
 
-  #disown(run_id: string): void {
-    this.#own.delete(run_id)
-    this.#fresh.delete(run_id)
-  }
-
   async release(lease: Lease): Promise<void> {
     this.#checkOpen()
-    this.#disown(lease.run_id)
+    this.#changes.disowned(lease.run_id)
     await this.#queue.send({ kind: "release", run_id: lease.run_id, fence: lease.fence, blobs: [] })
   }
 
   async requestCancel(run_id: string): Promise<boolean> {
     this.#checkOpen()
-    this.#fresh.delete(run_id)
+    this.#changes.cancelling(run_id)
     const result = await this.#queue.send({ kind: "cancel", run_id, now: this.#clock.now(), blobs: [] })
-    if (result === "woken") this.#announceOutcome(run_id)
-    if (result !== "too late") this.#announceCancel(run_id)
+    if (result === "woken") this.#changes.outcomeStored(run_id)
+    if (result !== "too late") this.#changes.cancelStored(run_id)
     return result !== "too late"
   }
 
   onCancel(run_id: string, listener: () => void): () => void {
-    if (this.#closed) return () => {}
-    const listeners = this.#cancelListeners.get(run_id) ?? new Set()
-    const heard = () => {
-      if (!listeners.delete(heard)) return
-      if (listeners.size === 0) this.#cancelListeners.delete(run_id)
-      listener()
-    }
-    this.#cancelListeners.set(run_id, listeners.add(heard))
-    this.#pollLater()
-    if (this.#wasCancelled(run_id)) queueMicrotask(heard)
-    return () => {
-      listeners.delete(heard)
-      if (listeners.size === 0) this.#cancelListeners.delete(run_id)
-    }
-  }
-
-  #wasCancelled(run_id: string): boolean {
-    if (this.#fresh.has(run_id)) {
-      // Only another process can have asked for it by now, and the next look finds that.
-      this.#seenVersion = -1
-      return false
-    }
-    try {
-      return this.#reader.isCancelRequested(run_id)
-    } catch {
-      // The next look at what other processes ask for will find it.
-      this.#seenVersion = -1
-      return false
-    }
-  }
-
-  #announceCancel(run_id: string): void {
-    for (const heard of this.#cancelListeners.get(run_id) ?? []) queueMicrotask(heard)
+    return this.#changes.onCancel(run_id, listener)
   }
 
   async cacheGet(caller: string, cache_key: string, hash: string): Promise<JsonValue | undefined> {
@@ -547,47 +430,18 @@ class SqliteStore implements RekeyedStore {
     return this.#reader.notices(run_id)
   }
 
-  #receiver(origin: string): string {
-    return Buffer.from(this.#vault.digest("receiver of notices", [origin])).toString("base64url")
-  }
-
   async takeNotices(limit: number, holdMs: number, receivers?: ReceiverLimit): Promise<TakenNotices> {
     this.#checkOpen()
-    const now = this.#clock.now()
-    // Looking costs the writer nothing: most looks find nothing that is due.
-    const first = this.#reader.nextNotice()
-    if (first === null || first > now || limit <= 0) return { taken: [], next_due: first }
-    const due_at = now + holdMs
-    const busy = [...(receivers?.busy ?? [])].map(([origin, count]) => [this.#receiver(origin), count] as const)
-    const most_per_receiver = receivers?.most ?? null
-    const found = await this.#queue.send({
-      kind: "take notices",
-      limit,
-      now,
-      due_at,
-      most_per_receiver,
-      busy,
-      blobs: [],
-    })
-    const taken = found.flatMap(({ run_id, event_id }) => this.#reader.takenNotice(run_id, event_id) ?? [])
-    return { taken, next_due: this.#reader.nextNotice() }
+    return this.#outbox.take(limit, holdMs, receivers)
   }
 
-  async settleNotice({ run_id, event_id, attempts }: Notice, outcome: NoticeOutcome): Promise<void> {
+  async settleNotice(notice: Notice, outcome: NoticeOutcome): Promise<void> {
     this.#checkOpen()
-    const { status, due_at, last_error } = outcome
-    const sealed = last_error === null ? null : this.#vault.seal(aboutError(run_id, event_id), last_error)
-    await this.#queue.send({ kind: "settle notice", run_id, event_id, attempts, status, due_at, blobs: [sealed] })
+    return this.#outbox.settle(notice, outcome)
   }
 
   onNotice(listener: () => void): () => void {
-    const heard = (): void => listener()
-    this.#noticeListeners.add(heard)
-    return () => this.#noticeListeners.delete(heard)
-  }
-
-  #announceNotice(): void {
-    for (const heard of this.#noticeListeners) queueMicrotask(heard)
+    return this.#changes.onNotice(listener)
   }
 
   async sweep(ended_before: number): Promise<number> {
@@ -596,7 +450,7 @@ class SqliteStore implements RekeyedStore {
     const slices = async (kind: "sweep runs" | "sweep leftovers" | "sweep ages") => {
       let all = 0
       for (;;) {
-        const tombstone_until = now + this.#settings.tombstoneMs
+        const tombstone_until = now + this.#tombstoneMs
         const deleted = await this.#queue.send({ kind, ended_before, now, tombstone_until, blobs: [] })
         if (deleted === 0) return all
         all += deleted
@@ -624,62 +478,12 @@ class SqliteStore implements RekeyedStore {
   }
 
   async #close(): Promise<void> {
-    if (this.#poll !== null) clearTimeout(this.#poll)
-    this.#cancelListeners.clear()
-    this.#outcomeListeners.clear()
-    // Followers look once more, and find the store closed.
-    for (const watch of this.#watches.values()) for (const bell of watch.bells) bell.ring()
+    this.#changes.close()
     await this.#queue.close()
     this.#reader.close()
   }
 
   #checkOpen(): void {
     if (this.#closed) throw new StoreFailure("The store is closed")
-  }
-
-  /** Other processes cannot ring our bells: while a caller waits here, look at the database regularly. */
-  #pollLater(): void {
-    if (this.#poll !== null || this.#closed) return
-    const awaited = this.#watches.size > 0 || this.#cancelListeners.size > 0
-    if (!awaited && this.#outcomeListeners.size === 0) return
-    this.#poll = setTimeout(() => {
-      this.#poll = null
-      try {
-        this.#look()
-      } catch {
-        // The store cannot be read now. Readers get the error themselves; look again later.
-      }
-      this.#pollLater()
-    }, this.#settings.pollMs)
-    // Listening for outcomes alone keeps no process alive.
-    if (!awaited) this.#poll.unref()
-  }
-
-  #look(): void {
-    const version = this.#reader.version()
-    const thorough = ++this.#looks % thoroughLook === 0
-    if (version === (thorough ? this.#thoroughVersion : this.#seenVersion)) return
-    if (this.#cancelListeners.size > 0) {
-      for (const run_id of this.#reader.cancelRequests()) this.#announceCancel(run_id)
-    }
-    if (this.#outcomeListeners.size > 0) {
-      for (const run_id of this.#questions.newsOfRuns()) this.#announceOutcome(run_id)
-    }
-    for (const [run_id, watch] of this.#watches) {
-      if (thorough || !this.#own.has(run_id)) this.#lookAt(run_id, watch)
-    }
-    this.#seenVersion = version
-    if (thorough) this.#thoroughVersion = version
-  }
-
-  #lookAt(run_id: string, watch: Watch): void {
-    const head = this.#reader.head(run_id)
-    if (head === undefined) return
-    const last = this.#reader.last(head.num)
-    if (last <= watch.seen) return
-    const events = this.#reader.page(head, watch.seen, followedPage)
-    watch.add(events, followedPage.bytes)
-    // Further behind than a page: followers read the rest for themselves.
-    if (watch.seen < last) watch.skip(last)
   }
 }
