@@ -45,10 +45,10 @@ describe("layers", () => {
 
   test("equals never import each other, nor does one adapter another", () => {
     const files = {
-      "src/run/events.ts": empty,
+      "src/ports/events.ts": empty,
       "src/run/log.ts": empty,
       "src/editor/hover.ts": `import "../run/log.ts"\n`,
-      "src/editor/symbols.ts": `import "../run/events.ts"\n`,
+      "src/editor/symbols.ts": `import "../ports/events.ts"\n`,
       "src/adapters/egress/door.ts": empty,
       "src/adapters/mcp/client.ts": `import { door } from "../egress/door.ts"\n`,
       "src/demo/model.ts": `import { door } from "../adapters/egress/door.ts"\n`,
@@ -58,6 +58,14 @@ describe("layers", () => {
       "src/demo/model.ts:1 imports src/adapters/egress/door.ts: only src/cli/compose.ts, src/cli/model-apis.ts, src/cli/open-store.ts join ports to adapters",
       "src/editor/hover.ts:1 imports its equal: editor → run (both 5)",
     ])
+  })
+
+  test("ports import nothing of the run: every arrow points downhill", () => {
+    const files = {
+      "src/run/log.ts": `import "../ports/store.ts"\n`,
+      "src/ports/store.ts": `import type { Log } from "../run/log.ts"\n`,
+    }
+    assert.deepEqual(violations(files), ["src/ports/store.ts:1 imports uphill: ports (4.8) → run (5)"])
   })
 
   test("only the composing files of cli/ join ports to adapters", () => {
@@ -123,9 +131,9 @@ describe("layers", () => {
 
   test("the playground imports only what runs in a browser", () => {
     const files = {
-      "src/run/events.ts": empty,
+      "src/ports/events.ts": empty,
       "src/run/run.ts": empty,
-      "playground/graph/view.tsx": `import "../../src/run/events.ts"\nimport "../../src/run/run.ts"\n`,
+      "playground/graph/view.tsx": `import "../../src/ports/events.ts"\nimport "../../src/run/run.ts"\n`,
     }
     assert.deepEqual(violations(files), [
       "playground/graph/view.tsx:2 imports src/run/run.ts, which does not run in a browser",

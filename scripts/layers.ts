@@ -1,10 +1,7 @@
 import { posix } from "node:path"
 import { importsOf } from "./imports-of.ts"
 
-/**
- * Layer of each folder of `src/`, and of a file that has a layer of its own. A folder imports only from lower numbers.
- * `run/events.ts` is below the ports: the store port and everything above it speak of events.
- */
+/** Layer of each folder of `src/`, and of the files beside the folders. A folder imports only from lower numbers. */
 export const layers: Readonly<Record<string, number>> = {
   base: 0,
   source: 1,
@@ -14,7 +11,6 @@ export const layers: Readonly<Record<string, number>> = {
   plan: 4,
   "compile.ts": 4.5,
   "compile-tests.ts": 4.55,
-  "run/events.ts": 4.6,
   ports: 4.8,
   run: 5,
   editor: 5,
@@ -68,7 +64,7 @@ const browserFolders = new Set([
   "editor",
   "api",
   "client",
-  "run/events.ts",
+  "ports/events.ts",
   "run/reduce.ts",
   "run/reduce/answer-progress.ts",
   "run/run-state.ts",

@@ -1,5 +1,5 @@
 import { showType } from "../../src/types/show-type.ts"
-import type { Question, Usage } from "../../src/run/events.ts"
+import type { Question, Usage } from "../../src/ports/events.ts"
 import type { NodeState, Span } from "../../src/run/run-state.ts"
 import { nodeSpan } from "../state/node-span.ts"
 import { figuresOf, nodeStatus } from "../state/node-status.ts"

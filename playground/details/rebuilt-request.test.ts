@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { compile } from "../../src/compile.ts"
-import type { EventData, EventType } from "../../src/run/events.ts"
+import type { EventData, EventType } from "../../src/ports/events.ts"
 import { reduce } from "../../src/run/reduce.ts"
 import type { SeenEvent } from "../../src/run/run-state.ts"
 import { initialState } from "../../src/run/run-state.ts"

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact"
 import { useState } from "preact/hooks"
-import type { Question } from "../../src/run/events.ts"
+import type { Question } from "../../src/ports/events.ts"
 import { answerProgress } from "../../src/run/reduce/answer-progress.ts"
 import { resolve } from "../../src/types/relations.ts"
 import { validateValue } from "../../src/types/validate-value.ts"

@@ -1,6 +1,6 @@
 import { computed, effect, signal } from "@preact/signals"
 import type { JsonValue } from "../../src/base/json-value.ts"
-import type { Question } from "../../src/run/events.ts"
+import type { Question } from "../../src/ports/events.ts"
 import { fromJsonSchema } from "../../src/types/from-json-schema.ts"
 import type { ReadSchema } from "../../src/types/from-json-schema.ts"
 import type { DraftObject } from "./draft.ts"

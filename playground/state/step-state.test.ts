@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import type { EventData, EventType, WireError } from "../../src/run/events.ts"
+import type { EventData, EventType, WireError } from "../../src/ports/events.ts"
 import type { RunState, SeenEvent } from "../../src/run/run-state.ts"
 import { reduce } from "../../src/run/reduce.ts"
 import { initialState } from "../../src/run/run-state.ts"

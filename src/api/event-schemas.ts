@@ -1,5 +1,5 @@
 import type { JsonObject } from "../base/json-value.ts"
-import type { EventType } from "../run/events.ts"
+import type { EventType } from "../ports/events.ts"
 
 // JSON Schemas of the events of a run, for those who generate clients from `/openapi.json`.
 

@@ -3,8 +3,7 @@ import type { ApiError } from "./api-error.ts"
 import type { NoticeEvent } from "../ports/notices.ts"
 import type { NodeChange } from "../plan/compare-plans.ts"
 import type { Limits, PlannedNode } from "../plan/plan-shape.ts"
-import type { Question, Usage, WireError } from "../run/events.ts"
-import type { ShownRunLimits } from "../run/budget/limit-scopes.ts"
+import type { Question, Usage, WireError, ShownRunLimits } from "../ports/events.ts"
 import type { Issue } from "../source/diagnostic.ts"
 
 // What goes over the wire, as TypeScript sees it. `schemas.ts` says the same as JSON Schema.

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from "node:util"
-import type { LogEvent, Usage } from "../run/events.ts"
+import type { LogEvent, Usage } from "../ports/events.ts"
 import type { NodeState, RunState } from "../run/run-state.ts"
 import { answerProgress } from "../run/reduce/answer-progress.ts"
 import type { Palette } from "./terminal.ts"

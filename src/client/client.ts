@@ -21,8 +21,8 @@ import type {
   WorkflowsAnswer,
 } from "../api/shapes.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
-import type { Question } from "../run/events.ts"
-import { isTerminal } from "../run/events.ts"
+import type { Question } from "../ports/events.ts"
+import { isTerminal } from "../ports/events.ts"
 import { errorOf, WireworksError } from "./errors.ts"
 import type { StreamEvent } from "./read-events.ts"
 import { readEvents } from "./read-events.ts"
@@ -33,7 +33,7 @@ export type { StreamEvent } from "./read-events.ts"
 export { WireworksError } from "./errors.ts"
 export { RunWaiting } from "./run-waiting.ts"
 export type { AnswerOptions, AskingRun } from "./run-waiting.ts"
-export type { Question } from "../run/events.ts"
+export type { Question } from "../ports/events.ts"
 export type {
   AnswerBody,
   ExecuteBody,

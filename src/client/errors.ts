@@ -1,6 +1,6 @@
 import type { ErrorAnswer } from "../api/shapes.ts"
 import type { ApiError, ApiErrorKind } from "../api/api-error.ts"
-import type { ErrorIssue } from "../run/events.ts"
+import type { ErrorIssue } from "../ports/events.ts"
 
 /** The service said no, or the run failed. `kind` and `issues` are those of the contract. */
 export class WireworksError extends Error {

@@ -1,6 +1,6 @@
 import { createParser } from "eventsource-parser"
 import { streamError, type ErrorAnswer } from "../api/shapes.ts"
-import type { EventData, EventType } from "../run/events.ts"
+import type { EventData, EventType } from "../ports/events.ts"
 
 /** An event of a run's stream; `data` has `at`, except in `workflow_started`. */
 export type StreamEvent = {

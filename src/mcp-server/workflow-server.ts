@@ -2,7 +2,7 @@ import type { CallToolResult, McpServerFactory, ServerContext } from "@modelcont
 import { ProtocolError, ProtocolErrorCode, Server } from "@modelcontextprotocol/server"
 import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
-import type { LogEvent, WireError } from "../run/events.ts"
+import type { LogEvent, WireError } from "../ports/events.ts"
 import type { RunState } from "../run/run-state.ts"
 import { reduce } from "../run/reduce.ts"
 import { initialState } from "../run/run-state.ts"

@@ -1,4 +1,4 @@
-import { isTerminal, type LogEvent } from "../run/events.ts"
+import { isTerminal, type LogEvent } from "./events.ts"
 
 /** A bug of the caller, wherever the log stands: ids with a gap, or something after the end. */
 export function checkAppend(events: readonly LogEvent[]): void {

@@ -2,7 +2,7 @@ import type { Gate } from "./gate.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { ApiName } from "../check/provider-kinds.ts"
 import type { Inference, Price, ResponseFormat } from "../plan/plan-shape.ts"
-import type { ModelCallRecord, TokenUsage, Usage } from "../run/events.ts"
+import type { ModelCallRecord, TokenUsage, Usage } from "./events.ts"
 import type { RecordType, TypeTable } from "../types/types.ts"
 import type { AssistantMessage, Message } from "./messages.ts"
 

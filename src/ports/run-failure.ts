@@ -1,4 +1,4 @@
-import type { ModelCallRecord, WireError } from "../run/events.ts"
+import type { ModelCallRecord, WireError } from "./events.ts"
 
 /** An expected way for a run to fail: becomes `agent_failed` and `workflow_failed`, never a crash. */
 export class RunFailure extends Error {

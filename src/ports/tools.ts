@@ -1,6 +1,6 @@
 import type { Gate } from "./gate.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
-import type { ErrorIssue } from "../run/events.ts"
+import type { ErrorIssue } from "./events.ts"
 import type { Type, TypeTable } from "../types/types.ts"
 
 /** A server of tools as this run reaches it. Secret values are plain here. */

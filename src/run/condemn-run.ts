@@ -1,6 +1,6 @@
 import { isoTime } from "../base/iso-time.ts"
 import { LeaseLost, type Damaged, type Lease } from "../ports/store.ts"
-import type { LogEvent } from "./events.ts"
+import type { LogEvent } from "../ports/events.ts"
 import { wireError } from "./failure.ts"
 import type { RunPorts } from "./run-context.ts"
 

@@ -1,4 +1,4 @@
-import type { ErrorIssue, ErrorKind, WireError } from "./events.ts"
+import type { ErrorIssue, ErrorKind, WireError } from "../ports/events.ts"
 import { RunFailure } from "../ports/run-failure.ts"
 
 /** An error from its issues: the message is the first issue's, with a count when there are more. */

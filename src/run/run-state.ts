@@ -1,6 +1,13 @@
 import type { JsonValue } from "../base/json-value.ts"
-import type { ShownRunLimits } from "./budget/limit-scopes.ts"
-import type { EventData, EventType, ModelCallRecord, Question, Usage, WireError } from "./events.ts"
+import type {
+  EventData,
+  EventType,
+  ModelCallRecord,
+  Question,
+  Usage,
+  WireError,
+  ShownRunLimits,
+} from "../ports/events.ts"
 import { noUsage } from "./usage.ts"
 
 /**

@@ -1,4 +1,4 @@
-import type { ErrorIssue } from "../run/events.ts"
+import type { ErrorIssue } from "../ports/events.ts"
 import { noticeEvents, type Notify } from "../ports/notices.ts"
 import type { NotifyOption } from "../api/shapes.ts"
 import { wireError } from "../run/failure.ts"

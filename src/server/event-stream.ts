@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http"
 import { drained } from "../base/drained.ts"
 import { streamError, type ErrorAnswer } from "../api/shapes.ts"
 import { Damaged, NoSuchRun } from "../ports/store.ts"
-import type { LogEvent } from "../run/events.ts"
+import type { LogEvent } from "../ports/events.ts"
 import { asHttpError } from "./answer-error.ts"
 import { LoopTurns } from "./loop-turns.ts"
 

@@ -1,7 +1,7 @@
 import type { JsonValue } from "../base/json-value.ts"
 import type { Plan } from "../plan/plan-shape.ts"
-import type { LogEvent, Usage, WireError } from "../run/events.ts"
-import { isTerminal } from "../run/events.ts"
+import type { LogEvent, Usage, WireError } from "../ports/events.ts"
+import { isTerminal } from "../ports/events.ts"
 import { noUsage } from "../run/usage.ts"
 
 /** What came of a test's run, as its expectations see it. */

@@ -1,4 +1,4 @@
-import type { Usage } from "../run/events.ts"
+import type { Usage } from "../ports/events.ts"
 import { addUsage, noUsage } from "../run/usage.ts"
 import type { Failure } from "./check-expectation.ts"
 import type { TestResult } from "./run-suites.ts"

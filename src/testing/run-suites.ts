@@ -1,6 +1,6 @@
 import type { LineMap } from "../source/line-map.ts"
 import type { TestPlan } from "../plan/plan-tests.ts"
-import type { Usage } from "../run/events.ts"
+import type { Usage } from "../ports/events.ts"
 import { addUsage, noUsage } from "../run/usage.ts"
 import type { Tested, TestEngine } from "./run-once.ts"
 import type { Row, TestRun } from "./run-test.ts"

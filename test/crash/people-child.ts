@@ -1,5 +1,5 @@
 import type { RunStore } from "../../src/ports/store.ts"
-import { isTerminal } from "../../src/run/events.ts"
+import { isTerminal } from "../../src/ports/events.ts"
 import { openStore, requestTo, source, startRuns } from "./people-workflow.ts"
 import { planOf } from "./workflow.ts"
 

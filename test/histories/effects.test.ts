@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { globSync, readFileSync } from "node:fs"
 import { basename } from "node:path"
 import { test } from "node:test"
-import type { LogEvent } from "../../src/run/events.ts"
+import type { LogEvent } from "../../src/ports/events.ts"
 import { runEffects } from "./effects-scene.ts"
 
 // Logs of earlier releases, each cut after every append, as if the process had died there and this release had taken the run up:

@@ -3,7 +3,7 @@ import { globSync, readFileSync } from "node:fs"
 import { basename } from "node:path"
 import { test } from "node:test"
 import type { JsonObject } from "../../src/base/json-value.ts"
-import type { LogEvent } from "../../src/run/events.ts"
+import type { LogEvent } from "../../src/ports/events.ts"
 import { runScene } from "./messages-run.ts"
 
 // Logs of earlier releases, with the requests that those releases sent. A run that was interrupted under an earlier release

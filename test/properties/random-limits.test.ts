@@ -8,7 +8,7 @@ import type { ModelClient, ModelRequest, ModelTurn, ModelWatch } from "../../src
 import { RunFailure } from "../../src/ports/run-failure.ts"
 import { usualOutput } from "../../src/run/budget/budget.ts"
 import { costOf, toMoney } from "../../src/run/budget/money.ts"
-import type { LogEvent, ModelCallRecord, TokenUsage } from "../../src/run/events.ts"
+import type { LogEvent, ModelCallRecord, TokenUsage } from "../../src/ports/events.ts"
 import { wireError } from "../../src/run/failure.ts"
 import { pricedUsage } from "../../src/run/usage.ts"
 import { agent, lit, loopOver, output, plan, ref, text, tool, use } from "../support/build-plan.ts"

@@ -16,7 +16,7 @@ import {
   type RunRequest,
   type RunStore,
 } from "../../src/ports/store.ts"
-import { isTerminal, type LogEvent, type Question } from "../../src/run/events.ts"
+import { isTerminal, type LogEvent, type Question } from "../../src/ports/events.ts"
 import type { Machine, World } from "./world.ts"
 
 export interface StoreFaults {

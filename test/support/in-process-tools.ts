@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from "../../src/base/json-value.ts"
 import { toJsonSchema } from "../../src/types/json-schema.ts"
 import type { RecordType } from "../../src/types/types.ts"
 import { validateValue } from "../../src/types/validate-value.ts"
-import type { ErrorIssue } from "../../src/run/events.ts"
+import type { ErrorIssue } from "../../src/ports/events.ts"
 import type {
   HostedPrompt,
   HostedResource,

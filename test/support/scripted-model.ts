@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../src/base/json-value.ts"
-import type { Usage } from "../../src/run/events.ts"
+import type { Usage } from "../../src/ports/events.ts"
 import { pricedUsage } from "../../src/run/usage.ts"
 import type { Message, UserMessage } from "../../src/ports/messages.ts"
 import { assistantText } from "../../src/ports/messages.ts"

@@ -1,7 +1,7 @@
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, SseError } from "@modelcontextprotocol/client"
 import { cutText } from "../../base/cut-text.ts"
 import { EgressFailure } from "../../ports/egress.ts"
-import type { ErrorIssue } from "../../run/events.ts"
+import type { ErrorIssue } from "../../ports/events.ts"
 import { wireError } from "../../run/failure.ts"
 import type { ToolServer } from "../../ports/tools.ts"
 import { RunFailure } from "../../ports/run-failure.ts"

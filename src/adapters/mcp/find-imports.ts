@@ -1,7 +1,7 @@
 import { isJsonObject } from "../../base/is-json-object.ts"
 import { didYouMean } from "../../base/did-you-mean.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
-import type { ErrorIssue } from "../../run/events.ts"
+import type { ErrorIssue } from "../../ports/events.ts"
 import type { HostedPrompt, HostedResource, Imported } from "../../ports/tools.ts"
 import { cleanLine, cleanText } from "./clean-text.ts"
 import type { UriTemplate } from "./uri-template.ts"

@@ -4,7 +4,7 @@ import { cutText } from "../../base/cut-text.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { Egress } from "../../ports/egress.ts"
 import type { Gate } from "../../ports/gate.ts"
-import type { ErrorIssue } from "../../run/events.ts"
+import type { ErrorIssue } from "../../ports/events.ts"
 import { failure, wireError } from "../../run/failure.ts"
 import type {
   HostedTool,

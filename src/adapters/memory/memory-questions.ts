@@ -1,5 +1,5 @@
 import { isoTime } from "../../base/iso-time.ts"
-import type { LogEvent, Question } from "../../run/events.ts"
+import type { LogEvent, Question } from "../../ports/events.ts"
 import type { Clock } from "../../ports/clock.ts"
 import {
   askedQuestion,

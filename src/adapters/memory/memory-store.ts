@@ -1,7 +1,7 @@
 import type { Bell } from "../../base/bell.ts"
 import type { JsonValue } from "../../base/json-value.ts"
 import { checkAppend } from "../../ports/check-append.ts"
-import { isTerminal, type LogEvent, type Question, type Usage } from "../../run/events.ts"
+import { isTerminal, type LogEvent, type Question, type Usage } from "../../ports/events.ts"
 import { noUsage, showUsage } from "../../run/usage.ts"
 import { usageAfter } from "../../run/usage-after.ts"
 import { comesAfter, endStatus, fitsStatus, openStatus, type ListedRun, type RunQuery } from "../../ports/run-list.ts"

@@ -1,7 +1,7 @@
 import { isoTime } from "../../base/iso-time.ts"
 import type { EgressLimits } from "../../ports/egress.ts"
 import { EgressFailure } from "../../ports/egress.ts"
-import type { ErrorIssue, ErrorKind, ModelCallRecord, TokenUsage, Usage } from "../../run/events.ts"
+import type { ErrorIssue, ErrorKind, ModelCallRecord, TokenUsage, Usage } from "../../ports/events.ts"
 import { wireError } from "../../run/failure.ts"
 import type { Chance } from "../../ports/chance.ts"
 import type { Clock } from "../../ports/clock.ts"

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto"
-import type { LogEvent } from "../../run/events.ts"
+import type { LogEvent } from "../../ports/events.ts"
 import { LeaseLost, OutOfSequence, type Lease } from "../../ports/store.ts"
 import type { DataKey } from "../../ports/vault.ts"
 import { causedBy } from "../../ports/notices.ts"

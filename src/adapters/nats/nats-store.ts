@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto"
 import type { JsonValue } from "../../base/json-value.ts"
 import { checkAppend } from "../../ports/check-append.ts"
-import type { LogEvent, Question } from "../../run/events.ts"
+import type { LogEvent, Question } from "../../ports/events.ts"
 import { followLog } from "../../ports/follow-log.ts"
 import {
   LeaseLost,

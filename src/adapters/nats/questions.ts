@@ -10,7 +10,7 @@ import {
   type InboxQuery,
 } from "../../ports/questions.ts"
 import type { Vault } from "../../ports/vault.ts"
-import type { LogEvent, Question } from "../../run/events.ts"
+import type { LogEvent, Question } from "../../ports/events.ts"
 import type { Broker } from "./broker.ts"
 import { packFrame, unpackFrame } from "./frame.ts"
 import type { LogReader, RunHead } from "./log-reader.ts"

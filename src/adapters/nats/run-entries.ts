@@ -1,5 +1,5 @@
-import type { Usage } from "../../run/events.ts"
-import { isTerminal } from "../../run/events.ts"
+import type { Usage } from "../../ports/events.ts"
+import { isTerminal } from "../../ports/events.ts"
 import { noUsage, showUsage } from "../../run/usage.ts"
 import { usageAfter } from "../../run/usage-after.ts"
 import {

@@ -13,7 +13,7 @@ import type {
   ToolAnswer,
   ToolHost,
 } from "../../ports/tools.ts"
-import type { ErrorIssue } from "../../run/events.ts"
+import type { ErrorIssue } from "../../ports/events.ts"
 import type { TypeTable } from "../../types/types.ts"
 import type { RecordedRun } from "./recorded-run.ts"
 

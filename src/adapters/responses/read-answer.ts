@@ -1,6 +1,6 @@
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
-import type { TokenUsage } from "../../run/events.ts"
+import type { TokenUsage } from "../../ports/events.ts"
 import type { ModelToolCall, ModelWatch } from "../../ports/model.ts"
 import { brokenAnswer, readInnerError, UpstreamFailure } from "../model-turn/upstream-failure.ts"
 

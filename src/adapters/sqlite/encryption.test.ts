@@ -18,7 +18,7 @@ import {
 import { ManualClock } from "../../../test/support/manual-clock.ts"
 import { within } from "../../../test/support/within.ts"
 import { StoreFailure } from "../../ports/store.ts"
-import type { LogEvent } from "../../run/events.ts"
+import type { LogEvent } from "../../ports/events.ts"
 import { createVault } from "../vault/vault.ts"
 import { openSqliteStore } from "./sqlite-store.ts"
 

@@ -1,4 +1,4 @@
-import type { LogEvent } from "../../run/events.ts"
+import type { LogEvent } from "../../ports/events.ts"
 
 /** Of what is stored; opened it takes a few times as much. */
 const keptBytes = 4 * 1024 * 1024

@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite"
 import { isoTime } from "../../base/iso-time.ts"
-import type { AnsweredBy, AskedQuestion, Question, QuestionStatus } from "../../run/events.ts"
+import type { AnsweredBy, AskedQuestion, Question, QuestionStatus } from "../../ports/events.ts"
 import type { JsonValue } from "../../base/json-value.ts"
 import type { GivenAnswer, InboxPage, InboxQuery, WaitingCounts } from "../../ports/questions.ts"
 import type { DataKey, Vault } from "../../ports/vault.ts"

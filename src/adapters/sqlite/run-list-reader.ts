@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite"
-import type { Usage } from "../../run/events.ts"
+import type { Usage } from "../../ports/events.ts"
 import { noUsage, showUsage } from "../../run/usage.ts"
 import { usageAfter } from "../../run/usage-after.ts"
 import { endStatus, openStatus, type ListedRun, type RunQuery } from "../../ports/run-list.ts"

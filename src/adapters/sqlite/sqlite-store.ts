@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite"
 import type { JsonValue } from "../../base/json-value.ts"
 import { checkAppend } from "../../ports/check-append.ts"
-import { isTerminal, type LogEvent, type Question } from "../../run/events.ts"
+import { isTerminal, type LogEvent, type Question } from "../../ports/events.ts"
 import {
   LeaseLost,
   OutOfSequence,

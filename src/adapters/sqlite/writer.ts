@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementResultingChanges } from "node:sqlite"
-import type { Usage } from "../../run/events.ts"
+import type { Usage } from "../../ports/events.ts"
 import { sumUsage } from "../../run/usage.ts"
 import type { UsageChange } from "../../run/usage-after.ts"
 import { countHolders, isAlive } from "./holder.ts"

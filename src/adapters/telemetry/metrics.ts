@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Registry } from "prom-client"
-import type { ModelCallRecord, Usage } from "../../run/events.ts"
+import type { ModelCallRecord, Usage } from "../../ports/events.ts"
 import type { Kept } from "../../run/log/kept.ts"
 import { BoundedLabels } from "./bounded-labels.ts"
 import { Instruments } from "./instruments.ts"

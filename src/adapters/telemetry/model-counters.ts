@@ -1,6 +1,6 @@
 import type { Counter } from "prom-client"
 import { cutText } from "../../base/cut-text.ts"
-import type { ModelCallRecord } from "../../run/events.ts"
+import type { ModelCallRecord } from "../../ports/events.ts"
 import type { Instruments } from "./instruments.ts"
 
 /** Callers write the ids of models: more than these are counted together. */

@@ -1,5 +1,5 @@
 import { LeaseLost, type Lease, type RunStore } from "../../ports/store.ts"
-import type { LogEvent } from "../../run/events.ts"
+import type { LogEvent } from "../../ports/events.ts"
 import type { RunObserver } from "./run-observer.ts"
 
 /** The same store; observers hear of everything that is appended through it. */

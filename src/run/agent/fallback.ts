@@ -1,4 +1,4 @@
-import type { ModelCallRecord, WireError } from "../events.ts"
+import type { ModelCallRecord, WireError } from "../../ports/events.ts"
 import { failureAt, wireError } from "../failure.ts"
 import type { ModelTurn } from "../../ports/model.ts"
 import { RunFailure } from "../../ports/run-failure.ts"

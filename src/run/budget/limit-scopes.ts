@@ -1,7 +1,6 @@
 import type { Limits, Plan } from "../../plan/plan-shape.ts"
 import { limitKeys } from "../../check/properties.ts"
-
-export type LimitKey = (typeof limitKeys)[number]
+import type { LimitKey, ShownLimits, ShownRunLimits } from "../../ports/events.ts"
 
 /** A limit, and the place that set it: `limits.tokens`, `options.limits.tokens`, `agent.x.limits.tokens`. */
 export interface Limit {
@@ -41,18 +40,6 @@ export function limitsOfRun(plan: Plan, options: Limits | null): RunLimitSet {
 
 export function hasLimits({ run, agents }: RunLimitSet): boolean {
   return agents.size > 0 || Object.keys(run).length > 0
-}
-
-/** Limits as they are shown, with what has been used of each. */
-export type ShownLimits = { readonly [Key in LimitKey]?: ShownLimit }
-
-export interface ShownLimit {
-  readonly limit: number
-  readonly used: number
-}
-
-export interface ShownRunLimits extends ShownLimits {
-  readonly agents?: { readonly [agent: string]: ShownLimits }
 }
 
 /** `used` is asked for each limit that is set; the first argument is null for the whole run. */

@@ -1,4 +1,4 @@
-import type { LogEvent, ModelCallRecord } from "../events.ts"
+import type { LogEvent, ModelCallRecord } from "../../ports/events.ts"
 import type { Kept, KeptModelCall, KeptWorkflowCall } from "../log/kept.ts"
 import type { PriceOf } from "../usage.ts"
 import type { Used, UsedByAll } from "./budget.ts"

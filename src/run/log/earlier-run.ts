@@ -5,7 +5,7 @@ import type { Message } from "../../ports/messages.ts"
 import type { RunStore } from "../../ports/store.ts"
 import { NoSuchRun } from "../../ports/store.ts"
 import type { PromptMessage } from "../../ports/tools.ts"
-import type { EventType, LogEvent } from "../events.ts"
+import type { EventType, LogEvent } from "../../ports/events.ts"
 import type { Kept, KeptEffect } from "./kept.ts"
 import { readMessages } from "./stored-messages.ts"
 

@@ -1,4 +1,4 @@
-import type { LogEvent } from "../events.ts"
+import type { LogEvent } from "../../ports/events.ts"
 import { memoryOf } from "../memory-of.ts"
 
 /** About what an event takes in a log. The same when it is written and when it is read again. */

@@ -1,5 +1,5 @@
 import type { JsonValue } from "../../base/json-value.ts"
-import type { EventType, ModelCallRecord, Usage } from "../events.ts"
+import type { EventType, ModelCallRecord, Usage } from "../../ports/events.ts"
 import type { ModelToolCall, RetryProgress, TurnProgress } from "../../ports/model.ts"
 import type { PromptMessage, ToolPart } from "../../ports/tools.ts"
 import type { LogWriter } from "./log-version.ts"

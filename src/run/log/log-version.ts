@@ -1,7 +1,7 @@
 import about from "../../../package.json" with { type: "json" }
 import { mayWait } from "../../plan/may-wait.ts"
 import type { Plan } from "../../plan/plan-shape.ts"
-import type { WireError } from "../events.ts"
+import type { WireError } from "../../ports/events.ts"
 import { wireError } from "../failure.ts"
 
 /**

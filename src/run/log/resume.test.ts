@@ -32,7 +32,7 @@ import {
   says,
   ScriptedModel,
 } from "../../../test/support/scripted-model.ts"
-import type { LogEvent } from "../events.ts"
+import type { LogEvent } from "../../ports/events.ts"
 import { toText } from "../evaluate.ts"
 import { failure } from "../failure.ts"
 import type { ModelRequest } from "../../ports/model.ts"

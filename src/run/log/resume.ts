@@ -1,6 +1,6 @@
 import type { JsonValue } from "../../base/json-value.ts"
-import type { AskedQuestion, EventType, LogEvent, ModelCallRecord, TokenUsage, WireError } from "../events.ts"
-import { isTerminal } from "../events.ts"
+import type { AskedQuestion, EventType, LogEvent, ModelCallRecord, TokenUsage, WireError } from "../../ports/events.ts"
+import { isTerminal } from "../../ports/events.ts"
 import type { Kept, KeptModelCall, KeptTurn, KeptWorkflowCall } from "./kept.ts"
 import type { AssistantMessage, Message } from "../../ports/messages.ts"
 import type { TurnProgress } from "../../ports/model.ts"

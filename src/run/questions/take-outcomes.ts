@@ -1,4 +1,4 @@
-import type { Question } from "../events.ts"
+import type { Question } from "../../ports/events.ts"
 import type { RunLog } from "../log/log.ts"
 import type { RunStore } from "../../ports/store.ts"
 import type { QuestionPast, ReplayState } from "../log/resume.ts"

@@ -1,5 +1,4 @@
-import type { LimitKey, ShownLimits } from "../budget/limit-scopes.ts"
-import type { Usage } from "../events.ts"
+import type { LimitKey, ShownLimits, Usage } from "../../ports/events.ts"
 import type { RunState, SeenEvent } from "../run-state.ts"
 import { usageOf } from "../usage.ts"
 

@@ -1,5 +1,5 @@
 import type { JsonValue } from "../../base/json-value.ts"
-import type { ModelCallRecord } from "../events.ts"
+import type { ModelCallRecord } from "../../ports/events.ts"
 import type { NodeState, RunState, Span, SpanKind } from "../run-state.ts"
 
 export const agentKey = (agent: string, iteration: number | undefined): string => `agent ${agent} ${iteration ?? ""}`

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify"
 import { answerBody, inboxQuery, noQuery } from "../../api/schemas.ts"
 import type { AnswerBody, InboxAnswer, QuestionsAnswer } from "../../api/shapes.ts"
-import type { Question, QuestionStatus } from "../../run/events.ts"
+import type { Question, QuestionStatus } from "../../ports/events.ts"
 import { answerQuestion } from "../../run/questions/answer-question.ts"
 import { listNeedsKeys } from "../callers.ts"
 import { HttpError, refuse, refuseAt } from "../http-error.ts"

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify"
 import { executeWorkflowBody, noQuery } from "../../api/schemas.ts"
 import type { ExecuteWorkflowBody, ValidateIssue, WorkflowIssue, WorkflowsAnswer } from "../../api/shapes.ts"
-import type { ErrorIssue } from "../../run/events.ts"
+import type { ErrorIssue } from "../../ports/events.ts"
 import { wireError } from "../../run/failure.ts"
 import { obstacles, workflowAnswer, workflowDetail } from "../../workflows/workflow-view.ts"
 import type { NamedWorkflow } from "../../workflows/workflow-folder.ts"

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { ErrorKind } from "../check/error-kinds.ts"
-import type { ShownRunLimits } from "./budget/limit-scopes.ts"
+import type { limitKeys } from "../check/properties.ts"
 import type { PlannedNode } from "../plan/plan-shape.ts"
 
 /** Tokens of one model call, or summed over several. */
@@ -36,6 +36,20 @@ export interface ErrorIssue {
   readonly range?: JsonValue
   /** The backend's or server's HTTP status, where there was one. */
   readonly upstream_status?: number
+}
+
+export type LimitKey = (typeof limitKeys)[number]
+
+/** Limits as they are shown, with what has been used of each. */
+export type ShownLimits = { readonly [Key in LimitKey]?: ShownLimit }
+
+export interface ShownLimit {
+  readonly limit: number
+  readonly used: number
+}
+
+export interface ShownRunLimits extends ShownLimits {
+  readonly agents?: { readonly [agent: string]: ShownLimits }
 }
 
 /** A value too large for the stream is replaced by its size. */
