@@ -10,7 +10,9 @@ import { ensureInstalled, main, pinnedNode, root, run, SetupError } from "./setu
 
 /** Programs that npm does not bring, each needed only by the tests of one folder. */
 const tools = [
-  { folder: "test/browser", commands: ["chromium", "chromium-browser", "google-chrome"], debian: "chromium" },
+  { folder: "test/browser", commands: ["chromium", "chromium-browser", "google-chrome"], debian: ["chromium"] },
+  // Runs the snippets that the playground offers. Where it cannot be had, those tests are skipped.
+  { folder: "playground/share", commands: ["php"], debian: ["php-cli", "php-curl"], isOptional: true },
 ]
 
 /** In this order, as far as they exist; checks of types, lint, format and layers are in test/static-checks.test.ts. */
@@ -88,19 +90,27 @@ function testEnvironment() {
 }
 
 /** @param {typeof tools[number]} tool */
-async function ensureTool({ folder, commands, debian }) {
+async function ensureTool({ folder, commands, debian, isOptional = false }) {
   if (commands.some(onPath)) return
-  const advice = `${folder} needs ${commands[0]}. Install it (on Debian: apt-get install ${debian}) and try again.`
-  if (process.getuid?.() !== 0 || !onPath("apt-get")) throw new SetupError(advice)
-  console.error(`Installing ${debian} for ${folder}.`)
+  const packages = debian.join(" ")
+  const advice = `${folder} needs ${commands[0]}. Install it (on Debian: apt-get install ${packages}) and try again.`
+  const giveUp = () => {
+    if (!isOptional) throw new SetupError(advice)
+    console.error(advice)
+  }
+  if (process.getuid?.() !== 0 || !onPath("apt-get")) {
+    giveUp()
+    return
+  }
+  console.error(`Installing ${packages} for ${folder}.`)
   const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" }
-  const install = ["install", "-y", "-qq", "--no-install-recommends", debian]
+  const install = ["install", "-y", "-qq", "--no-install-recommends", ...debian]
   let outcome = await run("apt-get", install, { env })
   if (outcome.code !== 0) {
     await run("apt-get", ["update", "-qq"], { env })
     outcome = await run("apt-get", install, { env })
   }
-  if (outcome.code !== 0 || !commands.some(onPath)) throw new SetupError(advice)
+  if (outcome.code !== 0 || !commands.some(onPath)) giveUp()
 }
 
 /** @param {string} command */

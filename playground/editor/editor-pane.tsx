@@ -35,7 +35,10 @@ export function EditorPane() {
         say: (sentence) => notify(sentence, "wrong"),
         offerFixes,
         showProblems,
-        askName: (name, rename) => (renaming.value = { name, rename }),
+        askName: (name, rename) => {
+          const note = "Every use of the name changes, and nothing else."
+          renaming.value = { name, rename, note, onClose: () => editor.focus() }
+        },
       }),
     )
     setEditor(editor)

@@ -1,5 +1,4 @@
 import { useEffect, useRef, useState } from "preact/hooks"
-import { editor } from "../state/editor-port.ts"
 import type { Renaming } from "../state/renaming.ts"
 import { renaming } from "../state/renaming.ts"
 import { Dialog } from "../ui/dialog.tsx"
@@ -9,14 +8,14 @@ export function RenameDialog() {
   return asked === null ? null : <RenameForm {...asked} />
 }
 
-function RenameForm({ name, rename }: Renaming) {
+function RenameForm({ name, rename, note, onClose }: Renaming) {
   const [text, setText] = useState(name)
   const [wrong, setWrong] = useState<string | undefined>(undefined)
   const field = useRef<HTMLInputElement>(null)
   useEffect(() => field.current?.select(), [])
   const close = (): void => {
     renaming.value = null
-    editor()?.focus()
+    onClose?.()
   }
   const send = (event: Event): void => {
     event.preventDefault()
@@ -44,7 +43,7 @@ function RenameForm({ name, rename }: Renaming) {
             }}
           />
           <p id="new-name-note" class={wrong === undefined ? "hint-text" : "wrong-text"}>
-            {wrong ?? "Every use of the name changes, and nothing else."}
+            {wrong ?? note}
           </p>
         </div>
         <footer>

@@ -1,8 +1,10 @@
 import { effect } from "@preact/signals"
 import { isJsonObject } from "../../src/base/is-json-object.ts"
-import type { JsonValue } from "../../src/base/json-value.ts"
+import type { JsonObject, JsonValue } from "../../src/base/json-value.ts"
 import { examples } from "../examples/examples.ts"
 import { fromFragment, isLink } from "../state/link.ts"
+import type { KeptFile } from "../state/kept-files.ts"
+import { mergeKept } from "../state/kept-files.ts"
 import { currentInput } from "../state/input.ts"
 import { keep, readKept } from "../state/keep.ts"
 import { notify } from "../state/notices.ts"
@@ -15,13 +17,26 @@ import type { Served } from "../state/served.ts"
 import { served } from "../state/served.ts"
 import { compilation, origin } from "../state/source.ts"
 
+/** The key under which the browser keeps each open file. */
+const keys = new Map<string, string>()
+/** What this page last read or wrote under each key. */
+const seen = new Map<string, string>()
+
+function newKey(): string {
+  return Math.random().toString(36).slice(2)
+}
+
 /** Opens what the page was left with, else the first example. */
 export function openDraft(): void {
   const kept = (readKept("session", "files") ?? readKept("local", "files")) as JsonValue | undefined
   const list = isJsonObject(kept) && Array.isArray(kept["files"]) ? kept["files"] : [olderDraft()]
   const contents = list.flatMap((one) => keptContent(one) ?? [])
   if (contents.length === 0) openFile(examples[0])
-  for (const { content, isEdited } of contents) openFile(content, isEdited)
+  for (const { content, isEdited, key, text } of contents) {
+    openFile(content, isEdited)
+    keys.set(activeFile.value, key)
+    seen.set(key, text)
+  }
   const active = isJsonObject(kept) ? kept["active"] : undefined
   const shown = typeof active === "number" ? files.value[active] : undefined
   if (shown !== undefined) showFile(shown.id)
@@ -33,7 +48,12 @@ function olderDraft(): JsonValue {
   return isJsonObject(kept) ? { ...kept, isEdited: true } : null
 }
 
-function keptContent(kept: JsonValue): { readonly content: NewContent; readonly isEdited: boolean } | undefined {
+interface ReadContent extends KeptFile {
+  readonly content: NewContent
+  readonly text: string
+}
+
+function keptContent(kept: JsonValue): ReadContent | undefined {
   if (!isJsonObject(kept) || typeof kept["source"] !== "string" || !isJsonObject(kept["input"])) return undefined
   const { name, source, input, options } = kept
   return {
@@ -44,8 +64,11 @@ function keptContent(kept: JsonValue): { readonly content: NewContent; readonly 
       origin: kept["origin"] === "link" ? "link" : "own",
       ...(isJsonObject(options) && { options }),
       served: keptServed(kept["served"]),
+      isLocal: kept["isLocal"] === true,
     },
     isEdited: kept["isEdited"] === true,
+    key: typeof kept["key"] === "string" ? kept["key"] : newKey(),
+    text: JSON.stringify(kept),
   }
 }
 
@@ -66,19 +89,39 @@ export async function openLink(): Promise<void> {
   else openWorkflow({ name: "From a link", ...shared, origin: "link" })
 }
 
+function storedFiles(): readonly KeptFile[] {
+  const kept = readKept("local", "files") as JsonValue | undefined
+  const list = isJsonObject(kept) && Array.isArray(kept["files"]) ? kept["files"] : []
+  return list.filter((file): file is JsonObject & KeptFile => isJsonObject(file) && typeof file["key"] === "string")
+}
+
 /** Keeps the open files for a reload and for the next visit; one with a secret's value in it is not kept. */
 export function keepDraft(): void {
   let timer: ReturnType<typeof setTimeout> | undefined
   const save = (): void => {
     clearTimeout(timer)
     const all = allContents()
-      .map(({ id, content, isEdited }) => ({ id, kept: { ...content, isEdited } }))
+      .map(({ id, content, isEdited }) => {
+        const key = keys.get(id) ?? newKey()
+        keys.set(id, key)
+        return { id, kept: { key, ...content, isEdited } }
+      })
       .filter(({ kept }) => secretIn(JSON.stringify(kept)) === undefined)
     if (all.length === 0) return
     const active = all.findIndex(({ id }) => id === activeFile.value)
-    const draft = { active, files: all.map(({ kept }) => kept) }
-    keep("session", "files", draft)
-    keep("local", "files", draft)
+    // Another page may have edited files since.
+    const own: KeptFile[] = all.map(({ kept }) => kept)
+    const { files: merged, renamed } = mergeKept(own, storedFiles(), seen, newKey)
+    for (const { id, kept } of all) {
+      const key = renamed.get(kept.key) ?? kept.key
+      keys.set(id, key)
+      seen.set(key, JSON.stringify({ ...kept, key }))
+    }
+    keep("session", "files", {
+      active,
+      files: own.map((file) => ({ ...file, key: renamed.get(file.key) ?? file.key })),
+    })
+    keep("local", "files", { active, files: merged })
   }
   effect(() => {
     void [compilation.value, currentInput(), optionTexts.value, origin.value, fileName.value, served.value, files.value]

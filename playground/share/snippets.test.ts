@@ -28,6 +28,9 @@ test("secrets and the key are read from variables", () => {
   }
 })
 
+const hasPhp = spawnSync("php", ["-r", "exit(function_exists('curl_init') ? 0 : 1);"]).status === 0
+const withPhp = { skip: hasPhp ? false : "php with its curl extension is not installed" }
+
 /** Each snippet is run up to the point where it would call: what prints the body takes the place of the call. */
 const bodies = (given: SnippetRequest, variables: Readonly<Record<string, string>>): Record<string, unknown> => {
   const env = { PATH: process.env["PATH"] ?? "", ...variables }
@@ -38,11 +41,16 @@ const bodies = (given: SnippetRequest, variables: Readonly<Record<string, string
   )
   const script = snippet("TypeScript", given).replace(/await fetch\(/, "await show(")
   const show = "const show = (url, init) => { process.stdout.write(init.body); process.exit(0) };\n"
-  const node = spawnSync(process.execPath, ["--input-type=module", "-e", show + script], { env })
+  const node = spawnSync(process.execPath, ["--input-type=module-typescript", "-e", show + script], { env })
   const program = snippet("Python", given).replace(/try:[\s\S]*/, "body = request.data.decode()\nprint(body)")
   const python = spawnSync("python3", ["-c", program], { env })
+  const page = snippet("PHP", given).replace(
+    "CURLOPT_POSTFIELDS => json_encode(",
+    "CURLOPT_POSTFIELDS => (function ($body) { echo json_encode($body); exit; })(",
+  )
+  const php = hasPhp ? { php: spawnSync("php", { env, input: page }) } : {}
   return Object.fromEntries(
-    Object.entries({ curl, node, python }).map(([name, { stdout, stderr }]) => {
+    Object.entries({ curl, node, python, ...php }).map(([name, { stdout, stderr }]) => {
       const out = stdout.toString()
       try {
         return [name, JSON.parse(out)]
@@ -57,7 +65,7 @@ const nasty = fc.string({
   unit: fc.constantFrom("'", '"', "\\", "$", "`", "\n", "\t", "\r", "{", "}", "#", "é", "😀", "a", "%", "!", " ", "*"),
 })
 
-test("whatever stands in the source, the input and the secrets arrives to the letter, through shell, Python and JavaScript", () => {
+test("whatever stands in the source, the input and the secrets arrives to the letter, through shell, Python, JavaScript and PHP", () => {
   fc.assert(
     fc.property(nasty, nasty, nasty, (source, value, secret) => {
       const given = { ...request, source, input: { value }, secrets: [text("k")], withKey: false }
@@ -92,27 +100,11 @@ test("secrets that are JSON, that are missing, and whose names are taken", () =>
   }
 })
 
-test("without a secret that is needed curl calls nothing, and says which it is", () => {
-  const { curl } = bodies({ ...request, withKey: false }, { API_KEY: "x" })
-  assert.match(String(curl), /TRACKER_TOKEN/)
+test("without a secret that is needed no snippet calls, and each says which it is", () => {
+  const outcomes = bodies({ ...request, withKey: false }, { API_KEY: "x" })
+  for (const [name, outcome] of Object.entries(outcomes)) assert.match(String(outcome), /TRACKER_TOKEN/, name)
 })
 
-// PHP is not run here: Debian's package of it is larger than all the rest of the set-up. Its quoting is read back by its own rules.
-test("PHP: strings hold the source to the letter, and every secret has its case", () => {
-  const source = "a 'b' \\ \"c\" $d\n"
-  const secrets = [
-    text("k"),
-    { name: "limits", isJson: true, isOptional: false },
-    { name: "note", isJson: false, isOptional: true },
-  ]
-  const php = snippet("PHP", { ...request, source, secrets })
-  const literal = /\$source = '((?:\\.|[^'\\])*)';/s.exec(php)?.[1]
-  assert.equal(literal?.replace(/\\(['\\])/g, "$1"), source)
-  for (const part of [
-    `'k' => getenv("K") === false ? throw new Exception("Set K first") : getenv("K")`,
-    `'limits' => getenv("LIMITS") === false ? throw new Exception("Set LIMITS first") : json_decode(getenv("LIMITS"))`,
-    `'note' => getenv("NOTE") === false ? null : getenv("NOTE")`,
-  ]) {
-    assert.ok(php.includes(part), php)
-  }
+test("PHP is among those that were run", withPhp, () => {
+  assert.ok("php" in bodies({ ...request, withKey: false }, { API_KEY: "x", TRACKER_TOKEN: "y" }))
 })

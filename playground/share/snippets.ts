@@ -113,12 +113,13 @@ function typeScript(request: SnippetRequest): string {
         ]),
     ...(Object.keys(options).length === 0 ? [] : [`options: ${JSON.stringify(options)}`]),
   ]
+  const needs = withKey || secrets.some(({ isOptional }) => !isOptional)
   return `const source = ${templateLiteral(source)}
-
+${needs ? `\n${typeScriptVariable}\n` : ""}
 const response = await fetch(${JSON.stringify(`${request.url}/execute`)}, {
   method: "POST",
   headers: {
-    "content-type": "application/json",${withKey ? `\n    authorization: \`Bearer \${process.env.${keyVariable}}\`,` : ""}
+    "content-type": "application/json",${withKey ? `\n    authorization: \`Bearer \${variable("${keyVariable}")}\`,` : ""}
   },
   body: JSON.stringify({
     ${fields.join(",\n    ")},
@@ -131,10 +132,17 @@ console.log(JSON.stringify(output))
 }
 
 function typeScriptValue(secret: SnippetSecret): string {
-  const value = `process.env.${variableOf(secret)}`
-  if (secret.isJson) return `JSON.parse(${value} ?? "null")`
+  const name = variableOf(secret)
+  const value = secret.isOptional ? `process.env.${name}` : `variable("${name}")`
+  if (secret.isJson) return `JSON.parse(${value}${secret.isOptional ? ' ?? "null"' : ""})`
   return secret.isOptional ? `${value} ?? null` : value
 }
+
+const typeScriptVariable = `function variable(name: string): string {
+  const value = process.env[name]
+  if (value === undefined) throw new Error(\`Set \${name} first\`)
+  return value
+}`
 
 function templateLiteral(text: string): string {
   return `\`${text.replaceAll("\\", "\\\\").replaceAll("`", "\\`").replaceAll("${", "\\${").replaceAll("\r", "\\r")}\``

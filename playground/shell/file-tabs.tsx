@@ -2,8 +2,11 @@ import { signal } from "@preact/signals"
 import type { ComponentChildren } from "preact"
 import { useRef } from "preact/hooks"
 import { downloadText } from "../state/copy.ts"
-import { activeFile, closeFile, fileName, files, hasEdits, newFile, showFile } from "../state/files.ts"
+import { activeFile, closeFile, fileName, files, hasEdits, newFile, renameFile, showFile } from "../state/files.ts"
+import { notify } from "../state/notices.ts"
 import { openLocalFiles } from "../state/open-workflow.ts"
+import { renaming } from "../state/renaming.ts"
+import { served } from "../state/served.ts"
 import { compileNow } from "../state/source.ts"
 import { Dialog } from "../ui/dialog.tsx"
 import { Icon } from "../ui/icon.tsx"
@@ -29,6 +32,7 @@ export function FileTabs({ children }: { readonly children: ComponentChildren })
         id="files"
         current={active}
         onSelect={showFile}
+        onRename={askForName}
         items={files.value.map(({ id, content }) => ({
           name: id,
           label: id === active ? fileName.value : content.name,
@@ -37,6 +41,7 @@ export function FileTabs({ children }: { readonly children: ComponentChildren })
         tools={
           <>
             {files.value.length === 1 ? null : <Tool icon="close" label={`Close ${fileName.value}`} onClick={close} />}
+            <Tool icon="pencil" label="Rename this file" onClick={askForName} />
             <Tool icon="plus" label="New file" onClick={newFile} />
             <Tool icon="document" label="Open a file" onClick={() => chooser.current?.click()} />
             <Tool icon="download" label="Download this file" onClick={download} />
@@ -63,7 +68,7 @@ export function FileTabs({ children }: { readonly children: ComponentChildren })
 }
 
 interface ToolProps {
-  readonly icon: "close" | "plus" | "document" | "download"
+  readonly icon: "close" | "pencil" | "plus" | "document" | "download"
   readonly label: string
   readonly onClick: () => void
 }
@@ -74,6 +79,14 @@ function Tool({ icon, label, onClick }: ToolProps) {
       <Icon name={icon} />
     </button>
   )
+}
+
+function askForName(): void {
+  if (served.value !== null) {
+    notify("This is the server's workflow: edit a copy of it to rename it.", "wrong", () => served.value !== null)
+    return
+  }
+  renaming.value = { name: fileName.value, rename: renameFile, note: "A download has this name, too." }
 }
 
 function download(): void {

@@ -22,13 +22,15 @@ export interface FileContent {
   readonly options: OptionTexts
   readonly origin: Origin
   readonly served: Served | null
+  /** The author opened it from a disk: nothing else takes its place. */
+  readonly isLocal: boolean
 }
 
 interface OpenFile {
   readonly id: string
   /** Of the shown file: as it was when it was opened. */
   readonly content: FileContent
-  /** Source and input without edits; null for a file that was edited before the page was loaded. */
+  /** The content without edits; null for a file that was edited before the page was loaded. */
   readonly original: string | null
 }
 
@@ -49,16 +51,21 @@ export function currentContent(): FileContent {
     options: optionTexts.value,
     origin: origin.value,
     served: served.value,
+    isLocal: shownFile()?.content.isLocal ?? false,
   }
 }
 
-function markOf({ source, input }: FileContent): string {
-  return JSON.stringify([source, input])
+function shownFile(): OpenFile | undefined {
+  return files.value.find(({ id }) => id === activeFile.value)
+}
+
+function markOf({ name, source, input, options }: FileContent): string {
+  return JSON.stringify([name, source, input, options])
 }
 
 /** Whether the shown file has edits that are nowhere else. */
 export const isEdited = computed(() => {
-  const file = files.value.find(({ id }) => id === activeFile.value)
+  const file = shownFile()
   return file !== undefined && file.original !== markOf(currentContent())
 })
 
@@ -80,16 +87,16 @@ export function allContents(): { readonly id: string; readonly content: FileCont
 
 /** What a file is opened with; all but name, source and input has a default. */
 export type NewContent = Pick<FileContent, "name" | "source" | "input"> &
-  Partial<Pick<FileContent, "origin" | "served">> & { readonly options?: Partial<OptionTexts> }
+  Partial<Pick<FileContent, "origin" | "served" | "isLocal">> & { readonly options?: Partial<OptionTexts> }
 
 function complete({ options, ...given }: NewContent): FileContent {
-  return { origin: "own", served: null, ...given, options: { ...usualOptions, ...options } }
+  return { origin: "own", served: null, isLocal: false, ...given, options: { ...usualOptions, ...options } }
 }
 
 /**
- * Opens a file: in the place of the shown one, if that has no edits, else beside it. In its place is one step in the editor's
- * history, and undoing that brings back name and input as well. What came by a link gets none of the secrets that were typed for
- * another file.
+ * Opens a file: in the place of the shown one, if that has no edits and is not from a disk, else beside it. In its place is one
+ * step in the editor's history, and undoing that brings back name and input as well. What came by a link gets none of the secrets
+ * that were typed for another file.
  */
 export function openFile(given: NewContent, edited = false): void {
   const content = complete(given)
@@ -97,8 +104,9 @@ export function openFile(given: NewContent, edited = false): void {
   // With what was typed a moment ago.
   compileNow()
   const before = files.value.length === 0 ? undefined : currentContent()
-  if (port === undefined || before === undefined || isEdited.value || (content.origin === "link" && hasSecrets())) {
-    addFile(content, edited)
+  const staysOpen = before === undefined || before.isLocal || isEdited.value
+  if (port === undefined || staysOpen || (content.origin === "link" && hasSecrets())) {
+    addFile({ ...content, name: freeName(content.name) }, edited)
     return
   }
   dismissAll()
@@ -117,7 +125,7 @@ function takeUp(content: FileContent): void {
   batch(() => {
     compileNow()
     if (content.origin === "link") forgetSecrets()
-    fileName.value = content.name
+    fileName.value = freeName(content.name, activeFile.value)
     setInput(content.input)
     optionTexts.value = content.options
     origin.value = content.origin
@@ -183,11 +191,39 @@ export function showFile(id: string): void {
   enter(id, file.content)
 }
 
+/** A name that no other open file has: the wanted one, or `Hello 2`. */
+function freeName(wanted: string, except?: string): string {
+  let name = wanted
+  for (let at = 2; isTaken(name, except); at++) name = `${wanted} ${at}`
+  return name
+}
+
+/** Case makes no difference: on many disks it would be the same file. */
+function isTaken(name: string, except?: string): boolean {
+  return files.value.some(({ id, content }) => {
+    const other = id === activeFile.value ? fileName.value : content.name
+    return id !== except && other.toLowerCase() === name.toLowerCase()
+  })
+}
+
+/** Gives the shown file another name, as one step that can be undone; a sentence when that cannot be. */
+export function renameFile(given: string): string | undefined {
+  const id = activeFile.value
+  const name = given.trim().replace(/\.wire$/, "")
+  if (name === "") return "A file needs a name."
+  if (isTaken(name, id)) return `Another open file is called ${name}. Choose another name.`
+  const before = fileName.value
+  if (name === before) return undefined
+  const take = (next: string) => () => {
+    fileName.value = freeName(next, id)
+  }
+  editor()?.replace(compileNow().text, { apply: take(name), revert: take(before) })
+  fileName.value = name
+  return undefined
+}
+
 export function newFile(): void {
-  const names = new Set(files.value.map((file) => (file.id === activeFile.value ? fileName.value : file.content.name)))
-  let name = "Untitled"
-  for (let at = 2; names.has(name); at++) name = `Untitled ${at}`
-  addFile(complete({ name, source: "", input: {} }), false)
+  addFile(complete({ name: freeName("Untitled"), source: "", input: {} }), false)
   editor()?.focus()
 }
 

@@ -24,19 +24,28 @@ export async function openServed(name: string): Promise<void> {
   }
 }
 
-/** A workflow is text, and the page compiles it as one types: a larger file is none. */
+/** The page compiles a workflow while its author types; larger files are not workflows. */
 const largestFile = 1_000_000
 
 /** Opens files that the author chose or dropped. */
 export async function openLocalFiles(chosen: readonly File[]): Promise<void> {
+  const problems: string[] = []
   for (const file of chosen) {
-    if (!file.name.endsWith(".wire")) notify(`Not opened: ${file.name} is not a .wire file.`, "wrong")
-    else if (file.size > largestFile) notify(`Not opened: ${file.name} is larger than 1 MB.`, "wrong")
-    else
-      openWorkflow({
-        name: file.name.slice(0, -".wire".length),
-        source: (await file.text()).replaceAll("\r\n", "\n"),
-        input: {},
-      })
+    const outcome = await readWorkflow(file)
+    if ("problem" in outcome) problems.push(`${file.name} ${outcome.problem}`)
+    else openWorkflow({ name: file.name.slice(0, -".wire".length), ...outcome, input: {}, isLocal: true })
+  }
+  // In the end: a file that is opened takes down what was said before.
+  for (const problem of problems) notify(`Not opened: ${problem}.`, "wrong")
+}
+
+async function readWorkflow(file: File): Promise<{ readonly source: string } | { readonly problem: string }> {
+  if (!file.name.endsWith(".wire")) return { problem: "is not a .wire file" }
+  if (file.size > largestFile) return { problem: "is larger than 1 MB" }
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer())
+    return { source: text.replaceAll("\r\n", "\n") }
+  } catch (error) {
+    return { problem: error instanceof TypeError ? "is not a text in UTF-8" : "cannot be read" }
   }
 }

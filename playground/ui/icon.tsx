@@ -22,6 +22,7 @@ const paths = {
   right: "M6 4l4 4-4 4",
   left: "M10 4 6 8l4 4",
   up: "M4 10l4-4 4 4",
+  pencil: "M3 13l.6-2.9 7-7 2.3 2.3-7 7zM9 4.7 11.3 7",
   plus: "M8 3.5v9M3.5 8h9",
   minus: "M3.5 8h9",
   close: "M4 4l8 8M12 4l-8 8",

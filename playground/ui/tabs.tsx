@@ -16,12 +16,15 @@ interface TabsProps<Name extends string> {
   readonly items: readonly TabItem<Name>[]
   readonly current: Name
   readonly onSelect: (name: Name) => void
+  /** A double click on the current tab, or F2. */
+  readonly onRename?: () => void
   readonly tools?: ComponentChildren
 }
 
 /** A row of tabs; arrows, Home and End move between them. The panel of each is `{id}-{name}-panel`. */
-export function Tabs<Name extends string>({ label, id, items, current, onSelect, tools }: TabsProps<Name>) {
+export function Tabs<Name extends string>({ label, id, items, current, onSelect, onRename, tools }: TabsProps<Name>) {
   const move = (event: KeyboardEvent): void => {
+    if (event.key === "F2") onRename?.()
     const at = items.findIndex(({ name }) => name === current)
     const steps: Record<string, number> = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: items.length - 1 }
     const to = steps[event.key]
@@ -46,6 +49,7 @@ export function Tabs<Name extends string>({ label, id, items, current, onSelect,
             aria-controls={`${id}-${name}-panel`}
             tabIndex={name === current ? 0 : -1}
             onClick={() => onSelect(name)}
+            onDblClick={onRename}
           >
             {text}
             {isEdited === true ? (

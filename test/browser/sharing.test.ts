@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { spawn } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -122,7 +122,7 @@ describe("sharing", () => {
     await close()
   })
 
-  test("curl, TypeScript and Python run as they were copied; no snippet holds a secret", async () => {
+  test("curl, TypeScript, Python and PHP run as they were copied; no snippet holds a secret", async () => {
     const { page, close } = await playground.visit()
     await write(page, secretive)
     await page.getByRole("textbox", { name: "name string" }).fill("Ada")
@@ -145,6 +145,8 @@ describe("sharing", () => {
         ["curl", "bash", "request.sh"],
         ["TypeScript", process.execPath, "request.mts"],
         ["Python", "python3", "request.py"],
+        // Where it is not installed, the tests of the snippets are listed as skipped.
+        ...(spawnSync("php", ["-v"]).status === 0 ? [["PHP", "php", "request.php"] as [string, string, string]] : []),
       ]
       for (const [language, command, file] of commands) {
         writeFileSync(join(folder, file), copied[language] ?? "")

@@ -17,6 +17,7 @@ import {
   written,
   nodeSays,
 } from "./actions.ts"
+import type { Page } from "playwright-core"
 import { openPlayground } from "./open-playground.ts"
 import { thousandSteps } from "../support/thousand-steps.ts"
 
@@ -581,12 +582,14 @@ describe("examples", () => {
 describe("files", () => {
   const own = `output {\n    word: "mine"\n}\n`
 
-  test("opened, dropped, made, downloaded and closed in tabs; nothing replaces edits, and undo brings back all of a file", async () => {
-    const { page, close } = await playground.visit()
+  test("opened, dropped, made, renamed, downloaded and closed in tabs; nothing replaces edits, and undo brings back all of a file", async () => {
+    const { page, context, close } = await playground.visit()
     const tabs = page.getByRole("tablist", { name: "Files" }).getByRole("tab")
     const shows = async (...names: string[]): Promise<void> => {
-      const read = "[...document.querySelectorAll('[aria-label=Files] [role=tab]')].map((tab) => tab.textContent)"
-      await page.waitForFunction(`JSON.stringify(${read}) === ${JSON.stringify(JSON.stringify(names))}`)
+      await page.waitForFunction((wanted) => {
+        const shown = [...document.querySelectorAll("[aria-label=Files] [role=tab]")].map((one) => one.textContent)
+        return JSON.stringify(shown) === wanted
+      }, JSON.stringify(names))
     }
     const name = page.getByRole("textbox", { name: "name string" })
     // Without edits another example takes its place, in one step that can be undone.
@@ -621,21 +624,53 @@ describe("files", () => {
     await editor(page).evaluate(
       (element, text) => {
         const dataTransfer = new DataTransfer()
-        dataTransfer.items.add(new File([text], "dropped.wire"))
+        const bad = [
+          new File(["a,b"], "table.csv"),
+          new File(["x".repeat(1_000_001)], "huge.wire"),
+          new File([new Uint8Array([0xff, 0xfe, 0])], "binary.wire"),
+        ]
+        const good = [new File([text], "dropped.wire"), new File([text], "mine.wire")]
+        for (const file of [...bad, ...good]) dataTransfer.items.add(file)
         for (const type of ["dragover", "drop"]) {
           element.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, composed: true, cancelable: true }))
         }
       },
       own.replace("mine", "dropped"),
     )
-    await shows("Hello, edited", "Chain", "dropped")
+    // Files from a disk stay open beside each other, and each tab has a name of its own.
+    await shows("Hello, edited", "Chain", "mine", "dropped", "mine 2")
+    for (const sentence of [
+      "table.csv is not a .wire file",
+      "huge.wire is larger than 1 MB",
+      "binary.wire is not a text",
+    ])
+      await page.locator(".notice", { hasText: `Not opened: ${sentence}` }).waitFor()
+    await page.getByRole("button", { name: "Close mine 2" }).click()
     assert.match(await written(page), /"dropped"/)
+
+    // A name that is taken is refused with a reason; undo brings back the old one.
+    await tabs.nth(3).dblclick()
+    const dialog = page.getByRole("dialog", { name: "Rename dropped" })
+    await page.keyboard.type("Mine")
+    await page.keyboard.press("Enter")
+    await dialog.getByText("Another open file is called Mine.").waitFor()
+    await page.keyboard.press("ControlOrMeta+a")
+    await page.keyboard.type("A good name.wire")
+    await page.keyboard.press("Enter")
+    await shows("Hello, edited", "Chain", "mine", "A good name, edited")
     const [download] = await Promise.all([
       page.waitForEvent("download"),
       page.getByRole("button", { name: "Download this file" }).click(),
     ])
-    assert.equal(download.suggestedFilename(), "dropped.wire")
+    assert.equal(download.suggestedFilename(), "A-good-name.wire")
     assert.equal(readFileSync(await download.path(), "utf8"), own.replace("mine", "dropped"))
+    await editor(page).press("ControlOrMeta+z")
+    await shows("Hello, edited", "Chain", "mine", "dropped")
+    await tabs.nth(3).press("F2")
+    await dialog.waitFor()
+    await page.keyboard.press("Escape")
+    await dialog.waitFor({ state: "detached" })
+    assert.equal(await page.evaluate(() => document.activeElement?.textContent), "dropped")
 
     await page.getByRole("button", { name: "New file" }).click()
     await page.keyboard.type("output {")
@@ -643,12 +678,31 @@ describe("files", () => {
     await page.getByRole("button", { name: "Keep it open" }).click()
     await page.evaluate(() => dispatchEvent(new Event("pagehide")))
     await page.reload()
-    await shows("Hello, edited", "Chain", "dropped", "Untitled, edited")
+    await shows("Hello, edited", "Chain", "mine", "dropped", "Untitled, edited")
     assert.match(await written(page), /^output \{/)
     await page.getByRole("button", { name: "Close Untitled" }).click()
     await page.getByRole("button", { name: "Close without them" }).click()
     await page.getByRole("button", { name: "Close dropped" }).click()
+    await page.getByRole("button", { name: "Close mine" }).click()
     await shows("Hello, edited", "Chain")
+
+    // Another tab of the browser begins with the same files. Both edit one of them: the next visit has both versions.
+    const saved = (one: Page) => one.evaluate(() => dispatchEvent(new Event("pagehide")))
+    await saved(page)
+    const other = await context.newPage()
+    await other.goto(`${playground.address}/playground`)
+    await write(other, own.replace("mine", "theirs"))
+    await saved(other)
+    await write(page, own.replace("mine", "ours"))
+    await saved(page)
+    await other.close()
+    const later = await context.newPage()
+    await later.goto(`${playground.address}/playground`)
+    const names = await later.getByRole("tablist", { name: "Files" }).getByRole("tab").allTextContents()
+    assert.deepEqual(names, ["Hello, edited", "Chain, edited", "Chain 2, edited"])
+    await later.getByRole("tab", { name: "Chain 2" }).click()
+    assert.match(await written(later), /"theirs"/)
+    await later.close()
 
     // A page of the release before had one file, under another name.
     await page.goto(`${playground.address}/playground/diagnostics.html`)
