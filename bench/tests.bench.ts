@@ -1,4 +1,4 @@
-import { composeTests } from "../src/cli/compose.ts"
+import { composeTests } from "../src/cli/compose-runs.ts"
 import { readSettings } from "../src/cli/settings.ts"
 import { compile } from "../src/compile.ts"
 import { compileTests } from "../src/compile-tests.ts"

@@ -55,7 +55,7 @@ describe("layers", () => {
     }
     assert.deepEqual(violations(files), [
       "src/adapters/mcp/client.ts:1 imports its equal: adapters/mcp → adapters/egress (both 6)",
-      "src/demo/model.ts:1 imports src/adapters/egress/door.ts: only src/cli/compose.ts, src/cli/model-apis.ts, src/cli/open-store.ts join ports to adapters",
+      "src/demo/model.ts:1 imports src/adapters/egress/door.ts: only compose.ts, compose-runs.ts, join-ports.ts, model-apis.ts, open-store.ts of src/cli join ports to adapters",
       "src/editor/hover.ts:1 imports its equal: editor → run (both 5)",
     ])
   })
@@ -76,7 +76,7 @@ describe("layers", () => {
       "src/server/routes.ts": `import "../adapters/memory/store.ts"\n`,
     }
     const message =
-      "imports src/adapters/memory/store.ts: only src/cli/compose.ts, src/cli/model-apis.ts, src/cli/open-store.ts join ports to adapters"
+      "imports src/adapters/memory/store.ts: only compose.ts, compose-runs.ts, join-ports.ts, model-apis.ts, open-store.ts of src/cli join ports to adapters"
     assert.deepEqual(violations(files), [`src/cli/serve.ts:1 ${message}`, `src/server/routes.ts:1 ${message}`])
   })
 

@@ -70,8 +70,14 @@ const browserFolders = new Set([
   "run/run-state.ts",
 ])
 
-/** The file that joins ports to adapters, and those parts of it that open the store and load the model APIs. */
-const composers: readonly string[] = ["src/cli/compose.ts", "src/cli/model-apis.ts", "src/cli/open-store.ts"]
+/** The files that join ports to adapters. */
+const composers: readonly string[] = [
+  "src/cli/compose.ts",
+  "src/cli/compose-runs.ts",
+  "src/cli/join-ports.ts",
+  "src/cli/model-apis.ts",
+  "src/cli/open-store.ts",
+]
 
 export interface Violation {
   readonly file: string
@@ -147,7 +153,7 @@ function judge(edge: Edge, files: ReadonlyMap<string, string>): string | null {
   const [fromLayer, toLayer] = [layerOf(from), layerOf(to)]
   if (fromLayer === undefined || toLayer === undefined) return null
   if (folderOf(to) === "adapters" && !composers.includes(from) && folderOf(from) !== "adapters") {
-    return `imports ${to}: only ${composers.join(", ")} join ports to adapters`
+    return `imports ${to}: only ${composers.map((file) => posix.basename(file)).join(", ")} of src/cli join ports to adapters`
   }
   return compareLayers([fromRoom, fromLayer], [toRoom, toLayer])
 }

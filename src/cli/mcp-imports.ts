@@ -7,7 +7,7 @@ import { showType } from "../types/show-type.ts"
 import type { Type } from "../types/types.ts"
 import { compile } from "../compile.ts"
 import { formatText } from "../syntax/format.ts"
-import type { ServerContents } from "./compose.ts"
+import type { ServerContents } from "./compose-runs.ts"
 import { isError } from "../source/diagnostic.ts"
 
 export interface ImportOptions {

@@ -2,7 +2,7 @@ import { withoutTrailing } from "../base/without-trailing.ts"
 import type { Command } from "commander"
 import { isJsonObject } from "../base/is-json-object.ts"
 import { RunFailure } from "../ports/run-failure.ts"
-import type { ListedTool, ServerContents } from "./compose.ts"
+import type { ListedTool, ServerContents } from "./compose-runs.ts"
 import { count } from "./count.ts"
 import { importsText, shownArgument } from "./mcp-imports.ts"
 import { readSettings } from "./settings.ts"
@@ -64,7 +64,7 @@ async function inspect(url: string, flags: InspectFlags, command: Command): Prom
     for (const sentence of wrong) complain(sentence)
     return 2
   }
-  const { inspectMcp } = await import("./compose.ts")
+  const { inspectMcp } = await import("./compose-runs.ts")
   const stop = stopSignal()
   const abort = new AbortController()
   void stop.asked.then(() => abort.abort(new Error("Cancelled")))

@@ -100,7 +100,7 @@ async function serve(files: readonly string[], flags: ServeFlags, command: Comma
     return 2
   }
   // Loaded now: `wire help` and wrong command lines do not need it.
-  const { composeRuns } = await import("./compose.ts")
+  const { composeRuns } = await import("./compose-runs.ts")
   let parts: Awaited<ReturnType<typeof composeRuns>>
   try {
     const plans = tools.map(({ plan }) => plan)

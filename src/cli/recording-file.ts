@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
-import type { Exchanges, RecordingMode } from "./compose.ts"
+import type { Exchanges, RecordingMode } from "./compose-runs.ts"
 import { whyUnreadable, whyUnwritable } from "./file-errors.ts"
 
 /** A recording file that cannot be used: a sentence. */

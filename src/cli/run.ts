@@ -189,7 +189,7 @@ async function execute(
     return 2
   }
   // Loaded now: `wire help` and wrong command lines do not need it.
-  const { composeRuns, openRecording, readRecording, writeRecording } = await import("./compose.ts")
+  const { composeRuns, openRecording, readRecording, writeRecording } = await import("./compose-runs.ts")
   const mode = flags.record === undefined ? "play" : "record"
   const file = flags.record ?? flags.replay
   let recorded: ReturnType<typeof openRecording> | null = null

@@ -46,7 +46,8 @@ async function serve(settings: Settings): Promise<number> {
   // The store's thread starts while the larger part of the service is still being read.
   const opening = openStore(settings)
   opening.catch(() => undefined)
-  const { compose, egressPolicy } = await import("./compose.ts")
+  const { compose } = await import("./compose.ts")
+  const { egressPolicy } = await import("./join-ports.ts")
   const { StoreFailure } = await import("../ports/store.ts")
   let service: Service
   try {

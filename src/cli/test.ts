@@ -11,7 +11,7 @@ import { reportJunit } from "../testing/report-junit.ts"
 import type { Suite, TestResult } from "../testing/run-suites.ts"
 import { casesOf, runCases } from "../testing/run-suites.ts"
 import { complain, reportBug } from "./complain.ts"
-import type { RecordedTestEngines, Recording, RecordingMode } from "./compose.ts"
+import type { RecordedTestEngines, Recording, RecordingMode } from "./compose-runs.ts"
 import { findSources } from "./find-sources.ts"
 import type { LoadedTests } from "./load-tests.ts"
 import { CannotTest, loadTests } from "./load-tests.ts"
@@ -252,7 +252,7 @@ async function runVariants(
   if (settings === null) throw new WrongValue(wrong.join("\n"))
   const plans = variants.flatMap(({ suites }) => suites.flatMap(({ tested }) => [tested.plan, tested.judges]))
   // Loaded now: `wire help` and wrong command lines do not need it.
-  const { composeTests } = await import("./compose.ts")
+  const { composeTests } = await import("./compose-runs.ts")
   const engines = await composeTests(settings, plans, reportBug)
   const stop = stopSignal()
   const stopped = new AbortController()
