@@ -145,8 +145,8 @@ function bundleClient(bundle, outdir) {
   return bundle({ ...common, entryPoints, outdir, platform: "neutral", target: "es2022" })
 }
 
-/** The client as a package of its own: `packages/client`, with a `dist` that is written here. */
-export async function buildClient(outdir = join(root, "packages", "client", "dist")) {
+/** The client for a package of its own, `packages/client`. @param {string} outdir */
+export async function buildClient(outdir) {
   const { build: bundle, stop } = await import("esbuild")
   const { outputFiles } = await bundleClient(bundle, outdir)
   await stop()
@@ -224,8 +224,7 @@ function filesUnder(path) {
 if (process.argv[1] !== undefined && resolve(process.argv[1]) === fileURLToPath(import.meta.url)) {
   await main(async () => {
     const [, , what] = process.argv
-    if (what === "--client") await buildClient()
-    else await build(what === undefined ? undefined : resolve(what))
+    await build(what === undefined ? undefined : resolve(what))
     return 0
   })
 }

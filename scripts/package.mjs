@@ -1,22 +1,47 @@
-// `npm run package`: builds the command and the client, and packs each as a tarball that npm installs: wireworks-VERSION.tgz and
-// wireworks-client-VERSION.tgz. A plain `npm pack` would not build: `.npmrc` keeps npm from running scripts, `prepack` included.
+// `npm run package [-- FOLDER]`: builds the command and the client, and packs each as a tarball that npm installs:
+// wireworks-VERSION.tgz and wireworks-client-VERSION.tgz, in FOLDER or here. A plain `npm pack` would not build: `.npmrc` keeps npm
+// from running scripts, `prepack` included. It builds in a folder of its own, because a service may run from dist/.
 
-import { join } from "node:path"
-import { ensureInstalled, main, pinnedNode, root, run } from "./setup.mjs"
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join, resolve } from "node:path"
+import { ensureInstalled, main, root, run } from "./setup.mjs"
 
 await main(async () => {
   await ensureInstalled()
-  const build = join(root, "scripts", "build.mjs")
-  /** @type {[string, string[]][]} */
-  const steps = [
-    [pinnedNode(), [build]],
-    [pinnedNode(), [build, "--client"]],
-    ["npm", ["pack", "--silent", "."]],
-    ["npm", ["pack", "--silent", "./packages/client"]],
-  ]
-  for (const [command, args] of steps) {
-    const { code } = await run(command, args, { cwd: root })
-    if (code !== 0) return code
+  const { build, buildClient } = await import("./build.mjs")
+  const destination = resolve(process.argv[2] ?? ".")
+  mkdirSync(destination, { recursive: true })
+  const stage = mkdtempSync(join(tmpdir(), "wireworks-package-"))
+  try {
+    for (const [name, source, buildTo] of /** @type {const} */ ([
+      ["command", root, build],
+      ["client", join(root, "packages", "client"), buildClient],
+    ])) {
+      const folder = join(stage, name)
+      copyFiles(source, folder)
+      await buildTo(join(folder, "dist"))
+      const { code } = await run("npm", ["pack", "--silent", "--pack-destination", destination], { cwd: folder })
+      if (code !== 0) return code
+    }
+  } finally {
+    rmSync(stage, { recursive: true })
   }
   return 0
 })
+
+/**
+ * What the package has besides its build.
+ * @param {string} source
+ * @param {string} folder
+ */
+function copyFiles(source, folder) {
+  mkdirSync(folder)
+  /** @type {{ files: string[] }} */
+  const { files } = JSON.parse(readFileSync(join(source, "package.json"), "utf8"))
+  for (const name of ["package.json", ...files]) {
+    if (name.startsWith("!") || name === "dist") continue
+    if (!existsSync(join(source, name))) throw new Error(`package.json names ${name}, which is not there`)
+    cpSync(join(source, name), join(folder, name), { recursive: true })
+  }
+}

@@ -2,10 +2,11 @@
 // PATTERN takes the test files whose path contains it or, if there are none, the tests whose name matches it.
 
 import { spawnSync } from "node:child_process"
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, relative } from "node:path"
 import { ensureNatsServers } from "./nats-servers.mjs"
+import { ensureOlderNode } from "./older-node.mjs"
 import { ensureInstalled, main, pinnedNode, root, run, SetupError } from "./setup.mjs"
 
 /** Programs that npm does not bring, each needed only by the tests of one folder. */
@@ -20,11 +21,16 @@ const folders = ["test", "scripts", "src", "playground", "editors"]
 
 await main(async () => {
   await ensureInstalled()
+  // In a fresh clone the machine's own Node runs this, which may be too old for what follows.
+  if (realpathSync(process.execPath) !== realpathSync(pinnedNode())) {
+    return (await run(pinnedNode(), process.argv.slice(1), { shell: false })).code
+  }
   const { files, namePattern } = select(process.argv.slice(2))
   for (const tool of tools) {
     if (files.some((file) => file.startsWith(`${tool.folder}/`))) await ensureTool(tool)
   }
   if (files.some((file) => /^test\/(cluster|crash)\//.test(file))) await ensureNatsServers()
+  if (files.some((file) => /^test\/(build|npm-start|package)\.test/.test(file))) await ensureOlderNode()
 
   const { code, count, skipped } = await runTests(files, namePattern)
   if (code === 0 && count === 0) throw new SetupError(`No test matches ${namePattern}.`)

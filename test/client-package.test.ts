@@ -5,21 +5,22 @@ import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { after, test } from "node:test"
 import { promisify } from "node:util"
-import { build, buildClient } from "../scripts/build.mjs"
+import { buildClient } from "../scripts/build.mjs"
 import { hello, startService } from "./contract/http/start-service.ts"
+import { builtWire } from "./support/built-wire.ts"
 
 const root = dirname(import.meta.dirname)
 const page = readFileSync(join(root, "docs", "client.md"), "utf8")
 
 /** A project of somebody else's, with the package installed as npm would lay it. */
-async function projectWithPackage(): Promise<string> {
+function projectWithPackage(): string {
   mkdirSync(join(root, ".cache"), { recursive: true })
   const folder = mkdtempSync(join(root, ".cache", "client-"))
   after(() => rmSync(folder, { recursive: true }))
   const installed = join(folder, "node_modules", "wireworks")
   mkdirSync(installed, { recursive: true })
   cpSync(join(root, "package.json"), join(installed, "package.json"))
-  await build(join(installed, "dist"))
+  cpSync(dirname(builtWire), join(installed, "dist"), { recursive: true })
   for (const name of ["eventsource-parser", "@types"]) {
     symlinkSync(join(root, "node_modules", name), join(folder, "node_modules", name))
   }
@@ -109,7 +110,7 @@ if (untyped.output["message"] !== "Hello, Bob.") throw new Error("untyped")
 `
 
 test("types that `wire types` wrote make calls of a running service typed", async () => {
-  const folder = await projectWithPackage()
+  const folder = projectWithPackage()
   mkdirSync(join(folder, "flows", "greetings"), { recursive: true })
   writeFileSync(join(folder, "flows", "greetings", "hello.wire"), hello)
   const service = await startService({ WORKFLOWS: join(folder, "flows"), API_KEYS: "ann:a-key" })

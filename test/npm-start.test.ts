@@ -2,8 +2,8 @@ import assert from "node:assert/strict"
 import { readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { before, describe, test } from "node:test"
+import { findOlderNode, noOlderNode } from "../scripts/older-node.mjs"
 import { startService } from "./cli/run-wire.ts"
-import { otherNode } from "./support/other-node.ts"
 
 // `npm start` with real signals, along the whole chain: npm, its shell, the start script, the service.
 
@@ -52,11 +52,11 @@ describe("npm start", { skip: process.platform === "win32" && "signals are not W
     await assert.rejects(startService("npm", ["start", "--", "--port", "x"]), /Ended with code 2/)
   })
 
-  const other = otherNode()
-  const skip = other === undefined && "the machine has no other Node than the pinned one"
+  const older = findOlderNode()
+  const skip = older === null && noOlderNode
   test("from an older Node it serves on the pinned one, and hands signals on", { skip }, async () => {
-    assert.ok(other !== undefined)
-    const service = await startService(other, [start, "--port", "0"])
+    assert.ok(older !== null)
+    const service = await startService(older, [start, "--port", "0"])
     assert.equal((await fetch(`${service.address}/healthz`)).status, 200)
     if (process.platform === "linux")
       assert.match(commandOfChild(service.child.pid), /^[^\0]*node_modules\/node-linux-\w+\/bin\/node\0/)

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict"
 import { spawn, spawnSync } from "node:child_process"
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { once } from "node:events"
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { after, before, describe, test } from "node:test"
+import { findOlderNode, noOlderNode } from "../scripts/older-node.mjs"
 import { startService } from "./cli/run-wire.ts"
-import { builtWire } from "./support/built-wire.ts"
-import { otherNode } from "./support/other-node.ts"
 import { within } from "./support/within.ts"
 
 const root = dirname(import.meta.dirname)
@@ -25,21 +25,20 @@ describe("the package", () => {
   })
   let project: string
   let wire: string
+  let archive: string
   const node = process.execPath
-  const run = (args: readonly string[], input = "", by = node) =>
+  const older = findOlderNode()
+  const skip = older === null && noOlderNode
+  const run = (by: string, args: readonly string[], input = "") =>
     spawnSync(by, [wire, ...args], { cwd: project, input, encoding: "utf8" })
 
   before(() => {
     // In the temporary folder no folder above has packages that could help out.
-    const stage = mkdtempSync(join(tmpdir(), "wireworks-pack-"))
     project = mkdtempSync(join(tmpdir(), "wireworks-project-"))
-    folders.push(stage, project)
-    for (const name of ["package.json", "README.md", "CHANGELOG.md", "LICENSE", "docs", "examples"]) {
-      cpSync(join(root, name), join(stage, name), { recursive: true })
-    }
-    cpSync(dirname(builtWire), join(stage, "dist"), { recursive: true })
-    npm(["pack", "--ignore-scripts", "--pack-destination", project], stage)
-    const [archive = ""] = readdirSync(project).filter((name) => name.endsWith(".tgz"))
+    folders.push(project)
+    const packed = spawnSync(older ?? node, [join(root, "scripts", "package.mjs"), project], { encoding: "utf8" })
+    assert.equal(packed.status, 0, packed.stderr)
+    ;[archive = ""] = readdirSync(project).filter((name) => /^wireworks-\d.*\.tgz$/.test(name))
     writeFileSync(join(project, "package.json"), JSON.stringify({ name: "mine", private: true, type: "module" }))
     // Without a network: the package brings all that it needs, but for a Node.
     npm(["install", `./${archive}`, "--offline", "--omit=optional", "--ignore-scripts"], project)
@@ -54,33 +53,14 @@ describe("the package", () => {
     assert.ok(!readdirSync(join(project, "node_modules", "wireworks", "dist")).includes(".compiled"))
   })
 
-  test("checks and runs a workflow", () => {
-    assert.equal(run(["check", "hello.wire"]).status, 0)
-    const ran = run(["run", "hello.wire", "--input", "hello.input.json"])
-    assert.equal(ran.status, 0, ran.stderr)
-    assert.equal(typeof (JSON.parse(ran.stdout) as { greeting: unknown }).greeting, "string")
-  })
-
-  test("serves", async () => {
-    const service = await startService(node, [wire, "serve"], { WIRE_PORT: "0", WIRE_STORE: "memory" })
-    assert.equal((await fetch(`${service.address}/playground`)).status, 200)
-    service.child.kill("SIGTERM")
-    assert.equal((await within(30_000, "the end", service.ended)).code, 0)
-  })
-
-  test("answers editors", async () => {
-    const child = spawn(node, [wire, "lsp"], { cwd: project, stdio: ["pipe", "pipe", "inherit"] })
-    after(() => child.kill("SIGKILL"))
-    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params: { capabilities: {} } })
-    child.stdin.write(`Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
-    const answer = new Promise<string>((resolve) => {
-      let text = ""
-      child.stdout.on("data", (chunk: Buffer) => {
-        text += chunk.toString()
-        if (text.includes("textDocumentSync")) resolve(text)
-      })
-    })
-    assert.match(await within(30_000, "the answer", answer), /^Content-Length: \d+/)
+  test("is what a project that `wire init` began installs", () => {
+    assert.equal(run(node, ["init", "begun"]).status, 0)
+    for (const file of ["README.md", ".github/workflows/workflows.yml"]) {
+      const text = readFileSync(join(project, "begun", file), "utf8")
+      const installed = [...text.matchAll(/npm install (?:--global )?(\S+)/g)].map((found) => found[1])
+      assert.ok(installed.length > 0)
+      assert.deepEqual(new Set(installed), new Set([`./${archive}`]))
+    }
   })
 
   test("has a client", () => {
@@ -89,24 +69,58 @@ describe("the package", () => {
     assert.equal(stdout, "function\n")
   })
 
-  const other = otherNode()
-  const skip = other === undefined && "the machine has no other Node than the pinned one"
-  test("on an older Node it runs on the one that comes with it, or says what is needed", { skip }, async (t) => {
-    assert.ok(other !== undefined)
-    const version = spawnSync(other, ["--version"], { encoding: "utf8" }).stdout.trim()
-    if (Number(/^v(\d+)/.exec(version)?.[1]) >= 24) return t.skip("the machine's other Node is new enough")
-    const alone = run(["--version"], "", other)
-    assert.deepEqual([alone.status, alone.stderr], [2, `wire needs Node 24 or newer, and this is ${version}.\n`])
-    const system = process.platform === "win32" ? "win" : process.platform
-    const name = `node-${system}-${process.arch}`
-    mkdirSync(join(project, "node_modules"), { recursive: true })
-    symlinkSync(join(root, "node_modules", name), join(project, "node_modules", name))
-    const checked = run(["check", "hello.wire"], "", other)
-    assert.deepEqual([checked.status, checked.stderr], [0, ""])
-    const wrong = run(["check", "--stdin"], "nonsense", other)
-    assert.equal(wrong.status, 1)
-    const service = await startService(other, [wire, "serve"], { WIRE_PORT: "0", WIRE_STORE: "memory" })
-    service.child.kill("SIGTERM")
-    assert.deepEqual(await within(30_000, "the end", service.ended), { code: 0, signal: null })
+  test("on an older Node without the one that comes with it, it says what is needed", { skip }, () => {
+    assert.ok(older !== null)
+    const version = spawnSync(older, ["--version"], { encoding: "utf8" }).stdout.trim()
+    const { status, stderr } = run(older, ["--version"])
+    assert.deepEqual([status, stderr], [2, `wire needs Node 24 or newer, and this is ${version}.\n`])
   })
+
+  worksOn("this Node", node)
+  worksOn("an older Node, with the one that comes with the package", older)
+
+  function worksOn(what: string, by: string | null): void {
+    describe(`on ${what}`, { skip: by === null && noOlderNode }, () => {
+      assert.ok(by !== null)
+      before(() => {
+        if (by === node) return
+        const name = `node-${process.platform === "win32" ? "win" : process.platform}-${process.arch}`
+        symlinkSync(join(root, "node_modules", name), join(project, "node_modules", name))
+      })
+
+      test("check and run", () => {
+        const checked = run(by, ["check", "hello.wire"])
+        assert.deepEqual([checked.status, checked.stderr], [0, ""])
+        assert.equal(run(by, ["check", "--stdin"], "nonsense").status, 1)
+        const ran = run(by, ["run", "hello.wire", "--input", "hello.input.json"])
+        assert.equal(ran.status, 0, ran.stderr)
+        assert.equal(typeof (JSON.parse(ran.stdout) as { greeting: unknown }).greeting, "string")
+      })
+
+      test("serve", async () => {
+        const service = await startService(by, [wire, "serve"], { WIRE_PORT: "0", WIRE_STORE: "memory" })
+        assert.equal((await fetch(`${service.address}/playground`)).status, 200)
+        service.child.kill("SIGTERM")
+        assert.deepEqual(await within(30_000, "the end", service.ended), { code: 0, signal: null })
+      })
+
+      test("lsp", async () => {
+        const child = spawn(by, [wire, "lsp"], { cwd: project, stdio: ["pipe", "pipe", "inherit"] })
+        const ended = once(child, "close")
+        after(() => child.kill("SIGKILL"))
+        const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params: { capabilities: {} } })
+        child.stdin.write(`Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
+        const answer = new Promise<string>((resolve) => {
+          let text = ""
+          child.stdout.on("data", (chunk: Buffer) => {
+            text += chunk.toString()
+            if (text.includes("textDocumentSync")) resolve(text)
+          })
+        })
+        assert.match(await within(30_000, "the answer", answer), /^Content-Length: \d+/)
+        child.stdin.end()
+        await within(30_000, "the end of the server", ended)
+      })
+    })
+  }
 })

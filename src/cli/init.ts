@@ -112,6 +112,8 @@ data/
 secrets.json
 `
 
+const archive = `wireworks-${about.version}.tgz`
+
 const actions = `name: workflows
 
 on: [push, pull_request]
@@ -124,13 +126,20 @@ jobs:
       - uses: actions/setup-node@v4
         with:
           node-version: 24
-      - run: npm install --global wireworks@${about.version}
+      - run: npm install --global ./${archive}
       - run: wire check workflows
       - run: wire fmt --check workflows
       - run: wire test workflows
 `
 
 const readme = `# Workflows
+
+Wireworks is not on npm yet: \`npm run package\` in a checkout of its repository writes \`${archive}\`. Put it into this folder and commit it:
+the GitHub Actions file installs it, too.
+
+\`\`\`sh
+npm install --global ./${archive}      # the command \`wire\`
+\`\`\`
 
 \`\`\`sh
 wire test                 # runs the tests; calls nobody
@@ -150,7 +159,7 @@ the server: \`WIRE_SECRET_API_KEY=… wire serve workflows\` is \`secrets.api_ke
 Typed calls from TypeScript:
 
 \`\`\`sh
-npm install wireworks
+npm install ./${archive}
 wire types workflows --out wire.d.ts
 \`\`\`
 
