@@ -20,7 +20,7 @@ import type { Questions } from "./questions/questions.ts"
 import type { Redactor } from "./secrets/redact.ts"
 import type { ServerSecrets } from "./secrets/secrets-of-run.ts"
 import type { EarlierRun } from "./log/earlier-run.ts"
-import type { ReplayState } from "./log/resume.ts"
+import type { ReplayState } from "./log/replay-state.ts"
 import type { TakenRun } from "./taken-run.ts"
 import type { Spent } from "./usage.ts"
 

@@ -8,7 +8,7 @@ import { isTerminal } from "../../src/ports/events.ts"
 import type { RunState, SeenEvent } from "../../src/run/run-state.ts"
 import { reduce } from "../../src/run/reduce.ts"
 import { initialState } from "../../src/run/run-state.ts"
-import { PastReader } from "../../src/run/log/resume.ts"
+import { PastReader } from "../../src/run/log/read-past.ts"
 
 // Logs of real runs, as some release wrote them. Every later release must read them to the same state: a history is added,
 // never changed. A new one `x.jsonl` (an event a line, `kept` included) gets its `x.state.json` by `UPDATE=1`; review it.

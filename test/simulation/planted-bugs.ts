@@ -67,7 +67,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "a resumed run forgets which agents have completed",
-    file: "src/run/log/resume.ts",
+    file: "src/run/log/read-past.ts",
     from: "agent.completed = {",
     to: "agent.failed = null; const forgotten = {",
   },

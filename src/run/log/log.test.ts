@@ -6,7 +6,7 @@ import { usualOptions } from "../../../test/support/run-plan.ts"
 import type { LogEvent } from "../../ports/events.ts"
 import { bytesOver } from "../value-size.ts"
 import { RunLog, shown } from "./log.ts"
-import { PastReader } from "./resume.ts"
+import { PastReader } from "./read-past.ts"
 import { StoreFailure } from "../../ports/store.ts"
 
 class Slow extends MemoryStore {

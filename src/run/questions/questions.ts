@@ -7,7 +7,7 @@ import type { AskedQuestion, Question } from "../../ports/events.ts"
 import { failure } from "../failure.ts"
 import type { Kept } from "../log/kept.ts"
 import type { RunLog } from "../log/log.ts"
-import type { QuestionOutcome, QuestionPast } from "../log/resume.ts"
+import type { QuestionOutcome, QuestionPast } from "../log/replay-state.ts"
 import type { Redactor } from "../secrets/redact.ts"
 import { takeOutcomes } from "./take-outcomes.ts"
 

@@ -1,182 +1,27 @@
 import type { JsonValue } from "../../base/json-value.ts"
-import type { AskedQuestion, EventType, LogEvent, ModelCallRecord, TokenUsage, WireError } from "../../ports/events.ts"
+import type { EventType, LogEvent, ModelCallRecord, TokenUsage } from "../../ports/events.ts"
 import { isTerminal } from "../../ports/events.ts"
 import type { Kept, KeptModelCall, KeptTurn, KeptWorkflowCall } from "./kept.ts"
-import type { AssistantMessage, Message } from "../../ports/messages.ts"
-import type { TurnProgress } from "../../ports/model.ts"
-import type { PromptMessage, ToolPart } from "../../ports/tools.ts"
 import { firstWriter, type LogWriter } from "./log-version.ts"
 import type { RunStore } from "../../ports/store.ts"
 import { eventBytes } from "./event-bytes.ts"
-import type { UsedByAll } from "../budget/budget.ts"
-import { nothingUsed } from "../budget/budget.ts"
-import type { AgentTime } from "../budget/time-limits.ts"
 import { UsedReader } from "../budget/read-used.ts"
-import type { PriceOf, Spent } from "../usage.ts"
-import { addSpent, nothingSpent, spentBy } from "../usage.ts"
+import type { PriceOf } from "../usage.ts"
+import { addSpent, spentBy } from "../usage.ts"
 import { readMessages } from "./stored-messages.ts"
 import { readProgress } from "./turn-progress.ts"
-
-/**
- * What a run's log says has already happened. A resumed run is an ordinary run with a past: it goes through the same steps,
- * and each effect that the past knows the outcome of is not made again.
- */
-export interface ReplayState {
-  lastId: number
-  /** Who wrote the log, in the newest form that is in it. */
-  writer: LogWriter
-  /** The size of the log. */
-  logBytes: number
-  /** Milliseconds; null for a run that has not begun. */
-  startedAt: number | null
-  /** Time of the last event in milliseconds; null for a run that has not begun. */
-  lastAt: number | null
-  planned: boolean
-  ended: boolean
-  /** The failures of agents, in their order. */
-  readonly failures: { readonly agent: string; readonly error: WireError }[]
-  /** Steps that were skipped, by `placeKey` of their id. */
-  readonly skipped: Set<string>
-  spent: Spent
-  /** What counts against the run's limits. */
-  used: UsedByAll
-  /** When each agent first started, in milliseconds, and when it last ended a step. */
-  readonly agentTimes: Map<string, AgentTime>
-  /** When the run waited for people; the last stretch may go on still. */
-  readonly waits: { readonly from: number; to: number | null }[]
-  /** By `placeKey`. */
-  readonly agents: Map<string, AgentPast>
-  /** Answers that a re-run took over, by `placeKey` of the question's id. */
-  readonly reusedAnswers: Map<string, JsonValue>
-  readonly loopsStarted: Map<string, number>
-  readonly loopsCompleted: Set<string>
-  /** By `placeKey` of the value (`agent.name` for one of an agent's own). */
-  readonly dynamics: Set<string>
-  /** `call`, `read` and `render` of the workflow's own, by `placeKey` of their site. */
-  readonly effects: Map<string, EffectPast>
-  /** Fallbacks of the models that summarise for an agent, by agent. */
-  readonly summaryFallbacks: Map<string, FallbackPast[]>
-  /** The latest summary that an agent had made, by agent. */
-  readonly summaries: Map<string, string>
-  readonly servers: Set<string>
-  /** Calls made, by tool, and by site for those of the workflow's own. */
-  readonly toolCalls: Map<string, number>
-  readonly siteCalls: Map<string, number>
-  /** By id: all questions, and those of `ask` steps by their place. */
-  readonly questions: Map<string, QuestionPast>
-  readonly asks: Map<string, QuestionPast>
-  /** How often the run was taken up after a process that died, without getting any further since. */
-  vainResumes: number
-}
-
-export interface AgentPast {
-  startedAt: number | null
-  completed: { readonly output: JsonValue; readonly history: readonly Message[] | null } | null
-  failed: WireError | null
-  /** Turns that had come to no answer, by number. */
-  begun: Map<number, BegunTurn>
-  summary: string | null
-  /** By turn, from 1. */
-  turns: Map<number, TurnPast>
-  /** In their order. */
-  fallbacks: FallbackPast[]
-}
-
-/** A model that had failed for good. */
-export interface FallbackPast {
-  readonly turn: number
-  readonly from: string
-  readonly to: string
-  readonly error: WireError
-  readonly calls: readonly ModelCallRecord[]
-}
-
-export interface BegunTurn {
-  /** Attempts of which a client may have seen something. */
-  attempts: number
-  progress: TurnProgress | null
-}
-
-/** A turn that called tools. */
-export interface AnsweredTurn extends Omit<KeptTurn, "message"> {
-  readonly message: AssistantMessage
-}
-
-export interface TurnPast {
-  readonly answer: AnsweredTurn
-  /** By position in the turn. */
-  readonly calls: Map<number, CallPast>
-}
-
-export interface CallPast {
-  readonly callId: string
-  /** Null for one that has only been asked about. */
-  startedAt: number | null
-  /** What was asked about it, in order. */
-  readonly questions: QuestionPast[]
-  outcome: CallOutcome | null
-}
-
-export interface QuestionPast {
-  readonly asked: AskedQuestion
-  outcome: QuestionOutcome | null
-}
-
-export type QuestionOutcome = { readonly kind: "answered"; readonly answer: JsonValue } | { readonly kind: "expired" }
-
-export type CallOutcome =
-  | { readonly kind: "completed"; readonly result: JsonValue; readonly parts?: readonly ToolPart[] }
-  | { readonly kind: "failed"; readonly error: WireError; readonly told: string | null; readonly refused: boolean }
-
-export type EffectPast =
-  | { readonly kind: "call"; readonly call: CallPast }
-  | { readonly kind: "read"; readonly value: JsonValue }
-  | { readonly kind: "render"; readonly messages: readonly PromptMessage[] }
-
-/** Tells an agent or site of one iteration from those of the others. */
-export function placeKey(name: string, iteration: number | null | undefined): string {
-  return iteration === null || iteration === undefined ? name : `${name}#${iteration}`
-}
-
-function emptyPast(): ReplayState {
-  return {
-    lastId: 0,
-    writer: firstWriter,
-    logBytes: 0,
-    startedAt: null,
-    lastAt: null,
-    planned: false,
-    ended: false,
-    failures: [],
-    skipped: new Set(),
-    spent: nothingSpent,
-    used: { run: nothingUsed(), agents: new Map() },
-    agentTimes: new Map(),
-    waits: [],
-    agents: new Map(),
-    reusedAnswers: new Map(),
-    loopsStarted: new Map(),
-    loopsCompleted: new Set(),
-    dynamics: new Set(),
-    effects: new Map(),
-    summaryFallbacks: new Map(),
-    summaries: new Map(),
-    servers: new Set(),
-    toolCalls: new Map(),
-    siteCalls: new Map(),
-    questions: new Map(),
-    asks: new Map(),
-    vainResumes: 0,
-  }
-}
-
-/** The log ends with a wait for people. */
-export function isWaiting({ waits }: ReplayState): boolean {
-  return waits.at(-1)?.to === null
-}
-
-/** Of a run that is new. Never written to. */
-export const noPast: ReplayState = emptyPast()
+import {
+  emptyPast,
+  placeKey,
+  type AgentPast,
+  type AnsweredTurn,
+  type CallOutcome,
+  type CallPast,
+  type EffectPast,
+  type QuestionOutcome,
+  type QuestionPast,
+  type ReplayState,
+} from "./replay-state.ts"
 
 /** Reads a run's log to its end. The prices are those of the run's models. */
 export async function readPast(store: RunStore, runId: string, priceOf: PriceOf): Promise<ReplayState> {
