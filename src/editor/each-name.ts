@@ -1,15 +1,10 @@
-import type { Allowance } from "../check/allowance.ts"
 import {
-  constantPlace,
   dynamicPlace,
   inAlternative,
-  inBindings,
   inOperand,
-  instructionPlace,
   inText,
   inValue,
   modelPlace,
-  requestPlace,
   runPlace,
   withoutSecrets,
 } from "../check/allowance.ts"
@@ -27,6 +22,7 @@ import type {
   PropertyBlock,
   Setting,
 } from "./name-use.ts"
+import { bindingSetting, blockSetting, constant, inRequest, propertySetting, settingIn } from "./property-setting.ts"
 import { tokensBetween } from "./token-at.ts"
 
 type Visit = (use: NameUse) => void
@@ -41,30 +37,8 @@ export function eachNameIn(program: Program, declaration: Syntax.Declaration, vi
   new NameWalk(program, declaration, visit).run()
 }
 
-const inRequest = settingIn(requestPlace)
-
-const constant = settingIn(constantPlace)
-
 /** In a test. */
 const inTest = settingIn(runPlace)
-
-/** Properties whose value is a constant, and what it may be beside numbers and strings. */
-const constants: Readonly<Record<string, Setting["expects"]>> = {
-  max_calls: "value",
-  max_steps: "value",
-  description: "value",
-  pin: "value",
-  wire_api: "value",
-  idempotent: "boolean",
-  response_format: "response_format",
-  on_failure: "on_failure",
-  approval: "approval",
-  expires_seconds: "value",
-  assets: "asset",
-}
-
-/** Blocks whose values are all written out. */
-const constantBlocks = ["inference", "price", "limits"]
 
 /** Properties whose block has properties of its own. */
 const blockPlaces = ["inference", "price", "limits", "file", "approval"] as const
@@ -553,37 +527,10 @@ function blockPlace(name: string): PropertyPlace {
   return blockPlaces.find((place) => place === name) ?? "unknown"
 }
 
-function blockSetting(name: string, setting: Setting): Setting {
-  if (constantBlocks.includes(name)) return constant
-  return name === "approval" ? withoutSecrets(setting) : setting
-}
-
 function importOf(chain: Syntax.Chain): ArgumentBlock["import"] {
   const { base } = chain
   const [step] = chain.steps
   if (base.kind !== "name" || step?.kind !== "field") return undefined
   const kind = (["tool", "resource", "prompt"] as const).find((one) => one === base.text)
   return kind && { kind, name: step.name.text }
-}
-
-function settingIn(place: Allowance, node?: string, agent?: StepSymbol): Setting {
-  return { ...place, agent, node, local: undefined, expects: "value" }
-}
-
-/** A batch decides for all its items whether its bindings may hold secrets; elsewhere the import decides. */
-function bindingSetting(place: PropertyPlace, taker: ArgumentBlock["import"], setting: Setting): Setting {
-  if (place === "batch") return inValue(setting)
-  return inBindings(setting, taker?.kind ?? (place === "render" ? "prompt" : "tool"))
-}
-
-function propertySetting(place: PropertyPlace, name: string, setting: Setting): Setting {
-  if (place === "inference")
-    return name === "reasoning_effort" || name === "verbosity" ? { ...constant, expects: "level" } : constant
-  if (name === "model" && (place === "agent" || place === "compact")) return { ...setting, expects: "model" }
-  if (name === "type" && place === "asset") return { ...constant, expects: "asset" }
-  const expects = Object.hasOwn(constants, name) && place !== "asset" && place !== "file" ? constants[name] : undefined
-  if (expects !== undefined) return { ...constant, expects }
-  if (place === "agent" && name === "instruction") return { ...setting, ...instructionPlace }
-  if (place === "agent" && name === "context") return { ...setting, expects: "context" }
-  return setting
 }
