@@ -13,7 +13,6 @@ import {
   TextBuilder,
   toAsset,
 } from "./evaluate.ts"
-import { sizeOf } from "./value-size.ts"
 import { traits } from "../plan/expression-traits.ts"
 
 /** What an expression can make happen outside. */
@@ -55,10 +54,10 @@ export async function evaluateToKeep(
   if (traits(expression).pure) {
     for (let rest = work.rest(); rest !== null; rest = work.rest()) await rest
     value = evaluate(expression, scope)
-    kept = work.spent
+    kept = work.made
   } else {
     value = await evaluateImpure(expression, scope, effects)
-    kept = sizeOf(value, work.largest).bytes
+    kept = work.sizeOf(value, work.largest, path).bytes
   }
   work.keep(kept, path)
   return { value, kept }

@@ -96,10 +96,11 @@ function valueOf(expression: Expression, scope: Scope): JsonValue {
 /** A text made of pieces, refused when it gets too large. */
 export class TextBuilder {
   readonly #scope: Scope
-  #bytes = 0
+  /** Of the text as JSON: the sum of its pieces. (More than that where two halves of a surrogate pair meet.) */
+  #bytes = 2
   /** Of arrays and objects: a text may hold the same one many times. */
-  readonly #written = new Map<JsonValue, string>()
-  text = ""
+  readonly #written = new Map<JsonValue, { readonly text: string; readonly bytes: number }>()
+  #text = ""
 
   constructor(scope: Scope) {
     this.#scope = scope
@@ -107,18 +108,37 @@ export class TextBuilder {
 
   add(value: JsonValue): void {
     const { work, path } = this.#scope
-    const bytes = work.part(value, this.#bytes, path)
-    work.text(bytes, path)
-    this.#bytes += bytes
-    this.text += typeof value === "object" && value !== null ? this.#write(value) : toText(value)
+    if (typeof value === "object" && value !== null) {
+      const { text, bytes } = this.#write(value)
+      this.#add(text, bytes)
+    } else {
+      const bytes = work.part(value, this.#bytes, path)
+      this.#add(toText(value), typeof value === "string" ? bytes - 2 : bytes)
+    }
   }
 
-  #write(value: JsonValue): string {
+  #add(text: string, bytes: number): void {
+    const { work, path } = this.#scope
+    work.text(bytes, path)
+    this.#bytes += bytes
+    work.checkSize(this.#bytes, path)
+    this.#text += text
+  }
+
+  #write(value: JsonValue): { readonly text: string; readonly bytes: number } {
     const before = this.#written.get(value)
     if (before !== undefined) return before
+    const { work, path } = this.#scope
+    work.written(value, this.#bytes, path)
     const text = toText(value)
-    this.#written.set(value, text)
-    return text
+    const made = { text, bytes: work.part(text, 0, path) - 2 }
+    this.#written.set(value, made)
+    return made
+  }
+
+  get text(): string {
+    this.#scope.work.remember(this.#text, this.#bytes)
+    return this.#text
   }
 }
 
@@ -164,7 +184,7 @@ export function toText(value: JsonValue): string {
 
 /** The same, refused when it is too large. */
 export function toBoundedText(value: JsonValue, { work, path }: Scope): string {
-  work.text(work.part(value, 0, path), path)
+  work.text(work.written(value, 0, path), path)
   return toText(value)
 }
 
@@ -305,7 +325,7 @@ export function shortcut(expression: BinaryExpression, left: JsonValue, scope: S
 }
 
 export function operated(expression: BinaryExpression, left: JsonValue, right: JsonValue, scope: Scope): boolean {
-  const spend = (work: number): void => scope.work.text(work, scope.path)
+  const spend = (work: number): void => scope.work.spend(work, scope.path)
   return resultOf(expression, operate(expression.operator, left, right, spend), scope)
 }
 

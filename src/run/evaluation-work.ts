@@ -2,7 +2,7 @@ import type { JsonValue } from "../base/json-value.ts"
 import { deepestValue } from "../types/value-fits.ts"
 import { RunEnding } from "../ports/run-failure.ts"
 import { failure, wireError } from "./failure.ts"
-import { sizeOf, stringBytes } from "./value-size.ts"
+import { scalarBytes, sizeOf, stringBytes, type ValueSize } from "./value-size.ts"
 
 /** Bytes of JSON of the largest value that an expression may make, unless the operator allows larger requests. */
 export const usualLargestValue = 16 * 1024 * 1024
@@ -10,19 +10,32 @@ export const usualLargestValue = 16 * 1024 * 1024
 /** Memory of all values that a run keeps at a time, unless the operator allows more. */
 export const usualMostKept = 128 * 1024 * 1024
 
-/** What an element that is made or looked at counts, in bytes. */
-const perElement = 8
+// Work is counted in characters that are copied or compared. Whatever takes longer counts as many characters as take that long.
+
+/** An element that is made or looked at, and how much of that is memory. */
+const perElement = 64
+const memoryOfElement = 8
+
+/** An element that is only measured, and how much of that counts as memory: no JSON text has more elements than half its bytes. */
+const perVisit = 8
+const memoryOfVisit = 2
+
+/** An element that is written as text: numbers and brackets take longer than characters. */
+const perWritten = 32
 
 /** What an expression counts for the event loop, however little it makes: events are logged and others started with it. */
 const perExpression = 2048
 
-/** What an element counts that is only measured. No JSON text has more elements than half its bytes. */
-const perVisit = 2
+/** What all expressions of a run may work together before anything comes in from outside. */
+export const usualRunWork = 48 * 1024 * 1024
+/** What each byte that comes in from outside adds to that. */
+const perByteIn = 128
 
 /** Texts of this length and more are measured once: expressions use the same ones again and again. */
 const longText = 4096
-/** Characters of all texts that are remembered. */
+/** Characters of all texts that are remembered, and how many texts. */
 const rememberedText = 4 * 1024 * 1024
+const rememberedTexts = 64
 
 /**
  * What a run's expressions cost. Every value is measured when it is made, and one over a limit is refused before it is
@@ -31,13 +44,19 @@ const rememberedText = 4 * 1024 * 1024
 export class EvaluationWork {
   /** Bytes of JSON of the largest value. */
   readonly largest: number
-  /** Work of one expression: bytes of text that it makes, and some for every element that it makes or looks at. */
+  /** Work of one expression: bytes of text that it makes, and some for every element that it makes, looks at or writes. */
   readonly #most: number
   /** Memory of all values that are kept at a time: of `dynamic` blocks, outputs of agents, conversations. */
   readonly #mostKept: number
   /** After so much work the event loop gets a turn. */
   readonly #perTurn: number
+  /** Work of all expressions that the run may do. */
+  #allowed = usualRunWork
+  /** Bytes of the run's input. They are counted when the rest is used up, because most runs never need them. */
+  #inputBytes: (() => number) | null
+  #worked = 0
   #spent = 0
+  #made = 0
   #sinceTurn = 0
   #kept = 0
   /** Bytes of long texts, the oldest first. */
@@ -46,22 +65,23 @@ export class EvaluationWork {
   #together = false
   #resting: Promise<void> | null = null
 
-  constructor(largest = usualLargestValue, mostKept = usualMostKept) {
+  constructor(largest = usualLargestValue, mostKept = usualMostKept, inputBytes: (() => number) | null = null) {
     this.largest = largest
-    this.#most = 3 * largest
+    this.#most = 12 * largest
     this.#mostKept = mostKept
     this.#perTurn = usualLargestValue / 4
+    this.#inputBytes = inputBytes
   }
 
   /** Starts to count for another expression. */
   begin(): void {
-    if (!this.#together) this.#spent = 0
+    if (!this.#together) this.#restart()
     this.#sinceTurn += perExpression
   }
 
   /** Expressions that are evaluated one after the other without a rest have the work of one. */
   together<T>(evaluateAll: () => T): T {
-    this.#spent = 0
+    this.#restart()
     this.#together = true
     try {
       return evaluateAll()
@@ -70,62 +90,126 @@ export class EvaluationWork {
     }
   }
 
-  /** Counts elements that are made or looked at. */
-  elements(count: number, path: string): void {
-    this.text(count * perElement, path)
+  #restart(): void {
+    this.#spent = 0
+    this.#made = 0
   }
 
-  /** Counts characters of a text. */
+  /** An agent or a call begins: its expressions may work with two of the largest values. */
+  called(): void {
+    this.#allowed += 2 * this.largest
+  }
+
+  /** So many bytes came in from outside: expressions may work with them. */
+  received(bytes: number): void {
+    this.#allowed += bytes * perByteIn
+  }
+
+  /** Counts elements that are made or looked at. */
+  elements(count: number, path: string): void {
+    this.text(count * memoryOfElement, path)
+    this.spend(count * (perElement - memoryOfElement), path)
+  }
+
+  /** Counts characters of a text that is made. */
   text(length: number, path: string): void {
-    this.#spent += length
-    this.#sinceTurn += length
+    this.#made += length
+    this.spend(length, path)
+  }
+
+  /** Counts work that makes nothing. */
+  spend(amount: number, path: string): void {
+    this.#spent += amount
+    this.#worked += amount
+    this.#sinceTurn += amount
     if (this.#spent > this.#most) {
-      throw failure(
-        "limit_exceeded",
-        path,
-        `${path} takes more work than one expression may: make it simpler, or its values smaller`,
-      )
+      const message = `${path} takes more work than one expression may: make it simpler, or its values smaller`
+      throw failure("limit_exceeded", path, message)
     }
+    if (this.#worked > this.#allowed && !this.#mayGoOn()) {
+      const message = `The run's expressions take more work than they may (at ${path}): make fewer of them, or their values smaller`
+      throw failure("limit_exceeded", path, message)
+    }
+  }
+
+  #mayGoOn(): boolean {
+    if (this.#inputBytes === null) return false
+    this.received(this.#inputBytes())
+    this.#inputBytes = null
+    return this.#worked <= this.#allowed
   }
 
   /** Bytes of a part of a value that is being made; throws when the whole would be too large or too deep. */
   part(value: JsonValue, before: number, path: string): number {
-    const { bytes, depth, visits } = sizeOf(value, this.largest - before, (text, enough) => this.#bytesOf(text, enough))
-    this.text(visits * perVisit, path)
-    if (before + bytes > this.largest) {
-      // What is larger than a value may be is larger than the output may be, too.
-      const kind = path.startsWith("output.") ? "payload_too_large" : "limit_exceeded"
-      throw failure(kind, path, `${path} is larger than ${this.largest} bytes of JSON`)
-    }
-    if (depth >= deepestValue) {
-      throw failure("limit_exceeded", path, `${path} is nested deeper than ${deepestValue} levels`)
-    }
+    if (typeof value === "object" && value !== null) return this.#measure(value, before, path).bytes
+    const bytes = typeof value === "string" ? this.#bytesOf(value, this.largest - before, path) : scalarBytes(value)
+    this.#visited(1, path)
+    this.checkSize(before + bytes, path)
     return bytes
   }
 
-  #bytesOf(text: string, enough: number): number {
+  /** The same for a value that is written as text. */
+  written(value: JsonValue, before: number, path: string): number {
+    const { bytes, elements } = this.#measure(value, before, path)
+    this.spend(bytes + elements * perWritten, path)
+    return bytes
+  }
+
+  /** Bytes of a value that is there; any number over `enough` where there are more. */
+  sizeOf(value: JsonValue, enough: number, path: string): ValueSize {
+    return sizeOf(value, enough, (text, left) => this.#bytesOf(text, left, path))
+  }
+
+  #measure(value: JsonValue, before: number, path: string): ValueSize {
+    const size = this.sizeOf(value, this.largest - before, path)
+    const { bytes, depth, visits } = size
+    this.#visited(visits, path)
+    this.checkSize(before + bytes, path)
+    if (depth >= deepestValue) {
+      throw failure("limit_exceeded", path, `${path} is nested deeper than ${deepestValue} levels`)
+    }
+    return size
+  }
+
+  #visited(count: number, path: string): void {
+    this.text(count * memoryOfVisit, path)
+    this.spend(count * (perVisit - memoryOfVisit), path)
+  }
+
+  /** Throws when a value is too large. */
+  checkSize(bytes: number, path: string): void {
+    if (bytes <= this.largest) return
+    // What is larger than a value may be is larger than the output may be, too.
+    const kind = path.startsWith("output.") ? "payload_too_large" : "limit_exceeded"
+    throw failure(kind, path, `${path} is larger than ${this.largest} bytes of JSON`)
+  }
+
+  #bytesOf(text: string, enough: number, path: string): number {
     if (text.length < longText) return stringBytes(text, enough)
     const known = this.#texts.get(text)
     if (known !== undefined) return known
     const bytes = stringBytes(text, enough)
+    this.spend(text.length, path)
     // One that is over what is enough was not measured to its end.
-    if (bytes <= enough && text.length <= rememberedText) this.#remember(text, bytes)
+    if (bytes <= enough) this.remember(text, bytes)
     return bytes
   }
 
-  #remember(text: string, bytes: number): void {
+  /** The bytes of a text as JSON are known from its pieces: it need not be measured. */
+  remember(text: string, bytes: number): void {
+    if (text.length < longText || text.length > rememberedText || this.#texts.has(text)) return
     this.#texts.set(text, bytes)
     this.#textLength += text.length
     for (const [oldest] of this.#texts) {
-      if (this.#textLength <= rememberedText) break
+      if (this.#textLength <= rememberedText && this.#texts.size <= rememberedTexts) break
       this.#texts.delete(oldest)
       this.#textLength -= oldest.length
     }
   }
 
-  /** Work since `begin`: no value that was made since then takes more memory. */
-  get spent(): number {
-    return this.#spent
+  /** Bytes that were made since `begin`: no value that was made since then takes more memory. */
+  get made(): number {
+    return this.#made
   }
 
   /** Counts memory of a value that is kept for as long as the run, or an agent of it, lasts. */

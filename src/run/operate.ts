@@ -1,4 +1,5 @@
-import { jsonEqual } from "../base/json-equal.ts"
+import { containsText } from "../base/contains-text.ts"
+import { elementWork, jsonEqual } from "../base/json-equal.ts"
 import type { JsonValue } from "../base/json-value.ts"
 import type { BinaryExpression } from "../plan/expression.ts"
 
@@ -44,13 +45,13 @@ export function operate(
 
 function contains(holder: JsonValue, wanted: JsonValue, spend: (work: number) => void): boolean | WrongOperand {
   if (Array.isArray(holder)) {
-    spend(holder.length)
+    spend(holder.length * elementWork)
     return holder.some((element) => jsonEqual(element, wanted, spend))
   }
   if (typeof holder !== "string") return { need: "contains searches a string or an array", found: holder }
   if (typeof wanted !== "string") return { need: "contains searches a string for a string", found: wanted }
-  spend(holder.length)
-  return holder.includes(wanted)
+  spend(holder.length * (wanted.length > 64 ? 8 : 1))
+  return containsText(holder, wanted)
 }
 
 function isInOrder(operator: "<" | "<=" | ">" | ">=", left: number, right: number): boolean {

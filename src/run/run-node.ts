@@ -86,12 +86,13 @@ export async function makeOutput(running: RunContext, node: OutputNode): Promise
     const here = { ...scope, path: `output.${key}` }
     const found = evaluateEffects(value, here, effects)
     const made = found instanceof Promise ? await found : found
-    bytes += 2 + sizeOf(key).bytes + sizeOf(made, limits.output_bytes - bytes).bytes
+    bytes += 2 + sizeOf(key).bytes + running.work.sizeOf(made, limits.output_bytes - bytes, here.path).bytes
     if (bytes > limits.output_bytes) {
       const message = `The output is larger than the ${limits.output_bytes} bytes of JSON that are allowed`
       throw failure("payload_too_large", "output", message)
     }
     setOwn(result, key, made)
+    running.work.written(made, 0, here.path)
   }
   return result
 }

@@ -29,6 +29,7 @@ import { readEarlier } from "./log/earlier-run.ts"
 import { runClock } from "./run-clock.ts"
 import type { RunLimits, RunContext, RunPorts } from "./run-context.ts"
 import { makeOutput, resolveDynamic, runAgentNode, runAskNode } from "./run-node.ts"
+import { sizeOf } from "./value-size.ts"
 import { runGraph } from "./scheduler.ts"
 import { openServers } from "./tools/tool-servers.ts"
 import type { Spent } from "./usage.ts"
@@ -165,7 +166,7 @@ class Run {
       }),
       spent: past.spent,
       unfinished: new Set(),
-      work: new EvaluationWork(limits.value_bytes, limits.kept_bytes),
+      work: new EvaluationWork(limits.value_bytes, limits.kept_bytes, () => sizeOf(this.#running.input).bytes),
       backgroundWork: new Set(),
       busyWork: new Set(),
       fail: (error) => this.#fail(error),

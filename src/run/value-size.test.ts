@@ -17,7 +17,19 @@ test("the size is that of the JSON text", () => {
       )
     }),
   )
-  for (const text of ["", "plain", 'a"b\\', "\u0000\u001f", "é", "€", "\ud83d\ude00", "\ud83d", "\u007f"]) {
+  for (const text of [
+    "",
+    "plain",
+    'a"b\\',
+    "\u0000\u001f",
+    "é",
+    "€",
+    "\ud83d\ude00",
+    "\ud83d",
+    "\u007f",
+    "\ud83d\ud83d\ude00\ude00",
+    `${"x".repeat(16_383)}\ud83d\ude00\ud83d"\u0001\n€`,
+  ]) {
     assert.equal(sizeOf(text).bytes, Buffer.byteLength(JSON.stringify(text), "utf8"), JSON.stringify(text))
   }
 })

@@ -5,6 +5,8 @@ import type { JsonValue } from "../base/json-value.ts"
 export interface ValueSize {
   readonly bytes: number
   readonly depth: number
+  /** Values in it, itself included; shared ones as often as they occur in the text. */
+  readonly elements: number
   /** Values that had to be looked at to find this out. */
   readonly visits: number
 }
@@ -14,8 +16,8 @@ export interface ValueSize {
  * text of a value can be exponentially larger than the value: with this each shared part is measured once. Small ones are
  * measured again, which is cheaper than to remember them.
  */
-const known = new WeakMap<object, { readonly bytes: number; readonly depth: number }>()
-const remembered = 1024
+const known = new WeakMap<object, Omit<ValueSize, "visits">>()
+const remembered = 256
 
 /** Bytes of a text as JSON, exact up to `enough`. */
 export type TextBytes = (text: string, enough: number) => number
@@ -27,11 +29,12 @@ export function sizeOf(
   textBytes: TextBytes = stringBytes,
 ): ValueSize {
   if (typeof value !== "object" || value === null) {
-    return { bytes: typeof value === "string" ? textBytes(value, enough) : scalarBytes(value), depth: 0, visits: 1 }
+    const bytes = typeof value === "string" ? textBytes(value, enough) : scalarBytes(value)
+    return { bytes, depth: 0, elements: 1, visits: 1 }
   }
   const measure = new Measure(enough, textBytes)
   const depth = measure.add(value, 0)
-  return { bytes: measure.bytes, depth, visits: measure.visits }
+  return { bytes: measure.bytes, depth, elements: measure.elements, visits: measure.visits }
 }
 
 /** The bytes of a value's JSON text where they are over a limit, else null. */
@@ -47,6 +50,7 @@ class Measure {
   readonly #enough: number
   readonly #textBytes: TextBytes
   bytes = 0
+  elements = 0
   visits = 0
 
   constructor(enough: number, textBytes: TextBytes) {
@@ -57,6 +61,7 @@ class Measure {
   /** Adds the bytes of a value; returns its depth. */
   add(value: JsonValue, level: number): number {
     this.visits++
+    this.elements++
     if (typeof value === "string") {
       this.bytes += this.#textBytes(value, this.#enough - this.bytes)
       return 0
@@ -68,14 +73,16 @@ class Measure {
     const before = known.get(value)
     if (before !== undefined) {
       this.bytes += before.bytes
+      this.elements += before.elements - 1
       return before.depth
     }
     if (level > deepest) return 1
     const start = this.bytes
+    const first = this.elements - 1
     const depth = 1 + (Array.isArray(value) ? this.#items(value, level + 1) : this.#fields(value, level + 1))
     const bytes = this.bytes - start
     if (bytes >= remembered && this.bytes <= this.#enough && depth + level <= deepest)
-      known.set(value, { bytes, depth })
+      known.set(value, { bytes, depth, elements: this.elements - first })
     return depth
   }
 
@@ -102,7 +109,7 @@ class Measure {
   }
 }
 
-function scalarBytes(value: number | boolean | null): number {
+export function scalarBytes(value: number | boolean | null): number {
   if (typeof value === "number") return Number.isFinite(value) ? String(value).length : 4
   return value === false ? 5 : 4
 }
@@ -110,7 +117,37 @@ function scalarBytes(value: number | boolean | null): number {
 /** Exact unless over `enough`. */
 export function stringBytes(text: string, enough: number): number {
   const least = text.length + 2
-  // Not longer than its characters: nothing in it is escaped or takes more than one byte.
-  if (least > enough || !/[^ !#-[\]-~]/.test(text)) return least
-  return Buffer.byteLength(JSON.stringify(text), "utf8")
+  if (least > enough || (text.length < chunk && !/[^ !#-[\]-~]/.test(text))) return least
+  let bytes = 2
+  for (let from = 0; from < text.length; from += chunk) {
+    const count = scratch.write(text.slice(from, from + chunk), "utf16le") / 2
+    for (let at = 0; at < count; at++) bytes += unitBytes[units[at] ?? 0] ?? 0
+  }
+  return text.isWellFormed() ? bytes : bytes + loneSurrogates(text) * (escapedSurrogate - halfOfPair)
+}
+
+/** A surrogate without its other half is written as an escape: `\ud83d`. */
+const escapedSurrogate = 6
+const halfOfPair = 2
+
+/** Bytes in JSON of every UTF-16 unit. Adding them up takes a tenth of the time of writing the JSON text. */
+const unitBytes = new Uint8Array(0x10000).fill(3).fill(2, 0x80, 0x800).fill(1, 0x20, 0x80).fill(6, 0, 0x20)
+for (const escaped of '"\\\b\t\n\f\r') unitBytes[escaped.charCodeAt(0)] = 2
+unitBytes.fill(halfOfPair, 0xd800, 0xe000)
+
+const chunk = 16 * 1024
+const scratch = Buffer.alloc(2 * chunk)
+const units = new Uint16Array(scratch.buffer, scratch.byteOffset, chunk)
+
+function loneSurrogates(text: string): number {
+  let count = 0
+  let afterHigh = false
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    const isLow = unit >= 0xdc00 && unit < 0xe000
+    if (isLow) count += afterHigh ? -1 : 1
+    afterHigh = unit >= 0xd800 && unit < 0xdc00
+    if (afterHigh) count++
+  }
+  return count
 }

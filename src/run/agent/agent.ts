@@ -43,11 +43,18 @@ export async function runAgent(
   const past = running.past.agents.get(placeKey(node.name, iteration)) ?? null
   if (past !== null && past.completed !== null) {
     keepHistory(running, node, past.completed.history ?? [])
-    running.work.keep(memoryOf(past.completed.output), `agent.${node.name}`)
+    running.work.called()
+    keepOutput(running, past.completed.output, `agent.${node.name}`)
     return past.completed.output
   }
   const step = new AgentStep(running, node, iteration, past)
   return past !== null && past.failed !== null ? step.skip(past.failed) : step.run(variables)
+}
+
+function keepOutput(running: RunContext, output: JsonValue, path: string): void {
+  const bytes = memoryOf(output)
+  running.work.received(bytes)
+  running.work.keep(bytes, path)
 }
 
 function keepHistory(running: RunContext, node: AgentNode, history: readonly Message[]): void {
@@ -130,7 +137,8 @@ class AgentStep {
   }
 
   async #work(): Promise<JsonValue> {
-    const { log, ports } = this.#running
+    const { log, ports, work } = this.#running
+    work.called()
     for (const local of this.#node.locals) await this.#resolveLocal(local.key, local.value)
     const given = ports.given?.(this.#node.id, this.#caller.about.iteration ?? null)
     const rendered = given === undefined ? await renderStep(this.#step) : await renderGiven(this.#step)
@@ -188,7 +196,7 @@ class AgentStep {
     const found = earlier.takeStep(id, iteration ?? null, facts, isContinued)
     if (found === undefined) return undefined
     const { output, history } = found
-    running.work.keep(memoryOf(output), this.#caller.path)
+    keepOutput(running, output, this.#caller.path)
     keepHistory(running, this.#node, history ?? [])
     const asShown = shown(output)
     log.add(
@@ -243,7 +251,7 @@ class AgentStep {
 
   #completed(output: JsonObject, history: readonly Message[], cached: boolean): JsonValue {
     const running = this.#running
-    running.work.keep(memoryOf(output), this.#caller.path)
+    keepOutput(running, output, this.#caller.path)
     keepHistory(running, this.#node, history)
     const { log, ports, prepared } = running
     const spent = spentBy(this.#progress.calls, (model) => priceOf(running, model))

@@ -53,7 +53,9 @@ export async function askPeople(
     asked.map(async (place) => {
       if (place === null) return null
       const answer = "answer" in place ? place.answer : await answerOf(running, node, place)
-      running.work.keep(memoryOf(answer), node.id)
+      const bytes = memoryOf(answer)
+      running.work.received(bytes)
+      running.work.keep(bytes, node.id)
       return answer
     }),
   )

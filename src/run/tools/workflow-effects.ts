@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../base/json-value.ts"
+import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { validateValue } from "../../types/validate-value.ts"
 import type { ApprovalPlan, CallExpression, ReadExpression, RenderExpression } from "../../plan/expression.ts"
 import type { RemotePlan } from "../../plan/plan-shape.ts"
@@ -21,6 +21,7 @@ import type { Place } from "../permits.ts"
 import type { Approval } from "../questions/approval.ts"
 import type { RunContext } from "../run-context.ts"
 import { callStored, finishBeforeEnd } from "../run-context.ts"
+import { sizeOf } from "../value-size.ts"
 
 /** What the expressions of one place (a dynamic value, an agent) make happen, each once in the life of the run. */
 export function workflowEffects(running: RunContext, path: string, about: ToolCall["about"]): Effects {
@@ -117,11 +118,31 @@ export function workflowEffects(running: RunContext, path: string, about: ToolCa
   }
   // Where an expression fails, others of the same value may be under way.
   const effects: Effects = {
-    call: (expression, scope) => finishBeforeEnd(running, made.call(expression, scope)),
-    read: (expression, scope) => finishBeforeEnd(running, made.read(expression, scope)),
-    render: (expression, scope) => finishBeforeEnd(running, made.render(expression, scope)),
+    call: (expression, scope) =>
+      finishBeforeEnd(
+        running,
+        counted(running, () => made.call(expression, scope)),
+      ),
+    read: (expression, scope) =>
+      finishBeforeEnd(
+        running,
+        counted(running, () => made.read(expression, scope)),
+      ),
+    render: (expression, scope) =>
+      finishBeforeEnd(
+        running,
+        counted(running, () => made.render(expression, scope)),
+      ),
   }
   return effects
+}
+
+/** The run's expressions may work more for each call, and with what it brings. */
+async function counted({ work }: RunContext, effect: () => Promise<JsonValue>): Promise<JsonValue> {
+  work.called()
+  const value = await effect()
+  work.received(sizeOf(value).bytes)
+  return value
 }
 
 /** Whom a call is to be approved by. */
