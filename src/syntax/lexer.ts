@@ -3,6 +3,7 @@ import { diagnostic } from "../source/diagnostic.ts"
 import { endOfBad } from "./bad-token.ts"
 import { endOfNumber } from "./number-end.ts"
 import { escapeLength } from "./string-value.ts"
+import { headlessBlockString, headlessText } from "./headless-string.ts"
 import { beforeForeignBrackets, endOverLines, hasLineBreak, unclosedBlockString } from "./unclosed-string.ts"
 import type { Comment, Token, TokenKind } from "./token.ts"
 import { wrongEscape } from "./wrong-escape.ts"
@@ -302,7 +303,7 @@ class Lexer {
   }
 
   #reportUnclosedInterpolation({ interpolation, block }: OpenString): void {
-    const message = block ? "This `{{` is not closed" : "This `{{` is not closed before the end of the line"
+    const message = block ? unclosedInterpolation : `${unclosedInterpolation} before the end of the line`
     this.#report(interpolation, interpolation + 2, message, "Add `}}`, or write `\\{\\{` for two braces.")
   }
 
@@ -337,7 +338,14 @@ class Lexer {
   /** Ends the block string that most likely lacks its quotes where its indentation does, and reads on from there. */
   #rewindBlockString(): boolean {
     this.#patience -= this.#count
-    const culprit = unclosedBlockString(this.#text, this.#tokens.slice(0, this.#count))
+    const tokens = this.#tokens.slice(0, this.#count)
+    const culprit = unclosedBlockString(this.#text, tokens)
+    const headless = headlessBlockString(this.#text, tokens, culprit?.index)
+    if (headless !== undefined) {
+      this.#patience -= this.#at - headless.end
+      this.#headless(headless.index, headless.end, '"""')
+      return true
+    }
     if (culprit === undefined || this.#cuts.has(culprit.start)) return false
     this.#cuts.set(culprit.start, culprit.end)
     const diagnostics = this.#diagnostics.findIndex((found) => found.span.start >= culprit.start)
@@ -346,6 +354,18 @@ class Lexer {
     if (first !== undefined && first.comments.length > 0) this.#comments = [...first.comments]
     this.#afterBreak = first?.afterBreak === true
     return true
+  }
+
+  /** Takes all from a token on as a text without its opening quotes, and reports that. */
+  #headless(index: number, end: number, quotes: string): void {
+    const first = this.#tokens[index]
+    if (first === undefined) return
+    this.#count = index
+    while ((this.#diagnostics.at(-1)?.span.start ?? -1) >= first.start) this.#diagnostics.pop()
+    this.#comments = first.comments.length > 0 ? [...first.comments] : undefined
+    this.#afterBreak = first.afterBreak
+    this.#push("string", first.start, end, true)
+    this.#report(first.start, first.end, `Expected \`${quotes}\` before this text`, `Add \`${quotes}\` where it begins.`)
   }
 
   #goBack(to: number, tokens: number, diagnostics: number): void {
@@ -455,8 +475,19 @@ class Lexer {
     this.#push(last, start, end, true)
     // A string around this one ends here too: the `{{` that it sits in is the mistake, and is reported then.
     if (isInner) return
+    if (!block && last === "string") {
+      const headless = headlessText(this.#tokens, this.#count - 1)
+      if (headless !== undefined) return this.#headless(headless, end, '"')
+    }
     if (end >= this.#text.length && this.#open.length > 0) return
     if (block) {
+      const before = this.#diagnostics.at(-1)
+      if (before?.message === unclosedInterpolation && before.span.start > opening) {
+        // One mistake: what closes both is missing.
+        this.#diagnostics.pop()
+        const { start, end } = before.span
+        return this.#report(start, end, unclosedInterpolation, 'Add `}}` after the value, and `"""` where the text ends.')
+      }
       this.#report(opening, opening + 3, "This block string is not closed", 'Add `"""` where it ends.')
       return
     }
@@ -514,6 +545,7 @@ class Lexer {
   }
 }
 
+const unclosedInterpolation = "This `{{` is not closed"
 const foreignComment = "Comments are written with `//`, not with `/* */`"
 
 /** The operator at a place; undefined for what only other languages have: `=`, `===`, `!==`, `<>`, `<!--`, `&`. */

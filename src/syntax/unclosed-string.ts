@@ -21,10 +21,11 @@ export function unclosedBlockString(text: string, tokens: readonly Token[]): Unc
     const first = token.kind === "tail" ? open.pop() : index
     const start = first === undefined ? undefined : tokens[first]?.start
     if (first === undefined || start === undefined || open.length > 0 || !text.startsWith('"""', start)) continue
-    if (token.unclosed) last = { index: first, start, end: text.length }
-    else if (looksLikeOpening(text, token.end - 3)) {
+    // Without the `}}` of an interpolation a token counts as unclosed too, and has its quotes.
+    if (text.startsWith('"""', token.end - 3) && looksLikeOpening(text, token.end - 3)) {
       return { index: first, start, end: endOfUnclosed(text, start, endOfLineBefore(text, token.end - 3)) }
     }
+    if (token.unclosed) last = { index: first, start, end: text.length }
   }
   if (last === undefined) return undefined
   const end = endOfUnclosed(text, last.start, text.length)
