@@ -3,7 +3,7 @@ import { blockOf } from "./block-of.ts"
 import { checkContext } from "./check-agent-context.ts"
 import { checkFile } from "./check-file.ts"
 import { checkResponseFormat } from "./check-inference.ts"
-import { loopVariables } from "./check-loop.ts"
+import { hasBrokenLoop, loopVariables } from "./check-loop.ts"
 import { checkLimits, checkPriced } from "./check-limits.ts"
 import type { ModelReference } from "./check-model-reference.ts"
 import { checkModelReference } from "./check-model-reference.ts"
@@ -15,7 +15,6 @@ import { positiveInteger } from "./constants.ts"
 import { expectType } from "./infer.ts"
 import { wordOrString } from "./asset-kind.ts"
 import { inferLocals } from "./infer-dynamics.ts"
-import { narrowed } from "./narrowing.ts"
 import type { DynamicSymbol } from "./program.ts"
 import { expressionOf, readProperties } from "./properties.ts"
 import { declareUnique } from "./repeated-name.ts"
@@ -68,10 +67,13 @@ function checkAgent(checking: CheckContext, declaration: Syntax.AgentDeclaration
   const variables = loopVariables(checking, declaration, base)
   const locals = new Map<string, DynamicSymbol>()
   const localFields = declareLocals(checking, declaration, path)
-  const agent: AgentScope = { name, variables, hasBrokenLoop: declaration.brokenLoop, localFields, locals }
-  const scope: Scope = narrowed({ ...base, agent }, checkWhen(checking, declaration, { ...base, agent }))
+  const agent: AgentScope = { name, variables, hasBrokenLoop: hasBrokenLoop(checking, declaration), localFields, locals }
   if (symbol?.declaration === declaration) checking.agents.set(name, { ...symbol, variables, locals })
+  checkWhen(checking, declaration, { ...base, agent }, (scope) => checkBody(checking, declaration, scope))
+}
 
+function checkBody(checking: CheckContext, declaration: Syntax.AgentDeclaration, scope: Scope): void {
+  const { path } = scope
   const properties = readProperties(checking, "agent", declaration.body, path, declaration.name)
   inferLocals(checking, scope)
   const models = checkModelReference(checking, properties.get("model"), `${path}.model`)
@@ -121,7 +123,9 @@ function declareLocals(
   const seen = new Set<string>()
   for (const item of declaration.body.items) {
     if (item.name.text !== "dynamic") continue
-    for (const field of blockOf(checking, item, `${path}.dynamic`)?.items ?? []) {
+    const block = blockOf(checking, item, `${path}.dynamic`)
+    if (block !== undefined && checking.skipped.hasNameless(block)) checking.skipped.nameless.add("dynamic")
+    for (const field of block?.items ?? []) {
       const name = field.name.text
       const fieldPath = `${path}.dynamic.${name}`
       if (declareUnique(checking, seen, field.name, fieldPath)) continue

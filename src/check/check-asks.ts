@@ -1,11 +1,10 @@
 import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
 import { checkExpiry } from "./check-approval.ts"
-import { loopVariables } from "./check-loop.ts"
+import { hasBrokenLoop, loopVariables } from "./check-loop.ts"
 import { checkWhen } from "./check-when.ts"
 import { expectType, infer } from "./infer.ts"
 import { refuseAsset } from "./misplaced-asset.ts"
-import { narrowed } from "./narrowing.ts"
 import { expressionOf, readProperties } from "./properties.ts"
 import type { AgentScope, Scope } from "./scope.ts"
 import { runScope } from "./scope.ts"
@@ -50,13 +49,16 @@ function checkAsk(checking: CheckContext, declaration: Syntax.AskDeclaration): v
   const agent: AgentScope = {
     name,
     variables,
-    hasBrokenLoop: declaration.brokenLoop,
+    hasBrokenLoop: hasBrokenLoop(checking, declaration),
     localFields: new Map(),
     locals: new Map(),
   }
-  const scope: Scope = narrowed({ ...base, agent }, checkWhen(checking, declaration, { ...base, agent }))
   if (symbol?.declaration === declaration) checking.asks.set(name, { ...symbol, variables })
+  checkWhen(checking, declaration, { ...base, agent }, (scope) => checkBody(checking, declaration, scope))
+}
 
+function checkBody(checking: CheckContext, declaration: Syntax.AskDeclaration, scope: Scope): void {
+  const { path } = scope
   const properties = readProperties(checking, "ask", declaration.body, path, declaration.name)
   for (const text of ["question", "to"]) {
     const expression = expressionOf(checking, properties.get(text), path)

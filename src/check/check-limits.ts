@@ -74,6 +74,7 @@ export function checkPriced(
   if (!governed) return
   for (const { declaration, reference, path } of models) {
     if (declaration.body.items.some((item) => item.name.text === "price")) continue
+    if (checking.skipped.isIncomplete(declaration.body, "price")) continue
     const name = declaration.name.text
     const message = `model.${name} has no price, and \`limits\` bounds the cost`
     const hint = `Add \`price { input: … output: … }\` to \`model ${name}\`.`

@@ -37,6 +37,11 @@ export function loopVariables(
   return variables
 }
 
+/** Whether the variables of a step's loop are unknown because of a syntax error. */
+export function hasBrokenLoop(checking: CheckContext, { loop, brokenLoop }: Syntax.StepDeclaration): boolean {
+  return brokenLoop || (loop !== undefined && checking.skipped.hasError(loop.pattern))
+}
+
 function listElement(checking: CheckContext, list: Type, items: Syntax.Expression, path: string): Type {
   const element = elementType(list, checking.types)
   if (element !== undefined) return element

@@ -13,7 +13,7 @@ import { checkConstant, positiveInteger } from "./constants.ts"
 import { declare } from "./declare.ts"
 import { errorKinds } from "./error-kinds.ts"
 import { expectType, infer } from "./infer.ts"
-import { checkCondition } from "./infer-operators.ts"
+import { inferCondition } from "./infer-operators.ts"
 import { knownList } from "./known-list.ts"
 import { mustFit } from "./must-fit.ts"
 import type { LoopVariable, Program } from "./program.ts"
@@ -270,7 +270,7 @@ class TestCheck {
     const scope = at(this.#scope("an expectation", "after"), "expect")
     checking.muted = mutedInExpectations
     checking.observed = (node) => this.#observedType(node)
-    if (judge === undefined) checkCondition(checking, condition, scope, infer)
+    if (judge === undefined) inferCondition(checking, condition, scope, infer)
     else infer(checking, condition, scope)
     checking.observed = null
     checking.muted = null

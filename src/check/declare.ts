@@ -37,6 +37,7 @@ export function declare(checking: CheckContext): void {
       case "batch":
         for (const item of declaration.body.items) {
           if (item.kind === "batch-item") enterImport(checking, item, item.importKind, declaration.source, declaration)
+          else if (item.value.kind === "missing") checking.skipped.kindless.add(item.name.text.replaceAll("-", "_"))
         }
         break
       case "dynamic":

@@ -32,7 +32,7 @@ export function inferMatch(checking: CheckContext, node: Syntax.MatchNode, scope
   else refuseSecrets(checking, node.value, scope)
   const mayBeNull = nullable(value, checking.types)
   const types = branchTypes(checking, node, choice, inBranch, infer)
-  checkExhaustive(checking, node, choice, mayBeNull, scope.path)
+  checkExhaustive(checking, node, choice, mayBeNull, scope.path, types)
   return joinBranches(checking, types, scope.path)
 }
 
@@ -110,10 +110,13 @@ function checkExhaustive(
   choice: Choice,
   mayBeNull: boolean,
   path: string,
+  types: readonly BranchType[],
 ): void {
   const known = choice.labels
   const missing = new Set(known)
   let needsNull = mayBeNull
+  // Wrong branches, each of which may be meant for a case that has none: those of unknown cases, and those that may be two.
+  let unclear = types.filter(({ branch, type }) => type.kind === "error" && isOverLines(checking, branch)).length
   for (const branch of node.body.items) {
     const label = branchLabel(branch)
     if (label.kind === "rest") {
@@ -127,11 +130,12 @@ function checkExhaustive(
       needsNull = false
     } else {
       const wanted = label.kind === "name" ? label.name : label.value
+      if (wanted === null || !known.has(wanted)) unclear++
       if (wanted === null || !known.has(wanted) || missing.delete(wanted)) continue
       unreachable(checking, branch, path, `The case \`${showLabel(wanted)}\` is taken by a branch before this one`)
     }
   }
-  if ((missing.size > 0 || needsNull) && checking.skipped.isBroken(node.body)) return
+  if (missing.size + (needsNull ? 1 : 0) <= unclear || checking.skipped.isBroken(node.body)) return
   if (missing.size > 0) {
     const what = missing.size === 1 ? "the case" : "the cases"
     const hint = `Add ${missing.size === 1 ? "a branch for it" : "a branch for each"}, or \`_\` for the rest.`
@@ -146,6 +150,11 @@ function checkExhaustive(
     const message = `\`${checking.quote(node.value)}\` may be null, which no branch of this match takes`
     checking.report("non-exhaustive-match", path, node.keyword, message, "Add a branch `null: …`, or `_` for the rest.")
   }
+}
+
+/** `case.path` and, on the next line, `.path`: the name of the second case may be missing. */
+function isOverLines(checking: CheckContext, branch: Syntax.MatchBranch): boolean {
+  return isShortBranch(branch) && /[\r\n]/.test(checking.textOf(branch))
 }
 
 function unreachable(checking: CheckContext, branch: Syntax.MatchBranch, path: string, message: string): void {

@@ -83,7 +83,7 @@ export function inferNot(
 }
 
 /** The condition of a declaration. */
-export function checkCondition(checking: CheckContext, node: Syntax.Expression, scope: Scope, infer: Infer): void {
+export function inferCondition(checking: CheckContext, node: Syntax.Expression, scope: Scope, infer: Infer): void {
   inferBoolean(checking, node, scope, infer, "when")
   const constant = constantOf(node)
   if (typeof constant === "boolean") {

@@ -76,6 +76,7 @@ function fieldsMustFit(
       mustFit(checking, field.value, expected.type, fieldPath)
       continue
     }
+    if (checking.incomplete.has(wanted)) continue
     const hint = knownList(checking, name, wanted.fields, "Its fields are")
     checking.report(
       "type-mismatch",
@@ -85,6 +86,7 @@ function fieldsMustFit(
       hint,
     )
   }
+  if (checking.skipped.hasNameless(node.body)) return
   for (const { name, type } of wanted.fields) {
     if (given.has(name)) continue
     const hint = `Add \`${name}: …\` (${showType(type)}).`

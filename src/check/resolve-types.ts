@@ -226,6 +226,8 @@ function copied(checking: CheckContext, type: Type, span: Span, path: string): T
 function resolveEnum(checking: CheckContext, node: Syntax.TypeNode & { kind: "enum" }, path: string): Type {
   const seen = new Set<string>()
   for (const name of node.body.items) declareUnique(checking, seen, name, path)
+  // A name may be missing.
+  if (checking.skipped.hasError(node.body)) return errorType
   if (seen.size === 0) {
     emptyType(checking, node, path, "An enum needs at least one name")
     return errorType
@@ -261,6 +263,7 @@ function resolveVariant(checking: CheckContext, node: Syntax.VariantType, path: 
   const seen = new Set<string>()
   const cases: VariantCase[] = []
   if (refuseKey(checking, node.tag, path)) return errorType
+  let isBroken = node.tag.text === "" || checking.skipped.hasNameless(node.body)
   for (const one of node.body.items) {
     const name = one.name.text
     const casePath = `${path}.${name}`
@@ -271,6 +274,7 @@ function resolveVariant(checking: CheckContext, node: Syntax.VariantType, path: 
       return false
     })
     const fields = resolveFields(checking, written, casePath)
+    isBroken ||= checking.skipped.hasNameless(one.body)
     if (declareUnique(checking, seen, one.name, casePath)) continue
     cases.push(one.doc === undefined ? { name, fields } : { name, fields, doc: one.doc })
   }
@@ -278,6 +282,8 @@ function resolveVariant(checking: CheckContext, node: Syntax.VariantType, path: 
     emptyType(checking, node, path, "A variant needs at least one case")
     return errorType
   }
+  // Which cases and fields it lacks is unknown.
+  if (isBroken) return errorType
   const variant: VariantType = { kind: "variant", tag: node.tag.text, cases }
   checking.variantNodes.set(variant, node)
   return variant

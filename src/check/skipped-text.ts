@@ -9,6 +9,8 @@ export class SkippedText {
   readonly #tree: Syntax.Tree
   /** Kinds of declarations where one has an unreadable name: no declaration of such a kind is reported as missing. */
   readonly nameless: Set<string>
+  /** Names of imports without `tool`, `resource` or `prompt`. */
+  readonly kindless = new Set<string>()
   /** Pairs of words that follow each other in the text, as those at the head of a declaration do. */
   #written: ReadonlySet<string> | undefined
   /** Names that seem to be declared in what the parser skipped. */
@@ -24,6 +26,8 @@ export class SkippedText {
     if (this.#tree.errors.length === 0) return false
     if (this.nameless.has(word) || this.isSkipped(name)) return true
     this.#written ??= wordsInRow(this.#tree)
+    const isImport = word === "tool" || word === "resource" || word === "prompt"
+    if (isImport && (this.kindless.has(name) || this.#written.has(`as ${name}`))) return true
     return this.#written.has(`${word} ${name}`)
   }
 
@@ -41,6 +45,12 @@ export class SkippedText {
     return error !== undefined && error.start - end < 8 && /^[ \t]*$/.test(text.slice(end, error.start))
   }
 
+  /** Whether there is a syntax error in a part of the text. */
+  hasError({ start, end }: Span): boolean {
+    const { errors } = this.#tree
+    return errors.length > 0 && (errors[firstFrom(errors, start)]?.start ?? end) < end
+  }
+
   /** Whether the parser skipped something in a block: items of it may be missing. */
   isBroken(block: Span): boolean {
     return this.#skippedFrom(block.start, block.end).length > 0
@@ -49,6 +59,12 @@ export class SkippedText {
   /** Whether there is a field in a block whose name could not be read: `: string`, `@: string`. */
   hasNameless(block: Span): boolean {
     return this.#skippedFrom(block.start, block.end).some((text) => nameless.test(text))
+  }
+
+  /** Whether a property of a block, which may be missing, is broken or has lost its name. */
+  isIncomplete(block: Syntax.Block<Syntax.Property>, name: string): boolean {
+    const property = block.items.find((item) => item.name.text === name)
+    return property === undefined ? this.hasNameless(block) : this.hasError(property)
   }
 
   /** Whether a syntax error may hide a property of a block: in the block, or after a brace that closed it too early. */

@@ -72,16 +72,12 @@ export function startsTest(reader: TokenReader): boolean {
 
 /** `input {` and its like, at the left margin */
 function startsPlainBlock(reader: TokenReader): boolean {
-  switch (reader.textOf(reader.token)) {
-    case "input":
-    case "secrets":
-    case "output":
-    case "limits":
-    case "dynamic":
-      return reader.atLineStart(reader.token)
-    default:
-      return false
-  }
+  return isPlainWord(reader.textOf(reader.token)) && reader.atLineStart(reader.token)
+}
+
+/** The words of declarations that have no name. */
+export function isPlainWord(word: string): boolean {
+  return word === "input" || word === "secrets" || word === "output" || word === "limits" || word === "dynamic"
 }
 
 /** `agent x {`, `model x from`, `tool from mcp`, `from mcp.`: what no field, property or case looks like */
@@ -121,6 +117,6 @@ export function startsPattern(reader: TokenReader, ahead: number): boolean {
   return reader.peek(ahead).kind === "}" && reader.isWord("in", reader.peek(ahead + 1))
 }
 
-function isPatternPart({ kind }: Token): boolean {
+export function isPatternPart({ kind }: Token): boolean {
   return kind === "name" || kind === "string" || kind === ":" || kind === ","
 }

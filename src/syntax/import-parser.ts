@@ -2,7 +2,7 @@ import { isIdentifier } from "../base/identifier.ts"
 import { leavesBlock, leavesNames, startsNamed } from "./declaration-start.ts"
 import { docBefore } from "./doc-comment.ts"
 import type { Start } from "./head-parser.ts"
-import { parseBlock, parseFromWord, parseName } from "./head-parser.ts"
+import { parseBlock, parseFromWord, parseName, skipToBrace } from "./head-parser.ts"
 import { formsOf } from "./property-forms.ts"
 import type { Token } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
@@ -36,6 +36,7 @@ export function parseImport(start: Start, importKind: ImportKind): Declaration |
     reader.report(span, "The name is already before `from`", "Remove one of the two names.")
   }
   start.path = `${importKind}.${name.text}`
+  if (reader.lacksOwnBrace()) reader.openWithoutBrace(`\`${showPath(reader, source)}\``)
   const body = parseProperties(reader, importKind)
   const { start: from } = keyword
   return { kind: "import", keyword, doc, importKind, name, naming, source, body, start: from, end: reader.previous.end }
@@ -89,14 +90,18 @@ function isNextItem(reader: TokenReader): boolean {
 /** `tool` in a batch and, on the next line, `tool find`: the first one lacks its name. */
 function isNextBatchItem(reader: TokenReader): boolean {
   const [next, third] = [reader.peek(), reader.peek(2)]
-  const isImport = importKinds.some((kind) => reader.isWord(kind)) && next.kind === "name" && !next.afterBreak
+  const isNamed = next.kind === "name" || next.kind === "string"
+  const isImport = importKinds.some((kind) => reader.isWord(kind)) && isNamed && !next.afterBreak
+  if (reader.token.afterBreak && next.kind === "string") return isImport
   return isImport && reader.token.afterBreak && third.kind !== "{" && third.kind !== ":" && !reader.isWord("as", next)
 }
 
 /** RemoteName = string | letters, digits, "_", "-", "." and "/" with nothing between */
 function parseRemoteName(reader: TokenReader): Name | undefined {
   const { token } = reader
-  const isNext = isNextItem(reader)
+  // `tool as name`: the name before `as` is missing.
+  const isAs = reader.isWord("as") && reader.peek().kind === "name" && !reader.peek().afterBreak
+  const isNext = isAs || isNextItem(reader)
   if (!isNext && reader.isPlainString(token)) return reader.quotedName(reader.take())
   if (isNext || (token.kind !== "name" && token.kind !== "number")) {
     reader.expected(
@@ -129,8 +134,10 @@ function parseImportedName(
   reader: TokenReader,
   remote: Name | undefined,
 ): { name: Name; naming: "as" | "remote" } | undefined {
-  if (reader.acceptWord("as") !== undefined) {
-    if (isNameHere(reader)) return { name: parseWordKey(reader), naming: "as" }
+  const isLeftOut = isNameWithoutAs(reader)
+  if (isLeftOut) reader.expected(`\`as\` before \`${reader.textOf(reader.token)}\``)
+  if (isLeftOut || reader.acceptWord("as") !== undefined) {
+    if (isNameHere(reader) && !isNextBatchItem(reader)) return { name: parseWordKey(reader), naming: "as" }
     reader.expected("a name after `as`")
     return undefined
   }
@@ -146,12 +153,22 @@ function parseImportedName(
   return { name: { kind: "name", text, quoted: false, start: remote.start, end: remote.end }, naming: "remote" }
 }
 
+/** `tool remote-name name` */
+function isNameWithoutAs(reader: TokenReader): boolean {
+  const next = reader.peek()
+  const ends = next.afterBreak || next.kind === "{" || next.kind === "}" || next.kind === "," || next.kind === "end"
+  return reader.is("name") && !reader.isWord("as") && !reader.token.afterBreak && ends
+}
+
 /** Batch = "from" path "{" (item | property)* "}" */
 export function parseBatch(start: Start): BatchDeclaration | undefined {
   const { reader, keyword, doc } = start
   start.path = "mcp"
-  const source = parseRemotePath(reader)
-  if (source === undefined) return undefined
+  const known = parseRemotePath(reader)
+  // What is imported is declared all the same.
+  if (known === undefined) skipToBrace(reader)
+  const nowhere = { start: keyword.end, end: keyword.end }
+  const source = known ?? { server: undefined, kindWord: undefined, remote: undefined, ...nowhere }
   start.path = `mcp.${source.server?.text ?? ""}`
   if (source.remote !== undefined) {
     reader.report(source.remote, "What is imported is named inside the block", "Write `tool remote-name` there.")
@@ -182,7 +199,8 @@ function parseBatchMember(reader: TokenReader): BatchItem | Property | undefined
   const importKind = importKinds.find((kind) => reader.isWord(kind))
   if (importKind !== undefined && reader.peek().kind !== ":") return parseBatchItem(reader, importKind)
   const isProperty = reader.atKey || sharedProperties.some((word) => reader.isWord(word))
-  return isProperty || !reader.is("name") ? parseProperty(reader, batchForms) : parseKindless(reader)
+  const isItem = reader.is("name") || (reader.is("string") && reader.isWord("as", reader.peek()))
+  return isProperty || !isItem ? parseProperty(reader, batchForms) : parseKindless(reader)
 }
 
 /** `find` instead of `tool find`: reported, and kept as a property without a value. */
@@ -190,7 +208,7 @@ function parseKindless(reader: TokenReader): Property {
   const { start } = reader.token
   const doc = docBefore(reader)
   reader.unexpected("`tool`, `resource` or `prompt`", "Every item begins with its kind: `tool remote-name`.")
-  const name = parseWordKey(reader)
+  const name = reader.is("string") ? reader.quotedName(reader.take()) : parseWordKey(reader)
   if (!reader.token.afterBreak) reader.skipToNextItem()
   return { kind: "property", name, colon: undefined, value: { kind: "missing" }, doc, start, end: name.end }
 }
@@ -201,6 +219,7 @@ function parseBatchItem(reader: TokenReader, importKind: ImportKind): BatchItem 
   const keyword = reader.take()
   if (isNextBatchItem(reader)) {
     reader.expected(`a name after \`${importKind}\``)
+    reader.nameless.add(importKind)
     return undefined
   }
   const remote = parseRemoteName(reader)
@@ -212,7 +231,10 @@ function parseBatchItem(reader: TokenReader, importKind: ImportKind): BatchItem 
     return undefined
   }
   const named = parseImportedName(reader, remote)
-  if (named === undefined) return undefined
+  if (named === undefined) {
+    reader.nameless.add(importKind)
+    return undefined
+  }
   const { name, naming } = named
   const { start } = keyword
   const body = parseProperties(reader, importKind)

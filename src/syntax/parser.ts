@@ -2,7 +2,7 @@ import { didYouMean } from "../base/did-you-mean.ts"
 import type { Diagnostic } from "../source/diagnostic.ts"
 import { parseStep } from "./step-parser.ts"
 import type { DeclarationWord } from "./declaration-start.ts"
-import { declarationWord, declarationWords, startsDeclaration } from "./declaration-start.ts"
+import { declarationWord, declarationWords, isPlainWord, startsDeclaration } from "./declaration-start.ts"
 import { docBefore } from "./doc-comment.ts"
 import type { Start } from "./head-parser.ts"
 import { parseBlock, parseFromWord, parseName } from "./head-parser.ts"
@@ -24,26 +24,26 @@ export interface Parsed {
 export function parse(text: string): Parsed {
   const reader = new TokenReader(text, lex(text))
   const declarations: Declaration[] = []
-  const nameless = new Set<string>()
   /** Whether there is a mistake just before: what is then left over is of the same one, and not reported again. */
   let isBroken = false
   while (!reader.is("end")) {
     const before = reader.mistakes
-    const declaration = parseDeclaration(reader, nameless, isBroken)
+    const declaration = parseDeclaration(reader, isBroken)
     if (declaration !== undefined) declarations.push(declaration)
     isBroken = reader.mistakes > before
   }
   const diagnostics = reader.diagnostics()
   const errors = diagnostics.map(({ span }) => span)
-  const { tokens, skipped } = reader
+  const { tokens, skipped, nameless } = reader
   return { tree: { text, tokens, declarations, errors, skipped, nameless }, diagnostics }
 }
 
 /** File = declaration*, with commas between them if the author likes */
-function parseDeclaration(reader: TokenReader, nameless: Set<string>, isBroken: boolean): Declaration | undefined {
+function parseDeclaration(reader: TokenReader, isBroken: boolean): Declaration | undefined {
   reader.endLeaving()
   const keyword = reader.token
   if (isTest(reader)) return parseTestDeclaration(reader)
+  if (reader.isWord("mcp") && reader.peek().kind === ".") return parseFromless(reader)
   const word = declarationWord(reader) ?? misspeltWord(reader)
   if (word === undefined) {
     notADeclaration(reader, isBroken)
@@ -52,7 +52,7 @@ function parseDeclaration(reader: TokenReader, nameless: Set<string>, isBroken: 
   const start: Start = { reader, keyword, doc: docBefore(reader), path: word, hasBlock: false }
   reader.take()
   const declaration = parseBody(start, word)
-  if (declaration === undefined && start.path === word) nameless.add(word)
+  if (declaration === undefined && start.path === word) reader.nameless.add(word)
   if (declaration === undefined && !start.hasBlock) skipToDeclaration(reader)
   const isOpen = declaration?.body !== undefined && declaration.body.close === undefined
   reader.region({ start: keyword.start, end: isOpen ? reader.token.start : reader.previous.end }, start.path)
@@ -60,14 +60,28 @@ function parseDeclaration(reader: TokenReader, nameless: Set<string>, isBroken: 
   return declaration
 }
 
+/** `mcp.server {`: reported, and read as `from mcp.server {`. */
+function parseFromless(reader: TokenReader): Declaration | undefined {
+  const keyword = reader.token
+  const start: Start = { reader, keyword, doc: docBefore(reader), path: "mcp", hasBlock: false }
+  reader.report(keyword, "Expected `from` before `mcp.`")
+  const declaration = parseBatch(start)
+  if (!start.hasBlock) skipToDeclaration(reader)
+  reader.region({ start: keyword.start, end: reader.previous.end }, start.path)
+  reader.separator()
+  return declaration
+}
+
 /** `agnet writer {`: reported, and read as an agent. */
 function misspeltWord(reader: TokenReader): DeclarationWord | undefined {
-  if (!reader.is("name")) return undefined
-  const meant = didYouMean(reader.textOf(reader.token), declarationWords)
+  const next = reader.peek()
+  if (!reader.is("name") || (next.kind !== "name" && next.kind !== "{")) return undefined
+  // `money {`, `writer for x in`: rather a name, whose word is missing.
+  const isName = reader.isWord("for", next) || reader.isWord("when", next)
+  const words = declarationWords.filter((each) => (next.kind === "{") === isPlainWord(each))
+  const meant = isName ? undefined : didYouMean(reader.textOf(reader.token), words)
   if (meant === undefined) return undefined
-  const word = declarationWords.find((each) => each === meant)
-  const next = reader.peek().kind
-  if (next !== "name" && next !== "{") return undefined
+  const word = words.find((each) => each === meant)
   reader.unexpected("a declaration", `Did you mean \`${meant}\`?`)
   return word
 }

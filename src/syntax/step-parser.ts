@@ -1,5 +1,5 @@
 import { missing } from "./chain-parser.ts"
-import { leavesNames, startsPattern } from "./declaration-start.ts"
+import { isPatternPart, leavesNames, startsPattern } from "./declaration-start.ts"
 import type { Start } from "./head-parser.ts"
 import { parseBlock, parseName, skipToBrace } from "./head-parser.ts"
 import type { TokenReader } from "./token-reader.ts"
@@ -50,7 +50,9 @@ function parseWhen(reader: TokenReader): When | undefined {
   else if (!reader.isWord("when")) return undefined
   reader.take()
   if (reader.is("{")) reader.expected("a condition after `when`")
+  reader.inHead = true
   const condition = reader.is("{") ? missing(reader) : parseExpression(reader)
+  reader.inHead = false
   if (condition.kind === "missing-expression") skipToBrace(reader)
   return { keyword, condition, start: keyword.start, end: reader.endFrom(keyword) }
 }
@@ -62,7 +64,9 @@ function parseLoop(start: Start): Loop | undefined {
   if (reader.acceptWord("for") === undefined) reader.expected(`\`for\` after ${showHead(start)}`)
   const pattern = parsePattern(reader)
   if (pattern === undefined) {
-    skipToBrace(reader)
+    // What follows is still read, so that a condition is found.
+    if (reader.acceptWord("in") === undefined) skipToBrace(reader)
+    else parseExpression(reader)
     return undefined
   }
   if (reader.acceptWord("in") === undefined) {
@@ -82,15 +86,32 @@ function parseLoop(start: Start): Loop | undefined {
 /** Pattern = name | "{" (name (":" name)? ","?)* "}" */
 function parsePattern(reader: TokenReader): Pattern | undefined {
   if (reader.is("name")) {
+    if (reader.isWord("in") && !reader.isWord("in", reader.peek())) {
+      reader.expected("a variable after `for`")
+      return undefined
+    }
     const name = parseWordKey(reader)
     return { kind: "item", name, start: name.start, end: name.end }
   }
+  if (reader.is("{") && reader.lacksBrace && isUnclosed(reader)) return undefined
   const body = reader.block(parsePatternField, leavesNames, "a field name")
   if (body === undefined) {
     reader.expected("a variable, or `{ field, field }`, after `for`")
     return undefined
   }
   return { kind: "fields", body, start: body.start, end: body.end }
+}
+
+/** `{ path, patch in`: reports the brace, and skips to `in`. */
+function isUnclosed(reader: TokenReader): boolean {
+  let ahead = 1
+  while (!reader.isWord("in", reader.peek(ahead)) || reader.peek(ahead + 1).kind !== "name") {
+    if (!isPatternPart(reader.peek(ahead))) return false
+    ahead++
+  }
+  reader.report(reader.token, "This `{` is not closed", "Add `}` before `in`.")
+  for (; ahead > 0; ahead--) reader.take()
+  return true
 }
 
 function parsePatternField(reader: TokenReader): PatternField | undefined {

@@ -39,8 +39,14 @@ export class TokenReader {
   /** Square and round brackets open around the reader: a block inside one ends where that does. */
   #brackets = 0
   #lastReport = -1
+  /** Kinds of declarations of which one has an unreadable name. */
+  readonly nameless = new Set<string>()
   /** Inside an `expect` of a test: there words such as `ran` mean something. */
   inTest = false
+  /** In the condition of a step: a brace at the end of the line begins the step's block. */
+  inHead = false
+  /** In `case.path`, which ends with its line. */
+  inShortBranch = false
   /** The `:` of the match branch that is read: after its value another branch may begin with words, on the same line. */
   branchColon: Token | undefined
   /** How many mistakes were met, including those that other code has reported. */
@@ -49,8 +55,8 @@ export class TokenReader {
   #searched = 0
   /** Set while blocks are left because one of them was never closed: reported once, not once for each. */
   #leaving = false
-  /** How many more braces open than close in the file. */
-  #braces: number | undefined
+  /** How many more brackets of each kind open than close in the file. */
+  #balance: Record<"{" | "[" | "(", number> | undefined
   /** The next block begins without its brace. */
   #assumesBrace = false
 
@@ -126,18 +132,11 @@ export class TokenReader {
 
   /** Whether the file has fewer closing than opening braces: only then may a block be thought to lack its own. */
   get lacksBrace(): boolean {
-    return this.#openBraces() > 0
+    return this.#open("{") > 0
   }
 
-  #openBraces(): number {
-    if (this.#braces === undefined) {
-      this.#braces = 0
-      for (const { kind } of this.tokens) {
-        if (kind === "{") this.#braces++
-        else if (kind === "}") this.#braces--
-      }
-    }
-    return this.#braces
+  #open(bracket: "{" | "[" | "("): number {
+    return (this.#balance ??= balanceOf(this.tokens))[bracket]
   }
 
   // ---------------------------------------------------------------------------------------------------- taking
@@ -410,20 +409,65 @@ export class TokenReader {
 
   /** Whether the file has more closing than opening braces: only then may a block be thought to begin without its own. */
   get lacksOpenBrace(): boolean {
-    return this.#openBraces() < 0
+    return this.#open("{") < 0
+  }
+
+  /**
+   * Whether a list seems to begin here without its bracket: `a, b]`. Only if the file has more closing than opening brackets
+   * of this kind.
+   */
+  lacksOpening(bracket: "[" | "("): boolean {
+    if (this.#open(bracket) >= 0) return false
+    let depth = 0
+    for (let ahead = 0; ; ahead++) {
+      const { kind, afterBreak } = this.peek(ahead)
+      if (kind in closers) depth++
+      else if (depth === 0) {
+        if (kind === closers[bracket]) return true
+        if (kind === ":" || kind === "end" || isCloser(kind) || (afterBreak && ahead > 0)) return false
+      } else if (isCloser(kind)) depth--
+      else if (kind === "end") return false
+    }
+  }
+
+  /** Skips such a list, with its closing bracket. */
+  skipList(bracket: "[" | "("): void {
+    while (this.#token.kind !== closers[bracket]) this.skipBalanced()
+    this.take()
+  }
+
+  /** Whether the reader's line is indented deeper than the one before it. */
+  #isDeeper(ahead = 0): boolean {
+    const token = this.peek(ahead)
+    const before = this.tokens[this.#index + ahead - 1]
+    if (!token.afterBreak || before === undefined || (token.kind !== "name" && token.kind !== "string")) return false
+    return this.column(token) - 1 > indentation(this.text, lineStart(this.text, before.start))
+  }
+
+  /** Whether a block that may stand here begins without its brace: with a key on this line, or on deeper lines. */
+  lacksOwnBrace(): boolean {
+    if (!this.lacksOpenBrace || this.#token.kind === "{") return false
+    return this.#isDeeper() || (!this.#token.afterBreak && this.#isKey(0))
+  }
+
+  /** Reports the brace that is missing here, and lets the next block begin without it. */
+  openWithoutBrace(after: string): void {
+    this.expected(`\`{\` after ${after}`)
+    this.#assumesBrace = true
   }
 
   /** Whether a block seems to begin here without its brace: its fields follow on the next line, and a brace is left over. */
   get mayAssumeBrace(): boolean {
     if (!this.lacksOpenBrace) return false
+    if (!this.#token.afterBreak && this.#isKey(0)) return true
     const ahead = this.#restOfLine()
-    return this.peek(ahead).afterBreak && this.#isKey(ahead)
+    return this.peek(ahead).afterBreak && (this.#isKey(ahead) || this.#isDeeper(ahead))
   }
 
   /** After a report that a brace is missing: skips what stands in its place, and lets the next block begin without it. */
   assumeBrace(): boolean {
     this.#assumesBrace = this.mayAssumeBrace
-    if (this.#assumesBrace) while (!this.#token.afterBreak) this.skipBalanced()
+    if (this.#assumesBrace) while (!this.#token.afterBreak && !this.#isKey(0)) this.skipBalanced()
     return this.#assumesBrace
   }
 
@@ -472,6 +516,9 @@ export class TokenReader {
     what: string,
   ): Token | undefined {
     let itemsIndented = false
+    // Where a brace is missing somewhere: a line no deeper than that of this block, after deeper ones, is outside of it.
+    const margin = this.lacksBrace ? indentation(this.text, lineStart(this.text, open.start)) : -1
+    let isDeeper = false
     for (;;) {
       const token = this.#token
       if (this.#leaving) return undefined
@@ -482,8 +529,10 @@ export class TokenReader {
         this.#leaving = token.kind !== "]" && token.kind !== ")"
         return undefined
       }
-      if (token.afterBreak) {
-        const leaves = startsOutside(this, itemsIndented)
+      const isOutdented = margin >= 0 && token.afterBreak && this.column(token) - 1 <= margin
+      if (token.afterBreak || (margin >= 0 && this.previous.kind === ",")) {
+        const isLeft = margin >= 0 && ((isOutdented && isDeeper) || this.#isNextEntry)
+        const leaves = startsOutside(this, itemsIndented) || (isLeft ? "this-block" : false)
         if (leaves !== false) {
           this.#reportUnclosed(open)
           this.#leaving = leaves === true
@@ -491,6 +540,7 @@ export class TokenReader {
         }
         if (!itemsIndented) itemsIndented = !this.atLineStart(token)
       }
+      isDeeper ||= !isOutdented
       if ((token.kind === "]" || token.kind === ")") && this.lacksBrace) {
         // Most likely the closing bracket, of the wrong kind.
         this.unexpected("`}`")
@@ -507,6 +557,11 @@ export class TokenReader {
         if (kind === "," || kind === ";") this.separator()
       }
     }
+  }
+
+  /** Whether a reference follows a comma inside of a list: its next entry, and not a field. */
+  get #isNextEntry(): boolean {
+    return this.#brackets > 0 && this.previous.kind === "," && this.#token.kind === "name" && this.peek().kind === "."
   }
 
   /** What is left of a line after a mistake would only make more of them. */
@@ -568,6 +623,33 @@ export class TokenReader {
   endLeaving(): void {
     this.#leaving = false
   }
+}
+
+function balanceOf(tokens: readonly Token[]): Record<"{" | "[" | "(", number> {
+  const balance = { "{": 0, "[": 0, "(": 0 }
+  for (const { kind } of tokens) {
+    switch (kind) {
+      case "{":
+      case "[":
+      case "(":
+        balance[kind]++
+        break
+      case "}":
+        balance["{"]--
+        break
+      case "]":
+        balance["["]--
+        break
+      case ")":
+        balance["("]--
+        break
+    }
+  }
+  return balance
+}
+
+function isCloser(kind: TokenKind): boolean {
+  return kind === "}" || kind === "]" || kind === ")" || kind === "tail"
 }
 
 /** The value of a number as it is written; undefined for what only begins like one (`2fa`, `1_`). */

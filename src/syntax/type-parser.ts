@@ -1,7 +1,7 @@
 import { didYouMean } from "../base/did-you-mean.ts"
 import { leavesBlock, leavesCase, leavesEnum, startsDeclaration } from "./declaration-start.ts"
 import { docBefore } from "./doc-comment.ts"
-import type { Token } from "./token.ts"
+import type { Token, TokenKind } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
 import { numberValue } from "./token-reader.ts"
 import type { Block, Name, NumberNode, TypeField, TypeNode, VariantCase, VariantType } from "./tree.ts"
@@ -17,9 +17,28 @@ export function parseSchemaBody(reader: TokenReader): Block<TypeField | VariantT
 }
 
 function parseSchemaItem(reader: TokenReader): TypeField | VariantType | undefined {
-  const isVariant = startsVariant(reader) || (reader.isWord("variant") && reader.peek().kind === "{")
+  const isVariant = startsVariant(reader) || (reader.isWord("variant") && lacksTagOrBrace(reader))
+  if (!isVariant && holdsCases(reader)) return parseWordlessVariant(reader)
   const isSlip = looksLikeVariant(reader) && isMisspelt(reader, "variant")
   return isVariant || isSlip ? parseVariant(reader) : parseTypeField(reader)
+}
+
+/** `variant {`, or `variant kind` and its cases on the next line. */
+function lacksTagOrBrace(reader: TokenReader): boolean {
+  const next = reader.peek()
+  if (next.kind === "{") return true
+  return next.kind === "name" && !next.afterBreak && reader.peek(2).afterBreak && reader.lacksOpenBrace
+}
+
+/** `kind { first {`: a block of cases, whose `variant` is missing. */
+function holdsCases(reader: TokenReader): boolean {
+  return reader.is("name") && reader.peek().kind === "{" && reader.peek(3).kind === "{" && reader.peek(2).kind === "name"
+}
+
+function parseWordlessVariant(reader: TokenReader): VariantType | undefined {
+  const { token } = reader
+  reader.report(token, `Expected \`variant\` before \`${reader.textOf(token)}\``)
+  return parseCases(reader, token, parseKey(reader))
 }
 
 function parseTypeField(reader: TokenReader): TypeField | undefined {
@@ -30,7 +49,7 @@ function parseTypeField(reader: TokenReader): TypeField | undefined {
   if (name === undefined) return undefined
   const colon = parseColon(reader, name)
   const absent = colon === "missing-value" || (colon !== undefined && valueIsAbsent(reader, "a type"))
-  const type: TypeNode = absent ? missingType(reader) : parseType(reader)
+  const type: TypeNode = absent ? missingType(reader) : (parseHeadless(reader, name) ?? parseType(reader))
   if (reader.is("bad") && reader.textOf(reader.token) === "=") {
     reader.report(reader.token, "A field has no default value", "Give it where the field is read: `… ?? value`.")
     reader.skipToNextItem()
@@ -45,6 +64,30 @@ function parseTypeField(reader: TokenReader): TypeField | undefined {
     start: first.start,
     end,
   }
+}
+
+/** `a, b]`: reports the bracket that a list lacks, and skips the list. */
+export function lacksList(reader: TokenReader, bracket: "[" | "("): boolean {
+  if (!reader.lacksOpening(bracket)) return false
+  reader.report(reader.token, `Expected \`${bracket}\` before ${reader.describe(reader.token)}`)
+  reader.skipList(bracket)
+  return true
+}
+
+/** `key: a: 1, b: 2 }`: reports the brace that an object lacks, and lets it begin without. */
+export function lacksObject(reader: TokenReader, name: Name): boolean {
+  const { kind, afterBreak } = reader.peek()
+  if (!reader.lacksOpenBrace || reader.token.afterBreak || kind !== ":" || afterBreak || !reader.atKey) return false
+  reader.openWithoutBrace(`\`${reader.show(name)}:\``)
+  return true
+}
+
+/** A type without its opening bracket, which is reported; undefined for everything else. */
+function parseHeadless(reader: TokenReader, name: Name): TypeNode | undefined {
+  if (lacksList(reader, "[") || lacksList(reader, "(")) return missingType(reader)
+  if (!lacksObject(reader, name)) return undefined
+  const body = parseTypeFields(reader)
+  return body && { kind: "object-type", body, start: body.start, end: body.end }
 }
 
 /** Only a schema can be a variant itself. */
@@ -136,15 +179,22 @@ function valueFollows(reader: TokenReader): boolean {
  */
 export function valueIsAbsent(reader: TokenReader, what: string, mayEndWithBlock = false): boolean {
   const { token } = reader
-  if (!token.afterBreak && startsValue(token)) return false
-  const ends = token.kind === "," || reader.endsBlock(token)
+  if (!token.afterBreak && startsValue(token) && !startsBody(reader)) return false
+  const ends = token.kind === "," || reader.endsBlock(token) || startsBody(reader)
   if (!ends && !(token.afterBreak && isNextField(reader, mayEndWithBlock))) return false
   if (token.unclosed) reader.expected(what)
   else reader.report(reader.previous, `Expected ${what} after \`${reader.textOf(reader.previous)}\``)
   return true
 }
 
+/** Whether the block of a step begins here, and not an operand of the condition in its head. */
+function startsBody(reader: TokenReader): boolean {
+  return reader.inHead && reader.is("{") && reader.peek().afterBreak
+}
+
 function isNextField(reader: TokenReader, mayEndWithBlock: boolean): boolean {
+  // `_ value` is the last branch of a match.
+  if (reader.isWord("_") && reader.peek().kind !== "." && !reader.peek().afterBreak) return true
   if (startsDeclaration(reader) && reader.lacksBrace) return true
   const isBlock = reader.peek().kind === "{"
   return reader.atKey && !(isBlock && (mayEndWithBlock || reader.isWord("enum") || reader.isWord("maybe")))
@@ -364,7 +414,7 @@ function isMisspelt(reader: TokenReader, word: TypeWord): boolean {
 export function parseSegment(reader: TokenReader, what: string, hint?: string): Name | undefined {
   const { token } = reader
   // `a: input.` and on the next line `b: 1`: the `b` is not a segment.
-  const isNextField = token.afterBreak && isFieldOrDeclaration(reader)
+  const isNextField = token.afterBreak && (reader.inShortBranch || isFieldOrDeclaration(reader))
   if (!isNextField && token.kind === "name") return parseWordKey(reader, "Write it with `_`, or in quotes.")
   if (!isNextField && reader.isPlainString(token)) return reader.quotedName(reader.take())
   reader.expected(what, hint)
@@ -402,7 +452,8 @@ function parseEnum(reader: TokenReader): TypeNode {
 /** Whether the block begins with two names that have no types: `{ low, high }`. */
 function holdsNames(reader: TokenReader): boolean {
   const [first, comma, second, next] = [1, 2, 3, 4].map((ahead) => reader.peek(ahead).kind)
-  return first === "name" && comma === "," && second === "name" && (next === "," || next === "}")
+  const isName = (kind: TokenKind | undefined): boolean => kind === "name" || kind === "string"
+  return isName(first) && comma === "," && isName(second) && (next === "," || next === "}")
 }
 
 function parseWordlessEnum(reader: TokenReader): TypeNode {
@@ -463,13 +514,19 @@ function parseVariant(reader: TokenReader): VariantType | undefined {
   const isNextField = reader.token.afterBreak && reader.peek().kind === ":"
   const tag = isNextField ? undefined : parseKey(reader)
   if (tag === undefined) reader.expected("the name of the tag field after `variant`", "Write `variant kind { … }`.")
+  return parseCases(reader, keyword, tag)
+}
+
+function parseCases(reader: TokenReader, keyword: Token, tag: Name | undefined): VariantType | undefined {
   if (!reader.is("{")) {
     reader.expected("`{` and the cases of the variant")
     reader.assumeBrace()
   }
   const body = reader.block(parseCase, leavesBlock, "a case of the variant")
-  if (tag === undefined || body === undefined) return undefined
-  return { kind: "variant", keyword, tag, body, start: keyword.start, end: body.end }
+  if (body === undefined) return undefined
+  // A tag that is missing has no text.
+  const known = tag ?? { kind: "name", text: "", quoted: false, start: body.start, end: body.start }
+  return { kind: "variant", keyword, tag: known, body, start: keyword.start, end: body.end }
 }
 
 function parseCase(reader: TokenReader): VariantCase | undefined {
@@ -483,6 +540,12 @@ function parseCase(reader: TokenReader): VariantCase | undefined {
     const message = `Expected \`{\` after the case name \`${reader.show(name)}\``
     if (colon === undefined)
       reader.report(name, message, `Write \`${reader.show(name)} { }\` for a case without fields.`)
+    if (reader.is("}") && !reader.token.afterBreak && reader.lacksOpenBrace) {
+      // `name }`
+      const open = reader.take()
+      const body = { open, close: open, items: [], start: open.start, end: open.end }
+      return { kind: "variant-case", name, body, doc, start: first.start, end: open.end }
+    }
     reader.assumeBrace()
   }
   const body = reader.block(parseTypeField, leavesCase, "a field name")
@@ -521,6 +584,7 @@ export function numberNode(reader: TokenReader, token: Token): NumberNode {
 /** Tuple = "(" type ("," type)* ","? ")"; one type in parentheses without a comma is just grouped. */
 function parseTuple(reader: TokenReader, first: Token): TypeNode {
   const elements: TypeNode[] = []
+  const { mistakes } = reader
   let comma = false
   reader.bracketed(() => {
     while (startsType(reader.token) || reader.is("|")) {
@@ -531,6 +595,7 @@ function parseTuple(reader: TokenReader, first: Token): TypeNode {
   })
   if (elements.length === 0) reader.expected("a type after `(`")
   closeBracket(reader, first, ")", "`,` or `)` after a type of the tuple")
+  if (reader.mistakes > mistakes) return missingType(reader)
   const only = elements[0]
   const { start } = first
   const end = reader.endFrom(first)

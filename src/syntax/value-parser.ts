@@ -37,6 +37,8 @@ import {
   closeBracket,
   endsBracket,
   joinedName,
+  lacksList,
+  lacksObject,
   missingBracket,
   numberNode,
   parseColon,
@@ -294,6 +296,7 @@ function parseMatch(reader: TokenReader): MatchNode | Expression {
     reader.skipBalanced()
     return missing(reader)
   }
+  if (reader.lacksOwnBrace()) reader.openWithoutBrace("the value to match")
   const body = reader.block(parseBranch, leavesNames, "a case of the match")
   if (body === undefined) {
     reader.expected("`{` after the value to match")
@@ -313,22 +316,35 @@ function parseBranch(reader: TokenReader): MatchBranch | undefined {
     const colon = reader.accept(":")
     if (colon === undefined) foreignArrow(reader, "Write `_ value`.")
     reader.branchColon = colon
-    const value = parseExpression(reader)
+    const value = valueIsAbsent(reader, "a value") ? missing(reader) : parseExpression(reader)
     return { kind: "branch", case: undefined, colon, value, start, end: reader.endFrom(first) }
   }
   const name = parseKey(reader)
   if (name === undefined) return undefined
-  const colon = reader.accept(":") ?? foreignArrow(reader, `Write \`${reader.show(name)}: value\`.`)
+  const colon = reader.accept(":") ?? missingColon(reader, name)
   if (colon !== undefined) {
     reader.branchColon = colon
     const value = valueIsAbsent(reader, "a value") ? missing(reader) : parseExpression(reader)
     return { kind: "branch", case: name, colon, value, start, end: reader.endFrom(first) }
   }
+  reader.inShortBranch = true
   const steps = parseSteps(reader)
+  reader.inShortBranch = false
   const chain: Chain = { kind: "chain", base: name, steps, start, end: reader.previous.end }
   const value = reader.is("??") ? defaultFrom(reader, chain) : chain
   refuseOperator(reader, name)
   return { kind: "branch", case: name, colon, value, start, end: reader.endFrom(first) }
+}
+
+/** `case => value`, `case "value"`: reported, and read as a colon. */
+function missingColon(reader: TokenReader, name: Name): Token | undefined {
+  const hint = `Write \`${reader.show(name)}: value\`.`
+  const { kind, afterBreak } = reader.token
+  const [next, isLast] = [reader.peek().kind, reader.peek().afterBreak]
+  const isText = kind === "head" || (kind === "string" && (isLast || next === "}" || next === ",")) || kind === "number"
+  if (!isText || afterBreak) return foreignArrow(reader, hint)
+  reader.expected(`\`:\` after \`${reader.show(name)}\``, hint)
+  return reader.previous
 }
 
 /** `case.path == 1`: the short form is a path and a default. */
@@ -359,7 +375,7 @@ function foreignArrow(reader: TokenReader, hint: string): Token | undefined {
 function parseInvoke(reader: TokenReader, kind: InvokeNode["kind"]): InvokeNode {
   const keyword = reader.take()
   const target = parseReference(reader)
-  const block = parseProperties(reader, kind)
+  const block = parseOwnBlock(reader, kind, target)
   return { kind, keyword, target, block, start: keyword.start, end: reader.endFrom(keyword) }
 }
 
@@ -393,7 +409,7 @@ const verbs: Readonly<Partial<Record<string, InvokeNode["kind"]>>> = Object.assi
 function parseAsset(reader: TokenReader): AssetNode {
   const keyword = reader.take()
   const value = parseExpression(reader)
-  const block = parseProperties(reader, "asset")
+  const block = parseOwnBlock(reader, "asset", value)
   return { kind: "asset", keyword, value, block, start: keyword.start, end: reader.endFrom(keyword) }
 }
 
@@ -420,8 +436,16 @@ function parseValueField(reader: TokenReader, parseName = parseKey): ValueField 
   const written = parseColon(reader, name)
   const colon = written === "missing-value" ? undefined : written
   const absent = written === "missing-value" || (colon !== undefined && valueIsAbsent(reader, "a value"))
-  const value = absent ? missing(reader) : parseExpression(reader)
+  const value = absent ? missing(reader) : (parseHeadless(reader, name) ?? parseExpression(reader))
   return { kind: "value-field", name, colon, value, doc, start: first.start, end: reader.endFrom(first) }
+}
+
+/** A list or an object without its opening bracket, which is reported; undefined for everything else. */
+function parseHeadless(reader: TokenReader, name: Name): Expression | undefined {
+  if (lacksList(reader, "[")) return missing(reader)
+  if (!lacksObject(reader, name)) return undefined
+  const body = parseValueFields(reader)
+  return body && { kind: "object", body, start: body.start, end: body.end }
 }
 
 /** HeaderName = key | identifier with "-" in it, nothing between */
@@ -441,6 +465,12 @@ export function parseProperties(reader: TokenReader, place: PropertyPlace): Bloc
   if (!reader.startsBlock) return undefined
   const forms = formsOf(place)
   return reader.block(() => parseProperty(reader, forms), leavesBlock, "a property")
+}
+
+/** The block that may follow a reference or a value. */
+function parseOwnBlock(reader: TokenReader, place: PropertyPlace, after: Span): Block<Property> | undefined {
+  if (reader.lacksOwnBrace()) reader.openWithoutBrace(`\`${reader.quote(after)}\``)
+  return parseProperties(reader, place)
 }
 
 export function parseProperty(reader: TokenReader, forms: PropertyForms): Property | undefined {
@@ -465,7 +495,8 @@ function parsePropertyValue(
 ): PropertyValue {
   const mayEndWithBlock = form === "model" || form === "context"
   if (colon !== undefined && valueIsAbsent(reader, "a value", mayEndWithBlock)) return missingValue
-  if (reader.is("{") || (colon === undefined && lacksBlock(reader, form, name))) {
+  if (lacksList(reader, "[")) return missingValue
+  if (reader.is("{") || (colon === undefined ? lacksBlock(reader, form, name) : lacksObject(reader, name))) {
     const block = parseBlockValue(reader, form, colon)
     if (block !== undefined) return block
   }
@@ -482,7 +513,7 @@ function parsePropertyValue(
       if (!reader.is("name")) break
       const reference = parseReference(reader)
       if (isCalled(reader)) return refuseModelCall(reader, reference)
-      const block = parseProperties(reader, "configured-model")
+      const block = parseOwnBlock(reader, "configured-model", reference)
       return block === undefined
         ? { kind: "expression", expression: reference }
         : { kind: "configured", reference, block }
@@ -497,7 +528,7 @@ function parsePropertyValue(
     default:
       break
   }
-  const expression = parseExpression(reader)
+  const expression = parseHeadless(reader, name) ?? parseExpression(reader)
   return expression.kind === "missing-expression" ? missingValue : { kind: "expression", expression }
 }
 
@@ -518,7 +549,7 @@ function parseFile(reader: TokenReader): PropertyValue {
 
 /** `output` and, on the next line, its fields: reports the brace that is missing. */
 function lacksBlock(reader: TokenReader, form: PropertyForm, name: Name): boolean {
-  const isBlock = form === "types" || form === "values" || form === "headers" || isPlace(form)
+  const isBlock = form === "types" || form === "values" || form === "headers" || form === "approval" || isPlace(form)
   if (!isBlock || !reader.mayAssumeBrace) return false
   reader.expected(`\`{\` after \`${reader.show(name)}\``)
   return reader.assumeBrace()
@@ -595,14 +626,19 @@ function parseReferences<Kind>(
       const first = reader.token
       if (first.kind !== "name") {
         reader.expected(`a reference such as \`${example}\``)
-        if (first.kind === "bad" || first.kind === "string" || first.kind === "head") reader.skipBalanced()
+        if (first.kind === ".") {
+          // `.name`: the word before it is missing.
+          parseSteps(reader)
+          parseProperties(reader, place)
+        } else if (first.kind === "bad" || first.kind === "string" || first.kind === "head") reader.skipBalanced()
         else break
       } else {
         const reference = parseReference(reader)
-        const block = parseProperties(reader, place)
+        const block = parseOwnBlock(reader, place, reference)
         entries.push({ kind, reference, block, start: first.start, end: reader.endFrom(first) })
       }
-      if (reader.accept(",") === undefined) break
+      // An unclosed block takes the comma after it.
+      if (reader.accept(",") === undefined && reader.previous.kind !== ",") break
     }
   })
   return closeList(reader, open, item)
@@ -610,10 +646,16 @@ function parseReferences<Kind>(
 
 /** Context = "compact"? reference block? */
 function parseContext(reader: TokenReader): PropertyValue & { readonly kind: "context" } {
-  const compact = reader.isWord("compact") && reader.peek().kind === "name" ? reader.take() : undefined
+  const compact = reader.isWord("compact") && startsApart(reader) ? reader.take() : undefined
   const reference = parseReference(reader)
-  const block = parseProperties(reader, "compact")
+  const block = parseOwnBlock(reader, "compact", reference)
   return { kind: "context", reference, compact, block, obsolete: false }
+}
+
+/** Whether a reference follows the reader's word, or what is left of one without its first name. */
+function startsApart(reader: TokenReader): boolean {
+  const { kind, start } = reader.peek()
+  return kind === "name" || (kind === "." && start > reader.token.end)
 }
 
 /** `openai("gpt-4.1")` as a model. */

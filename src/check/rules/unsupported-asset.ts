@@ -14,6 +14,7 @@ export function checkAssetsOfModel(
   if (instruction.kind !== "string") return
   const name = model.name.text
   const taken = assetsOfModel(model)
+  if (checking.skipped.isIncomplete(model.body, "assets")) return
   for (const shown of instruction.interpolations) {
     for (const kind of assetKindsOf(checking, shown, scope)) {
       if (taken.includes(kind)) continue
