@@ -57,8 +57,12 @@ export class SkippedText {
   }
 
   /** Whether there is a field in a block whose name could not be read: `: string`, `@: string`. */
-  hasNameless(block: Span): boolean {
-    return this.#skippedFrom(block.start, block.end).some((text) => nameless.test(text))
+  hasNameless(block: Syntax.Block<Span>): boolean {
+    return this.#skippedFrom(block.start, block.end).some(
+      (span) =>
+        nameless.test(this.#textOf(span)) &&
+        !block.items.some(({ start, end }) => start < span.start && span.start < end),
+    )
   }
 
   /** Whether a property of a block, which may be missing, is broken or has lost its name. */
@@ -68,7 +72,7 @@ export class SkippedText {
   }
 
   /** Whether a syntax error may hide a property of a block: in the block, or after a brace that closed it too early. */
-  isSwallowedIn(block: Span, name: string): boolean {
+  isSwallowedIn(block: Syntax.Block<Span>, name: string): boolean {
     const { declarations, errors } = this.#tree
     const error = errors[firstFrom(errors, block.start)]
     if (error === undefined) return false
@@ -76,13 +80,15 @@ export class SkippedText {
     // Where the block is not closed, the error is at its end or beyond.
     if (error.start <= block.end && isWritten.test(this.#textOf(block))) return true
     const next = declarations[firstFrom(declarations, block.end)]?.start ?? this.#tree.text.length
-    return this.hasNameless(block) || this.#skippedFrom(block.start, next).some((text) => isWritten.test(text))
+    return (
+      this.hasNameless(block) || this.#skippedFrom(block.start, next).some((span) => isWritten.test(this.#textOf(span)))
+    )
   }
 
   /** What was skipped between two places. */
-  #skippedFrom(start: number, end: number): string[] {
+  #skippedFrom(start: number, end: number): readonly Span[] {
     const { skipped } = this.#tree
-    return skipped.slice(firstFrom(skipped, start), firstFrom(skipped, end)).map((span) => this.#textOf(span))
+    return skipped.slice(firstFrom(skipped, start), firstFrom(skipped, end))
   }
 
   #textOf(span: Span): string {

@@ -100,7 +100,8 @@ function isNextBatchItem(reader: TokenReader): boolean {
 function parseRemoteName(reader: TokenReader): Name | undefined {
   const { token } = reader
   // `tool as name`: the name before `as` is missing.
-  const isAs = reader.isWord("as") && reader.peek().kind === "name" && !reader.peek().afterBreak
+  const next = reader.peek()
+  const isAs = reader.isWord("as") && next.kind === "name" && !next.afterBreak && !reader.isWord("as", next)
   const isNext = isAs || isNextItem(reader)
   if (!isNext && reader.isPlainString(token)) return reader.quotedName(reader.take())
   if (isNext || (token.kind !== "name" && token.kind !== "number")) {
@@ -169,7 +170,7 @@ export function parseBatch(start: Start): BatchDeclaration | undefined {
   if (known === undefined) skipToBrace(reader)
   const nowhere = { start: keyword.end, end: keyword.end }
   const source = known ?? { server: undefined, kindWord: undefined, remote: undefined, ...nowhere }
-  start.path = `mcp.${source.server?.text ?? ""}`
+  if (source.server !== undefined) start.path = `mcp.${source.server.text}`
   if (source.remote !== undefined) {
     reader.report(source.remote, "What is imported is named inside the block", "Write `tool remote-name` there.")
   }

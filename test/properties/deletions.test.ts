@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { readFileSync } from "node:fs"
+import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
 import { compile } from "../../src/compile.ts"
@@ -8,26 +8,58 @@ import { lex } from "../../src/syntax/lexer.ts"
 
 const examples = join(import.meta.dirname, "../../examples")
 
-/** Of the deletions of one token that are mistakes: how many there are, and how many give one message. */
-function deletions(text: string): { readonly all: number; readonly withOne: number } {
-  let [all, withOne] = [0, 0]
-  for (const { start, end } of lex(text).tokens) {
-    if (start === end) continue
-    const { diagnostics } = compile(text.slice(0, start) + text.slice(end))
-    const errors = diagnostics.filter(isError).length
-    if (errors > 0) all++
-    if (errors === 1) withOne++
+const sources = readdirSync(examples)
+  .filter((name) => name.endsWith(".wire") && !name.endsWith(".test.wire"))
+  .map((name) => ({ name, text: readFileSync(join(examples, name), "utf8") }))
+
+/** The text without one of its tokens, for every nth token. */
+function* deletions(text: string, every: number): Generator<{ text: string; what: string }> {
+  for (const [index, { start, end }] of lex(text).tokens.entries()) {
+    if (start === end || index % every !== 0) continue
+    const line = text.slice(0, start).split("\n").length
+    yield { text: text.slice(0, start) + text.slice(end), what: `${line}: ${text.slice(start, end)}` }
   }
-  return { all, withOne }
 }
 
 test("a token that is missing gives one message, nearly always", () => {
-  let [all, withOne] = [0, 0]
-  for (const name of ["hello", "chain", "fan-out", "loop", "conditions", "variants"]) {
-    const found = deletions(readFileSync(join(examples, `${name}.wire`), "utf8"))
-    all += found.all
-    withOne += found.withOne
+  let all = 0
+  const others: string[] = []
+  for (const { name, text } of sources) {
+    for (const deletion of deletions(text, 3)) {
+      const errors = compile(deletion.text).diagnostics.filter(isError).length
+      if (errors > 0) all++
+      if (errors > 1) others.push(`${name}:${deletion.what} gives ${errors}`)
+    }
   }
-  assert.ok(all > 500)
-  assert.ok(withOne / all >= 0.93, `${withOne} of ${all}`)
+  assert.ok(all > 1_000)
+  assert.ok(others.length / all <= 0.005, `${others.length} of ${all} give more:\n${others.join("\n")}`)
+})
+
+test("a second mistake elsewhere is not hidden by a token that is missing", () => {
+  const second = "ask added { question: 7 output { answer: string } }\n"
+  let all = 0
+  const hidden: string[] = []
+  for (const { name, text } of sources) {
+    for (const deletion of deletions(text, 5)) {
+      const { diagnostics } = compile(`${second}\n${deletion.text}`)
+      all++
+      if (!diagnostics.some(({ path }) => path === "ask.added.question")) hidden.push(`${name}:${deletion.what}`)
+    }
+  }
+  assert.ok(all > 600)
+  assert.deepEqual(hidden, [])
+})
+
+test("two mistakes in one workflow give two messages", () => {
+  const text = sources.find(({ name }) => name === "variants.wire")?.text ?? ""
+  const both = (first: [string, string], second: [string, string]) => {
+    for (const [written] of [first, second]) assert.ok(text.includes(written), written)
+    const { diagnostics } = compile(text.replace(...first).replace(...second))
+    return diagnostics.filter(isError).map(({ message }) => message)
+  }
+  // Both in one block, in blocks that follow each other, in a match and in the type that it is about.
+  assert.equal(both(["mail.from", "mial.from"], ["dynamic.subject }}", "dynamic.subjet }}"]).length, 2)
+  assert.equal(both(["mail.from", "mail."], ["chat.room", "chat.rom"]).length, 2)
+  assert.equal(both(["room: string", "room string"], ["mail.from", "mail.form"]).length, 2)
+  assert.equal(both(["note: maybe string", "note maybe string"], ["reply.text", "reply.txt"]).length, 2)
 })
