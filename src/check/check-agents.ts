@@ -67,7 +67,13 @@ function checkAgent(checking: CheckContext, declaration: Syntax.AgentDeclaration
   const variables = loopVariables(checking, declaration, base)
   const locals = new Map<string, DynamicSymbol>()
   const localFields = declareLocals(checking, declaration, path)
-  const agent: AgentScope = { name, variables, hasBrokenLoop: hasBrokenLoop(checking, declaration), localFields, locals }
+  const agent: AgentScope = {
+    name,
+    variables,
+    hasBrokenLoop: hasBrokenLoop(checking, declaration),
+    localFields,
+    locals,
+  }
   if (symbol?.declaration === declaration) checking.agents.set(name, { ...symbol, variables, locals })
   checkWhen(checking, declaration, { ...base, agent }, (scope) => checkBody(checking, declaration, scope))
 }

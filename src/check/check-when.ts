@@ -20,7 +20,8 @@ export function checkWhen(
   const { when, start, body } = declaration
   const before = checking.diagnostics.length
   const present = when === undefined ? [] : checkCondition(checking, when, scope)
-  const isBroken = checking.skipped.hasError({ start, end: body.start }) || checking.diagnostics.slice(before).some(isError)
+  const isBroken =
+    checking.skipped.hasError({ start, end: body.start }) || checking.diagnostics.slice(before).some(isError)
   if (isBroken) checking.muted = ruledOut
   checkStep(narrowed(scope, present))
   checking.muted = null

@@ -205,6 +205,9 @@ function unknownRoot(checking: CheckContext, chain: Syntax.Chain, base: Syntax.N
   ].find(([, known]) => known)?.[0]
   if (root !== undefined) return report(`Did you mean ${root}.${written}?`)
   const roots = [...(scope.agent?.variables.keys() ?? []), "input", "agent", "ask", "dynamic", "secrets"]
+  // `inputname`, `input_name`
+  const joined = roots.find((one) => text.startsWith(one) && text.length > one.length + 1)
+  if (joined !== undefined) return report(`Did you mean ${joined}.${written.slice(joined.length).replace(/^_/, "")}?`)
   const otherwise = `A value begins with ${roots.map((one) => `\`${one}\``).join(", ")}.`
   unknownReference(checking, chain, base, () => roots, scope.path, otherwise)
 }

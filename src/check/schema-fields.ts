@@ -110,7 +110,8 @@ export function namedField(checking: CheckContext, segments: readonly Syntax.Nam
     if (next === undefined) return { kind: "broken" }
     const field: Syntax.TypeField | undefined = block && fieldTable(block).get(next.text)
     if (field === undefined) {
-      if (next.index === undefined || (block !== undefined && checking.skipped.hasNameless(block))) return { kind: "broken" }
+      if (next.index === undefined || (block !== undefined && checking.skipped.hasNameless(block)))
+        return { kind: "broken" }
       return { kind: "missing", index: next.index, known: block === undefined ? [] : fieldTable(block).keys() }
     }
     if (waiting.length === 0) return { kind: "field", field }

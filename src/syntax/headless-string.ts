@@ -43,7 +43,9 @@ export function headlessBlockString(
 }
 
 function lastBlockString(text: string, tokens: readonly Token[]): number {
-  return tokens.findLastIndex(({ kind, start }) => (kind === "string" || kind === "head") && text.startsWith('"""', start))
+  return tokens.findLastIndex(
+    ({ kind, start }) => (kind === "string" || kind === "head") && text.startsWith('"""', start),
+  )
 }
 
 /** A text of more tokens than this is not looked for. */

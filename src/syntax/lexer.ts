@@ -365,7 +365,12 @@ class Lexer {
     this.#comments = first.comments.length > 0 ? [...first.comments] : undefined
     this.#afterBreak = first.afterBreak
     this.#push("string", first.start, end, true)
-    this.#report(first.start, first.end, `Expected \`${quotes}\` before this text`, `Add \`${quotes}\` where it begins.`)
+    this.#report(
+      first.start,
+      first.end,
+      `Expected \`${quotes}\` before this text`,
+      `Add \`${quotes}\` where it begins.`,
+    )
   }
 
   #goBack(to: number, tokens: number, diagnostics: number): void {
@@ -486,7 +491,12 @@ class Lexer {
         // One mistake: what closes both is missing.
         this.#diagnostics.pop()
         const { start, end } = before.span
-        return this.#report(start, end, unclosedInterpolation, 'Add `}}` after the value, and `"""` where the text ends.')
+        return this.#report(
+          start,
+          end,
+          unclosedInterpolation,
+          'Add `}}` after the value, and `"""` where the text ends.',
+        )
       }
       this.#report(opening, opening + 3, "This block string is not closed", 'Add `"""` where it ends.')
       return

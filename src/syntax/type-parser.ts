@@ -32,7 +32,9 @@ function lacksTagOrBrace(reader: TokenReader): boolean {
 
 /** `kind { first {`: a block of cases, whose `variant` is missing. */
 function holdsCases(reader: TokenReader): boolean {
-  return reader.is("name") && reader.peek().kind === "{" && reader.peek(3).kind === "{" && reader.peek(2).kind === "name"
+  return (
+    reader.is("name") && reader.peek().kind === "{" && reader.peek(3).kind === "{" && reader.peek(2).kind === "name"
+  )
 }
 
 function parseWordlessVariant(reader: TokenReader): VariantType | undefined {
@@ -423,7 +425,7 @@ export function parseSegment(reader: TokenReader, what: string, hint?: string): 
 
 function isFieldOrDeclaration(reader: TokenReader): boolean {
   const next = reader.peek().kind
-  return next === ":" || (startsDeclaration(reader) && reader.lacksBrace)
+  return next === ":" || next === "{" || (startsDeclaration(reader) && reader.lacksBrace)
 }
 
 /** Maybe = "maybe" single */
