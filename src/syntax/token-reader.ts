@@ -3,6 +3,8 @@ import type { Diagnostic } from "../source/diagnostic.ts"
 import { diagnostic } from "../source/diagnostic.ts"
 import type { Span } from "../source/span.ts"
 import { explainBad } from "./bad-token.ts"
+import type { Balance } from "./bracket-balance.ts"
+import { balanceOf } from "./bracket-balance.ts"
 import type { Lexed } from "./lexer.ts"
 import { indentation, isLineBreak, lineStart } from "./line-start.ts"
 import { maxSyntaxErrors } from "./lexer.ts"
@@ -56,7 +58,7 @@ export class TokenReader {
   /** Set while blocks are left because one of them was never closed: reported once, not once for each. */
   #leaving = false
   /** How many more brackets of each kind open than close in the file. */
-  #balance: Record<"{" | "[" | "(", number> | undefined
+  #balance: Balance | undefined
   /** The next block begins without its brace. */
   #assumesBrace = false
 
@@ -135,7 +137,7 @@ export class TokenReader {
     return this.#open("{") > 0
   }
 
-  #open(bracket: "{" | "[" | "("): number {
+  #open(bracket: keyof Balance): number {
     return (this.#balance ??= balanceOf(this.tokens))[bracket]
   }
 
@@ -623,29 +625,6 @@ export class TokenReader {
   endLeaving(): void {
     this.#leaving = false
   }
-}
-
-function balanceOf(tokens: readonly Token[]): Record<"{" | "[" | "(", number> {
-  const balance = { "{": 0, "[": 0, "(": 0 }
-  for (const { kind } of tokens) {
-    switch (kind) {
-      case "{":
-      case "[":
-      case "(":
-        balance[kind]++
-        break
-      case "}":
-        balance["{"]--
-        break
-      case "]":
-        balance["["]--
-        break
-      case ")":
-        balance["("]--
-        break
-    }
-  }
-  return balance
 }
 
 function isCloser(kind: TokenKind): boolean {
