@@ -13,9 +13,9 @@ import { paneTab } from "../state/layout.ts"
 import { runClock, watchShown } from "../state/runs.ts"
 import { goToQuestion } from "../state/questions.ts"
 import type { Selection } from "../state/selection.ts"
-import { select, selection, showsAnswer } from "../state/selection.ts"
+import { select, selectedSpan, selection, showsAnswer } from "../state/selection.ts"
 import { compilation } from "../state/source.ts"
-import { nodeOfSpan, spanLabel, spanOfNode } from "../state/spans.ts"
+import { nodeOfSpan, spanLabel } from "../state/spans.ts"
 import { standing } from "../state/standing.ts"
 import { Icon } from "../ui/icon.tsx"
 import { costNumber, showDuration, showNumber } from "../ui/show.ts"
@@ -35,7 +35,7 @@ export function DetailsPane() {
         <Answer />
       ) : (
         <>
-          <Chosen run={run} node={chosen.node} at={chosen.span} />
+          <Chosen run={run} chosen={chosen} />
           <AnswerLine shownError={run === null ? undefined : errorOf(run, chosen)} />
         </>
       )}
@@ -44,22 +44,23 @@ export function DetailsPane() {
 }
 
 /** The error that the details of a step show. */
-function errorOf({ state }: RunView, { node, span }: Selection): string | undefined {
-  const at = span ?? spanOfNode(state, node)
+function errorOf({ state }: RunView, chosen: Selection): string | undefined {
+  const { node } = chosen
+  const at = selectedSpan(state, chosen)
   const error = at === undefined ? state.nodes.find(({ id }) => id === node)?.error : state.spans[at]?.error
   return error?.message
 }
 
 interface ChosenProps {
   readonly run: RunView | null
-  readonly node: string
-  readonly at: number | undefined
+  readonly chosen: Selection
 }
 
-function Chosen({ run, node, at }: ChosenProps) {
+function Chosen({ run, chosen }: ChosenProps) {
   watchShown()
+  const { node } = chosen
   const state = run?.state.nodes.find(({ id }) => id === node)
-  const spanAt = run === null ? undefined : (at ?? spanOfNode(run.state, node))
+  const spanAt = run === null ? undefined : selectedSpan(run.state, chosen)
   const span = spanAt === undefined ? undefined : run?.state.spans[spanAt]
   const title = span === undefined ? node : spanLabel(span)
   return (

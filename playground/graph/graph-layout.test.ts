@@ -1,7 +1,8 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { assertCpuBelow } from "../../test/support/cpu-time.ts"
-import type { GraphNode, Placed } from "./graph-layout.ts"
+import type { Placed } from "./graph-layout.ts"
+import type { GraphNode } from "./graph-node.ts"
 import { leastFit, nodeHeight, nodeWidth, placeGraph } from "./graph-layout.ts"
 
 const node = (id: string, ...depends_on: string[]): GraphNode => ({ id, kind: "agent", name: id, depends_on })

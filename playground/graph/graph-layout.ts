@@ -1,18 +1,6 @@
+import type { GraphNode } from "./graph-node.ts"
 import { layeredLayout } from "./layered-layout.ts"
 import { pack } from "./packed-layout.ts"
-
-/** A node of the drawing, before it has a place. */
-export interface GraphNode {
-  readonly id: string
-  readonly kind: "dynamic" | "agent" | "ask" | "output"
-  readonly name: string
-  readonly depends_on: readonly string[]
-  /** What an agent runs over: `path in input.files`. */
-  readonly loop?: string
-  readonly model?: string
-  /** The condition under which it runs. */
-  readonly when?: string
-}
 
 export interface PlacedNode extends GraphNode {
   /** Of its upper left corner. */
@@ -88,7 +76,7 @@ function placeInOne(nodes: readonly GraphNode[]): Placed {
 }
 
 /** Between two bands, and above the first: edges that go round nodes run here. */
-const corridor = 40
+const corridor = 52
 /** Left of the first column and right of the last, where edges leave the corridor and come to it. */
 const lane = 20
 
@@ -115,7 +103,7 @@ function placePacked(nodes: readonly GraphNode[], room: Room): Placed {
       const [here, there] = [cells.get(id), cells.get(to.id)]
       if (from === undefined || here === undefined || there === undefined) return []
       const isNext = here.band === there.band && here.column + 1 === there.column
-      const path = isNext ? curve(from, to, []) : roundabout(from, to, (tops[there.band] ?? 0) - corridor / 2)
+      const path = isNext ? curve(from, to, []) : roundabout(from, to, (tops[there.band] ?? 0) - corridor + lane)
       return [{ from: id, to: to.id, path, isConditional: to.when !== undefined }]
     }),
   )

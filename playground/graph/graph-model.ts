@@ -1,9 +1,14 @@
 import { computed, signal } from "@preact/signals"
 import type { Plan, PlanNode } from "../../src/plan/plan-shape.ts"
-import { graphOf, shownRun, watchShown } from "../state/runs.ts"
+import { keep, readKept } from "../state/keep.ts"
+import type { NodeStatus } from "../state/node-status.ts"
+import { groupStatus, nodeStatus } from "../state/node-status.ts"
+import { graphOf, runClock, shownRun, watchShown } from "../state/runs.ts"
 import { compilation, lastGood } from "../state/source.ts"
-import type { GraphNode, Placed, Room } from "./graph-layout.ts"
+import type { Placed, PlacedNode, Room } from "./graph-layout.ts"
 import { placeGraph } from "./graph-layout.ts"
+import type { GraphNode, Group } from "./graph-node.ts"
+import { groupsOf, holdersOf, withClosed } from "./groups.ts"
 
 /**
  * Whose graph is drawn: that of the run that is shown, as long as the text in the editor is the run's; else that of the
@@ -40,15 +45,82 @@ export function setGraphRoom(width: number, height: number): void {
   if (value.width !== wide || value.height !== high) graphRoom.value = { width: wide, height: high }
 }
 
-export const placedGraph = computed((): Placed => placeGraph(sameNodes(graphNodes.value), graphRoom.value))
-
 let last: readonly GraphNode[] = []
 
-/** The same list as before when nothing about it has changed, so that typing elsewhere moves nothing. */
-function sameNodes(nodes: readonly GraphNode[]): readonly GraphNode[] {
+/** Every step, also those inside closed groups. The same list as before when nothing has changed, so that typing elsewhere moves nothing. */
+export const allSteps = computed((): readonly GraphNode[] => {
+  const nodes = graphNodes.value
   if (JSON.stringify(nodes) !== JSON.stringify(last)) last = nodes
   return last
+})
+
+export const placedGraph = computed((): Placed =>
+  placeGraph(withClosed(allSteps.value, holders.value), graphRoom.value),
+)
+
+// ------------------------------------------------------------------------------------------------------- groups
+
+const kept = readKept("session", "groups")
+/** Ids of the groups that are shown as one node; kept across runs and a reload. */
+const closed = signal<ReadonlySet<string>>(new Set(Array.isArray(kept) ? (kept as string[]) : []))
+export const groups = computed((): readonly Group[] => groupsOf(allSteps.value))
+/** The closed group that stands for a hidden step. */
+export const holders = computed(() => holdersOf(groups.value, closed.value))
+/** The groups that are open and in view. */
+export const openGroups = computed(() =>
+  groups.value.filter(({ id, steps: [first = ""] }) => !closed.value.has(id) && !holders.value.has(first)),
+)
+
+export function setGroup(id: string, isOpen: boolean): void {
+  const next = new Set(closed.value)
+  if (isOpen) next.delete(id)
+  else next.add(id)
+  keepClosed(next)
 }
+
+/** Closes every group, or opens all of them. */
+export function setGroups(isOpen: boolean): void {
+  const next = new Set(closed.value)
+  for (const { id } of groups.value) {
+    if (isOpen) next.delete(id)
+    else next.add(id)
+  }
+  keepClosed(next)
+}
+
+/** Opens every group that hides the step. */
+export function uncover(step: string): void {
+  for (const { id, steps } of groups.value) if (closed.value.has(id) && steps.includes(step)) setGroup(id, true)
+}
+
+function keepClosed(next: ReadonlySet<string>): void {
+  closed.value = next
+  keep("session", "groups", [...next])
+}
+
+/** The node that shows a step: its own, or that of the group that hides it. */
+export function drawnNode({ nodes }: Placed, step: string | undefined): PlacedNode | undefined {
+  return nodes.find(({ id, group }) => id === step || (step !== undefined && group?.steps.includes(step) === true))
+}
+
+/** The state of each node that is drawn; of none where the graph is not the shown run's. */
+export function statusesOf({ nodes }: Placed): ReadonlyMap<string, NodeStatus> {
+  const run = watchShown()
+  const statuses = new Map<string, NodeStatus>()
+  if (run === null || graphOf.value === "other") return statuses
+  const states = new Map(run.state.nodes.map((node) => [node.id, node]))
+  // Times move while something runs, ten times a second and not with every frame.
+  const now = run.isOver ? 0 : Math.floor(runClock.value / 100) * 100
+  for (const { id, group } of nodes) {
+    const state = states.get(id)
+    const inside = group?.steps.flatMap((step) => states.get(step) ?? []) ?? []
+    if (state !== undefined) statuses.set(id, nodeStatus(state, run.state, now))
+    else if (inside.length > 0) statuses.set(id, groupStatus(inside, run.state, now))
+  }
+  return statuses
+}
+
+// -------------------------------------------------------------------------------------------------------- nodes
 
 function planNodes(plan: Plan): GraphNode[] {
   return plan.nodes.map((node) => ({

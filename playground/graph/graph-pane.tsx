@@ -1,19 +1,23 @@
-import { signal } from "@preact/signals"
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks"
-import type { NodeState } from "../../src/run/run-state.ts"
-import { requestRerun } from "../run/request-run.ts"
-import { earlierRun, wouldRun } from "../state/changes.ts"
-import { graphOf, runClock, watchShown } from "../state/runs.ts"
-import { goToQuestion, questionOf } from "../state/questions.ts"
-import { select, selection } from "../state/selection.ts"
-import { Icon, iconPath } from "../ui/icon.tsx"
-import { keepWithin } from "../ui/menu.tsx"
-import type { Placed, PlacedEdge, PlacedNode, Room } from "./graph-layout.ts"
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks"
+import { graphOf } from "../state/runs.ts"
+import { selection } from "../state/selection.ts"
+import { Icon } from "../ui/icon.tsx"
+import { Drawing, NodeMenu } from "./drawing.tsx"
+import type { Placed, PlacedNode, Room } from "./graph-layout.ts"
+import type { GraphNode } from "./graph-node.ts"
 import { leastFit, nodeHeight, nodeWidth } from "./graph-layout.ts"
-import { isOutdated, placedGraph, setGraphRoom } from "./graph-model.ts"
-import { shortNames } from "./short-names.ts"
-import type { NodeStatus } from "../state/node-status.ts"
-import { nodeStatus } from "../state/node-status.ts"
+import {
+  allSteps,
+  drawnNode,
+  groups,
+  isOutdated,
+  openGroups,
+  placedGraph,
+  setGraphRoom,
+  setGroup,
+  setGroups,
+  uncover,
+} from "./graph-model.ts"
 import { FindStep, findsFrom } from "./find-step.tsx"
 import type { View } from "./minimap.tsx"
 import { Minimap } from "./minimap.tsx"
@@ -26,6 +30,7 @@ const furthest = 0.1
 export function GraphPane() {
   const box = useRef<HTMLDivElement>(null)
   const placed = placedGraph.value
+  const allClosed = openGroups.value.length === 0
   const [view, setView] = useState<View>({ x: 0, y: 0, zoom: 1 })
   /** Until it is moved by hand, the whole graph stays in view. */
   const moved = useRef(false)
@@ -38,9 +43,14 @@ export function GraphPane() {
     if (element !== null) setView(fitted(placed, element.clientWidth, element.clientHeight))
   }
 
+  const drawn = useRef(allSteps.value)
+
   useLayoutEffect(() => {
     const element = box.current
     if (element === null) return undefined
+    // The graph of another workflow is fitted in, wherever the one before was moved to.
+    if (isOther(allSteps.value, drawn.current)) moved.current = false
+    drawn.current = allSteps.value
     const refit = (): void => {
       const { clientWidth: width, clientHeight: height } = element
       setGraphRoom(width, height)
@@ -53,10 +63,7 @@ export function GraphPane() {
     return () => watch.disconnect()
   }, [placed])
 
-  // What is selected elsewhere is brought into view.
-  const chosen = selection.value?.node
-  useEffect(() => {
-    const node = placed.nodes.find(({ id }) => id === chosen)
+  const bringIn = (node: PlacedNode | undefined): void => {
     const element = box.current
     if (node === undefined || element === null) return
     setView((old) => {
@@ -64,6 +71,12 @@ export function GraphPane() {
       if (next !== old) moved.current = true
       return next
     })
+  }
+
+  // What is selected elsewhere is brought into view.
+  const chosen = selection.value?.node
+  useEffect(() => {
+    bringIn(drawnNode(placed, chosen))
     // Only a new choice moves it: the graph of another text is fitted in as a whole.
   }, [chosen])
 
@@ -111,6 +124,23 @@ export function GraphPane() {
     })
   }
 
+  /** Opens or closes a group, which stays at its place on the screen. */
+  const toggle = (id: string): void => {
+    const first = groups.value.find((group) => group.id === id)?.steps[0]
+    const before = drawnNode(placed, first)
+    setGroup(id, before?.group?.id === id)
+    const after = drawnNode(placedGraph.value, first)
+    if (moved.current && before !== undefined && after !== undefined) {
+      setView((old) => ({
+        ...old,
+        x: old.x + (before.x - after.x) * old.zoom,
+        y: old.y + (before.y - after.y) * old.zoom,
+      }))
+    }
+    // What was pressed is another element now.
+    requestAnimationFrame(() => box.current?.querySelector<SVGElement>(`[data-group="${id}"]`)?.focus())
+  }
+
   const key = (event: KeyboardEvent): void => {
     if (event.target instanceof HTMLInputElement) return
     const steps: Record<string, readonly [number, number]> = {
@@ -138,23 +168,46 @@ export function GraphPane() {
         tabIndex={0}
         role="application"
         aria-roledescription="graph"
-        aria-label={`Plan of ${placed.nodes.length} steps. Arrows move it, plus and minus zoom, zero fits it in.`}
+        aria-label={`Plan of ${allSteps.value.length} steps. Arrows move it, plus and minus zoom, zero fits it in.`}
         onPointerDown={drag}
         onKeyDown={key}
+        onFocusIn={(event) => {
+          const element = event.target
+          if (!(element instanceof SVGElement) || !element.matches(":focus-visible")) return
+          bringIn(placed.nodes.find(({ id }) => id === (element.dataset["node"] ?? element.dataset["group"])))
+        }}
       >
         {placed.nodes.length === 0 ? (
           <p class="empty">
             Nothing to draw yet. Declare an agent and an output, and the plan appears here as you type.
           </p>
         ) : (
-          <Drawing placed={placed} view={view} />
+          <Drawing placed={placed} view={view} onToggle={toggle} />
         )}
       </div>
       <NodeMenu />
       <Minimap placed={placed} view={view} room={room} onMove={centre} />
       <div class="graph-tools">
-        {placed.nodes.length < findsFrom ? null : (
-          <FindStep placed={placed} onFound={(node) => centre(node.x + nodeWidth / 2, node.y)} />
+        {allSteps.value.length < findsFrom ? null : (
+          <FindStep
+            onFound={(id) => {
+              uncover(id)
+              const node = drawnNode(placedGraph.value, id)
+              if (node !== undefined) centre(node.x + nodeWidth / 2, node.y)
+            }}
+          />
+        )}
+        {groups.value.length === 0 ? null : (
+          <button
+            type="button"
+            class="button square"
+            aria-label="Close all groups"
+            title={allClosed ? "Open all groups" : "Close all groups"}
+            aria-pressed={allClosed}
+            onClick={() => setGroups(allClosed)}
+          >
+            <Icon name="group" />
+          </button>
         )}
         {isOutdated.value && placed.nodes.length > 0 ? (
           <span class="graph-note">as of the last text without errors</span>
@@ -174,6 +227,12 @@ export function GraphPane() {
       </div>
     </section>
   )
+}
+
+/** Whether the graphs have no step in common. */
+function isOther(steps: readonly GraphNode[], before: readonly GraphNode[]): boolean {
+  const known = new Set(before.map(({ id }) => id))
+  return steps !== before && steps.every(({ id, kind }) => kind === "output" || !known.has(id))
 }
 
 /** All of it in the middle; from its beginning, where all of it would be too small to read. */
@@ -235,218 +294,4 @@ function useDrag(move: (x: number, y: number) => void, zoomAt: (factor: number, 
 
 function distance(a: { x: number; y: number }, b: { x: number; y: number }): number {
   return Math.hypot(a.x - b.x, a.y - b.y)
-}
-
-// ------------------------------------------------------------------------------------------------------- drawing
-
-/** How many characters of a name fit, without and with the time beside it. */
-const plannedLength = 22
-const ranLength = 15
-
-function Drawing({ placed, view }: { readonly placed: Placed; readonly view: View }) {
-  const run = watchShown()
-  const states = new Map(graphOf.value === "other" ? [] : run?.state.nodes.map((node) => [node.id, node]))
-  const live = run !== null && !run.isOver
-  // Times move while something runs, ten times a second and not with every frame.
-  const now = live ? Math.floor(runClock.value / 100) * 100 : 0
-  const statusOf = (id: string): NodeStatus | undefined => {
-    const state = states.get(id)
-    return state === undefined || run === null ? undefined : nodeStatus(state, run.state, now)
-  }
-  const [planned, ran] = useMemo(
-    () => [shortNames(placed.nodes, plannedLength), shortNames(placed.nodes, ranLength)],
-    [placed],
-  )
-  return (
-    <svg
-      class={standing.value === "current" ? "drawing" : "drawing of-other-text"}
-      width="100%"
-      height="100%"
-      aria-hidden="false"
-      role="group"
-      aria-label="Steps"
-    >
-      <defs>
-        <marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
-          <path d="M1 1 7 4 1 7" class="arrow" />
-        </marker>
-      </defs>
-      <g transform={`translate(${view.x} ${view.y}) scale(${view.zoom})`}>
-        {placed.edges.map((edge) => (
-          <EdgeView
-            key={`${edge.from} ${edge.to}`}
-            edge={edge}
-            from={states.get(edge.from)?.state}
-            to={states.get(edge.to)?.state}
-          />
-        ))}
-        {placed.nodes.map((node) => (
-          <NodeView
-            key={node.id}
-            node={node}
-            shortName={(run === null || graphOf.value === "other" ? planned : ran).get(node.id) ?? node.name}
-            status={statusOf(node.id)}
-          />
-        ))}
-      </g>
-    </svg>
-  )
-}
-
-interface EdgeViewProps {
-  readonly edge: PlacedEdge
-  readonly from: NodeState["state"] | undefined
-  readonly to: NodeState["state"] | undefined
-}
-
-function EdgeView({ edge, from, to }: EdgeViewProps) {
-  const flows = from === "completed" && to === "running"
-  const done = from === "completed"
-  const classes = ["edge", edge.isConditional ? "conditional" : "", flows ? "flows" : "", done ? "done" : ""]
-  return <path class={classes.filter((one) => one !== "").join(" ")} d={edge.path} marker-end="url(#arrow)" />
-}
-
-interface NodeViewProps {
-  readonly node: PlacedNode
-  /** Its name, as long as there is room for. */
-  readonly shortName: string
-  readonly status: NodeStatus | undefined
-}
-
-/** The menu of a node that is open, and where. */
-const openMenu = signal<{ readonly node: string; readonly x: number; readonly y: number } | null>(null)
-
-function NodeMenu() {
-  const menu = openMenu.value
-  const first = useRef<HTMLButtonElement>(null)
-  useEffect(() => {
-    first.current?.focus()
-    const box = first.current?.parentElement
-    if (box) keepWithin(box)
-  }, [menu])
-  if (menu === null || earlierRun.value === null) return null
-  const close = (): void => {
-    openMenu.value = null
-  }
-  return (
-    <div
-      class="node-menu"
-      role="menu"
-      aria-label={menu.node}
-      style={{ left: `${menu.x}px`, top: `${menu.y}px` }}
-      onKeyDown={(event) => event.key === "Escape" && close()}
-      onBlur={close}
-    >
-      <button
-        type="button"
-        role="menuitem"
-        class="button"
-        ref={first}
-        onClick={() => {
-          close()
-          requestRerun([menu.node])
-        }}
-      >
-        Run from here
-      </button>
-    </div>
-  )
-}
-
-function NodeView({ node, shortName, status }: NodeViewProps) {
-  const why = wouldRun(node.id)
-  const isSelected = selection.value?.node === node.id
-  const toggle = (): void => {
-    select({ node: node.id })
-    const question = graphOf.value === "other" ? undefined : questionOf(node.id)
-    if (question !== undefined) goToQuestion(question)
-  }
-  const height = nodeHeight(node)
-  const kind = node.kind === "output" ? "the workflow's output" : node.kind
-  return (
-    <g
-      class={`node kind-${node.kind} is-${status?.state ?? "waiting"}${status === undefined ? " planned" : ""}${why === null ? "" : " would-run"}`}
-      transform={`translate(${node.x} ${node.y})`}
-      role="button"
-      // In SVG the attribute is written so; as `tabIndex` the browser would not know it.
-      tabindex={0}
-      aria-pressed={isSelected}
-      aria-description={`${node.when === undefined ? kind : `${kind}, when ${node.when}`}${why === null ? "" : `. Would run: ${why}`}`}
-      data-node={node.id}
-      onClick={toggle}
-      onContextMenu={(event) => {
-        if (node.kind === "output" || earlierRun.value === null) return
-        event.preventDefault()
-        const bounds = event.currentTarget.closest(".graph")?.getBoundingClientRect()
-        const own = event.currentTarget.getBoundingClientRect()
-        openMenu.value = {
-          node: node.id,
-          x: (event.clientX || own.left) - (bounds?.left ?? 0),
-          y: (event.clientY || own.bottom) - (bounds?.top ?? 0),
-        }
-      }}
-      onKeyDown={(event) => {
-        if (event.key !== "Enter" && event.key !== " ") return
-        event.preventDefault()
-        event.stopPropagation()
-        toggle()
-      }}
-    >
-      {shortName === node.name ? null : <title>{node.id}</title>}
-      <rect class="box" width={nodeWidth} height={height} rx="4" />
-      <rect class="stripe" width="3" height={height} rx="1.5" />
-      {why === null ? null : (
-        <circle class="would-run-mark" cx={nodeWidth} cy="0" r="5">
-          <title>{`Would run: ${why}`}</title>
-        </circle>
-      )}
-      <path
-        class="icon"
-        transform="translate(12 10) scale(0.875)"
-        d={iconPath(node.loop === undefined ? node.kind : "loop")}
-      />
-      {/* The blanks at the ends keep the words apart where they are read out as one name. */}
-      <text class="node-name" x="32" y="21">
-        {`${shortName} `}
-      </text>
-      {status === undefined ? (
-        <text class="node-note" x="12" y="43">
-          {cut(noteOf(node), 30)}
-        </text>
-      ) : (
-        <>
-          <path class="icon state-icon" transform="translate(12 33) scale(0.8)" d={iconPath(status.state)} />
-          <text class="node-state" x="28" y="43">
-            {`${status.word} `}
-          </text>
-          <text class="node-figures" x={nodeWidth - 8} y="21">
-            {`${status.time} `}
-          </text>
-          <text class="node-figures" x={nodeWidth - 8} y="43">
-            {status.figures}
-          </text>
-        </>
-      )}
-      {node.when === undefined ? null : (
-        <text class="node-when" x="12" y="63">
-          <tspan class="node-when-word">when</tspan>
-          {` ${cut(node.when, 22)} `}
-        </text>
-      )}
-      {status?.progress === undefined ? null : (
-        <rect class="progress" x="3" y={height - 3} width={(nodeWidth - 3) * status.progress} height="3" />
-      )}
-    </g>
-  )
-}
-
-function noteOf(node: PlacedNode): string {
-  if (node.loop !== undefined) return `for ${node.loop}`
-  if (node.kind === "agent") return node.model === undefined ? "agent" : `agent · model.${node.model}`
-  if (node.kind === "ask") return "a person answers"
-  return node.kind === "output" ? "the result" : "dynamic value"
-}
-
-function cut(text: string, most: number): string {
-  return text.length <= most ? text : `${text.slice(0, most - 1)}…`
 }

@@ -1,8 +1,7 @@
-import { nodeStatus } from "../state/node-status.ts"
-import { graphOf, watchShown } from "../state/runs.ts"
 import { selection } from "../state/selection.ts"
 import type { Placed, Room } from "./graph-layout.ts"
 import { nodeHeight, nodeWidth } from "./graph-layout.ts"
+import { drawnNode, statusesOf } from "./graph-model.ts"
 
 /** Which part of the drawing is seen: where its corner is on the screen, and how large it is drawn. */
 export interface View {
@@ -13,6 +12,7 @@ export interface View {
 
 const mapWidth = 144
 const mapHeight = 96
+const leastWidth = 16
 
 interface MinimapProps {
   readonly placed: Placed
@@ -29,8 +29,10 @@ export function Minimap({ placed, view, room, onMove }: MinimapProps) {
   const isWhole = view.x >= -1 && view.y >= -1 && right <= room.width + 1 && bottom <= room.height + 1
   if (nodes.length < 2 || isWhole || room.width < 320) return null
   const scale = Math.min(mapWidth / width, mapHeight / height)
-  const run = watchShown()
-  const states = new Map(graphOf.value === "other" ? [] : run?.state.nodes.map((node) => [node.id, node]))
+  // A single long column would be a line.
+  if (width * scale < leastWidth) return null
+  const statuses = statusesOf(placed)
+  const selected = drawnNode(placed, selection.value?.node)
   const move = (event: PointerEvent): void => {
     const element = event.currentTarget
     if (!(element instanceof Element) || event.buttons === 0) return
@@ -48,13 +50,12 @@ export function Minimap({ placed, view, room, onMove }: MinimapProps) {
       onPointerMove={move}
     >
       {nodes.map((node) => {
-        const state = states.get(node.id)
-        const name = state === undefined || run === null ? "planned" : `is-${nodeStatus(state, run.state, 0).state}`
-        const isSelected = selection.value?.node === node.id
+        const status = statuses.get(node.id)
+        const name = status === undefined ? "planned" : `is-${status.state}`
         return (
           <rect
             key={node.id}
-            class={isSelected ? `${name} selected` : name}
+            class={node === selected ? `${name} selected` : name}
             x={node.x}
             y={node.y}
             width={nodeWidth}

@@ -160,7 +160,7 @@ async function look(kept: KeptRun): Promise<void> {
     return
   }
   graphOf.value = "run"
-  keepSelection((node) => run.state.nodes.some(({ id }) => id === node))
+  keepSelection((node) => run.state.nodes.some(({ id }) => id === node), shownRun.peek()?.state)
   shownRun.value = run
   resultTab.value = "timeline"
 }

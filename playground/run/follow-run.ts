@@ -114,10 +114,11 @@ function leave(run: RunView): void {
 }
 
 function show(run: RunView): void {
+  const before = shownRun.peek()?.state
   shownRun.value = run
   liveRun.value = run
   const { program } = compilation.peek()
-  keepSelection((node) => nodeSpan(program, node) !== undefined)
+  keepSelection((node) => nodeSpan(program, node) !== undefined, before)
   touchRuns()
   startClock()
 }

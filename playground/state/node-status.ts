@@ -23,21 +23,61 @@ export function nodeStatus(node: NodeState, run: Pick<RunState, "finished_at">, 
   const state = nodeState(node, run)
   const time =
     node.duration_ms ?? (node.state === "running" && node.started_at !== null ? now - node.started_at : undefined)
-  const tokens = tokensOf(node.usage)
-  const retries = retriesOf(node)
-  const figures = [
-    tokens === 0 ? "" : `${showNumber(tokens)} tok`,
-    showCost(node.usage.cost),
-    retries > 0 ? counted(retries, "retry", "retries") : "",
-    node.fallbacks > 0 ? counted(node.fallbacks, "fallback") : "",
-  ]
   return {
     state,
     word: loop === null ? stateWords[state] : `${stateWords[state]} ${loopWord(loop)}`,
     time: time === undefined || node.kind === "output" ? "" : showDuration(time),
-    figures: figures.filter((figure) => figure !== "").join(" · "),
+    figures: figuresText([node]),
     progress: loop === null ? undefined : loop.total === 0 ? 1 : (loop.completed + loop.skipped) / loop.total,
   }
+}
+
+function figuresText(nodes: readonly NodeState[]): string {
+  const tokens = sumOf(nodes, ({ usage }) => tokensOf(usage))
+  const isPriced = nodes.every(({ usage }) => typeof usage.cost === "number")
+  const retries = sumOf(nodes, retriesOf)
+  const fallbacks = sumOf(nodes, (node) => node.fallbacks)
+  const figures = [
+    tokens === 0 ? "" : `${showNumber(tokens)} tok`,
+    isPriced ? showCost(sumOf(nodes, ({ usage }) => usage.cost ?? 0)) : "",
+    retries > 0 ? counted(retries, "retry", "retries") : "",
+    fallbacks > 0 ? counted(fallbacks, "fallback") : "",
+  ]
+  return figures.filter((figure) => figure !== "").join(" · ")
+}
+
+/** A closed group of nodes as the graph shows it: what is inside, in one state. */
+export function groupStatus(nodes: readonly NodeState[], run: Pick<RunState, "finished_at">, now: number): NodeStatus {
+  const states = nodes.map((node) => nodeState(node, run))
+  const state = stateOfAll(states)
+  const ended = states.filter((one) => one === "completed" || one === "cached").length
+  const skipped = states.filter((one) => one === "skipped").length
+  const started = nodes.flatMap(({ started_at }) => started_at ?? [])
+  const ends = nodes.flatMap(({ finished_at }) => finished_at ?? [])
+  const isMoving = state === "running" || state === "asking"
+  const time = (isMoving ? now : Math.max(...ends)) - Math.min(...started)
+  return {
+    state,
+    word: `${stateWords[state]} ${loopWord({ completed: ended, total: nodes.length, started: 0, skipped })}`,
+    time: started.length === 0 || !Number.isFinite(time) ? "" : showDuration(time),
+    figures: figuresText(nodes),
+    progress: nodes.length === 0 ? undefined : (ended + skipped) / nodes.length,
+  }
+}
+
+/** What has failed or needs someone comes first, then what moves, then what did not come to its end. */
+function stateOfAll(states: readonly StateName[]): StateName {
+  const has = (...some: StateName[]): boolean => states.some((state) => some.includes(state))
+  if (has("failed")) return "failed"
+  if (has("asking")) return "asking"
+  if (has("running", "retried") || (has("completed", "cached") && has("waiting"))) return "running"
+  for (const state of ["cancelled", "unreached", "waiting", "completed", "cached"] as const)
+    if (has(state)) return state
+  return "skipped"
+}
+
+function sumOf(nodes: readonly NodeState[], of: (node: NodeState) => number): number {
+  return nodes.reduce((sum, node) => sum + of(node), 0)
 }
 
 /** `3/5, 2 skipped` */

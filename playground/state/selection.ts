@@ -1,4 +1,6 @@
 import { computed, signal } from "@preact/signals"
+import type { RunState, Span } from "../../src/run/run-state.ts"
+import { nodeOfSpan, spanOfNode } from "./spans.ts"
 
 /** What is selected, everywhere at once: a node of the plan, and where a bar of the timeline was chosen, which one. */
 export interface Selection {
@@ -6,6 +8,8 @@ export interface Selection {
   readonly node: string
   /** Position of the span in the run's state. */
   readonly span?: number
+  /** Of a loop: the item that was selected in the run before. */
+  readonly iteration?: number
   /** The cursor in the editor is in this step. */
   readonly by?: "cursor"
 }
@@ -19,7 +23,7 @@ export const showsAnswer = computed(() => selection.value === null || answerFirs
 export function select(next: Selection | null): void {
   answerFirst.value = false
   const current = selection.value
-  if (current?.node === next?.node && current?.span === next?.span) return
+  if (current?.node === next?.node && current?.span === next?.span && current?.iteration === next?.iteration) return
   selection.value = next
 }
 
@@ -33,14 +37,28 @@ export function selectAtCursor(node: string | undefined): void {
   } else if (current?.by === "cursor") selection.value = null
 }
 
-/** Another run is shown: the step stays selected where there still is one, the bar of the run before does not. */
-export function keepSelection(exists: (node: string) => boolean): void {
+/**
+ * Another run is shown: the step stays selected where there still is one, and so does the item of a loop; the bar of the run
+ * before does not. `before` is the state of that run.
+ */
+export function keepSelection(exists: (node: string) => boolean, before: RunState | undefined): void {
   const current = selection.value
   if (current === null) return
   if (!exists(current.node)) {
     selection.value = null
     return
   }
-  selection.value = { node: current.node, ...(current.by !== undefined && { by: current.by }) }
-  answerFirst.value = current.by === "cursor"
+  const { node, by, span } = current
+  const iteration = span === undefined ? current.iteration : before?.spans[span]?.iteration
+  selection.value = { node, ...(by !== undefined && { by }), ...(iteration !== undefined && { iteration }) }
+  answerFirst.value = by === "cursor"
+}
+
+/** The row of the timeline that is selected: a bar, the item of a loop, or where the step begins. */
+export function selectedSpan(state: RunState, { node, span, iteration }: Selection): number | undefined {
+  if (span !== undefined) return span
+  const item = (one: Span, at: number): boolean =>
+    one.iteration === iteration && (one.kind === "iteration" || one.kind === "ask") && nodeOfSpan(state, at) === node
+  const at = iteration === undefined ? -1 : state.spans.findIndex(item)
+  return at < 0 ? spanOfNode(state, node) : at
 }

@@ -4,7 +4,7 @@ import type { EventData, EventType, WireError } from "../../src/ports/events.ts"
 import type { RunState, SeenEvent } from "../../src/run/run-state.ts"
 import { reduce } from "../../src/run/reduce.ts"
 import { initialState } from "../../src/run/run-state.ts"
-import { nodeStatus } from "./node-status.ts"
+import { groupStatus, nodeStatus } from "./node-status.ts"
 import { failedSpan, nodeState, placeWithItem, retriesOf, spanState } from "./step-state.ts"
 
 const usage = { input_tokens: 1, output_tokens: 1, cached_tokens: 0, reasoning_tokens: 0, cost: null }
@@ -15,8 +15,10 @@ const error: WireError = {
 }
 const iso = (ms: number): string => new Date(1_000_000 + ms).toISOString()
 
+type Taken = { [T in EventType]: readonly [T, EventData[T]] }[EventType]
+
 /** The state of a run with the agents `review` and `sum`, after these events. */
-function stateAfter(...events: readonly { [T in EventType]: readonly [T, EventData[T]] }[EventType][]): RunState {
+function stateAfter(...events: readonly Taken[]): RunState {
   const state = initialState()
   let id = 0
   const take = (type: string, data: object): void => {
@@ -133,4 +135,23 @@ test("results that a re-run took over are not missing attempts", () => {
   assert.equal(retriesOf(state.nodes[0] ?? assert.fail()), 1)
   const whole = stateAfter(["step_reused", { step: "agent.review", output: {}, run_id: "r" }])
   assert.equal(retriesOf(whole.nodes[0] ?? assert.fail()), 0)
+})
+
+test("a closed group of steps has the state of what matters most inside it", () => {
+  const states = (...events: readonly Taken[]): string => {
+    const state = stateAfter(...events)
+    const { state: name, word } = groupStatus(state.nodes.slice(0, 2), state, 1_001_000)
+    return `${name}: ${word}`
+  }
+  assert.equal(states(), "waiting: waiting 0/2")
+  assert.equal(states(started()), "running: running 0/2")
+  // Between two steps.
+  assert.equal(states(started(), done()), "running: running 1/2")
+  const failed = ["agent_failed", { agent: "review", error, duration_ms: 5, calls: [] }] as const
+  assert.equal(states(started(), failed), "failed: failed 0/2")
+  assert.equal(states(started(), failed, ["workflow_failed", { error, duration_ms: 9 }]), "failed: failed 0/2")
+  assert.equal(states(["workflow_cancelled", { duration_ms: 9 }]), "unreached: not reached 0/2")
+  assert.equal(states(started(), ["workflow_cancelled", { duration_ms: 9 }]), "cancelled: cancelled 0/2")
+  const skip = ["step_skipped", { step: "agent.sum" }] as const
+  assert.equal(states(started(), done(), skip), "completed: done 1/2, 1 skipped")
 })

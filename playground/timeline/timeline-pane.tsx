@@ -2,16 +2,17 @@ import type { RefObject } from "preact"
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks"
 import type { Span } from "../../src/run/run-state.ts"
 import type { RunView } from "../state/run-view.ts"
-import { nodeOfSpan, spanLabel, spanOfNode } from "../state/spans.ts"
+import { nodeOfSpan, spanLabel } from "../state/spans.ts"
 import { tokensOf } from "../state/status.ts"
 import { spanState } from "../state/step-state.ts"
 import { planOf } from "../state/changes.ts"
 import { moveDivider, positions, resetDivider } from "../state/layout.ts"
 import { runClock, watchShown } from "../state/runs.ts"
-import { select, selection } from "../state/selection.ts"
+import { select, selectedSpan, selection } from "../state/selection.ts"
 import { Divider } from "../ui/divider.tsx"
 import type { IconName } from "../ui/icon.tsx"
 import { Icon } from "../ui/icon.tsx"
+import { shortIds } from "../ui/short-names.ts"
 import { showDuration, showNumber } from "../ui/show.ts"
 import { stateWords } from "../ui/state-words.ts"
 import { VirtualList } from "../ui/virtual-list.tsx"
@@ -22,6 +23,9 @@ import type { Scale } from "./scale.ts"
 import { markLabel, scaleFor } from "./scale.ts"
 
 const rowHeight = 24
+/** What stands beside a name in its column, and how wide a letter of it is, in pixels. */
+const besideName = 56
+const letterWidth = 7
 
 /** The run on one time axis, live. */
 export function TimelinePane() {
@@ -45,9 +49,12 @@ function Waterfall({ run }: { readonly run: RunView }) {
   const items = useMemo(() => new ItemPreviews(planOf(run), run.request.input, run.state), [run])
   const axis = useRef<HTMLDivElement>(null)
   const width = useWidth(axis, state.spans.length > 0)
+  const nameHead = useRef<HTMLSpanElement>(null)
+  const letters = Math.floor((useWidth(nameHead, state.spans.length > 0) - besideName) / letterWidth)
+  const names = useMemo(() => shortIds(state.nodes, Math.max(12, letters)), [state.nodes.length, letters])
   const revealed = useRef<{ key: string; reveal: { at: number } | undefined }>({ key: "", reveal: undefined })
   const chosen = selection.value
-  const current = chosen === null ? undefined : (chosen.span ?? spanOfNode(state, chosen.node))
+  const current = chosen === null ? undefined : selectedSpan(state, chosen)
   if (current !== undefined && revealed.current.key !== `${current}`) model.uncover(current)
   const rows = model.list()
   const position = current === undefined ? -1 : rows.findIndex(({ at, isCall }) => at === current && isCall !== true)
@@ -89,7 +96,9 @@ function Waterfall({ run }: { readonly run: RunView }) {
   return (
     <div class="waterfall" style={{ "--names": `${positions.value.names}%` }}>
       <div class="axis" aria-hidden="true">
-        <span class="axis-name">{showNumber(rows.length)} rows</span>
+        <span class="axis-name" ref={nameHead}>
+          {showNumber(rows.length)} rows
+        </span>
         <div class="axis-marks" ref={axis}>
           {scale.marks.map((at) => (
             <span key={at} style={{ left: `${(at / scale.total) * 100}%` }}>
@@ -118,6 +127,7 @@ function Waterfall({ run }: { readonly run: RunView }) {
               key={callStart === undefined ? row.at : `call ${row.at}`}
               row={row}
               span={callStart === undefined ? span : runningCall(span, callStart)}
+              name={names.get(nodeOfSpan(state, row.at) ?? "")}
               item={row.isCall === true || span.kind !== "iteration" ? "" : items.of(row.at)}
               started={started}
               now={now}
@@ -186,6 +196,8 @@ const kindIcons: Readonly<Record<Span["kind"], IconName>> = {
 interface BarProps {
   readonly row: Row
   readonly span: Span
+  /** That of its step, as long as there is room for. */
+  readonly name: string | undefined
   /** Of an iteration: what its item is. */
   readonly item: string
   readonly started: number
@@ -196,13 +208,14 @@ interface BarProps {
   readonly onToggle: () => void
 }
 
-function Bar({ row, span, item, started, now, scale, isSelected, onSelect, onToggle }: BarProps) {
+function Bar({ row, span, name, item, started, now, scale, isSelected, onSelect, onToggle }: BarProps) {
   const from = ((span.start - started) / scale.total) * 100
   const time = Math.max(0, (span.end ?? now) - span.start)
   const share = (time / scale.total) * 100
   const state = spanState(span)
   // The loop above has the name.
   const label = span.kind === "iteration" ? `[${span.iteration ?? 0}]` : spanLabel(span)
+  const shownLabel = row.level === 1 ? (name ?? label) : label
   const tokens = span.usage === undefined ? 0 : tokensOf(span.usage)
   const figures = [
     state === "skipped" && span.error === undefined ? "" : showDuration(time),
@@ -241,7 +254,7 @@ function Bar({ row, span, item, started, now, scale, isSelected, onSelect, onTog
         <Icon name={kindIcons[span.kind]} />
         <span class="visually-hidden">{`${label} `}</span>
         <span class="bar-name" aria-hidden="true">
-          <CutInTheMiddle text={label} />
+          <CutInTheMiddle text={shownLabel} />
         </span>
         {item === "" ? null : (
           <>

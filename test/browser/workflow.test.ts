@@ -272,12 +272,14 @@ describe("graph, timeline and details", together, () => {
     await close()
   })
 
-  test("a chain of forty steps, and forty side by side, can be read, told apart, searched and moved in", async () => {
+  test("a chain of forty steps, and forty side by side, can be read, told apart, searched, moved in and closed", async () => {
     const { page, close } = await playground.visit()
     const name = (at: number): string => `translate_chapter_number_${at}_into_german`
     const step = (id: string, ...before: string[]): string =>
       `agent ${id} {\n model: model.slow\n instruction: "Say. ${before.map((one) => `{{ agent.${one}.text }}`).join(" ")}"\n output { text: string }\n}\n`
-    const start = slowChain(0).replace(/output[^]*/, "")
+    const start = slowChain(0)
+      .replace(/output[^]*/, "")
+      .replace("demo-slow", "demo")
     const forty = Array.from({ length: 40 }, (_, at) => at + 1)
     const chain = forty.map((at) => step(name(at), ...(at === 1 ? [] : [name(at - 1)])))
     const side = [...forty.map((at) => step(name(at))), step("join", ...forty.map(name))]
@@ -316,6 +318,30 @@ describe("graph, timeline and details", together, () => {
       await page.mouse.click(map.x + 20, map.y + 10)
       assert.ok(await isInView(`agent.${name(1)}`))
       await page.getByRole("button", { name: "Fit the graph in" }).click()
+      // A group closes by keyboard, opens by a click, and keeps the focus.
+      const group = page.locator("[data-group]")
+      await page.getByRole("button", { name: /^Close the group: 40 steps/ }).press("Enter")
+      await page.getByRole("button", { name: /^40 steps/, expanded: false }).waitFor()
+      assert.equal(await node(page, `agent.${name(7)}`).count(), 0)
+      assert.ok(await group.evaluate((element) => element === document.activeElement))
+      await group.click()
+      await page.getByRole("button", { name: /^Close the group/, expanded: true }).waitFor()
+      await node(page, `agent.${name(7)}`).waitFor()
+      // Closed, it shows the state of what is inside, and stays so across a run and a reload.
+      await page.getByRole("button", { name: "Close all groups" }).click()
+      await node(page, `agent.${name(7)}`).waitFor({ state: "detached" })
+      await runToEnd(page)
+      await group.filter({ hasText: /done 40\/40/ }).waitFor()
+      await page.reload()
+      await group.filter({ hasText: /done 40\/40/ }).waitFor()
+      // What is selected elsewhere is shown by its group; what is searched for is uncovered.
+      await page.getByRole("treeitem", { name: new RegExp(`^agent\\.${name(1)} `) }).click()
+      await page.locator(".kind-group.has-selected").waitFor()
+      await page.getByRole("searchbox", { name: "Find a step" }).fill(name(7))
+      await page.keyboard.press("Enter")
+      await nodeSays(page, `agent.${name(7)}`, /done/)
+      await page.getByRole("button", { name: "Close details" }).click()
+      await page.getByRole("button", { name: "Fit the graph in" }).click()
     }
     await close()
   })
@@ -351,6 +377,11 @@ describe("graph, timeline and details", together, () => {
     await details.getByRole("heading", { name: "agent.review[1]" }).waitFor()
     assert.match(await details.innerText(), /Review the file src\/retry\.ts/)
     await details.getByRole("button", { name: "Next" }).click()
+    await details.getByRole("heading", { name: "agent.review[2]" }).waitFor()
+    // Another run keeps the item, not only its step.
+    await runToEnd(page)
+    await page.locator(".tab", { hasText: /History\s*2/ }).waitFor()
+    await page.getByRole("treeitem", { name: /^\[2\] /, selected: true }).waitFor()
     await details.getByRole("heading", { name: "agent.review[2]" }).waitFor()
     await close()
   })

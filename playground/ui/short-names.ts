@@ -20,6 +20,12 @@ export function shortNames(nodes: readonly Named[], most: number): Map<string, s
   return short
 }
 
+/** Each node's id in at most so many characters; one that is longer is shown by its name alone. */
+export function shortIds(nodes: readonly Named[], most: number): Map<string, string> {
+  const names = shortNames(nodes, most)
+  return new Map(nodes.map(({ id, name }) => [id, id.length <= most ? id : (names.get(id) ?? name)]))
+}
+
 /** The first and the last characters: both ends of a name tell it apart. */
 function cutMiddle(name: string, most: number): string {
   if (name.length <= most) return name

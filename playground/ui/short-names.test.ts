@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { shortNames } from "./short-names.ts"
+import { shortIds, shortNames } from "./short-names.ts"
 
 function shorten(names: readonly string[], most = 16): string[] {
   const short = shortNames(
@@ -29,4 +29,15 @@ test("names that differ look different, wherever they differ", () => {
     assert.equal(new Set(short).size, names.length, short.join(" "))
     for (const text of short) assert.ok(text.length <= 16, text)
   }
+})
+
+test("ids that are too long lose what is said by their icon before anything else", () => {
+  const nodes = ["plan", "translate_chapter_1_into_german", "translate_chapter_2_into_german"].map((name) => ({
+    id: `agent.${name}`,
+    name,
+  }))
+  const shown = [...shortIds(nodes, 16).values()]
+  assert.equal(shown[0], "agent.plan")
+  assert.match(shown[1] ?? "", /^tran…r_1_/)
+  assert.match(shown[2] ?? "", /^tran…r_2_/)
 })

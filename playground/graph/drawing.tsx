@@ -1,0 +1,230 @@
+import { signal } from "@preact/signals"
+import { useEffect, useMemo, useRef } from "preact/hooks"
+import { requestRerun } from "../run/request-run.ts"
+import { earlierRun, wouldRun } from "../state/changes.ts"
+import type { NodeStatus } from "../state/node-status.ts"
+import { goToQuestion, questionOf } from "../state/questions.ts"
+import { graphOf } from "../state/runs.ts"
+import { select, selection } from "../state/selection.ts"
+import { standing } from "../state/standing.ts"
+import { iconPath } from "../ui/icon.tsx"
+import { keepWithin } from "../ui/menu.tsx"
+import { shortNames } from "../ui/short-names.ts"
+import type { Placed, PlacedEdge, PlacedNode } from "./graph-layout.ts"
+import { nodeHeight, nodeWidth } from "./graph-layout.ts"
+import { openGroups, statusesOf } from "./graph-model.ts"
+import { ClosedGroup, GroupGround, GroupHandle } from "./group-view.tsx"
+import type { View } from "./minimap.tsx"
+import { StatusView } from "./status-view.tsx"
+
+/** How many characters of a name fit, without and with the time beside it. */
+const plannedLength = 20
+const ranLength = 14
+
+interface DrawingProps {
+  readonly placed: Placed
+  readonly view: View
+  readonly onToggle: (group: string) => void
+}
+
+/** The nodes, the edges between them and the groups that they are in. */
+export function Drawing({ placed, view, onToggle }: DrawingProps) {
+  const statuses = statusesOf(placed)
+  const [planned, ran] = useMemo(
+    () => [shortNames(placed.nodes, plannedLength), shortNames(placed.nodes, ranLength)],
+    [placed],
+  )
+  return (
+    <svg
+      class={standing.value === "current" ? "drawing" : "drawing of-other-text"}
+      width="100%"
+      height="100%"
+      aria-hidden="false"
+      role="group"
+      aria-label="Steps"
+    >
+      <defs>
+        <marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
+          <path d="M1 1 7 4 1 7" class="arrow" />
+        </marker>
+      </defs>
+      <g transform={`translate(${view.x} ${view.y}) scale(${view.zoom})`}>
+        {openGroups.value.map((group) => (
+          <GroupGround key={group.id} group={group} placed={placed} />
+        ))}
+        {placed.edges.map((edge) => (
+          <EdgeView
+            key={`${edge.from} ${edge.to}`}
+            edge={edge}
+            from={statuses.get(edge.from)}
+            to={statuses.get(edge.to)}
+          />
+        ))}
+        {openGroups.value.map((group) => (
+          <GroupHandle key={group.id} group={group} placed={placed} onToggle={onToggle} />
+        ))}
+        {placed.nodes.map((node) =>
+          node.group === undefined ? (
+            <NodeView
+              key={node.id}
+              node={node}
+              shortName={(statuses.size === 0 ? planned : ran).get(node.id) ?? node.name}
+              status={statuses.get(node.id)}
+            />
+          ) : (
+            <ClosedGroup
+              key={node.id}
+              node={node}
+              group={node.group}
+              status={statuses.get(node.id)}
+              onToggle={onToggle}
+            />
+          ),
+        )}
+      </g>
+    </svg>
+  )
+}
+
+interface EdgeViewProps {
+  readonly edge: PlacedEdge
+  readonly from: NodeStatus | undefined
+  readonly to: NodeStatus | undefined
+}
+
+function EdgeView({ edge, from, to }: EdgeViewProps) {
+  const done = from?.state === "completed" || from?.state === "cached"
+  const flows = done && (to?.state === "running" || to?.state === "retried")
+  const classes = ["edge", edge.isConditional ? "conditional" : "", flows ? "flows" : "", done ? "done" : ""]
+  return <path class={classes.filter((one) => one !== "").join(" ")} d={edge.path} marker-end="url(#arrow)" />
+}
+
+interface NodeViewProps {
+  readonly node: PlacedNode
+  /** Its name, as long as there is room for. */
+  readonly shortName: string
+  readonly status: NodeStatus | undefined
+}
+
+/** The menu of a node that is open, and where. */
+const openMenu = signal<{ readonly node: string; readonly x: number; readonly y: number } | null>(null)
+
+export function NodeMenu() {
+  const menu = openMenu.value
+  const first = useRef<HTMLButtonElement>(null)
+  useEffect(() => {
+    first.current?.focus()
+    const box = first.current?.parentElement
+    if (box) keepWithin(box)
+  }, [menu])
+  if (menu === null || earlierRun.value === null) return null
+  const close = (): void => {
+    openMenu.value = null
+  }
+  return (
+    <div
+      class="node-menu"
+      role="menu"
+      aria-label={menu.node}
+      style={{ left: `${menu.x}px`, top: `${menu.y}px` }}
+      onKeyDown={(event) => event.key === "Escape" && close()}
+      onBlur={close}
+    >
+      <button
+        type="button"
+        role="menuitem"
+        class="button"
+        ref={first}
+        onClick={() => {
+          close()
+          requestRerun([menu.node])
+        }}
+      >
+        Run from here
+      </button>
+    </div>
+  )
+}
+
+function NodeView({ node, shortName, status }: NodeViewProps) {
+  const why = wouldRun(node.id)
+  const isSelected = selection.value?.node === node.id
+  const toggle = (): void => {
+    select({ node: node.id })
+    const question = graphOf.value === "other" ? undefined : questionOf(node.id)
+    if (question !== undefined) goToQuestion(question)
+  }
+  const height = nodeHeight(node)
+  const kind = node.kind === "output" ? "the workflow's output" : node.kind
+  return (
+    <g
+      class={`node kind-${node.kind} is-${status?.state ?? "waiting"}${status === undefined ? " planned" : ""}${why === null ? "" : " would-run"}`}
+      transform={`translate(${node.x} ${node.y})`}
+      role="button"
+      // In SVG the attribute is written so; as `tabIndex` the browser would not know it.
+      tabindex={0}
+      aria-pressed={isSelected}
+      aria-description={`${node.when === undefined ? kind : `${kind}, when ${node.when}`}${why === null ? "" : `. Would run: ${why}`}`}
+      data-node={node.id}
+      onClick={toggle}
+      onContextMenu={(event) => {
+        if (node.kind === "output" || earlierRun.value === null) return
+        event.preventDefault()
+        const bounds = event.currentTarget.closest(".graph")?.getBoundingClientRect()
+        const own = event.currentTarget.getBoundingClientRect()
+        openMenu.value = {
+          node: node.id,
+          x: (event.clientX || own.left) - (bounds?.left ?? 0),
+          y: (event.clientY || own.bottom) - (bounds?.top ?? 0),
+        }
+      }}
+      onKeyDown={(event) => {
+        if (event.key !== "Enter" && event.key !== " ") return
+        event.preventDefault()
+        event.stopPropagation()
+        toggle()
+      }}
+    >
+      {shortName === node.name ? null : <title>{node.id}</title>}
+      <rect class="box" width={nodeWidth} height={height} rx="4" />
+      <rect class="stripe" width="3" height={height} rx="1.5" />
+      {why === null ? null : (
+        <circle class="would-run-mark" cx={nodeWidth} cy="0" r="5">
+          <title>{`Would run: ${why}`}</title>
+        </circle>
+      )}
+      <path
+        class="icon"
+        transform="translate(12 10) scale(0.875)"
+        d={iconPath(node.loop === undefined ? node.kind : "loop")}
+      />
+      <text class="node-name" x="32" y="21">
+        {`${shortName} `}
+      </text>
+      {status === undefined ? (
+        <text class="node-note" x="12" y="43">
+          {cut(noteOf(node), 30)}
+        </text>
+      ) : (
+        <StatusView status={status} height={height} />
+      )}
+      {node.when === undefined ? null : (
+        <text class="node-when" x="12" y="63">
+          <tspan class="node-when-word">when</tspan>
+          {` ${cut(node.when, 22)} `}
+        </text>
+      )}
+    </g>
+  )
+}
+
+function noteOf(node: PlacedNode): string {
+  if (node.loop !== undefined) return `for ${node.loop}`
+  if (node.kind === "agent") return node.model === undefined ? "agent" : `agent · model.${node.model}`
+  if (node.kind === "ask") return "a person answers"
+  return node.kind === "output" ? "the result" : "dynamic value"
+}
+
+function cut(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most - 1)}…`
+}
