@@ -59,6 +59,7 @@ for (const deltas of [false, true]) {
     const { api } = voice
     const endpoint = `${origin}/v1`
     const request: ModelRequest = {
+      run_id: "r",
       caller: "",
       path: "agent.a",
       backend: { api, endpoint, api_key: "key", headers: {} },

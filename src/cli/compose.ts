@@ -4,9 +4,11 @@ import { systemClock } from "../adapters/system/system-clock.ts"
 import { createMetrics } from "../adapters/telemetry/metrics.ts"
 import { observeStore } from "../adapters/telemetry/observe-store.ts"
 import { logRuns } from "../adapters/telemetry/log-runs.ts"
+import type { RunObserver } from "../adapters/telemetry/run-observer.ts"
 import { timeFirstToken } from "../adapters/telemetry/time-first-token.ts"
 import { timeStore } from "../adapters/telemetry/time-store.ts"
 import { errorStatus } from "../api/error-status.ts"
+import { TraceContexts } from "../adapters/telemetry/trace-contexts.ts"
 import { startTraces } from "../adapters/telemetry/traces.ts"
 import { Compiler } from "../compiler/compiler.ts"
 import type { Planned } from "../compiler/source-jobs.ts"
@@ -32,7 +34,7 @@ import type { OpenedStore } from "./open-store.ts"
 import { openStore, StartRefusal } from "./open-store.ts"
 import { playgroundFiles } from "./playground-files.ts"
 import type { Settings } from "./settings.ts"
-import { egressPolicy, isLoopback, joinPorts } from "./join-ports.ts"
+import { egressPolicy, isLoopback, joinPorts, traceTargets } from "./join-ports.ts"
 
 /** The service as a whole, with a life: it listens, and it stops. */
 export interface Service {
@@ -66,6 +68,7 @@ export async function compose(
 ): Promise<Service> {
   const log = createLog(settings.logLevel)
   const policy = egressPolicy(settings)
+  const targets = traceTargets(settings)
   const serverSecrets = openSecrets(settings, log)
   const compiler = new Compiler()
   const folder = await openFolder(settings, compiler, log)
@@ -89,7 +92,14 @@ export async function compose(
     },
     Object.keys(errorStatus),
   )
-  const observers = [metrics.observer, ...(traces === null ? [] : [traces.observer]), logRuns(log)]
+  const contexts = new TraceContexts((run_id) => traces?.context(run_id) ?? null)
+  const passesTraces = targets.kind !== "none"
+  const observers: RunObserver[] = [
+    metrics.observer,
+    ...(traces === null ? [] : [traces.observer]),
+    logRuns(log),
+    ...(passesTraces ? [contexts] : []),
+  ]
   const health = new Health(systemClock, log)
   const timed = timeStore(opened.store, metrics.service.store, () => systemClock.monotonic())
   const watched = watchStore(timed, health, systemClock)
@@ -100,7 +110,7 @@ export async function compose(
     policy,
     store,
     demo,
-    traces,
+    passesTraces ? { targets, contexts } : null,
     (error) => log.error({ err: error }, "unexpected error"),
     settings.maxRuns,
   )
@@ -162,6 +172,7 @@ export async function compose(
     mcp,
     log,
     notify: { origins: notifyOrigins, signed: settings.notifySecret !== undefined },
+    readsBaggage: passesTraces,
     metrics: { key: settings.metricsKey ?? null, text: () => metrics.text(), service: metrics.service },
     trouble: () => health.trouble?.kind ?? null,
     requestTimeoutMs: timing.requestTimeoutMs,

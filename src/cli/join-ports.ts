@@ -2,12 +2,14 @@ import about from "../../package.json" with { type: "json" }
 import { isIP } from "node:net"
 import { setImmediate as nextTurn } from "node:timers/promises"
 import { createEgress } from "../adapters/egress/egress.ts"
+import type { TraceTargets } from "../adapters/egress/with-trace.ts"
+import { parseTraceTargets, takesTrace, withTrace } from "../adapters/egress/with-trace.ts"
 import type { EgressPolicy } from "../adapters/egress/policy.ts"
 import { parseEgressPolicy } from "../adapters/egress/policy.ts"
 import { createModelClient } from "../adapters/model-turn/model-client.ts"
 import { systemChance } from "../adapters/system/system-chance.ts"
 import { systemClock } from "../adapters/system/system-clock.ts"
-import type { Traces } from "../adapters/telemetry/traces.ts"
+import type { TraceContexts } from "../adapters/telemetry/trace-contexts.ts"
 import type { JsonObject } from "../base/json-value.ts"
 import type { DemoServer } from "../demo/demo-server.ts"
 import type { Egress } from "../ports/egress.ts"
@@ -21,12 +23,18 @@ import type { Settings } from "./settings.ts"
 /** To one backend: the agents of one run may call it at the same time. */
 const leastConnections = 256
 
+/** Which backends get the traces of runs, and what they get. */
+export interface TracePassing {
+  readonly targets: TraceTargets
+  readonly contexts: TraceContexts
+}
+
 /** The ports of runs; `close` ends the connections behind them. */
 export function joinPorts(
   policy: EgressPolicy,
   store: RunStore,
   demo: DemoServer | null,
-  traces: Traces | null,
+  trace: TracePassing | null,
   bug: (error: unknown) => void,
   maxRuns = 1,
 ): RunPorts & { readonly egress: Egress; close(): Promise<void> } {
@@ -38,8 +46,13 @@ export function joinPorts(
   })
   // The demo model is reached whatever the policy says: its endpoint is a word, not an address.
   const demoEgress = createEgress({ policy: { kind: "private" } })
+  const traced =
+    trace === null
+      ? undefined
+      : (door: Egress, run_id: string) => withTrace(door, trace.targets, () => trace.contexts.headers(run_id))
   const model = createModelClient({
     egress,
+    ...(traced !== undefined && { traced }),
     api: modelApi,
     clock: systemClock,
     chance: systemChance,
@@ -47,12 +60,14 @@ export function joinPorts(
   })
   const tools = new LazyTools(async () => {
     const { McpHost } = await import("../adapters/mcp/mcp-host.ts")
-    const meta = (run_id: string): JsonObject => ({ ...traces?.context(run_id) })
+    const meta = (run_id: string, endpoint: string): JsonObject =>
+      trace !== null && takesTrace(trace.targets, endpoint) ? { ...trace.contexts.headers(run_id) } : {}
     return new McpHost({
       egress,
       demo: demo === null ? null : { endpoint: demo.library, egress: demoEgress },
       version: about.version,
       meta,
+      ...(traced !== undefined && { traced }),
     })
   })
   return {
@@ -80,6 +95,15 @@ export function egressPolicy(settings: Settings): EgressPolicy {
   }
   const trusted = isLoopback(settings.host) || (settings.apiKeys ?? []).length > 0
   return { kind: trusted ? "private" : "public" }
+}
+
+/** Which backends get the traces of runs. */
+export function traceTargets({ traceHosts }: Settings): TraceTargets {
+  const targets = parseTraceTargets(traceHosts)
+  if (targets !== null) return targets
+  throw new StartRefusal(
+    `WIRE_TRACE_HOSTS is "${traceHosts}": it must be none, all, or hosts such as models.example.com or *.example.com, with commas between them.`,
+  )
 }
 
 export function isLoopback(host: string): boolean {

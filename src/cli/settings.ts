@@ -235,6 +235,12 @@ export const settingTable = {
     "1000",
     "requests per second and key, per address without one; 0 is no limit",
   ),
+  traceHosts: setting(
+    "TRACE_HOSTS",
+    text,
+    "none",
+    "backends that get a run's trace headers: none, all, or hosts with commas between them",
+  ),
   playground: setting("PLAYGROUND", onOrOff, "on", "serve the playground: on or off"),
   demo: setting("DEMO", onOrOff, "on", "serve the demo model: on or off"),
   logLevel: setting(

@@ -31,6 +31,7 @@ export interface OutputContract {
 }
 
 export interface ModelRequest {
+  readonly run_id: string
   /** Whose run this is: what is learned about a backend from one caller's calls changes only that caller's requests. */
   readonly caller: string
   /** The place in the workflow that errors name: `agent.review`. */

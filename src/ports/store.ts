@@ -19,6 +19,8 @@ export interface RunRequest {
   readonly traceparent?: string
   /** What tracing systems on the way have added to it, as the `tracestate` header says. */
   readonly tracestate?: string
+  /** What the caller wants backends to know, as the `baggage` header says; absent where no backend may have it. */
+  readonly baggage?: string
   /** Absent for a run that starts afresh. */
   readonly rerun?: RerunOf
 }

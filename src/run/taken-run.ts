@@ -13,6 +13,8 @@ export interface TakenRun {
   readonly traceparent: string | null
   /** The `tracestate` header that came with it. */
   readonly tracestate: string | null
+  /** Its `baggage` header, if a backend may have it. */
+  readonly baggage: string | null
 }
 
 /** Reports that this process works on a run from now on. */
@@ -23,6 +25,6 @@ export function announceTaken(
   request: RunRequest,
   resumed: boolean,
 ): void {
-  const { workflow = null, traceparent = null, tracestate = null } = request
-  ports.taken?.({ run_id, caller, workflow, resumed, traceparent, tracestate })
+  const { workflow = null, traceparent = null, tracestate = null, baggage = null } = request
+  ports.taken?.({ run_id, caller, workflow, resumed, traceparent, tracestate, baggage })
 }

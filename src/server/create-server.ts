@@ -57,6 +57,7 @@ export interface ServerOptions {
   readonly mcp: McpRoute | null
   readonly log: ServerLog
   readonly notify: RouteDependencies["notify"]
+  readonly readsBaggage: boolean
   readonly metrics: {
     /** The key that opens `/metrics` and nothing else; null without one. */
     readonly key: string | null

@@ -33,6 +33,8 @@ export interface RouteDependencies {
   readonly serverSecrets: ServerSecrets
   readonly log: ServerLog
   readonly notify: NotifyRules
+  /** Whether a `baggage` header is read: some backend may have it. */
+  readonly readsBaggage: boolean
   readonly groups: Groups
 }
 

@@ -12,6 +12,7 @@ import { HttpError, refuse } from "./http-error.ts"
 import type { RouteDependencies } from "./route-dependencies.ts"
 import { callerOf, shareOf } from "./route-dependencies.ts"
 import { preferencesOf } from "./preferences.ts"
+import { readBaggage } from "./read-baggage.ts"
 import { readQualityList } from "./quality-list.ts"
 
 /** How a client wants the answer: the events as they happen, the output, or the run's id at once. */
@@ -32,7 +33,7 @@ export async function startRun(
     plan,
     {
       caller: callerOf(request),
-      request: { ...run, ...traceOf(request) },
+      request: { ...run, ...traceOf(request), ...(parts.readsBaggage && baggageOf(request)) },
       idempotency: key === undefined ? null : { key, fingerprint: fingerprint(run) },
       resumable: mode !== "json" || key !== undefined,
     },
@@ -157,6 +158,11 @@ function traceOf(request: FastifyRequest): { readonly traceparent?: string; read
   const [, trace = "", span = ""] = /^00-([\da-f]{32})-([\da-f]{16})-[\da-f]{2}$/.exec(traceparent) ?? []
   if (!/[1-9a-f]/.test(trace) || !/[1-9a-f]/.test(span)) return {}
   return typeof tracestate === "string" && isTracestate.test(tracestate) ? { traceparent, tracestate } : { traceparent }
+}
+
+function baggageOf(request: FastifyRequest): { readonly baggage?: string } {
+  const baggage = readBaggage(request.headers["baggage"])
+  return baggage === null ? {} : { baggage }
 }
 
 function idempotencyKey(request: FastifyRequest): string | undefined {

@@ -78,6 +78,7 @@ export function askModel(
     ask: (request, watch) =>
       client.turn(
         {
+          run_id: "r",
           caller: "tester",
           path: "agent.reply",
           model: "test-model",

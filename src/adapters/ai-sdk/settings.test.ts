@@ -34,6 +34,7 @@ async function optionsOf(name: ApiName, endpoint: string, inference: Inference):
   const api = await modelApi(name)
   const quirks = new BackendMemory(clock).of("", name, endpoint, "m")
   const request: ModelRequest = {
+    run_id: "r",
     caller: "",
     path: "agent.a",
     backend: { api: name, endpoint, api_key: null, headers: {} },

@@ -12,7 +12,7 @@ import { exchange } from "./exchange.ts"
 import type { Redirects } from "./fetch.ts"
 import { toFetch } from "./fetch.ts"
 import type { Destination, EgressPolicy } from "./policy.ts"
-import { bareHost, blocked, judgeAddress, judgeDestination } from "./policy.ts"
+import { bareHost, blocked, judgeAddress, judgeDestination, portOf } from "./policy.ts"
 
 /** All addresses of a name, in the order in which they are tried. */
 export type Resolve = (host: string) => Promise<readonly { readonly address: string; readonly family: number }[]>
@@ -168,8 +168,7 @@ function parseUrl(text: string, base?: URL): URL {
 }
 
 function destinationOf(url: URL): Destination {
-  const port = url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port)
-  return { host: bareHost(url), port }
+  return { host: bareHost(url), port: portOf(url) }
 }
 
 /** Whether a response sends the call elsewhere. A body is sent again only where the method must stay. */

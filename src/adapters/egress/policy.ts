@@ -84,7 +84,7 @@ function refuse(message: string): PolicyOutcome {
   return { ok: false, message }
 }
 
-function parseHostRule(entry: string): HostRule | null {
+export function parseHostRule(entry: string): HostRule | null {
   const below = entry.startsWith("*.")
   const rest = below ? entry.slice(2) : entry
   const bare = isIP(rest) === 6
@@ -105,10 +105,15 @@ export function bareHost(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "")
 }
 
+/** The port that a URL names, or that its scheme means. */
+export function portOf({ port, protocol }: URL): number {
+  return port === "" ? (protocol === "https:" ? 443 : 80) : Number(port)
+}
+
 /** What can be judged before a name is resolved: the address of a host that is one, and the list of hosts. */
 export function judgeDestination(policy: EgressPolicy, destination: Destination): RunFailure | null {
   if (policy.kind === "hosts") {
-    const listed = policy.hosts.filter((rule) => matches(rule, destination))
+    const listed = policy.hosts.filter((rule) => matchesHost(rule, destination))
     if (listed.length === 0) {
       return blocked(
         `${destination.host} is not among the hosts that this service may call.`,
@@ -144,7 +149,7 @@ export function blocked(message: string, hint: string | null): RunFailure {
   })
 }
 
-function matches(rule: HostRule, destination: Destination): boolean {
+export function matchesHost(rule: HostRule, destination: Destination): boolean {
   if (rule.port !== null && rule.port !== destination.port) return false
   return rule.below ? destination.host.endsWith(`.${rule.host}`) : destination.host === rule.host
 }

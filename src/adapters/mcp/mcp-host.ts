@@ -41,8 +41,10 @@ export interface McpHostOptions {
   /** Of this service, for servers that ask who calls. */
   readonly version: string
   readonly limits?: Partial<McpLimits>
-  /** Goes along in `_meta` with every request of a run: the trace that it belongs to. */
-  readonly meta?: (run_id: string) => JsonObject
+  /** Goes along in `_meta` with every request of a run to this address: the trace that it belongs to. */
+  readonly meta?: (run_id: string, endpoint: string) => JsonObject
+  /** The door for one run's calls, which adds the headers of its trace. */
+  readonly traced?: (egress: Egress, run_id: string) => Egress
 }
 
 export const usualMcpLimits: McpLimits = {
@@ -91,7 +93,7 @@ export class McpHost implements ToolHost {
 
   #connection(wanted: ToolServer, run_id: string, gate: Gate): OpenServer {
     const { version, limits, meta = () => ({}) } = this.#options
-    const { server, egress } = this.#whither(wanted)
+    const { server, egress } = this.#whither(wanted, run_id)
     const stale = new Set<string>()
     const known = this.#known.of(server)
     const connection = new ServerConnection(server, {
@@ -100,7 +102,7 @@ export class McpHost implements ToolHost {
       version,
       limits: { ...usualMcpLimits, ...limits },
       known,
-      meta: () => ({ ...meta(run_id), "wireworks/run_id": run_id }),
+      meta: () => ({ ...meta(run_id, wanted.endpoint), "wireworks/run_id": run_id }),
       changed: (list) => {
         known.lists.delete(`${list}/list`)
         if (list === "resources") known.lists.delete("resources/templates/list")
@@ -115,9 +117,9 @@ export class McpHost implements ToolHost {
   }
 
   /** The server that is meant, and the door that leads to it. */
-  #whither(server: ToolServer): { readonly server: ToolServer; readonly egress: Egress } {
-    const { egress, demo = null } = this.#options
-    if (server.endpoint !== "demo") return { server, egress }
+  #whither(server: ToolServer, run_id: string): { readonly server: ToolServer; readonly egress: Egress } {
+    const { egress, demo = null, traced } = this.#options
+    if (server.endpoint !== "demo") return { server, egress: traced?.(egress, run_id) ?? egress }
     if (demo === null) throw failure("tool_error", `mcp.${server.name}`, "The demo is switched off (WIRE_DEMO).")
     return { server: { ...server, endpoint: demo.endpoint }, egress: demo.egress }
   }

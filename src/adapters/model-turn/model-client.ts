@@ -2,7 +2,7 @@ import type { ApiName } from "../../check/provider-kinds.ts"
 import type { Chance } from "../../ports/chance.ts"
 import type { Clock } from "../../ports/clock.ts"
 import type { Egress, EgressLimits } from "../../ports/egress.ts"
-import type { Backend, ModelClient } from "../../ports/model.ts"
+import type { ModelClient, ModelRequest } from "../../ports/model.ts"
 import { failure } from "../../run/failure.ts"
 import { BackendMemory } from "./backend-memory.ts"
 import type { ModelApi } from "./model-api.ts"
@@ -16,6 +16,8 @@ export interface ModelClientOptions {
   /** What `endpoint: "demo"` means, and a door that leads there and nowhere else; null where it is switched off. */
   readonly demo: { readonly endpoint: string; readonly egress: Egress } | null
   readonly limits?: Partial<EgressLimits>
+  /** The door for one run's calls, which adds the headers of its trace. */
+  readonly traced?: (egress: Egress, run_id: string) => Egress
   /** Loads an API when a workflow first needs it. */
   readonly api: (name: ApiName) => ModelApi | Promise<ModelApi>
 }
@@ -34,8 +36,11 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
   const { demo, clock, chance } = options
   const limits = { ...defaultLimits, ...options.limits }
 
-  function targetOf(backend: Backend, api: ModelApi, path: string): Target {
-    if (backend.endpoint !== "demo") return { api, egress: options.egress, endpoint: backend.endpoint, demo: false }
+  function targetOf({ backend, path, run_id }: ModelRequest, api: ModelApi): Target {
+    if (backend.endpoint !== "demo") {
+      const egress = options.traced?.(options.egress, run_id) ?? options.egress
+      return { api, egress, endpoint: backend.endpoint, demo: false }
+    }
     if (demo === null) throw failure("provider_error", path, "The demo model is switched off (WIRE_DEMO).")
     return { api, egress: demo.egress, endpoint: api.demoEndpoint(demo.endpoint), demo: true }
   }
@@ -46,7 +51,7 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
       const loaded = options.api(backend.api)
       const api = loaded instanceof Promise ? await loaded : loaded
       const quirks = memory.of(request.caller, backend.api, backend.endpoint, request.model)
-      const target = targetOf(backend, api, request.path)
+      const target = targetOf(request, api)
       const turn = new Turn({ request, watch, target, quirks, limits, clock, chance })
       return turn.run()
     },

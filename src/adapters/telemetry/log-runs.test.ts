@@ -12,7 +12,7 @@ test("a run that waits and continues: a line each, and at its end that it was re
     warn: (about, message) => void lines.push(["warn", about, message]),
   })
   const workflow = { name: "publish", version: "0123456789ab" }
-  const run = { run_id: "r1", caller: "ann", workflow, traceparent: null, tracestate: null }
+  const run = { run_id: "r1", caller: "ann", workflow, traceparent: null, tracestate: null, baggage: null }
   const questions = ["q1", "q2"]
   const usage = { input_tokens: 1, output_tokens: 2, cached_tokens: 0, reasoning_tokens: 0, cost: null }
   const waiting: LogEvent = { id: 3, type: "run_waiting", at, data: { questions, at } }

@@ -62,6 +62,7 @@ test("the span of a run that its process gives back ends there, in the trace of 
     resumed: false,
     traceparent: `00-${traceId}-b7ad6b7169203331-01`,
     tracestate: "vendor=one",
+    baggage: null,
   })
   tracer.appended("r", completedBy("openai").slice(0, 1))
   const { traceparent, tracestate } = tracer.context("r") ?? {}

@@ -119,6 +119,7 @@ async function summary(
   const ask = async (one: (typeof summarisers)[number], begun: BegunTurn | undefined): Promise<ModelTurn> => {
     const turn = await model.turn(
       {
+        run_id: running.runId,
         caller: running.caller,
         path: caller.path,
         backend: backendOf(running, one.name),

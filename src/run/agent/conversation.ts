@@ -146,6 +146,7 @@ export class Conversation {
     const { running, node, caller } = this.#step
     return running.ports.model.turn(
       {
+        run_id: running.runId,
         caller: running.caller,
         path: caller.path,
         backend: backendOf(running, name),

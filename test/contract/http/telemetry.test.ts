@@ -43,6 +43,8 @@ function attributesOf({ attributes }: Pick<OtlpSpan, "attributes">): Record<stri
   return Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]))
 }
 
+const traceNames = ["traceparent", "tracestate", "baggage"]
+
 const folder = mkdtempSync(join(tmpdir(), "wire-telemetry-"))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -69,9 +71,12 @@ describe("traces", () => {
     })
     let traceparent = ""
     let tracestate = ""
+    let baggage: unknown
     let backendHeaders = ""
     const server = await tinyMcp({
-      look: ({ meta }) => {
+      look: ({ meta, headers }) => {
+        for (const name of traceNames) assert.equal(headers[name], meta[name])
+        baggage = meta["baggage"]
         traceparent = meta["traceparent"] as string
         tracestate = meta["tracestate"] as string
         return { content: [{ type: "text", text: "PAYLOAD-RESULT" }] }
@@ -85,6 +90,7 @@ describe("traces", () => {
       WIRE_LOG_LEVEL: "error",
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.origin,
       OTEL_SERVICE_NAME: "my-wires",
+      WIRE_TRACE_HOSTS: `127.0.0.1:${server.port}`,
       OTEL_BSP_SCHEDULE_DELAY: "100",
     }
     const service = await startWire(["serve"], environment)
@@ -180,9 +186,10 @@ describe("traces", () => {
     assert.equal(attributesOf(tool)["gen_ai.tool.name"], "look")
     assert.equal(tool.parentSpanId, step.spanId)
     assert.equal(traceparent, `00-${root.traceId}-${root.spanId}-01`)
-    // What the caller's tracing systems added is in every span, and goes to tools; model backends get nothing of it, and nobody baggage.
+    // What the caller's tracing systems added is in every span, and goes to the host that may have it.
     for (const span of mine) assert.equal(span.traceState, "vendor=one,other=2")
     assert.equal(tracestate, "vendor=one,other=2")
+    assert.equal(baggage, "user=PAYLOAD-BAGGAGE")
     assert.ok(backendHeaders.includes("content-type"))
     assert.doesNotMatch(backendHeaders, /traceparent|tracestate|baggage/)
 
@@ -204,6 +211,60 @@ describe("traces", () => {
     assert.equal(failed.parentSpanId, undefined)
     assert.equal(attributesOf(failed ?? { attributes: [] })["error.type"], "provider_error")
     assert.doesNotMatch(JSON.stringify(bodies), /PAYLOAD/)
+  })
+
+  it("go on at the backends of WIRE_TRACE_HOSTS, and at no others", async (t) => {
+    const arrived: Record<string, Record<string, unknown>> = {}
+    const note = (who: string, given: Readonly<Record<string, unknown>>): void => {
+      arrived[who] = Object.fromEntries(traceNames.filter((name) => name in given).map((name) => [name, given[name]]))
+    }
+    const listed = await fakeBackend(t, ({ headers }) => {
+      note("listed", headers)
+      return says('{"message":"one"}')
+    })
+    const other = await fakeBackend(t, ({ headers }) => {
+      note("other", headers)
+      return says('{"message":"two"}')
+    })
+    const tools = await tinyMcp({
+      look: ({ meta, headers }) => {
+        note("tool's headers", headers)
+        note("tool's _meta", meta)
+        return { content: [{ type: "text", text: "seen" }] }
+      },
+    })
+    t.after(() => tools.close())
+    const workflow_source = `
+      mcp s { endpoint: "${tools.url}" } tool look from mcp.s.tool.look
+      provider p1 from openai { endpoint: "${listed.backend.endpoint}" }
+      provider p2 from openai { endpoint: "${other.backend.endpoint}" headers { "X-Own": "1" } }
+      model m1 from p1 { id: "m" }
+      model m2 from p2 { id: "m" }
+      dynamic { seen: call tool.look }
+      agent one { model: model.m1 instruction: "1" output { message: string } }
+      agent two { model: model.m2 instruction: "2" output { message: string } }
+      output { one: agent.one.message, two: agent.two.message, seen: dynamic.seen }`
+    const sent = {
+      traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+      tracestate: "vendor=one",
+      baggage: "user=ann,not valid,tenant=x;ttl=1",
+    }
+    const passed = { ...sent, baggage: "user=ann,tenant=x;ttl=1" }
+    const everyone = { listed: passed, other: passed, "tool's headers": passed, "tool's _meta": passed }
+    const nobody = { listed: {}, other: {}, "tool's headers": {}, "tool's _meta": {} }
+    const cases: [string | undefined, typeof arrived][] = [
+      [undefined, nobody],
+      ["none", nobody],
+      [`127.0.0.1:${listed.server.port},models.example.com`, { ...nobody, listed: passed }],
+      ["all", everyone],
+    ]
+    for (const [hosts, expected] of cases) {
+      const service = await startService(hosts === undefined ? {} : { TRACE_HOSTS: hosts })
+      const response = await service.post("/execute", { workflow_source, input: {} }, sent)
+      assert.equal(response.status, 200, await response.text())
+      assert.deepEqual(arrived, expected, hosts)
+    }
+    await assert.rejects(startService({ TRACE_HOSTS: "All" }), /WIRE_TRACE_HOSTS is "All": it must be none, all, or/)
   })
 
   it("keep no run from going, and no process from ending, where nobody receives them", async () => {
