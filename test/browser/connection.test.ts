@@ -38,7 +38,12 @@ describe("a run and its connection", { concurrency: 3 }, () => {
     await write(page, slowChain(2))
     await run(page)
     await nodeSays(page, "agent.step1", /running/)
+    // The clock goes on from where it was.
+    const shown = async (): Promise<number> =>
+      Number(/running ([\d.]+) s/.exec(await status(page, /running [\d.]+ s/))?.[1])
+    const before = await shown()
     await page.reload()
+    assert.ok((await shown()) >= before)
     await nodeSays(page, "agent.step2", /running/)
     await nodeSays(page, "agent.step1", /done/)
     await page.getByRole("button", { name: "Cancel" }).waitFor()

@@ -412,17 +412,76 @@ describe("graph, timeline and details", together, () => {
     await close()
   })
 
-  test("a failed run shows its sentence, its place in the source and its next step", async () => {
+  test("a failed run shows its sentence, its place and its next step; every view says the same; a result is marked once its text has changed", async () => {
     const { page, close } = await playground.visit()
-    await write(page, slowChain(1).replace("demo-slow", "no-such-model"))
+    const source = (id: string): string => `${slowChain(0)
+      .replace(/output[^]*/, "")
+      .replace("demo-slow", id)}
+agent each for word in ["yes", "no"] {
+    model: model.slow
+    instruction: "Explain {{ word }}."
+    output { text: string }
+}
+
+agent after {
+    model: model.slow
+    instruction: "Sum up {{ agent.each.*.text }}."
+    output { text: string }
+}
+
+output {
+    text: agent.after.text
+}
+`
+    await write(page, source("no-such-model"))
     await runToEnd(page, /failed after/)
-    const fault = page.getByRole("region", { name: "Details" }).getByRole("group", { name: "Error" })
+    const details = page.getByRole("region", { name: "Details" })
+    const fault = details.getByRole("group", { name: "Error" })
     assert.match(await fault.innerText(), /no-such-model|404/)
+    assert.match(await fault.innerText(), /At agent\.each\[[01]\]/)
     assert.match(await fault.innerText(), /Check the provider/)
     await fault.getByRole("button", { name: /^Go to line/ }).click()
     assert.ok(await editor(page).evaluate((element) => element.matches(":focus")))
     assert.equal(await page.locator(".cm-activeLine").innerText(), '    id: "no-such-model"')
-    await nodeSays(page, "agent.step1", /failed/)
+    // Graph and timeline agree: the loop has failed, and so have its calls; what comes after was never reached.
+    await nodeSays(page, "agent.each", /failed/)
+    await nodeSays(page, "agent.after", /not reached/)
+    await page.getByRole("treeitem", { name: /^agent\.each failed/ }).waitFor()
+    const call = page.getByRole("treeitem", { name: /^model call failed/ }).first()
+    const colour = (state: string): Promise<string> =>
+      call.evaluate((_, name) => {
+        const probe = document.body.appendChild(document.createElement("i"))
+        probe.style.color = `var(--${name})`
+        const { color } = getComputedStyle(probe)
+        probe.remove()
+        return color
+      }, state)
+    const drawn = await call
+      .locator(".icon")
+      .last()
+      .evaluate((icon) => getComputedStyle(icon).color)
+    assert.equal(drawn, await colour("failed"))
+    await fault.getByRole("button", { name: /^Details of the failed item \[[01]\]/ }).click()
+    await details.getByRole("heading", { name: /^agent\.each\[[01]\]$/ }).waitFor()
+    await details.getByRole("button", { name: "Close details" }).click()
+
+    // The failure is that of an earlier text now, until the new one has run.
+    await write(page, source("demo"))
+    const note = page.locator(".status", { hasText: "of an earlier text" })
+    await note.waitFor()
+    await details.getByText("of an earlier text").waitFor()
+    await runToEnd(page)
+    await note.waitFor({ state: "detached" })
+    // An old run beside another source says so, too.
+    await openExample(page, "Hello")
+    await page.locator(".status", { hasText: "Ready" }).waitFor()
+    await tab(page, "History")
+    await page
+      .getByRole("button", { name: /^Look at/ })
+      .first()
+      .click()
+    await page.locator(".status", { hasText: /completed in.*of another text/s }).waitFor()
+    await details.getByText("of another text").waitFor()
     await close()
   })
 })
