@@ -1,14 +1,9 @@
 import assert from "node:assert/strict"
-import { randomBytes } from "node:crypto"
-import { after, before, test, type TestContext } from "node:test"
-import { readAddress } from "../../src/adapters/nats/address.ts"
-import { Broker } from "../../src/adapters/nats/broker.ts"
-import { namesOf } from "../../src/adapters/nats/names.ts"
+import { after, before, test } from "node:test"
 import { Damaged } from "../../src/ports/store.ts"
 import { created, ended, happened, ids, leaseMs, Reader, row } from "../contract/run-store/material.ts"
-import { ManualClock } from "../support/manual-clock.ts"
 import { startNats, type NatsCluster } from "../support/nats-server.ts"
-import { natsStores, noProofs } from "../support/nats-store.ts"
+import { storesWithConnection } from "../support/nats-store.ts"
 
 // The last message of a run's log cannot be read.
 
@@ -19,22 +14,9 @@ before(async () => {
 })
 after(() => broker.close())
 
-async function setUp(t: TestContext) {
-  const clock = new ManualClock()
-  const prefix = `d${randomBytes(4).toString("hex")}`
-  const names = namesOf(prefix)
-  const read = readAddress(broker.url)
-  assert.ok(read.ok)
-  const open = natsStores(broker.url, clock)
-  const [holder, claimant] = [await open({ prefix }), await open({ prefix })]
-  const other = await Broker.connect(read.address, noProofs, names)
-  t.after(() => Promise.all([holder.close(), claimant.close(), other.close()]))
-  const damage = (run_id: string, slot: number) => other.put(names.slot(run_id, slot), Buffer.from("not a frame"))
-  return { clock, holder, claimant, damage }
-}
-
 test("a run whose last slots are damaged is taken up, condemned and read as failed, and can be cancelled before", async (t) => {
-  const { clock, holder, claimant, damage } = await setUp(t)
+  const { clock, names, holder, claimant, other } = await storesWithConnection(t, broker.url)
+  const damage = (run_id: string, slot: number) => other.put(names.slot(run_id, slot), Buffer.from("not a frame"))
   const [broken, plain] = [await created(holder), await created(holder)]
   await holder.append(broken, [happened(1), happened(2)])
   await damage(broken.run_id, 2)

@@ -1,15 +1,11 @@
 import assert from "node:assert/strict"
-import { randomBytes } from "node:crypto"
-import { after, before, test, type TestContext } from "node:test"
-import { readAddress } from "../../src/adapters/nats/address.ts"
-import { Broker } from "../../src/adapters/nats/broker.ts"
+import { after, before, test } from "node:test"
+import type { Broker } from "../../src/adapters/nats/broker.ts"
 import { packFrame } from "../../src/adapters/nats/frame.ts"
-import { namesOf } from "../../src/adapters/nats/names.ts"
 import { TooNew } from "../../src/ports/store.ts"
 import { created, ended, happened, ids, leaseMs } from "../contract/run-store/material.ts"
-import { ManualClock } from "../support/manual-clock.ts"
 import { startNats, type NatsCluster } from "../support/nats-server.ts"
-import { natsStores, noProofs } from "../support/nats-store.ts"
+import { storesWithConnection } from "../support/nats-store.ts"
 import { within } from "../support/within.ts"
 
 // A cluster while it is upgraded: replicas of other releases have written there, too.
@@ -21,20 +17,6 @@ before(async () => {
 })
 after(() => broker.close())
 
-/** Two stores on streams of their own, and somebody who writes there by hand. */
-async function setUp(t: TestContext) {
-  const clock = new ManualClock()
-  const prefix = `r${randomBytes(4).toString("hex")}`
-  const names = namesOf(prefix)
-  const read = readAddress(broker.url)
-  assert.ok(read.ok)
-  const open = natsStores(broker.url, clock)
-  const [holder, claimant] = [await open({ prefix }), await open({ prefix })]
-  const other = await Broker.connect(read.address, noProofs, names)
-  t.after(() => Promise.all([holder.close(), claimant.close(), other.close()]))
-  return { clock, names, holder, claimant, other }
-}
-
 function ofVersion(version: number, facts: object): Uint8Array {
   const frame = Buffer.from(packFrame(facts, []))
   frame[0] = version
@@ -44,7 +26,7 @@ function ofVersion(version: number, facts: object): Uint8Array {
 const standing = (fence: number, last: number) => ({ nonce: "bm9uY2Vub25j", fence, session: "other", until: 0, last })
 
 test("a slot of the next release, of a kind that this one does not know, is passed over", async (t) => {
-  const { names, holder, claimant: reader, other } = await setUp(t)
+  const { names, holder, claimant: reader, other } = await storesWithConnection(t, broker.url)
   const lease = await created(holder)
   await holder.append(lease, [happened(1)])
   await other.put(names.slot(lease.run_id, 2), ofVersion(2, { ...standing(1, 1), kind: "pause", colour: "blue" }))
@@ -58,7 +40,7 @@ test("a slot of the next release, of a kind that this one does not know, is pass
 })
 
 test("a run that a much newer release has written to is left alone, and keeps no other down", async (t) => {
-  const { clock, names, holder, claimant, other } = await setUp(t)
+  const { clock, names, holder, claimant, other } = await storesWithConnection(t, broker.url)
   const [strange, plain] = [await created(holder), await created(holder)]
   await other.put(names.slot(strange.run_id, 1), ofVersion(3, { ...standing(2, 0), kind: "claim" }))
   assert.deepEqual(await claimant.claim("owner-2", 10, leaseMs), [])
@@ -72,7 +54,7 @@ test("a run that a much newer release has written to is left alone, and keeps no
 })
 
 test("renewals as the release before says them are heard", async (t) => {
-  const { clock, names, holder, claimant, other } = await setUp(t)
+  const { clock, names, holder, claimant, other } = await storesWithConnection(t, broker.url)
   const lease = await created(holder)
   // It says until when by its own clock, which may be anything, and not how long ago.
   const session = await sessionOf(other, lease.run_id)

@@ -1,10 +1,12 @@
+import { isTerminal } from "../../src/ports/events.ts"
 import type { RunStore } from "../../src/ports/store.ts"
-import { openStore, planOf, requestTo, source, startRuns } from "./workflow.ts"
+import { openStore, planOf, startRuns } from "./service.ts"
+import { requestFor, type WorkflowName } from "./workflows.ts"
 
-// `child.ts PATH ORIGIN APPENDS [RUN_ID]`: runs the workflow, or goes on with the run, and kills itself without warning once
-// so many appends are durable (0: never). Prints the run's id as soon as it has one, then its last event.
+// `child.ts WORKFLOW STORE ORIGIN APPENDS LEASE_MS [RUN_ID]`: starts a run, or continues this one, and kills itself without
+// warning once so many appends are durable (0: never). Prints the id of a new run. Ends when the run has ended.
 
-const [path = "", origin = "", appends = "0", known] = process.argv.slice(2)
+const [workflow = "", place = "", origin = "", appends = "0", leaseMs = "", known] = process.argv.slice(2)
 
 let left = Number(appends)
 
@@ -17,17 +19,18 @@ function dying(store: RunStore): RunStore {
   return store
 }
 
-const store = dying(await openStore(path))
-const service = startRuns(store, origin)
+const store = dying(await openStore(place))
+const service = startRuns(store, origin, Number(leaseMs))
 const { runs } = service
 let run_id = known
 if (run_id === undefined) {
-  const admission = await runs.admit(planOf(source), requestTo(origin))
+  const request = requestFor(workflow as WorkflowName, origin)
+  const admission = await runs.admit(planOf(request.request.source), request)
   if (admission.outcome !== "created") throw new Error(admission.outcome)
   run_id = admission.run_id
   process.stdout.write(`${run_id}\n`)
-} else await runs.recover()
-const end = await runs.ending(run_id, new AbortController().signal)
-process.stdout.write(`${JSON.stringify(end)}\n`)
+}
+await runs.recover()
+for await (const { type } of store.follow(run_id, 0, new AbortController().signal)) if (isTerminal(type)) break
 await service.close()
 await store.close()

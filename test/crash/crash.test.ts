@@ -1,7 +1,5 @@
 import assert from "node:assert/strict"
-import { spawn } from "node:child_process"
 import { hash } from "node:crypto"
-import { once } from "node:events"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -12,7 +10,8 @@ import { isTerminal } from "../../src/ports/events.ts"
 import type { TestServer } from "../support/http-server.ts"
 import { startServer } from "../support/http-server.ts"
 import { within } from "../support/within.ts"
-import { openStore, startRuns } from "./workflow.ts"
+import { logOf, startChild } from "./run-child.ts"
+import { openStore, startRuns } from "./service.ts"
 
 // A real process, killed with SIGKILL after each of its appends; the model and the tool's counterpart live on in this one, and
 // know what they were asked.
@@ -57,41 +56,12 @@ function think(body: JsonObject): JsonObject {
   return { output: [{ type: "message", role: "assistant", content }], usage: { input_tokens: 3, output_tokens: 2 } }
 }
 
-interface Ended {
-  readonly signal: string | null
-  readonly lines: string[]
-}
-
-async function child(path: string, appends: number, run_id?: string): Promise<Ended> {
-  const file = join(import.meta.dirname, "child.ts")
-  const args = [file, path, server.origin, String(appends), ...(run_id === undefined ? [] : [run_id])]
-  const env = { ...process.env, NODE_COMPILE_CACHE: join(folder, "compiled") }
-  const started = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"], env })
-  let out = ""
-  let errors = ""
-  started.stdout.setEncoding("utf8").on("data", (text: string) => (out += text))
-  started.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text))
-  const [code, signal] = (await within(60_000, "the child's end", once(started, "close"))) as [
-    number | null,
-    string | null,
-  ]
-  assert.equal(errors, "")
-  assert.ok(code === 0 || signal === "SIGKILL", `exit code ${code}`)
-  return { signal, lines: out.split("\n").filter((line) => line !== "") }
-}
-
-async function logOf(path: string, run_id: string): Promise<LogEvent[]> {
-  const store = await openStore(path)
-  try {
-    const events: LogEvent[] = []
-    for (;;) {
-      const page = await store.read(run_id, events.length, 500)
-      if (page.length === 0) return events
-      events.push(...page)
-    }
-  } finally {
-    await store.close()
-  }
+/** Runs the workflow in a process of its own, or continues the run. */
+async function child(place: string, appends: number, known?: string): Promise<{ killed: boolean; run_id: string }> {
+  const more = known === undefined ? {} : { run_id: known }
+  const life = startChild({ workflow: "usual", place, origin: server.origin, appends, folder, ...more })
+  const killed = await life.killed
+  return { killed, run_id: known ?? (await within(30_000, "the run's id", life.run)) }
 }
 
 /** What the counterparts were asked since, each by a name. */
@@ -146,8 +116,8 @@ interface Whole {
 /** The run as it goes when nobody kills it. Cache entries are a database's own, so that each starts without any. */
 async function undisturbed(name: string): Promise<Whole> {
   const path = join(folder, `${name}.db`)
-  const { lines } = await child(path, 0)
-  const events = await logOf(path, lines[0] ?? "")
+  const { run_id } = await child(path, 0)
+  const events = await logOf(path, run_id)
   return { result: result(events.at(-1)), facts: facts(events) }
 }
 
@@ -155,11 +125,10 @@ test("killed after every single append, and taken over by another process: the s
   const whole = await undisturbed("whole")
   for (let appends = 1; ; appends++) {
     const path = join(folder, `kill-${appends}.db`)
-    const { signal, lines } = await child(path, appends)
-    const run_id = lines[0] ?? ""
+    const { killed, run_id } = await child(path, appends)
     const before = await logOf(path, run_id)
     const where = `after append ${appends}, event ${before.length} (${before.at(-1)?.type ?? "none"})`
-    if (signal === null) {
+    if (!killed) {
       assert.ok(appends > 8, `only ${appends} appends`)
       assert.deepEqual(result(before.at(-1)), whole.result)
       return
@@ -204,13 +173,14 @@ test("killed after every single append, and taken over by another process: the s
 
 test("killed after each append of each of its lives, a run still gets to its end", async () => {
   const path = join(folder, "loop.db")
-  let ended = await child(path, 1)
-  const run_id = ended.lines[0] ?? ""
+  const first = await child(path, 1)
+  const { run_id } = first
+  let { killed } = first
   let lives = 1
-  while (ended.signal !== null) {
+  while (killed) {
     assert.ok(lives < 100, "the run gets nowhere")
     // The note of the resumption is an append of its own, or goes with the first that follows.
-    ended = await child(path, 2, run_id)
+    ;({ killed } = await child(path, 2, run_id))
     lives++
   }
   assert.ok(lives > 4, `${lives} lives`)

@@ -1,16 +1,14 @@
 import assert from "node:assert/strict"
-import { spawn } from "node:child_process"
-import { once } from "node:events"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import type { JsonObject } from "../../src/base/json-value.ts"
-import type { LogEvent } from "../../src/ports/events.ts"
 import type { TestServer } from "../support/http-server.ts"
 import { startServer } from "../support/http-server.ts"
 import { within } from "../support/within.ts"
-import { openStore, startRuns } from "./workflow.ts"
+import { logOf, startChild } from "./run-child.ts"
+import { openStore, startRuns } from "./service.ts"
 
 // A run with fallback models and limits, killed with SIGKILL after each of its appends and taken over by this process.
 
@@ -48,32 +46,13 @@ function think(body: JsonObject): JsonObject | null {
   return { output: [{ type: "message", role: "assistant", content }], usage }
 }
 
-async function child(path: string, appends: number): Promise<{ readonly killed: boolean; readonly run_id: string }> {
-  const file = join(import.meta.dirname, "child.ts")
-  const env = { ...process.env, NODE_COMPILE_CACHE: join(folder, "compiled"), CRASH_WORKFLOW: "limits" }
-  const args = [file, path, server.origin, String(appends)]
-  const started = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"], env })
-  let out = ""
-  started.stdout.setEncoding("utf8").on("data", (text: string) => (out += text))
-  const [code, signal] = (await within(60_000, "the child's end", once(started, "close"))) as [number | null, string]
-  assert.ok(code === 0 || signal === "SIGKILL", `exit code ${code}`)
-  return { killed: signal === "SIGKILL", run_id: out.split("\n")[0] ?? "" }
-}
-
-async function logOf(path: string, run_id: string): Promise<LogEvent[]> {
-  const store = await openStore(path)
-  try {
-    return await store.read(run_id, 0, 500)
-  } finally {
-    await store.close()
-  }
-}
-
 test("killed after every append: no tool is called again, the reached model goes on, and all that was asked for is counted", async () => {
   for (let appends = 1; ; appends++) {
     const path = join(folder, `kill-${appends}.db`)
     const since = server.received.length
-    const { killed, run_id } = await child(path, appends)
+    const life = startChild({ workflow: "limits", place: path, origin: server.origin, appends, folder })
+    const killed = await life.killed
+    const run_id = await within(30_000, "the run's id", life.run)
     const before = await logOf(path, run_id)
     const where = `after append ${appends}, event ${before.length} (${before.at(-1)?.type ?? "none"})`
     const sinceCrash = server.received.length

@@ -1,18 +1,17 @@
 import assert from "node:assert/strict"
-import { spawn } from "node:child_process"
-import { once } from "node:events"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, before, test } from "node:test"
 import type { JsonObject } from "../../src/base/json-value.ts"
 import type { RunStore } from "../../src/ports/store.ts"
-import type { AskedQuestion, LogEvent } from "../../src/ports/events.ts"
+import type { AskedQuestion } from "../../src/ports/events.ts"
 import { isTerminal } from "../../src/ports/events.ts"
 import { startServer, type TestServer } from "../support/http-server.ts"
 import { natsServers, startNats } from "../support/nats-server.ts"
 import { within } from "../support/within.ts"
-import { openStore } from "./people-workflow.ts"
+import { logIn, startChild } from "./run-child.ts"
+import { openStore } from "./service.ts"
 
 // A real process with a run that asks people, killed with SIGKILL after each of its appends, and another one that goes on. The
 // people are in this process: they answer by way of the store whenever a question is open, whether or not a process runs.
@@ -68,41 +67,9 @@ function answerTo({ kind, name, arguments: sent }: AskedQuestion): JsonObject | 
   return name === "second" ? { good: true } : null
 }
 
-interface Life {
-  /** When the process knows its run. */
-  readonly run: Promise<string>
-  readonly ended: Promise<string | null>
-}
-
-function live(place: string, appends: number, leaseMs: number, known?: string): Life {
-  const file = join(import.meta.dirname, "people-child.ts")
-  const args = [file, place, server.origin, String(appends), String(leaseMs), ...(known === undefined ? [] : [known])]
-  const env = { ...process.env, NODE_COMPILE_CACHE: join(folder, "compiled") }
-  const started = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"], env })
-  const run = Promise.withResolvers<string>()
-  let errors = ""
-  started.stdout.setEncoding("utf8").on("data", (text: string) => run.resolve(text.trim()))
-  started.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text))
-  const ended = once(started, "close").then(([code, signal]) => {
-    assert.equal(errors, "")
-    assert.ok(code === 0 || signal === "SIGKILL", `exit code ${String(code)}`)
-    return signal as string | null
-  })
-  return { run: run.promise, ended: within(60_000, "the child's end", ended) }
-}
-
-async function logOf(store: RunStore, run_id: string): Promise<LogEvent[]> {
-  const events: LogEvent[] = []
-  for (;;) {
-    const page = await store.read(run_id, events.length, 500)
-    if (page.length === 0) return events
-    events.push(...page)
-  }
-}
-
 /** What holds of the log and of the calls, wherever the process was killed. */
 async function check(store: RunStore, run_id: string, where: string): Promise<void> {
-  const events = await logOf(store, run_id)
+  const events = await logIn(store, run_id)
   assert.deepEqual(
     events.map(({ id }) => id),
     events.map((_, index) => index + 1),
@@ -162,14 +129,15 @@ async function killedAfter(place: string, appends: number, leaseMs: number): Pro
   const stop = new AbortController()
   let answering: Promise<void> | null = null
   try {
-    const first = live(place, appends, leaseMs)
+    const options = { workflow: "people", place, origin: server.origin, leaseMs, folder } as const
+    const first = startChild({ ...options, appends })
     const run_id = await within(30_000, "the run's id", first.run)
     answering = people(store, run_id, stop.signal)
-    const killed = (await first.ended) === "SIGKILL"
-    const before = await logOf(store, run_id)
-    if (killed) await live(place, 0, leaseMs, run_id).ended
+    const killed = await first.killed
+    const before = await logIn(store, run_id)
+    if (killed) await startChild({ ...options, appends: 0, run_id }).killed
     const where = `after append ${appends}, event ${before.length} (${before.at(-1)?.type ?? "none"})`
-    assert.deepEqual((await logOf(store, run_id)).slice(0, before.length), before, where)
+    assert.deepEqual((await logIn(store, run_id)).slice(0, before.length), before, where)
     await check(store, run_id, where)
     return killed
   } finally {

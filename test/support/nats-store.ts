@@ -1,8 +1,12 @@
 import { randomBytes } from "node:crypto"
+import type { TestContext } from "node:test"
 import { readAddress } from "../../src/adapters/nats/address.ts"
+import { Broker } from "../../src/adapters/nats/broker.ts"
+import { namesOf } from "../../src/adapters/nats/names.ts"
 import { openNatsStore, type ClusterStore, type NatsStoreOptions } from "../../src/adapters/nats/nats-store.ts"
 import { createVault } from "../../src/adapters/vault/vault.ts"
 import type { Clock } from "../../src/ports/clock.ts"
+import { ManualClock } from "./manual-clock.ts"
 
 export const usualSizes = {
   replicas: null,
@@ -31,4 +35,18 @@ export function natsStores(url: string, clock: Clock): (more?: Partial<NatsStore
       remark: () => undefined,
       ...more,
     })
+}
+
+/** Two stores on streams of their own, and a connection that writes to the streams by hand. */
+export async function storesWithConnection(t: TestContext, url: string) {
+  const read = readAddress(url)
+  if (!read.ok) throw new Error(`${url} ${read.must}`)
+  const clock = new ManualClock()
+  const prefix = `t${randomBytes(6).toString("hex")}`
+  const names = namesOf(prefix)
+  const open = natsStores(url, clock)
+  const [holder, claimant] = [await open({ prefix }), await open({ prefix })]
+  const other = await Broker.connect(read.address, noProofs, names)
+  t.after(() => Promise.all([holder.close(), claimant.close(), other.close()]))
+  return { clock, names, holder, claimant, other }
 }

@@ -1,0 +1,75 @@
+import { createEgress } from "../../src/adapters/egress/egress.ts"
+import { createModelClient } from "../../src/adapters/model-turn/model-client.ts"
+import { openSqliteStore } from "../../src/adapters/sqlite/sqlite-store.ts"
+import { systemChance } from "../../src/adapters/system/system-chance.ts"
+import { systemClock } from "../../src/adapters/system/system-clock.ts"
+import { createVault } from "../../src/adapters/vault/vault.ts"
+import { modelApi } from "../../src/cli/model-apis.ts"
+import { compile } from "../../src/compile.ts"
+import type { Plan } from "../../src/plan/plan-shape.ts"
+import { openGate } from "../../src/ports/gate.ts"
+import type { RunStore } from "../../src/ports/store.ts"
+import { usualLimits } from "../../src/run/run-context.ts"
+import { Runs } from "../../src/run/runs.ts"
+import { record, string } from "../support/build-types.ts"
+import { InProcessTools } from "../support/in-process-tools.ts"
+import { natsStores } from "../support/nats-store.ts"
+
+// What works on the runs, in the process that is killed and in the one that takes over.
+
+export const usualLeaseMs = 10_000
+
+export function planOf(text: string): Plan {
+  const { plan, diagnostics } = compile(text)
+  if (plan === undefined) throw new Error(JSON.stringify(diagnostics))
+  return plan
+}
+
+/** `place` is a SQLite file, or `nats://HOST:PORT#PREFIX`. */
+export function openStore(place: string): Promise<RunStore> {
+  const vault = createVault(new Uint8Array(32).fill(7))
+  if (!place.startsWith("nats://")) return openSqliteStore({ path: place, vault, clock: systemClock })
+  const [url = "", prefix = ""] = place.split("#")
+  return natsStores(url, systemClock)({ prefix, vault })
+}
+
+/** Everything is real except the tools, which are in this process and report each call to the counterpart. */
+export function startRuns(
+  store: RunStore,
+  origin: string,
+  leaseMs = usualLeaseMs,
+): { readonly runs: Runs; close(): Promise<void> } {
+  const egress = createEgress({ policy: { kind: "private" } })
+  const report = async (text: unknown, callId: string, signal: AbortSignal) => {
+    const body = JSON.stringify({ text, call_id: callId })
+    const url = `${origin}/tool`
+    const answer = await egress.request({ url, method: "POST", headers: {}, body, signal, gate: openGate })
+    return { text: await answer.text(), is_error: false }
+  }
+  const input = record({ text: string })
+  const tools = new InProcessTools({
+    tools: {
+      note: { input, idempotent: true, call: ({ text }, callId, signal) => report(text, callId, signal) },
+      send: { input, idempotent: false, call: ({ text }, callId, signal) => report(text, callId, signal) },
+    },
+  })
+  const runs = new Runs(
+    {
+      store,
+      model: createModelClient({ api: modelApi, egress, clock: systemClock, chance: systemChance, demo: null }),
+      tools,
+      clock: systemClock,
+      chance: systemChance,
+      bug: (error) => process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`),
+    },
+    async (text) => ({ plan: planOf(text) }),
+    { owner: `process ${process.pid}`, leaseMs, max_runs: 10, max_queued: 10, limits: usualLimits },
+  )
+  return {
+    runs,
+    close: async () => {
+      await runs.drain(0)
+      await egress.close()
+    },
+  }
+}
