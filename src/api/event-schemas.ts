@@ -102,7 +102,7 @@ const nameOf = (type: string): string =>
 
 const types = Object.keys(eventData) as EventType[]
 
-/** Named parts of the OpenAPI document: one event as a client reads it from the stream, told apart by `event`. */
+/** Named parts of the OpenAPI document: one event as a client reads it from the stream, distinguished by `event`. */
 export const eventComponents: JsonObject = {
   Event: {
     description: "One event of a run: `id`, `event` and `data` are the fields of the server-sent event, `data` parsed.",

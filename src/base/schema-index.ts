@@ -12,7 +12,7 @@ export class SchemaIndex {
     this.#root = root
   }
 
-  /** What `#/$defs/x`, `#anchor` or `#` stands for; undefined when there is nothing. */
+  /** The schema that `#/$defs/x`, `#anchor` or `#` refers to; undefined when there is none. */
   resolve(reference: string): JsonValue | undefined {
     if (this.#resolved.has(reference)) return this.#resolved.get(reference)
     const found = this.#find(reference)

@@ -26,7 +26,7 @@ export interface Checked {
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** Tree → program. Takes a broken tree too, and says nothing about what the parser has reported. */
+/** Tree → program. Accepts a broken tree too, and does not repeat what the parser has reported. */
 export function check(tree: Syntax.Tree): Checked {
   const checking = new CheckContext(tree)
   const { inputs, secretsBlocks } = checking

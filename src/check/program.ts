@@ -3,7 +3,7 @@ import type * as Syntax from "../syntax/tree.ts"
 import type { Field, RecordType, Type, TypeTable, VariantType } from "../types/types.ts"
 
 /**
- * A checked workflow: its declarations by name, the types of its expressions, and what each reference stands for. There
+ * A checked workflow: its declarations by name, the types of its expressions, and what each reference refers to. There
  * is one for every tree, also for a broken one (for the editor); only one without errors may be planned.
  */
 export interface Program {

@@ -40,7 +40,7 @@ export class Answering {
     else if (type === "question_answered" || type === "question_expired") this.#settled(data.id)
   }
 
-  /** The run has ended: nobody is asked any more. A sentence for each answer that was missing. */
+  /** The run has ended: no more questions are asked. Returns a sentence for each missing answer. */
   async end(): Promise<readonly string[]> {
     for (const id of this.#open.keys()) this.#settled(id)
     await this.#queue

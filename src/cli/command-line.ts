@@ -7,7 +7,7 @@ import { bugReport } from "./bug-report.ts"
  * files, 2 something is wrong with the command line, 3 something is wrong with Wireworks.
  */
 export async function runCommandLine(): Promise<void> {
-  // Whoever reads us may stop early (`wire check . | head`).
+  // The reader of our output may stop early (`wire check . | head`).
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") throw error
   })

@@ -221,7 +221,7 @@ function offerOf(tools: readonly WorkflowTool[], runs: Runs, store: RunStore, ti
       }
       async function* followed() {
         yield* store.follow(run_id, 0, new AbortController().signal)
-        // Nobody asks for it again; others may still be at the end of theirs.
+        // No request comes for it again; other requests may still be finishing.
         await store.sweep(Date.now() - 60_000)
       }
     },

@@ -30,7 +30,7 @@ export interface OpenedStore {
   readonly broker: (() => BrokerHealth) | null
   /** Under way while the encryption key is being changed. */
   readonly keyChange: KeyChange | null
-  /** What is not as the settings say, and yet will do: sentences for the operator. */
+  /** What differs from the settings and still works: sentences for the operator. */
   readonly remarks: readonly string[]
   /** What is missing or damaged. */
   readonly warnings: readonly string[]

@@ -220,7 +220,7 @@ async function execute(
       return runs.cancel(run_id)
     })
     const cancel = (): void => void runs.cancel(run_id).catch(reportBug)
-    // Whoever reads the events may stop early (`wire run --events | head`): no model is called for nobody.
+    // The reader of the events may stop early (`wire run --events | head`): then no more models are called.
     process.stdout.once("error", cancel)
     const answering = new Answering(answers, {
       answer: (id, answer) => store.answer(run_id, id, { answer, answered_by: { caller: null, by: null } }),

@@ -96,7 +96,7 @@ function apiKeys(written: string): { value: ApiKey[] } | { mustBe: string } {
     if (keys.some((other) => other.key === key)) return { mustBe: "a list without repeated keys" }
     keys.push({ name, key })
   }
-  // Whoever sets it does not want an open service.
+  // An operator who sets it does not want a service without keys.
   return keys.length === 0 ? { mustBe: "name:key, several with commas between them" } : { value: keys }
 }
 

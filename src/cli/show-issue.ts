@@ -34,7 +34,7 @@ export function showIssue(file: string, text: string, lines: LineMap, issue: Iss
   return out.join("\n")
 }
 
-/** What is wrong with a file as such: a clause that goes on from its name. */
+/** What is wrong with a file as a whole: a clause that is printed after its name. */
 export function showProblem(file: string, problem: string, palette: Palette): string {
   return `${palette.bold(`${visibleText(file)}:`)} ${palette.error("error:")} ${problem}`
 }

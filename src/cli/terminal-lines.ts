@@ -32,7 +32,7 @@ export class TerminalLines {
 
   #settle(): Waiting {
     const waiting = this.#waiting
-    if (waiting === null) throw new Error("Nobody waits for a line")
+    if (waiting === null) throw new Error("No caller waits for a line")
     this.#waiting = null
     return waiting
   }

@@ -266,7 +266,7 @@ class ValueMaker {
     if (!isJsonObject(given)) return {}
     const before = this.#resolved.get(given)
     if (before !== undefined) return before
-    // One that leads back to itself says nothing.
+    // A reference to itself describes no value.
     this.#resolved.set(given, {})
     const found = this.#resolveOnce(given, hops)
     this.#resolved.set(given, found)

@@ -175,7 +175,7 @@ export function namesUnder(program: Program, root: Root, setting: Setting, quali
   }
 }
 
-/** The node and all that wait for it: to refer to one of them would close a circle. */
+/** The node and all nodes that depend on it: a reference to one of them would make a cycle. */
 function dependents(edges: Program["dependencies"], node: string | undefined): ReadonlySet<string> {
   const found = new Set<string>()
   if (node === undefined) return found

@@ -27,7 +27,7 @@ export function folding(program: Program): readonly Fold[] {
       case "}":
       case "]":
       case ")": {
-        // A bracket that closes nothing is the author's mistake; what it is inside of stays open.
+        // A closing bracket without an opening one is a mistake of the author; the blocks around it stay open.
         const index = open.findLastIndex(({ kind }) => kind === closedBy[token.kind as "}" | "]" | ")"])
         const opening = index < 0 ? undefined : open[index]
         if (opening === undefined) break

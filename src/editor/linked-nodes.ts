@@ -15,7 +15,7 @@ export interface Linked {
 }
 
 /**
- * The nodes that have to be called the same as the targets: fields that one name stands for (of the members of a union),
+ * The nodes that must have the same name as the targets: fields that one name refers to (of the members of a union),
  * and those of types that have to fit each other (an argument and the tool's input, the two sides of `??`).
  */
 export function linkedNodes(

@@ -12,7 +12,7 @@ export interface Reference extends Span {
   readonly declares: boolean
 }
 
-/** Every place that names what the name at the offset stands for, in source order. */
+/** All references to the thing that is named at the offset, in source order. */
 export function references(program: Program, offset: number): readonly Reference[] {
   const use = useAt(program, offset)
   if (use === undefined) return []
@@ -21,7 +21,7 @@ export function references(program: Program, offset: number): readonly Reference
     .sort((a, b) => a.start - b.start)
 }
 
-/** A name that stands for one of the targets, or for what has to be called the same. */
+/** Whether the name refers to one of the targets, or to something that must have the same name. */
 export interface Occurrence extends Reference {
   /** Undefined for a text between quotes that names a case. */
   readonly use: NameUse | undefined

@@ -39,7 +39,7 @@ export interface Renaming {
 }
 
 /**
- * The edits that give what the name at the offset stands for another name, everywhere. Refused when the workflow would
+ * The edits that rename the thing that is named at the offset, everywhere. Refused when the workflow would
  * not mean the same afterwards: a name that is taken, one that hides another.
  */
 export function rename(program: Program, offset: number, newName: string): Renaming | Refusal {
@@ -106,7 +106,7 @@ function renamed({ start, end, use, target }: Occurrence, newName: string): Edit
   if (use?.kind === "declaration" && "naming" in use.node && use.node.naming === "remote") {
     return { span: { start: end, end }, text: ` as ${newName}` }
   }
-  // The field and the variable of a pattern part when one of them gets another name.
+  // The field and the variable of a pattern are written apart when one of them is renamed.
   if (use?.kind === "pattern-field" && use.field.variable === use.field.field) {
     return target.kind === "variable"
       ? { span: { start: end, end }, text: `: ${newName}` }

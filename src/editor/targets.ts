@@ -8,7 +8,7 @@ import { branchLabel } from "../syntax/match-branch.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { DeclarationKind, DeclaredNode, NameUse } from "./name-use.ts"
 
-/** What a name stands for. `node` is its identity: two names that stand for the same thing have the same one. */
+/** What a name refers to. `node` is its identity: two names that refer to the same thing have the same node. */
 export type Target =
   | {
       readonly kind: "declaration"
@@ -27,7 +27,7 @@ export type Target =
   | { readonly kind: "variable"; readonly node: Syntax.Name; readonly name: Syntax.Name }
 
 /**
- * What a name stands for: mostly one thing, nothing for words of the grammar and names that do not resolve, several for
+ * What a name refers to: mostly one thing, nothing for words of the grammar and names that do not resolve, several for
  * a field that the members of a union share. A field in a loop's pattern is also the variable, which comes first.
  */
 export function targetsOf(program: Program, use: NameUse): readonly Target[] {

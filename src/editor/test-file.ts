@@ -125,7 +125,7 @@ function stepAt(program: Program, tested: Program, offset: number): StepName | u
   return stepNamesIn(program, tested).find(({ span }) => span.start <= offset && offset <= span.end)
 }
 
-/** A name in a test that stands for a step of the workflow. */
+/** A name in a test that refers to a step of the workflow. */
 export interface StepName {
   /** `agent.writer` */
   readonly span: Span

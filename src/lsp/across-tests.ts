@@ -57,7 +57,7 @@ function subjectOf(document: TextDocument, offset: number, open: readonly TextDo
   return { source, program: tested.program, offset: found.target.name.start, tests: testsOf(uri) }
 }
 
-/** The places in tests that name what the subject's name stands for. */
+/** The places in tests that refer to the subject. */
 function usesInTests({ program, offset, tests }: Subject): PlacedReference[] {
   const starts = new Set(definition(program, offset)?.targets.map(({ name }) => name.start))
   return tests.flatMap((document) => {

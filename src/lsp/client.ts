@@ -15,7 +15,7 @@ export interface Client {
   readonly literalActions: boolean
 }
 
-/** Reads the parameters of `initialize`; whatever is missing or odd counts as not there. */
+/** Reads the parameters of `initialize`; missing or malformed ones count as absent. */
 export function clientOf(params: unknown): Client {
   const capabilities = at(params, "capabilities")
   const document = (...path: readonly string[]): unknown => at(capabilities, "textDocument", ...path)

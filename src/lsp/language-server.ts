@@ -109,7 +109,7 @@ export class LanguageServer implements Handler {
       case "textDocument/didClose":
         return this.#close(objectIn(params, "params"))
       default:
-        // `initialized`, `didSave`, `$/setTrace` and whatever else a client tells needs no doing.
+        // `initialized`, `didSave`, `$/setTrace` and other notifications need no work.
         return undefined
     }
   }

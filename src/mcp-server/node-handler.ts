@@ -56,7 +56,7 @@ function toRequest(incoming: IncomingMessage, body: Buffer, signal: AbortSignal)
     headers.append(incoming.rawHeaders[at] ?? "", incoming.rawHeaders[at + 1] ?? "")
   }
   const method = incoming.method ?? "GET"
-  // Of the address only the path counts; the host is whatever the caller calls us.
+  // Only the path of the address matters; the host is the name that the caller used for us.
   const url = new URL(incoming.url ?? "/", "http://localhost")
   const hasBody = method !== "GET" && method !== "HEAD"
   return new Request(url, { method, headers, signal, ...(hasBody ? { body: new Uint8Array(body) } : {}) })

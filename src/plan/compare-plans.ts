@@ -83,7 +83,7 @@ function modelsOf(plan: Plan, node: PlanNode): JsonValue {
   return [...used(plan, node.models), ...(summariser === undefined ? [] : used(plan, summariser))]
 }
 
-/** Models as they are asked, whatever they are called. */
+/** Models by what is sent to them, without their names in the workflow. */
 function used(plan: Plan, uses: ModelUses): JsonValue[] {
   return uses.map(({ name, inference }) => {
     const { provider, price: _, ...model } = { price: null, ...plan.models[name] }

@@ -1,6 +1,6 @@
 import { isTerminal, type LogEvent } from "./events.ts"
 
-/** A bug of the caller, wherever the log stands: ids with a gap, or something after the end. */
+/** Throws for appends that are always a bug of the caller: ids with a gap, or events after the end. */
 export function checkAppend(events: readonly LogEvent[]): void {
   for (let index = 1; index < events.length; index++) {
     const [previous, event] = [events[index - 1], events[index]]

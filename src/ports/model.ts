@@ -54,7 +54,7 @@ export interface ModelRequest {
   readonly inference: Inference
   /** Which turn of the agent this is, from 1; goes into the call records. */
   readonly turn: number
-  /** How many attempts of this turn the log knows of, and how far they came: a resumed run goes on from there. */
+  /** How many attempts of this turn the log knows of, and how far they came: a resumed run continues there. */
   readonly attempts_before: number
   readonly progress: TurnProgress | null
   /** Stream upstream and report text as it comes. */
@@ -104,7 +104,7 @@ export interface ModelWatch {
    */
   retried(retry: { attempt: number; reason: string; delay_ms: number; progress: RetryProgress }): Promise<void>
   delta(attempt: number, text: string): void
-  /** Replaces secrets in whatever came from outside, before anyone else sees it. */
+  /** Replaces secrets in everything that came from outside, before anything else reads it. */
   redact<T extends JsonValue>(value: T): T
   /** The same for a text that comes in pieces. */
   redactStream(): RedactStream
@@ -124,7 +124,7 @@ export interface CallToReserve {
 }
 
 export interface Reservation {
-  /** Most output tokens, to be sent to the backend whatever it takes; null where the run does not bound them. */
+  /** Most output tokens, always sent to the backend, even if it has refused the field; null where the run sets no limit. */
   readonly max_tokens: number | null
   /** The call is over: what its backend reported, and whether there is an answer. */
   settle(usage: TokenUsage | null, answered: boolean): void

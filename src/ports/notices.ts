@@ -40,7 +40,7 @@ export interface TakenNotice extends Notice {
 
 export interface TakenNotices {
   readonly taken: readonly TakenNotice[]
-  /** When the next of the others is due, as far as is known; null when there is none. */
+  /** When the next of the other notices is due, as far as is known; null when there is none. */
   readonly next_due: number | null
 }
 
@@ -92,7 +92,7 @@ export interface OutboxStore {
   /** All notices of a run, oldest first. */
   notices(run_id: string): Promise<Notice[]>
   /**
-   * Takes pending notices that are due, each counted as attempted once more. Nobody else is given them for `holdMs`; after that
+   * Takes pending notices that are due, each counted as attempted once more. No other process gets them for `holdMs`; after that
    * they are due again, unless their outcome has been stored: the process that took them may have died. A receiver that has its
    * share keeps none of the others waiting: its notices are passed over, and stay due.
    */

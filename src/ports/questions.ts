@@ -42,7 +42,7 @@ export interface InboxPage {
 export interface WaitingCounts {
   /** Runs that are parked. */
   readonly runs: number
-  /** Open questions, those included whose expiry nobody has noticed yet. */
+  /** Open questions, including those that have expired without the expiry being stored yet. */
   readonly questions: number
   /** When the oldest of them was asked; null without any. */
   readonly oldest_asked_at: number | null

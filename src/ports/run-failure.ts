@@ -13,5 +13,5 @@ export class RunFailure extends Error {
   }
 }
 
-/** One that ends the run, whatever its steps could skip. */
+/** A failure that ends the run even where the step may be skipped. */
 export class RunEnding extends RunFailure {}

@@ -38,7 +38,7 @@ export interface RunOptions {
   readonly max_concurrency: number | null
   readonly timeout_ms: number | null
   readonly deltas: boolean
-  /** Left out where nobody is to be notified: requests of older releases do not have it either. */
+  /** Absent when no one is notified, and in requests of older releases. */
   readonly notify?: Notify
   /** What the run may use at most; absent where the request sets nothing. */
   readonly limits?: Limits | null
@@ -116,7 +116,7 @@ export class StoreFailure extends Error {
   }
 }
 
-/** Something of a run that is stored cannot be read, and never will be. It says nothing of other runs. */
+/** Stored data of one run is damaged and can never be read. Other runs are not affected. */
 export class Damaged extends StoreFailure {
   constructor(message: string, cause?: unknown) {
     super(message, cause)
@@ -182,7 +182,7 @@ export interface RunStore extends QuestionStore, OutboxStore, RunList {
    * `LeaseLost`, or with a `StoreFailure` (also when the ids do not go on from the log's last). Calls need not wait for
    * each other: they are applied in the order in which they were made, and one that follows a failed one fails too. A
    * terminal event is the last of its run: it deletes the secrets and frees the lease. `run_waiting` frees the lease as well
-   * and parks the run: nobody can claim it until it is woken by an outcome or a cancel. One that came before wakes it at once.
+   * and parks the run: no process can claim it until an outcome or a cancel wakes it. An earlier one wakes it at once.
    */
   append(lease: Lease, events: readonly LogEvent[]): Promise<void>
   /**

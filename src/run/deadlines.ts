@@ -20,7 +20,7 @@ export class Deadlines {
 
   /** Calls back in so many milliseconds, at once for none or fewer. The result takes the deadline back. */
   add(ms: number, passed: () => void): () => void {
-    // Nobody is waited for any more: a timer would keep the process alive.
+    // No deadline is left: a timer would keep the process alive.
     if (this.#closed) return () => undefined
     if (ms <= 0) {
       passed()

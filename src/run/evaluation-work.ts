@@ -10,7 +10,7 @@ export const usualLargestValue = 16 * 1024 * 1024
 /** Memory of all values that a run keeps at a time, unless the operator allows more. */
 export const usualMostKept = 128 * 1024 * 1024
 
-// Work is counted in characters that are copied or compared. Whatever takes longer counts as many characters as take that long.
+// Work is counted in characters that are copied or compared. Slower work counts as the number of characters that take the same time.
 
 /** An element that is made or looked at, and how much of that is memory. */
 const perElement = 64

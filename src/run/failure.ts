@@ -27,7 +27,7 @@ export function failureAt(path: string, found: RunFailure): RunFailure {
   return new RunFailure({ ...error, issues }, found.calls)
 }
 
-/** Whether an error is that of a limit which the author or the caller set: such a run ends, whatever else it could skip. */
+/** Whether the error is that of a limit which the author or the caller set: it ends the run even where the step may be skipped. */
 export function endsRun(error: WireError): boolean {
   return error.issues.some(({ path }) => limitPaths.test(path))
 }

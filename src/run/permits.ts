@@ -31,7 +31,7 @@ export class Permits {
     }
   }
 
-  /** Takes a place when there is one. Whoever takes it releases it, or hands it to `use`. */
+  /** Takes a place when one is free. The caller must release it, or pass it to `use`. */
   async take(): Promise<Place> {
     this.#signal.throwIfAborted()
     if (this.#open < this.#most) this.#open++

@@ -323,7 +323,7 @@ function finish(state: RunState, as: "completed" | "failed" | "cancelled", at: n
   state.index.questions = {}
 }
 
-/** Whether the span stands for a whole node that failed: a loop that ended with an item, a value whose tool failed. */
+/** Whether the span is that of a whole node that failed: a loop that ended with an item, a value whose tool failed. */
 function hasFailed(state: RunState, { kind, name, parent }: Span): boolean {
   if (parent !== null) return false
   return nodeOf(state, `${kind === "loop" ? "agent" : kind}.${name}`)?.state === "failed"

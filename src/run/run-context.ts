@@ -33,9 +33,9 @@ export interface RunPorts {
   readonly tools: ToolHost
   readonly clock: Clock
   readonly chance: Chance
-  /** Hears of bugs of ours: the run's own error says nothing of them. */
+  /** Called with errors that are bugs of this service: the run's own error does not describe them. */
   bug(error: unknown): void
-  /** Hears of what an operator may want to know: ordinary things at `info`. */
+  /** Called with sentences for the operator: ordinary ones at `info`. */
   note?(run_id: string, sentence: string, level: "info" | "error"): void
   /** In a test: the result that a step is given, in place of asking its model or a person. */
   given?(step: string, iteration: number | null): GivenResult | undefined
@@ -43,9 +43,9 @@ export interface RunPorts {
   trouble?(): string | null
   /** The server's own secrets, for workflows of its folder. */
   readonly serverSecrets?: ServerSecrets
-  /** Hears of each run that this process works on from now on, before it does anything for it. */
+  /** Called for each run that this process takes, before any of its work. */
   taken?(run: TakenRun): void
-  /** Hears that a run's turn has come, after it waited this long. */
+  /** Called when a run starts after it waited this long in the queue. */
   started?(run_id: string, queuedMs: number): void
 }
 

@@ -21,13 +21,13 @@ export async function readRecord(store: RunStore, run_id: string): Promise<RunRe
     for (const event of page) reduce(state, event)
     if (page.length === 0 || state.finished_at !== null) break
   }
-  // A run that waits for its turn has said nothing yet.
+  // A queued run has no events yet.
   const { rerun } = row.last_event_id === 0 ? await store.request(run_id) : {}
   const rerun_of = state.rerun_of ?? rerun?.run_id ?? null
   const ended = state.status === "completed" || state.status === "failed" || state.status === "cancelled"
   if (ended) return { row, state, rerun_of, status: state.status }
   if (row.cancel_requested) return { row, state, rerun_of, status: "cancelling" }
-  // From the moment that an outcome is stored the run goes on, also before anybody has taken it up.
+  // Once an outcome is stored the run counts as running, even before a process has claimed it.
   const status = row.waiting ? "waiting" : state.status === "waiting" ? "running" : state.status
   return { row, state, rerun_of, status }
 }

@@ -38,7 +38,7 @@ import { addSpent, pricesOf, showSpent, spentBy } from "./usage.ts"
 /** Why a run is taken up again. */
 export interface Resumption {
   readonly reason: string
-  /** The process before gave it back by itself; else that process died. */
+  /** True when the process before gave the run back; false when that process died. */
   readonly given_back: boolean
   /** It was parked, and people have answered. */
   readonly woken?: boolean
@@ -51,7 +51,7 @@ export interface RunJob {
   readonly lease: Lease
   /** Milliseconds since the epoch: no event of the run is older. */
   readonly created_at: number
-  /** Aborts when the lease is lost, or the process gives the run back: it then stops without a further word. */
+  /** Aborts when the lease is lost or the process gives the run back: the run then stops without logging anything. */
   readonly leave: AbortSignal
   /** Passed right before every call that leaves this process. */
   readonly gate: Gate
@@ -61,10 +61,10 @@ export interface RunJob {
 }
 
 /**
- * Runs a plan to its end: everything that happens is appended to the run's log, the terminal event last, and when that is
- * out no call of the run is open. With a log already there it goes on from it. Gives the terminal event, or null when the
- * run was left to another process. Rejects only with a `StoreFailure`: then the run is as its log says, and the process that claims
- * it goes on.
+ * Runs a plan to its end. Everything that happens is appended to the run's log; the terminal event comes last, when no call
+ * of the run is open any more. A run that has a log already continues from it. Resolves to the terminal event, or to null when
+ * the run was left to another process. Rejects only with a `StoreFailure`: then the process that claims the run next continues
+ * from its log.
  */
 export async function run(job: RunJob, ports: RunPorts, limits: RunLimits): Promise<LogEvent | null> {
   if (job.leave.aborted) return null
@@ -196,7 +196,7 @@ class Run {
       const failed = this.#fatalFailure()
       if (failed !== null) this.#end({ why: "failed", error: failed })
       else if (this.#stop === null) await this.#work()
-      // Whatever the run was stopped by: nothing of it may be open when it says so.
+      // Before the end is logged, all calls of the run must be closed, for whatever reason it stops.
       await permits.idle()
       while (this.#running.backgroundWork.size > 0) await Promise.all(this.#running.backgroundWork)
       return await this.#close()
@@ -308,11 +308,11 @@ class Run {
     )
   }
 
-  /** The first reason to stop is the one that counts; everything that is open hears of it at once. */
+  /** The first reason to stop counts. It aborts all open work at once. */
   #end(stop: Stop): void {
-    // A log that cannot be written any more outdoes every other reason: nothing can be said about them.
+    // When the log cannot be written any more, no other reason can be logged.
     if (this.#stop !== null && stop.why !== "left" && stop.why !== "store") return
-    // A parked run has lost its lease by that.
+    // Parking a run ends its lease.
     if (this.#stop?.why === "waiting") return
     this.#stop = stop
     if (!this.#abort.signal.aborted) this.#abort.abort(stopping)
@@ -329,7 +329,7 @@ class Run {
     }
   }
 
-  /** Milliseconds that people had the run wait: they count for no limit. */
+  /** Milliseconds that the run waited for people: no limit counts them. */
   #waited(): number {
     const { past, ports } = this.#running
     return past.waits.reduce((sum, { from, to }) => sum + (to ?? ports.clock.now()) - from, 0)
@@ -374,7 +374,7 @@ class Run {
       case "waiting":
         return stop.event
       case "left":
-        // What has happened is worth storing, if this is still the one who may.
+        // Store what has happened, if this process still holds the lease.
         await log.stored().catch(() => undefined)
         return null
       case "store":
@@ -391,10 +391,10 @@ class Run {
   }
 }
 
-/** How often a run is taken up after a process that died, without getting any further. */
+/** How often a run is resumed after its process died, without any progress. */
 const mostVainResumes = 3
 
-// Made once: an error takes the trouble to remember where it was made.
+// Created once: an error captures its stack, which takes time.
 const stopping = new Error("The run stops")
 
 const internalError: WireError = wireError("internal_error", [

@@ -3,7 +3,7 @@ const perTurn = 100
 
 /**
  * Starts each node when those that it waits for are done, all that can side by side. Resolves when every started node has
- * settled. `onFailure` hears of a failure at once, so that it can stop the rest; nothing new is started once `stopped`.
+ * settled. `onFailure` is called at once, so that it can stop the rest; nothing new is started once `stopped`.
  */
 export function runGraph(
   waitsFor: readonly number[],

@@ -2,7 +2,7 @@ import { errorStatus } from "../api/error-status.ts"
 import type { ApiError, ApiErrorKind } from "../api/api-error.ts"
 import type { ErrorIssue } from "../ports/events.ts"
 
-/** An answer other than the one that was asked for: thrown by a route, written by the error handler. */
+/** A response with an error: thrown by a route, written by the error handler. */
 export class HttpError extends Error {
   readonly error: ApiError
   readonly status: number

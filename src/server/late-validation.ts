@@ -40,7 +40,7 @@ async function load(schema: AnySchema, place: string): Promise<Check> {
 
 type Compilers = NonNullable<NonNullable<FastifyServerOptions["schemaController"]>["compilersFactory"]>
 
-/** For Fastify, whose types of these know Ajv only. */
+/** For Fastify: its types for validators know only Ajv. */
 export const schemaCompilers = {
   buildValidator: () => lateValidation,
   buildSerializer: () => () => (value: unknown) => JSON.stringify(value),

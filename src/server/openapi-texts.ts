@@ -50,7 +50,7 @@ export const operationTexts: Readonly<Record<string, OperationText>> = {
   },
   validate: {
     description:
-      "Everything that is wrong with the source, with places and hints, and, where nothing is, the plan. Runs nothing.",
+      "Checks the source without running it. Returns all diagnostics, with their places and hints, and the plan when there is no error.",
     example: { workflow_source: source, input: { name: "Ada" } },
   },
   format: { description: "The source in its canonical layout. Runs nothing.", example: { workflow_source: source } },

@@ -11,7 +11,7 @@ interface Bucket {
 /** Requests per second for each caller: a bucket that holds one second's worth. */
 export class RateLimit {
   readonly #perSecond: number
-  // Two generations, so that the forgetting takes no search: who came since the last change, and who came before that.
+  // Two generations, so that old callers are dropped without a search: those seen since the last switch, and those before it.
   #young = new Map<string, Bucket>()
   #old: ReadonlyMap<string, Bucket> = new Map()
   #changedAt = -Infinity

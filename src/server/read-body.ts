@@ -22,7 +22,7 @@ export const sourceTypes = ["text/plain", "application/x-www-form-urlencoded"] a
 export function readBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addHook("onRequest", (request, _reply, done) => {
-    // Where nothing comes, its type says nothing: `curl -d ""` calls it a form.
+    // The content type of an empty body is ignored: `curl -d ""` calls it a form.
     const { headers } = request
     const nothing = (headers["content-length"] ?? "0") === "0" && headers["transfer-encoding"] === undefined
     if (nothing) delete headers["content-type"]

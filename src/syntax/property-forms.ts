@@ -50,7 +50,7 @@ type Forms = Readonly<Record<string, PropertyForm>>
 /** The forms of the properties of one place that are not plain expressions. */
 export interface PropertyForms {
   readonly byName: ReadonlyMap<string, PropertyForm>
-  /** A bit for the length of each name: most properties are none of these, and their length shows it. */
+  /** One bit for the length of each name: most other properties are ruled out by their length alone. */
   readonly lengths: number
 }
 

@@ -151,7 +151,7 @@ class GivenSession implements HostSession {
   }
 }
 
-/** A tool that is not looked up: it takes whatever it is called with. */
+/** A tool that is not looked up on its server: it accepts all arguments. */
 const anyTool: HostedTool = {
   definition: {},
   description: "",

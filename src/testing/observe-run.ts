@@ -21,7 +21,7 @@ export interface ObservedRun {
   readonly steps: ReadonlyMap<string, ObservedStep>
 }
 
-/** An answer that a test gave: the run asks nobody, and its events do not tell of it. */
+/** An answer that a test gave: the run asks no person, and its events do not show it. */
 export interface GivenAnswer {
   readonly step: string
   readonly iteration: number | null

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import { resolve, withoutNull } from "../types/relations.ts"
 import type { RecordType, Type, TypeTable } from "../types/types.ts"
 
-/** Secrets for a run that calls nobody: values of the right types that stand for the real ones. */
+/** Secrets for a run that makes no calls: placeholders of the right types. */
 export function placeholderSecrets(secrets: RecordType, types: TypeTable): JsonObject {
   return Object.fromEntries(secrets.fields.map(({ name, type }) => [name, placeholder(type, types, name)]))
 }

@@ -117,7 +117,7 @@ async function holdAgainst(
   return { failures, usage, duration_ms, remarks, cutShort: error !== null && !test.fails }
 }
 
-/** Said whatever the workflow made of it: a test that plays on without an answer tests something else. */
+/** Reported even when the workflow handled it: a test that continues without a recorded answer tests something else. */
 function notRecorded(miss: Miss, at: number): Failure {
   return { text: `${miss.path} asks what is not recorded`, at, details: showMiss(miss) }
 }

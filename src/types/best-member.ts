@@ -70,7 +70,7 @@ function nearnessToRecord(value: Readonly<Record<string, unknown>>, type: Record
   return points - (Object.keys(value).length - shared)
 }
 
-/** Whether the value is of the right sort, as far as can be seen from outside. */
+/** Whether the value is of the right kind (object, array, string …); its contents are not looked at. */
 function agrees(value: unknown, type: Type, types: TypeTable): boolean {
   const resolved = resolve(type, types)
   if (resolved.kind === "union") return resolved.members.some((member) => agrees(value, member, types))

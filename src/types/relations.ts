@@ -48,7 +48,7 @@ export function nullable(type: Type, types: TypeTable): boolean {
   return resolved.kind === "union" ? resolved.members.some(({ kind }) => kind === "null") : resolved.kind === "null"
 }
 
-/** The type without null; of `null` itself nothing is left, which is `any`. */
+/** The type without null. `null` itself becomes `any`, because nothing is left of it. */
 export function withoutNull(type: Type, types: TypeTable): Type {
   if (!nullable(type, types)) return type
   const resolved = resolve(type, types)
@@ -64,7 +64,7 @@ export function maybe(type: Type): Type {
 /**
  * The type of a value that is of one of the members: flat, each member once, no simple one that another covers (a literal
  * beside `string`, `integer` beside `number`, a record beside `object`). `error` wins over everything, `any` over the
- * rest. Of no members it is `any`: nothing is known.
+ * rest. Without members it is `any`: nothing is known.
  */
 export function union(members: readonly Type[]): Type {
   const [single] = members

@@ -25,7 +25,7 @@ export type PrimitiveKind =
   | "any"
   /** An image, document or video part of an instruction. */
   | "asset"
-  /** A type that an earlier diagnostic already spoke of: agrees with everything, says nothing more. */
+  /** The type of something that a diagnostic has already reported: it fits everything, so that no second diagnostic follows. */
   | "error"
 
 export interface PrimitiveType {

@@ -179,7 +179,7 @@ class Validation {
   }
 
   #mistyped(value: unknown, type: Type): void {
-    // Not JSON, but what a form has for a number that nobody has typed yet.
+    // Not JSON, but what a form holds for a number field that is still empty.
     if (value === undefined) return this.#missing(type)
     const expected = showExpected(type)
     const found = showFound(value, this.#shown)
@@ -218,7 +218,7 @@ class Validation {
   }
 }
 
-/** Among thousands there is always one that is near, and to find it takes its time. */
+/** Among thousands of names one is always similar, and the search for it is slow. */
 function nearest(name: string, candidates: readonly string[]): string | undefined {
   return candidates.length > 1_000 ? undefined : didYouMean(name, candidates)
 }

@@ -28,7 +28,7 @@ export interface NamedWorkflow {
 export interface FolderOptions {
   readonly folder: string
   readonly compiler: Compiler
-  /** Hears of every change, and of what is wrong: a sentence for the operator. */
+  /** Called with every change and every problem: a sentence for the operator. */
   readonly tell: (workflow: string, sentence: string, level: "info" | "error") => void
   /** Hears of bugs of ours. */
   readonly bug: (error: unknown) => void

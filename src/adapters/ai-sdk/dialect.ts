@@ -38,5 +38,5 @@ export interface Dialect {
   readonly id_length: (endpoint: string) => number
 }
 
-/** The tool that stands for the output where an API asks for it by a forced tool call. */
+/** The tool that carries the output where an API gets it by a forced tool call. */
 export const answerTool = "give_answer"

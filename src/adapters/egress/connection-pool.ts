@@ -25,7 +25,7 @@ export interface Connection {
   readonly client: Client
   /** The exchange is over and whole: another may follow on this connection. */
   release(): void
-  /** Closes the socket at once, in whatever state. */
+  /** Closes the socket at once, in any state. */
   destroy(): void
 }
 

@@ -80,7 +80,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     const { gate } = this.#request
     const closed = gate()
     if (closed !== null) {
-      // Whoever sends it again waits there, and hears what becomes of it.
+      // Nothing is sent now. The caller waits for the gate, sees its error if there is one, and sends the request again.
       closed.catch(() => undefined)
       this.#holdBack(controller)
       return

@@ -149,7 +149,7 @@ class Comparison {
     return found
   }
 
-  /** An argument that no one speaks of is a slip, even where the schema does not say so. */
+  /** An argument that the schema does not name is a mistake, even where the schema does not forbid it. */
   #isClosed({ additionalProperties, properties }: JsonObject, depth: number): boolean {
     if (additionalProperties === false) return true
     return this.#side === "input" && depth === 0 && additionalProperties === undefined && isJsonObject(properties)

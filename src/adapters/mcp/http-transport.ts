@@ -33,7 +33,7 @@ export interface HttpTransportOptions {
 /** A stream that goes on after its answer is closed so long after. */
 const lingerMs = 1000
 
-/** Nobody waits longer than this for a cancellation to be delivered. */
+/** The longest wait for a cancellation to be delivered. */
 const cancelMs = 1000
 
 /** A stream that stays open is closed after so much. The older transport has all its answers there. */

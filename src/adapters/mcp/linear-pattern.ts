@@ -151,7 +151,7 @@ function compile(tree: Tree): Program | null {
     return states.push(state) - 1
   }
   let built = 0
-  /** The state that stands for a tree and goes on to `next`. */
+  /** The state that matches a tree and continues at `next`. */
   const build = (at: Tree, next: number): number => {
     // Repeated parts that match the empty text alone add no states.
     if (++built > 4 * mostStates) throw new Unsupported()

@@ -220,7 +220,7 @@ class McpSession implements HostSession {
   async published(tool: string, signal: AbortSignal): Promise<JsonObject | null> {
     const server = this.#serverOf("tool", tool)
     return this.#asking(server.connection.server, async () => {
-      // One that is under way may have begun before whoever asks was told to.
+      // A refresh that is under way may show the definitions as they were before this call.
       await server.refreshing?.catch(() => undefined)
       server.forget()
       await this.#refresh(server, signal)

@@ -185,7 +185,7 @@ class Validation {
       let count = 0
       for (const part of oneOf) if (this.#tries(part, value, at, depth, seen)) count++
       if (count === 0) fits = this.#wrong(at, "fits none of the schemas that it may have")
-      else if (count > 1) fits = this.#wrong(at, `fits ${count} of the schemas of which it may have one`)
+      else if (count > 1) fits = this.#wrong(at, `fits ${count} schemas of which it must fit exactly one`)
     }
     if (not !== undefined && this.#tries(not, value, at, depth, null)) {
       fits = this.#wrong(at, "fits a schema that it must not have")
@@ -292,7 +292,7 @@ class Validation {
     }
     if (count < least) return this.#wrong(at, `has ${count} of the items that it must have (${least} at least)`)
     if (typeof maxContains === "number" && count > maxContains) {
-      return this.#wrong(at, `has ${count} of the items of which it may have ${maxContains}`)
+      return this.#wrong(at, `contains ${count} matching items (at most ${maxContains} are allowed)`)
     }
     return true
   }

@@ -242,7 +242,7 @@ export class ServerConnection {
 
   /**
    * Makes a request, again on a new connection when the server has forgotten this one (it has then not looked at the
-   * request). Rejects with whatever went wrong, nothing of the request open any more.
+   * request). When it rejects, nothing of the request is open any more.
    */
   async #use<T>(
     signal: AbortSignal,

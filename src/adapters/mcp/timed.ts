@@ -30,7 +30,7 @@ export async function timed<T>(
     return await work({ signal: stop.signal, timeout: never, onprogress: () => void silence.refresh() })
   } catch (error) {
     if (!stop.signal.aborted) throw error
-    // When the caller hears of it, nothing of the call is open any more.
+    // When the caller gets the error, nothing of the call is open any more.
     await transport.settled()
     throw stop.signal.reason
   } finally {

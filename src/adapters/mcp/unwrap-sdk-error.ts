@@ -2,7 +2,7 @@ import type { Client } from "@modelcontextprotocol/client"
 import { ProtocolError, SdkHttpError } from "@modelcontextprotocol/client"
 import type { HttpTransport } from "./http-transport.ts"
 
-/** What the SDK's error stands for. */
+/** The failure behind the SDK's error. */
 export function unwrapSdkError(error: unknown, client: Client, transport: HttpTransport): unknown {
   if (error instanceof ProtocolError) return transport.failureBehind(error.code, error.data) ?? error
   // In the newest era errors of the protocol come with a status of their own; the SDK reads those of one only.

@@ -205,7 +205,7 @@ export class MemoryStore implements RunStore {
     if (run.cancel_requested || this.#questions.outcomes(run_id).length > 0) this.#wake(run_id)
   }
 
-  /** Something has come for the run: whoever works on it takes it in, and a parked one can be claimed. */
+  /** The run has a new outcome: the process that works on it takes it in, and a parked run can be claimed. */
   #wake(run_id: string): void {
     const run = this.#open.get(run_id)
     if (run?.parked === "waiting") {

@@ -98,7 +98,7 @@ function parseWithin(text: string): { candidates: JsonValue[]; trouble: NonNulla
     } else if (!looksLikeObject(text, at)) {
       at = text.indexOf("{", at + 1)
     } else if (result.outcome === "truncated") {
-      // It would be half an answer, whatever stands before it.
+      // It would be half an answer.
       return { candidates: [], trouble: "truncated" }
     } else {
       // Nothing inside it counts: a piece of a broken answer is not an answer.

@@ -138,7 +138,7 @@ function isAboutSchema({ code, param, message }: UpstreamError): boolean {
   return code === "invalid_json_schema" || param?.endsWith("schema") === true || /invalid schema|grammar/i.test(message)
 }
 
-/** The field as such is not taken, whatever its value. */
+/** The backend refuses the field itself, not only its value. */
 function isUnknown(error: UpstreamError): boolean {
   if (
     /^(?:unsupported|unknown|unrecognized)|extra_forbidden/.test(error.code ?? "") &&

@@ -367,7 +367,7 @@ function limitsOf({ request, limits }: TurnParts): EgressLimits {
   const { timeout_seconds } = request.inference
   if (timeout_seconds === undefined) return limits
   const totalMs = Math.max(1, timeout_seconds * 1000)
-  // Whoever allows a call an hour has a model that may think for an hour.
+  // A timeout of an hour means that the model may think for an hour.
   return {
     ...limits,
     totalMs,

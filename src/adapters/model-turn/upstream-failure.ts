@@ -49,7 +49,7 @@ function describe(error: UpstreamError): string {
   return status === null ? `The model backend failed${said}` : `The model backend answered ${status}${said}`
 }
 
-/** Reads an error body in any of the shapes that are about. `body` is whatever came, JSON or not. */
+/** Reads an error body in any of the known shapes. `body` may be anything, JSON or not. */
 export function readUpstreamError(
   status: number,
   body: JsonValue | undefined,
@@ -70,7 +70,7 @@ export function readUpstreamError(
   }
 }
 
-/** An error within a 200, or within a stream: its code stands for the status that it should have had. */
+/** An error within a 200, or within a stream: its code is mapped to the status that it should have had. */
 export function readInnerError(
   body: JsonObject,
   retryAfterMs: number | null,

@@ -128,7 +128,7 @@ export class Broker {
     this.#reconnected.add(listener)
   }
 
-  /** Stores what replaces whatever is there. */
+  /** Stores a message that replaces the one that is there. */
   async put(subject: string, data: Uint8Array, hold: number = holdMs.write): Promise<number> {
     const ack = await this.#held(hold, () => this.#stream.publish(subject, data, { timeout: attemptMs }))
     return ack.seq

@@ -62,7 +62,10 @@ export class Claims {
     this.#signs.close()
   }
 
-  /** Takes over at most so many runs, woken ones first, then the oldest; `take` hears of each before it is said to the others. */
+  /**
+   * Takes over at most so many runs, woken ones first, then the oldest. `take` is called for each before the other processes
+   * see the claim.
+   */
   async claim(
     owner: string,
     limit: number,
@@ -90,7 +93,7 @@ export class Claims {
   async #candidates(leaseMs: number): Promise<Candidate[]> {
     const woken = await this.#parking.woken()
     const marked = woken.map((run_id) => ({ run: { run_id, created_at: 0 }, marked: true }))
-    // After trouble with the broker no process has been able to show that it is alive: give them time. Nobody holds a woken run.
+    // After trouble with the broker no process has been able to show that it is alive: give them time. No process holds a woken run.
     if (this.#broker.calmMs < leaseMs) return marked
     const open = await this.#open.list()
     const seen = new Set(woken)
@@ -108,7 +111,7 @@ export class Claims {
     }
   }
 
-  /** A run of which nothing can be read, or not by this release, keeps no other down. */
+  /** A run that cannot be read, or not by this release, does not block other runs. */
   async #claimOne(candidate: Candidate, leaseMs: number): Promise<Claimed | null> {
     try {
       return await this.#tryToClaim(candidate, leaseMs)
@@ -132,7 +135,7 @@ export class Claims {
       const { facts, slot, damaged = 0 } = tail
       const silent = this.#signs.silentMs(run_id, facts.fence, slot) >= leaseMs
       if (endOf(facts) !== null) {
-        // Whoever ended it is about to tidy up, or died before it could.
+        // The process that ended it is about to clean up, or died before it could.
         if (silent) await this.#open.close(run_id, tail, head)
         if (silent && marked) await this.#parking.forgetMarks(run_id)
         return null
@@ -140,7 +143,7 @@ export class Claims {
       const parked = isParked(facts)
       if (parked) {
         if (!(await this.#parking.hasNews(run_id, facts))) {
-          // Whoever parks or wakes it is about to go on, or died before it could.
+          // The process that parks or wakes it is about to finish that, or died before it could.
           if (marked) await this.#parking.sleepOn(run_id, tail, silent)
           else if (silent) await this.#parking.park(run_id, head, tail)
           return null

@@ -28,7 +28,7 @@ interface Change extends Omit<Thing, "copies"> {
 
 /**
  * Moves what is in the broker from one master key to another: the keys of runs and of their secrets, and notices. Cached answers are
- * dropped. Any replica may do it, and several may at the same time: whoever comes second finds the thing under the new key. What
+ * dropped. Any replica may do it, and several may at the same time: the second one finds the thing under the new key. What
  * other replicas write with the key before until they hear of the change is found by a second look at everything, which
  * begins when all have heard.
  */

@@ -120,7 +120,7 @@ export class LogReader {
     return stored === null ? null : this.#whole(run_id, slot, stored, parts)
   }
 
-  /** What a message says, unless some of it is stored apart. A damaged one is left to whoever reads the slot. */
+  /** What a message says, unless some of it is stored apart. A damaged one is reported when its slot is read. */
   readSlot(run_id: string, slot: number, subject: string, data: Uint8Array): Slot | null {
     const frame = readableFrame(subject, data)
     if (frame === null) return null
@@ -157,7 +157,7 @@ export class LogReader {
 
   /**
    * The last slot, as the leader knows it; null for a run that never was, or is gone. Where that slot is damaged, it says what the
-   * slots before it say, and how many are damaged. Throws `Damaged` for a run of which no slot can be read.
+   * slots before it say, and how many are damaged. Throws `Damaged` when no slot of the run can be read.
    */
   async tail(run_id: string): Promise<Slot | null> {
     if (!isRunId(run_id)) return null

@@ -146,7 +146,7 @@ export class LogWriter {
     return this.#ask(events)
   }
 
-  /** Fills a slot that says nothing but that the lease is still ours. Rejects with `LeaseLost` when it is not. */
+  /** Fills a slot that only says that the lease is still ours. Rejects with `LeaseLost` when it is not. */
   renew(): Promise<void> {
     return this.#ask(null)
   }

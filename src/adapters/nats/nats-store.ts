@@ -299,7 +299,7 @@ class NatsStore implements ClusterStore {
     try {
       await this.#parking.unmark(run_id, taken.map(tokenOfId))
     } catch (error) {
-      // Marks that are left say nothing; they go when the run is parked or ends.
+      // Marks that are left do no harm; they are removed when the run is parked or ends.
       if (!(error instanceof StoreFailure)) throw error
     }
   }
@@ -378,10 +378,10 @@ class NatsStore implements ClusterStore {
     this.#forgetLease(lease)
     try {
       const head = await this.#reader.head(run_id)
-      // What has come meanwhile was announced when nobody could claim the run.
+      // Outcomes that came meanwhile were announced before the run could be claimed.
       if (head !== null && (await this.#parking.park(run_id, head, tail))) this.#news.say(run_id)
     } catch (error) {
-      // The run is parked, and its log says so. Whoever looks for work finds it among the open ones and tidies up.
+      // The run is parked, and its log says so. The next process that looks for work finds it among the open ones and cleans up.
       if (!(error instanceof StoreFailure)) throw error
     }
   }
@@ -427,7 +427,7 @@ class NatsStore implements ClusterStore {
   async #isHeld(lease: Lease, leaseMs: number): Promise<boolean> {
     const { run_id, fence } = lease
     const writer = this.#writers.get(keyOf(lease))
-    // What it is about to append will tell.
+    // The append that is under way shows who owns the run.
     await writer?.idle()
     if (writer?.lost === true) return false
     const now = this.#clock.monotonic()
@@ -605,7 +605,7 @@ class NatsStore implements ClusterStore {
     if (!this.#broker.health.connected) throw new StoreFailure("The broker is unreachable")
     if (this.#vault.refusal !== null) throw new StoreFailure(this.#vault.refusal)
     const stored = this.#broker.isFull ? this.#findRoom() : this.#leases.say()
-    // Somebody waits for the answer: what is not stored by then counts as not stored.
+    // A caller waits for the answer: a write that takes longer counts as failed.
     stored.catch(() => undefined)
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<never>((_, reject) => {
@@ -642,7 +642,7 @@ class NatsStore implements ClusterStore {
     await this.#broker.close()
   }
 
-  /** A lease that cannot be given back runs out. */
+  /** A lease that cannot be given back expires. */
   async #part(lease: Lease): Promise<void> {
     try {
       await this.#release(lease, holdMs.parting)

@@ -78,7 +78,7 @@ export class Outbox {
       const stored = await this.#broker.get("outbox", subject, "sure")
       if (stored === null) continue
       const { url: _, ...notice } = this.#open(stored).notice
-      // For a moment a notice is in both places: what is told counts.
+      // For a moment a notice is in both places: the settled one counts.
       if (notice.status !== "pending" || !found.has(notice.event_id)) found.set(notice.event_id, notice)
     }
     return [...found.values()].toSorted((a, b) => a.event_id - b.event_id)
@@ -139,7 +139,7 @@ export class Outbox {
       }
       return
     }
-    // Of a run that retention has deleted nothing is kept.
+    // Nothing is kept of a run that retention has deleted.
     const kept = (await this.#reader.slot(run_id, 0, "sure")) !== null
     if (kept) await this.#broker.put(names.told(run_id, event_id), packed)
     await this.#broker.erase("outbox", subject)
@@ -171,7 +171,7 @@ export class Outbox {
   }
 }
 
-/** Null for a run whose request is damaged: nobody can know where its notices go. */
+/** Null for a run whose request is damaged: its URL cannot be read. */
 function urlOf(head: RunHead): string | null {
   try {
     const { options } = JSON.parse(head.key().open("request", head.request)) as { readonly options: RunOptions }

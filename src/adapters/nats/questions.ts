@@ -27,7 +27,7 @@ interface Entry {
   readonly event_id: number
   readonly asked_at: number
   readonly expires_at: number
-  /** Keyed hashes; `-` where the question is addressed to nobody in particular. */
+  /** Keyed hashes; `-` where the question has no addressee. */
   readonly caller: string
   readonly to: string
 }
@@ -54,7 +54,7 @@ const inboxMs = 1_000
 /**
  * Questions. What they ask is in the log; beside it are entries that find them by run, by who may answer, and by their expiry,
  * all stored before the slot that asks, so that nobody sees a question that cannot be answered. The outcome is a message that is
- * written once: whoever is first has decided.
+ * written once: the first writer decides.
  */
 export class Questions {
   readonly #broker: Broker
@@ -149,7 +149,7 @@ export class Questions {
       for (const group of member_of) filters.push({ caller: "*", to: this.#addressee(group) })
     } else if (!groups.includes(to)) filters.push({ caller: own, to: this.#addressee(to) })
     else if (member_of.includes(to)) filters.push({ caller: "*", to: this.#addressee(to) })
-    // An expiry that nobody has noticed yet is among the open ones.
+    // Questions whose expiry is not stored yet are among the open ones.
     const places = status === "open" ? ["open"] : status === "expired" ? ["open", "done"] : ["done"]
     const lists = await Promise.all(
       places.flatMap((place) =>

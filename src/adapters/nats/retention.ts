@@ -94,7 +94,7 @@ export class Retention {
       facts.listed === undefined ? null : this.#broker.purge("runs", facts.listed),
       this.#deleteLog(run_id, facts.slot),
     ])
-    // After the log: whoever settles a notice from now on sees that the run is gone.
+    // After the log: a process that settles a notice from now on sees that the run is gone.
     if (facts.notifies === true) await this.#outbox.forget(run_id)
     if (facts.asked === true) await this.#questions.forget(run_id)
     return this.#broker.erase("done", subject, seq)

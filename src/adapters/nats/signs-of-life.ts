@@ -22,7 +22,7 @@ interface Heard {
 
 /**
  * When this process last saw a sign of life of each lease, by its own monotonic clock: the holder's renewals as they are
- * heard, an append, or the first sight of the run. Whoever takes a run over has seen none for the length of a lease. So
+ * heard, an append, or the first sight of the run. A process takes a run over only when it has seen none for the length of a lease. So
  * clocks of different machines are never compared.
  */
 export class SignsOfLife {

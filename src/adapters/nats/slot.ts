@@ -68,7 +68,7 @@ export interface EventsFacts extends Standing {
   readonly end: number | null
   /** The one event of this slot, in plain text: it ends a run whose key may be what is damaged. */
   readonly condemned?: LogEvent
-  /** From here on the run waits for people: nobody holds a lease. */
+  /** From here on the run waits for people: no process holds a lease. */
   readonly parked?: true
   /** What the last event of the slot notifies of, where the run asks for it. */
   readonly caused?: CausedNotice

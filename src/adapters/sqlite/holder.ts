@@ -53,7 +53,7 @@ function isLocked(file: string, unlocked: (file: string) => void): boolean {
     unlocked(file)
     return false
   } catch (error) {
-    // Whatever else is wrong with the file, it does not prove a death: the lease will run out in its time.
+    // Other trouble with the file does not prove that the process died: its lease will expire.
     return codeOf(error) === sqliteCode.busy || existsSync(file)
   } finally {
     lock?.close()

@@ -8,7 +8,7 @@ export interface Sql {
   all(sql: string, ...values: SQLInputValue[]): Record<string, SQLOutputValue>[]
 }
 
-/** A notice that nobody delivers is forgotten this long after its run was deleted. */
+/** An undelivered notice is deleted this long after its run was. */
 const forgottenMs = 2 * 24 * 3_600_000
 
 /** Stores the notice of an event, where the run notifies of it. */
@@ -29,7 +29,7 @@ export function takeNotices(sql: Sql, operation: TakeNoticesOperation): ResultOf
   const counts = new ReceiverCounts(most === null ? undefined : { most, busy: new Map(busy) })
   const taken: { readonly run_id: string; readonly event_id: number }[] = []
   while (taken.length < limit) {
-    // What is taken is not due any more, and whoever has its share now is passed over: each round takes at least one.
+    // Taken notices are not due any more, and receivers that have reached their share are skipped: each round takes at least one.
     const rows = sql.all(
       `SELECT run_id, event_id, ifnull(receiver, '') AS receiver FROM outbox
        WHERE status = 'pending' AND due_at <= ? AND ifnull(receiver, '') NOT IN (SELECT value FROM json_each(?))

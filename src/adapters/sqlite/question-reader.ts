@@ -101,7 +101,7 @@ export class QuestionReader {
     return this.#all("SELECT 1 FROM questions WHERE status = 0 AND expires_at <= ? LIMIT 1", now).length > 0
   }
 
-  /** Runs for which something has come that nobody has taken in yet. */
+  /** Runs with a new outcome that no process has taken in yet. */
   newsOfRuns(): string[] {
     const rows = this.#all(
       `SELECT run_id FROM runs WHERE num IN (SELECT run FROM questions WHERE status <> 0 AND taken = 0)

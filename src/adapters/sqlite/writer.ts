@@ -445,7 +445,7 @@ export class Writer {
     return null
   }
 
-  /** A process that has only the key before would write what nobody can read later. */
+  /** A process that has only the old key would write data that no process can read later. */
   #keys({ blobs: [before, mark, old, digest] }: KeysOperation): string | null {
     const begins = Buffer.compare(before, mark) !== 0
     if (begins && countHolders(this.#path).living > 1) {

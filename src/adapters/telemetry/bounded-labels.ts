@@ -1,7 +1,7 @@
 /** Names that workflows declare are as many as callers like, and every combination of labels costs memory for ever. */
 const most = 200
 
-/** The first combinations of names are told apart; those that come later are counted together as `other`. */
+/** The first combinations of names have a label each; later ones are counted together as `other`. */
 export class BoundedLabels {
   readonly #known = new Set<string>()
   readonly #most: number

@@ -94,7 +94,7 @@ export function logRuns(log: RunsLog): RunObserver {
   }
 }
 
-/** The declaration alone (`agent.review`): what follows may be a key of somebody's data. */
+/** Only the declaration (`agent.review`): the rest of the path may contain keys of a user's data. */
 function errorFacts({ kind, issues }: WireError): { kind: string; path: string; upstream_status?: number } {
   const [first] = issues
   const path = /^\w+(?:\.\w+)?/.exec(first?.path ?? "")?.[0] ?? ""

@@ -2,7 +2,7 @@ import { LeaseLost, type Lease, type RunStore } from "../../ports/store.ts"
 import type { LogEvent } from "../../ports/events.ts"
 import type { RunObserver } from "./run-observer.ts"
 
-/** The same store; observers hear of everything that is appended through it. */
+/** The same store; observers are called with every event that is appended through it. */
 export function observeStore(store: RunStore, observers: readonly RunObserver[]): RunStore {
   const left = (run_id: string): void => {
     for (const observer of observers) observer.left?.(run_id)

@@ -91,7 +91,7 @@ export class RunTracer implements RunObserver {
     for (const event of events) this.#event(run_id, event)
   }
 
-  /** Whoever takes it up begins a span of its own. */
+  /** The process that resumes the run begins a span of its own. */
   left(run_id: string): void {
     this.#parents.delete(run_id)
     const run = this.#runs.get(run_id)

@@ -83,7 +83,7 @@ function readKeyFile(file: string): Uint8Array {
   return key
 }
 
-/** Whole or not at all, whatever other process starts or dies at the same time: written to another file, then linked to the free name. */
+/** Written whole or not at all, even if another process starts or dies meanwhile: written to another file, then linked to the name. */
 function makeKeyFile(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   const aside = `${file}.${randomBytes(8).toString("hex")}`

@@ -1,7 +1,7 @@
 import type * as Syntax from "../../syntax/tree.ts"
 import type { CheckContext } from "../check-context.ts"
 
-/** An endpoint that is written out, or at least begins so. `demo` is what the word "demo" stands for in its place. */
+/** An endpoint that is written out, or at least begins so. `demo` says what the word "demo" names there: "demo model" or "demo server". */
 export function checkEndpoint(checking: CheckContext, node: Syntax.Expression, path: string, demo: string): void {
   if (node.kind === "group") return checkEndpoint(checking, node.expression, path, demo)
   if (node.kind === "default") {

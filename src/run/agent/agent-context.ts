@@ -64,7 +64,7 @@ interface Summary {
 }
 
 /**
- * The message that stands for the history: a summary by a model, in plain text. The steps of a loop share one, unless what
+ * The message that replaces the history: a summary by a model, in plain text. The steps of a loop share one, unless what
  * is asked for differs from item to item.
  */
 export async function compactedHistory(

@@ -33,7 +33,7 @@ export interface Caller {
   readonly about: { readonly agent: string; readonly iteration?: number }
 }
 
-/** What a model hears of a call. */
+/** What a model is sent as the result of a call. */
 export interface ToolReply {
   readonly text: string
   /** Data URLs. */

@@ -112,7 +112,7 @@ class AgentStep {
     }
   }
 
-  /** The agent's value is null from here on, whatever comes. */
+  /** From here on the agent's value is null. */
   skip(error: WireError | null): null {
     const { iteration } = this.#caller.about
     this.#running.log.add("step_skipped", {

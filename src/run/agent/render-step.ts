@@ -37,7 +37,7 @@ export interface RenderedModel {
 /** What is sent to the model, and the hash of everything that decides its answer. */
 export interface Asked {
   readonly messages: readonly Message[]
-  /** The history that it goes on from. */
+  /** The history that it continues. */
   readonly continued: readonly Message[]
   readonly facts: string
 }

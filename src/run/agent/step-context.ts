@@ -26,7 +26,7 @@ export interface StepProgress {
   calls: readonly ModelCallRecord[]
   /** Memory that is counted until the step ends. */
   keptBytes: number
-  /** The answer, or the summary that it goes on from, comes from a model other than the first. */
+  /** A fallback model gave the answer, or the summary that the step starts from. */
   fellBack: boolean
 }
 

@@ -67,7 +67,7 @@ export interface AgentPast {
   startedAt: number | null
   completed: { readonly output: JsonValue; readonly history: readonly Message[] | null } | null
   failed: WireError | null
-  /** Turns that had come to no answer, by number. */
+  /** Turns without an answer, by number. */
   begun: Map<number, BegunTurn>
   summary: string | null
   /** By turn, from 1. */
@@ -86,7 +86,7 @@ export interface FallbackPast {
 }
 
 export interface BegunTurn {
-  /** Attempts of which a client may have seen something. */
+  /** How many attempts clients may have seen a part of. */
   attempts: number
   progress: TurnProgress | null
 }

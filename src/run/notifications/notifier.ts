@@ -14,7 +14,7 @@ import { noticeMessage, webhookId } from "./notice-message.ts"
 const mostAtOnce = 64
 export const mostPerReceiver = 8
 const attemptMs = 10_000
-/** Longer than an attempt takes, so that nobody else delivers what is under way. */
+/** Longer than an attempt takes, so that no other process delivers the same notice meanwhile. */
 const holdMs = 15_000
 /** How often to look for notices of other processes that died. */
 const lookMs = 5_000

@@ -42,7 +42,7 @@ export interface NotSent {
   readonly refusal: string
 }
 
-/** The approval of one call: what is approved is what is sent, or else somebody is asked again. */
+/** The approval of one call. If what would be sent differs from what was approved, the question is asked again. */
 export class CallApproval {
   readonly #running: RunContext
   readonly #call: CallToApprove
@@ -76,7 +76,7 @@ export class CallApproval {
     return approve ? null : declined(note)
   }
 
-  /** Right before the call: whether what would be called now is what was approved. If not, somebody is asked again. */
+  /** Right before the call: whether what would be sent is what was approved. If not, the question is asked again. */
   async check(): Promise<"approved" | "asked again" | NotSent> {
     const running = this.#running
     const { host, tool, plan } = this.#call

@@ -122,7 +122,7 @@ export class Questions {
       this.#lookAgain = false
       try {
         const found = await store.outcomes(runId)
-        // Whoever takes the run up next takes them in.
+        // The process that resumes the run takes them in.
         if (this.#parking || signal.aborted) return
         this.#take(found)
       } catch (error) {

@@ -13,7 +13,7 @@ export function redactHost(host: HostSession, redactor: Redactor): HostSession {
       required: redactLong(required),
     })),
     prompts: mapped(host.prompts, (prompt) => ({ arguments: redactLong(prompt.arguments) })),
-    // No model and nobody else sees a definition: it is only compared.
+    // Neither models nor callers see a definition: it is only compared.
     published: (...args) => host.published(...args),
     call: (...args) => host.call(...args),
     read: (...args) => host.read(...args),

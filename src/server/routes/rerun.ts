@@ -33,7 +33,7 @@ export function rerunRoute(app: FastifyInstance, parts: RouteDependencies): void
   )
 }
 
-/** Whatever the body leaves out is as it was, secrets aside: they are sent anew. */
+/** The new run takes what the body leaves out from the earlier run, except secrets: they must be sent again. */
 function rerunOf(run_id: string, earlier: RunRequest, body: RerunBody): RunRequest {
   const { workflow_source, workflow_source_base64 } = body
   if (workflow_source !== undefined && workflow_source_base64 !== undefined) {

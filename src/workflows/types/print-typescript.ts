@@ -82,7 +82,7 @@ class Printer {
 
   #array(element: Type, length: number | undefined, indent: string): string {
     const one = this.#print(element, indent)
-    // A tuple says how many; a long one nobody could read.
+    // A tuple says how many elements there are; a long one would be unreadable.
     if (length !== undefined && length <= 16) return `[${Array.from({ length }, () => one).join(", ")}]`
     return /[|{]/.test(one) ? `(${one})[]` : `${one}[]`
   }
