@@ -11,7 +11,10 @@ import { reasonAfter, rebuildAnswer, rebuildRequest } from "./rebuilt-request.ts
 /** What a model was asked in one call, and what it answered. */
 export function ModelCall({ run, at }: { readonly run: RunView; readonly at: number }) {
   const { state } = run
-  const request = useMemo(() => rebuildRequest(planOf(run), state, at), [run, at, state.last_event_id])
+  const request = useMemo(
+    () => rebuildRequest(planOf(run), run.request.input, state, at),
+    [run, at, state.last_event_id],
+  )
   const answer = rebuildAnswer(state, at)
   const call = state.spans[at]
   const reason = call?.state === "failed" ? reasonAfter(state, at) : undefined
@@ -34,7 +37,7 @@ interface RequestProps {
 }
 
 function Request({ request, model }: RequestProps) {
-  const { system, messages, tools, schema, settings, missing } = request
+  const { system, isSystemWritten, messages, tools, schema, settings, missing } = request
   const whole = { ...(model !== undefined && { model }), system, messages, tools, schema, settings }
   return (
     <>
@@ -50,7 +53,7 @@ function Request({ request, model }: RequestProps) {
           <p class="hint-text">Rebuilt from the events, which do not carry {missing.join("; ")}.</p>
         )}
       </section>
-      {system === null ? null : <Value title="System" value={system} />}
+      {system === null ? null : <Value title={isSystemWritten ? "System, as written" : "System"} value={system} />}
       {messages.map(({ role, of, content }, at) => (
         // Messages are only ever added.
         <Value key={at} title={`${role}: ${of}`} value={content} />

@@ -7,7 +7,9 @@ import type { SeenEvent } from "../../src/run/run-state.ts"
 import { initialState } from "../../src/run/run-state.ts"
 import { reasonAfter, rebuildAnswer, rebuildRequest } from "./rebuilt-request.ts"
 
-const source = `provider p from openai { endpoint: "demo" }
+const input = { report: "All is well.", number: 7 }
+const source = `input { report: string number: integer }
+provider p from openai { endpoint: "demo" }
 mcp s { endpoint: "https://mcp.example.org" }
 tool find from mcp.s.tool.find
 model m from p { id: "demo"  system: "Be brief."  inference { temperature: 0.2 } }
@@ -28,6 +30,9 @@ agent answer {
     context: compact agent.narrow { model: model.m }
     system: "Speak to {{ agent.narrow.chosen }}."
     instruction: "Answer."
+    file { content: input.report name: "report-{{ input.number }}.md" }
+    file { content: agent.explore.notes }
+    file { content: call tool.find {} name: "found.txt" }
     output { text: string }
 }
 output { text: agent.answer.text }
@@ -101,7 +106,7 @@ test("the request of a model call: context, instruction, tool calls before it, s
   const { state, calls } = ranState()
   const [first = -1, second = -1, spoiled = -1, repaired = -1, last = -1] = calls
 
-  const asked = rebuildRequest(plan, state, first) ?? assert.fail()
+  const asked = rebuildRequest(plan, input, state, first) ?? assert.fail()
   assert.deepEqual(asked.messages, [{ role: "user", of: "instruction", content: "Explore." }])
   assert.equal(asked.system, "Be brief.")
   assert.deepEqual(asked.tools, [{ name: "find", description: null, parameters: null }])
@@ -114,7 +119,7 @@ test("the request of a model call: context, instruction, tool calls before it, s
   ])
 
   assert.deepEqual(
-    rebuildRequest(plan, state, second)?.messages.map(({ role, content }) => [role, content]),
+    rebuildRequest(plan, input, state, second)?.messages.map(({ role, content }) => [role, content]),
     [
       ["user", "Explore."],
       ["assistant", { tool: "find", arguments: { q: "a" } }],
@@ -126,7 +131,7 @@ test("the request of a model call: context, instruction, tool calls before it, s
   assert.deepEqual(rebuildAnswer(state, second), { notes: "n" })
 
   // A history that is taken over whole ends with the answer of the agent before.
-  const continued = rebuildRequest(plan, state, repaired) ?? assert.fail()
+  const continued = rebuildRequest(plan, input, state, repaired) ?? assert.fail()
   assert.deepEqual(
     continued.messages.map(({ role, of }) => `${role} ${of}`).filter((line) => !/tool/.test(line)),
     ["user agent.explore", "assistant agent.explore", "user instruction"],
@@ -136,18 +141,30 @@ test("the request of a model call: context, instruction, tool calls before it, s
   assert.equal(rebuildAnswer(state, spoiled), undefined)
   assert.deepEqual(rebuildAnswer(state, repaired), { chosen: "c" })
 
-  const summed = rebuildRequest(plan, state, last) ?? assert.fail()
+  const summed = rebuildRequest(plan, input, state, last) ?? assert.fail()
   assert.deepEqual(summed.messages, [
     { role: "user", of: "summary of agent.narrow", content: "They chose c." },
     { role: "user", of: "instruction", content: "Answer." },
+    { role: "user", of: "file report-7.md", content: "All is well." },
+    { role: "user", of: "file notes", content: "n" },
   ])
-  assert.equal(summed.system, "Speak to {{ agent.narrow.chosen }}.")
+  assert.deepEqual(summed.missing, ["the content of the file found.txt"])
+  assert.equal(summed.system, "Speak to c.")
+  // Without the input, the text stands as it was written, and is called so.
+  const unsure = rebuildRequest(
+    compile(source.replace("Speak to {{ agent.narrow.chosen }}", "Be {{ input.report }}")).plan ?? null,
+    {},
+    state,
+    last,
+  )
+  assert.equal(unsure?.system, "Be {{ input.report }}.")
+  assert.equal(unsure.isSystemWritten, true)
   assert.deepEqual(summed.settings, { temperature: 0.9 })
 })
 
 test("without the source of the run there are the messages, and what is missing is named", () => {
   const { state, calls } = ranState()
-  const { messages, schema, missing } = rebuildRequest(null, state, calls[0] ?? -1) ?? assert.fail()
+  const { messages, schema, missing } = rebuildRequest(null, input, state, calls[0] ?? -1) ?? assert.fail()
   assert.deepEqual(messages, [{ role: "user", of: "instruction", content: "Explore." }])
   assert.equal(schema, null)
   assert.match(missing.join(), /source of this run is not known/)

@@ -3,6 +3,8 @@ import type { Expression } from "../../src/plan/expression.ts"
 import type { AgentNode, Plan } from "../../src/plan/plan-shape.ts"
 import { mergedInference } from "../../src/plan/prepare.ts"
 import type { RunState, Span } from "../../src/run/run-state.ts"
+import type { Place } from "../state/known-values.ts"
+import { KnownValues } from "../state/known-values.ts"
 import { toJsonSchema } from "../../src/types/json-schema.ts"
 
 // A run's events hold what went in and out of each step, not the requests themselves. What a model was asked follows from
@@ -23,8 +25,9 @@ export interface RebuiltTool {
 }
 
 export interface RebuiltRequest {
-  /** As written, where it depends on values. */
   readonly system: string | null
+  /** The system text is shown as the author wrote it: the values in it are not known here. */
+  readonly isSystemWritten: boolean
   readonly messages: readonly RebuiltMessage[]
   readonly tools: readonly RebuiltTool[]
   readonly schema: JsonObject | null
@@ -34,25 +37,33 @@ export interface RebuiltRequest {
 }
 
 /** What the model was asked in a call; `at` is the position of the call's span. */
-export function rebuildRequest(plan: Plan | null, state: RunState, at: number): RebuiltRequest | null {
+export function rebuildRequest(
+  plan: Plan | null,
+  input: JsonObject,
+  state: RunState,
+  at: number,
+): RebuiltRequest | null {
   const call = state.spans[at]
   const step = call?.parent ?? null
   if (call?.kind !== "model_call" || step === null) return null
   const missing: string[] = []
   const node = agentOf(plan, call.name)
-  const messages = conversation(plan, state, step, call.start, missing)
+  const known = new KnownValues(plan, input, state)
+  const messages = conversation(plan, known, state, step, call.start, missing)
   if (reasonBefore(state, at)?.startsWith("The output does not fit") === true) {
     missing.push("the answer that did not fit, and what the model was told about it")
   }
   if (plan === null || node === null) {
     missing.push("system text, tools, schema and settings, because the source of this run is not known here")
-    return { system: null, messages, tools: [], schema: null, settings: {}, missing }
+    return { system: null, isSystemWritten: false, messages, tools: [], schema: null, settings: {}, missing }
   }
   const model = call.call?.model ?? node.models[0].name
   const use = node.models.find(({ name }) => name === model) ?? node.models[0]
   const system = node.system ?? plan.models[model]?.system ?? null
+  const spoken = system === null ? null : known.of(system, { node, iteration: call.iteration })
   return {
-    system: system === null ? null : asWritten(system),
+    system: system === null ? null : typeof spoken === "string" ? spoken : asWritten(system),
+    isSystemWritten: system !== null && typeof spoken !== "string",
     messages,
     tools: toolsOf(plan, node),
     schema: toJsonSchema(node.output, plan.types),
@@ -106,6 +117,7 @@ function agentOf(plan: Plan | null, name: string): AgentNode | null {
 /** What had been said in a step before this time. */
 function conversation(
   plan: Plan | null,
+  known: KnownValues,
   state: RunState,
   step: number,
   before: number | undefined,
@@ -115,11 +127,11 @@ function conversation(
   const span = spans[step]
   if (span === undefined) return []
   const node = agentOf(plan, span.name)
-  const messages: RebuiltMessage[] = node === null ? [] : contextOf(plan, state, node, missing)
+  const messages: RebuiltMessage[] = node === null ? [] : contextOf(plan, known, state, node, missing)
   for (const { kind, name } of node?.uses ?? []) if (kind === "prompt") missing.push(`the messages of prompt.${name}`)
-  if (node !== null && node.files.length > 0) missing.push("the content of its files")
   if (span.instruction === undefined) missing.push(`the instruction of agent.${span.name}`)
   else messages.push({ role: "user", of: "instruction", content: span.instruction })
+  if (node !== null) messages.push(...filesOf(known, { node, iteration: span.iteration }, missing))
   // Calls of one turn come together, then their results.
   const turns = spans.filter((one) => one.parent === step && one.kind === "model_call").map(({ start }) => start)
   const turnOf = (tool: Span): number => turns.filter((start) => start <= tool.start).length
@@ -133,8 +145,26 @@ function conversation(
   return messages
 }
 
+/** The files that go with the instruction. */
+function filesOf(known: KnownValues, place: Place, missing: string[]): RebuiltMessage[] {
+  return place.node.files.flatMap(({ name, stem, content }) => {
+    const given = name === null ? undefined : known.of(name, place)
+    const title = `file ${typeof given === "string" ? given : (stem ?? "")}`.trim()
+    const value = known.of(content, place)
+    if (value !== undefined) return [{ role: "user" as const, of: title, content: value }]
+    missing.push(`the content of the ${title}`)
+    return []
+  })
+}
+
 /** What an agent goes on from. */
-function contextOf(plan: Plan | null, state: RunState, node: AgentNode, missing: string[]): RebuiltMessage[] {
+function contextOf(
+  plan: Plan | null,
+  known: KnownValues,
+  state: RunState,
+  node: AgentNode,
+  missing: string[],
+): RebuiltMessage[] {
   const { context } = node
   if (context === null) return []
   const of = `agent.${context.agent}`
@@ -155,7 +185,7 @@ function contextOf(plan: Plan | null, state: RunState, node: AgentNode, missing:
     missing.push(`the messages of ${of}`)
     return []
   }
-  const earlier = conversation(plan, state, step, undefined, missing).map((message) => ({
+  const earlier = conversation(plan, known, state, step, undefined, missing).map((message) => ({
     ...message,
     of: message.of === "instruction" ? of : message.of,
   }))

@@ -6,7 +6,6 @@ import type { Placed, PlacedNode } from "./graph-layout.ts"
 import { nodeHeight, nodeWidth } from "./graph-layout.ts"
 import { drawnNode, openGroups } from "./graph-model.ts"
 import type { Group } from "./graph-node.ts"
-import { groupName } from "./groups.ts"
 import { StatusView } from "./status-view.tsx"
 
 /** Space around the nodes of a group; half of the gap between two rows, so that their grounds touch. */
@@ -47,7 +46,7 @@ export function GroupHandle({ group, placed, onToggle }: OpenGroupProps & { read
   if (first === undefined) return null
   const sameStart = openGroups.value.filter(({ steps: [start] }) => start === group.steps[0])
   const right = sameStart.indexOf(group) * (handleWidth + 4)
-  const name = groupName(group)
+  const name = `Close the group: ${shortGroupName(group)}`
   return (
     <g
       class="group-handle"
@@ -55,11 +54,11 @@ export function GroupHandle({ group, placed, onToggle }: OpenGroupProps & { read
       role="button"
       tabindex={0}
       aria-expanded="true"
-      aria-label={`Close the group: ${name}`}
+      aria-label={name}
       data-group={group.id}
       {...presses(() => onToggle(group.id))}
     >
-      <title>{`Close the group: ${name}`}</title>
+      <title>{name}</title>
       <rect class="box" width={handleWidth} height={handleHeight} rx="4" />
       <path class="icon" transform="translate(5 4) scale(0.75)" d={iconPath("minus")} />
       <text class="node-note" x="22" y="14">

@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from "../../src/base/json-value.ts"
 import { isJsonObject } from "../../src/base/is-json-object.ts"
-import type { Expression, Step } from "../../src/plan/expression.ts"
 import type { Plan } from "../../src/plan/plan-shape.ts"
 import type { RunState } from "../../src/run/run-state.ts"
+import { KnownValues } from "../state/known-values.ts"
 
 /** As much of an item as a row can show. */
 const mostShown = 120
@@ -12,8 +12,7 @@ const mostShown = 120
  * input and the outputs where the loop takes them from there as they are, else from where the instructions differ.
  */
 export class ItemPreviews {
-  readonly #plan: Plan | null
-  readonly #input: JsonObject
+  readonly #known: KnownValues
   readonly #state: RunState
   /** The items by the name of the agent; null where they do not follow from the events. */
   readonly #items = new Map<string, readonly JsonValue[] | null>()
@@ -21,8 +20,7 @@ export class ItemPreviews {
   readonly #samples = new Map<number, readonly string[]>()
 
   constructor(plan: Plan | null, input: JsonObject, state: RunState) {
-    this.#plan = plan
-    this.#input = input
+    this.#known = new KnownValues(plan, input, state)
     this.#state = state
   }
 
@@ -36,43 +34,8 @@ export class ItemPreviews {
 
   #itemsOf(agent: string): readonly JsonValue[] | null {
     let items = this.#items.get(agent)
-    if (items === undefined) {
-      const node = this.#plan?.nodes.find(({ id }) => id === `agent.${agent}`)
-      const loop = node?.kind === "agent" ? node.loop : null
-      const value = loop === null ? undefined : this.#value(loop.items)
-      items = Array.isArray(value) ? value : null
-      this.#items.set(agent, items)
-    }
+    if (items === undefined) this.#items.set(agent, (items = this.#known.items(agent)))
     return items
-  }
-
-  #value(expression: Expression): JsonValue | undefined {
-    switch (expression.op) {
-      case "literal":
-        return expression.value
-      case "array": {
-        const items = expression.items.map((item) => this.#value(item))
-        return items.every((item) => item !== undefined) ? items : undefined
-      }
-      case "reference":
-        if (expression.root.kind === "input") return this.#input
-        return expression.root.kind === "agent" ? this.#output(expression.root.name) : undefined
-      case "chain":
-        return expression.steps.reduce(follow, this.#value(expression.base))
-      default:
-        return undefined
-    }
-  }
-
-  #output(agent: string): JsonValue | undefined {
-    const own = this.#state.spans.filter(
-      ({ name, kind }) => name === agent && (kind === "agent" || kind === "iteration"),
-    )
-    const [first] = own
-    if (first?.iteration === undefined) return first?.output
-    const outputs: JsonValue[] = []
-    for (const { iteration = 0, output } of own) outputs[iteration] = output ?? null
-    return outputs
   }
 
   /** The instruction from where it differs from that of another item. */
@@ -91,16 +54,11 @@ export class ItemPreviews {
   }
 }
 
-function follow(value: JsonValue | undefined, step: Step): JsonValue | undefined {
-  if (value === undefined || value === null) return undefined
-  if (step.step === "field") return isJsonObject(value) ? value[step.name] : undefined
-  if (step.step === "index") return Array.isArray(value) ? value[step.index] : undefined
-  if (step.step !== "pluck" || !Array.isArray(value)) return undefined
-  const plucked = value.map((item) => (isJsonObject(item) ? (item[step.name] ?? null) : null))
-  return step.nulls === "drop" ? plucked.filter((item) => item !== null) : plucked
-}
-
+/** An object by what is in it: its names are the same in every row. */
 function preview(item: JsonValue): string {
-  const text = typeof item === "string" ? item.slice(0, mostShown * 2) : JSON.stringify(item)
-  return text.replace(/\s+/g, " ").trim().slice(0, mostShown)
+  const values = isJsonObject(item) ? Object.values(item) : [item]
+  const texts = values
+    .slice(0, 10)
+    .map((one) => (typeof one === "string" ? one.slice(0, mostShown * 2) : JSON.stringify(one)))
+  return texts.join(" · ").replace(/\s+/g, " ").trim().slice(0, mostShown)
 }

@@ -147,7 +147,7 @@ output { all: agent.step.*.text }
     return spans.map((position) => found.of(position))
   }
   assert.deepEqual(previews("input.files.*.path"), ["a.ts", "b.ts"])
-  assert.deepEqual(previews("input.files"), ['{"path":"a.ts"}', '{"path":"b.ts"}'])
+  assert.deepEqual(previews("input.files"), ["a.ts", "b.ts"])
   assert.deepEqual(previews('["first", "second"]'), ["first", "second"])
   for (const [at, position] of spans.entries()) {
     const span = state.spans[position]
