@@ -17,9 +17,11 @@ import { showIssue, showProblem } from "./show-issue.ts"
 import { paletteFor } from "./terminal.ts"
 import { visibleText } from "./visible-text.ts"
 
+type Language = "typescript" | "python" | "json-schema"
+
 interface TypesFlags {
   readonly out?: string
-  readonly lang: "typescript" | "python" | "json-schema"
+  readonly lang?: Language
   readonly check?: true
 }
 
@@ -34,9 +36,11 @@ export function addTypes(program: Command): void {
     .argument("<folder>", "the folder that `wire serve` serves")
     .option("--out <file>", "file to write; else standard output")
     .addOption(
-      new Option("--lang <language>", "what to write")
-        .choices(["typescript", "python", "json-schema"])
-        .default("typescript"),
+      new Option("--lang <language>", "what to write; else as the file ends: .py, .json, or TypeScript").choices([
+        "typescript",
+        "python",
+        "json-schema",
+      ]),
     )
     .option("--check", "write nothing; exit with 1 when the file is out of date")
     .addHelpText(
@@ -45,7 +49,8 @@ export function addTypes(program: Command): void {
 Examples:
   wire types workflows --out wire.d.ts
   wire types workflows --out wire.d.ts --check
-  wire types workflows --lang python --out workflows.py
+  wire types workflows --out workflows.py
+  wire types workflows --lang json-schema
 
 Exit code: 0 when all is well, 1 when a workflow is wrong or the file is out of date, 2 for a wrong command line.`,
     )
@@ -55,7 +60,7 @@ Exit code: 0 when all is well, 1 when a workflow is wrong or the file is out of 
     })
 }
 
-async function writeTypes(folder: string, { out, lang, check }: TypesFlags): Promise<number> {
+async function writeTypes(folder: string, { out, lang = languageOf(out), check }: TypesFlags): Promise<number> {
   const workflows = await typesOf(folder)
   if (workflows === null) return 1
   const text = print(workflows, lang)
@@ -74,7 +79,12 @@ async function writeTypes(folder: string, { out, lang, check }: TypesFlags): Pro
   return 0
 }
 
-function print(workflows: readonly WorkflowTypes[], lang: TypesFlags["lang"]): string {
+function languageOf(out: string | undefined): Language {
+  if (out?.endsWith(".py") === true) return "python"
+  return out?.endsWith(".json") === true ? "json-schema" : "typescript"
+}
+
+function print(workflows: readonly WorkflowTypes[], lang: Language): string {
   switch (lang) {
     case "typescript":
       return printTypeScript(workflows)

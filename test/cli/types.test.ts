@@ -89,7 +89,7 @@ export { input, wrong, type Missing }
     const folder = folderWith({ "w/tickets/triage.wire": triage })
     const service = await startService({ WORKFLOWS: join(folder, "w") })
     const out = join(folder, "workflows.py")
-    assert.equal((await runWire(["types", join(folder, "w"), "--lang", "python", "--out", out])).code, 0)
+    assert.equal((await runWire(["types", join(folder, "w"), "--out", out])).code, 0)
     const guide = readFileSync(join(import.meta.dirname, "../../docs/workflows.md"), "utf8")
     const [, snippet = ""] = /```python\n([^]*?)```/.exec(guide) ?? []
     const called = snippet.replace("https://wire.example.com", service.url)

@@ -81,3 +81,21 @@ test("the span of a run that its process gives back ends there, in the trace of 
     ],
   )
 })
+
+test("a step that another process began: its span begins with its first call, and names its model", () => {
+  const exporter = new InMemorySpanExporter()
+  const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
+  const tracer = new RunTracer(provider.getTracer("test"))
+  const later = "2026-11-15T19:00:07.000Z"
+  const rest = completedBy("openai").slice(1)
+  tracer.appended(
+    "r",
+    rest.map((event) => ({ ...event, at: later })),
+  )
+  const spans = exporter.getFinishedSpans()
+  const step = spans.find(({ name }) => name.startsWith("invoke_agent"))
+  const call = spans.find(({ name }) => name.startsWith("chat"))
+  assert.ok(step !== undefined && call !== undefined)
+  assert.deepEqual(step.startTime, call.startTime)
+  assert.equal(step.attributes["gen_ai.request.model"], call.attributes["gen_ai.request.model"])
+})

@@ -187,7 +187,6 @@ export class RunTracer implements RunObserver {
     this.#runs.delete(run_id)
   }
 
-  /** A step that another process began has no start here: its span begins with this process's part of it. */
   #stepStarted(
     run: TracedRun,
     about: { readonly agent: string; readonly iteration?: number },
@@ -201,7 +200,7 @@ export class RunTracer implements RunObserver {
         attributes: {
           "gen_ai.operation.name": "invoke_agent",
           "gen_ai.agent.name": about.agent,
-          "gen_ai.request.model": model,
+          ...(model !== "" && { "gen_ai.request.model": model }),
           ...(about.iteration !== undefined && { "wireworks.iteration": about.iteration }),
         },
       },
@@ -221,7 +220,10 @@ export class RunTracer implements RunObserver {
     error: WireError | null,
   ): void {
     const key = stepKey(about)
-    const { span, context, model } = run.steps.get(key) ?? this.#stepStarted(run, about, "", at)
+    // A step that another process began has no start here: its span begins with its first call.
+    const [first] = calls
+    const begun = first === undefined ? at : Date.parse(first.started_at)
+    const { span, context, model } = run.steps.get(key) ?? this.#stepStarted(run, about, first?.id ?? "", begun)
     run.steps.delete(key)
     span.setAttributes(attributes)
     for (const call of calls) this.#call(call, model, context)
