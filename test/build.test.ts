@@ -36,12 +36,14 @@ describe("npm run build", () => {
       encoding: "utf8",
     })
     assert.equal(status, 0, stderr)
-    // Far from any node_modules: the bundle needs none.
-    folder = mkdtempSync(join(tmpdir(), "wireworks-build-"))
+    // Far from any node_modules: the bundle needs none. The first releases of Node 20 need a package.json to see a module.
+    const home = mkdtempSync(join(tmpdir(), "wireworks-build-"))
+    writeFileSync(join(home, "package.json"), '{ "type": "module" }')
+    folder = join(home, "dist")
     cpSync(built, folder, { recursive: true })
     rmSync(built, { recursive: true })
   })
-  after(() => rmSync(folder, { recursive: true }))
+  after(() => rmSync(dirname(folder), { recursive: true }))
 
   test("the command is executable and starts Node", () => {
     const entry = join(folder, "wire.js")
