@@ -4,7 +4,6 @@ import { checkAppend } from "../../ports/check-append.ts"
 import type { LogEvent, Question } from "../../ports/events.ts"
 import { followLog } from "../../ports/follow-log.ts"
 import {
-  LeaseLost,
   NoSuchRun,
   StoreFailure,
   type CreateOutcome,
@@ -17,15 +16,8 @@ import {
   type RunRequest,
   type RunStore,
 } from "../../ports/store.ts"
+import { type Notice, type NoticeOutcome, type ReceiverLimit, type TakenNotices } from "../../ports/notices.ts"
 import {
-  causedBy,
-  type Notice,
-  type NoticeOutcome,
-  type ReceiverLimit,
-  type TakenNotices,
-} from "../../ports/notices.ts"
-import {
-  questionsIn,
   type AnswerOutcome,
   type GivenAnswer,
   type InboxPage,
@@ -46,15 +38,16 @@ import { agreeOnKeys, keySentence, readKeyRecord } from "./key-record.ts"
 import { Leases } from "./leases.ts"
 import { LiveLogs } from "./live-log.ts"
 import { LogReader } from "./log-reader.ts"
-import { fillSlot, LogWriter, type Position } from "./log-writer.ts"
-import { cancelToken, isRunId, namesOf, tokenOfId } from "./names.ts"
+import { fillSlot } from "./log-writer.ts"
+import { cancelToken, isRunId, namesOf } from "./names.ts"
 import { OpenRuns } from "./open-runs.ts"
 import { Outbox } from "./outbox.ts"
 import { OutcomeNews } from "./outcome-news.ts"
+import { OwnRuns } from "./own-runs.ts"
 import { Parking } from "./parking.ts"
 import { Questions } from "./questions.ts"
 import { Retention } from "./retention.ts"
-import { aboutRun, carriedOn, endOf, type EventsFacts, type Slot } from "./slot.ts"
+import { aboutRun, endOf } from "./slot.ts"
 import { RunEntries } from "./run-entries.ts"
 import { ensureStreams, type StreamSizes } from "./streams.ts"
 
@@ -146,8 +139,7 @@ class NatsStore implements ClusterStore {
   readonly #leases: Leases
   readonly #claims: Claims
   readonly #entries: RunEntries
-  /** By run and fence. */
-  readonly #writers = new Map<string, LogWriter>()
+  readonly #own: OwnRuns
   #closed = false
   #shut: Promise<void> | null = null
 
@@ -173,6 +165,17 @@ class NatsStore implements ClusterStore {
     this.#keys = new IdempotencyKeys(broker, this.#reader, this.#open, vault)
     this.#leases = new Leases(broker, clock, randomBytes(12).toString("base64url"))
     this.#claims = new Claims(broker, this.#reader, this.#open, this.#parking, this.#leases, clock)
+    this.#own = new OwnRuns({
+      broker,
+      reader: this.#reader,
+      live: this.#live,
+      leases: this.#leases,
+      questions: this.#questions,
+      parking: this.#parking,
+      open: this.#open,
+      news: this.#news,
+      clock,
+    })
   }
 
   get health(): BrokerHealth {
@@ -215,8 +218,7 @@ class NatsStore implements ClusterStore {
     }
     this.#reader.remember(run_id, { facts: head, key: () => key, request: sealed })
     const lease: Lease = { run_id, owner, fence: 1 }
-    this.#leases.hold(run_id, lease.fence, leaseMs, askedAt)
-    this.#makeWriter(lease, { slot: 0, last: 0, key, carried: {} })
+    this.#own.hold(lease, leaseMs, askedAt, { slot: 0, last: 0, key, carried: {} })
     return { outcome: "created", lease }
   }
 
@@ -285,105 +287,12 @@ class NatsStore implements ClusterStore {
   async append(lease: Lease, events: readonly LogEvent[]): Promise<void> {
     this.#checkOpen()
     checkAppend(events)
-    try {
-      await this.#writerOf(lease).append(events)
-      await this.#unmark(lease.run_id, questionsIn(events).taken)
-    } catch (error) {
-      if (error instanceof LeaseLost) this.#forgetLease(lease)
-      throw error
-    }
-  }
-
-  /** The log shows these outcomes from now on. */
-  async #unmark(run_id: string, taken: readonly string[]): Promise<void> {
-    try {
-      await this.#parking.unmark(run_id, taken.map(tokenOfId))
-    } catch (error) {
-      // Marks that are left do no harm; they are removed when the run is parked or ends.
-      if (!(error instanceof StoreFailure)) throw error
-    }
+    await this.#own.append(lease, events)
   }
 
   async condemn(lease: Lease, end: LogEvent): Promise<void> {
     this.#checkOpen()
-    const { run_id, fence } = lease
-    const caused = causedBy([end])
-    // What is under way is stored first, or refused.
-    await this.#writers.get(keyOf(lease))?.end()
-    for (;;) {
-      const tail = await this.#reader.tail(run_id)
-      if (tail === null || tail.facts.fence !== fence || endOf(tail.facts) !== null) {
-        this.#forgetLease(lease)
-        throw new LeaseLost(run_id)
-      }
-      const facts = {
-        kind: "events",
-        fence,
-        session: this.#leases.session,
-        until: 0,
-        last: end.id,
-        end: Date.parse(end.at),
-        condemned: end,
-        ...carriedOn(tail.facts),
-        ...(caused === null ? {} : { caused }),
-      } as const
-      const stored = await fillSlot(this.#broker, this.#reader, run_id, tail.slot + 1, facts, [])
-      if (stored === null || stored.kind !== "events") continue
-      this.#live.stored(run_id, tail.slot + 1, [end], 0, true)
-      await this.#ended(run_id, tail.slot + 1, stored)
-      return
-    }
-  }
-
-  #writerOf(lease: Lease): LogWriter {
-    return this.#writers.get(keyOf(lease)) ?? this.#makeWriter(lease, null)
-  }
-
-  #makeWriter(lease: Lease, position: Position | null): LogWriter {
-    const writer = new LogWriter(
-      this.#broker,
-      this.#reader,
-      lease,
-      this.#leases.session,
-      {
-        until: (run_id) => this.#leases.until(run_id),
-        now: () => this.#clock.monotonic(),
-        stored: (run_id, slot, facts, stored, bytes) => {
-          this.#live.stored(run_id, slot, stored, bytes, facts.end !== null)
-        },
-        ended: (run_id, slot, facts) => this.#ended(run_id, slot, facts),
-        parked: (_, slot, facts) => this.#parked(lease, { slot, facts, parts: [] }),
-        asking: (run_id, slot, nonce, events) => this.#questions.announce(run_id, slot, nonce, events),
-      },
-      position,
-    )
-    this.#writers.set(keyOf(lease), writer)
-    return writer
-  }
-
-  async #ended(run_id: string, slot: number, facts: EventsFacts): Promise<void> {
-    this.#leases.drop(run_id, facts.fence)
-    this.#writers.delete(keyOf({ run_id, fence: facts.fence }))
-    try {
-      const head = await this.#reader.head(run_id)
-      if (head !== null) await this.#open.close(run_id, { slot, facts, parts: [] }, head)
-    } catch (error) {
-      // The run has ended, and its log says so. It is still among the open ones: the next process that looks for work removes it.
-      if (!(error instanceof StoreFailure)) throw error
-    }
-  }
-
-  async #parked(lease: Lease, tail: Slot): Promise<void> {
-    const { run_id } = lease
-    this.#forgetLease(lease)
-    try {
-      const head = await this.#reader.head(run_id)
-      // Outcomes that came meanwhile were announced before the run could be claimed.
-      if (head !== null && (await this.#parking.park(run_id, head, tail))) this.#news.say(run_id)
-    } catch (error) {
-      // The run is parked, and its log says so. The next process that looks for work finds it among the open ones and cleans up.
-      if (!(error instanceof StoreFailure)) throw error
-    }
+    await this.#own.condemn(lease, end)
   }
 
   // --------------------------------------------------------------------------------------------------------- leases
@@ -391,94 +300,19 @@ class NatsStore implements ClusterStore {
   async claim(owner: string, limit: number, leaseMs: number): Promise<ClaimedLease[]> {
     this.#checkOpen()
     return this.#claims.claim(owner, limit, leaseMs, ({ run_id, fence, before, askedAt, position }) => {
-      this.#writers.get(keyOf({ run_id, fence: before }))?.lose()
-      this.#leases.hold(run_id, fence, leaseMs, askedAt)
-      this.#makeWriter({ run_id, owner, fence }, position)
+      this.#own.lose({ run_id, fence: before })
+      this.#own.hold({ run_id, owner, fence }, leaseMs, askedAt, position)
     })
   }
 
   async renew(lease: Lease, leaseMs: number): Promise<boolean> {
     this.#checkOpen()
-    const { run_id, fence } = lease
-    const askedAt = instant(this.#clock)
-    if (await this.#isHeld(lease, leaseMs)) {
-      if (await this.#leases.renew(run_id, fence, leaseMs, askedAt)) return true
-      if (await this.#settle(lease)) {
-        this.#leases.hold(run_id, fence, leaseMs, askedAt)
-        return true
-      }
-    }
-    this.#forgetLease(lease)
-    return false
-  }
-
-  /** Asks the log who owns the run: the process that fills its next slot. */
-  async #settle(lease: Lease): Promise<boolean> {
-    try {
-      await this.#writerOf(lease).renew()
-      return true
-    } catch (error) {
-      if (error instanceof LeaseLost) return false
-      throw error
-    }
-  }
-
-  /** Whether the log says that the lease is ours. */
-  async #isHeld(lease: Lease, leaseMs: number): Promise<boolean> {
-    const { run_id, fence } = lease
-    const writer = this.#writers.get(keyOf(lease))
-    // The append that is under way shows who owns the run.
-    await writer?.idle()
-    if (writer?.lost === true) return false
-    const now = this.#clock.monotonic()
-    if (writer !== undefined && now - writer.confirmedAt < leaseMs / 2) return true
-    const position = writer?.position ?? null
-    if (writer === undefined || position === null) {
-      const tail = await this.#reader.tail(run_id)
-      return tail !== null && tail.facts.fence === fence && endOf(tail.facts) === null
-    }
-    const next: Slot | null = await this.#reader.slot(run_id, position.slot + 1, "near")
-    if (next === null || next.facts.fence === fence) {
-      writer.confirmedAt = now
-      return true
-    }
-    writer.lose()
-    return false
-  }
-
-  #forgetLease(lease: Lease): void {
-    this.#leases.drop(lease.run_id, lease.fence)
-    this.#writers.delete(keyOf(lease))
+    return this.#own.renew(lease, leaseMs)
   }
 
   async release(lease: Lease): Promise<void> {
     this.#checkOpen()
-    await this.#release(lease, holdMs.read)
-  }
-
-  async #release(lease: Lease, hold: number): Promise<void> {
-    const { run_id, fence } = lease
-    const writer = this.#writers.get(keyOf(lease))
-    // What was asked for before is stored, what comes after is refused.
-    await writer?.end()
-    this.#leases.drop(run_id, fence)
-    for (;;) {
-      const tail = await this.#reader.tail(run_id)
-      if (tail === null || tail.facts.fence !== fence || endOf(tail.facts) !== null) break
-      const facts = {
-        kind: "release",
-        fence: fence + 1,
-        session: "",
-        until: 0,
-        last: tail.facts.last,
-        ...carriedOn(tail.facts),
-      } as const
-      if ((await fillSlot(this.#broker, this.#reader, run_id, tail.slot + 1, facts, [], hold)) !== null) {
-        await this.#leases.say()
-        break
-      }
-    }
-    this.#writers.delete(keyOf(lease))
+    await this.#own.release(lease, holdMs.read)
   }
 
   // -------------------------------------------------------------------------------------------------- cancel, cache
@@ -562,14 +396,9 @@ class NatsStore implements ClusterStore {
     return { runs, ...open }
   }
 
-  /** Runs for which something has come, whether or not it was announced here. */
+  /** Runs with new outcomes, whether or not these were announced here. */
   async #unheard(): Promise<string[]> {
-    const found = await this.#parking.woken()
-    for (const writer of this.#writers.values()) {
-      const { asking = [] } = writer.position?.carried ?? {}
-      if (asking.length > 0 && (await this.#questions.haveOutcomes(writer.run_id, asking))) found.push(writer.run_id)
-    }
-    return found
+    return [...(await this.#parking.woken()), ...(await this.#own.withOutcomes())]
   }
 
   // ---------------------------------------------------------------------------------------------------------- outbox
@@ -635,20 +464,10 @@ class NatsStore implements ClusterStore {
     this.#news.close()
     this.#claims.close()
     if (this.#broker.health.connected) {
-      const releases = this.#leases.held().map(({ run_id, fence }) => this.#part({ run_id, owner: "", fence }))
-      await Promise.all(releases)
+      await this.#own.releaseAll()
       await this.#leases.forget().catch(() => undefined)
     }
     await this.#broker.close()
-  }
-
-  /** A lease that cannot be given back expires. */
-  async #part(lease: Lease): Promise<void> {
-    try {
-      await this.#release(lease, holdMs.parting)
-    } catch (error) {
-      if (!(error instanceof StoreFailure)) throw error
-    }
   }
 
   #checkOpen(): void {
@@ -657,7 +476,3 @@ class NatsStore implements ClusterStore {
 }
 
 const nothing = { run_id: "", page: () => ({ events: [], over: true }), watch: () => () => {} }
-
-function keyOf({ run_id, fence }: Pick<Lease, "run_id" | "fence">): string {
-  return `${run_id} ${fence}`
-}
