@@ -41,7 +41,7 @@ const common = /** @type {const} */ ({
 })
 
 /**
- * Packages of which the bundle has a part.
+ * Packages that the bundle contains a part of.
  * @type {import("esbuild").Plugin}
  */
 const partsOfPackages = {

@@ -12,7 +12,7 @@ import { builtWire } from "./support/built-wire.ts"
 const root = dirname(import.meta.dirname)
 const page = readFileSync(join(root, "docs", "client.md"), "utf8")
 
-/** A project of somebody else's, with the package installed as npm would lay it. */
+/** A user's project, with the package installed as npm would. */
 function projectWithPackage(): string {
   mkdirSync(join(root, ".cache"), { recursive: true })
   const folder = mkdtempSync(join(root, ".cache", "client-"))
@@ -30,7 +30,7 @@ function projectWithPackage(): string {
   return folder
 }
 
-/** An empty folder of somebody else's, far from this project, with the client packed and installed without a network. */
+/** An empty folder of a user, far from this project, with the client packed and installed without a network. */
 async function projectWithClientAlone(): Promise<string> {
   const stage = mkdtempSync(join(tmpdir(), "wireworks-pack-"))
   const folder = mkdtempSync(join(tmpdir(), "wireworks-caller-"))

@@ -64,7 +64,7 @@ const kept = readKept("session", "groups")
 /** Ids of the groups that are shown as one node; kept across runs and a reload. */
 const closed = signal<ReadonlySet<string>>(new Set(Array.isArray(kept) ? (kept as string[]) : []))
 export const groups = computed((): readonly Group[] => groupsOf(allSteps.value))
-/** The closed group that stands for a hidden step. */
+/** The closed group that is drawn in place of a hidden step. */
 export const holders = computed(() => holdersOf(groups.value, closed.value))
 /** The groups that are open and in view. */
 export const openGroups = computed(() =>

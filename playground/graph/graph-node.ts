@@ -9,7 +9,7 @@ export interface GraphNode {
   readonly model?: string
   /** The condition under which it runs. */
   readonly when?: string
-  /** The closed group that it stands for. */
+  /** The closed group that it represents. */
   readonly group?: Group
 }
 

@@ -52,7 +52,7 @@ function withoutDetours(nodes: readonly GraphNode[]): Part[] {
   return [...parts.values()]
 }
 
-/** Joins parts of which each has only the next one after it, and that only this one before it. */
+/** Joins parts that form a chain: each has only one successor, which has only one predecessor. */
 function inRows(parts: readonly Part[]): Part[] {
   const next = (part: Part): Part | undefined => {
     const [only, ...others] = part.after
@@ -117,7 +117,7 @@ function stepsOf(part: Part): Part[] {
   return part.shape === "step" ? [part] : part.parts.flatMap(stepsOf)
 }
 
-/** The group that stands for each hidden step: the outermost one that is closed. */
+/** The group that is drawn in place of each hidden step: the outermost closed one. */
 export function holdersOf(groups: readonly Group[], closed: ReadonlySet<string>): Map<string, Group> {
   const holders = new Map<string, Group>()
   for (const group of groups) {

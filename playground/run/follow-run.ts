@@ -83,7 +83,7 @@ export async function cancelRun(run: RunView): Promise<void> {
   touchRuns()
   if (connection !== "open" || cancelling) {
     leave(run)
-    // The page waits no longer, but the service should still hear of it.
+    // The page waits no longer, but the service should still get the cancel.
     if (run_id !== undefined && !cancelling)
       void client()
         .cancel(run_id)
@@ -158,7 +158,7 @@ async function consume(run: RunView, stream: AsyncIterable<StreamEvent>, again: 
   announce(endSentence(run))
   if (run.run_id !== undefined && run.isOver && run.events.length > 0) {
     remember(run)
-    // The history restores what was run, and nobody knows that of a run of others.
+    // The history restores what was run, which is unknown for another person's run.
     if (run.request !== unknownRequest) await addToHistory(run, withoutSecrets)
   }
 }
@@ -180,12 +180,12 @@ function reconnecting(run: RunView, attempt: number, cause: unknown): void {
   run.attempt = attempt
   run.isBusy = cause instanceof WireworksError && (cause.status === 429 || cause.status === 503)
   touchRuns()
-  // Nobody waits for an answer to a cancel that the connection took along.
+  // Nothing waits for the answer to a cancel whose connection broke.
   if (run.cancelling) leave(run)
   else if (attempt === 1) announce(`${capital(reconnectingText(run))}. Trying again.`)
 }
 
-/** Shows a run by its id alone, as somebody who was sent its address does. */
+/** Shows a run by its id alone, for a person who was sent its address. */
 export function openRun(run_id: string): void {
   const run = new RunView(unknownRequest)
   run.run_id = run_id
@@ -193,7 +193,7 @@ export function openRun(run_id: string): void {
   resume(run, run_id)
 }
 
-/** Somebody changed the address of this page to that of a run. */
+/** The user changed the address of this page to that of a run. */
 export function followAddress(): void {
   const wanted = runInAddress(location.hash)
   if (wanted !== undefined && wanted !== shownRun.value?.run_id) openRun(wanted)
@@ -204,7 +204,7 @@ export function keepAddress(): void {
   let kept = runInAddress(location.hash)
   effect(() => {
     const run_id = watchShown()?.run_id
-    // Only when the run changes: an address that somebody has just typed is not overwritten.
+    // Only when the run changes: an address that the user has just typed is not overwritten.
     if (run_id === kept) return
     kept = run_id
     const { hash, pathname, search } = location

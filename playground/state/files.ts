@@ -227,7 +227,7 @@ export function newFile(): void {
   editor()?.focus()
 }
 
-/** Closes a file with its edits; whoever calls it has asked. The last one stays. */
+/** Closes a file with its edits; the caller has asked the user. The last file stays. */
 export function closeFile(id: string): void {
   const at = files.value.findIndex((file) => file.id === id)
   const next = files.value[at + 1] ?? files.value[at - 1]

@@ -21,7 +21,7 @@ export interface RunRequest {
   readonly rerun?: { readonly run_id: string; readonly from: readonly string[] }
 }
 
-/** What is known of a run that somebody else started: nothing but its events. */
+/** What is known of a run that another person started: only its events. */
 export const unknownRequest: RunRequest = { source: "", input: {}, options: {}, origin: "link" }
 
 export type Connection = "open" | "reconnecting" | "lost"
@@ -73,7 +73,7 @@ export class RunView {
     return finished_at ?? Math.max(started_at ?? 0, Date.now() - (this.skew ?? 0))
   }
 
-  /** An event that is read again after a reload says nothing of the clock, except that it is not from the future. */
+  /** An event that is read again after a reload does not set the clock; it only shows that the clock is not behind it. */
   #compareClocks(at: number): void {
     const behind = Date.now() - at
     if (this.#fromStart) this.skew ??= behind

@@ -21,7 +21,7 @@ export async function loadServerWorkflows(): Promise<void> {
   try {
     serverWorkflows.value = await client().workflows()
   } catch {
-    // Whoever opens one of them is told what is wrong.
+    // A file that is opened shows what is wrong with it.
   }
 }
 

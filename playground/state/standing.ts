@@ -5,7 +5,7 @@ import { compilation } from "./source.ts"
 
 /**
  * Whose result the page shows: that of the text in the editor, of an earlier state of it, or of another text altogether
- * (an old run from the history, a run of somebody else).
+ * (an old run from the history, another person's run).
  */
 export type Standing = "current" | "earlier" | "other"
 

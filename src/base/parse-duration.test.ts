@@ -7,7 +7,7 @@ test("durations", () => {
   for (const [text, ms] of Object.entries(known)) assert.equal(parseDuration(text), ms, text)
 })
 
-test("anything else is none", () => {
+test("anything else is not a duration", () => {
   for (const text of ["", "30", "s", "1.5h", "-1s", "1 h", "1h30m", "1H", "9999999999ms", "1w"]) {
     assert.equal(parseDuration(text), undefined, text)
   }

@@ -7,7 +7,7 @@ test("sizes", () => {
   for (const [text, bytes] of Object.entries(known)) assert.equal(parseSize(text), bytes, text)
 })
 
-test("anything else is none", () => {
+test("anything else is not a size", () => {
   for (const text of ["", "mb", "1.5mb", "-1b", "8 mb", "8mib", "8k", "9999999999"]) {
     assert.equal(parseSize(text), undefined, text)
   }

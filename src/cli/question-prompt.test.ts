@@ -124,7 +124,7 @@ test("text of a model cannot move the cursor", () => {
   assert.doesNotMatch(lines.replaceAll("\n", ""), /\p{Cc}/u)
 })
 
-test("lines that were typed ahead wait; an aborted prompt and the end of the input are told apart", async () => {
+test("lines that were typed ahead wait; an aborted prompt and the end of the input are distinguished", async () => {
   const input = new PassThrough()
   const output = new PassThrough()
   output.resume()

@@ -14,7 +14,7 @@ test("UTF-8 is text, with its byte-order mark", () => {
   assert.equal(decodeSource(Buffer.alloc(0)).text, "")
 })
 
-test("what is not UTF-8 is told by line and byte", () => {
+test("text that is not UTF-8 is reported by line and byte", () => {
   assert.equal(problemOf(Buffer.from("ok\ncaf\xe9\n", "latin1")), "is not UTF-8: bad byte 0xe9 in line 2")
   assert.equal(problemOf(Buffer.from([0xef, 0xbf, 0xbd, 10, 0x80])), "is not UTF-8: bad byte 0x80 in line 2")
   assert.equal(problemOf(Buffer.from([0x61, 0xe2, 0x82])), "is not UTF-8: bad byte 0xe2 in line 1")

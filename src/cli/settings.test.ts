@@ -47,7 +47,7 @@ test("the defaults", () => {
   })
 })
 
-test("a flag wins over a variable, an empty variable is none", () => {
+test("a flag wins over a variable, an empty variable counts as unset", () => {
   const { settings } = readSettings({ WIRE_PORT: "1", WIRE_HOST: "0.0.0.0", WIRE_STORE: "" }, { port: "2" })
   assert.equal(settings?.port, 2)
   assert.equal(settings?.host, "0.0.0.0")
@@ -131,7 +131,7 @@ test("keys that turn out to be none do not open the service", () => {
   assert.deepEqual(readSettings({ WIRE_API_KEYS: "" }, {}).wrong, [])
 })
 
-test("a variable that is no setting is told, with what was meant", () => {
+test("a variable that is not a setting is reported, with the setting that was meant", () => {
   const { settings, unknown } = readSettings({ WIRE_PROT: "1", WIRE_XYZZY: "1", OTHER: "1" }, {})
   assert.notEqual(settings, null)
   assert.deepEqual(unknown, ["WIRE_PROT is not a setting; did you mean WIRE_PORT?", "WIRE_XYZZY is not a setting"])

@@ -82,7 +82,7 @@ test("the bytes of a text are known from its pieces", () => {
 
 const tooMuch = /The run's expressions take more work than they may/
 
-test("all expressions of a run that calls nobody have a limit of work together", async () => {
+test("all expressions of a run that makes no calls have a limit of work together", async () => {
   const texts = [dynamic("d0", lit('"'.repeat(1024)))]
   for (let level = 1; level <= 12; level++) {
     texts.push(dynamic(`d${level}`, text(ref(`dynamic.d${level - 1}`), ref(`dynamic.d${level - 1}`))))

@@ -432,7 +432,7 @@ test("a writer that lost its lease stops without a word", async () => {
   assert.deepEqual(outcome.events, [])
 })
 
-test("told to leave, a run stores what has happened and stops", async () => {
+test("asked to leave, a run stores what has happened and stops", async () => {
   const leave = new AbortController()
   const model = new ScriptedModel((request, watch) => {
     if (request.path === "agent.a") return answers({ message: "a" }, request)

@@ -459,7 +459,7 @@ test("more interrupted runs than may run at once are taken up one after the othe
   await runs.drain(0)
 })
 
-test("an interrupted run whose source is refused now fails with the reason; one that cannot be read keeps no other down", async () => {
+test("an interrupted run whose source is refused now fails with the reason; one that cannot be read does not block others", async () => {
   const store = new MemoryStore(systemClock)
   for (const run_id of ["unreadable", "refused"]) {
     await store.create({ ...request(), run_id, created_at: 0 }, "dead", 0)

@@ -70,7 +70,7 @@ test("an empty graph is done at once", async () => {
   )
 })
 
-test("a failure is told at once; the end waits for what is in flight, and nothing new starts", async () => {
+test("a failure is reported at once; the end waits for what is in flight, and nothing new starts", async () => {
   let stopped = false
   const log: string[] = []
   const work = async (position: number): Promise<void> => {

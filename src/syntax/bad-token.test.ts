@@ -12,7 +12,7 @@ test("quotes of other languages", () => {
   assert.equal(message("`a`"), 'Strings are written with `"`, not with backticks')
 })
 
-test("characters that nobody sees are named", () => {
+test("invisible characters are named", () => {
   assert.equal(message("\u00A0"), "Unexpected invisible character U+00A0")
   assert.equal(message("\u200B\u200B"), "Unexpected invisible character U+200B")
   assert.equal(message("\f"), "Unexpected invisible character U+000C")
@@ -35,7 +35,7 @@ test("hints by what the author may have had in mind", () => {
   assert.equal(hint("~"), undefined)
 })
 
-test("what the lexer has told is not told again", () => {
+test("what the lexer has reported is not reported again", () => {
   assert.equal(explainBad("\0\0"), undefined)
   assert.equal(explainBad("\uD800"), undefined)
 })

@@ -13,7 +13,7 @@ test("names on lines of their own that read like a declaration are not one", () 
   for (const source of sources) assert.deepEqual(parse(source).diagnostics, [], source)
 })
 
-test("a declaration inside a block ends it, and the block is told", () => {
+test("a declaration inside a block ends it, and the block is reported", () => {
   const { tree, diagnostics } = parse("agent a {\n    model: model.m\n\nagent b {\n    model: model.m\n}\n")
   assert.deepEqual(
     diagnostics.map(({ message, span }) => [message, span.start]),

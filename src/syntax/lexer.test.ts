@@ -17,7 +17,7 @@ describe("the end of the text", () => {
     assert.deepEqual(kinds('"a {{ b }}'), ["head", "name", "tail", "end"])
   })
 
-  test("is told once, at what is not closed", () => {
+  test("is reported once, at what is not closed", () => {
     assert.deepEqual(told('a: "b'), [["This string is not closed before the end of the line", 3, 4]])
     assert.deepEqual(told('"'), [["This string is not closed before the end of the line", 0, 1]])
     assert.deepEqual(told('"""'), [["This block string is not closed", 0, 3]])
@@ -38,7 +38,7 @@ describe("the end of the text", () => {
 })
 
 describe("what is no text", () => {
-  test("is told wherever it stands, run by run", () => {
+  test("is reported everywhere, run by run", () => {
     assert.deepEqual(told('a \uD800\uDC00 "\uDC00\uD800" // \uD800\n\0\0'), [
       ["Half of a surrogate pair is not text", 6, 8],
       ["Half of a surrogate pair is not text", 13, 14],

@@ -72,7 +72,7 @@ describe("reporting", () => {
     assert.deepEqual(told(reader), [["One", 0, 1]])
   })
 
-  test("not what the lexer has told", () => {
+  test("not what the lexer has reported", () => {
     const reader = readerOf("\0")
     reader.expected("a name")
     assert.deepEqual(told(reader), [["A NUL character is not text", 0, 1]])
@@ -136,7 +136,7 @@ describe("blocks", () => {
     assert.deepEqual(told(reader), [])
   })
 
-  test("what is no item is told once a line, and skipped", () => {
+  test("what is not an item is reported once a line, and skipped", () => {
     const reader = readerOf("{ a\n1 2 3\nb, ;\n, c }")
     const block = reader.block(takeName, never, "a name")
     assert.deepEqual(
@@ -149,7 +149,7 @@ describe("blocks", () => {
     ])
   })
 
-  test("one that is not closed is told, the innermost of several", () => {
+  test("an unclosed one is reported, the innermost of several", () => {
     const parse = (reader: TokenReader): unknown =>
       reader.accept("name") ?? reader.block(parse, never, "a name or a block")
     const reader = readerOf("{ a { b { c")

@@ -55,7 +55,7 @@ describe("wire fmt", () => {
     assert.equal((await runWire(["fmt", "--check", "b.wire"], { cwd })).code, 0)
   })
 
-  test("broken and unreadable files are told and left as they are, the others are formatted", async () => {
+  test("broken and unreadable files are reported and left as they are, the others are formatted", async () => {
     const latin1 = Buffer.from("// caf\xe9\n", "latin1")
     const cwd = folderWith({ "a.wire": broken, "b.wire": latin1, "c.wire": untidy })
     const { code, out, err } = await runWire(["fmt", "."], { cwd })

@@ -144,7 +144,7 @@ describe("wire mcp serve", () => {
     await service.ended
   })
 
-  test("what is wrong is told before anything is served", async () => {
+  test("problems are reported before anything is served", async () => {
     const broken = await runWire(["mcp", "serve", join(folder, "broken.wire")])
     assert.equal(broken.code, 1)
     assert.match(broken.err, /Unknown reference: input\.a/)

@@ -76,7 +76,7 @@ describe("wire run", () => {
     assert.deepEqual(JSON.parse(out), { message: "Hello, Bo.", name: "Bo", more: null })
   })
 
-  test("what is wrong is told on standard error, with an exit code that says whose mistake it is", async () => {
+  test("problems are reported on standard error, with an exit code that says whose mistake it is", async () => {
     const cwd = folder()
     const cases: [string[], number, RegExp][] = [
       [["hello.wire", "--set", "name=Ada"], 2, /input_error: .*more[^]*secrets\.token/],

@@ -82,7 +82,7 @@ describe("wire serve", () => {
     assert.match(err, /^WIRE_DATA_DIR is "\/proc\/x\/y": it must be a folder/)
   })
 
-  test("an egress policy that is none stops the start", async () => {
+  test("an invalid egress policy stops the start", async () => {
     for (const [written, problem] of [
       ["Private", "write private"],
       ["PUBLIC", "write public"],

@@ -31,7 +31,7 @@ test("a slot of the next release, of a kind that this one does not know, is pass
   await holder.append(lease, [happened(1)])
   await other.put(names.slot(lease.run_id, 2), ofVersion(2, { ...standing(1, 1), kind: "pause", colour: "blue" }))
   assert.deepEqual(await ids(reader, lease.run_id), [1])
-  // The owner finds its slot filled: it looks where the log stands. Whoever takes the run up goes on after it.
+  // The owner finds its slot filled: it reads the end of the log. The process that claims the run continues after that slot.
   await holder.release(lease)
   const [claimed] = await reader.claim("owner-2", 10, leaseMs)
   assert.ok(claimed?.run_id === lease.run_id)
@@ -39,7 +39,7 @@ test("a slot of the next release, of a kind that this one does not know, is pass
   assert.deepEqual(await ids(holder, lease.run_id), [1, 2, 3])
 })
 
-test("a run that a much newer release has written to is left alone, and keeps no other down", async (t) => {
+test("a run that a much newer release has written to is left alone, and does not block others", async (t) => {
   const { clock, names, holder, claimant, other } = await storesWithConnection(t, broker.url)
   const [strange, plain] = [await created(holder), await created(holder)]
   await other.put(names.slot(strange.run_id, 1), ofVersion(3, { ...standing(2, 0), kind: "claim" }))
@@ -53,7 +53,7 @@ test("a run that a much newer release has written to is left alone, and keeps no
   await assert.rejects(claimant.lookup(strange.run_id), TooNew)
 })
 
-test("renewals as the release before says them are heard", async (t) => {
+test("renewals in the form of the release before count", async (t) => {
   const { clock, names, holder, claimant, other } = await storesWithConnection(t, broker.url)
   const lease = await created(holder)
   // It says until when by its own clock, which may be anything, and not how long ago.

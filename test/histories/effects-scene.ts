@@ -78,7 +78,7 @@ async function later(turns: number): Promise<void> {
   for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** Runs the scene, or goes on from a log that breaks off. `harmless`: all tools may be called again. */
+/** Runs the scene, or resumes a log that breaks off. `harmless`: all tools may be called again. */
 export async function runEffects(harmless: boolean, past: readonly LogEvent[] = []): Promise<EffectsOutcome> {
   const { plan, diagnostics } = compile(source)
   if (plan === undefined) throw new Error(JSON.stringify(diagnostics))

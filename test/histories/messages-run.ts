@@ -33,7 +33,7 @@ class Recording extends MemoryStore {
   }
 }
 
-/** Runs the scene against a backend on loopback; or goes on from a log that breaks off. */
+/** Runs the scene against a backend on loopback; or resumes a log that breaks off. */
 export async function runScene(past: readonly LogEvent[] = []): Promise<SceneOutcome> {
   const { plan, diagnostics } = compile(source)
   if (plan === undefined) throw new Error(JSON.stringify(diagnostics))

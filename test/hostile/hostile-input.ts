@@ -1,6 +1,6 @@
 import type { Answer, HostileService } from "./hostile-service.ts"
 
-/** A row of the table: what somebody sends to stop the service, and what comes of it. */
+/** A row of the table: what an attacker sends to stop the service, and the expected outcome. */
 export interface Hostile {
   readonly name: string
   /** The kinds of error that the answers may have; null is an answer that is no error. */

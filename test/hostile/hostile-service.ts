@@ -12,12 +12,12 @@ import type { Health } from "./probe-health.ts"
 /** What came of one request of the attacker's. */
 export interface Answer {
   readonly status: number
-  /** The error's kind; null for an answer that is none. */
+  /** The error's kind; null for an answer without an error. */
   readonly kind: string | null
   readonly text: string
 }
 
-/** The built service as a process of its own, with little memory, an attacker's key and somebody else's. */
+/** The built service as a process of its own, with little memory, an attacker's key and another caller's. */
 export class HostileService {
   readonly #folder = mkdtempSync(join(tmpdir(), "wireworks-hostile-"))
   readonly #settings: Readonly<Record<string, string>>

@@ -31,7 +31,7 @@ function send(message: unknown): void {
   child.stdin.write(Buffer.concat([Buffer.from(`Content-Length: ${body.length}\r\n\r\n`), body]))
 }
 
-/** The next answer that is none of the notifications. */
+/** The next message that is not a notification. */
 async function next(what: string): Promise<Answer> {
   const come = new Promise<Answer>((resolve) => {
     look = () => {
@@ -89,7 +89,7 @@ test("what is not JSON, or not JSON-RPC, is refused", async () => {
   }
 })
 
-test("broken frames are told, and the next message is read", async () => {
+test("broken frames are reported, and the next message is read", async () => {
   const body = Buffer.from([0xff, 0xfe, 0x22])
   for (const bytes of [
     Buffer.from("Nonsense: 3\r\n\r\n"),

@@ -227,7 +227,7 @@ describe("a service that is killed in the middle of tool calls", () => {
   const callsOf = (run_id: string, tool: string): Call[] =>
     calls.filter((call) => call.run_id === run_id && call.tool === tool)
 
-  /** What the model was told of its calls in its second turn. */
+  /** The results of its calls that the model got in its second turn. */
   const outputsOf = (id: string): JsonObject =>
     Object.fromEntries(
       (turns.get(id)?.[1] ?? []).flatMap((item) =>
@@ -235,7 +235,7 @@ describe("a service that is killed in the middle of tool calls", () => {
       ),
     )
 
-  test("of a model: what has completed is not repeated, what may be repeated is, of the rest the model is told", () => {
+  test("of a model: what has completed is not repeated, what may be repeated is, and the model is informed about the rest", () => {
     const { run_id, before: first, after: second } = stories.model
     assert.deepEqual(second.at(-1)?.event, "workflow_completed", JSON.stringify(second.at(-1)))
     assert.ok(second.some(({ event }) => event === "run_resumed"))

@@ -196,7 +196,7 @@ describe("what a server can do wrong with an answer", () => {
     await nothingOpen(server)
   })
 
-  test("a result that violates its own schema fails a call of the workflow, and is told to a model", async () => {
+  test("a result that violates its own schema fails a call of the workflow, and is reported to a model", async () => {
     const outputSchema = { type: "object", properties: { n: { type: "integer" } }, required: ["n"] }
     const server = await serverWith(
       ({ id }, response) => sendResult(response, id, { content: [], structuredContent: { n: "three" } }),
@@ -272,7 +272,7 @@ describe("what a server can do wrong with an answer", () => {
     assert.deepEqual(names, [null, `=?base64?${Buffer.from("wörld").toString("base64")}?=`])
   })
 
-  test("an answer that comes after the call was given up disturbs nobody", async () => {
+  test("an answer that comes after the call was given up does no harm", async () => {
     const late: (() => void)[] = []
     const server = await serverWith(({ id }, response) => {
       if (late.length > 0) return sendResult(response, id, { content: [{ type: "text", text: "in time" }] })
@@ -411,7 +411,7 @@ describe("what a server can do wrong with its lists", () => {
     assert.match(JSON.stringify(tool?.parameters), /Adds \[31mred numbers\\nand more\. y/)
   })
 
-  test("an older protocol that nobody knows, and no protocol at all", async () => {
+  test("an unknown older protocol, and no protocol at all", async () => {
     const ancient = await startRawServer({
       "server/discover": ({ id }, response) => sendError(response, id, -32_601, "Method not found"),
       initialize: ({ id }, response) =>

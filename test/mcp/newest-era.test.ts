@@ -181,7 +181,7 @@ describe("an MCP server of the newest era", () => {
     assert.doesNotMatch(JSON.stringify([wrong.events, other.events]), /wrong-key-1234/)
   })
 
-  test("structured content is checked and used; plain text, errors of tools and secrets are told as they should be", async () => {
+  test("structured content is checked and used; plain text, errors of tools and secrets are reported as they should be", async () => {
     world = freshWorld()
     const typed = await here.run(
       call("count", "", "{ output { n: integer } }").replace("d: dynamic.d", "d: dynamic.d.n"),
@@ -203,7 +203,7 @@ describe("an MCP server of the newest era", () => {
     assert.deepEqual(world.calls.at(-1)?.args, { key: "a-long-enough-secret" })
   })
 
-  test("a model hears what a tool reports, and goes on", async () => {
+  test("a model gets what a tool reports, and continues", async () => {
     world = freshWorld()
     const model = new ScriptedModel((request) =>
       request.turn === 1 ? callsTools([{ name: "t", arguments: {} }], request) : answers({ message: "ok" }, request),
@@ -268,7 +268,7 @@ describe("an MCP server of the newest era", () => {
     }
   })
 
-  test("cancelling a run closes the call's stream: the server hears of it, and nothing stays open", async () => {
+  test("cancelling a run closes the call's stream: the server notices it, and nothing stays open", async () => {
     world = freshWorld()
     const leave = new AbortController()
     const running = here.run(call("hang", ""), { leave: leave.signal })

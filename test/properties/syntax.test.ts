@@ -277,7 +277,7 @@ describe("mistakes", () => {
     assert.ok(most.count <= 3, `${most.count} messages when the character at ${most.at} is missing`)
   })
 
-  test("one character that belongs nowhere is told wherever it stands", () => {
+  test("a character that no token may contain is reported everywhere", () => {
     for (const { source, valid, file } of shortCorpus()) {
       if (!valid) continue
       const gaps = lex(source).tokens.filter((token) => token.comments.length === 0)

@@ -402,7 +402,7 @@ test("a call waits for its approval, its neighbours do not, and it is made once,
   await here.close()
 })
 
-test("a declined call is told to the model with its note; an expired one as declined", async () => {
+test("the model gets a declined call with its note; an expired one counts as declined", async () => {
   const clock = new ManualClock()
   for (const [answer, said] of [
     [{ approve: false, note: "too much" }, "The call was declined: too much"],
@@ -467,7 +467,7 @@ output { paid: dynamic.paid }
   }
 })
 
-test("arguments that do not fit, or are over 256 KiB, are not asked about: the model hears why", async () => {
+test("arguments that do not fit, or are over 256 KiB, are not asked about: the model learns why", async () => {
   for (const [args, said] of [
     [{ to: 5 }, /do not fit/],
     [{ to: "x".repeat(257 * 1024) }, /nobody is asked to approve more than 262144/],

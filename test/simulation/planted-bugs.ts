@@ -1,4 +1,4 @@
-/** A mistake that somebody could make in the code: the text to replace, and what replaces it. */
+/** A mistake that a developer could make in the code: the text to replace, and what replaces it. */
 export interface PlantedBug {
   readonly name: string
   readonly file: string

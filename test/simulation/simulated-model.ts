@@ -17,7 +17,7 @@ export interface ModelFaults {
   readonly slow: number
 }
 
-/** A model client on one machine. What a model says depends on what it is asked alone, whoever asks and however often. */
+/** A model client on one machine. The answer of a model depends only on the request, not on who asks or how often. */
 export class SimulatedModel implements ModelClient {
   readonly #world: World
   readonly #machine: Machine

@@ -30,7 +30,7 @@ export interface ChaosReport {
   readonly agents: number
   /** Times that a run was taken up again. */
   readonly resumed: number
-  /** What went wrong: a run that was lost, cut or duplicated, a call by somebody who had lost its run. */
+  /** What went wrong: a run that was lost, cut or duplicated, a call by a process that had lost its run. */
   readonly faults: readonly string[]
 }
 
@@ -118,7 +118,7 @@ export async function runChaos({ server, seed, runs, ms }: ChaosOptions): Promis
         }
       }
       faults.push(...faultsOf(n, events, calls))
-      // One key is one run, for whoever asks.
+      // One key is one run, at every replica.
       for (const { name, address } of replicas) {
         const again = await askAgain(address, body(model.origin, n), keyOf(seed, n))
         if (again !== run_id) faults.push(`the key of run ${n} gives another run at ${name}`)
@@ -259,7 +259,7 @@ interface CopyState {
   readonly num_subjects?: number
 }
 
-/** Waits until the three copies of each stream agree, each as its own node tells of it. */
+/** Waits until the three copies of each stream agree, each as its own node reports it. */
 async function copiesThatDiffer(nodes: readonly NatsNode[]): Promise<string[]> {
   const deadline = performance.now() + 60_000
   for (;;) {
@@ -311,7 +311,7 @@ async function runsInBroker({ broker: { url } }: TestCluster, runs: number): Pro
     const made = kinds.filter((kind) => kind === "head").length
     return [
       ...(made === runs ? [] : [`${made} runs were made for ${runs} keys`]),
-      // Of runs that ended while the broker was in trouble the entries are removed later, by whoever looks for work.
+      // Entries of runs that ended while the broker was in trouble are removed later, by the next process that looks for work.
       ...(await within(60_000, "the end of the last open run", noneOpen(broker)).then(
         () => [],
         async () => [`${(await broker.list("open", "wire.open.>")).length} runs are still open`],

@@ -159,7 +159,7 @@ function ask(address: string, run_id: string, after: number, body: object, key: 
   return fetch(`${address}/execute/${run_id}/events`, { headers, signal })
 }
 
-/** Events as they come. A replica that stands still says nothing: after a while the client goes elsewhere. */
+/** Events as they come. A paused replica sends nothing: after a while the client connects to another one. */
 async function* eventsOf(body: ReadableStream<Uint8Array>, silence: AbortController): AsyncGenerator<SeenEvent> {
   let text = ""
   let timer = setTimeout(() => silence.abort(), 4_000)

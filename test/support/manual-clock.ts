@@ -42,7 +42,7 @@ export class ManualClock implements Clock {
     })
   }
 
-  /** Time passes while the process stands still: nobody who sleeps wakes up yet. */
+  /** Time passes while the process stands still: no sleeper wakes up yet. */
   pass(ms: number): void {
     this.#now += ms
     this.#monotonic += ms

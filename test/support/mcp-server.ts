@@ -9,7 +9,7 @@ export interface RealMcpServer extends TestServer {
   readonly handler: McpHttpHandler
 }
 
-/** A server on the protocol's own SDK: of the newest era, and unless told otherwise of the older ones too. */
+/** A server on the protocol's own SDK: of the newest era and, by default, of the older ones too. */
 export async function startMcpServer(
   factory: McpServerFactory,
   options: CreateMcpHandlerOptions & { readonly refuse?: (request: Received) => number | null } = {},

@@ -19,7 +19,7 @@ export function natsServers(): readonly [NatsServer, ...NatsServer[]] {
 export interface NatsNode {
   readonly name: string
   readonly port: number
-  /** Where it tells of its streams, over HTTP. */
+  /** The address where it reports the state of its streams, over HTTP. */
   readonly monitor: string
   /** The end of what it wrote to its log. */
   readonly output: string
@@ -72,7 +72,7 @@ export async function startNats(
       await within(30_000, "a cluster that is whole", Promise.all(cluster.nodes.map((one) => knowsAll(one, count))))
       return cluster
     } catch (error) {
-      // A port that was free a moment ago may be somebody else's by now.
+      // Another process may have taken the port since.
       const said = cluster.nodes.map(({ name, output }) => `${name}:\n${output}`).join("\n")
       await cluster.close()
       if (attempt === 3) throw new Error(`${String(error)}\n${said}`, { cause: error })

@@ -137,7 +137,7 @@ test("a listed name may resolve to a private address, but not to the metadata se
   assert.equal(judgeAddress(list, destination, "169.254.169.254")?.error.kind, "blocked_destination")
 })
 
-test("what a name resolves to is not told", () => {
+test("messages do not show what a name resolves to", () => {
   const failure = judgeAddress(policy("public"), { host: "db.internal", port: 80 }, "10.20.30.40")
   assert.equal(failure?.error.kind, "blocked_destination")
   assert.match(failure.error.message, /^db\.internal resolves to a private address/)

@@ -136,7 +136,7 @@ test("a field of extra may have any name", () => {
   }
 })
 
-test("what param names is told from what a message merely mentions, and counts before it", () => {
+test("the field that param names comes before one that a message merely mentions", () => {
   const error = { status: 400, code: null, retryable: false, retryAfterMs: null }
   const by = (param: string | null, message: string): unknown => {
     const refusal = refusedField({ ...error, param, message }, sent)

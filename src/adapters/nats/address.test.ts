@@ -22,7 +22,7 @@ test("one host, several, ports, schemes and logins", () => {
   assert.deepEqual(read("nats://s3cr%2Ct@a"), { ...open, token: "s3cr,t", servers: ["a:4222"] })
 })
 
-test("what is none says what it must be, and repeats no password", () => {
+test("for a wrong address the message says what it must be, and repeats no password", () => {
   for (const text of [
     "nats:",
     "nats://",

@@ -58,7 +58,7 @@ describe("commit queue", () => {
     await within(30_000, "the second close", queue.close())
   })
 
-  test("a thread that dies takes nobody with it", async () => {
+  test("a thread that dies takes nothing else with it", async () => {
     const queue = await queueWith("process.exit(1)")
     const [one, two] = [queue.send(cancel), queue.send(cancel)]
     await assert.rejects(within(30_000, "the refusal", one), ended)

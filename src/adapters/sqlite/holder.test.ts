@@ -20,7 +20,7 @@ describe("holder", () => {
     assert.deepEqual(readdirSync(scratch), [])
   })
 
-  test("one that nobody has heard of is dead", () => {
+  test("an unknown one is dead", () => {
     assert.equal(isAlive(path, "0123456789abcdef"), false)
     assert.deepEqual(readdirSync(scratch), [])
   })

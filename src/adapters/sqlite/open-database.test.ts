@@ -184,7 +184,7 @@ describe("opening a sqlite store", () => {
     await store.close()
   })
 
-  test("a directory that cannot be written to, or is none, is refused", async () => {
+  test("a directory that cannot be written to, or is not a directory, is refused", async () => {
     const file = newPath()
     writeFileSync(file, "a file")
     await assert.rejects(open(join(file, "data", "wire.db")), StoreFailure)

@@ -9,7 +9,7 @@ const vault = createVault(randomBytes(32))
 const nonceOf = (sealed: Uint8Array, at: number) => Buffer.from(sealed.subarray(at, at + 12)).toString("hex")
 
 describe("vault", () => {
-  test("what a data key seals, it opens, and nobody else does", () => {
+  test("what a data key seals, only that key opens", () => {
     const { key, wrapped } = vault.newKey("run a")
     const sealed = key.seal("events 3", "canary")
     assert.equal(key.open("events 3", sealed), "canary")

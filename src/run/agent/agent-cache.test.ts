@@ -155,7 +155,7 @@ test("a cache that fails is degraded, never a failed run", async () => {
   assert.equal(outcome.events.at(-1)?.type, "workflow_completed")
 })
 
-test("an entry that is none is a miss", async () => {
+test("a malformed entry is a miss", async () => {
   class Odd extends MemoryStore {
     override cacheGet(): Promise<string> {
       return Promise.resolve("what is this")

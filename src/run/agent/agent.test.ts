@@ -232,7 +232,7 @@ test("a transport failure of an idempotent tool is tried once more, with the sam
   }
 })
 
-test("max_calls: a tool that is used up is withdrawn, and the model is told", async () => {
+test("max_calls: a tool that is used up is withdrawn, and the model is informed", async () => {
   const call = { name: "search", arguments: { query: "x", project: "w" } }
   for (const [declared, used] of [
     [{ max_calls: 2 }, {}],

@@ -87,7 +87,7 @@ test("what one turn adds is one append; what comes meanwhile is the next; stored
   await log.stored()
 })
 
-test("a failing store is told once, and everyone who waits hears it", async () => {
+test("a failing store is reported once, and rejects for all that wait", async () => {
   const store = new Slow(new ManualClock())
   store.broken = true
   const failed: unknown[] = []

@@ -233,7 +233,7 @@ test("killed after any append, a run goes on to the same end, and what was compl
   }
 })
 
-test("an interrupted call of a tool that is not idempotent: its model is told, a workflow's own call fails the run", async () => {
+test("an interrupted call of a tool that is not idempotent: its model learns that the outcome is unknown, a workflow's own call fails the run", async () => {
   const oneTool = plan([agent("a", { uses: [use("tool", "search")] }), output({ m: ref("agent.a.message") })], {
     tools: { search: tool({ remote: "search", max_calls: 1 }) },
   })
@@ -280,7 +280,7 @@ test("an interrupted call of a tool that is not idempotent: its model is told, a
   assert.equal(tools.calls.length, 0)
 })
 
-test("a run that had failed before its end was written ends with the same failure, and calls nobody", async () => {
+test("a run that had failed before its end was written ends with the same failure, and makes no calls", async () => {
   const recording = new Recording(systemClock)
   const bad = plan([agent("a"), agent("b")])
   const model = new ScriptedModel(async (request) => {
@@ -429,7 +429,7 @@ test("a run records which release began it, and which took it up", async () => {
   assert.deepEqual(appended.find(({ type }) => type === "run_resumed")?.kept, { log: 2, engine: about.version })
 })
 
-test("a log in a newer form is not gone on from: the run fails, says why, and calls nobody", async () => {
+test("a run whose log has a newer form is not resumed: it fails, says why, and makes no calls", async () => {
   const first = await begun()
   const newer = { log: 4, engine: "9.9.0" }
   const at = first[0]?.at ?? ""

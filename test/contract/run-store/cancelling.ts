@@ -18,7 +18,7 @@ export function cancelling(onBench: OnBench): void {
     const heard = new Promise<boolean>((resolve) => store.onCancel(lease.run_id, () => resolve(registered)))
     registered = true
     assert.equal(await within(soon, "the cancel", heard), true)
-    // Whoever takes the run over learns of it too.
+    // The process that takes the run over learns of it too.
     await lapse({ store, other, clock })
     await other.claim("owner-2", 1, leaseMs)
     await within(soon, "the cancel", new Promise<void>((resolve) => other.onCancel(lease.run_id, resolve)))

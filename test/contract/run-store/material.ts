@@ -54,7 +54,7 @@ export async function created(store: RunStore, changes: Partial<NewRun> = {}): P
 
 /**
  * Lets the leases run out. A claimant does not compare its clock with those of others: it may have to watch a lease for as long
- * as it lasts before it knows that nobody renews it. So everyone looks before the time passes.
+ * as it lasts before it knows that it is not renewed. So every store looks before the time passes.
  */
 export async function lapse({ store, other, clock }: Bench): Promise<void> {
   for (const one of new Set([store, other])) assert.deepEqual(await one.claim("onlooker", 10, leaseMs), [])

@@ -68,7 +68,7 @@ export function notifyingContract(test: OnBench): void {
     assert.deepEqual([event, event_id, caused_at], ["failed", 2, Date.parse(at)])
   })
 
-  test("what one process has taken nobody else is given, until the time to deliver it is over", async (bench) => {
+  test("no other process gets what one has taken, until the time to deliver it is over", async (bench) => {
     const { store, other, clock } = bench
     await store.append(await notifying(store), [ended(1)])
     const first = await theOne(store)
@@ -109,7 +109,7 @@ export function notifyingContract(test: OnBench): void {
     assert.equal((await takenBy(store, 2)).length, 1)
   })
 
-  test("a receiver that has its share is passed over, and keeps no other waiting", async ({ store, other }) => {
+  test("a receiver that has its share is passed over, and does not delay others", async ({ store, other }) => {
     const slow: Notify = { url: "https://slow.example/a", events: noticeEvents }
     for (let n = 0; n < 5; n++) await store.append(await notifying(store, slow), [ended(1)])
     await store.append(await notifying(store, { ...slow, url: "https://slow.example/b" }), [ended(1)])
