@@ -1,5 +1,3 @@
-import type { Diagnostic } from "../source/diagnostic.ts"
-import { diagnostic } from "../source/diagnostic.ts"
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Program } from "./program.ts"
@@ -18,8 +16,8 @@ interface Place {
 
 /**
  * The secrets that a caller could have sent anywhere by choosing the input: those of a provider or MCP server whose
- * `endpoint` or `headers` refer to `input`, and those in the bindings of its tools and resources. Whoever sends them with the request
- * may do so; the server's own must not go there.
+ * `endpoint` or `headers` refer to `input`, and those in the bindings of its tools and resources. A
+ * caller may send its own secrets there; the server's own must not go there.
  */
 export function exposedSecrets(program: Program): ExposedSecret[] {
   const inputs = chainsOf(program, "input")
@@ -53,17 +51,6 @@ export function exposedSecrets(program: Program): ExposedSecret[] {
     }
   }
   return [...found.values()].flat()
-}
-
-/** What is reported where the secret is one of the server's own. */
-export function exposure({ secret, path, span }: ExposedSecret): Diagnostic {
-  return diagnostic(
-    "secret-exposed",
-    path,
-    span,
-    `The server's own secret \`${secret}\` would go where the input says`,
-    "Write the endpoint and headers without `input`, or remove the secret from the server so that callers send their own.",
-  )
 }
 
 /** In the order of the source. */

@@ -1,6 +1,7 @@
 import type { ValidateAnswer, ValidateIssue } from "../api/shapes.ts"
 import type { JsonObject } from "../base/json-value.ts"
-import { exposedSecrets, exposure } from "../check/exposed-secrets.ts"
+import { exposedSecrets } from "../check/exposed-secrets.ts"
+import { serverSecretExposed } from "../check/rules/secret-exposed.ts"
 import type { Compiled } from "../compile.ts"
 import { compile } from "../compile.ts"
 import type { Plan } from "../plan/plan-shape.ts"
@@ -94,7 +95,10 @@ export function describeSource(source: string): Described {
     exposed:
       plan === undefined
         ? []
-        : exposedSecrets(program).map((found) => ({ secret: found.secret, issue: toIssue(exposure(found), lines) })),
+        : exposedSecrets(program).map((found) => ({
+            secret: found.secret,
+            issue: toIssue(serverSecretExposed(found), lines),
+          })),
   }
 }
 

@@ -15,7 +15,7 @@ import type { Parking } from "./parking.ts"
 import type { Questions } from "./questions.ts"
 import { carriedOn, endOf, type EventsFacts, type Slot } from "./slot.ts"
 
-interface Parts {
+interface OwnRunsParts {
   readonly broker: Broker
   readonly reader: LogReader
   readonly live: LiveLogs
@@ -41,7 +41,7 @@ export class OwnRuns {
   /** By run and fence. */
   readonly #writers = new Map<string, LogWriter>()
 
-  constructor(parts: Parts) {
+  constructor(parts: OwnRunsParts) {
     this.#broker = parts.broker
     this.#reader = parts.reader
     this.#live = parts.live

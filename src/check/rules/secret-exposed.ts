@@ -1,6 +1,8 @@
+import { diagnostic, type Diagnostic } from "../../source/diagnostic.ts"
 import { eachChain } from "../../syntax/each-chain.ts"
 import type * as Syntax from "../../syntax/tree.ts"
 import type { CheckContext } from "../check-context.ts"
+import type { ExposedSecret } from "../exposed-secrets.ts"
 import type { Scope } from "../scope.ts"
 
 // No expression may pass a secret to a model or a caller, nor compare one, which would reveal it bit by bit.
@@ -28,6 +30,17 @@ export function refuseSecrets(checking: CheckContext, node: Syntax.Expression, s
   eachChain(node, (chain) => {
     if (checking.roots.get(chain)?.kind === "secrets") secretCompared(checking, chain, scope.path)
   })
+}
+
+/** Reports a secret of the server's own that goes to a backend whose address or headers the input decides. */
+export function serverSecretExposed({ secret, path, span }: ExposedSecret): Diagnostic {
+  return diagnostic(
+    "secret-exposed",
+    path,
+    span,
+    `The server's own secret \`${secret}\` would go where the input says`,
+    "Write the endpoint and headers without `input`, or remove the secret from the server so that callers send their own.",
+  )
 }
 
 function report(checking: CheckContext, chain: Syntax.Chain, path: string, place: string, hint: string): void {
