@@ -41,6 +41,7 @@ test("the defaults", () => {
     maxRunLog: 536_870_912,
     maxRunMemory: 134_217_728,
     rateLimit: 1000,
+    traceHosts: "none",
     playground: true,
     demo: true,
     logLevel: "info",

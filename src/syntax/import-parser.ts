@@ -1,5 +1,5 @@
 import { isIdentifier } from "../base/identifier.ts"
-import { leavesBlock, leavesNames, startsNamed } from "./declaration-start.ts"
+import { isPlainWord, leavesBlock, leavesNames, startsNamed } from "./declaration-start.ts"
 import { docBefore } from "./doc-comment.ts"
 import type { Start } from "./head-parser.ts"
 import { parseBlock, parseFromWord, parseName, skipToBrace } from "./head-parser.ts"
@@ -154,9 +154,11 @@ function parseImportedName(
   return { name: { kind: "name", text, quoted: false, start: remote.start, end: remote.end }, naming: "remote" }
 }
 
-/** `tool remote-name name` */
+/** `tool remote-name name`. A block that follows on the same line (`tool t bindings { … }`, `… output { … }`) is not a name. */
 function isNameWithoutAs(reader: TokenReader): boolean {
   const next = reader.peek()
+  const word = reader.textOf(reader.token)
+  if (next.kind === "{" && (isPlainWord(word) || sharedProperties.includes(word))) return false
   const ends = next.afterBreak || next.kind === "{" || next.kind === "}" || next.kind === "," || next.kind === "end"
   return reader.is("name") && !reader.isWord("as") && !reader.token.afterBreak && ends
 }
