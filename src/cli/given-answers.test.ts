@@ -96,7 +96,7 @@ const wrong: readonly [AnswerFlags, RegExp][] = [
   [{ answer: ["review=true"] }, /write a field of it, review\.publish=value/],
   [{ answer: ["review[0].publish=true"] }, /review is asked once/],
   [{ answer: ["review"] }, /write it as field=value/],
-  [{ approve: ["look"] }, /no tool whose calls need an approval look/],
+  [{ approve: ["look"] }, /no tool look whose calls need an approval\./],
   [{ approve: ["pya"] }, /did you mean pay\?/],
 ]
 

@@ -30,7 +30,7 @@ export class GivenAnswers {
     if (flags.answers !== undefined) this.#readFile(flags.answers)
     for (const assignment of flags.answer ?? []) this.#assign(assignment)
     for (const tool of flags.approve ?? []) {
-      known("--approve", tool, approvedTools(plan), "tool whose calls need an approval")
+      known("--approve", tool, approvedTools(plan), "tool", " whose calls need an approval")
       this.#approvals.set(tool, { approve: true, note: null })
     }
     for (const [name, { all, each }] of this.#answers) {
@@ -134,11 +134,11 @@ export class GivenAnswers {
   }
 }
 
-function known(where: string, name: string, names: readonly string[], what: string): void {
+function known(where: string, name: string, names: readonly string[], what: string, which = ""): void {
   if (names.includes(name)) return
   const meant = didYouMean(name, names)
   throw new WrongValue(
-    `${where}: the workflow has no ${what} ${name}${meant === undefined ? "." : `; did you mean ${meant}?`}`,
+    `${where}: the workflow has no ${what} ${name}${which}${meant === undefined ? "." : `; did you mean ${meant}?`}`,
   )
 }
 

@@ -89,7 +89,7 @@ describe("wire run without a terminal", () => {
     for (const [flags, sentence] of [
       [["--answer", "reviev.send=true"], /no question reviev; did you mean review\?/],
       [["--answer", "review.send=perhaps"], /review\.send: expected boolean/],
-      [["--approve", "find_books"], /no tool whose calls need an approval find_books/],
+      [["--approve", "find_books"], /no tool find_books whose calls need an approval/],
       [["--answers", "/nowhere.json"], /cannot be read \(no such file\)/],
     ] as const) {
       const { code, err } = await runWire(["run", approval, ...input, ...flags])
