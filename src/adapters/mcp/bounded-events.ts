@@ -1,4 +1,11 @@
+import { JsonWork, mostJsonWork } from "../../base/json-work.ts"
 import { EgressFailure } from "../../ports/egress.ts"
+
+/** Counts the values in a piece of an answer, before anybody parses it. */
+export function addValues(values: JsonWork, bytes: Uint8Array, from = 0, until = bytes.length): void {
+  values.add(bytes, from, until)
+  if (values.work > mostJsonWork) throw new EgressFailure("too_large", "The server sent an answer of too many values")
+}
 
 type Bytes = Uint8Array<ArrayBuffer>
 
@@ -19,6 +26,7 @@ export function boundedEvents(stream: ReadableStream<Bytes>, most: EventLimits):
   let events = 0
   let eventBytes = 0
   let lineBytes = 0
+  const values = new JsonWork()
   const count = (chunk: Bytes): void => {
     let from = 0
     while (from < chunk.length) {
@@ -31,9 +39,11 @@ export function boundedEvents(stream: ReadableStream<Bytes>, most: EventLimits):
       if (eventBytes > most.event_bytes) {
         throw new EgressFailure("too_large", `The server sent an event of more than ${most.event_bytes} bytes`)
       }
+      addValues(values, chunk, from, Math.min(until + 1, chunk.length))
       if (end >= 0) {
         if (lineBytes === 0) {
           eventBytes = 0
+          values.reset()
           if (++events > most.events) {
             throw new EgressFailure("too_large", `The server sent more than ${most.events} events`)
           }

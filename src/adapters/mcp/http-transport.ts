@@ -1,3 +1,4 @@
+import { JsonWork } from "../../base/json-work.ts"
 import { timerMs } from "../../base/timer-ms.ts"
 import type {
   FetchLike,
@@ -10,7 +11,7 @@ import { SSEClientTransport, SseError, StreamableHTTPClientTransport } from "@mo
 import type { Egress } from "../../ports/egress.ts"
 import { EgressFailure } from "../../ports/egress.ts"
 import { openGate, type Gate } from "../../ports/gate.ts"
-import { boundedEvents } from "./bounded-events.ts"
+import { addValues, boundedEvents } from "./bounded-events.ts"
 
 export interface HttpTransportOptions {
   /** `sse` is the older transport: one stream for all answers, requests beside it. */
@@ -266,7 +267,7 @@ export class HttpTransport implements Transport {
     if (response.status === 202 || response.status === 204) pending.answer = "nothing"
     else if (!isStream(response)) pending.answer = "json"
     const events = { event_bytes: most, bytes: most, events: mostCallEvents }
-    const bounded = (body: Body): Body => (isStream(response) ? boundedEvents(body, events) : body)
+    const bounded = (body: Body): Body => (isStream(response) ? boundedEvents(body, events) : boundedValues(body))
     return withBody(response, (body) =>
       failing(bounded(body), (error) => {
         pending.failure = error
@@ -323,6 +324,19 @@ function withBody(response: Response, change: (body: Body) => Body): Response {
   const changed = new Response(change(response.body), { status: response.status, headers: response.headers })
   Object.defineProperty(changed, "url", { value: response.url })
   return changed
+}
+
+/** The same body, which breaks off where it holds too many values. */
+function boundedValues(body: Body): Body {
+  const values = new JsonWork()
+  return body.pipeThrough(
+    new TransformStream({
+      transform(chunk: Uint8Array<ArrayBuffer>, controller) {
+        addValues(values, chunk)
+        controller.enqueue(chunk)
+      },
+    }),
+  )
 }
 
 /** The same body; `failed` hears why it broke off. */

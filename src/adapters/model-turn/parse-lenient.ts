@@ -1,3 +1,4 @@
+import { isTooMuchJson } from "../../base/json-work.ts"
 import type { JsonValue } from "../../base/json-value.ts"
 import { readTolerantJson } from "./tolerant-json.ts"
 
@@ -142,6 +143,7 @@ function looksLikeObject(text: string, at: number): boolean {
 }
 
 function parse(text: string): JsonValue | undefined {
+  if (isTooMuchJson(text)) return undefined
   try {
     return JSON.parse(text) as JsonValue
   } catch {

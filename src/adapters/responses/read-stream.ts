@@ -1,3 +1,4 @@
+import { isTooMuchJson } from "../../base/json-work.ts"
 import { createParser } from "eventsource-parser"
 import type { EventSourceMessage } from "eventsource-parser"
 import { isJsonObject } from "../../base/is-json-object.ts"
@@ -127,6 +128,7 @@ function isFailure(error: JsonValue | undefined): boolean {
 }
 
 function parse(data: string): JsonValue | undefined {
+  if (isTooMuchJson(data)) return undefined
   try {
     return JSON.parse(data) as JsonValue
   } catch {

@@ -1,3 +1,4 @@
+import { isTooMuchJson } from "../../base/json-work.ts"
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonValue } from "../../base/json-value.ts"
 import type { Egress, EgressLimits, EgressResponse } from "../../ports/egress.ts"
@@ -103,6 +104,7 @@ async function readRest(chunks: AsyncIterator<Uint8Array>, response: EgressRespo
 }
 
 function parse(text: string): JsonValue | undefined {
+  if (isTooMuchJson(text)) return undefined
   try {
     return JSON.parse(text) as JsonValue
   } catch {

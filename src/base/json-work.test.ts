@@ -1,0 +1,38 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { isTooMuchJson, JsonWork } from "./json-work.ts"
+
+function workOf(text: string, piece = text.length): number {
+  const counter = new JsonWork()
+  const bytes = new TextEncoder().encode(text)
+  for (let at = 0; at < bytes.length; at += piece) counter.add(bytes.subarray(at, at + piece))
+  return counter.work
+}
+
+test("counts values, not what is written in strings, however the text is cut", () => {
+  for (const piece of [1, 2, 7, 1000]) {
+    assert.equal(workOf("[1,2,3]", piece), 5)
+    assert.equal(workOf('{"a":[{},{}],"b":"[,{\\"[,\\\\"}', piece), 14)
+    assert.equal(workOf('"é{[,:"', piece), 0)
+  }
+})
+
+test("many keys of one object count more than those of many objects", () => {
+  const keys = Array.from({ length: 2000 }, (_, at) => `"k${at}":{"a":1}`).join(",")
+  assert.equal(workOf(`{${keys}}`), 3 + 1999 + 2000 * 3 + 1000 * 25)
+  assert.ok(workOf(`[${'{"a":1,"b":2},'.repeat(2000)}1]`) < 11_000)
+})
+
+test("a line of events that is not JSON hides nothing", () => {
+  assert.equal(workOf(': a "comment\ndata: [1,2,3]\n\n'), 5)
+  assert.equal(workOf(': a "comment\rdata: [1,2,3]\n\n'), 5)
+})
+
+test("a text of records may be as large as an answer; one of small values, or of keys, may not", () => {
+  const record = `{"id":12345,"name":"Ada Lovelace","mail":"ada@example.org","tags":["a","b"],"about":"${"x".repeat(40)}"},`
+  assert.ok(!isTooMuchJson(`[${record.repeat(8_000_000 / record.length)}{}]`))
+  assert.ok(!isTooMuchJson(`["${"[,".repeat(2_000_000)}"]`))
+  assert.ok(isTooMuchJson(`[${"1,".repeat(1_100_000)}1]`))
+  assert.ok(isTooMuchJson(`[${"{},".repeat(300_000)}1]`))
+  assert.ok(isTooMuchJson(`{${Array.from({ length: 50_000 }, (_, at) => `"k${at}":1`).join(",")}}`))
+})

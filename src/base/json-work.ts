@@ -1,0 +1,79 @@
+import { Buffer } from "node:buffer"
+
+// How much work the values in a JSON text are to whoever reads it. It is counted before the text is parsed: three bytes of text (`{},`)
+// are an object that takes 50 times as long to make, check, copy and write as three characters.
+
+/** An array or object; any other value counts 1. */
+const perContainer = 3
+
+/** Objects with more keys are dictionaries, where every further key takes that much. */
+const manyKeys = 1000
+const perKeyOfMany = 25
+
+/** The most work that one text may be: about 100 ms. */
+export const mostJsonWork = 1_000_000
+
+const quote = 0x22
+const backslash = 0x5c
+const comma = 0x2c
+const colon = 0x3a
+const openBracket = 0x5b
+const closeBracket = 0x5d
+const openBrace = 0x7b
+const closeBrace = 0x7d
+const lineFeed = 0x0a
+const carriageReturn = 0x0d
+
+/** Counts the work of a JSON text that comes in pieces of UTF-8. The lines of server-sent events may be around it. */
+export class JsonWork {
+  work = 0
+  #inString = false
+  #escaped = false
+  /** Keys of the innermost object, then of those around it. */
+  #keys = 0
+  readonly #around: number[] = []
+
+  /** Another text begins. */
+  reset(): void {
+    this.work = 0
+    this.#inString = false
+    this.#escaped = false
+    this.#keys = 0
+    this.#around.length = 0
+  }
+
+  add(bytes: Uint8Array, from = 0, until = bytes.length): void {
+    for (let at = from; at < until; at++) {
+      const byte = bytes[at] ?? 0
+      if (this.#inString) {
+        if (this.#escaped) this.#escaped = false
+        else if (byte === backslash) this.#escaped = true
+        // No string goes beyond a line. A line of events that is not JSON may leave one open.
+        else if (byte === quote || byte === lineFeed || byte === carriageReturn) this.#inString = false
+      } else if (byte === quote) this.#inString = true
+      else if (byte === comma) this.work++
+      else if (byte === colon) {
+        if (++this.#keys > manyKeys) this.work += perKeyOfMany
+      } else if (byte === openBrace || byte === openBracket) {
+        this.work += perContainer
+        this.#around.push(this.#keys)
+        this.#keys = 0
+      } else if (byte === closeBrace || byte === closeBracket) this.#keys = this.#around.pop() ?? 0
+    }
+  }
+}
+
+const chunk = 16 * 1024
+const scratch = Buffer.alloc(3 * chunk)
+
+/** Whether a JSON text is more work than one may be. */
+export function isTooMuchJson(text: string): boolean {
+  // No value takes fewer than two characters, nor counts for more than that many keys.
+  if (text.length < (2 * mostJsonWork) / perKeyOfMany) return false
+  const counter = new JsonWork()
+  for (let from = 0; from < text.length; from += chunk) {
+    counter.add(scratch, 0, scratch.write(text.slice(from, from + chunk), "utf8"))
+    if (counter.work > mostJsonWork) return true
+  }
+  return false
+}
