@@ -1,5 +1,3 @@
-import { Buffer } from "node:buffer"
-
 // How much work the values in a JSON text are to whoever reads it. It is counted before the text is parsed: three bytes of text (`{},`)
 // are an object that takes 50 times as long to make, check, copy and write as three characters.
 
@@ -43,37 +41,36 @@ export class JsonWork {
   }
 
   add(bytes: Uint8Array, from = 0, until = bytes.length): void {
-    for (let at = from; at < until; at++) {
-      const byte = bytes[at] ?? 0
-      if (this.#inString) {
-        if (this.#escaped) this.#escaped = false
-        else if (byte === backslash) this.#escaped = true
-        // No string goes beyond a line. A line of events that is not JSON may leave one open.
-        else if (byte === quote || byte === lineFeed || byte === carriageReturn) this.#inString = false
-      } else if (byte === quote) this.#inString = true
-      else if (byte === comma) this.work++
-      else if (byte === colon) {
-        if (++this.#keys > manyKeys) this.work += perKeyOfMany
-      } else if (byte === openBrace || byte === openBracket) {
-        this.work += perContainer
-        this.#around.push(this.#keys)
-        this.#keys = 0
-      } else if (byte === closeBrace || byte === closeBracket) this.#keys = this.#around.pop() ?? 0
-    }
+    for (let at = from; at < until; at++) this.#take(bytes[at] ?? 0)
+  }
+
+  addText(text: string): void {
+    for (let at = 0; at < text.length; at++) this.#take(text.charCodeAt(at))
+  }
+
+  #take(unit: number): void {
+    if (this.#inString) {
+      if (this.#escaped) this.#escaped = false
+      else if (unit === backslash) this.#escaped = true
+      // No string goes beyond a line. A line of events that is not JSON may leave one open.
+      else if (unit === quote || unit === lineFeed || unit === carriageReturn) this.#inString = false
+    } else if (unit === quote) this.#inString = true
+    else if (unit === comma) this.work++
+    else if (unit === colon) {
+      if (++this.#keys > manyKeys) this.work += perKeyOfMany
+    } else if (unit === openBrace || unit === openBracket) {
+      this.work += perContainer
+      this.#around.push(this.#keys)
+      this.#keys = 0
+    } else if (unit === closeBrace || unit === closeBracket) this.#keys = this.#around.pop() ?? 0
   }
 }
-
-const chunk = 16 * 1024
-const scratch = Buffer.alloc(3 * chunk)
 
 /** Whether a JSON text is more work than one may be. */
 export function isTooMuchJson(text: string): boolean {
   // No value takes fewer than two characters, nor counts for more than that many keys.
   if (text.length < (2 * mostJsonWork) / perKeyOfMany) return false
   const counter = new JsonWork()
-  for (let from = 0; from < text.length; from += chunk) {
-    counter.add(scratch, 0, scratch.write(text.slice(from, from + chunk), "utf8"))
-    if (counter.work > mostJsonWork) return true
-  }
-  return false
+  counter.addText(text)
+  return counter.work > mostJsonWork
 }
