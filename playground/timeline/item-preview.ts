@@ -4,6 +4,8 @@ import type { Plan } from "../../src/plan/plan-shape.ts"
 import type { RunState } from "../../src/run/run-state.ts"
 import { KnownValues } from "../state/known-values.ts"
 
+/** Between the values of an item that is an object: the first of them tells it apart. */
+export const itemSeparator = " · "
 /** As much of an item as a row can show. */
 const mostShown = 120
 
@@ -60,5 +62,5 @@ function preview(item: JsonValue): string {
   const texts = values
     .slice(0, 10)
     .map((one) => (typeof one === "string" ? one.slice(0, mostShown * 2) : JSON.stringify(one)))
-  return texts.join(" · ").replace(/\s+/g, " ").trim().slice(0, mostShown)
+  return texts.join(itemSeparator).replace(/\s+/g, " ").trim().slice(0, mostShown)
 }

@@ -31,9 +31,13 @@ function labelWidth(at: number): number {
   return markLabel(at).length * letterWidth + around
 }
 
-/** `0`, `200 ms`, `2 s`. */
+/** `0`, `200 ms`, `1.5 s`, `2 s`. */
 export function markLabel(at: number): string {
-  return at === 0 ? "0" : showDuration(at).replace(/\.0+ /, " ")
+  return at === 0
+    ? "0"
+    : showDuration(at)
+        .replace(/(\.\d*?)0+ /, "$1 ")
+        .replace(". ", " ")
 }
 
 /** 1, 2 or 5 times a power of ten. */

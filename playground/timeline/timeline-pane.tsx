@@ -3,6 +3,7 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks"
 import type { Span } from "../../src/run/run-state.ts"
 import type { RunView } from "../state/run-view.ts"
 import { nodeOfSpan, spanLabel } from "../state/spans.ts"
+import { standing } from "../state/standing.ts"
 import { tokensOf } from "../state/status.ts"
 import { spanState } from "../state/step-state.ts"
 import { planOf } from "../state/changes.ts"
@@ -16,7 +17,7 @@ import { shortIds } from "../ui/short-names.ts"
 import { showDuration, showNumber } from "../ui/show.ts"
 import { stateWords } from "../ui/state-words.ts"
 import { VirtualList } from "../ui/virtual-list.tsx"
-import { ItemPreviews } from "./item-preview.ts"
+import { ItemPreviews, itemSeparator } from "./item-preview.ts"
 import type { Row } from "./rows.ts"
 import { Rows } from "./rows.ts"
 import type { Scale } from "./scale.ts"
@@ -94,7 +95,10 @@ function Waterfall({ run }: { readonly run: RunView }) {
     return <p class="empty">{run.isOver ? "The run ended before any step began." : "Waiting for the first step …"}</p>
   }
   return (
-    <div class="waterfall" style={{ "--names": `${positions.value.names}%` }}>
+    <div
+      class={standing.value === "current" ? "waterfall" : "waterfall of-other-text"}
+      style={{ "--names": `${positions.value.names}%` }}
+    >
       <div class="axis" aria-hidden="true">
         <span class="axis-name" ref={nameHead}>
           {showNumber(rows.length)} rows
@@ -260,7 +264,7 @@ function Bar({ row, span, name, item, started, now, scale, isSelected, onSelect,
           <>
             <span class="visually-hidden">{`${item} `}</span>
             <span class="bar-name bar-item" aria-hidden="true">
-              <CutInTheMiddle text={item} />
+              {item.includes(itemSeparator) ? <span class="cut-start">{item}</span> : <CutInTheMiddle text={item} />}
             </span>
           </>
         )}

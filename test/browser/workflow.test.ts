@@ -470,6 +470,7 @@ output {
     const note = page.locator(".status", { hasText: "of an earlier text" })
     await note.waitFor()
     await details.getByText("of an earlier text").waitFor()
+    await page.locator(".waterfall.of-other-text").waitFor()
     await runToEnd(page)
     await note.waitFor({ state: "detached" })
     // An old run beside another source says so, too.
