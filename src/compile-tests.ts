@@ -7,7 +7,7 @@ import type { TestPlan } from "./plan/plan-tests.ts"
 import { planTests } from "./plan/plan-tests.ts"
 import type { Diagnostic } from "./source/diagnostic.ts"
 import { diagnostic, isError } from "./source/diagnostic.ts"
-import { parse } from "./syntax/parser.ts"
+import { parseWithTests } from "./syntax/test-parser.ts"
 import type { Tree } from "./syntax/tree.ts"
 
 export interface CompiledTests {
@@ -34,7 +34,7 @@ export function isTestFile(path: string): boolean {
 
 /** Text of a test file → tests. `tested` is given the path of the workflow, and gives its program if there is one. */
 export function compileTests(text: string, name: string, tested: (path: string) => Program | undefined): CompiledTests {
-  const { tree, diagnostics: syntax } = parse(text)
+  const { tree, diagnostics: syntax } = parseWithTests(text)
   const path = testedFile(tree, name)
   const workflow = tested(path)
   const { program, diagnostics: found } = checkTests(tree, workflow)

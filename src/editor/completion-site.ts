@@ -1,7 +1,7 @@
 import { check } from "../check/check.ts"
 import type { Program } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
-import { parse } from "../syntax/parser.ts"
+import { parseWithTests } from "../syntax/test-parser.ts"
 import type { Token } from "../syntax/token.ts"
 import type { Declaration, Tree } from "../syntax/tree.ts"
 import type { NameUse } from "./name-use.ts"
@@ -57,7 +57,7 @@ function nameSite(text: string, word: Span, span: Span): CompletionSite | undefi
   let stray: StrayName | undefined
   // The head of a declaration, or a `match`, is taken in only with its block.
   for (const inserted of [placeholder, `${placeholder} { }`]) {
-    const { tree } = parse(`${before}${inserted}${after}`)
+    const { tree } = parseWithTests(`${before}${inserted}${after}`)
     const { program } = check(tree)
     const use = useAt(program, word.start)
     if (use?.start === word.start && use.text === placeholder) return { kind: "name", program, use, span }

@@ -4,7 +4,7 @@ import type { Program } from "../check/program.ts"
 import type { Diagnostic } from "../source/diagnostic.ts"
 import { isError } from "../source/diagnostic.ts"
 import type { Span } from "../source/span.ts"
-import { parse } from "../syntax/parser.ts"
+import { parseWithTests } from "../syntax/test-parser.ts"
 import type { Edit } from "./edit.ts"
 import { applyEdits, offsetAfter, startsAfter } from "./edit.ts"
 import { lookUp, rootTexts } from "./explanations.ts"
@@ -122,7 +122,7 @@ function changedMeaning(
   occurrences: readonly Occurrence[],
   newName: string,
 ): string | undefined {
-  const after = parse(applyEdits(program.tree.text, edits))
+  const after = parseWithTests(applyEdits(program.tree.text, edits))
   const checked = check(after.tree)
   const known = new Set(diagnosticsOf(program).map(({ code, span }) => `${code} ${offsetAfter(edits, span.start)}`))
   for (const found of [...after.diagnostics, ...checked.diagnostics]) {
@@ -136,7 +136,7 @@ function changedMeaning(
 }
 
 function diagnosticsOf(program: Program): readonly Diagnostic[] {
-  const { tree, diagnostics } = parse(program.tree.text)
+  const { tree, diagnostics } = parseWithTests(program.tree.text)
   return [...diagnostics, ...check(tree).diagnostics]
 }
 

@@ -63,11 +63,15 @@ export function startsDeclaration(reader: TokenReader): boolean {
   return (mayFollow || next.kind === "{") && reader.atLineStart(token) && declarationWord(reader) !== undefined
 }
 
-/** `test "…"` and `tests "…"`: words that mean something only before a text on the same line. */
+/** `test "…"` or `tests "…"`, where a declaration may begin. */
+export function isTest(reader: TokenReader): boolean {
+  const next = reader.peek().kind
+  return (reader.isWord("test") || reader.isWord("tests")) && (next === "string" || next === "head")
+}
+
+/** The same with the text on the same line: elsewhere the words mean nothing without it. */
 export function startsTest(reader: TokenReader): boolean {
-  if (!reader.isWord("test") && !reader.isWord("tests")) return false
-  const next = reader.peek()
-  return (next.kind === "string" || next.kind === "head") && !next.afterBreak
+  return isTest(reader) && !reader.peek().afterBreak
 }
 
 /** `input {` and its like, at the left margin */

@@ -1,7 +1,7 @@
 import type { Diagnostic } from "../source/diagnostic.ts"
 import { layOutTree } from "./format/declaration-layout.ts"
 import { printLayout } from "./format/print.ts"
-import { parse } from "./parser.ts"
+import { parseWithTests } from "./test-parser.ts"
 import type { Tree } from "./tree.ts"
 
 /** Tree → canonical text. The tree must be without syntax errors. */
@@ -15,7 +15,7 @@ export type Formatted =
   | { readonly diagnostics: readonly Diagnostic[] }
 
 export function formatText(text: string): Formatted {
-  const { tree, diagnostics } = parse(text)
+  const { tree, diagnostics } = parseWithTests(text)
   if (diagnostics.length > 0) return { diagnostics }
   const formatted = format(tree)
   return { formatted, changed: formatted !== text }

@@ -2,17 +2,17 @@ import { didYouMean } from "../base/did-you-mean.ts"
 import type { Diagnostic } from "../source/diagnostic.ts"
 import { parseStep } from "./step-parser.ts"
 import type { DeclarationWord } from "./declaration-start.ts"
-import { declarationWord, declarationWords, isPlainWord, startsDeclaration } from "./declaration-start.ts"
+import { declarationWord, declarationWords, isPlainWord, isTest, startsDeclaration } from "./declaration-start.ts"
 import { docBefore } from "./doc-comment.ts"
 import type { Start } from "./head-parser.ts"
 import { parseBlock, parseFromWord, parseName } from "./head-parser.ts"
 import { parseBatch, parseImport } from "./import-parser.ts"
 import { lex } from "./lexer.ts"
-import { isTest, parseTestDeclaration } from "./test-parser.ts"
+import { parseString } from "./string-parser.ts"
 import { TokenReader } from "./token-reader.ts"
 import type { Declaration, Name, Tree } from "./tree.ts"
 import { parseSchemaBody, parseTypeFields, parseWordKey } from "./type-parser.ts"
-import { parseProperties, parseValueFields } from "./value-parser.ts"
+import { parseExpression, parseProperties, parseValueFields } from "./value-parser.ts"
 
 export interface Parsed {
   readonly tree: Tree
@@ -20,15 +20,20 @@ export interface Parsed {
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** Text → tree. Never throws: what cannot be read is reported, skipped, and reading goes on at the next field. */
-export function parse(text: string): Parsed {
+type ParseTest = (reader: TokenReader) => Declaration | undefined
+
+/**
+ * Text → tree. Never throws: what cannot be read is reported, skipped, and reading goes on at the next field. Of tests only the
+ * heads are read, to tell where they belong; `parseWithTests` reads all.
+ */
+export function parse(text: string, parseTest: ParseTest = skipTest): Parsed {
   const reader = new TokenReader(text, lex(text))
   const declarations: Declaration[] = []
   /** Whether there is a mistake just before: what is then left over is of the same one, and not reported again. */
   let isBroken = false
   while (!reader.is("end")) {
     const before = reader.mistakes
-    const declaration = parseDeclaration(reader, isBroken)
+    const declaration = parseDeclaration(reader, isBroken, parseTest)
     if (declaration !== undefined) declarations.push(declaration)
     isBroken = reader.mistakes > before
   }
@@ -39,10 +44,10 @@ export function parse(text: string): Parsed {
 }
 
 /** File = declaration*, with commas between them if the author likes */
-function parseDeclaration(reader: TokenReader, isBroken: boolean): Declaration | undefined {
+function parseDeclaration(reader: TokenReader, isBroken: boolean, parseTest: ParseTest): Declaration | undefined {
   reader.endLeaving()
   const keyword = reader.token
-  if (isTest(reader)) return parseTestDeclaration(reader)
+  if (isTest(reader)) return parseTest(reader)
   if (reader.isWord("mcp") && reader.peek().kind === ".") return parseFromless(reader)
   const word = declarationWord(reader) ?? misspeltWord(reader)
   if (word === undefined) {
@@ -58,6 +63,18 @@ function parseDeclaration(reader: TokenReader, isBroken: boolean): Declaration |
   reader.region({ start: keyword.start, end: isOpen ? reader.token.start : reader.previous.end }, start.path)
   reader.separator()
   return declaration
+}
+
+function skipTest(reader: TokenReader): Declaration {
+  const kind = reader.isWord("tests") ? "tests" : "test"
+  const keyword = reader.take()
+  const title = parseString(reader, parseExpression)
+  skipToDeclaration(reader)
+  const span = { start: keyword.start, end: reader.previous.end }
+  const body = { open: keyword, close: undefined, items: [], ...span }
+  return kind === "tests"
+    ? { kind, keyword, doc: undefined, file: title, body: undefined, ...span }
+    : { kind, keyword, doc: undefined, title, rows: undefined, body, ...span }
 }
 
 /** `mcp.server {`: reported, and read as `from mcp.server {`. */

@@ -2,6 +2,8 @@ import { parseReference } from "./chain-parser.ts"
 import { leavesBlock } from "./declaration-start.ts"
 import { docBefore } from "./doc-comment.ts"
 import { skipToBrace } from "./head-parser.ts"
+import type { Parsed } from "./parser.ts"
+import { parse } from "./parser.ts"
 import { parseString } from "./string-parser.ts"
 import type { Token } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
@@ -22,16 +24,15 @@ import type {
 import { parseColon, parseKey, valueIsAbsent } from "./type-parser.ts"
 import { parseExpression, parseValueFields } from "./value-parser.ts"
 
-// The declarations of test files. They are read in every file; the checker says where they belong.
+// The declarations of test files. The checker says where they belong.
 
-/** `test "…"` or `tests "…"`, where a declaration may begin. */
-export function isTest(reader: TokenReader): boolean {
-  const next = reader.peek().kind
-  return (reader.isWord("test") || reader.isWord("tests")) && (next === "string" || next === "head")
+/** `parse`, for a file that may hold tests. */
+export function parseWithTests(text: string): Parsed {
+  return parse(text, parseTestDeclaration)
 }
 
 /** "tests" string | "test" string ("for" name "in" string)? "{" item* "}" */
-export function parseTestDeclaration(reader: TokenReader): TestDeclaration | TestsDeclaration | undefined {
+function parseTestDeclaration(reader: TokenReader): TestDeclaration | TestsDeclaration | undefined {
   const doc = docBefore(reader)
   const isTests = reader.isWord("tests")
   const keyword = reader.take()

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 
 import { LineMap } from "../../src/source/line-map.ts"
 import { formatText } from "../../src/syntax/format.ts"
-import { parse } from "../../src/syntax/parser.ts"
+import { parseWithTests } from "../../src/syntax/test-parser.ts"
 import { assertSameTree } from "../properties/same-tree.ts"
 import { renderDiagnostics } from "./render-diagnostics.ts"
 
@@ -15,7 +15,7 @@ export function render(source: string): string {
   const { formatted, changed } = result
   assert.equal(changed, formatted !== source)
   assert.match(formatted, /^$|[^\n]\n$/, "ends in one line break, unless it is empty")
-  assertSameTree(parse(formatted).tree, parse(source).tree)
+  assertSameTree(parseWithTests(formatted).tree, parseWithTests(source).tree)
   assert.deepEqual(formatText(formatted), { formatted, changed: false }, "formatted twice")
   return formatted
 }

@@ -1,10 +1,10 @@
 import { LineMap } from "../../src/source/line-map.ts"
-import { parse } from "../../src/syntax/parser.ts"
+import { parseWithTests } from "../../src/syntax/test-parser.ts"
 import { renderDiagnostics, renderRange } from "./render-diagnostics.ts"
 
 /** The tree, one node a line under its parent, then the diagnostics. */
 export function render(source: string): string {
-  const { tree, diagnostics } = parse(source)
+  const { tree, diagnostics } = parseWithTests(source)
   const lines = new LineMap(source)
   const out: string[] = []
   for (const declaration of tree.declarations) dump(declaration, "", out, lines)

@@ -4,7 +4,7 @@ import { fc } from "../support/fast-check.ts"
 
 import { format, formatText } from "../../src/syntax/format.ts"
 import { lex } from "../../src/syntax/lexer.ts"
-import { parse } from "../../src/syntax/parser.ts"
+import { parseWithTests } from "../../src/syntax/test-parser.ts"
 import { isBlockString } from "../../src/syntax/token.ts"
 import type { Tree } from "../../src/syntax/tree.ts"
 import { assertSameTree } from "./same-tree.ts"
@@ -26,7 +26,7 @@ describe("random sources", () => {
       fc.assert(
         fc.property(wireSource(noise), (source) => {
           all++
-          const { tree, diagnostics } = parse(source)
+          const { tree, diagnostics } = parseWithTests(source)
           if (diagnostics.length > 0) return
           valid++
           checkFormatted(tree)
@@ -48,7 +48,7 @@ describe("random sources", () => {
         }
         const result = formatText(damaged)
         if ("diagnostics" in result) assert.ok(result.diagnostics.length > 0)
-        else checkFormatted(parse(damaged).tree)
+        else checkFormatted(parseWithTests(damaged).tree)
       }),
       parameters,
     )
@@ -80,7 +80,7 @@ const damages = [
 
 function checkFormatted(tree: Tree): void {
   const formatted = format(tree)
-  const again = parse(formatted)
+  const again = parseWithTests(formatted)
   assert.deepEqual(again.diagnostics, [], "the formatted text has no syntax errors")
   assertSameTree(again.tree, tree)
   assert.equal(format(again.tree), formatted, "formatted twice")

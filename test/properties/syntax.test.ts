@@ -6,7 +6,7 @@ import { fc } from "../support/fast-check.ts"
 
 import type { Diagnostic } from "../../src/source/diagnostic.ts"
 import { lex } from "../../src/syntax/lexer.ts"
-import { parse } from "../../src/syntax/parser.ts"
+import { parseWithTests } from "../../src/syntax/test-parser.ts"
 import type { Token } from "../../src/syntax/token.ts"
 import { isBlockString } from "../../src/syntax/token.ts"
 import type { Tree } from "../../src/syntax/tree.ts"
@@ -27,7 +27,7 @@ function readCorpus(): { file: string; source: string; valid: boolean }[] {
   const folder = join(import.meta.dirname, "..", "cases", "parse")
   return readdirSync(folder).map((file) => {
     const { source } = readCase(readFileSync(join(folder, file), "utf8"))
-    return { file, source, valid: parse(source).diagnostics.length === 0 }
+    return { file, source, valid: parseWithTests(source).diagnostics.length === 0 }
   })
 }
 
@@ -271,7 +271,7 @@ describe("mistakes", () => {
       if (!/^(?:[{}[\]():,.]|string|head|tail)$/.test(token.kind)) continue
       // Of a string its last character, which is a quote.
       const at = token.kind.length > 1 ? token.end - 1 : token.start
-      const { diagnostics } = parse(source.slice(0, at) + source.slice(at + 1))
+      const { diagnostics } = parseWithTests(source.slice(0, at) + source.slice(at + 1))
       if (diagnostics.length > most.count) most = { count: diagnostics.length, at }
     }
     assert.ok(most.count <= 3, `${most.count} messages when the character at ${most.at} is missing`)
@@ -282,7 +282,7 @@ describe("mistakes", () => {
       if (!valid) continue
       const gaps = lex(source).tokens.filter((token) => token.comments.length === 0)
       for (const { start } of gaps) {
-        const { diagnostics } = parse(`${source.slice(0, start)} % ${source.slice(start)}`)
+        const { diagnostics } = parseWithTests(`${source.slice(0, start)} % ${source.slice(start)}`)
         assert.ok(diagnostics.length > 0, `${file}: a % before ${start} is not told`)
       }
     }
@@ -298,10 +298,10 @@ describe("layout", () => {
     let checked = 0
     fc.assert(
       fc.property(wireSource("breaks"), layouts, (source, blanks) => {
-        const { tree, diagnostics } = parse(source)
+        const { tree, diagnostics } = parseWithTests(source)
         if (diagnostics.length > 0 || unfinishedImport.test(source)) return
         checked++
-        const other = parse(laidOut(tree, blanks))
+        const other = parseWithTests(laidOut(tree, blanks))
         assert.deepEqual(other.diagnostics, [], other.tree.text)
         assertSameTree(other.tree, tree, other.tree.text)
       }),
@@ -313,9 +313,9 @@ describe("layout", () => {
   test("nor in the sources of the cases, at the left margin or on one line", () => {
     for (const { source, valid, file } of corpus) {
       if (!valid) continue
-      const { tree } = parse(source)
+      const { tree } = parseWithTests(source)
       for (const blanks of ["\n", " "]) {
-        const other = parse(laidOut(tree, Array(tree.tokens.length).fill(blanks).values()))
+        const other = parseWithTests(laidOut(tree, Array(tree.tokens.length).fill(blanks).values()))
         assert.deepEqual(other.diagnostics, [], `${file} laid out with ${JSON.stringify(blanks)}`)
         assertSameTree(other.tree, tree, file)
       }
@@ -345,12 +345,12 @@ describe("what is made to be slow is not", () => {
   test("a megabyte of what opens and never closes", () => {
     for (const unit of ["{", '"', '{{"', '"{{', "a: ", "///\n", '"""{{\n', "[", "(", "x", "agent a {\n"]) {
       const source = unit.repeat(Math.ceil(1_000_000 / unit.length))
-      const { diagnostics } = parse(source)
+      const { diagnostics } = parseWithTests(source)
       assert.ok(diagnostics.length > 0 || unit === "///\n", `${JSON.stringify(unit)} is no workflow`)
       assert.ok(diagnostics.length <= 1_001)
     }
-    assert.equal(parse(`input { a: "${"x".repeat(1_000_000)}`).diagnostics.length, 1)
-    assert.equal(parse(`output { a: "${"x".repeat(1_000_000)}" }`).diagnostics.length, 0)
+    assert.equal(parseWithTests(`input { a: "${"x".repeat(1_000_000)}`).diagnostics.length, 1)
+    assert.equal(parseWithTests(`output { a: "${"x".repeat(1_000_000)}" }`).diagnostics.length, 0)
   })
 
   test("ten thousand brackets inside one another", () => {
@@ -365,7 +365,7 @@ describe("what is made to be slow is not", () => {
       ["1 ?? ", ""],
     ] as const) {
       const source = `dynamic { a: ${open.repeat(10_000)}1${close.repeat(10_000)} }`
-      const { diagnostics } = parse(source)
+      const { diagnostics } = parseWithTests(source)
       assert.ok(diagnostics.length > 0 && diagnostics.length <= 3, `${open}: ${diagnostics.length} messages`)
       checkAll(source)
     }
@@ -377,7 +377,7 @@ describe("what is made to be slow is not", () => {
       ["variant t { c { a: ", " } }"],
     ] as const) {
       const source = `input { a: ${open.repeat(10_000)}null${close.repeat(10_000)} }`
-      const { diagnostics } = parse(source)
+      const { diagnostics } = parseWithTests(source)
       assert.ok(diagnostics.length > 0 && diagnostics.length <= 3, `${open}: ${diagnostics.length} messages`)
       checkAll(source)
     }
@@ -398,7 +398,7 @@ function shortCorpus(): typeof corpus {
 /** CPU milliseconds that it takes to read a source. */
 function cost(source: string): number {
   const before = process.cpuUsage()
-  parse(source)
+  parseWithTests(source)
   const { user, system } = process.cpuUsage(before)
   return (user + system) / 1_000
 }
@@ -408,7 +408,7 @@ function cost(source: string): number {
 /** All that holds for any text whatever. */
 function checkAll(source: string): void {
   const { tokens } = lex(source)
-  const { tree, diagnostics } = parse(source)
+  const { tree, diagnostics } = parseWithTests(source)
   try {
     checkLossless(source, tokens)
     checkDiagnostics(source, diagnostics)
