@@ -8,7 +8,7 @@ import { checkLimits, checkPriced } from "./check-limits.ts"
 import type { ModelReference } from "./check-model-reference.ts"
 import { checkModelReference } from "./check-model-reference.ts"
 import { checkUses } from "./check-uses.ts"
-import { checkWhen } from "./check-when.ts"
+import { checkWhen, hasCondition } from "./check-when.ts"
 import { instructionPlace } from "./allowance.ts"
 import type { CheckContext } from "./check-context.ts"
 import { positiveInteger } from "./constants.ts"
@@ -38,7 +38,7 @@ export function declareAgents(checking: CheckContext): void {
     const record: RecordType = output ?? { kind: "record", fields: [] }
     // Whether it is one output or an array of them, a broken loop leaves open.
     const given: Type = output === undefined || declaration.brokenLoop ? { kind: "error" } : output
-    const mayBeSkipped = declaration.when !== undefined || skipsFailures(declaration)
+    const mayBeSkipped = hasCondition(checking, declaration) || skipsFailures(declaration)
     const one = mayBeSkipped ? maybe(given) : given
     checking.agents.set(name, {
       declaration,

@@ -2,7 +2,7 @@ import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
 import { checkExpiry } from "./check-approval.ts"
 import { hasBrokenLoop, loopVariables } from "./check-loop.ts"
-import { checkWhen } from "./check-when.ts"
+import { checkWhen, hasCondition } from "./check-when.ts"
 import { expectType, infer } from "./infer.ts"
 import { refuseAsset } from "./misplaced-asset.ts"
 import { expressionOf, readProperties } from "./properties.ts"
@@ -25,7 +25,7 @@ export function declareAsks(checking: CheckContext): void {
     const output: RecordType = answer ?? { kind: "record", fields: [] }
     // Whether it is one answer or an array of them, a broken loop leaves open.
     const given: Type = answer === undefined || declaration.brokenLoop ? { kind: "error" } : answer
-    const mayBeSkipped = declaration.when !== undefined
+    const mayBeSkipped = hasCondition(checking, declaration)
     const one = mayBeSkipped ? maybe(given) : given
     const type: Type = declaration.loop === undefined ? one : { kind: "array", element: one }
     checking.asks.set(name, { declaration, output, type, mayBeSkipped, variables: new Map(), locals: new Map() })

@@ -27,6 +27,11 @@ export function checkWhen(
   checking.muted = null
 }
 
+/** A condition that is not read right says nothing about what is skipped. */
+export function hasCondition(checking: CheckContext, { when, start, body }: Syntax.StepDeclaration): boolean {
+  return when !== undefined && !checking.skipped.hasError({ start, end: body.start })
+}
+
 /** The paths that are not null where a condition holds. */
 function checkCondition(checking: CheckContext, when: Syntax.When, scope: Scope): readonly string[] {
   if (scope.agent === undefined) return []

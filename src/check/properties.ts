@@ -169,11 +169,24 @@ function unknown(
   return checking.suggest(name, [...known.required, ...known.optional])
 }
 
+const loopHint = "A loop follows the name: `agent name for item in input.list { … }`."
+
+/** What agents of other frameworks have, and what is written here. */
+const otherwise: Readonly<Record<string, string>> = {
+  for: loopHint,
+  for_each: loopHint,
+  depends_on: "Remove it: the order comes from the references.",
+  messages: "Write `system:` and `instruction:`.",
+  system_prompt: "Write `system:`.",
+  retries: "It belongs in `inference { max_retries: … }`.",
+}
+
 /** Where a property belongs that exists in another place. */
 function elsewhere(place: PropertyPlace, name: string, known: Shape): string | undefined {
   if (place === "agent" && ["if", "when", "condition"].includes(name)) {
     return "A condition follows the name: `agent name when input.ready { … }`."
   }
+  if (place === "agent" && Object.hasOwn(otherwise, name)) return otherwise[name]
   if (!(inferenceKeys as readonly string[]).includes(name)) return undefined
   if (known.optional.includes("inference")) return `It belongs in \`inference { ${name}: … }\`.`
   if (place !== "agent") return undefined

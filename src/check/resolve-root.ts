@@ -174,15 +174,16 @@ function secondSegment(
 
 /** What is written here for a word of other languages. */
 function foreignRoot(word: string): string | undefined {
-  if (["env", "process", "os", "ENV"].includes(word)) return environmentHint
+  if (["env", "process", "os", "ENV", "var"].includes(word)) return environmentHint
   const lower = word.toLowerCase()
   if (["none", "nil", "undefined", "null"].includes(lower)) return "Did you mean `null`?"
+  if (lower === "yes" || lower === "no") return `Did you mean \`${String(lower === "yes")}\`?`
   return lower === "true" || lower === "false" ? `Did you mean \`${lower}\`?` : undefined
 }
 
 function unknownRoot(checking: CheckContext, chain: Syntax.Chain, base: Syntax.Name, scope: Scope): void {
   // It may be a variable of the loop that could not be read.
-  if (scope.agent?.hasBrokenLoop === true) return
+  if (scope.agent?.hasBrokenLoop === true || checking.skipped.hasError(chain)) return
   const written = checking.quote(chain)
   const { text } = base
   const foreign = foreignRoot(text)

@@ -38,6 +38,9 @@ const foreign: Readonly<Record<string, string>> = {
   record: "object",
   nil: "null",
   none: "null",
+  undefined: "null",
+  date: "string",
+  datetime: "string",
 }
 
 const errorType: Type = { kind: "error" }
@@ -127,12 +130,21 @@ export function resolveType(checking: CheckContext, node: Syntax.TypeNode, path:
     case "maybe":
       return maybe(resolveType(checking, node.type, path))
     case "union-type":
+      if (refuseNames(checking, node, path)) return errorType
       return union(node.members.map((member) => resolveType(checking, member, path)))
     case "variant":
       return resolveVariant(checking, node, path)
     case "missing-type":
       return errorType
   }
+}
+
+/** `good | bad`: names of no types, which are meant as an enum. */
+function refuseNames(checking: CheckContext, node: Syntax.TypeNode & { kind: "union-type" }, path: string): boolean {
+  const names = node.members.map((member) => (member.kind === "type-name" ? member.name.text : "null"))
+  if (names.some((name) => isBuiltInType(name) || Object.hasOwn(foreign, name.toLowerCase()))) return false
+  unknownType(checking, path, node, checking.quote(node), `Did you mean \`enum { ${names.join(", ")} }\`?`)
+  return true
 }
 
 function resolveName(checking: CheckContext, name: Syntax.Name, path: string): Type {

@@ -126,7 +126,7 @@ function namesDeclaredIn({ text, tokens, skipped }: Syntax.Tree): Set<string> {
   return names
 }
 
-const mayFollowName = /^(?:[:{]|from|for|when)$/
+const mayFollowName = /^(?:[:{(]|from|for|when)$/
 
 function wordsInRow({ text, tokens }: Syntax.Tree): Set<string> {
   const rows = new Set<string>()

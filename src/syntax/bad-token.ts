@@ -73,8 +73,9 @@ function hintFor(written: string): string | undefined {
     case "%":
     case "^":
       return "There is no arithmetic."
-    case "$":
     case "@":
+      return "A description is written above: `/// text`."
+    case "$":
       return "A name is made of the letters A to Z, digits and `_`."
     default:
       return undefined

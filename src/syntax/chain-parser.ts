@@ -79,8 +79,9 @@ function parseStep(reader: TokenReader): ChainStep | undefined {
 /** `text.trim()`, `template("…")` */
 export function refuseCall(reader: TokenReader, { start, text }: Name): void {
   reader.skipBalanced()
-  const hint =
-    text === "template"
+  const hint = /^(?:get)?env$/.test(text)
+    ? environmentHint
+    : text === "template"
       ? 'A text is a template by itself: write `"… {{ input.name }} …"`.'
       : "Values are read as they are."
   reader.report({ start, end: reader.previous.end }, "There are no functions", hint)
@@ -116,7 +117,9 @@ function parseIndex(reader: TokenReader, first: Token, optional: boolean): Chain
   const index = number === undefined ? undefined : numberNode(reader, number)
   if (index === undefined) {
     const isName = reader.is("string") || reader.is("head")
-    reader.expected("the number of an element after `[`", isName ? "A field is read with `.` and its name." : undefined)
+    const isEnvironment = /\benv(?:iron)?\[$/.test(reader.text.slice(Math.max(0, open.end - 12), open.end))
+    const hint = isEnvironment ? environmentHint : "A field is read with `.` and its name."
+    reader.expected("the number of an element after `[`", isName ? hint : undefined)
     while (!reader.is("]") && !reader.token.afterBreak && !endsBracket(reader.token)) reader.skipBalanced()
     reader.accept("]")
   } else {

@@ -22,11 +22,15 @@ const connecting = new Set(["_", "and", "or", "in", "is", "not", "then", "else",
 /** `Greet the person.` or `Greet {{ input.name }}.` where a value belongs: reported as a whole, and read over. */
 export function refuseUnquoted(reader: TokenReader): Expression | undefined {
   const { token, previous } = reader
-  if (reader.inTest || previous.kind !== ":" || previous === reader.branchColon) return undefined
-  if (token.kind !== "name" || !isProse(reader)) return undefined
+  if (reader.inTest || previous.kind !== ":" || previous === reader.branchColon || token.kind !== "name")
+    return undefined
+  const isUrl = reader.peek().kind === ":" && reader.text.startsWith("//", reader.peek().end)
+  if (!isUrl && !isProse(reader)) return undefined
   do reader.skipBalanced()
   while (!reader.token.afterBreak && !reader.endsBlock(reader.token) && (!reader.is("{") || opensTwice(reader)))
-  const span = { start: token.start, end: reader.previous.end }
+  // What follows the `:` of an address is a comment.
+  const [comment] = isUrl ? reader.token.comments : []
+  const span = { start: token.start, end: comment?.end ?? reader.previous.end }
   const written = cutText(reader.textOf(span), 60)
   reader.report(
     span,
@@ -36,18 +40,43 @@ export function refuseUnquoted(reader: TokenReader): Expression | undefined {
   return missing(reader)
 }
 
+/** What follows the first `-` of words that are joined by dashes. */
+function dashed(reader: TokenReader): string {
+  const from = reader.peek().start
+  return /^[\w.-]*/.exec(reader.text.slice(from, from + 100))?.[0] ?? ""
+}
+
 function opensTwice(reader: TokenReader): boolean {
   return reader.peek().kind === "{" && reader.peek().start === reader.token.end
 }
 
-/** Three words in a line, or a word and `{{`: no expression looks like that. */
+/** Two words alone in a line, three words, a word and `{{`, or `gpt-4.1-mini`: no expression looks like that. */
 function isProse(reader: TokenReader): boolean {
   const second = reader.peek()
   const third = reader.peek(2)
-  if (second.afterBreak || third.afterBreak || second.start === reader.token.end) return false
+  if (second.start === reader.token.end) return reader.text[second.start] === "-" && /[A-Za-z]/.test(dashed(reader))
+  if (second.afterBreak) return false
+  if (third.afterBreak) return second.kind === "name" && !connecting.has(reader.textOf(second))
   if (second.kind === "{") return third.kind === "{" && third.start === second.end
   if (second.kind !== "name" || connecting.has(reader.textOf(second))) return false
   const fourth = reader.peek(3)
   if (third.kind === ".") return fourth.afterBreak || fourth.kind === "end"
   return third.kind === "name" && third.start !== second.end && !connecting.has(reader.textOf(third))
+}
+
+/**
+ * Lists and texts as YAML has them: lines that begin with `-`, and `|` or `>` before lines of text. Reported, and skipped with all
+ * lines that are deeper than that of their key.
+ */
+export function refuseYaml(reader: TokenReader, example: string): boolean {
+  const { token, previous } = reader
+  const isList = token.kind === "-" && token.afterBreak
+  const isText = (token.kind === "|" || token.kind === ">") && reader.peek().afterBreak
+  if (previous.kind !== ":" || (!isList && !isText)) return false
+  if (isList) reader.report(token, "A list is not written with `-`", `Write \`${example}\`.`)
+  else reader.report(token, 'A text of several lines is written in `"""`')
+  const margin = reader.margin(previous)
+  do reader.skipBalanced()
+  while (!reader.is("end") && (!reader.token.afterBreak || reader.margin(reader.token) > margin))
+  return true
 }

@@ -169,7 +169,10 @@ export function parseBatch(start: Start): BatchDeclaration | undefined {
   start.path = "mcp"
   const known = parseRemotePath(reader)
   // What is imported is declared all the same.
-  if (known === undefined) skipToBrace(reader)
+  if (known === undefined) {
+    skipToBrace(reader)
+    if (!reader.is("{")) return undefined
+  }
   const nowhere = { start: keyword.end, end: keyword.end }
   const source = known ?? { server: undefined, kindWord: undefined, remote: undefined, ...nowhere }
   if (source.server !== undefined) start.path = `mcp.${source.server.text}`

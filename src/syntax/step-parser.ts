@@ -40,7 +40,7 @@ function startsHead(reader: TokenReader): boolean {
 }
 
 function startsLoop(reader: TokenReader): boolean {
-  return reader.isWord("for") || startsPattern(reader, 0)
+  return reader.isWord("for") || startsPattern(reader, 0) || (reader.is("name") && startsPattern(reader, 1))
 }
 
 /** When = "when" expression. A broken one ends at the step's body. */
@@ -61,7 +61,11 @@ function parseWhen(reader: TokenReader): When | undefined {
 function parseLoop(start: Start): Loop | undefined {
   const { reader } = start
   const first = reader.token
-  if (reader.acceptWord("for") === undefined) reader.expected(`\`for\` after ${showHead(start)}`)
+  if (reader.acceptWord("for") === undefined) {
+    reader.expected(`\`for\` after ${showHead(start)}`)
+    // `foreach x in`
+    if (!startsPattern(reader, 0)) reader.take()
+  }
   const pattern = parsePattern(reader)
   if (pattern === undefined) {
     // What follows is still read, so that a condition is found.

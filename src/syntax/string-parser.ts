@@ -55,9 +55,15 @@ function parseInterpolation(reader: TokenReader, parse: ParseExpression): Expres
     }
     return missing(reader)
   }
+  if (reader.is("{") && reader.isAdjacent && !reader.peek().unclosed) {
+    reader.report(reader.token, "A value in a text stands between two braces", "Write `{{ value }}`.")
+    reader.skipBalanced()
+    return missing(reader)
+  }
   const expression = parse(reader)
   if (!reader.is("middle") && !reader.is("tail")) {
-    if (!isUnclosed(reader)) reader.expected("`}}` after the expression")
+    const hint = reader.is("|") ? "There are no filters: values are written as they are." : undefined
+    if (!isUnclosed(reader)) reader.expected("`}}` after the expression", hint)
     while (!reader.is("middle") && !reader.is("tail") && !reader.is("end")) reader.skipBalanced()
   }
   reader.endLeaving()

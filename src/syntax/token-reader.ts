@@ -127,6 +127,11 @@ export class TokenReader {
     return token.start === 0 || isLineBreak(this.text.charCodeAt(token.start - 1))
   }
 
+  /** How deep the line of a token is indented. */
+  margin(token: Span): number {
+    return indentation(this.text, lineStart(this.text, token.start))
+  }
+
   /** Column of a token, counted from 1. */
   column(token: Span): number {
     return token.start - lineStart(this.text, token.start) + 1
@@ -443,7 +448,7 @@ export class TokenReader {
     const token = this.peek(ahead)
     const before = this.tokens[this.#index + ahead - 1]
     if (!token.afterBreak || before === undefined || (token.kind !== "name" && token.kind !== "string")) return false
-    return this.column(token) - 1 > indentation(this.text, lineStart(this.text, before.start))
+    return this.column(token) - 1 > this.margin(before)
   }
 
   /** Whether a block that may stand here begins without its brace: with a key on this line, or on deeper lines. */
@@ -519,7 +524,7 @@ export class TokenReader {
   ): Token | undefined {
     let itemsIndented = false
     // Where a brace is missing somewhere: a line no deeper than that of this block, after deeper ones, is outside of it.
-    const margin = this.lacksBrace ? indentation(this.text, lineStart(this.text, open.start)) : -1
+    const margin = this.lacksBrace ? this.margin(open) : -1
     let isDeeper = false
     for (;;) {
       const token = this.#token

@@ -1,6 +1,7 @@
 import { didYouMean } from "../base/did-you-mean.ts"
 import { leavesBlock, leavesCase, leavesEnum, startsDeclaration } from "./declaration-start.ts"
 import { docBefore } from "./doc-comment.ts"
+import { refuseYaml } from "./foreign-text.ts"
 import type { Token, TokenKind } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
 import { numberValue } from "./token-reader.ts"
@@ -49,9 +50,12 @@ function parseTypeField(reader: TokenReader): TypeField | undefined {
   const doc = docBefore(reader)
   const name = parseKey(reader)
   if (name === undefined) return undefined
+  const isOptional = reader.is("bad") && reader.textOf(reader.token) === "?" && reader.peek().kind === ":"
+  if (isOptional) reader.report(reader.take(), "A field has no `?`", `Write \`${reader.show(name)}: maybe type\`.`)
   const colon = parseColon(reader, name)
   const absent = colon === "missing-value" || (colon !== undefined && valueIsAbsent(reader, "a type"))
-  const type: TypeNode = absent ? missingType(reader) : (parseHeadless(reader, name) ?? parseType(reader))
+  const written: TypeNode = absent ? missingType(reader) : (parseHeadless(reader, name) ?? parseType(reader))
+  const type: TypeNode = isOptional ? { kind: "maybe", type: written, start: written.start, end: written.end } : written
   if (reader.is("bad") && reader.textOf(reader.token) === "=") {
     reader.report(reader.token, "A field has no default value", "Give it where the field is read: `… ?? value`.")
     reader.skipToNextItem()
@@ -86,7 +90,7 @@ export function lacksObject(reader: TokenReader, name: Name): boolean {
 
 /** A type without its opening bracket, which is reported; undefined for everything else. */
 function parseHeadless(reader: TokenReader, name: Name): TypeNode | undefined {
-  if (lacksList(reader, "[") || lacksList(reader, "(")) return missingType(reader)
+  if (lacksList(reader, "[") || lacksList(reader, "(") || refuseYaml(reader, "[string]")) return missingType(reader)
   if (!lacksObject(reader, name)) return undefined
   const body = parseTypeFields(reader)
   return body && { kind: "object-type", body, start: body.start, end: body.end }
@@ -162,13 +166,31 @@ export function parseColon(reader: TokenReader, name: Name): Token | undefined |
   }
   const what = `\`:\` after the field name \`${reader.show(name)}\``
   if (valueFollows(reader)) {
+    if (refuseOperator(reader, name)) return "missing-value"
     reader.expected(what)
     return undefined
   }
   if (token.unclosed) reader.expected(what)
-  else reader.report(name, `Expected ${what}`)
+  else
+    reader.report(
+      name,
+      `Expected ${what}`,
+      name.text.includes(" ") ? "A description is written above: `/// text`." : undefined,
+    )
   return "missing-value"
 }
+
+/** `a is b`, `a in b`, `a if b`: what follows a value in its line is not the next field. */
+function refuseOperator(reader: TokenReader, { text, start, end }: Name): boolean {
+  if (reader.previous.afterBreak) return false
+  const hint = { is: "Write `==`.", in: "Write `list contains value`.", if: ifHint, as: "Remove it." }[text]
+  if (hint === undefined) return false
+  reader.report({ start, end }, `\`${text}\` is not an operator`, hint)
+  reader.skipToNextItem()
+  return true
+}
+
+export const ifHint = "Write `match condition { true: …, false: … }`, or give an agent a condition with `when`."
 
 function valueFollows(reader: TokenReader): boolean {
   return !reader.token.afterBreak && startsValue(reader.token)
@@ -341,11 +363,12 @@ function parseObjectWord(reader: TokenReader, first: Token): TypeNode {
 
 /** `Record<string, string>`, `Optional[str]`: reported as a whole, and read over. */
 function refuseGeneric(reader: TokenReader, name: Name): boolean {
-  const isSquare = reader.is("[")
+  const isSquare = reader.is("[") || reader.is("(")
   if (!reader.isAdjacent || (!isSquare && reader.text.charCodeAt(reader.token.start) !== 60)) return false
   const hint = genericHint(name.text)
   if (isSquare) {
-    if (hint === undefined || reader.peek().kind !== "name") return false
+    const { kind } = reader.peek()
+    if (hint === undefined || (kind !== "name" && kind !== "string")) return false
     reader.skipBalanced()
   } else {
     let depth = 0
@@ -402,6 +425,10 @@ function typeWord(reader: TokenReader): TypeWord | undefined {
   if (next.kind === "{") return isMisspelt(reader, "enum") ? "enum" : undefined
   const third = reader.peek(2).kind
   if (!startsType(next) || third === ":") return undefined
+  if (reader.isWord("nullable") || reader.isWord("optional")) {
+    reader.unexpected("a type", "Did you mean `maybe`?")
+    return "maybe"
+  }
   const fitting = third === "{" ? "variant" : "maybe"
   return isMisspelt(reader, fitting) ? fitting : undefined
 }
@@ -446,6 +473,9 @@ function startsType(token: Token): boolean {
 /** Enum = "enum" "{" (name ","?)* "}" */
 function parseEnum(reader: TokenReader): TypeNode {
   const keyword = reader.take()
+  if (reader.is("name") && reader.peek().kind === "{" && !reader.token.afterBreak) {
+    reader.report(reader.take(), "An enum has no name here", "Write `enum { first, second }`.")
+  }
   const body = reader.block(parseEnumMember, leavesEnum, "a name of the enum")
   if (body === undefined) return missingEnum(reader)
   return { kind: "enum", keyword, body, start: keyword.start, end: body.end }
@@ -615,12 +645,12 @@ export function closeBracket(reader: TokenReader, open: Token, kind: "]" | ")", 
 }
 
 /** Where the next field, or the end of the block, follows instead, it is the opening bracket that the author looks for. */
-export function missingBracket(reader: TokenReader, open: Token, kind: "]" | ")", what: string): void {
+export function missingBracket(reader: TokenReader, open: Token, kind: "]" | ")", what: string, hint?: string): void {
   const { token } = reader
   const isLeft =
     (endsBracket(token) && !token.unclosed) || (token.afterBreak && (reader.atKey || startsDeclaration(reader)))
   if (isLeft) reader.report(open, `This ${reader.describe(open)} is not closed`, `Add \`${kind}\` where it ends.`)
-  else reader.expected(what)
+  else reader.expected(what, hint)
 }
 
 /** Whether what is open in square or round brackets cannot go on beyond this token. */

@@ -11,7 +11,7 @@ import {
 import { leavesBlock, leavesNames, startsDeclaration } from "./declaration-start.ts"
 import { docBefore } from "./doc-comment.ts"
 import { isForeignWord, mayBeOperator, parseOperations, parseTernary, startsOperation } from "./operator-parser.ts"
-import { refusePrefix, refuseUnquoted } from "./foreign-text.ts"
+import { refusePrefix, refuseUnquoted, refuseYaml } from "./foreign-text.ts"
 import type { PropertyForm, PropertyForms, PropertyPlace } from "./property-forms.ts"
 import { formOf, formsOf } from "./property-forms.ts"
 import { parseString } from "./string-parser.ts"
@@ -36,6 +36,7 @@ import type {
 import {
   closeBracket,
   endsBracket,
+  ifHint,
   joinedName,
   lacksList,
   lacksObject,
@@ -179,8 +180,7 @@ function parseNot(reader: TokenReader): Expression {
 
 /** `if a then b else c`: explained, and read over. */
 function refuseIf(reader: TokenReader): Expression {
-  const hint = "Write `match condition { true: …, false: … }`, or give an agent a condition with `when`."
-  reader.report(reader.token, "There is no `if`", hint)
+  reader.report(reader.token, "There is no `if`", ifHint)
   do reader.skipToNextItem()
   while (reader.isWord("else"))
   return missing(reader)
@@ -279,7 +279,8 @@ function parseArray(reader: TokenReader): Expression {
 function closeList(reader: TokenReader, open: Token, what: string): Token | undefined {
   const close = reader.accept("]")
   if (close !== undefined) return close
-  missingBracket(reader, open, "]", `\`,\` or \`]\` after ${what}`)
+  const hint = reader.isWord("for") ? "A loop is an agent: `agent name for item in list { … }`." : undefined
+  missingBracket(reader, open, "]", `\`,\` or \`]\` after ${what}`, hint)
   while (!reader.is("]") && !endsBracket(reader.token) && !startsDeclaration(reader)) {
     if (reader.token.afterBreak && reader.is("name") && reader.peek().kind === ":") break
     reader.skipBalanced()
@@ -442,7 +443,7 @@ function parseValueField(reader: TokenReader, parseName = parseKey): ValueField 
 
 /** A list or an object without its opening bracket, which is reported; undefined for everything else. */
 function parseHeadless(reader: TokenReader, name: Name): Expression | undefined {
-  if (lacksList(reader, "[")) return missing(reader)
+  if (lacksList(reader, "[") || refuseYaml(reader, "[a, b]")) return missing(reader)
   if (!lacksObject(reader, name)) return undefined
   const body = parseValueFields(reader)
   return body && { kind: "object", body, start: body.start, end: body.end }

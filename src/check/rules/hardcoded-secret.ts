@@ -25,7 +25,9 @@ export function checkHardcodedSecret(
   if (place !== "api_key") return
   const plain = literals.find((literal) => literal.interpolations.length === 0)
   if (plain !== undefined) {
-    checking.report("hardcoded-secret", path, plain, "An API key is written into the source", hint, "warning")
+    const isVariable = /^\$\{?\w+\}?$/.test(plain.texts[0] ?? "")
+    const message = isVariable ? "There are no variables of the environment" : "An API key is written into the source"
+    checking.report("hardcoded-secret", path, plain, message, hint, "warning")
   }
 }
 

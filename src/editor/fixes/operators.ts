@@ -25,11 +25,26 @@ export function fixForeignWord(program: Program, { span, message, hint = "" }: D
   if (hint === "Write `_ value`." && program.tree.text.slice(span.start, span.end) === "else") {
     return [{ title: "Write `_`", edits: [replaceWith(span, "_")], preferred: true }]
   }
+  const other = ourSpelling(text.slice(span.start, span.end), message, hint)
+  if (other !== undefined) {
+    return [{ title: `Write \`${other}\``, edits: [replaceWith(span, other)], preferred: true }]
+  }
   // `a + b` and `a ? b : c`: the whole expression is written anew.
   const [, instead] = /^(?:Texts are joined by interpolation:|Write) `(.+)`\.$/.exec(hint) ?? []
   const isWhole = message.startsWith("There is no `") && span.end - span.start > 2
   if (!isWhole || instead === undefined || instead.includes("…")) return []
   return [{ title: `Write \`${instead}\``, edits: [replaceWith(span, instead)], preferred: true }]
+}
+
+/** What is written here for a comment with `#`, `string[]` and `'text'`. */
+function ourSpelling(written: string, message: string, hint: string): string | undefined {
+  if (written === "#" && hint === "A comment begins with `//`.") return "//"
+  if (message.startsWith("The brackets of an array type")) {
+    const [, element] = /^(.+)\[\]$/s.exec(written) ?? []
+    return element && `[${element}]`
+  }
+  const [, text] = /^'([^']*)'$/.exec(written) ?? []
+  return text === undefined || !message.startsWith("Strings are written with") ? undefined : JSON.stringify(text)
 }
 
 function blanksAfter(text: string, at: number): number {
