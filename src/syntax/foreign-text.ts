@@ -77,6 +77,6 @@ export function refuseYaml(reader: TokenReader, example: string): boolean {
   else reader.report(token, 'A text of several lines is written in `"""`')
   const margin = reader.margin(previous)
   do reader.skipBalanced()
-  while (!reader.is("end") && (!reader.token.afterBreak || reader.margin(reader.token) > margin))
+  while (!reader.endsBlock(reader.token) && (!reader.token.afterBreak || reader.margin(reader.token) > margin))
   return true
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { describe, test } from "node:test"
 import { lex } from "./lexer.ts"
+import { parse } from "./parser.ts"
 import type { Token } from "./token.ts"
 import { maxNesting, numberValue, TokenReader } from "./token-reader.ts"
 
@@ -192,4 +193,15 @@ test("numbers as they are written", () => {
     "1_e5": undefined,
   }
   for (const [written, value] of Object.entries(values)) assert.equal(numberValue(written), value, written)
+})
+
+test("brackets of mixed kinds do not keep the reader where it is", () => {
+  for (const text of [
+    "input { a: b, (c] )}",
+    "input { a: b {c] }",
+    'output { a: b, "{{ c ]',
+    "output { a: x, [ (] ] ] ]",
+  ]) {
+    assert.ok(parse(text).diagnostics.length > 0, text)
+  }
 })

@@ -439,8 +439,13 @@ export class TokenReader {
 
   /** Skips such a list, with its closing bracket. */
   skipList(bracket: "[" | "("): void {
-    while (this.#token.kind !== closers[bracket]) this.skipBalanced()
-    this.take()
+    // Where brackets of different kinds are mixed up, they are not skipped in pairs.
+    while (this.#token.kind !== closers[bracket] && this.#token.kind !== "end") {
+      const before = this.#index
+      this.skipBalanced()
+      if (this.#index === before) this.take()
+    }
+    this.accept(bracket === "[" ? "]" : ")")
   }
 
   /** Whether the reader's line is indented deeper than the one before it. */
@@ -524,7 +529,8 @@ export class TokenReader {
   ): Token | undefined {
     let itemsIndented = false
     // Where a brace is missing somewhere: a line no deeper than that of this block, after deeper ones, is outside of it.
-    const margin = this.lacksBrace ? this.margin(open) : -1
+    const margin = this.lacksBrace && this.#searched <= mostSearched ? this.margin(open) : -1
+    if (margin >= 0) this.#searched += this.column(open)
     let isDeeper = false
     for (;;) {
       const token = this.#token
@@ -633,7 +639,7 @@ export class TokenReader {
 }
 
 function isCloser(kind: TokenKind): boolean {
-  return kind === "}" || kind === "]" || kind === ")" || kind === "tail"
+  return kind === "}" || kind === "]" || kind === ")" || kind === "tail" || kind === "middle"
 }
 
 /** The value of a number as it is written; undefined for what only begins like one (`2fa`, `1_`). */
