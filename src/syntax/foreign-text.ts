@@ -63,20 +63,3 @@ function isProse(reader: TokenReader): boolean {
   if (third.kind === ".") return fourth.afterBreak || fourth.kind === "end"
   return third.kind === "name" && third.start !== second.end && !connecting.has(reader.textOf(third))
 }
-
-/**
- * Lists and texts as YAML has them: lines that begin with `-`, and `|` or `>` before lines of text. Reported, and skipped with all
- * lines that are deeper than that of their key.
- */
-export function refuseYaml(reader: TokenReader, example: string): boolean {
-  const { token, previous } = reader
-  const isList = token.kind === "-" && token.afterBreak
-  const isText = (token.kind === "|" || token.kind === ">") && reader.peek().afterBreak
-  if (previous.kind !== ":" || (!isList && !isText)) return false
-  if (isList) reader.report(token, "A list is not written with `-`", `Write \`${example}\`.`)
-  else reader.report(token, 'A text of several lines is written in `"""`')
-  const margin = reader.margin(previous)
-  do reader.skipBalanced()
-  while (!reader.endsBlock(reader.token) && (!reader.token.afterBreak || reader.margin(reader.token) > margin))
-  return true
-}

@@ -1,7 +1,7 @@
 import { didYouMean } from "../base/did-you-mean.ts"
 import { leavesBlock, leavesCase, leavesEnum, startsDeclaration } from "./declaration-start.ts"
 import { docBefore } from "./doc-comment.ts"
-import { refuseYaml } from "./foreign-text.ts"
+import { refuseYaml } from "./yaml-text.ts"
 import type { Token, TokenKind } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
 import { numberValue } from "./token-reader.ts"
