@@ -21,6 +21,8 @@ export interface Job {
   readonly rerun: RerunOf | null
 }
 
+const left = new Error("The client has left")
+
 /** Asks for a run and follows it to its end, over whatever process answers, as often as it takes. */
 export class Client {
   readonly job: Job
@@ -138,7 +140,7 @@ export class Client {
       if (isTerminal(event.type)) this.done = true
       // Now and then the client leaves, and comes back.
       if (!this.done && this.#world.random.chance(0.05)) {
-        signal.abort()
+        signal.abort(left)
         return this.#later()
       }
     }

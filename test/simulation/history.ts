@@ -3,7 +3,7 @@ import type { JsonValue } from "../../src/base/json-value.ts"
 import type { AnswerOutcome, GivenAnswer } from "../../src/ports/questions.ts"
 import { MemoryStore } from "../../src/adapters/memory/memory-store.ts"
 import type { Limits } from "../../src/plan/plan-shape.ts"
-import type { Random } from "../support/random.ts"
+import { Random } from "../support/random.ts"
 import type { LogEvent } from "../../src/ports/events.ts"
 import { isTerminal } from "../../src/ports/events.ts"
 import { Client, type Job } from "./client.ts"
@@ -13,7 +13,7 @@ import { traceStore, type TracedCall } from "./replay.ts"
 import { SimulatedService, type Faults } from "./simulated-service.ts"
 import { noFaults } from "./simulated-store.ts"
 import { randomWorkflow } from "./workflows.ts"
-import { countImmediates, World, WorldClock } from "./world.ts"
+import { World, WorldClock } from "./world.ts"
 
 interface AppliedAnswer {
   readonly run_id: string
@@ -52,16 +52,21 @@ const troubleMs = 40_000
 const recoveryMs = 3_600_000
 
 /** One seed, one history: services, clients, faults, and what was wrong in the end. */
-export async function simulate(seed: number): Promise<History> {
-  countImmediates()
+export async function simulate(seed: number, traced = false): Promise<History> {
   const world = new World(seed)
   const { random } = world
   const storeClock = new WorldClock(world, null)
   const trace: TracedCall[] = []
-  const shared = traceStore(new MemoryStore(storeClock), storeClock, trace)
+  const memory = new MemoryStore(storeClock)
+  const shared = traced ? traceStore(memory, storeClock, trace) : memory
   const ledger = new Ledger(world)
   const tenures = new Map<string, Tenure[]>()
   const stored = new Map<string, StoredEvent[]>()
+  /** Runs that have not ended. */
+  const open = new Set<string>()
+  /** When the first question expires that was ever asked. */
+  let due = Number.POSITIVE_INFINITY
+  const isDue = (): boolean => storeClock.now() >= due
   const answers = new Map<string, JsonValue>()
   const bugs: unknown[] = []
   let crashes = 0
@@ -78,7 +83,10 @@ export async function simulate(seed: number): Promise<History> {
   const applied = (operation: string, detail: unknown): void => {
     if (operation === "create") {
       const { run_id, owner, outcome } = detail as { run_id: string; owner: string; outcome: CreateOutcome }
-      if (outcome.outcome === "created") hold(run_id, outcome.lease)
+      if (outcome.outcome === "created") {
+        hold(run_id, outcome.lease)
+        open.add(run_id)
+      }
       world.note(`create ${run_id} by ${owner}: ${outcome.outcome}`)
     } else if (operation === "claim") {
       const lease = detail as ClaimedLease
@@ -96,10 +104,14 @@ export async function simulate(seed: number): Promise<History> {
       const list = stored.get(lease.run_id) ?? []
       for (const event of events) {
         list.push({ at: world.now, event })
+        if (event.type === "question_asked") due = Math.min(due, Date.parse(event.data.expires_at))
         world.note(`${lease.owner} stores ${lease.run_id} ${event.id} ${event.type} ${about(event)}`)
       }
       stored.set(lease.run_id, list)
-      if (events.some(({ type }) => isTerminal(type) || type === "run_waiting")) hold(lease.run_id, null)
+      const last = events.at(-1)?.type
+      if (last === undefined) return
+      if (isTerminal(last)) open.delete(lease.run_id)
+      if (isTerminal(last) || last === "run_waiting") hold(lease.run_id, null)
     }
   }
 
@@ -109,7 +121,7 @@ export async function simulate(seed: number): Promise<History> {
   const begin = (): void => {
     const name = `p${++names}`
     world.note(`start of ${name}`)
-    services.push(new SimulatedService(name, world, shared, ledger, faultsNow(), applied, (error) => bugs.push(error)))
+    services.push(new SimulatedService(name, world, shared, ledger, faultsNow(), applied, isDue, (error) => bugs.push(error)))
   }
   let troubled = true
   const faultsNow = (): Faults => (troubled ? faults : quiet)
@@ -122,12 +134,12 @@ export async function simulate(seed: number): Promise<History> {
   for (let at = 0; at < count; at++) begin()
 
   const clients: Client[] = []
-  const jobs = 1 + random.below(4)
+  const jobs = 1 + random.below(random.chance(0.3) ? 4 : 2)
   for (let at = 0; at < jobs; at++) {
     const job: Job = {
       label: `run${at}`,
       id: `run${at}`,
-      source: randomWorkflow(random),
+      source: workflowOf(seed, random),
       items: random.list(random.below(4), (index) => `i${index}`),
       key: random.chance(0.8) ? `key${at}` : null,
       timeout_ms: random.chance(0.1) ? 1_000 + random.below(30_000) : null,
@@ -180,7 +192,8 @@ export async function simulate(seed: number): Promise<History> {
       })
     }
 
-    await world.run(troubleMs, () => false)
+    const isOver = (): boolean => open.size === 0 && clients.every(({ done }) => done)
+    await world.run(troubleMs, isOver)
     troubled = false
     world.note("nothing goes wrong any more")
     for (const service of services) {
@@ -189,7 +202,6 @@ export async function simulate(seed: number): Promise<History> {
     }
     // Those that hang go on hanging, so that only a cancel or the time limit ends their runs.
     begin()
-    const isOver = (): boolean => clients.every(({ done }) => done) && unfinished(tenures, stored).length === 0
     if (!(await world.run(recoveryMs, isOver))) world.note("not everything ended")
   }
 
@@ -210,7 +222,7 @@ export async function simulate(seed: number): Promise<History> {
   }
 
   const problems = await violations(shared, clients, ledger, { tenures, stored, answers })
-  for (const run_id of unfinished(tenures, stored)) problems.push(`run ${run_id} never ended`)
+  for (const run_id of open) problems.push(`run ${run_id} never ended`)
   for (const bug of bugs) problems.push(`a bug was reported: ${bug instanceof Error ? bug.stack : String(bug)}`)
   for (const { machine } of services) world.kill(machine)
   const all = [...stored.values()].flat().map(({ event }) => event)
@@ -231,13 +243,12 @@ export async function simulate(seed: number): Promise<History> {
   }
 }
 
-function unfinished(
-  tenures: ReadonlyMap<string, readonly Tenure[]>,
-  stored: ReadonlyMap<string, readonly StoredEvent[]>,
-): string[] {
-  return [...tenures.keys()].filter(
-    (run_id) => !isTerminal(stored.get(run_id)?.at(-1)?.event.type ?? "workflow_started"),
-  )
+/** Neighbouring seeds share a few workflows: compiling them would take most of the time of a history. */
+const neighbours = 64
+const sharedWorkflows = 24
+
+function workflowOf(seed: number, random: Random): string {
+  return randomWorkflow(new Random(Math.floor(seed / neighbours) * sharedWorkflows + random.below(sharedWorkflows)))
 }
 
 function randomFaults({ random }: World): Faults {

@@ -58,7 +58,7 @@ export async function violations(
       found.push(...rerunProblems(client.job, earlier, log, ledger).map((problem) => `${label}: ${problem}`))
     }
     for (const [at, event] of client.events.entries()) {
-      if (JSON.stringify(event) !== JSON.stringify(log[at])) {
+      if (event !== log[at] && JSON.stringify(event) !== JSON.stringify(log[at])) {
         found.push(`${label}: event ${at + 1} is not what the client saw: ${JSON.stringify(event)}`)
         break
       }

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto"
 import type { JsonObject } from "../../src/base/json-value.ts"
 import { pass } from "../../src/ports/gate.ts"
 import type { ModelClient, ModelRequest, ModelTurn, ModelWatch } from "../../src/ports/model.ts"
@@ -140,6 +139,10 @@ function turnsSince(request: ModelRequest): number {
   return request.input.slice(last).filter(({ role }) => role === "assistant").length
 }
 
+/** A number that the text decides (FNV-1a). */
 export function digest(text: string): number {
-  return createHash("sha256").update(text).digest().readUInt32BE(0)
+  let mixed = 0x811c9dc5
+  for (let at = 0; at < text.length; at++) mixed = Math.imul(mixed ^ text.charCodeAt(at), 0x01000193)
+  mixed = Math.imul(mixed ^ (mixed >>> 15), 0x2c1b3c6d)
+  return (mixed ^ (mixed >>> 13)) >>> 0
 }

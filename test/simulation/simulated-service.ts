@@ -17,7 +17,7 @@ export interface Faults {
 
 export const leaseMs = 10_000
 
-/** The plans of sources: those of one history are few, and compiling is most of the work otherwise. */
+/** The plans of sources: those of neighbouring histories are few. */
 const plans = new Map<string, ReturnType<typeof planSource>>()
 
 export function planned(source: string): ReturnType<typeof planSource> {
@@ -47,12 +47,13 @@ export class SimulatedService {
     ledger: Ledger,
     faults: Faults,
     applied: Applied,
+    isDue: () => boolean,
     bug: (error: unknown) => void,
   ) {
     this.machine = { name, state: "running", missed: [] }
     const { random } = world
     this.clock = new WorldClock(world, this.machine, random.chance(0.3) ? (random.next() - 0.5) * 120_000 : 0)
-    this.store = new SimulatedStore(shared, world, this.machine, faults.store, applied)
+    this.store = new SimulatedStore(shared, world, this.machine, faults.store, applied, isDue)
     this.#model = new SimulatedModel(world, this.machine, ledger, faults.model)
     this.#tools = new SimulatedTools(world, this.machine, ledger, faults.tools)
     const chance: Chance = {

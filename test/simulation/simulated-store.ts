@@ -39,22 +39,34 @@ const pageEvents = 20
 /** How often a follower looks by itself: announcements may get lost. */
 const lookMs = 2_000
 
+const left = new Error("The follower has left")
+
 /** The way from one machine to the store that all of them share: slow at times, and not always there. */
 export class SimulatedStore implements RunStore {
   readonly #store: RunStore
   readonly #world: World
   readonly #machine: Machine
   readonly #applied: Applied
+  /** Whether the store has a question whose time is up. */
+  readonly #isDue: () => boolean
   faults: StoreFaults
   /** When the last append of each run arrives: they arrive in the order in which they were sent. */
   readonly #arrivals = new Map<string, number>()
 
-  constructor(store: RunStore, world: World, machine: Machine, faults: StoreFaults, applied: Applied) {
+  constructor(
+    store: RunStore,
+    world: World,
+    machine: Machine,
+    faults: StoreFaults,
+    applied: Applied,
+    isDue: () => boolean,
+  ) {
     this.#store = store
     this.#world = world
     this.#machine = machine
     this.faults = faults
     this.#applied = applied
+    this.#isDue = isDue
   }
 
   #latency(): number {
@@ -120,7 +132,7 @@ export class SimulatedStore implements RunStore {
   }
 
   append(lease: Lease, events: readonly LogEvent[]): Promise<void> {
-    const sent = structuredClone(events)
+    const sent = [...events]
     return this.#send(async () => {
       await this.#store.append(lease, sent)
       this.#applied("append", { lease, events: sent })
@@ -145,16 +157,16 @@ export class SimulatedStore implements RunStore {
         const found = await this.lookup(run_id)
         return { events, over: found.found !== "run" || found.run.finished_at !== null }
       },
-      watch: (bell: Bell) => this.#watch(run_id, bell, news.signal),
+      watch: (bell: Bell) => this.#watch(run_id, after, bell, news.signal),
     }
     try {
       yield* followLog(log, after, signal)
     } finally {
-      news.abort()
+      news.abort(left)
     }
   }
 
-  #watch(run_id: string, bell: Bell, signal: AbortSignal): () => void {
+  #watch(run_id: string, after: number, bell: Bell, signal: AbortSignal): () => void {
     let watching = true
     const look = (): void => {
       if (!watching) return
@@ -163,7 +175,7 @@ export class SimulatedStore implements RunStore {
     }
     this.#world.after(lookMs, this.#machine, look)
     void (async () => {
-      for await (const event of this.#store.follow(run_id, 0, signal)) {
+      for await (const event of this.#store.follow(run_id, after, signal)) {
         if (!watching) return
         if (this.#world.random.chance(this.faults.unheard)) continue
         this.#world.after(this.#latency(), this.#machine, () => bell.ring())
@@ -233,7 +245,9 @@ export class SimulatedStore implements RunStore {
     })
   }
 
+  /** Processes look every second: where nothing is due, a look changes nothing and takes no time. */
   expire(): Promise<number> {
+    if (!this.#isDue()) return Promise.resolve(0)
     return this.#send(() => this.#store.expire())
   }
 

@@ -19,12 +19,14 @@ export class SimulatedTools implements ToolHost {
   readonly #world: World
   readonly #machine: Machine
   readonly #ledger: Ledger
+  readonly #served: InProcessTools
   faults: ToolFaults
 
   constructor(world: World, machine: Machine, ledger: Ledger, faults: ToolFaults) {
     this.#world = world
     this.#machine = machine
     this.#ledger = ledger
+    this.#served = new InProcessTools({ tools: { note: this.#tool(false), look: this.#tool(true) } })
     this.faults = faults
   }
 
@@ -35,8 +37,7 @@ export class SimulatedTools implements ToolHost {
     if (this.#world.random.chance(this.faults.failed / 4)) {
       throw failure("tool_error", "", "The server cannot be reached")
     }
-    const tools = { note: this.#tool(false), look: this.#tool(true) }
-    const session = await new InProcessTools({ tools }).open(request, watch)
+    const session = await this.#served.open(request, watch)
     const call: HostSession["call"] = async (...values) => {
       await pass(gate)
       return session.call(...values)

@@ -22,32 +22,52 @@ export interface Machine {
 }
 
 const realImmediate = globalThis.setImmediate
-let immediates = 0
+/** What the engine has put off with `setImmediate`. */
+let immediates: (() => void)[] = []
 
-/** The engine gives way with `setImmediate`: count what is still to come. */
-function countedImmediate<A extends unknown[]>(act: (...values: A) => void, ...values: A): NodeJS.Immediate {
-  immediates++
-  return realImmediate(() => {
-    immediates--
-    act(...values)
+function virtualImmediate<A extends unknown[]>(act: (...values: A) => void, ...values: A): void {
+  immediates.push(() => act(...values))
+}
+
+/**
+ * Node's own way to run what is ready between two callbacks: ticks, promises, and the report of rejections that nobody handles. A real turn of the
+ * event loop for every entry would take most of the time of a history.
+ */
+const runReady = (process as unknown as { _tickCallback(): void })._tickCallback
+
+/** Runs all JavaScript that is ready, until nothing of it is left. */
+function settle(): void {
+  runReady()
+  while (immediates.length > 0) {
+    const turn = immediates
+    immediates = []
+    for (const act of turn) {
+      act()
+      runReady()
+    }
+  }
+}
+
+/** Calls `work` where `settle` works, which is outside of all promises, and with `setImmediate` in virtual time. */
+function outsidePromises<T>(work: () => T): Promise<T> {
+  return new Promise((resolve, reject) => {
+    realImmediate(() => {
+      globalThis.setImmediate = virtualImmediate as unknown as typeof setImmediate
+      try {
+        resolve(work())
+      } catch (error) {
+        reject(error as Error)
+      } finally {
+        globalThis.setImmediate = realImmediate
+      }
+    })
   })
-}
-
-/** From now on this process can tell when nothing of the engine's work is left. */
-export function countImmediates(): void {
-  globalThis.setImmediate = countedImmediate as unknown as typeof setImmediate
-}
-
-async function settle(): Promise<void> {
-  do await new Promise((resolve) => realImmediate(resolve))
-  while (immediates > 0)
 }
 
 export class World {
   readonly random: Random
   readonly #queue: Entry[] = []
-  /** One line for each thing that happened, for the report of a failure. */
-  readonly diary: string[] = []
+  readonly #notes: { readonly at: number; readonly line: string }[] = []
   #now = 0
   #order = 0
 
@@ -60,7 +80,12 @@ export class World {
   }
 
   note(line: string): void {
-    this.diary.push(`${this.#now.toFixed(0).padStart(8)} ${line}`)
+    this.#notes.push({ at: this.#now, line })
+  }
+
+  /** One line for each thing that happened, for the report of a failure. */
+  get diary(): string[] {
+    return this.#notes.map(({ at, line }) => `${at.toFixed(0).padStart(8)} ${line}`)
   }
 
   /** The result takes it back. */
@@ -86,9 +111,12 @@ export class World {
   }
 
   /** Lets things happen until the queue is empty, `until` holds, or the time is over. False: the time is over. */
-  async run(most_ms: number, until: () => boolean): Promise<boolean> {
-    const end = this.#now + most_ms
-    await settle()
+  run(most_ms: number, until: () => boolean): Promise<boolean> {
+    return outsidePromises(() => this.#run(this.#now + most_ms, until))
+  }
+
+  #run(end: number, until: () => boolean): boolean {
+    settle()
     while (!until()) {
       const entry = this.#pop()
       if (entry === undefined) return until()
@@ -104,7 +132,7 @@ export class World {
         continue
       }
       entry.act()
-      await settle()
+      settle()
     }
     return true
   }
