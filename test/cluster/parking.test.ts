@@ -121,7 +121,7 @@ test("a list of many subjects is kept for a moment, one of few is not", { timeou
   const [node] = broker.nodes
   const connected = await Broker.connect(addressOf(node?.port ?? 0), noProofs, names)
   try {
-    await ensureStreams(connected.manager, names, usualSizes, { clustered: false, named: 1 })
+    await ensureStreams(connected.transport.manager, names, usualSizes, { clustered: false, named: 1 })
     const add = (number: number) => connected.put(names.parked("ann", String(number)), new Uint8Array(1))
     const list = () => connected.listRecent("ask", names.parked("*", "*"), 3_600_000)
     for (let count = 1; count <= 3; count++) {

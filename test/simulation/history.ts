@@ -1,7 +1,6 @@
 import type { ClaimedLease, CreateOutcome, Lease, RunStore } from "../../src/ports/store.ts"
 import type { JsonValue } from "../../src/base/json-value.ts"
 import type { AnswerOutcome, GivenAnswer } from "../../src/ports/questions.ts"
-import { MemoryStore } from "../../src/adapters/memory/memory-store.ts"
 import type { Limits } from "../../src/plan/plan-shape.ts"
 import { Random } from "../support/random.ts"
 import type { LogEvent } from "../../src/ports/events.ts"
@@ -9,11 +8,14 @@ import { isTerminal } from "../../src/ports/events.ts"
 import { Client, type Job } from "./client.ts"
 import { violations, type StoredEvent, type Tenure } from "./invariants.ts"
 import { Ledger } from "./ledger.ts"
-import { traceStore, type TracedCall } from "./replay.ts"
-import { SimulatedService, type Faults } from "./simulated-service.ts"
+import { natsHome } from "./nats-home.ts"
+import type { TracedCall } from "./replay.ts"
+import { noBrokerFaults } from "./simulated-broker.ts"
+import { leaseMs, SimulatedService, type Faults } from "./simulated-service.ts"
 import { noFaults } from "./simulated-store.ts"
 import { randomWorkflow } from "./workflows.ts"
-import { World, WorldClock } from "./world.ts"
+import { memoryHome } from "./store-home.ts"
+import { World } from "./world.ts"
 
 interface AppliedAnswer {
   readonly run_id: string
@@ -43,6 +45,7 @@ export interface Figures {
 
 const quiet: Faults = {
   store: noFaults,
+  broker: noBrokerFaults,
   model: { retried: 0, failed: 0, hanging: 0, slow: 0 },
   tools: { failed: 0, unanswered: 0, hanging: 0, slow: 0 },
 }
@@ -51,14 +54,21 @@ const quiet: Faults = {
 const troubleMs = 40_000
 const recoveryMs = 3_600_000
 
+export interface Settings {
+  /** Which store the services share. */
+  readonly home?: "memory" | "nats"
+  /** Writes down what the memory store is asked for. */
+  readonly traced?: boolean
+}
+
 /** One seed, one history: services, clients, faults, and what was wrong in the end. */
-export async function simulate(seed: number, traced = false): Promise<History> {
+export async function simulate(
+  seed: number,
+  { home: kind = "memory", traced = false }: Settings = {},
+): Promise<History> {
   const world = new World(seed)
   const { random } = world
-  const storeClock = new WorldClock(world, null)
   const trace: TracedCall[] = []
-  const memory = new MemoryStore(storeClock)
-  const shared = traced ? traceStore(memory, storeClock, trace) : memory
   const ledger = new Ledger(world)
   const tenures = new Map<string, Tenure[]>()
   const stored = new Map<string, StoredEvent[]>()
@@ -66,9 +76,10 @@ export async function simulate(seed: number, traced = false): Promise<History> {
   const open = new Set<string>()
   /** When the first question expires that was ever asked. */
   let due = Number.POSITIVE_INFINITY
-  const isDue = (): boolean => storeClock.now() >= due
   const answers = new Map<string, JsonValue>()
   const bugs: unknown[] = []
+  /** Runs that were taken from a process that held them. */
+  const taken: string[] = []
   let crashes = 0
 
   const hold = (run_id: string, lease: Lease | null): void => {
@@ -76,7 +87,10 @@ export async function simulate(seed: number, traced = false): Promise<History> {
     const last = list.at(-1)
     if (last !== undefined) last.until = Math.min(last.until, world.now)
     if (lease !== null) {
-      list.push({ owner: lease.owner, fence: lease.fence, from: world.now, until: Number.POSITIVE_INFINITY })
+      const { owner, fence } = lease
+      // On the NATS store a claim may overtake the last renewal: there the log decides whose the run is.
+      const promised = kind === "nats" ? 0 : world.now + leaseMs
+      list.push({ owner, fence, from: world.now, until: Number.POSITIVE_INFINITY, promised })
     }
     tenures.set(run_id, list)
   }
@@ -91,7 +105,15 @@ export async function simulate(seed: number, traced = false): Promise<History> {
     } else if (operation === "claim") {
       const lease = detail as ClaimedLease
       world.note(`claim ${lease.run_id} by ${lease.owner}`)
+      const held = tenures.get(lease.run_id)?.at(-1)
+      if (held !== undefined && held.until > world.now && held.promised > world.now) {
+        taken.push(`${lease.owner} took ${lease.run_id} from ${held.owner}, which held it`)
+      }
       hold(lease.run_id, lease)
+    } else if (operation === "renew") {
+      const { run_id, fence } = detail as Lease
+      const held = tenures.get(run_id)?.at(-1)
+      if (held?.fence === fence && kind === "memory") held.promised = world.now + leaseMs
     } else if (operation === "release") {
       const lease = detail as Lease
       world.note(`release ${lease.run_id} by ${lease.owner}`)
@@ -115,13 +137,15 @@ export async function simulate(seed: number, traced = false): Promise<History> {
     }
   }
 
+  const home =
+    kind === "nats" ? natsHome(world, applied) : memoryHome(world, applied, (now) => now >= due, traced ? trace : null)
   const faults = randomFaults(world)
   let names = 0
   const services: SimulatedService[] = []
   const begin = (): void => {
     const name = `p${++names}`
     world.note(`start of ${name}`)
-    services.push(new SimulatedService(name, world, shared, ledger, faultsNow(), applied, isDue, (error) => bugs.push(error)))
+    services.push(new SimulatedService(name, world, home, ledger, faultsNow(), (error) => bugs.push(error)))
   }
   let troubled = true
   const faultsNow = (): Faults => (troubled ? faults : quiet)
@@ -166,23 +190,28 @@ export async function simulate(seed: number, traced = false): Promise<History> {
         const service = anyService()
         if (service === null || !troubled) return
         const { machine } = service
-        const kind = random.below(5)
-        if (kind <= 1) {
+        const trouble = random.below(6)
+        if (trouble === 5 && service.disconnect(random.next() * 15_000)) {
+          world.note(`${machine.name} loses its connection`)
+        } else if (trouble <= 1) {
           world.note(`crash of ${machine.name}`)
           crashes++
           service.die(world)
           world.after(random.next() * 15_000, null, begin)
-        } else if (kind === 2) {
+        } else if (trouble === 2) {
           const ms = random.next() * 40_000
           world.note(`${machine.name} stands still for ${ms.toFixed(0)} ms`)
           world.pause(machine)
           world.after(ms, null, () => world.wake(machine))
-        } else if (kind === 3) {
+        } else if (trouble === 3) {
           world.note(`${machine.name} is told to stop`)
-          service.runs.drain(random.next() * 10_000).then(
-            () => service.die(world),
-            () => undefined,
-          )
+          service.runs
+            .drain(random.next() * 10_000)
+            .then(() => service.store.close())
+            .then(
+              () => service.die(world),
+              () => undefined,
+            )
           world.after(random.next() * 15_000, null, begin)
         } else {
           const ms = (random.next() - 0.5) * 1_200_000
@@ -221,7 +250,8 @@ export async function simulate(seed: number, traced = false): Promise<History> {
     await live(random.below(4))
   }
 
-  const problems = await violations(shared, clients, ledger, { tenures, stored, answers })
+  const problems = await violations(home.audit, clients, ledger, { tenures, stored, answers })
+  problems.push(...taken)
   for (const run_id of open) problems.push(`run ${run_id} never ended`)
   for (const bug of bugs) problems.push(`a bug was reported: ${bug instanceof Error ? bug.stack : String(bug)}`)
   for (const { machine } of services) world.kill(machine)
@@ -231,7 +261,7 @@ export async function simulate(seed: number, traced = false): Promise<History> {
     problems,
     diary: world.diary,
     trace,
-    store: shared,
+    store: home.audit,
     figures: {
       runs: tenures.size,
       events: all.length,
@@ -255,6 +285,13 @@ function randomFaults({ random }: World): Faults {
   const often = (most: number): number => (random.chance(0.5) ? 0 : random.next() * most)
   return {
     store: { failed: often(0.1), unanswered: often(0.05), late: often(0.03), slow: often(0.1), unheard: often(0.5) },
+    broker: {
+      failed: often(0.1),
+      unanswered: often(0.05),
+      slow: often(0.1),
+      unheard: often(0.5),
+      behind: often(1) * (random.chance(0.2) ? 5_000 : 300),
+    },
     model: { retried: often(0.3), failed: often(0.1), hanging: often(0.03), slow: often(0.3) },
     tools: { failed: often(0.1), unanswered: often(0.1), hanging: often(0.03), slow: often(0.2) },
   }

@@ -13,6 +13,8 @@ export interface Tenure {
   readonly fence: number
   readonly from: number
   until: number
+  /** Until when the store has promised the run to its owner. */
+  promised: number
 }
 
 export interface StoredEvent {

@@ -1,9 +1,11 @@
 import { simulate } from "./history.ts"
 
-// `npm run simulate [-- COUNT [FIRST [--stop-at-first]]]`: histories with the seeds FIRST, FIRST + 1 …. A history that goes wrong is
-// printed with its diary, and `npm run simulate -- 1 SEED` gives exactly that history again.
+// `npm run simulate [-- COUNT [FIRST] [--nats] [--stop-at-first]]`: histories with the seeds FIRST, FIRST + 1 …, on the memory store or on
+// the NATS store. A history that goes wrong is printed with its diary, and `npm run simulate -- 1 SEED` gives exactly that history again.
 
-const [count = "1000", first = "1", stop = ""] = process.argv.slice(2)
+const options = process.argv.slice(2).filter((value) => value.startsWith("--"))
+const [count = "1000", first = "1"] = process.argv.slice(2).filter((value) => !value.startsWith("--"))
+const home = options.includes("--nats") ? "nats" : "memory"
 const showsAll = Number(count) === 1
 // Faults are thousands of errors whose stacks nobody reads.
 if (!showsAll) Error.stackTraceLimit = 0
@@ -13,13 +15,13 @@ let lastShown = started
 let made = 0
 let failed = 0
 while (made < Number(count)) {
-  const { seed, problems, diary, figures } = await simulate(Number(first) + made)
+  const { seed, problems, diary, figures } = await simulate(Number(first) + made, { home })
   made++
   for (const key of Object.keys(total) as (keyof typeof total)[]) total[key] += figures[key]
   if (problems.length > 0) failed++
   if (showsAll || (problems.length > 0 && failed <= 3)) console.log(`\nseed ${seed}\n${diary.join("\n")}\n`)
   if (problems.length > 0) console.log(`seed ${seed}: ${problems.slice(0, 5).join("\n    ")}`)
-  if (failed >= 20 || (failed > 0 && stop === "--stop-at-first")) break
+  if (failed >= 20 || (failed > 0 && options.includes("--stop-at-first"))) break
   if (process.stderr.isTTY && performance.now() - lastShown > 1000) {
     lastShown = performance.now()
     process.stderr.write(`\r${made} of ${count} histories, ${failed} went wrong `)

@@ -5,12 +5,11 @@ import { usualLimits } from "../../src/run/run-context.ts"
 import { Runs } from "../../src/run/runs.ts"
 import type { Ledger } from "./ledger.ts"
 import { SimulatedModel, type ModelFaults } from "./simulated-model.ts"
-import { SimulatedStore, type Applied, type StoreFaults } from "./simulated-store.ts"
+import type { ConnectionFaults, StoreConnection, StoreHome } from "./store-home.ts"
 import { SimulatedTools, type ToolFaults } from "./simulated-tools.ts"
 import { WorldClock, type Machine, type World } from "./world.ts"
 
-export interface Faults {
-  readonly store: StoreFaults
+export interface Faults extends ConnectionFaults {
   readonly model: ModelFaults
   readonly tools: ToolFaults
 }
@@ -34,7 +33,7 @@ export function planned(source: string): ReturnType<typeof planSource> {
 export class SimulatedService {
   readonly machine: Machine
   readonly runs: Runs
-  readonly store: SimulatedStore
+  readonly #connection: StoreConnection
   readonly clock: WorldClock
   readonly #model: SimulatedModel
   readonly #tools: SimulatedTools
@@ -43,17 +42,15 @@ export class SimulatedService {
   constructor(
     name: string,
     world: World,
-    shared: RunStore,
+    home: StoreHome,
     ledger: Ledger,
     faults: Faults,
-    applied: Applied,
-    isDue: () => boolean,
     bug: (error: unknown) => void,
   ) {
     this.machine = { name, state: "running", missed: [] }
     const { random } = world
     this.clock = new WorldClock(world, this.machine, random.chance(0.3) ? (random.next() - 0.5) * 120_000 : 0)
-    this.store = new SimulatedStore(shared, world, this.machine, faults.store, applied, isDue)
+    this.#connection = home.connect(this.machine, this.clock, faults)
     this.#model = new SimulatedModel(world, this.machine, ledger, faults.model)
     this.#tools = new SimulatedTools(world, this.machine, ledger, faults.tools)
     const chance: Chance = {
@@ -74,10 +71,20 @@ export class SimulatedService {
     void this.runs.recover()
   }
 
-  set faults({ store, model, tools }: Faults) {
-    this.store.faults = store
-    this.#model.faults = model
-    this.#tools.faults = tools
+  get store(): RunStore {
+    return this.#connection.store
+  }
+
+  set faults(faults: Faults) {
+    this.#connection.faults = faults
+    this.#model.faults = faults.model
+    this.#tools.faults = faults.tools
+  }
+
+  /** The connection to the store is down for so long. False: there is none that could be. */
+  disconnect(ms: number): boolean {
+    this.#connection.breakFor?.(ms)
+    return this.#connection.breakFor !== null
   }
 
   /** For a client that is connected: its connection breaks. */
@@ -87,6 +94,7 @@ export class SimulatedService {
 
   die(world: World): void {
     world.kill(this.machine)
+    this.#connection.leave()
     for (const listener of this.#deaths.splice(0)) listener()
   }
 }

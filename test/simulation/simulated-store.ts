@@ -194,7 +194,11 @@ export class SimulatedStore implements RunStore {
   }
 
   renew(lease: Lease, leaseMs: number): Promise<boolean> {
-    return this.#send(() => this.#store.renew(lease, leaseMs))
+    return this.#send(async () => {
+      const held = await this.#store.renew(lease, leaseMs)
+      if (held) this.#applied("renew", lease)
+      return held
+    })
   }
 
   release(lease: Lease): Promise<void> {

@@ -40,7 +40,7 @@ test(
     const vault = createVault(Buffer.alloc(32, 7))
     try {
       for (let seed = 1; seed <= replayed; seed++) {
-        const { trace, store, diary } = await simulate(seed, true)
+        const { trace, store, diary } = await simulate(seed, { traced: true })
         const clock = new SetClock()
         const sqlite = await openSqliteStore({ path: join(folder, `${seed}.sqlite`), vault, clock })
         try {

@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto"
 import type { JsonValue } from "../../base/json-value.ts"
 import type { Clock } from "../../ports/clock.ts"
 import type { Vault } from "../../ports/vault.ts"
@@ -52,7 +51,7 @@ export class AnswerCache {
       await this.#broker.put(subject, packFrame({ expires_at }, [sealed]))
       return
     }
-    const nonce = randomBytes(9).toString("base64url")
+    const nonce = this.#broker.token(9)
     const pieces = cutPart(sealed, room)
     await Promise.all(pieces.map((piece, index) => this.#broker.put(`${subject}.${nonce}.${index}`, piece)))
     await this.#broker.put(subject, packFrame({ expires_at, pieces: { nonce, count: pieces.length } }, []))

@@ -1,14 +1,20 @@
-import { JetStreamApiError, jetstream, jetstreamManager } from "@nats-io/jetstream"
-import type { JetStreamClient, JetStreamManager } from "@nats-io/jetstream"
+import { JetStreamApiError } from "@nats-io/jetstream"
 import { connect, credsAuthenticator } from "@nats-io/transport-node"
-import type { ConnectionOptions, Msg, NatsConnection } from "@nats-io/transport-node"
+import type { ConnectionOptions, NatsConnection } from "@nats-io/transport-node"
 import { setMaxListeners } from "node:events"
 import { StoreFailure } from "../../ports/store.ts"
 import type { BrokerAddress, BrokerProofs } from "./address.ts"
 import type { Names, StreamName } from "./names.ts"
+import {
+  NatsTransport,
+  realSurroundings,
+  type Heard,
+  type Stored,
+  type Surroundings,
+  type Transport,
+} from "./transport.ts"
 
-/** How long one attempt may take, and how long attempts go on while the broker is out of reach or elects a leader. */
-const attemptMs = 2_000
+/** How long attempts go on while the broker is out of reach or elects a leader. */
 export const holdMs = { read: 10_000, write: 20_000, parting: 1_500 } as const
 
 const wrongLastSequence = new Set([10_071, 10_164])
@@ -19,12 +25,6 @@ const refusals = new Set([10_023, 10_047, 10_054, 10_077, 10_122])
 const manySubjects = 200
 const mostLists = 8
 
-export interface Stored {
-  readonly subject: string
-  readonly seq: number
-  readonly data: Uint8Array
-}
-
 /** What `/metrics` and `/readyz` can know of a broker. */
 export interface BrokerHealth {
   readonly connected: boolean
@@ -34,11 +34,10 @@ export interface BrokerHealth {
 }
 
 /** The connection, and the few things that we ask of JetStream, each tried until it is done or its time is up. */
-export class Broker {
+export class Broker<T extends Transport = Transport> {
   readonly names: Names
-  readonly #connection: NatsConnection
-  readonly #stream: JetStreamClient
-  readonly manager: JetStreamManager
+  readonly transport: T
+  readonly #around: Surroundings
   readonly #reconnected = new Set<() => void>()
   readonly #closing = new AbortController()
   readonly #lists = new Map<string, { readonly subjects: readonly string[]; readonly at: number }>()
@@ -50,17 +49,16 @@ export class Broker {
   #full = false
   #troubledAt = Number.NEGATIVE_INFINITY
 
-  private constructor(names: Names, connection: NatsConnection, manager: JetStreamManager) {
+  constructor(names: Names, transport: T, around: Surroundings) {
     this.names = names
-    this.#connection = connection
-    this.#stream = jetstream(connection, { timeout: attemptMs })
-    this.manager = manager
+    this.transport = transport
+    this.#around = around
     setMaxListeners(0, this.#closing.signal)
-    void this.#watchStatus()
+    transport.onStatus((type) => this.#hearStatus(type))
   }
 
   /** Rejects with a `StoreFailure` whose sentence names the addresses, never what is before their `@`. */
-  static async connect(address: BrokerAddress, proofs: BrokerProofs, names: Names): Promise<Broker> {
+  static async connect(address: BrokerAddress, proofs: BrokerProofs, names: Names): Promise<Broker<NatsTransport>> {
     const options: ConnectionOptions = {
       servers: [...address.servers],
       name: "wireworks",
@@ -89,8 +87,7 @@ export class Broker {
       throw new StoreFailure(`The broker at ${where} cannot be used: ${tooOld}`)
     }
     try {
-      const manager = await jetstreamManager(connection, { timeout: attemptMs, checkAPI: false })
-      return new Broker(names, connection, manager)
+      return new Broker(names, await NatsTransport.over(connection), realSurroundings)
     } catch (error) {
       await connection.close()
       throw new StoreFailure(`The broker at ${where} has no JetStream for this user: ${sentenceOf(error)}`, error)
@@ -98,12 +95,12 @@ export class Broker {
   }
 
   get clustered(): boolean {
-    return this.#connection.info?.cluster !== undefined
+    return this.transport.info?.cluster !== undefined
   }
 
   /** Most bytes of one message, headers included. */
   get maxPayload(): number {
-    return this.#connection.info?.max_payload ?? 1_048_576
+    return this.transport.info?.max_payload ?? 1_048_576
   }
 
   get health(): BrokerHealth {
@@ -121,7 +118,7 @@ export class Broker {
 
   /** How long all has gone well. */
   get calmMs(): number {
-    return this.#connected ? performance.now() - this.#troubledAt : 0
+    return this.#connected ? this.now() - this.#troubledAt : 0
   }
 
   onReconnect(listener: () => void): void {
@@ -129,9 +126,8 @@ export class Broker {
   }
 
   /** Stores a message that replaces the one that is there. */
-  async put(subject: string, data: Uint8Array, hold: number = holdMs.write): Promise<number> {
-    const ack = await this.#held(hold, () => this.#stream.publish(subject, data, { timeout: attemptMs }))
-    return ack.seq
+  put(subject: string, data: Uint8Array, hold: number = holdMs.write): Promise<number> {
+    return this.#held(hold, () => this.transport.publish(subject, data, null))
   }
 
   /**
@@ -151,11 +147,10 @@ export class Broker {
     return this.#putExpecting(subject, data, seq, holdMs.write)
   }
 
-  #putExpecting(subject: string, data: Uint8Array, lastSubjectSequence: number, hold: number): Promise<number | null> {
-    const expect = { lastSubjectSequence }
+  #putExpecting(subject: string, data: Uint8Array, expected: number, hold: number): Promise<number | null> {
     return this.#held(hold, async () => {
       try {
-        return (await this.#stream.publish(subject, data, { timeout: attemptMs, expect })).seq
+        return await this.transport.publish(subject, data, expected)
       } catch (error) {
         if (error instanceof JetStreamApiError && wrongLastSequence.has(error.code)) return null
         throw error
@@ -169,24 +164,20 @@ export class Broker {
    */
   async get(stream: StreamName, subject: string, how: "near" | "sure"): Promise<Stored | null> {
     const name = this.names.stream(stream)
-    const query = { last_by_subj: subject }
-    const near = await this.#held(holdMs.read, () => this.manager.direct.getMessage(name, query))
-    if (near !== null) return { subject: near.subject, seq: near.seq, data: near.data }
+    const near = await this.#held(holdMs.read, () => this.transport.last(name, subject, "near"))
+    if (near !== null) return near
     return how === "near" ? null : this.getFromLeader(stream, subject)
   }
 
-  async getFromLeader(stream: StreamName, subject: string): Promise<Stored | null> {
+  getFromLeader(stream: StreamName, subject: string): Promise<Stored | null> {
     const name = this.names.stream(stream)
-    const sure = await this.#held(holdMs.read, () => this.manager.streams.getMessage(name, { last_by_subj: subject }))
-    return sure === null ? null : { subject: sure.subject, seq: sure.seq, data: sure.data }
+    return this.#held(holdMs.read, () => this.transport.last(name, subject, "leader"))
   }
 
   /** The first message at or after a sequence. */
-  async next(stream: StreamName, seq: number): Promise<Stored | null> {
-    const query = { seq, next_by_subj: `${this.names.prefix}.${stream}.>` }
-    const name = this.names.stream(stream)
-    const found = await this.#held(holdMs.read, () => this.manager.direct.getMessage(name, query))
-    return found === null ? null : { subject: found.subject, seq: found.seq, data: found.data }
+  next(stream: StreamName, seq: number): Promise<Stored | null> {
+    const filter = `${this.names.prefix}.${stream}.>`
+    return this.#held(holdMs.read, () => this.transport.next(this.names.stream(stream), filter, seq))
   }
 
   /** Subjects that hold a message, as the leader knows them. */
@@ -195,16 +186,13 @@ export class Broker {
   }
 
   /** The same, with how many messages each holds. */
-  async count(stream: StreamName, filter: string): Promise<Readonly<Record<string, number>>> {
-    const name = this.names.stream(stream)
-    const { state } = await this.#held(holdMs.read, () => this.manager.streams.info(name, { subjects_filter: filter }))
-    return state.subjects ?? {}
+  count(stream: StreamName, filter: string): Promise<Readonly<Record<string, number>>> {
+    return this.#held(holdMs.read, () => this.transport.subjects(this.names.stream(stream), filter))
   }
 
   /** Removes all messages of a subject but the newest. */
-  async keepNewest(stream: StreamName, subject: string): Promise<void> {
-    const name = this.names.stream(stream)
-    await this.#held(holdMs.write, () => this.manager.streams.purge(name, { filter: subject, keep: 1 }))
+  keepNewest(stream: StreamName, subject: string): Promise<void> {
+    return this.#held(holdMs.write, () => this.transport.purge(this.names.stream(stream), subject, 1))
   }
 
   /**
@@ -213,19 +201,19 @@ export class Broker {
    */
   async listRecent(stream: StreamName, filter: string, most_ms: number): Promise<readonly string[]> {
     const known = this.#lists.get(filter)
-    if (known !== undefined && performance.now() - known.at < most_ms) return known.subjects
+    if (known !== undefined && this.now() - known.at < most_ms) return known.subjects
     const subjects = await this.list(stream, filter)
     this.#lists.delete(filter)
     if (subjects.length >= manySubjects) {
-      this.#lists.set(filter, { subjects, at: performance.now() })
+      this.#lists.set(filter, { subjects, at: this.now() })
       const [oldest] = this.#lists.keys()
       if (this.#lists.size > mostLists && oldest !== undefined) this.#lists.delete(oldest)
     }
     return subjects
   }
 
-  async purge(stream: StreamName, filter: string, hold: number = holdMs.write): Promise<void> {
-    await this.#held(hold, () => this.manager.streams.purge(this.names.stream(stream), { filter }))
+  purge(stream: StreamName, filter: string, hold: number = holdMs.write): Promise<void> {
+    return this.#held(hold, () => this.transport.purge(this.names.stream(stream), filter, 0))
   }
 
   /**
@@ -235,64 +223,71 @@ export class Broker {
   async erase(stream: StreamName, subject: string, expected?: number): Promise<boolean> {
     const name = this.names.stream(stream)
     return this.#held(holdMs.write, async () => {
-      const found = await this.manager.streams.getMessage(name, { last_by_subj: subject })
+      const found = await this.transport.last(name, subject, "leader")
       if (found === null || (expected !== undefined && found.seq !== expected)) return false
       const { seq } = found
       try {
-        return await this.manager.streams.deleteMessage(name, seq, true)
+        return await this.transport.erase(name, seq)
       } catch (error) {
         if (!(error instanceof JetStreamApiError)) throw error
         // A cluster says of what is gone that its deletion failed, which may mean anything.
-        if (error.status >= 500 && (await this.manager.streams.getMessage(name, { seq })) !== null) throw error
+        if (error.status >= 500 && (await this.transport.at(name, seq)) !== null) throw error
         return false
       }
     })
   }
 
-  listen(subject: string, listener: (message: Msg) => void): () => void {
-    const callback = (error: Error | null, message: Msg): void => {
-      if (error === null) listener(message)
-    }
-    const subscription = this.#connection.subscribe(subject, { callback })
-    return () => {
-      if (!this.#connection.isClosed()) subscription.unsubscribe()
-    }
+  listen(subject: string, listener: (message: Heard) => void): () => void {
+    return this.transport.listen(subject, listener)
   }
 
   /** Resolves when the nearest node knows what we listen to. */
   async flush(): Promise<void> {
-    await this.#held(holdMs.read, () => this.#connection.flush())
+    await this.#held(holdMs.read, () => this.transport.flush())
   }
 
   /** Ends what is being tried again, too. */
   async close(): Promise<void> {
     this.#closing.abort()
-    await this.#connection.close()
+    await this.transport.close()
   }
 
-  async #watchStatus(): Promise<void> {
-    for await (const { type } of this.#connection.status()) {
-      if (type === "disconnect") {
-        this.#connected = false
-        this.#troubled()
-      } else if (type === "reconnect") {
-        this.#reconnects++
-        this.#troubled()
-        // A cluster may have nodes of several releases. What one of them cannot be trusted with waits for another.
-        this.#tooOld = whyTooOld(this.#connection.info?.version ?? "")
-        if (this.#tooOld !== null) continue
-        this.#connected = true
-        for (const listener of this.#reconnected) listener()
-      }
+  /** Milliseconds by a monotonic clock. */
+  now(): number {
+    return this.#around.now()
+  }
+
+  /** Ends with the result. */
+  every(ms: number, act: () => void): () => void {
+    return this.#around.every(ms, act)
+  }
+
+  /** A random name of so many bytes. */
+  token(bytes: number): string {
+    return this.#around.token(bytes)
+  }
+
+  #hearStatus(type: string): void {
+    if (type === "disconnect") {
+      this.#connected = false
+      this.#troubled()
+    } else if (type === "reconnect") {
+      this.#reconnects++
+      this.#troubled()
+      // A cluster may have nodes of several releases. What one of them cannot be trusted with waits for another.
+      this.#tooOld = whyTooOld(this.transport.info?.version ?? "")
+      if (this.#tooOld !== null) return
+      this.#connected = true
+      for (const listener of this.#reconnected) listener()
     }
   }
 
   #troubled(): void {
-    this.#troubledAt = performance.now()
+    this.#troubledAt = this.now()
   }
 
   async #held<T>(hold: number, attempt: () => Promise<T>): Promise<T> {
-    const deadline = performance.now() + hold
+    const deadline = this.now() + hold
     for (let pause = 25; ; pause = Math.min(pause * 2, 400)) {
       if (this.#closing.signal.aborted) throw new StoreFailure("The store is closed")
       if (this.#tooOld !== null) throw new StoreFailure(`The broker cannot be used: ${this.#tooOld}`)
@@ -306,7 +301,7 @@ export class Broker {
           throw new StoreFailure(`The broker is full: ${error.message}. Give it more room.`, error)
         }
         this.#troubled()
-        if (performance.now() + pause > deadline) {
+        if (this.now() + pause > deadline) {
           throw new StoreFailure(`The broker does not answer: ${sentenceOf(error)}`, error)
         }
         this.#retries++
@@ -330,11 +325,11 @@ export class Broker {
     const { signal } = this.#closing
     return new Promise((resolve) => {
       const over = (): void => {
-        clearTimeout(timer)
+        stop()
         signal.removeEventListener("abort", over)
         resolve()
       }
-      const timer = setTimeout(over, ms)
+      const stop = this.#around.after(ms, over)
       signal.addEventListener("abort", over, { once: true })
     })
   }

@@ -10,12 +10,12 @@ export class Cancels {
   readonly #broker: Broker
   readonly #listeners = new Map<string, Set<() => void>>()
   readonly #stop: () => void
-  readonly #looking: NodeJS.Timeout
+  readonly #stopLooking: () => void
 
   constructor(broker: Broker) {
     this.#broker = broker
     this.#stop = broker.listen(broker.names.said, ({ subject }) => this.#announce(lastToken(subject)))
-    this.#looking = setInterval(() => this.#look(), lookMs).unref()
+    this.#stopLooking = broker.every(lookMs, () => this.#look())
     broker.onReconnect(() => this.#look())
   }
 
@@ -46,7 +46,7 @@ export class Cancels {
   }
 
   close(): void {
-    clearInterval(this.#looking)
+    this.#stopLooking()
     this.#stop()
     this.#listeners.clear()
   }

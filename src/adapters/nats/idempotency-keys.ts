@@ -70,11 +70,11 @@ export class IdempotencyKeys {
 
   /** Whether a run whose key is there has been made. If its creator does not come back, it will never be made. */
   async #isMade(run_id: string): Promise<boolean> {
-    const deadline = performance.now() + creatorMs
-    for (let pause = 5; performance.now() < deadline; pause = Math.min(pause * 2, 200)) {
+    const deadline = this.#broker.now() + creatorMs
+    for (let pause = 5; this.#broker.now() < deadline; pause = Math.min(pause * 2, 200)) {
       const head = await this.#reader.slot(run_id, 0, "sure")
       if (head !== null) return head.facts.kind === "head"
-      await new Promise((resolve) => setTimeout(resolve, pause))
+      await this.#broker.pause(pause)
     }
     return !(await this.#open.makeVoid(run_id))
   }

@@ -43,12 +43,12 @@ export class NatsKeyChange implements KeyChange {
   constructor(broker: Broker, vault: Vault, settledAfterMs = settledMs) {
     this.#broker = broker
     this.#vault = vault
-    this.#begunAt = performance.now()
+    this.#begunAt = broker.now()
     this.#settledMs = settledAfterMs
   }
 
   async step(): Promise<{ readonly rewritten: number; readonly left: number }> {
-    const wait = this.#begunAt + this.#settledMs - performance.now()
+    const wait = this.#begunAt + this.#settledMs - this.#broker.now()
     if (this.#todo === null) {
       this.#final = wait <= 0
       await this.#broker.purge("cache", `${this.#broker.names.prefix}.cache.>`)
@@ -160,8 +160,7 @@ export function watchKeyRecord(broker: Broker, vault: Vault, everyMs = lookMs): 
       if (!isStoreTrouble(error)) throw error
     }
   }
-  const timer = setInterval(() => void look(), everyMs).unref()
-  return () => clearInterval(timer)
+  return broker.every(everyMs, () => void look())
 }
 
 /** Why what is stored cannot be read or written by this process; null when it can. */

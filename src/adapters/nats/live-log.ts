@@ -24,13 +24,13 @@ export class LiveLogs {
   readonly #broker: Broker
   readonly #reader: LogReader
   readonly #logs = new Map<string, LiveLog>()
-  readonly #looking: NodeJS.Timeout
+  readonly #stopLooking: () => void
   #closed = false
 
   constructor(broker: Broker, reader: LogReader) {
     this.#broker = broker
     this.#reader = reader
-    this.#looking = setInterval(() => this.#look(quietMs), quietMs / 2).unref()
+    this.#stopLooking = broker.every(quietMs / 2, () => this.#look(quietMs))
     broker.onReconnect(() => this.#look(0))
   }
 
@@ -57,7 +57,7 @@ export class LiveLogs {
 
   close(): void {
     this.#closed = true
-    clearInterval(this.#looking)
+    this.#stopLooking()
     for (const log of this.#logs.values()) log.close()
   }
 
@@ -80,7 +80,7 @@ export class LiveLogs {
   }
 
   #look(quiet: number): void {
-    const before = performance.now() - quiet
+    const before = this.#broker.now() - quiet
     for (const log of this.#logs.values()) if (log.heardAt <= before) log.look()
   }
 }
@@ -105,12 +105,13 @@ class LiveLog {
   /** The highest slot that was announced while we could not take it. */
   #announced = -1
   #filling: Promise<void> | null = null
-  heardAt = performance.now()
+  heardAt: number
 
   constructor(broker: Broker, reader: LogReader, run_id: string) {
     this.#broker = broker
     this.#reader = reader
     this.#run_id = run_id
+    this.heardAt = broker.now()
     // Listen first, then look: what is stored in between is announced.
     this.#stop = broker.listen(broker.names.live(run_id), ({ subject, data }) => this.#heard(subject, data))
   }
@@ -216,7 +217,7 @@ class LiveLog {
 
   #heard(subject: string, data: Uint8Array): void {
     const slot = Number(lastToken(subject))
-    this.heardAt = performance.now()
+    this.heardAt = this.#broker.now()
     if (this.#next !== 0 && slot < this.#next) return
     if (slot === this.#next && this.#head !== null && this.#filling === null) {
       const whole = this.#reader.readSlot(this.#run_id, slot, subject, data)
@@ -233,7 +234,7 @@ class LiveLog {
       return
     }
     this.#next++
-    this.heardAt = performance.now()
+    this.heardAt = this.#broker.now()
     if (over) this.#over = true
     this.#watch.add(events, bytes)
   }
@@ -256,7 +257,7 @@ class LiveLog {
   look(): void {
     this.#slots.clear()
     if (this.#next === 0 || this.#over || this.#closed) return
-    this.heardAt = performance.now()
+    this.heardAt = this.#broker.now()
     this.#fill().catch(() => undefined)
   }
 

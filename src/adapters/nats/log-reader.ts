@@ -1,11 +1,12 @@
 import type { LogEvent } from "../../ports/events.ts"
 import { Damaged, StoreFailure } from "../../ports/store.ts"
 import type { DataKey, Vault } from "../../ports/vault.ts"
-import type { Broker, Stored } from "./broker.ts"
+import type { Broker } from "./broker.ts"
 import { unpackFrame, type Frame } from "./frame.ts"
 import { followKeyRecord } from "./key-change.ts"
 import { isRunId } from "./names.ts"
 import { aboutRun, carriedOn, endOf, openEvents, type HeadFacts, type Slot, type SlotFacts } from "./slot.ts"
+import type { Stored } from "./transport.ts"
 
 const keptRuns = 5_000
 /** Of a run's slots we remember some, to find others from there. */

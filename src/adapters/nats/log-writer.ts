@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto"
 import type { LogEvent } from "../../ports/events.ts"
 import { LeaseLost, OutOfSequence, type Lease } from "../../ports/store.ts"
 import type { DataKey } from "../../ports/vault.ts"
@@ -61,7 +60,7 @@ export async function fillSlot(
   facts: Omit<SlotFacts, "cut" | "nonce"> & { readonly kind: SlotFacts["kind"] },
   parts: readonly Uint8Array[],
   hold: number = holdMs.write,
-  nonce = newNonce(),
+  nonce = newNonce(broker),
 ): Promise<SlotFacts | null> {
   const limit = Math.min(inlineBytes, broker.maxPayload - 8_192)
   const cut = parts.map(() => 0)
@@ -89,8 +88,8 @@ export async function fillSlot(
   return whole
 }
 
-function newNonce(): string {
-  return randomBytes(9).toString("base64url")
+function newNonce(broker: Broker): string {
+  return broker.token(9)
 }
 
 /** The one writer of a run's log under one lease. Appends that come while one is under way are stored together after it. */
@@ -241,7 +240,7 @@ export class LogWriter {
       ...(parks ? { parked: true } : {}),
       ...(caused === null ? {} : { caused }),
     } as const
-    const nonce = newNonce()
+    const nonce = newNonce(this.#broker)
     await this.#events.asking(run_id, slot, nonce, events)
     const stored = await fillSlot(this.#broker, this.#reader, run_id, slot, facts, parts, holdMs.write, nonce)
     if (stored === null || stored.kind !== "events") throw new LeaseLost(run_id)

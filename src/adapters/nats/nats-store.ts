@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto"
 import type { JsonValue } from "../../base/json-value.ts"
 import { checkAppend } from "../../ports/check-append.ts"
 import type { LogEvent, Question } from "../../ports/events.ts"
@@ -69,6 +68,9 @@ export interface NatsStoreOptions {
   readonly remark: (sentence: string) => void
 }
 
+/** What a store needs beside its broker. */
+export type StoreParts = Pick<NatsStoreOptions, "vault" | "clock" | "sizes" | "lookMs">
+
 /** A store that knows how its broker is. */
 export interface ClusterStore extends RunStore {
   readonly health: BrokerHealth
@@ -81,11 +83,11 @@ export async function openNatsStore(options: NatsStoreOptions): Promise<ClusterS
   const broker = await Broker.connect(options.address, options.proofs, namesOf(options.prefix))
   try {
     const nodes = { clustered: broker.clustered, named: options.address.servers.length }
-    const remarks = await ensureStreams(broker.manager, broker.names, options.sizes, nodes)
+    const remarks = await ensureStreams(broker.transport.manager, broker.names, options.sizes, nodes)
     for (const sentence of remarks) options.remark(sentence)
     const { old } = await agreeOnKeys(broker, options.vault)
     const keyChange = old === null ? null : new NatsKeyChange(broker, options.vault, options.settledAfterMs)
-    return new NatsStore(broker, options, keyChange)
+    return natsStoreOn(broker, options, keyChange)
   } catch (error) {
     await broker.close()
     if (error instanceof StoreFailure) throw error
@@ -94,6 +96,11 @@ export async function openNatsStore(options: NatsStoreOptions): Promise<ClusterS
       error,
     )
   }
+}
+
+/** A store on a broker that has the streams, by a process that has the keys. */
+export function natsStoreOn(broker: Broker, options: StoreParts, keyChange: KeyChange | null): ClusterStore {
+  return new NatsStore(broker, options, keyChange)
 }
 
 /** How many things in the broker need the key before. Rejects with a `StoreFailure` that says which key is missing. */
@@ -143,7 +150,7 @@ class NatsStore implements ClusterStore {
   #closed = false
   #shut: Promise<void> | null = null
 
-  constructor(broker: Broker, options: NatsStoreOptions, keyChange: KeyChange | null) {
+  constructor(broker: Broker, options: StoreParts, keyChange: KeyChange | null) {
     const { vault, clock, sizes } = options
     this.keyChange = keyChange
     this.#stopWatchingKeys = watchKeyRecord(broker, vault, options.lookMs)
@@ -163,7 +170,7 @@ class NatsStore implements ClusterStore {
     this.#open = new OpenRuns(broker, this.#reader, this.#retention, beside, vault, clock)
     this.#entries = new RunEntries(broker, this.#reader, this.#open, clock, (run_id) => this.lookup(run_id))
     this.#keys = new IdempotencyKeys(broker, this.#reader, this.#open, vault)
-    this.#leases = new Leases(broker, clock, randomBytes(12).toString("base64url"))
+    this.#leases = new Leases(broker, clock, broker.token(12))
     this.#claims = new Claims(broker, this.#reader, this.#open, this.#parking, this.#leases, clock)
     this.#own = new OwnRuns({
       broker,

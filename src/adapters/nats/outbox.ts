@@ -11,10 +11,11 @@ import {
 import { receiverOf } from "../../ports/receiver-of.ts"
 import { Damaged, type RunOptions } from "../../ports/store.ts"
 import type { Vault } from "../../ports/vault.ts"
-import type { Broker, Stored } from "./broker.ts"
+import type { Broker } from "./broker.ts"
 import { packFrame, unpackFrame } from "./frame.ts"
 import type { LogReader, RunHead } from "./log-reader.ts"
 import { aboutNotice } from "./slot.ts"
+import type { Stored } from "./transport.ts"
 
 interface NoticeFacts extends Omit<Notice, "last_error"> {
   readonly due_at: number

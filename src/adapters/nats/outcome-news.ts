@@ -9,7 +9,7 @@ export class OutcomeNews {
   readonly #listeners = new Set<(run_id: string) => void>()
   readonly #find: () => Promise<readonly string[]>
   readonly #stop: readonly (() => void)[]
-  readonly #looking: NodeJS.Timeout
+  readonly #stopLooking: () => void
 
   /** `find`: runs that can be woken, and runs of this process whose questions have outcomes. */
   constructor(broker: Broker, find: () => Promise<readonly string[]>) {
@@ -18,7 +18,7 @@ export class OutcomeNews {
       broker.listen(broker.names.saidNews, ({ subject }) => this.say(subject.split(".").at(-2) ?? "")),
       broker.listen(broker.names.said, ({ subject }) => this.say(lastToken(subject))),
     ]
-    this.#looking = setInterval(() => void this.#look(), lookMs).unref()
+    this.#stopLooking = broker.every(lookMs, () => void this.#look())
     broker.onReconnect(() => void this.#look())
   }
 
@@ -29,7 +29,7 @@ export class OutcomeNews {
   }
 
   close(): void {
-    clearInterval(this.#looking)
+    this.#stopLooking()
     for (const stop of this.#stop) stop()
     this.#listeners.clear()
   }

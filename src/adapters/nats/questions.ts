@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto"
 import { isoTime } from "../../base/iso-time.ts"
 import type { Clock } from "../../ports/clock.ts"
 import {
@@ -236,7 +235,7 @@ export class Questions {
     given: GivenAnswer | null,
   ): Promise<boolean> {
     const { run_id, id } = entry
-    const nonce = randomBytes(9).toString("base64url")
+    const nonce = this.#broker.token(9)
     const facts: OutcomeFacts = { id, status, at: this.#clock.now(), nonce }
     const parts = given === null ? [] : [head.key().seal(aboutOutcome(id), JSON.stringify(given))]
     const subject = this.#broker.names.news(run_id, id)
@@ -273,12 +272,19 @@ export class Questions {
     const entry = await this.#entryAt(this.#broker.names.questionByToken(run_id, lastToken(subject)))
     const found = entry === null ? null : await this.#find(entry)
     if (entry === null || found === null) {
-      // Never asked: the process that was about to ask lost the run.
+      // The process that asks it may still be storing the slot: its clock may be behind ours, and the broker slow.
+      if (entry !== null && (await this.#mayBeAsked(entry))) return false
       if (entry !== null) await this.#erase(entry)
       await this.#broker.erase("ask", subject)
       return false
     }
     return this.#settle(entry, found.head, found.tail, null)
+  }
+
+  /** Whether the slot that asks a question may still be stored, or has just been. A process that lost the run finds it filled by another one. */
+  async #mayBeAsked({ run_id, slot, nonce }: Entry): Promise<boolean> {
+    const filled = await this.#reader.slot(run_id, slot, "sure")
+    return filled === null ? (await this.#reader.tail(run_id)) !== null : filled.facts.nonce === nonce
   }
 
   /** The run has ended: what is open expired before, or is withdrawn. */

@@ -1,10 +1,11 @@
 import type { Clock } from "../../ports/clock.ts"
 import { Damaged } from "../../ports/store.ts"
-import type { Broker, Stored } from "./broker.ts"
+import type { Broker } from "./broker.ts"
 import { packFrame, unpackFrame } from "./frame.ts"
 import type { Outbox } from "./outbox.ts"
 import type { Questions } from "./questions.ts"
 import { lastToken } from "./names.ts"
+import type { Stored } from "./transport.ts"
 
 /** What is known of an ended run without its log. */
 export interface DoneFacts {

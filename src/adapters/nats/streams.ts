@@ -20,7 +20,7 @@ export interface Nodes {
   readonly named: number
 }
 
-type Wanted = Partial<StreamConfig> & { readonly name: string }
+export type Wanted = Partial<StreamConfig> & { readonly name: string }
 
 const nanos = (ms: number): number => ms * 1_000_000
 const noLimit = -1
@@ -29,7 +29,7 @@ const aliveMs = 10 * 60_000
 const nameInUse = 10_058
 const patienceMs = 30_000
 
-function wantedStreams(names: Names, sizes: StreamSizes, replicas: number): Wanted[] {
+export function wantedStreams(names: Names, sizes: StreamSizes, replicas: number): Wanted[] {
   const { prefix } = names
   const usual = {
     retention: "limits",

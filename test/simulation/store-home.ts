@@ -1,0 +1,55 @@
+import { MemoryStore } from "../../src/adapters/memory/memory-store.ts"
+import type { Clock } from "../../src/ports/clock.ts"
+import type { RunStore } from "../../src/ports/store.ts"
+import { traceStore, type TracedCall } from "./replay.ts"
+import type { BrokerFaults } from "./simulated-broker.ts"
+import { SimulatedStore, type Applied, type StoreFaults } from "./simulated-store.ts"
+import { WorldClock, type Machine, type World } from "./world.ts"
+
+export interface ConnectionFaults {
+  readonly store: StoreFaults
+  readonly broker: BrokerFaults
+}
+
+/** One machine's way to the store. */
+export interface StoreConnection {
+  readonly store: RunStore
+  faults: ConnectionFaults
+  /** The process is gone. */
+  leave(): void
+  /** Null where the way is not a connection that can break. */
+  readonly breakFor: ((ms: number) => void) | null
+}
+
+/** Where the runs of a history are stored. */
+export interface StoreHome {
+  connect(machine: Machine, clock: Clock, faults: ConnectionFaults): StoreConnection
+  /** What there is, without latency and faults. */
+  readonly audit: RunStore
+}
+
+/** One memory store that all machines share. With `trace`, what it is asked for is written down. */
+export function memoryHome(
+  world: World,
+  applied: Applied,
+  isDue: (now: number) => boolean,
+  trace: TracedCall[] | null,
+): StoreHome {
+  const clock = new WorldClock(world, null)
+  const memory = new MemoryStore(clock)
+  const shared = trace === null ? memory : traceStore(memory, clock, trace)
+  return {
+    audit: shared,
+    connect: (machine, _, faults) => {
+      const store = new SimulatedStore(shared, world, machine, faults.store, applied, () => isDue(clock.now()))
+      return {
+        store,
+        set faults(given: ConnectionFaults) {
+          store.faults = given.store
+        },
+        leave: () => undefined,
+        breakFor: null,
+      }
+    },
+  }
+}
