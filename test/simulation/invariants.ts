@@ -217,6 +217,9 @@ function limitProblems(label: string, limits: Limits | null, ledger: Ledger): st
   const models = calls.filter(({ kind }) => kind === "model").length
   const tokens = calls.reduce((sum, call) => sum + call.tokens, 0)
   if (models > (limits?.model_calls ?? models)) found.push(`${models} model calls, ${limits?.model_calls} are allowed`)
+  // An idempotent call may be attempted several times; the others are made once.
+  const tools = calls.filter(({ once }) => once !== null).length
+  if (tools > (limits?.tool_calls ?? tools)) found.push(`${tools} tool calls, ${limits?.tool_calls} are allowed`)
   if (tokens > (limits?.tokens ?? tokens)) found.push(`${tokens} tokens, ${limits?.tokens} are allowed`)
   return found
 }

@@ -4,6 +4,8 @@ export interface PlantedBug {
   readonly file: string
   readonly from: string
   readonly to: string
+  /** What finds it: whole histories on the memory store, on the NATS store, or made again on SQLite. */
+  readonly on?: "nats" | "sqlite"
   /** The seed to begin with, where only one history in a thousand finds it. */
   readonly first?: number
 }
@@ -33,7 +35,6 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: "src/adapters/memory/memory-store.ts",
     from: "const run = this.#held(lease)\n    if (run === undefined) return\n    run.fence++",
     to: "const run = this.#open.get(lease.run_id)\n    if (run === undefined) return\n    run.fence++",
-    first: 1800,
   },
   {
     name: "calls go out although the lease may have run out",
@@ -82,7 +83,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: "src/run/run-context.ts",
     from: "running.backgroundWork.add(tracked)\n  return work",
     to: "return work",
-    first: 3100,
+    first: 3700,
   },
   {
     name: "the last answer to a question wins, not the first",
@@ -95,5 +96,64 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: "src/run/questions/approval-answer.ts",
     from: "return { approve: approve === true,",
     to: 'return { approve: typeof approve === "boolean",',
+  },
+  {
+    name: "a person is shown other arguments than those that are sent",
+    file: "src/run/questions/approval.ts",
+    from: "        arguments: sent,\n        digest",
+    to: '        arguments: { text: "something else" },\n        digest',
+  },
+  {
+    name: "a resumed run forgets the model calls that it has made",
+    file: "src/run/budget/read-used.ts",
+    from: `this.#count(agent, "model_calls")`,
+    to: "",
+  },
+  {
+    name: "nobody takes over the runs of a process that died",
+    file: "src/adapters/memory/memory-store.ts",
+    from: "if (run.lease_until > now || ",
+    to: "if (run.lease_until > Number.NEGATIVE_INFINITY || ",
+  },
+  {
+    name: "a follower misses an event",
+    file: "src/ports/follow-log.ts",
+    from: "last = event.id",
+    to: "last = event.id % 7 === 0 ? event.id + 1 : event.id",
+  },
+  {
+    name: "two processes can fill one slot of a log",
+    file: "src/adapters/nats/log-writer.ts",
+    from: "const seq = await broker.putOnce(broker.names.slot",
+    to: "const seq: number | null = await broker.put(broker.names.slot",
+    on: "nats",
+  },
+  {
+    name: "an idempotency key in the broker can be taken twice",
+    file: "src/adapters/nats/idempotency-keys.ts",
+    from: "(await this.#broker.putOnce(subject,",
+    to: "(await this.#broker.put(subject,",
+    on: "nats",
+  },
+  {
+    name: "the last outcome of a question in the broker wins",
+    file: "src/adapters/nats/questions.ts",
+    from: "const seq = await this.#broker.putOnce(subject",
+    to: "const seq: number | null = await this.#broker.put(subject",
+    on: "nats",
+  },
+  {
+    name: "a question that expires while it is asked is forgotten",
+    file: "src/adapters/nats/questions.ts",
+    from: "if (entry !== null && (await this.#mayBeAsked(entry))) return false",
+    to: "",
+    on: "nats",
+  },
+  {
+    name: "SQLite renews a lease that is lost",
+    file: "src/adapters/sqlite/writer.ts",
+    from: "UPDATE runs SET lease_until = ? WHERE run_id = ? AND fence = ? AND",
+    to: "UPDATE runs SET lease_until = ? WHERE run_id = ? AND fence >= ? AND",
+    on: "sqlite",
   },
 ]

@@ -1,11 +1,13 @@
 import { simulate } from "./history.ts"
+import { openReplays } from "./replay-on-sqlite.ts"
 
-// `npm run simulate [-- COUNT [FIRST] [--nats] [--stop-at-first]]`: histories with the seeds FIRST, FIRST + 1 …, on the memory store or on
-// the NATS store. A history that goes wrong is printed with its diary, and `npm run simulate -- 1 SEED` gives exactly that history again.
+// `npm run simulate [-- COUNT [FIRST] [--nats | --sqlite] [--stop-at-first]]`: histories with the seeds FIRST, FIRST + 1 …, on the memory
+// store or on the NATS store; with `--sqlite`, what the memory store was asked for is asked of SQLite again, and both must agree. A history that goes wrong is printed with its diary, and `npm run simulate -- 1 SEED` gives exactly that history again.
 
 const options = process.argv.slice(2).filter((value) => value.startsWith("--"))
 const [count = "1000", first = "1"] = process.argv.slice(2).filter((value) => !value.startsWith("--"))
 const home = options.includes("--nats") ? "nats" : "memory"
+const replays = options.includes("--sqlite") ? openReplays() : null
 const showsAll = Number(count) === 1
 // Faults are thousands of errors whose stacks nobody reads.
 if (!showsAll) Error.stackTraceLimit = 0
@@ -15,7 +17,9 @@ let lastShown = started
 let made = 0
 let failed = 0
 while (made < Number(count)) {
-  const { seed, problems, diary, figures } = await simulate(Number(first) + made, { home })
+  const history = await simulate(Number(first) + made, { home, traced: replays !== null })
+  const { seed, diary, figures } = history
+  const problems = [...history.problems, ...((await replays?.problems(history)) ?? [])]
   made++
   for (const key of Object.keys(total) as (keyof typeof total)[]) total[key] += figures[key]
   if (problems.length > 0) failed++
@@ -27,6 +31,7 @@ while (made < Number(count)) {
     process.stderr.write(`\r${made} of ${count} histories, ${failed} went wrong `)
   }
 }
+replays?.close()
 const seconds = (performance.now() - started) / 1000
 console.log(`${made} histories in ${seconds.toFixed(1)} s, ${failed} went wrong: ${JSON.stringify(total)}`)
 process.exitCode = failed === 0 ? 0 : 1

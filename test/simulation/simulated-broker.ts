@@ -317,7 +317,7 @@ export class SimulatedConnection implements Transport {
           const value = apply()
           answer(() => resolve(value))
         } catch (error) {
-          answer(() => reject(error as Error))
+          answer(() => reject(error))
         }
       }
       const send = (): void => {

@@ -33,7 +33,7 @@ function virtualImmediate<A extends unknown[]>(act: (...values: A) => void, ...v
  * Node's own way to run what is ready between two callbacks: ticks, promises, and the report of rejections that nobody handles. A real turn of the
  * event loop for every entry would take most of the time of a history.
  */
-const runReady = (process as unknown as { _tickCallback(): void })._tickCallback
+const runReady = (process as unknown as { readonly _tickCallback: (this: void) => void })._tickCallback
 
 /** Runs all JavaScript that is ready, until nothing of it is left. */
 function settle(): void {
@@ -56,7 +56,7 @@ function outsidePromises<T>(work: () => T): Promise<T> {
       try {
         resolve(work())
       } catch (error) {
-        reject(error as Error)
+        reject(error)
       } finally {
         globalThis.setImmediate = realImmediate
       }
