@@ -317,7 +317,7 @@ export class SimulatedConnection implements Transport {
           const value = apply()
           answer(() => resolve(value))
         } catch (error) {
-          answer(() => reject(error))
+          answer(() => reject(error instanceof Error ? error : new Error(String(error))))
         }
       }
       const send = (): void => {

@@ -56,7 +56,7 @@ function outsidePromises<T>(work: () => T): Promise<T> {
       try {
         resolve(work())
       } catch (error) {
-        reject(error)
+        reject(error instanceof Error ? error : new Error(String(error)))
       } finally {
         globalThis.setImmediate = realImmediate
       }
