@@ -42,7 +42,7 @@ export function CompareDialog() {
               right={tokensOf(right.state.usage)}
               show={showNumber}
             />
-            {left.state.usage.cost === null || right.state.usage.cost === null ? null : (
+            {left.state.usage.cost === null && right.state.usage.cost === null ? null : (
               <Figures name="Cost" left={left.state.usage.cost} right={right.state.usage.cost} show={costNumber} />
             )}
             {pairNodes(left.state.nodes, right.state.nodes).map(({ id, left: one, right: other }) => (
@@ -141,15 +141,17 @@ function Pair({ name, left, right }: PairProps) {
 
 interface FiguresProps {
   readonly name: string
-  readonly left: number
-  readonly right: number
+  /** Null where it is not known. */
+  readonly left: number | null
+  readonly right: number | null
   readonly show: (value: number) => string
 }
 
 function Figures({ name, left, right, show }: FiguresProps) {
-  const change = left === 0 ? 0 : Math.round(((right - left) / left) * 100)
+  const change = left === null || left === 0 || right === null ? 0 : Math.round(((right - left) / left) * 100)
   const shown = change === 0 ? "" : ` (${change > 0 ? "+" : "−"}${Math.abs(change)} %)`
-  return <Pair name={name} left={show(left)} right={`${show(right)}${shown}`} />
+  const text = (value: number | null): string => (value === null ? "unknown" : show(value))
+  return <Pair name={name} left={text(left)} right={`${text(right)}${shown}`} />
 }
 
 function Changes({ title, changes }: { readonly title: string; readonly changes: readonly Difference[] }) {
@@ -198,6 +200,8 @@ function LineChanges({ title, left, right }: LineChangesProps) {
   return (
     <ul class="line-changes" aria-label={title} tabIndex={0}>
       {lineChanges(left, right)
+        // A run without the text has no line of it, not an empty one.
+        .filter(({ side }) => (side === "left" ? left : right) !== "")
         .slice(0, 200)
         .map(({ side, line, text }) => (
           <li key={`${side} ${line}`} class={side}>

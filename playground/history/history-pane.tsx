@@ -40,10 +40,7 @@ export function HistoryPane() {
             <Icon name="compare" />
             {chosen.length === 2 ? "Compare the two" : `Tick ${2 - chosen.length} to compare`}
           </button>
-          <button type="button" class="button" onClick={() => void clearHistory()}>
-            <Icon name="trash" />
-            Clear
-          </button>
+          <ClearButton count={runs.length} />
         </span>
       </div>
       <ul class="scrolls run-list" tabIndex={0} aria-label="Earlier runs">
@@ -52,6 +49,22 @@ export function HistoryPane() {
         ))}
       </ul>
     </div>
+  )
+}
+
+/** Asks once more: nothing brings the runs and their labels back. */
+function ClearButton({ count }: { readonly count: number }) {
+  const [isAsking, setAsking] = useState(false)
+  return (
+    <button
+      type="button"
+      class="button"
+      onBlur={() => setAsking(false)}
+      onClick={() => (isAsking ? void clearHistory() : setAsking(true))}
+    >
+      <Icon name="trash" />
+      {isAsking ? `Clear ${counted(count, "run")}?` : "Clear"}
+    </button>
   )
 }
 

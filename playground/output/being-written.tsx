@@ -48,7 +48,11 @@ function Running({ run }: { readonly run: RunView }) {
   const more = running.length > 3 ? ` and ${running.length - 3} more` : ""
   return (
     <p class="empty">
-      {running.length === 0 ? "The run is under way; its result appears here." : `Running: ${shown}${more}.`}
+      {!run.hasConnected
+        ? "The service has not answered yet."
+        : running.length === 0
+          ? "The run is under way; its result appears here."
+          : `Running: ${shown}${more}.`}
     </p>
   )
 }

@@ -4,7 +4,7 @@ import { HistoryPane } from "../history/history-pane.tsx"
 import { keptRuns } from "../state/history.ts"
 import { OutputPane } from "../output/output-pane.tsx"
 import type { ResultTab } from "../state/layout.ts"
-import { positions, resultTab } from "../state/layout.ts"
+import { narrow, positions, resultTab } from "../state/layout.ts"
 import { QuestionsPane } from "../questions/questions-pane.tsx"
 import { openQuestions } from "../state/questions.ts"
 import { watchShown } from "../state/runs.ts"
@@ -19,8 +19,9 @@ import { TabPanel, Tabs } from "../ui/tabs.tsx"
 export function ResultsPane() {
   const tab = resultTab.value
   const hasQuestions = (watchShown()?.state.questions.length ?? 0) > 0
-  // The whole result is in view already: a second copy beside it would only take its place.
-  const isAlone = tab === "output" && showsAnswer.value
+  // The whole result is in view already: a second copy beside it would only take its place. On a telephone lists of runs need
+  // the room.
+  const isAlone = (tab === "output" && showsAnswer.value) || (narrow.value && (tab === "history" || tab === "runs"))
   return (
     <div class={isAlone ? "results alone" : "results"} style={{ "--share": `${positions.value.details}%` }}>
       <section class="pane" aria-label="Results">

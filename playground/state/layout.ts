@@ -5,7 +5,14 @@ export const dividers = ["columns", "left", "right", "details", "names"] as cons
 export type DividerName = (typeof dividers)[number]
 
 /** Position of each divider, in percent of its container. */
-const usual: Readonly<Record<DividerName, number>> = { columns: 45, left: 62, right: 46, details: 62, names: 32 }
+const usual: Readonly<Record<DividerName, number>> = {
+  columns: 45,
+  left: 62,
+  right: 46,
+  details: 62,
+  // A third of a telephone is too narrow for a name.
+  names: matchMedia("(max-width: 599px)").matches ? 44 : 32,
+}
 
 export const positions = signal<Readonly<Record<DividerName, number>>>(readPositions())
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { describe, test } from "node:test"
 import { run, runToEnd, slowChain, status, tab, write, written, nodeSays } from "./actions.ts"
 import { startCuttingProxy } from "./cutting-proxy.ts"
+import { lookAt } from "./look-at.ts"
 import { openPlayground } from "./open-playground.ts"
 
 const playground = await openPlayground()
@@ -57,11 +58,19 @@ describe("a run and its connection", { concurrency: 3 }, () => {
 
   test("without a connection the page says so, and Cancel frees it before and during a run", async () => {
     const proxy = await startCuttingProxy(playground.address)
-    const { page, close } = await playground.visit({ address: proxy.address, expected: networkErrors })
+    const { page, close } = await playground.visit({
+      address: proxy.address,
+      expected: networkErrors,
+      reducedMotion: "reduce",
+    })
+    const complaints: string[] = []
+    const look = lookAt(page, complaints)
     const runButton = page.getByRole("button", { name: "Run", exact: true })
     proxy.cut()
     await run(page)
     assert.doesNotMatch(await status(page, /not connected, try/), /reconnecting/)
+    await page.getByText("The service has not answered yet.").waitFor()
+    await look("not-connected")
     await page.getByRole("button", { name: "Cancel" }).click()
     await runButton.waitFor()
     await status(page, /not started/)
@@ -81,22 +90,27 @@ describe("a run and its connection", { concurrency: 3 }, () => {
     await page.getByRole("button", { name: "Cancel" }).click()
     await runButton.waitFor()
     await status(page, /not connected/)
+    await look("lost")
     proxy.mend()
     await page.getByRole("button", { name: "Connect again" }).first().click()
     await status(page, /completed in/)
     await close()
+    assert.deepEqual(complaints, [])
   })
 })
 
 describe("a service that asks for an API key", () => {
   test("the key is asked for, tried again when wrong, and not kept", async () => {
     const locked = await openPlayground({ WIRE_API_KEYS: "ann:the-right-key" })
-    const { page, context, close } = await locked.visit({ expected: /401/ })
+    const { page, context, close } = await locked.visit({ expected: /401/, reducedMotion: "reduce" })
     await run(page)
     const dialog = page.getByRole("dialog", { name: "This service asks for an API key" })
     await dialog.getByRole("textbox", { name: "API key" }).fill("wrong")
     await dialog.getByRole("button", { name: "Use this key" }).click()
     await dialog.getByText("The key was not accepted.").waitFor()
+    const complaints: string[] = []
+    await lookAt(page, complaints)("key")
+    assert.deepEqual(complaints, [])
     await dialog.getByRole("textbox", { name: "API key" }).fill("the-right-key")
     await page.keyboard.press("Enter")
     await status(page, /completed in/)

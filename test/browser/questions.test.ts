@@ -1,15 +1,11 @@
 import assert from "node:assert/strict"
-import { createRequire } from "node:module"
-import { readFileSync } from "node:fs"
-import { join } from "node:path"
 import { describe, test } from "node:test"
-import type { AxeResults } from "axe-core"
 import type { Locator, Page } from "playwright-core"
 import { node, nodeSays, run, status, tab, write } from "./actions.ts"
-import { openPlayground, screenshots } from "./open-playground.ts"
+import { lookAt } from "./look-at.ts"
+import { openPlayground } from "./open-playground.ts"
 
 const playground = await openPlayground()
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
 
 /** One question and one approval, both open at once. */
 const source = `mcp library {
@@ -253,13 +249,6 @@ describe("with keys and groups", () => {
   })
 })
 
-async function violations(page: Page, rules?: readonly string[]): Promise<string[]> {
-  if ((await page.evaluate("typeof axe")) !== "object") await page.evaluate(axe)
-  const options = { resultTypes: ["violations"], preload: false, iframes: false, ...(rules && { runOnly: rules }) }
-  const { violations: found } = (await page.evaluate(`axe.run(document, ${JSON.stringify(options)})`)) as AxeResults
-  return found.flatMap(({ id, help, nodes }) => nodes.map(({ target }) => `${id}: ${help} at ${target.join(" ")}`))
-}
-
 for (const [width, height] of [
   [1440, 900],
   [360, 740],
@@ -270,22 +259,8 @@ for (const [width, height] of [
       colorScheme: "light",
       reducedMotion: "reduce",
     })
-    const told: string[] = []
-    const see = async (view: string): Promise<void> => {
-      await page.mouse.move(0, 0)
-      for (const scheme of ["light", "dark"] as const) {
-        await page.emulateMedia({ colorScheme: scheme })
-        await page.screenshot({
-          path: join(screenshots, `questions-${view}-${width}-${scheme}.png`),
-          animations: "disabled",
-        })
-        const rules = scheme === "light" ? undefined : ["color-contrast"]
-        for (const violation of await violations(page, rules)) told.push(`${view}, ${scheme}: ${violation}`)
-      }
-      if (width > 600) return
-      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
-      if (overflow > 0) told.push(`${view}: ${overflow} px beyond the edge`)
-    }
+    const complaints: string[] = []
+    const see = lookAt(page, complaints, `questions-${width}-`)
     await ask(page)
     await see("open")
     await review(page).getByRole("button", { name: "Answer" }).click()
@@ -307,6 +282,6 @@ for (const [width, height] of [
     await review(page).getByText("answered").waitFor()
     await see("answered")
     await close()
-    assert.deepEqual(told, [])
+    assert.deepEqual(complaints, [])
   })
 }

@@ -7,6 +7,7 @@ import { text } from "node:stream/consumers"
 import { describe, test } from "node:test"
 import type { Page } from "playwright-core"
 import { clipboard, editor, openExample, refusal, run, runToEnd, status, tab, write, written } from "./actions.ts"
+import { lookAt } from "./look-at.ts"
 import { openPlayground } from "./open-playground.ts"
 
 const playground = await openPlayground()
@@ -74,8 +75,10 @@ describe("sharing", () => {
     const link = await share(author.page)
     await author.close()
 
-    const reader = await playground.visit({ path: link.slice(playground.address.length) })
+    const reader = await playground.visit({ path: link.slice(playground.address.length), reducedMotion: "reduce" })
     const { page } = reader
+    const complaints: string[] = []
+    const look = lookAt(page, complaints)
     const banner = page.getByText("This workflow came by a link.")
     await banner.waitFor()
     assert.equal(page.url(), `${playground.address}/playground`)
@@ -99,7 +102,9 @@ describe("sharing", () => {
       await dialog.innerText(),
       /the demo model of this service\s+secrets\.api_key\s+secrets\.limits\s+secrets\.note/,
     )
+    await look("link-confirm")
     await dialog.getByRole("button", { name: "Not now" }).click()
+    await look("link")
     assert.equal(reader.requests.filter((request) => request.method() === "POST").length, 0)
     // A reload does not make it one's own.
     await page.reload()
@@ -113,6 +118,7 @@ describe("sharing", () => {
     // Asked once.
     await runToEnd(page)
     await reader.close()
+    assert.deepEqual(complaints, [])
   })
 
   test("a damaged link is told", async () => {

@@ -1,46 +1,23 @@
 import assert from "node:assert/strict"
-import { createRequire } from "node:module"
-import { readFileSync } from "node:fs"
-import { join } from "node:path"
 import { describe, test } from "node:test"
-import type { AxeResults } from "axe-core"
 import type { Page } from "playwright-core"
-import { editor, node, openExample, run, runToEnd, slowChain, status, tab, write, nodeSays } from "./actions.ts"
-import { openPlayground, screenshots } from "./open-playground.ts"
+import {
+  editor,
+  node,
+  openExample,
+  refusal,
+  run,
+  runToEnd,
+  slowChain,
+  status,
+  tab,
+  write,
+  nodeSays,
+} from "./actions.ts"
+import { lookAt } from "./look-at.ts"
+import { openPlayground } from "./open-playground.ts"
 
 const playground = await openPlayground()
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
-
-/** Everything that axe finds wrong with the page as it is, one line each. */
-async function violations(page: Page, rules?: readonly string[]): Promise<string[]> {
-  // The debugger's own world: the page's policy does not concern it.
-  if ((await page.evaluate("typeof axe")) !== "object") await page.evaluate(axe)
-  const options = {
-    resultTypes: ["violations"],
-    preload: false,
-    iframes: false,
-    ...(rules !== undefined && { runOnly: rules }),
-  }
-  const { violations: found } = (await page.evaluate(`axe.run(document, ${JSON.stringify(options)})`)) as AxeResults
-  return found.flatMap(({ id, help, nodes }) => nodes.map(({ target }) => `${id}: ${help} at ${target.join(" ")}`))
-}
-
-/** Looks at the view as it is, in both themes: a picture of each, and what axe says, which `told` has in the end. */
-function lookAt(page: Page, told: string[], prefix = ""): (view: string) => Promise<void> {
-  const picture = (view: string, theme: string): Promise<unknown> =>
-    page.screenshot({ path: join(screenshots, `${prefix}${view}-${theme}.png`), animations: "disabled" })
-  return async (view) => {
-    await page.mouse.move(0, 0)
-    await picture(view, "light")
-    for (const violation of await violations(page)) told.push(`${view}: ${violation}`)
-    // The same elements in other colours.
-    await page.emulateMedia({ colorScheme: "dark" })
-    await picture(view, "dark")
-    for (const violation of await violations(page, ["color-contrast"])) told.push(`${view}, dark: ${violation}`)
-    await page.emulateMedia({ colorScheme: "light" })
-  }
-}
-
 const wrongSource = slowChain(1).replace("model.slow", "model.slwo")
 
 const formSource = `input {
@@ -61,11 +38,17 @@ async function walk(page: Page, see: (view: string) => Promise<void>): Promise<v
   await page.getByRole("button", { name: /^Examples/ }).click()
   await see("examples")
   await page.keyboard.press("Escape")
+  await page.getByRole("button", { name: "Theme" }).click()
+  await see("theme-menu")
+  await page.keyboard.press("Escape")
+  await page.getByRole("button", { name: "Rename this file" }).click()
+  await page.getByRole("dialog").waitFor()
+  await see("rename-file")
+  await page.keyboard.press("Escape")
   await runToEnd(page)
   await openExample(page, "Loop")
   await run(page)
   await nodeSays(page, "agent.review", /running/)
-  await page.screenshot({ path: join(screenshots, "running.png") })
   await status(page, /completed in/)
   await node(page, "agent.review").click()
   await see("timeline")
@@ -87,7 +70,12 @@ async function walk(page: Page, see: (view: string) => Promise<void>): Promise<v
   await see("events")
   await tab(page, "History")
   for (const box of await page.getByRole("checkbox", { name: /^Compare/ }).all()) await box.check()
+  await page
+    .getByRole("button", { name: /^Label/ })
+    .first()
+    .click()
   await see("history")
+  await page.keyboard.press("Escape")
   await page.getByRole("button", { name: "Compare the two" }).click()
   await page.getByRole("dialog").waitFor()
   await see("compare")
@@ -103,6 +91,14 @@ async function walk(page: Page, see: (view: string) => Promise<void>): Promise<v
   await nodeSays(page, "agent.follow_up", /skipped/)
   await node(page, "agent.follow_up").click()
   await see("conditions")
+  await node(page, "agent.escalate").click({ button: "right" })
+  await page.getByRole("menuitem", { name: "Run from here" }).waitFor()
+  await see("step-menu")
+  await page.keyboard.press("Escape")
+  await tab(page, "Runs")
+  await page.getByRole("region", { name: "Runs of this server" }).getByRole("row").nth(1).waitFor()
+  await see("runs")
+  await tab(page, "Timeline")
   await openExample(page, "Variants")
   await page.getByRole("button", { name: "JSON" }).click()
   await see("input-json")
@@ -114,6 +110,9 @@ async function walk(page: Page, see: (view: string) => Promise<void>): Promise<v
   }
   await page.getByRole("button", { name: "Add an entry" }).click()
   await page.getByRole("textbox", { name: "count integer" }).waitFor()
+  // A refusal, beside the result of another text.
+  await run(page)
+  await refusal(page)
   await see("input-kinds")
   await write(page, `secrets {\n    api_key: string\n}\n\n${wrongSource}`)
   await tab(page, "Secrets")
@@ -125,6 +124,10 @@ async function walk(page: Page, see: (view: string) => Promise<void>): Promise<v
   await page.keyboard.press("ArrowDown")
   await see("quick-fixes")
   await page.keyboard.press("Escape")
+  await page.keyboard.press("ControlOrMeta+f")
+  await page.getByRole("textbox", { name: "Find" }).waitFor()
+  await see("search")
+  await page.keyboard.press("Escape")
   await page.getByRole("button", { name: "New file" }).click()
   await write(page, slowChain(40))
   await page.locator(".minimap").waitFor()
@@ -135,6 +138,14 @@ async function walk(page: Page, see: (view: string) => Promise<void>): Promise<v
   await page.getByRole("button", { name: "Close without them" }).click()
   await tab(page, "Options")
   await see("options")
+  await write(page, slowChain(8))
+  await tab(page, "Timeline")
+  await run(page)
+  await nodeSays(page, "agent.step1", /running/)
+  await see("running")
+  await page.getByRole("button", { name: "Cancel" }).click()
+  await status(page, /cancelled after/)
+  await see("cancelled")
   await write(page, slowChain(1).replace("demo-slow", "no-such-model"))
   await tab(page, "Timeline")
   await runToEnd(page, /failed after/)
@@ -147,10 +158,10 @@ async function walk(page: Page, see: (view: string) => Promise<void>): Promise<v
 describe("every view", () => {
   test("without a complaint, in both themes", async () => {
     const { page, close } = await playground.visit({ colorScheme: "light", reducedMotion: "reduce" })
-    const told: string[] = []
-    await walk(page, lookAt(page, told))
+    const complaints: string[] = []
+    await walk(page, lookAt(page, complaints))
     await close()
-    assert.deepEqual(told, [])
+    assert.deepEqual(complaints, [])
   })
 
   test("the theme is the system's, or the one that was chosen, and that is remembered", async () => {
@@ -171,8 +182,8 @@ describe("every view", () => {
 describe("smaller screens", () => {
   test("under 1100 px the panes become tabs", async () => {
     const { page, close } = await playground.visit({ viewport: { width: 820, height: 1000 }, reducedMotion: "reduce" })
-    const told: string[] = []
-    const look = lookAt(page, told, "tablet-")
+    const complaints: string[] = []
+    const look = lookAt(page, complaints, "tablet-")
     await page.getByRole("tab", { name: "Graph" }).click()
     await node(page, "agent.greeter").waitFor()
     assert.ok(!(await editor(page).isVisible()))
@@ -183,7 +194,7 @@ describe("smaller screens", () => {
     await page.getByRole("treeitem", { name: /^agent\.greeter/ }).click()
     await look("results")
     await close()
-    assert.deepEqual(told, [])
+    assert.deepEqual(complaints, [])
   })
 
   test("at 360 px there is one column, with Run in the thumb's reach and nothing beyond the edge", async () => {
@@ -192,34 +203,32 @@ describe("smaller screens", () => {
       reducedMotion: "reduce",
       hasTouch: true,
     })
-    const told: string[] = []
-    const look = lookAt(page, told, "phone-")
-    const isWithin = async (view: string): Promise<void> => {
-      const width = await page.evaluate(() => document.documentElement.scrollWidth)
-      assert.ok(width <= 360, `${view} is ${width} wide`)
-      await look(view)
-    }
-    await isWithin("editor")
+    const complaints: string[] = []
+    const look = lookAt(page, complaints, "phone-")
+    await look("editor")
     const box = await page.getByRole("button", { name: "Run", exact: true }).boundingBox()
     assert.ok(box !== null && box.y > 660 && box.height >= 44, JSON.stringify(box))
     await page.getByRole("tab", { name: "Input" }).first().tap()
-    await isWithin("input")
+    await look("input")
     await page.getByRole("tab", { name: "Graph" }).tap()
-    await isWithin("graph")
+    await look("graph")
     await page.getByRole("button", { name: "Run", exact: true }).tap()
     await status(page, /completed in/)
     await page.getByRole("tab", { name: "Results" }).tap()
     await page.getByRole("treeitem", { name: /^agent\.greeter/ }).tap()
-    await isWithin("results")
+    await look("results")
     for (const name of ["Output", "Events", "History"]) {
       await page.getByRole("tab", { name: new RegExp(`^${name}`) }).tap()
-      await isWithin(name.toLowerCase())
+      await look(name.toLowerCase())
     }
+    // The list has the screen to itself, although a step is selected.
+    const row = await page.getByRole("list", { name: "Earlier runs" }).boundingBox()
+    assert.ok(row !== null && row.height > 400, JSON.stringify(row))
     await page.getByRole("button", { name: "Share" }).tap()
     await page.getByRole("dialog").waitFor()
-    await isWithin("share")
+    await look("share")
     await close()
-    assert.deepEqual(told, [])
+    assert.deepEqual(complaints, [])
   })
 })
 

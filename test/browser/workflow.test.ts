@@ -856,6 +856,10 @@ describe("history", () => {
       .click()
     assert.equal(await page.getByRole("textbox", { name: "name" }).inputValue(), "Grace")
     assert.match(await written(page), /agent greeter/)
+    // Clearing asks once more.
+    await page.getByRole("button", { name: "Clear" }).click()
+    await page.getByRole("button", { name: "Clear 2 runs?" }).click()
+    await page.getByText("Runs of this browser are listed here").waitFor()
     await close()
   })
 
