@@ -138,7 +138,8 @@ async function walk(page: Page, see: (view: string) => Promise<void>): Promise<v
   await page.getByRole("button", { name: "Close without them" }).click()
   await tab(page, "Options")
   await see("options")
-  await write(page, slowChain(8))
+  // Long enough for a slow machine to look at it; it is cancelled anyway.
+  await write(page, slowChain(30))
   await tab(page, "Timeline")
   await run(page)
   await nodeSays(page, "agent.step1", /running/)
