@@ -1,6 +1,16 @@
+/** A value's canonical text, made before: for a part of other values that is the same each time. */
+export class CanonicalText {
+  readonly text: string
+
+  constructor(value: unknown) {
+    this.text = canonicalJson(value)
+  }
+}
+
 /** JSON text with sorted keys: the same for the same value, in whatever order its keys were written. */
 export function canonicalJson(value: unknown): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null"
+  if (value instanceof CanonicalText) return value.text
   // One text that grows: every step of a run hashes all that it depends on, and lists of parts cost twice as much.
   let text = ""
   if (Array.isArray(value)) {

@@ -1,4 +1,5 @@
 import { isStoreTrouble, type RunStore } from "../ports/store.ts"
+import { wrapStore } from "../ports/wrap-store.ts"
 import type { Clock } from "../ports/clock.ts"
 import type { Health } from "./health.ts"
 
@@ -41,23 +42,15 @@ export function watchStore(store: RunStore, health: Health, clock: Clock): { sto
     void probeUntilItWorks().finally(() => (probing = false))
   }
 
-  const watched = new Proxy(store, {
-    get(target, name) {
-      const member: unknown = Reflect.get(target, name)
-      if (typeof member !== "function") return member
-      return (...args: unknown[]): unknown => {
-        const result: unknown = Reflect.apply(member, target, args)
-        if (result instanceof Promise && typeof name === "string") {
-          result.then(
-            () => {
-              if (proofs.has(name) && !probing) health.worked("store")
-            },
-            (error: unknown) => failed(error),
-          )
-        }
-        return result
-      }
-    },
+  const watched = wrapStore(store, (name, method) => {
+    const worked = (): void => {
+      if (proofs.has(name) && !probing) health.worked("store")
+    }
+    return (...args) => {
+      const result = method(...args)
+      if (result instanceof Promise) result.then(worked, failed)
+      return result
+    }
   })
   return { store: watched, stop: () => end.abort(new Error("The service stops")) }
 }

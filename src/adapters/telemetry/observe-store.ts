@@ -1,5 +1,6 @@
 import { LeaseLost, type Lease, type RunStore } from "../../ports/store.ts"
 import type { LogEvent } from "../../ports/events.ts"
+import { wrapStore, type StoreMethod } from "../../ports/wrap-store.ts"
 import type { RunObserver } from "./run-observer.ts"
 
 /** The same store; observers are called with every event that is appended through it. */
@@ -26,11 +27,7 @@ export function observeStore(store: RunStore, observers: readonly RunObserver[])
       return store.release(lease)
     },
   }
-  return new Proxy(store, {
-    get(target, name) {
-      if (Object.hasOwn(observed, name)) return Reflect.get(observed, name) as unknown
-      const member: unknown = Reflect.get(target, name)
-      return typeof member === "function" ? (member.bind(target) as unknown) : member
-    },
-  })
+  return wrapStore(store, (name) =>
+    Object.hasOwn(observed, name) ? (Reflect.get(observed, name) as StoreMethod) : null,
+  )
 }

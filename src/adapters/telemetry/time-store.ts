@@ -1,4 +1,5 @@
 import { isStoreTrouble, type RunStore } from "../../ports/store.ts"
+import { wrapStore } from "../../ports/wrap-store.ts"
 
 export interface StoreTimer {
   /** This operation is timed from now on. */
@@ -14,21 +15,17 @@ const timed = ["create", "append", "lookup", "request", "read", "claim", "renew"
 export function timeStore(store: RunStore, timer: StoreTimer, now: () => number): RunStore {
   for (const operation of timed) timer.known(operation)
   const operations: ReadonlySet<string> = new Set(timed)
-  return new Proxy(store, {
-    get(target, name) {
-      const member: unknown = Reflect.get(target, name)
-      if (typeof member !== "function") return member
-      if (typeof name !== "string" || !operations.has(name)) return member.bind(target) as unknown
-      return (...args: unknown[]): unknown => {
-        const startedAt = now()
-        const result: unknown = Reflect.apply(member, target, args)
-        if (!(result instanceof Promise)) return result
-        result.then(
-          () => timer.took(name, now() - startedAt),
-          (error: unknown) => isStoreTrouble(error) && timer.failed(name),
-        )
-        return result
-      }
-    },
+  return wrapStore(store, (name, method) => {
+    if (!operations.has(name)) return null
+    return (...args) => {
+      const startedAt = now()
+      const result = method(...args)
+      if (!(result instanceof Promise)) return result
+      result.then(
+        () => timer.took(name, now() - startedAt),
+        (error: unknown) => isStoreTrouble(error) && timer.failed(name),
+      )
+      return result
+    }
   })
 }

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto"
-import { canonicalJson } from "../../base/canonical-json.ts"
-import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import { canonicalJson, type CanonicalText } from "../../base/canonical-json.ts"
+import type { JsonValue } from "../../base/json-value.ts"
 import type { ApiName } from "../../check/provider-kinds.ts"
 import type { Inference, ResponseFormat } from "../../plan/plan-shape.ts"
 import type { Message } from "../../ports/messages.ts"
@@ -18,7 +18,7 @@ export interface CacheFacts extends ModelFacts {
   /** Where the tools are served, by name of the server. */
   readonly servers: JsonValue
   /** JSON Schema of the output contract. */
-  readonly contract: JsonObject
+  readonly contract: CanonicalText
 }
 
 /** How one model is asked. */

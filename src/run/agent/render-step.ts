@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../base/json-value.ts"
+import { CanonicalText } from "../../base/canonical-json.ts"
 import type { AgentNode } from "../../plan/plan-shape.ts"
 import type { CallSettings } from "../../plan/prepare.ts"
 import type { FilePart, Message } from "../../ports/messages.ts"
@@ -139,12 +139,12 @@ function hashOf(
   })
 }
 
-const contracts = new WeakMap<AgentNode, JsonObject>()
+const contracts = new WeakMap<AgentNode, CanonicalText>()
 
-function contractSchema(node: AgentNode, types: TypeTable): JsonObject {
+function contractSchema(node: AgentNode, types: TypeTable): CanonicalText {
   let schema = contracts.get(node)
   if (schema === undefined) {
-    schema = toJsonSchema(node.output, types)
+    schema = new CanonicalText(toJsonSchema(node.output, types))
     contracts.set(node, schema)
   }
   return schema
