@@ -56,6 +56,14 @@ export interface NewRun {
   readonly resumable: boolean
 }
 
+/** No request can name it again: it is always new. */
+export interface UnkeyedRun extends NewRun {
+  readonly idempotency: null
+}
+
+/** The fence of a run's first owner. */
+export const firstFence = 1
+
 export interface Idempotency {
   readonly key: string
   readonly fingerprint: string
@@ -171,6 +179,12 @@ export type RunLookup =
 export interface RunStore extends QuestionStore, OutboxStore, RunList {
   /** Idempotent by `run.idempotency`, among the runs of one caller that retention has left. */
   create(run: NewRun, owner: string, leaseMs: number): Promise<CreateOutcome>
+  /**
+   * Creates a run without an idempotency key under a lease of the fence `firstFence`. The lease can be used at once: appends are applied after the creation
+   * (together with it, where the store can), and reject with `LeaseLost` or a `StoreFailure` where it failed. Resolves when the run is durable; until then
+   * nothing else finds it. Absent: the store cannot do that.
+   */
+  begin?(run: UnkeyedRun, lease: Lease, leaseMs: number): Promise<void>
   /** What `create` would find under a key; null where it would make a run, which this does not. */
   existing(caller: string, idempotency: Idempotency): Promise<ExistingRun | null>
   lookup(run_id: string): Promise<RunLookup>

@@ -94,6 +94,53 @@ test("an admitted run runs to its end, and its record says how", async () => {
   await runs.drain(0)
 })
 
+/** A store that creates a run only when it is told to. */
+class SlowStore extends MemoryStore {
+  readonly answer = Promise.withResolvers<void>()
+  #begun: Promise<unknown> = Promise.resolve()
+
+  async begin(...[run, { owner }, leaseMs]: Parameters<NonNullable<RunStore["begin"]>>): Promise<void> {
+    this.#begun = this.answer.promise.then(() => this.create(run, owner, leaseMs))
+    await this.#begun
+  }
+
+  override async append(...args: Parameters<MemoryStore["append"]>): Promise<void> {
+    await this.#begun
+    await super.append(...args)
+  }
+}
+
+test("a run begins while it is being stored, and calls its model when it is", async () => {
+  const store = new SlowStore(systemClock)
+  const model = new ScriptedModel((asked) => answers({ message: "m" }, asked))
+  const { runs } = setUp(model, {}, store)
+  const admitted = runs.admit(one, request())
+  // More turns of the event loop than the way to the first call takes.
+  for (let n = 0; n < 50; n++) await new Promise((resolve) => setImmediate(resolve))
+  assert.equal(runs.active, 1)
+  assert.equal(model.requests.length, 0)
+  store.answer.resolve()
+  const admission = await admitted
+  assert.equal(admission.outcome, "created")
+  const run_id = admission.outcome === "created" ? admission.run_id : ""
+  assert.equal((await runs.ending(run_id, never))?.type, "workflow_completed")
+  assert.equal(model.requests.length, 1)
+  await runs.drain(0)
+})
+
+test("a run that cannot be stored ends without a call, whether it runs or waits", async () => {
+  const store = new SlowStore(systemClock)
+  const model = new ScriptedModel((asked) => answers({ message: "m" }, asked))
+  const { runs, bugs } = setUp(model, { max_runs: 1 }, store)
+  const admitted = [runs.admit(one, request()), runs.admit(one, request())]
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.deepEqual([runs.active, runs.queued], [1, 1])
+  store.answer.reject(new StoreFailure("The disk is full"))
+  for (const each of admitted) await assert.rejects(each, /The disk is full/)
+  await within(30_000, "The end of the runs", runs.drain(0))
+  assert.deepEqual([runs.active, runs.queued, model.requests.length, bugs], [0, 0, 0, []])
+})
+
 test("past max_runs a run waits; past max_queued it is refused", async () => {
   const { model, open } = gate()
   const { runs } = setUp(model)

@@ -9,8 +9,8 @@ import { wireError } from "./failure.ts"
 import { FairQueue } from "./fair-queue.ts"
 import { LeaseKeeper } from "./log/lease-keeper.ts"
 import { instant } from "../ports/clock.ts"
-import type { NewRun, RunRequest, RunStatus } from "../ports/store.ts"
-import { Damaged, StoreFailure } from "../ports/store.ts"
+import type { NewRun, RunRequest, RunStatus, RunStore } from "../ports/store.ts"
+import { Damaged, firstFence, StoreFailure } from "../ports/store.ts"
 import { run } from "./run.ts"
 import { endWithoutRunning, type RunStop } from "./end-without-running.ts"
 import type { RunLimits, RunPorts } from "./run-context.ts"
@@ -122,6 +122,8 @@ export class Runs {
       const existing = idempotency === null ? null : await store.existing(caller, idempotency)
       return existing ?? { outcome: "refused", error: refusal }
     }
+    const begin = request.idempotency === null ? store.begin?.bind(store) : undefined
+    if (begin !== undefined) return this.#begin(begin, plan, { ...request, idempotency: null }, share)
     this.#admitting++
     this.#taken.add(share)
     try {
@@ -152,6 +154,35 @@ export class Runs {
     }
   }
 
+  /** The run starts while it is being stored; the first call that leaves this process waits until it is. */
+  async #begin(
+    begin: NonNullable<RunStore["begin"]>,
+    plan: Plan,
+    request: NewRequest & { readonly idempotency: null },
+    share: string,
+  ): Promise<Admission> {
+    const { clock, chance } = this.#ports
+    const { owner, leaseMs } = this.#settings
+    if (this.#draining) return { outcome: "refused", error: stopping() }
+    const { caller, request: asked } = request
+    const run_id = chance.id()
+    const askedAt = instant(clock)
+    const created_at = clock.now()
+    const lease = { run_id, owner, fence: firstFence }
+    const stored = begin({ ...request, run_id, created_at }, lease, leaseMs)
+    announceTaken(this.#ports, run_id, caller, asked, false)
+    const held = this.#keeper.hold(lease, askedAt, stored)
+    this.#take({ held, plan, request: asked, caller, share, created_at, resumed: null })
+    try {
+      await stored
+    } catch (error) {
+      // One that runs stops by itself: its lease is gone.
+      await this.#giveBack(run_id)
+      throw error
+    }
+    return { outcome: "created", run_id }
+  }
+
   /** What of a request does not fit the workflow's blocks, with the server's own secrets where it may have them. */
   validate(plan: Plan, request: RunRequest): WireError | null {
     return validateRequest(
@@ -164,7 +195,7 @@ export class Runs {
 
   #whyNot(share: string): WireError | null {
     const { max_runs, max_queued } = this.#settings
-    if (this.#draining) return refusal("overloaded", "The service is shutting down")
+    if (this.#draining) return stopping()
     const trouble = this.#ports.trouble?.() ?? null
     if (trouble !== null) return refusal("overloaded", trouble)
     if (this.#jobs.size + this.#admitting >= max_runs + max_queued) {
@@ -360,6 +391,10 @@ export class Runs {
   #endJob({ held, plan, request, created_at }: Job, how: RunStop): Promise<LogEvent | null> {
     return endWithoutRunning({ plan, request, lease: held.lease, created_at }, how, this.#ports)
   }
+}
+
+function stopping(): WireError {
+  return refusal("overloaded", "The service is shutting down")
 }
 
 function refusal(kind: "overloaded" | "rate_limited", message: string): WireError {

@@ -76,7 +76,7 @@ export class CommitQueue {
     if (this.#broken !== null) return Promise.reject(new StoreFailure(this.#broken))
     return new Promise<ResultOf<O>>((resolve, reject) => {
       this.#waiting.push({ operation, resolve, reject })
-      this.#schedule()
+      this.#schedule(operation.kind === "create")
     })
   }
 
@@ -91,10 +91,12 @@ export class CommitQueue {
     await this.#closing.promise
   }
 
-  #schedule(): void {
+  /** `waits`: for what logs hand over in the next turn, so that a run and its first events are one transaction. */
+  #schedule(waits = false): void {
     if (this.#scheduled || this.#sent !== null) return
     this.#scheduled = true
-    setImmediate(() => this.#post())
+    const post = (): void => this.#post()
+    setImmediate(waits ? () => setImmediate(post) : post)
   }
 
   #post(): void {

@@ -47,8 +47,8 @@ export interface AppendOperation extends Blobs<
   ]
 > {
   readonly kind: "append"
-  /** The number of the run. */
-  readonly run: number
+  /** The number of the run, or the id of one whose creation was not yet stored when this was sent. */
+  readonly run: number | string
   readonly fence: number
   readonly first: number
   readonly last: number

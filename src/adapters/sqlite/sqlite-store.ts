@@ -15,6 +15,7 @@ import {
   type RunLookup,
   type RunRequest,
   type RunStore,
+  type UnkeyedRun,
 } from "../../ports/store.ts"
 import type { Clock } from "../../ports/clock.ts"
 import {
@@ -45,7 +46,7 @@ import { CommitQueue } from "./commit-queue.ts"
 import { aboutCache, aboutRun, LogReader, sealEnd, sealEvents, type RunHead } from "./log-reader.ts"
 import { SqliteKeyChange } from "./key-change.ts"
 import { openForReading, readKeyRecord } from "./open-database.ts"
-import type { AppendOperation } from "./operations.ts"
+import type { AppendOperation, CreateResult } from "./operations.ts"
 import { QuestionReader, sealAnswer, sealQuestion } from "./question-reader.ts"
 
 /** What a probe writes after a failure. */
@@ -108,6 +109,15 @@ async function agreeOnKeys(database: DatabaseSync, queue: CommitQueue, vault: Va
   }
 }
 
+type NewKey = ReturnType<Vault["newKey"]>
+
+/** Of a run that has no number yet, or has one. */
+type NewRunHead = Omit<RunHead, "num"> & { readonly num?: number }
+
+function newHead({ run_id, request }: NewRun, { key }: NewKey): Omit<RunHead, "num"> {
+  return { run_id, key, notifies: request.options.notify !== undefined }
+}
+
 /** Writes through a thread of its own, reads here. */
 class SqliteStore implements RekeyedStore {
   readonly keyChange: KeyChange | null
@@ -120,6 +130,8 @@ class SqliteStore implements RekeyedStore {
   readonly #tombstoneMs: number
   readonly #changes: Changes
   readonly #outbox: Outbox
+  /** Runs whose creation is on its way to the disk. */
+  readonly #begun = new Map<string, NewRunHead>()
   #closed = false
   #shut: Promise<void> | null = null
 
@@ -147,11 +159,37 @@ class SqliteStore implements RekeyedStore {
 
   async create(run: NewRun, owner: string, leaseMs: number): Promise<CreateOutcome> {
     this.#checkOpen()
+    const { run_id } = run
+    const key = this.#vault.newKey(aboutRun(run_id))
+    const result = await this.#sendCreation(run, key, owner, leaseMs)
+    if (result.outcome !== "created") return result
+    this.#reader.remember(run_id, { ...newHead(run, key), num: result.num })
+    this.#changes.created(run_id)
+    return { outcome: "created", lease: { run_id, owner, fence: result.fence } }
+  }
+
+  async begin(run: UnkeyedRun, { owner }: Lease, leaseMs: number): Promise<void> {
+    this.#checkOpen()
+    const { run_id } = run
+    const key = this.#vault.newKey(aboutRun(run_id))
+    const head = newHead(run, key)
+    this.#begun.set(run_id, head)
+    this.#changes.created(run_id)
+    let result: CreateResult | null = null
+    try {
+      result = await this.#sendCreation(run, key, owner, leaseMs)
+    } finally {
+      this.#begun.delete(run_id)
+      if (result?.outcome === "created") this.#reader.remember(run_id, { ...head, num: result.num })
+      else this.#changes.disowned(run_id)
+    }
+  }
+
+  #sendCreation(run: NewRun, { key, wrapped }: NewKey, owner: string, leaseMs: number): Promise<CreateResult> {
     const { run_id, caller, idempotency } = run
     const { secrets, ...request } = run.request
     const { notify } = request.options
-    const { key, wrapped } = this.#vault.newKey(aboutRun(run_id))
-    const result = await this.#queue.send({
+    return this.#queue.send({
       kind: "create",
       run_id,
       caller,
@@ -171,10 +209,6 @@ class SqliteStore implements RekeyedStore {
         notify === undefined ? null : this.#vault.seal(aboutUrl(run_id), notify.url),
       ],
     })
-    if (result.outcome !== "created") return result
-    this.#reader.remember(run_id, { run_id, num: result.num, key, notifies: notify !== undefined })
-    this.#changes.created(run_id)
-    return { outcome: "created", lease: { run_id, owner, fence: result.fence } }
   }
 
   async existing(caller: string, idempotency: Idempotency): Promise<ExistingRun | null> {
@@ -209,7 +243,7 @@ class SqliteStore implements RekeyedStore {
     this.#checkOpen()
     checkAppend(events)
     const { run_id, fence } = lease
-    const head = this.#reader.head(run_id)
+    const head = this.#begun.get(run_id) ?? this.#reader.head(run_id)
     if (head === undefined) throw new LeaseLost(run_id)
     const [first, last] = [events[0], events.at(-1)]
     if (first === undefined || last === undefined) return
@@ -220,7 +254,7 @@ class SqliteStore implements RekeyedStore {
     const caused = head.notifies ? causedBy(events) : null
     const result = await this.#queue.send({
       kind: "append",
-      run: head.num,
+      run: head.num ?? run_id,
       fence,
       first: first.id,
       last: last.id,
@@ -242,7 +276,7 @@ class SqliteStore implements RekeyedStore {
 
   /** What an append says of questions, and its blobs. */
   #people(
-    { key }: RunHead,
+    { key }: NewRunHead,
     events: readonly LogEvent[],
     waits: boolean,
     log: readonly [Uint8Array, Uint8Array | null],

@@ -2,6 +2,7 @@ import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementResultingCha
 import type { Usage } from "../../ports/events.ts"
 import { sumUsage } from "../../run/usage.ts"
 import type { UsageChange } from "../../run/usage-after.ts"
+import { firstFence } from "../../ports/store.ts"
 import { countHolders, isAlive } from "./holder.ts"
 import type {
   AppendOperation,
@@ -168,7 +169,7 @@ export class Writer {
         return { outcome: same ? "exists" : "conflict", run_id: existing["run_id"] as string }
       }
     }
-    const fence = 1
+    const fence = firstFence
     const { lastInsertRowid } = this.#run(
       `INSERT INTO runs (run_id, caller, created_at, resumable, workflow, version, fence, owner, holder, lease_until,
          idempotency, fingerprint, key, notify, notify_events, notify_receiver)
@@ -200,8 +201,11 @@ export class Writer {
   }
 
   #append(operation: AppendOperation): AppendResult {
-    const { run, fence, first, last, finished_at, caused, people } = operation
+    const { fence, first, last, finished_at, caused, people } = operation
     const [body, kept, ...questions] = operation.blobs
+    const run = typeof operation.run === "number" ? operation.run : this.#numberOf(operation.run)
+    // It could not be created.
+    if (run === undefined) return "lease lost"
     const stored_last = this.#lastEvent(run, fence)
     // Fence and insert in one statement: asking first would cost as much again.
     const { changes } = this.#run(
@@ -227,6 +231,10 @@ export class Writer {
     return "stored"
   }
 
+  #numberOf(run_id: string): number | undefined {
+    return this.#get("SELECT num FROM runs WHERE run_id = ?", run_id)?.["num"] as number | undefined
+  }
+
   #lastEvent(run: number, fence: number): number {
     const known = this.#lastEvents.get(run)
     if (known?.fence === fence) return known.last
@@ -248,7 +256,7 @@ export class Writer {
       fence,
     )
     if (changes === 0) return false
-    const num = this.#get("SELECT num FROM runs WHERE run_id = ?", run_id)?.["num"] as number
+    const num = this.#numberOf(run_id) as number
     if (caused !== null) addNotice(this.#sql, num, caused)
     this.#finish(num, finished_at, "failed", null)
     return true
@@ -348,7 +356,7 @@ export class Writer {
       run_id,
     )
     if (changes === 0) return "too late"
-    const run = this.#get("SELECT num FROM runs WHERE run_id = ?", run_id)?.["num"] as number
+    const run = this.#numberOf(run_id) as number
     return this.#questions.wake(run, now) ? "woken" : "requested"
   }
 

@@ -15,7 +15,8 @@ const timed = ["create", "append", "lookup", "request", "read", "claim", "renew"
 export function timeStore(store: RunStore, timer: StoreTimer, now: () => number): RunStore {
   for (const operation of timed) timer.known(operation)
   const operations: ReadonlySet<string> = new Set(timed)
-  return wrapStore(store, (name, method) => {
+  return wrapStore(store, (called, method) => {
+    const name = called === "begin" ? "create" : called
     if (!operations.has(name)) return null
     return (...args) => {
       const startedAt = now()

@@ -15,6 +15,8 @@ export interface HeldLease {
 
 interface Held extends HeldLease {
   readonly abort: AbortController
+  /** Of a run that is not stored yet: resolves when it is. */
+  creating: Promise<void> | null
   /** When the latest renewal was asked for. */
   renewedAt: Instant
   renewing: Promise<void> | null
@@ -36,18 +38,33 @@ export class LeaseKeeper {
     this.#renewing = this.#renewForEver()
   }
 
-  /** `askedAt`: before the store was asked for the lease. The answer may have been long on its way. */
-  hold(lease: Lease, askedAt: Instant): HeldLease {
+  /**
+   * `askedAt`: before the store was asked for the lease. The answer may have been long on its way. `stored`: of a run that the
+   * store may not have yet; nothing passes the gate before.
+   */
+  hold(lease: Lease, askedAt: Instant, stored: Promise<void> | null = null): HeldLease {
     const abort = new AbortController()
     const held: Held = {
       lease,
       leave: abort.signal,
       gate: () => this.#gate(held),
       abort,
+      creating: null,
       renewedAt: askedAt,
       renewing: null,
     }
     this.#held.set(lease.run_id, held)
+    if (stored !== null) {
+      held.creating = stored.then(
+        () => {
+          held.creating = null
+        },
+        () => {
+          this.drop(held)
+          abort.abort(new Error("The run could not be stored"))
+        },
+      )
+    }
     return held
   }
 
@@ -80,6 +97,7 @@ export class LeaseKeeper {
 
   #gate(held: Held): Promise<void> | null {
     if (held.leave.aborted) return Promise.reject(new LeaseLost(held.lease.run_id))
+    if (held.creating !== null) return held.creating
     // The last third is for what happens between this answer and the first byte of the call.
     if (mostElapsed(this.#clock, held.renewedAt) < (this.#leaseMs * 2) / 3) return null
     return this.#becomeSure(held)
