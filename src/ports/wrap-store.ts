@@ -6,10 +6,7 @@ export type StoreMethod = (...args: unknown[]) => unknown
  * The same store, with other methods in place of some: `wrap` gives the method to call, or null where it stays as it is. Each
  * is made once, because every run makes several calls through several of these.
  */
-export function wrapStore(
-  store: RunStore,
-  wrap: (name: string, method: StoreMethod) => StoreMethod | null,
-): RunStore {
+export function wrapStore(store: RunStore, wrap: (name: string, method: StoreMethod) => StoreMethod | null): RunStore {
   const made = new Map<PropertyKey, StoreMethod>()
   return new Proxy(store, {
     get(target, name) {

@@ -96,11 +96,11 @@ test("an admitted run runs to its end, and its record says how", async () => {
 
 /** A store that creates a run only when it is told to. */
 class SlowStore extends MemoryStore {
-  readonly answer = Promise.withResolvers<void>()
+  readonly creation = Promise.withResolvers<void>()
   #begun: Promise<unknown> = Promise.resolve()
 
   async begin(...[run, { owner }, leaseMs]: Parameters<NonNullable<RunStore["begin"]>>): Promise<void> {
-    this.#begun = this.answer.promise.then(() => this.create(run, owner, leaseMs))
+    this.#begun = this.creation.promise.then(() => this.create(run, owner, leaseMs))
     await this.#begun
   }
 
@@ -119,7 +119,7 @@ test("a run begins while it is being stored, and calls its model when it is", as
   for (let n = 0; n < 50; n++) await new Promise((resolve) => setImmediate(resolve))
   assert.equal(runs.active, 1)
   assert.equal(model.requests.length, 0)
-  store.answer.resolve()
+  store.creation.resolve()
   const admission = await admitted
   assert.equal(admission.outcome, "created")
   const run_id = admission.outcome === "created" ? admission.run_id : ""
@@ -135,7 +135,7 @@ test("a run that cannot be stored ends without a call, whether it runs or waits"
   const admitted = [runs.admit(one, request()), runs.admit(one, request())]
   await new Promise((resolve) => setImmediate(resolve))
   assert.deepEqual([runs.active, runs.queued], [1, 1])
-  store.answer.reject(new StoreFailure("The disk is full"))
+  store.creation.reject(new StoreFailure("The disk is full"))
   for (const each of admitted) await assert.rejects(each, /The disk is full/)
   await within(30_000, "The end of the runs", runs.drain(0))
   assert.deepEqual([runs.active, runs.queued, model.requests.length, bugs], [0, 0, 0, []])

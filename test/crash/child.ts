@@ -9,12 +9,18 @@ import { requestFor, type WorkflowName } from "./workflows.ts"
 const [workflow = "", place = "", origin = "", appends = "0", leaseMs = "", known] = process.argv.slice(2)
 
 let left = Number(appends)
+/** The run's id. */
+const printed = Promise.withResolvers<void>()
+if (known !== undefined) printed.resolve()
 
 function dying(store: RunStore): RunStore {
   const append = store.append.bind(store)
   store.append = async (lease, events) => {
     await append(lease, events)
-    if (--left === 0) process.kill(process.pid, "SIGKILL")
+    if (--left > 0 || Number(appends) === 0) return
+    // A run and its first events are stored together.
+    await printed.promise
+    process.kill(process.pid, "SIGKILL")
   }
   return store
 }
@@ -29,6 +35,7 @@ if (run_id === undefined) {
   if (admission.outcome !== "created") throw new Error(admission.outcome)
   run_id = admission.run_id
   process.stdout.write(`${run_id}\n`)
+  printed.resolve()
 }
 await runs.recover()
 for await (const { type } of store.follow(run_id, 0, new AbortController().signal)) if (isTerminal(type)) break
