@@ -2,6 +2,7 @@ import { wouldRun } from "../state/changes.ts"
 import type { NodeStatus } from "../state/node-status.ts"
 import { selection } from "../state/selection.ts"
 import { iconPath } from "../ui/icon.tsx"
+import { shortNames } from "../ui/short-names.ts"
 import type { Placed, PlacedNode } from "./graph-layout.ts"
 import { nodeHeight, nodeWidth } from "./graph-layout.ts"
 import { drawnNode, openGroups } from "./graph-model.ts"
@@ -91,7 +92,6 @@ export function ClosedGroup({ node, group, status, onToggle }: ClosedGroupProps)
   const hasSelected = group.steps.includes(selection.value?.node ?? "")
   const hasChanged = group.steps.some((step) => wouldRun(step) !== null)
   const [first = "", last = ""] = [group.steps[0], group.steps.at(-1)]
-  const bare = (id: string): string => id.slice(id.indexOf(".") + 1)
   const classes = [
     "node kind-group",
     `is-${status?.state ?? "waiting"}`,
@@ -120,7 +120,7 @@ export function ClosedGroup({ node, group, status, onToggle }: ClosedGroupProps)
       </text>
       {status === undefined ? (
         <text class="node-note" x="12" y="43">
-          {`${ends(bare(first), bare(last))} `}
+          {`${ends(first, last)} `}
         </text>
       ) : (
         <StatusView status={status} height={height} />
@@ -133,8 +133,11 @@ function shortGroupName({ count, shape }: Group): string {
   return `${count} ${shape === "row" ? "in a row" : "side by side"}`
 }
 
-/** `translate_1 … sum_up`, the same length for both. */
+/** `translate_1 … sum_up`: names that differ look different. */
 function ends(first: string, last: string): string {
-  const cut = (name: string): string => (name.length <= 13 ? name : `${name.slice(0, 6)}…${name.slice(-6)}`)
-  return `${cut(first)} … ${cut(last)}`
+  const names = shortNames(
+    [first, last].map((id) => ({ id, name: id.slice(id.indexOf(".") + 1) })),
+    12,
+  )
+  return `${names.get(first) ?? ""} … ${names.get(last) ?? ""}`
 }
