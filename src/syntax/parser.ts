@@ -27,7 +27,13 @@ type ParseTest = (reader: TokenReader) => Declaration | undefined
  * heads are read, to tell where they belong; `parseWithTests` reads all.
  */
 export function parse(text: string, parseTest: ParseTest = skipTest): Parsed {
-  const reader = new TokenReader(text, lex(text))
+  const lexed = lex(text)
+  const parsed = lexed.diagnostics.length > 0 ? undefined : read(new TokenReader(text, lexed, false), parseTest)
+  // Most texts are right. One with a mistake is read again, with a look at which brackets are missing.
+  return parsed?.diagnostics.length === 0 ? parsed : read(new TokenReader(text, lexed), parseTest)
+}
+
+function read(reader: TokenReader, parseTest: ParseTest): Parsed {
   const declarations: Declaration[] = []
   /** Whether there is a mistake just before: what is then left over is of the same one, and not reported again. */
   let isBroken = false
@@ -39,7 +45,7 @@ export function parse(text: string, parseTest: ParseTest = skipTest): Parsed {
   }
   const diagnostics = reader.diagnostics()
   const errors = diagnostics.map(({ span }) => span)
-  const { tokens, skipped, nameless } = reader
+  const { text, tokens, skipped, nameless } = reader
   return { tree: { text, tokens, declarations, errors, skipped, nameless }, diagnostics }
 }
 

@@ -62,7 +62,11 @@ export class TokenReader {
   /** The next block begins without its brace. */
   #assumesBrace = false
 
-  constructor(text: string, lexed: Lexed) {
+  /** Whether to look for brackets that are missing: only a text with mistakes is worth it. */
+  readonly isCareful: boolean
+
+  constructor(text: string, lexed: Lexed, isCareful = true) {
+    this.isCareful = isCareful
     const { tokens } = lexed
     const first = tokens[0]
     const last = tokens[tokens.length - 1]
@@ -143,7 +147,7 @@ export class TokenReader {
   }
 
   #open(bracket: keyof Balance): number {
-    return (this.#balance ??= balanceOf(this.tokens))[bracket]
+    return this.isCareful ? (this.#balance ??= balanceOf(this.tokens))[bracket] : 0
   }
 
   // ---------------------------------------------------------------------------------------------------- taking

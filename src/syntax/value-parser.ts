@@ -438,7 +438,9 @@ function parseValueField(reader: TokenReader, parseName = parseKey): ValueField 
   const written = parseColon(reader, name)
   const colon = written === "missing-value" ? undefined : written
   const absent = written === "missing-value" || (colon !== undefined && valueIsAbsent(reader, "a value"))
-  const value = absent ? missing(reader) : (parseHeadless(reader, name) ?? parseExpression(reader))
+  const value = absent
+    ? missing(reader)
+    : ((reader.isCareful ? parseHeadless(reader, name) : undefined) ?? parseExpression(reader))
   return { kind: "value-field", name, colon, value, doc, start: first.start, end: reader.endFrom(first) }
 }
 
@@ -497,7 +499,7 @@ function parsePropertyValue(
 ): PropertyValue {
   const mayEndWithBlock = form === "model" || form === "context"
   if (colon !== undefined && valueIsAbsent(reader, "a value", mayEndWithBlock)) return missingValue
-  if (lacksList(reader, "[")) return missingValue
+  if (reader.isCareful && lacksList(reader, "[")) return missingValue
   if (reader.is("{") || (colon === undefined ? lacksBlock(reader, form, name) : lacksObject(reader, name))) {
     const block = parseBlockValue(reader, form, colon)
     if (block !== undefined) return block
@@ -530,7 +532,8 @@ function parsePropertyValue(
     default:
       break
   }
-  const expression = parseHeadless(reader, name) ?? parseExpression(reader)
+  const headless = reader.isCareful ? parseHeadless(reader, name) : undefined
+  const expression = headless ?? parseExpression(reader)
   return expression.kind === "missing-expression" ? missingValue : { kind: "expression", expression }
 }
 
