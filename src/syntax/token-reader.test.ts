@@ -114,6 +114,19 @@ describe("skipping", () => {
     }
   })
 
+  test("a list without its opening bracket", () => {
+    const list = readerOf("a, (b, [c]) ] d")
+    assert.ok(list.lacksOpening("["))
+    list.skipList("[")
+    assert.equal(list.textOf(list.token), "d")
+    // Nobody may wait for a bracket that does not come.
+    for (const text of ["a", '"{{ a ] }}"', "(a ]"]) {
+      const reader = readerOf(text)
+      reader.skipList("[")
+      assert.ok(reader.is("end"), text)
+    }
+  })
+
   test("to the next item: a comma, another line, or the end of the block", () => {
     const after = (text: string) => {
       const reader = readerOf(text)
