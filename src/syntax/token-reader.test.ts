@@ -127,6 +127,19 @@ describe("skipping", () => {
     }
   })
 
+  test("the end of a text whose beginning was taken, at the second try", () => {
+    for (const text of ['"{{ a }}" d', '"{{ a }} b {{ c }}" d']) {
+      const reader = readerOf(text)
+      while (!reader.is("tail") && !reader.is("middle")) reader.take()
+      const end = reader.token
+      reader.skipBalanced()
+      assert.equal(reader.token, end)
+      reader.skipBalanced()
+      assert.notEqual(reader.token, end)
+      while (!reader.is("end")) reader.skipBalanced()
+    }
+  })
+
   test("to the next item: a comma, another line, or the end of the block", () => {
     const after = (text: string) => {
       const reader = readerOf(text)

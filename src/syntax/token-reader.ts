@@ -33,6 +33,8 @@ export class TokenReader {
   readonly #diagnostics: Diagnostic[]
   readonly #regions: Region[] = []
   readonly #reported = new Set<string>()
+  /** Where `skipBalanced` skipped nothing. */
+  #stuckAt: Token | null = null
   readonly #skipped: { start: number; end: number }[] = []
   readonly #end: Token
   #token: Token
@@ -347,7 +349,12 @@ export class TokenReader {
     const first = this.#token
     const before = this.previous.end
     this.#takeBalanced()
-    if (this.#token === first) return
+    // The end of a text stays for whoever reads that text. Whoever skips a second time does not: nobody may wait for it for ever.
+    if (this.#token === first && this.#stuckAt === first) this.take()
+    if (this.#token === first) {
+      this.#stuckAt = first
+      return
+    }
     const { end } = this.previous
     const last = this.#skipped.at(-1)
     if (last?.end === before) last.end = end
