@@ -40,6 +40,7 @@ export async function violations(
   const found: string[] = []
   const runOf = new Map<string, string>()
   const needs = new Map<string, Needs>()
+  const earlier = new Map<string, string>()
   for (const client of clients) {
     const { label } = client.job
     found.push(...client.problems.map((problem) => `${label}: ${problem}`))
@@ -56,8 +57,9 @@ export async function violations(
     found.push(...limitProblems(label, client.job.limits, ledger).map((problem) => `${label}: ${problem}`))
     if (!client.done) found.push(`${label}: the client never saw the end`)
     if (client.job.rerun !== null) {
-      const earlier = await store.read(client.job.rerun.run_id, 0, 100_000)
-      found.push(...rerunProblems(client.job, earlier, log, ledger).map((problem) => `${label}: ${problem}`))
+      earlier.set(label, client.job.rerun.run_id)
+      const before = await store.read(client.job.rerun.run_id, 0, 100_000)
+      found.push(...rerunProblems(client.job, before, log, ledger).map((problem) => `${label}: ${problem}`))
     }
     for (const [at, event] of client.events.entries()) {
       if (event !== log[at] && JSON.stringify(event) !== JSON.stringify(log[at])) {
@@ -68,7 +70,7 @@ export async function violations(
   }
   for (const [label, run_id] of runOf)
     found.push(
-      ...callProblems(label, run_id, ledger, book, needs.get(label) ?? new Map()).map(
+      ...callProblems(label, run_id, ledger, book, needs.get(label) ?? new Map(), earlier.get(label) ?? null).map(
         (problem) => `${label}: ${problem}`,
       ),
     )
@@ -110,13 +112,26 @@ function needsOf(source: string): Needs {
   return new Map(nodes.map(({ id, depends_on }) => [id, depends_on.filter((other) => single.has(other))]))
 }
 
-function callProblems(label: string, run_id: string, ledger: Ledger, book: StoreBook, needs: Needs): string[] {
+function callProblems(
+  label: string,
+  run_id: string,
+  ledger: Ledger,
+  book: StoreBook,
+  needs: Needs,
+  earlier: string | null,
+): string[] {
   const found: string[] = []
   const stored = book.stored.get(run_id) ?? []
   const tenures = book.tenures.get(run_id) ?? []
   const end = stored.find(({ event }) => isTerminal(event.type))?.at ?? Number.POSITIVE_INFINITY
   const done = new Map<string, number>()
   const settled = new Map<string, number>()
+  // A step that a re-run did not run again has its outcome in the log of the earlier run, also before the re-run's own log says so.
+  const again = new Set(ledger.calls.flatMap(({ run, step }) => (run === label ? [step] : [])))
+  for (const { event } of earlier === null ? [] : (book.stored.get(earlier) ?? [])) {
+    const step = event.type === "agent_completed" ? `agent.${event.data.agent}` : null
+    if (step !== null && !again.has(step)) settled.set(step, 0)
+  }
   for (const { at, event } of stored) {
     if (event.type === "agent_completed") settled.set(`agent.${event.data.agent}`, at)
     if (event.type === "step_skipped") settled.set(event.data.step, at)

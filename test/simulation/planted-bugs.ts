@@ -83,7 +83,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: "src/run/run-context.ts",
     from: "running.backgroundWork.add(tracked)\n  return work",
     to: "return work",
-    first: 3700,
+    first: 6100,
   },
   {
     name: "the last answer to a question wins, not the first",
