@@ -453,7 +453,7 @@ export function parseSegment(reader: TokenReader, what: string, hint?: string): 
 
 function isFieldOrDeclaration(reader: TokenReader): boolean {
   const next = reader.peek().kind
-  return next === ":" || next === "{" || (startsDeclaration(reader) && reader.lacksBrace)
+  return next === ":" || (startsDeclaration(reader) && reader.lacksBrace)
 }
 
 /** Maybe = "maybe" single */
