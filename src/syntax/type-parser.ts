@@ -214,12 +214,12 @@ export function valueIsAbsent(reader: TokenReader, what: string, mayEndWithBlock
 
 /** Whether the block of a step begins here, and not an operand of the condition in its head. */
 function startsBody(reader: TokenReader): boolean {
-  return reader.inHead && reader.is("{") && reader.peek().afterBreak
+  return reader.isCareful && reader.inHead && reader.is("{") && reader.peek().afterBreak
 }
 
 function isNextField(reader: TokenReader, mayEndWithBlock: boolean): boolean {
   // `_ value` is the last branch of a match.
-  if (reader.isWord("_") && reader.peek().kind !== "." && !reader.peek().afterBreak) return true
+  if (reader.isCareful && reader.isWord("_") && reader.peek().kind !== "." && !reader.peek().afterBreak) return true
   if (startsDeclaration(reader) && reader.lacksBrace) return true
   const isBlock = reader.peek().kind === "{"
   return reader.atKey && !(isBlock && (mayEndWithBlock || reader.isWord("enum") || reader.isWord("maybe")))
@@ -444,7 +444,7 @@ function isMisspelt(reader: TokenReader, word: TypeWord): boolean {
 export function parseSegment(reader: TokenReader, what: string, hint?: string): Name | undefined {
   const { token } = reader
   // `a: input.` and on the next line `b: 1`: the `b` is not a segment.
-  const isNextField = token.afterBreak && (reader.inShortBranch || isFieldOrDeclaration(reader))
+  const isNextField = token.afterBreak && ((reader.isCareful && reader.inShortBranch) || isFieldOrDeclaration(reader))
   if (!isNextField && token.kind === "name") return parseWordKey(reader, "Write it with `_`, or in quotes.")
   if (!isNextField && reader.isPlainString(token)) return reader.quotedName(reader.take())
   reader.expected(what, hint)
@@ -453,7 +453,7 @@ export function parseSegment(reader: TokenReader, what: string, hint?: string): 
 
 function isFieldOrDeclaration(reader: TokenReader): boolean {
   const next = reader.peek().kind
-  return next === ":" || (startsDeclaration(reader) && reader.lacksBrace)
+  return next === ":" || (reader.isCareful && next === "{") || (startsDeclaration(reader) && reader.lacksBrace)
 }
 
 /** Maybe = "maybe" single */
