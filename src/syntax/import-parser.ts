@@ -156,6 +156,7 @@ function parseImportedName(
 
 /** `tool remote-name name`. A block that follows on the same line (`tool t bindings { … }`, `… output { … }`) is not a name. */
 function isNameWithoutAs(reader: TokenReader): boolean {
+  if (!reader.isCareful) return false
   const next = reader.peek()
   const word = reader.textOf(reader.token)
   if (next.kind === "{" && (isPlainWord(word) || sharedProperties.includes(word))) return false
