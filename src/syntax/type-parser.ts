@@ -184,7 +184,7 @@ export function parseColon(reader: TokenReader, name: Name): Token | undefined |
 /** `a is b`, `a in b`, `a if b`: what follows a value in its line is not the next field. */
 function refuseOperator(reader: TokenReader, { text, start, end }: Name): boolean {
   if (reader.previous.afterBreak) return false
-  const hint = { is: "Write `==`.", in: "Write `list contains value`.", if: ifHint, as: "Remove it." }[text]
+  const hint = operatorHints.get(text)
   if (hint === undefined) return false
   reader.report({ start, end }, `\`${text}\` is not an operator`, hint)
   reader.skipToNextItem()
@@ -192,6 +192,13 @@ function refuseOperator(reader: TokenReader, { text, start, end }: Name): boolea
 }
 
 export const ifHint = "Write `match condition { true: …, false: … }`, or give an agent a condition with `when`."
+
+const operatorHints: ReadonlyMap<string, string> = new Map([
+  ["is", "Write `==`."],
+  ["in", "Write `list contains value`."],
+  ["if", ifHint],
+  ["as", "Remove it."],
+])
 
 function valueFollows(reader: TokenReader): boolean {
   return !reader.token.afterBreak && startsValue(reader.token)

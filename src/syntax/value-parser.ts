@@ -344,7 +344,7 @@ function missingColon(reader: TokenReader, name: Name): Token | undefined {
   const { kind, afterBreak } = reader.token
   const [next, isLast] = [reader.peek().kind, reader.peek().afterBreak]
   const isText = kind === "head" || (kind === "string" && (isLast || next === "}" || next === ",")) || kind === "number"
-  if (!isText || afterBreak) return foreignArrow(reader, hint)
+  if (!reader.isCareful || !isText || afterBreak) return foreignArrow(reader, hint)
   reader.expected(`\`:\` after \`${reader.show(name)}\``, hint)
   return reader.previous
 }

@@ -36,13 +36,9 @@ export function fixForeignWord(program: Program, { span, message, hint = "" }: D
   return [{ title: `Write \`${instead}\``, edits: [replaceWith(span, instead)], preferred: true }]
 }
 
-/** What is written here for a comment with `#`, `string[]` and `'text'`. */
+/** What is written here for a comment with `#` and for `'text'`. */
 function ourSpelling(written: string, message: string, hint: string): string | undefined {
   if (written === "#" && hint === "A comment begins with `//`.") return "//"
-  if (message.startsWith("The brackets of an array type")) {
-    const [, element] = /^(.+)\[\]$/s.exec(written) ?? []
-    return element && `[${element}]`
-  }
   const [, text] = /^'([^']*)'$/.exec(written) ?? []
   return text === undefined || !message.startsWith("Strings are written with") ? undefined : JSON.stringify(text)
 }
