@@ -67,10 +67,10 @@ export class JsonWork {
 }
 
 /** Whether a JSON text is more work than one may be. */
-export function isTooMuchJson(text: string): boolean {
+export function isTooMuchJson(text: string, most = mostJsonWork): boolean {
   // No value takes fewer than two characters, nor counts for more than that many keys.
-  if (text.length < (2 * mostJsonWork) / perKeyOfMany) return false
+  if (text.length < (2 * most) / perKeyOfMany) return false
   const counter = new JsonWork()
   counter.addText(text)
-  return counter.work > mostJsonWork
+  return counter.work > most
 }

@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer"
 import type { FastifyInstance } from "fastify"
+import { isTooMuchJson, mostJsonWork } from "../base/json-work.ts"
 import { refuse } from "./http-error.ts"
 import { isDeeperThan } from "./json-depth.ts"
 
@@ -42,7 +43,7 @@ export function readBodies(app: FastifyInstance): void {
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, body, done) => {
     try {
       const bare = body.length === 0 && request.routeOptions.config.body === "none"
-      done(null, bare ? null : parseJson(body as Buffer))
+      done(null, bare ? null : parseJson(body as Buffer, request.routeOptions.bodyLimit))
     } catch (error) {
       done(error as Error)
     }
@@ -73,13 +74,19 @@ export function decode(bytes: Buffer, what: string): string {
   return bytes.toString("utf8")
 }
 
-function parseJson(body: Buffer): unknown {
+/** How many values a body may hold, as `isTooMuchJson` counts them. Larger bodies that an operator allows may hold more. */
+const mostValues = (bodyLimit: number): number => Math.max(2 * mostJsonWork, bodyLimit / 4)
+
+function parseJson(body: Buffer, bodyLimit: number): unknown {
   if (isDeeperThan(maxDepth, body)) {
     throw refuse("invalid_request", `The body is nested deeper than ${maxDepth} levels`)
   }
   const decoded = decode(body, "The body")
   const text = decoded.startsWith("\uFEFF") ? decoded.slice(1) : decoded
   if (text.trim() === "") throw refuse("invalid_request", "The body is empty: a JSON object is expected")
+  if (isTooMuchJson(text, mostValues(bodyLimit))) {
+    throw refuse("payload_too_large", "The body holds too many JSON values: send fewer, or send them as a text")
+  }
   let value: unknown
   try {
     value = JSON.parse(text)

@@ -189,6 +189,16 @@ describe("limits", async () => {
     assert.deepEqual([source.status, source.kind], [413, "payload_too_large"])
   })
 
+  it("refuse a body of too many values, and take one of as many bytes that has few", async () => {
+    const service = await startService()
+    const send = (x: string) =>
+      service.post("/execute", `{"workflow_source":"input { x: [integer] } output { n: 1 }","input":{"x":${x}}}`)
+    const many = await errorOf(await send(`[${"1,".repeat(2_100_000)}1]`))
+    assert.deepEqual([many.status, many.kind], [413, "payload_too_large"])
+    const few = await send(`[${"1".repeat(15)}${`,${"1".repeat(15)}`.repeat(250_000)}]`)
+    assert.equal(few.status, 200)
+  })
+
   it("let a client that writes a large body see why it is refused", async () => {
     const service = await startService({ MAX_BODY: "1mb" })
     const body = "x".repeat(20_000_000)

@@ -31,6 +31,18 @@ export const bodies: readonly Hostile[] = [
       service.post("/execute", `{"workflow_source":"${"\\".repeat(7_900_000)}"`),
     ]),
   ),
+  sends("7 MB of keys, of empty objects and of numbers as an input", ["payload_too_large"], async (service) => {
+    const inputs = [
+      `{${times(500_000, (at) => `"k${at}":1`).join(",")}}`,
+      `[${"{},".repeat(2_300_000)}{}]`,
+      `[${"1,".repeat(3_500_000)}1]`,
+    ]
+    const answers = []
+    for (const x of inputs) {
+      answers.push(await service.post("/execute", `{"workflow_source":${JSON.stringify(trivial)},"input":{"x":${x}}}`))
+    }
+    return answers
+  }),
   sends("50,000 fields that nobody knows", ["invalid_request"], async (service) => [
     await service.post("/execute", Object.fromEntries(times(50_000, (at) => [`workflow_sourc${at}`, at]))),
   ]),
