@@ -47,7 +47,7 @@ async function runTests(files, namePattern) {
       pinnedNode(),
       [
         "--test",
-        "--test-concurrency=3",
+        "--test-concurrency=2",
         "--test-timeout=600000",
         ...(namePattern === null ? [] : [`--test-name-pattern=${namePattern}`]),
         "--test-reporter=spec",

@@ -30,6 +30,8 @@ export class JsonWork {
   /** Keys of the innermost object, then of those around it. */
   #keys = 0
   readonly #around: number[] = []
+  /** Of events: nothing has come since the last line break. */
+  #atLineStart = true
 
   /** Another text begins. */
   reset(): void {
@@ -46,6 +48,19 @@ export class JsonWork {
 
   addText(text: string): void {
     for (let at = 0; at < text.length; at++) this.#take(text.charCodeAt(at))
+  }
+
+  /** Server-sent events, each of which is a text of its own. False where one is more work than it may be. */
+  addEvents(bytes: Uint8Array): boolean {
+    for (const unit of bytes) {
+      if (unit === lineFeed) {
+        if (this.#atLineStart) this.reset()
+        this.#atLineStart = true
+      } else if (unit !== carriageReturn) this.#atLineStart = false
+      this.#take(unit)
+      if (this.work > mostJsonWork) return false
+    }
+    return true
   }
 
   #take(unit: number): void {

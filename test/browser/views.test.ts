@@ -135,6 +135,8 @@ async function walk(page: Page, see: (view: string) => Promise<void>): Promise<v
   await page.getByRole("button", { name: "Close all groups" }).click()
   await page.locator(".kind-group").waitFor()
   await see("graph-closed")
+  // It is remembered: open them for what follows.
+  await page.getByRole("button", { name: "Close all groups" }).click()
   await page.getByRole("button", { name: /^Close Untitled/ }).click()
   await page.getByRole("dialog").waitFor()
   await see("close-file")

@@ -4,8 +4,12 @@ import type { TestServer } from "../support/http-server.ts"
 import { startServer } from "../support/http-server.ts"
 
 /** The provider and model of a workflow that calls this backend. */
-export function provider(backend: TestServer, inference = "max_retries: 0 output_retries: 0"): string {
-  return `provider backend from openai { endpoint: "${backend.origin}/v1" inference { ${inference} } }
+export function provider(
+  backend: TestServer,
+  inference = "max_retries: 0 output_retries: 0",
+  kind: "openai" | "openai_chat" | "anthropic" | "google" = "openai",
+): string {
+  return `provider backend from ${kind} { endpoint: "${backend.origin}/v1" inference { ${inference} } }
 model m from backend { id: "test-model" }`
 }
 

@@ -257,6 +257,18 @@ const rows: Readonly<Record<string, Row>> = {
     kind: "tool_error",
     message: /mcp\.s: the server sent an answer of more than 10000 parts/,
   },
+  "structured content, 100,000 levels deep": {
+    answers: {
+      "tools/list": tool(),
+      "tools/call": ({ id }, response) =>
+        raw(
+          response,
+          `{"jsonrpc":"2.0","id":${id},"result":{"resultType":"complete","content":[],"structuredContent":{"a":${nested(100_000)}}}}`,
+        ),
+    },
+    kind: "tool_error",
+    message: /mcp\.s: the server sent a value that is nested over 200 levels deep/,
+  },
   "structured content, a million levels deep": {
     answers: {
       "tools/list": tool(),
@@ -267,15 +279,15 @@ const rows: Readonly<Record<string, Row>> = {
         ),
     },
     kind: "tool_error",
-    message: /mcp\.s: the server sent a value that is nested over 200 levels deep/,
+    message: /mcp\.s: The server sent an answer of too many values/,
   },
-  "structured content of a million numbers, against a schema": {
+  "structured content of 900,000 numbers, against a schema": {
     answers: {
       "tools/list": tool({
         outputSchema: { properties: { a: { items: { anyOf: [{ type: "null" }, { minimum: 0 }] } } } },
       }),
       "tools/call": ({ id }, response) =>
-        sendResult(response, id, { content: [], structuredContent: { a: Array.from({ length: 1_000_000 }, () => 1) } }),
+        sendResult(response, id, { content: [], structuredContent: { a: Array.from({ length: 900_000 }, () => 1) } }),
     },
     kind: "tool_error",
     message: /the server's schema takes too many steps to validate against/,
@@ -297,7 +309,8 @@ const rows: Readonly<Record<string, Row>> = {
       "tools/call": (_, response) => endless(stream(response), () => ":".repeat(65_536)),
     },
     kind: "tool_error",
-    message: /mcp\.s: 127\.0\.0\.1:\d+ answered with more than 8388608 bytes/,
+    message:
+      /mcp\.s: (?:127\.0\.0\.1:\d+ answered with more than 8388608 bytes|The server sent an answer of too many values)/,
   },
   "an answer that never comes, in a stream that is never silent": {
     answers: {

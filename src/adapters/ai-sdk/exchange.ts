@@ -1,6 +1,7 @@
 import type { LanguageModelV4GenerateResult, LanguageModelV4StreamResult } from "@ai-sdk/provider"
 import { streamLimits } from "../model-turn/stream-limits.ts"
 import { isJsonObject } from "../../base/is-json-object.ts"
+import { isTooMuchJson, JsonWork } from "../../base/json-work.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { Egress, EgressResponse } from "../../ports/egress.ts"
 import { EgressFailure } from "../../ports/egress.ts"
@@ -8,7 +9,13 @@ import { RunFailure } from "../../ports/run-failure.ts"
 import type { Call } from "../model-turn/model-api.ts"
 import { readUpTo } from "../model-turn/read-up-to.ts"
 import { readRetryAfter } from "../model-turn/retry-delay.ts"
-import { brokenAnswer, readInnerError, readUpstreamError, UpstreamFailure } from "../model-turn/upstream-failure.ts"
+import {
+  brokenAnswer,
+  readInnerError,
+  readUpstreamError,
+  tooManyValues,
+  UpstreamFailure,
+} from "../model-turn/upstream-failure.ts"
 import type { Dialect, Fetch } from "./dialect.ts"
 
 export interface ExchangeParts {
@@ -106,6 +113,7 @@ export class Exchange {
       this.#replay = { body: JSON.stringify(whole), stream: false }
       throw new OtherForm()
     }
+    if (!new JsonWork().addEvents(Buffer.from(text))) throw tooManyValues()
     if (stream) return respond(text, true)
     this.#replay = { body: text, stream: true }
     throw new OtherForm()
@@ -113,6 +121,7 @@ export class Exchange {
 
   #checked(text: string, type: string, retryAfterMs: number | null, dialect: Dialect): JsonObject {
     const { watch } = this.#parts.call
+    if (isTooMuchJson(text)) throw tooManyValues()
     const parsed = parse(text)
     const body = Array.isArray(parsed) && parsed.length === 1 ? parsed[0] : parsed
     if (!isJsonObject(body)) {
@@ -130,14 +139,17 @@ export class Exchange {
   /** The body as the package wants it; what breaks it off is kept. */
   #streamed(response: EgressResponse): Response {
     const chunks = response.body[Symbol.asyncIterator]()
+    const values = new JsonWork()
     const body = new ReadableStream<Uint8Array>({
       pull: async (controller) => {
         try {
           const { done, value } = await chunks.next()
           if (done === true) controller.close()
-          else controller.enqueue(value)
+          else if (values.addEvents(value)) controller.enqueue(value)
+          else throw tooManyValues()
         } catch (error) {
           this.#failure = error
+          response.discard()
           controller.error(error)
         }
       },

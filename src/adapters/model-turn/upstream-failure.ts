@@ -41,6 +41,11 @@ export function brokenAnswer(message: string, retryable: boolean, usage: TokenUs
   )
 }
 
+/** Nobody parses such an answer: it would hold up everybody else. */
+export function tooManyValues(): UpstreamFailure {
+  return brokenAnswer("The model backend's answer holds too many JSON values", false)
+}
+
 function describe(error: UpstreamError): string {
   const { status, code, message } = error
   // A 401 or 403 likes to quote the key, or half of it; the code says enough.

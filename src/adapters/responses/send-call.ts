@@ -9,7 +9,7 @@ import { StreamReader } from "./read-stream.ts"
 import { readUpTo } from "../model-turn/read-up-to.ts"
 import { readRetryAfter } from "../model-turn/retry-delay.ts"
 import { streamLimits } from "../model-turn/stream-limits.ts"
-import { brokenAnswer, readUpstreamError, UpstreamFailure } from "../model-turn/upstream-failure.ts"
+import { brokenAnswer, readUpstreamError, tooManyValues, UpstreamFailure } from "../model-turn/upstream-failure.ts"
 
 export interface Call {
   readonly url: string
@@ -47,6 +47,7 @@ export async function sendCall(egress: Egress, call: Call, watch: ModelWatch, no
   const text = await response.text()
   // A stream under another name.
   if (/^\s*(?:event|data|:)/.test(text)) return readEventText(text, call, watch, retryAfterMs)
+  if (isTooMuchJson(text)) throw tooManyValues()
   const body = parse(text)
   if (!isJsonObject(body))
     throw brokenAnswer(`The model backend answered ${shortType(type)} where JSON was expected`, false)
@@ -104,7 +105,6 @@ async function readRest(chunks: AsyncIterator<Uint8Array>, response: EgressRespo
 }
 
 function parse(text: string): JsonValue | undefined {
-  if (isTooMuchJson(text)) return undefined
   try {
     return JSON.parse(text) as JsonValue
   } catch {

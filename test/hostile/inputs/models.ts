@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../../src/base/json-value.ts"
 import { messageItem, response } from "../../support/fake-backend.ts"
+import { startServer } from "../../support/http-server.ts"
 import { tinyMcp } from "../../support/tiny-mcp.ts"
 import { answered, provider, replied } from "../hostile-backend.ts"
 import type { Hostile } from "../hostile-input.ts"
@@ -43,6 +44,32 @@ export const models: readonly Hostile[] = [
       const backend = await replied(() => body)
       during(() => backend.close())
       return async () => [await service.execute(`${provider(backend)}\n${agent()}\n${result}`)]
+    },
+  },
+  {
+    name: "answers of 4 MB of keys and of empty objects, for every kind of provider, whole and streamed",
+    kinds: ["provider_error"],
+    prepare: async (service, during) => {
+      const keys = `{${times(250_000, (at) => `"k${at}":1`).join(",")}}`
+      const dense = [keys, `{"a":[${"{},".repeat(1_300_000)}{}]}`]
+      let n = 0
+      const backend = await startServer((request, reply) => {
+        const text = dense[n++ % 2] ?? ""
+        const isStream = request.body.includes('"stream":true') || request.url.includes("stream")
+        reply.writeHead(200, { "content-type": isStream ? "text/event-stream" : "application/json" })
+        reply.end(isStream ? `data: ${text}\n\n` : text)
+      })
+      during(() => backend.close())
+      return async () => {
+        const answers = []
+        for (const kind of ["openai", "openai_chat", "anthropic", "google"] as const) {
+          for (const deltas of [false, false, true, true]) {
+            const source = `${provider(backend, undefined, kind)}\n${agent()}\n${result}`
+            answers.push(await service.execute(source, { options: { deltas } }))
+          }
+        }
+        return answers
+      }
     },
   },
   {
