@@ -34,7 +34,7 @@ export class JsonWork {
   #atLineStart = true
 
   /** Another text begins. */
-  reset(): void {
+  #reset(): void {
     this.work = 0
     this.#inString = false
     this.#escaped = false
@@ -42,8 +42,10 @@ export class JsonWork {
     this.#around.length = 0
   }
 
-  add(bytes: Uint8Array, from = 0, until = bytes.length): void {
-    for (let at = from; at < until; at++) this.#take(bytes[at] ?? 0)
+  /** A piece of one text. False where the text is more work than it may be. */
+  add(bytes: Uint8Array): boolean {
+    for (const unit of bytes) this.#take(unit)
+    return this.work <= mostJsonWork
   }
 
   addText(text: string): void {
@@ -54,7 +56,7 @@ export class JsonWork {
   addEvents(bytes: Uint8Array): boolean {
     for (const unit of bytes) {
       if (unit === lineFeed) {
-        if (this.#atLineStart) this.reset()
+        if (this.#atLineStart) this.#reset()
         this.#atLineStart = true
       } else if (unit !== carriageReturn) this.#atLineStart = false
       this.#take(unit)

@@ -1,10 +1,9 @@
-import { JsonWork, mostJsonWork } from "../../base/json-work.ts"
+import { JsonWork } from "../../base/json-work.ts"
 import { EgressFailure } from "../../ports/egress.ts"
 
-/** Counts the values in a piece of an answer, before anybody parses it. */
-export function addValues(values: JsonWork, bytes: Uint8Array, from = 0, until = bytes.length): void {
-  values.add(bytes, from, until)
-  if (values.work > mostJsonWork) throw new EgressFailure("too_large", "The server sent an answer of too many values")
+/** An answer that nobody parses, because it holds more values than one may. */
+export function tooManyValues(): EgressFailure {
+  return new EgressFailure("too_large", "The server sent an answer of too many values")
 }
 
 type Bytes = Uint8Array<ArrayBuffer>
@@ -39,11 +38,9 @@ export function boundedEvents(stream: ReadableStream<Bytes>, most: EventLimits):
       if (eventBytes > most.event_bytes) {
         throw new EgressFailure("too_large", `The server sent an event of more than ${most.event_bytes} bytes`)
       }
-      addValues(values, chunk, from, Math.min(until + 1, chunk.length))
       if (end >= 0) {
         if (lineBytes === 0) {
           eventBytes = 0
-          values.reset()
           if (++events > most.events) {
             throw new EgressFailure("too_large", `The server sent more than ${most.events} events`)
           }
@@ -61,6 +58,7 @@ export function boundedEvents(stream: ReadableStream<Bytes>, most: EventLimits):
           throw new EgressFailure("too_large", `The server sent more than ${most.bytes} bytes of events`)
         }
         count(chunk)
+        if (!values.addEvents(chunk)) throw tooManyValues()
         controller.enqueue(chunk)
       },
     }),

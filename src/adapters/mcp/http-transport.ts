@@ -11,7 +11,7 @@ import { SSEClientTransport, SseError, StreamableHTTPClientTransport } from "@mo
 import type { Egress } from "../../ports/egress.ts"
 import { EgressFailure } from "../../ports/egress.ts"
 import { openGate, type Gate } from "../../ports/gate.ts"
-import { addValues, boundedEvents } from "./bounded-events.ts"
+import { boundedEvents, tooManyValues } from "./bounded-events.ts"
 
 export interface HttpTransportOptions {
   /** `sse` is the older transport: one stream for all answers, requests beside it. */
@@ -332,7 +332,7 @@ function boundedValues(body: Body): Body {
   return body.pipeThrough(
     new TransformStream({
       transform(chunk: Uint8Array<ArrayBuffer>, controller) {
-        addValues(values, chunk)
+        if (!values.add(chunk)) throw tooManyValues()
         controller.enqueue(chunk)
       },
     }),
