@@ -1,6 +1,13 @@
 import type { Completion as Item, CompletionContext, CompletionResult } from "@codemirror/autocomplete"
-import { autocompletion, pickedCompletion, snippet } from "@codemirror/autocomplete"
-import type { Extension } from "@codemirror/state"
+import {
+  autocompletion,
+  closeCompletion,
+  pickedCompletion,
+  selectedCompletion,
+  snippet,
+} from "@codemirror/autocomplete"
+import type { EditorState, Extension } from "@codemirror/state"
+import { Prec } from "@codemirror/state"
 import type { Command } from "@codemirror/view"
 import { EditorView, hoverTooltip, keymap } from "@codemirror/view"
 import type { Program } from "../../src/check/program.ts"
@@ -27,6 +34,7 @@ export interface LanguageHost {
 /** Completion, hover, definition and rename, from the functions of `src/editor`. */
 export function languageFeatures(host: LanguageHost): Extension {
   return [
+    Prec.highest(keymap.of([{ key: "Enter", run: closeNeedlessList }])),
     autocompletion({ override: [(context) => completions(host, context)], icons: false, activateOnTyping: true }),
     hoverTooltip((_view, position) => {
       const found = hover(host.program(), position)
@@ -76,9 +84,15 @@ function completions(host: LanguageHost, context: CompletionContext): Completion
   }
 }
 
-function toItem(item: Completion, boost: number): Item {
+/** An entry of the list that is shown, with the completion that it stands for. */
+interface ListItem extends Item {
+  readonly completion: Completion
+}
+
+function toItem(item: Completion, boost: number): ListItem {
   const { label, kind, detail, doc, filter } = item
   return {
+    completion: item,
     label: filter ?? label,
     displayLabel: label,
     type: kind,
@@ -88,6 +102,22 @@ function toItem(item: Completion, boost: number): Item {
     boost: Math.min(99, boost - 50),
     apply: (view, picked, from, to) => insert(view, picked, item, from, to),
   }
+}
+
+/**
+ * Closes the list when the word is already typed as it would be inserted. The key then breaks the line, as it does
+ * for an author who types faster than the list opens.
+ */
+function closeNeedlessList(view: EditorView): boolean {
+  const picked = selectedCompletion(view.state) as ListItem | null
+  if (picked !== null && isTyped(view.state, picked.completion)) closeCompletion(view)
+  return false
+}
+
+function isTyped(state: EditorState, { insert, snippet, edits = [] }: Completion): boolean {
+  if (snippet !== undefined || edits.length > 0) return false
+  const { head } = state.selection.main
+  return state.sliceDoc(head - insert.length, head) === insert && !/^\w/.test(state.sliceDoc(head, head + 1))
 }
 
 /** The edits that go with it first, then the text itself, with its places to fill in. */

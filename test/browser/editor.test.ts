@@ -214,6 +214,12 @@ describe("the editor", { concurrency: 2 }, () => {
     await write(page, "")
     await page.keyboard.type("input {\nname: string\n")
     assert.equal(await written(page), "input {\n    name: string\n    \n}")
+    // A word that is typed whole needs no completion: Enter breaks the line, whether the list is open or not.
+    await page.keyboard.type("age: integer")
+    await page.getByRole("option", { name: "integer" }).waitFor()
+    await page.waitForTimeout(100) // The editor ignores keys for the list in its first 75 ms.
+    await page.keyboard.press("Enter")
+    assert.equal(await written(page), "input {\n    name: string\n    age: integer\n    \n}")
     await page.keyboard.press("Escape")
     await page.keyboard.press("Tab")
     assert.ok(await editor(page).evaluate((element) => !element.matches(":focus")))
