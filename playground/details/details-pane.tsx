@@ -1,5 +1,5 @@
 import { showType } from "../../src/types/show-type.ts"
-import type { Question, Usage } from "../../src/ports/events.ts"
+import type { Question, ShownMessages, Usage } from "../../src/ports/events.ts"
 import type { NodeState, Span } from "../../src/run/run-state.ts"
 import { nodeSpan } from "../state/node-span.ts"
 import { figuresOf, nodeStatus } from "../state/node-status.ts"
@@ -23,6 +23,7 @@ import { StateMark } from "../ui/state-mark.tsx"
 import { Answer, AnswerLine } from "./answer.tsx"
 import { ModelCall } from "./model-call.tsx"
 import { Part, Value } from "./part.tsx"
+import { errorAfter } from "./rebuilt-request.ts"
 import type { StateName } from "../ui/state-words.ts"
 
 /** Everything about what is selected; the result while nothing is. */
@@ -47,7 +48,10 @@ export function DetailsPane() {
 function errorOf({ state }: RunView, chosen: Selection): string | undefined {
   const { node } = chosen
   const at = selectedSpan(state, chosen)
-  const error = at === undefined ? state.nodes.find(({ id }) => id === node)?.error : state.spans[at]?.error
+  const error =
+    at === undefined
+      ? state.nodes.find(({ id }) => id === node)?.error
+      : (state.spans[at]?.error ?? errorAfter(state, at))
   return error?.message
 }
 
@@ -222,11 +226,21 @@ function SpanDetails({ run, span, at, node }: SpanDetailsProps) {
       {span.result === undefined ? null : (
         <Value title={span.kind === "compaction" ? "Summary" : "Result"} value={span.result} />
       )}
+      {span.answer === undefined ? null : <Value title="Answer, rejected" value={span.answer} />}
+      {span.messages === undefined ? null : <Messages messages={span.messages} />}
       {span.kind === "model_call" ? <ModelCall run={run} at={at} /> : null}
       {span.output === undefined ? null : <Value title="Output" value={span.output} />}
       {isStep || span.kind === "dynamic" ? <Calls run={run} at={at} /> : null}
     </>
   )
+}
+
+/** What a prompt, or a retry, put into the conversation. */
+function Messages({ messages }: { readonly messages: ShownMessages }) {
+  if ("truncated" in messages) return <Value title="Messages" value={{ ...messages }} />
+  return messages.map(({ role, text, images }, at) => (
+    <Value key={at} title={role} value={images === undefined ? text : { text, images: [...images] }} />
+  ))
 }
 
 /** The question that a span is about: of its step and item, and of an approval the one that was asked then. */

@@ -1,12 +1,13 @@
 import { useMemo } from "preact/hooks"
 import { planOf } from "../state/changes.ts"
 import { copyText } from "../state/copy.ts"
+import { Fault } from "../output/fault.tsx"
 import type { RunView } from "../state/run-view.ts"
 import { Icon } from "../ui/icon.tsx"
 import { counted } from "../ui/show.ts"
 import { Part, Value } from "./part.tsx"
 import type { RebuiltRequest } from "./rebuilt-request.ts"
-import { reasonAfter, rebuildAnswer, rebuildRequest } from "./rebuilt-request.ts"
+import { errorAfter, reasonAfter, rebuildAnswer, rebuildRequest } from "./rebuilt-request.ts"
 
 /** What a model was asked in one call, and what it answered. */
 export function ModelCall({ run, at }: { readonly run: RunView; readonly at: number }) {
@@ -17,7 +18,9 @@ export function ModelCall({ run, at }: { readonly run: RunView; readonly at: num
   )
   const answer = rebuildAnswer(state, at)
   const call = state.spans[at]
-  const reason = call?.state === "failed" ? reasonAfter(state, at) : undefined
+  const isFailed = call?.state === "failed"
+  const reason = isFailed ? reasonAfter(state, at) : undefined
+  const error = errorAfter(state, at)
   return (
     <>
       {reason === undefined ? null : (
@@ -25,7 +28,8 @@ export function ModelCall({ run, at }: { readonly run: RunView; readonly at: num
           <p class="wraps">{reason}</p>
         </Part>
       )}
-      {answer === undefined ? null : <Value title="Answer" value={answer} />}
+      {error === undefined ? null : <Fault error={error} />}
+      {answer === undefined ? null : <Value title={isFailed ? "Answer, rejected" : "Answer"} value={answer} />}
       {request === null ? null : <Request request={request} model={call?.call?.id ?? call?.call?.model} />}
     </>
   )

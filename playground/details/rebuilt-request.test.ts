@@ -1,11 +1,12 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { compile } from "../../src/compile.ts"
+import type { JsonValue } from "../../src/base/json-value.ts"
 import type { EventData, EventType } from "../../src/ports/events.ts"
 import { reduce } from "../../src/run/reduce.ts"
 import type { SeenEvent } from "../../src/run/run-state.ts"
 import { initialState } from "../../src/run/run-state.ts"
-import { reasonAfter, rebuildAnswer, rebuildRequest } from "./rebuilt-request.ts"
+import { errorAfter, reasonAfter, rebuildAnswer, rebuildRequest } from "./rebuilt-request.ts"
 
 const input = { report: "All is well.", number: 7 }
 const source = `input { report: string number: integer }
@@ -136,7 +137,8 @@ test("the request of a model call: context, instruction, tool calls before it, s
     continued.messages.map(({ role, of }) => `${role} ${of}`).filter((line) => !/tool/.test(line)),
     ["user agent.explore", "assistant agent.explore", "user instruction"],
   )
-  assert.match(continued.missing.join(), /did not fit/)
+  // Logs of older releases do not hold the rejected answer.
+  assert.match(continued.missing.join(), /could not be used/)
   assert.match(reasonAfter(state, spoiled) ?? "", /expected string, found number 7/)
   assert.equal(rebuildAnswer(state, spoiled), undefined)
   assert.deepEqual(rebuildAnswer(state, repaired), { chosen: "c" })
@@ -168,4 +170,125 @@ test("without the source of the run there are the messages, and what is missing 
   assert.deepEqual(messages, [{ role: "user", of: "instruction", content: "Explore." }])
   assert.equal(schema, null)
   assert.match(missing.join(), /source of this run is not known/)
+})
+
+const withEffects = `input { topics: [string] }
+provider p from openai { endpoint: "demo" }
+mcp s { endpoint: "https://mcp.example.org" }
+tool find from mcp.s.tool.find
+resource page from mcp.s.resource."page://start"
+prompt style from mcp.s.prompt.style
+model m from p { id: "demo" }
+dynamic { facts: call tool.find { input { q: "facts" } } }
+agent write for topic in input.topics {
+    model: model.m
+    system: "Know {{ dynamic.facts }} and {{ call tool.find { input { q: topic } } }}."
+    uses: [prompt.style]
+    instruction: "Write."
+    file { content: read resource.page name: "page.md" }
+    output { text: string }
+}
+`
+
+test("what tools, resources and prompts gave to expressions is a part of the request, for each item of a loop", () => {
+  const { plan, diagnostics } = compile(withEffects)
+  assert.ok(plan !== undefined, JSON.stringify(diagnostics))
+  const sites = [...JSON.stringify(plan).matchAll(/"site":"([^"]+)"/g)].map(([, site = ""]) => site)
+  const siteOf = (text: string): string => sites.find((site) => site.includes(text)) ?? assert.fail(sites.join())
+  const state = initialState()
+  let id = 0
+  const take = <T extends EventType>(ms: number, type: T, data: EventData[T]): void => {
+    reduce(state, { id: ++id, type, data: { ...data, at: iso(ms) } } as SeenEvent)
+  }
+  const gave = (
+    call_id: string,
+    site: string,
+    result: JsonValue,
+    about: { agent?: string; dynamic?: string },
+    iteration?: number,
+  ) => {
+    const of = { ...about, ...(iteration === undefined ? {} : { iteration }), tool: "find", server: "s", call_id }
+    take(2, "tool_call_started", { ...of, arguments: {}, site })
+    take(3, "tool_call_completed", { ...of, result, duration_ms: 1 })
+  }
+  take(0, "workflow_planned", {
+    nodes: [{ id: "agent.write", kind: "agent", name: "write", depends_on: [] }],
+  })
+  gave("1", siteOf("dynamic.facts"), { known: 3 }, { dynamic: "facts" })
+  take(4, "agent_loop_started", { agent: "write", iterations: 2 })
+  for (const iteration of [0, 1]) {
+    gave(`w${iteration}`, siteOf("agent.write.system"), `news ${iteration}`, { agent: "write" }, iteration)
+    const at = { server: "s", iteration, duration_ms: 1 }
+    take(5, "resource_read", { ...at, name: "page", site: siteOf("read page"), value: `page ${iteration}` })
+    const about = { agent: "write", iteration }
+    take(6, "agent_started", { ...about, model: "demo", tools: [], instruction: "Write." })
+    const messages =
+      iteration === 0
+        ? [{ role: "assistant" as const, text: "Yes.", images: ["data:image/png;base64,AA=="] }]
+        : ({ truncated: true, bytes: 300_000 } as const)
+    take(7, "prompt_rendered", { ...at, name: "style", site: siteOf("use prompt.style"), messages })
+    const calls = [{ turn: 1, attempt: 1, started_at: iso(8), duration_ms: 1, model: "m" }]
+    take(9, "agent_completed", { ...about, output: { text: "t" }, cached: false, duration_ms: 3, usage, calls })
+  }
+  const [first = -1, second = -1] = state.spans.flatMap((span, at) => (span.kind === "model_call" ? [at] : []))
+  const asked = rebuildRequest(plan, { topics: ["a", "b"] }, state, first) ?? assert.fail()
+  assert.equal(asked.system, 'Know {"known":3} and news 0.')
+  assert.deepEqual(asked.messages, [
+    { role: "assistant", of: "prompt.style", content: { text: "Yes.", images: ["data:image/png;base64,AA=="] } },
+    { role: "user", of: "instruction", content: "Write." },
+    { role: "user", of: "file page.md", content: "page 0" },
+  ])
+  assert.deepEqual(asked.missing, [])
+  const other = rebuildRequest(plan, { topics: ["a", "b"] }, state, second) ?? assert.fail()
+  assert.equal(other.system, 'Know {"known":3} and news 1.')
+  assert.deepEqual(other.messages.at(-1), { role: "user", of: "file page.md", content: "page 1" })
+  // Too large for an event.
+  assert.deepEqual(other.missing, ["the messages of prompt.style"])
+})
+
+test("rejected answers: each with what the model was asked to do about it, those of a model that was left, and the last", () => {
+  const state = initialState()
+  let id = 0
+  const take = <T extends EventType>(ms: number, type: T, data: EventData[T]): void => {
+    reduce(state, { id: ++id, type, data: { ...data, at: iso(ms) } } as SeenEvent)
+  }
+  const error = { kind: "output_error" as const, message: "It does not fit", issues: [] }
+  const added = (text: string) => [
+    { role: "assistant" as const, text },
+    { role: "user" as const, text: `wrong: ${text}` },
+  ]
+  const call = (attempt: number, model: string, answered: boolean) => ({
+    turn: 1,
+    attempt,
+    started_at: iso(attempt * 10),
+    duration_ms: 2,
+    model,
+    ...(answered ? { format: "json_schema" } : {}),
+  })
+  take(0, "workflow_planned", { nodes: [{ id: "agent.a", kind: "agent", name: "a", depends_on: [] }] })
+  take(1, "agent_started", { agent: "a", model: "demo", tools: [], instruction: "Do." })
+  take(12, "agent_retried", { agent: "a", attempt: 2, reason: "misfit", delay_ms: 0, added: added("one") })
+  take(22, "agent_retried", { agent: "a", attempt: 3, reason: "503", delay_ms: 1 })
+  take(32, "agent_fallback", { agent: "a", from: "m", to: "n", error, answer: "three" })
+  take(42, "agent_retried", { agent: "a", attempt: 5, reason: "misfit", delay_ms: 0, added: added("four") })
+  const calls = [call(1, "m", true), call(2, "m", false), call(3, "m", true), call(4, "n", true), call(5, "n", true)]
+  take(52, "agent_failed", { agent: "a", error, answer: "five", duration_ms: 51, calls })
+  const at = state.spans.flatMap((span, position) => (span.kind === "model_call" ? [position] : []))
+  assert.deepEqual(
+    at.map((position) => [
+      rebuildRequest(null, {}, state, position)
+        ?.messages.slice(1)
+        .map(({ content }) => content),
+      rebuildAnswer(state, position),
+      reasonAfter(state, position),
+      errorAfter(state, position)?.message,
+    ]),
+    [
+      [[], "one", "misfit", undefined],
+      [["one", "wrong: one"], undefined, "503", undefined],
+      [["one", "wrong: one"], "three", "It does not fit", undefined],
+      [[], "four", "misfit", undefined],
+      [["four", "wrong: four"], "five", undefined, "It does not fit"],
+    ],
+  )
 })

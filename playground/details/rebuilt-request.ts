@@ -2,9 +2,10 @@ import type { JsonObject, JsonValue } from "../../src/base/json-value.ts"
 import type { Expression } from "../../src/plan/expression.ts"
 import type { AgentNode, Plan } from "../../src/plan/plan-shape.ts"
 import { mergedInference } from "../../src/plan/prepare.ts"
+import type { ShownMessage, WireError } from "../../src/ports/events.ts"
 import type { RunState, Span } from "../../src/run/run-state.ts"
 import type { Place } from "../state/known-values.ts"
-import { KnownValues } from "../state/known-values.ts"
+import { KnownValues, messagesOf } from "../state/known-values.ts"
 import { toJsonSchema } from "../../src/types/json-schema.ts"
 
 // A run's events hold what went in and out of each step, not the requests themselves. What a model was asked follows from
@@ -49,10 +50,7 @@ export function rebuildRequest(
   const missing: string[] = []
   const node = agentOf(plan, call.name)
   const known = new KnownValues(plan, input, state)
-  const messages = conversation(plan, known, state, step, call.start, missing)
-  if (reasonBefore(state, at)?.startsWith("The output does not fit") === true) {
-    missing.push("the answer that did not fit, and what the model was told about it")
-  }
+  const messages = [...conversation(plan, known, state, step, call.start, missing), ...addedBefore(state, at, missing)]
   if (plan === null || node === null) {
     missing.push("system text, tools, schema and settings, because the source of this run is not known here")
     return { system: null, isSystemWritten: false, messages, tools: [], schema: null, settings: {}, missing }
@@ -72,41 +70,86 @@ export function rebuildRequest(
   }
 }
 
-/** What the model answered in a call: its tool calls, or the step's output. Undefined where it is not known. */
-export function rebuildAnswer({ spans }: RunState, at: number): JsonValue | undefined {
+/**
+ * What the model answered in a call: its tool calls, the step's output, or a text that was rejected. Undefined where it is not
+ * known.
+ */
+export function rebuildAnswer(state: RunState, at: number): JsonValue | undefined {
+  const { spans } = state
   const call = spans[at]
   const step = call?.parent ?? null
-  if (call === undefined || step === null || call.state !== "completed") return undefined
-  const next = spans.find((span) => span.parent === step && span.kind === "model_call" && span.start > call.start)
+  if (call === undefined || step === null) return undefined
+  const next = nextCall(spans, at)
+  if (call.state !== "completed") {
+    const again = retryAfter(state, at)
+    if (again === undefined) return next === undefined ? spans[step]?.answer : undefined
+    return again.answer ?? messagesOf(again)?.find(({ role }) => role === "assistant")?.text
+  }
   const called = toolCalls(spans, step, next?.start).filter((tool) => tool.start >= call.start)
   if (called.length > 0) return called.map(asCall)
   return next === undefined ? spans[step]?.output : undefined
 }
 
 /** Why a call had to be made again: the retry or the fallback that followed it. */
-export function reasonAfter({ spans }: RunState, at: number): string | undefined {
-  const call = spans[at]
-  if (call === undefined) return undefined
-  const next = spans.find((span) => span.parent === call.parent && span.kind === call.kind && span.start > call.start)
-  const again = spans.find(
-    (span) =>
-      span.parent === call.parent &&
-      (span.kind === "retry" || span.kind === "fallback") &&
-      span.start >= call.start &&
-      (next === undefined || span.start <= next.start),
-  )
+export function reasonAfter(state: RunState, at: number): string | undefined {
+  const again = retryAfter(state, at)
   return again?.reason ?? again?.error?.message
 }
 
-function reasonBefore(state: RunState, at: number): string | undefined {
-  const { spans } = state
+/** The error of the step, where this was its last call. */
+export function errorAfter({ spans }: RunState, at: number): WireError | undefined {
   const call = spans[at]
-  let before = -1
-  for (const [position, span] of spans.entries()) {
-    if (position === at || call === undefined || span.parent !== call.parent || span.kind !== "model_call") continue
-    if (span.start < call.start && span.call?.turn === call.call?.turn) before = position
+  const step = call?.parent ?? null
+  if (call === undefined || step === null || call.state !== "failed") return undefined
+  return nextCall(spans, at) === undefined ? spans[step]?.error : undefined
+}
+
+/** Calls of one step are added together, in the order in which they were made. */
+function nextCall(spans: readonly Span[], at: number): Span | undefined {
+  const { parent } = spans[at] ?? {}
+  return spans.find((span, position) => position > at && span.parent === parent && span.kind === "model_call")
+}
+
+/** The retry or the fallback that followed a call. */
+function retryAfter({ spans }: RunState, at: number): Span | undefined {
+  const { parent, start = 0, call } = spans[at] ?? {}
+  const next = nextCall(spans, at)
+  if (next === undefined || next.call?.turn !== call?.turn) return undefined
+  return spans.find(
+    (span) =>
+      span.parent === parent &&
+      span.start >= start &&
+      span.start <= next.start &&
+      (span.kind === "retry" ? span.attempt === next.call?.attempt : span.kind === "fallback"),
+  )
+}
+
+const misfit = "The output does not fit"
+
+/** What was added to the conversation because earlier answers of the same turn could not be used. */
+function addedBefore(state: RunState, at: number, missing: string[]): RebuiltMessage[] {
+  const { spans } = state
+  const own = spans[at]
+  let added: readonly ShownMessage[] = []
+  let isKnown = true
+  for (const [position, { parent, kind, call }] of spans.entries()) {
+    if (position >= at || parent !== own?.parent || kind !== "model_call") continue
+    if (call?.turn !== own?.call?.turn || call?.model !== own?.call?.model) continue
+    const again = retryAfter(state, position)
+    if (again?.messages !== undefined) {
+      added = messagesOf(again) ?? []
+      isKnown = messagesOf(again) !== undefined
+    } else if (again === undefined ? call?.format !== undefined : again.reason?.startsWith(misfit) === true) {
+      // No event says what followed the answer: a closing call after tools, or a log of an older release.
+      isKnown = false
+    }
   }
-  return before < 0 ? undefined : reasonAfter(state, before)
+  if (!isKnown) missing.push("the answer that could not be used, and what the model was asked to do about it")
+  return added.map(({ role, text }) => ({
+    role,
+    of: role === "user" ? "what is wrong with it" : "rejected answer",
+    content: text,
+  }))
 }
 
 function agentOf(plan: Plan | null, name: string): AgentNode | null {
@@ -128,7 +171,15 @@ function conversation(
   if (span === undefined) return []
   const node = agentOf(plan, span.name)
   const messages: RebuiltMessage[] = node === null ? [] : contextOf(plan, known, state, node, missing)
-  for (const { kind, name } of node?.uses ?? []) if (kind === "prompt") missing.push(`the messages of prompt.${name}`)
+  for (const use of node?.uses ?? []) {
+    if (use.kind !== "prompt") continue
+    const of = `prompt.${use.name}`
+    const rendered = known.messages(use.site, span.iteration)
+    if (rendered === undefined) missing.push(`the messages of ${of}`)
+    for (const { role, text, images } of rendered ?? []) {
+      messages.push({ role, of, content: images === undefined ? text : { text, images: [...images] } })
+    }
+  }
   if (span.instruction === undefined) missing.push(`the instruction of agent.${span.name}`)
   else messages.push({ role: "user", of: "instruction", content: span.instruction })
   if (node !== null) messages.push(...filesOf(known, { node, iteration: span.iteration }, missing))
@@ -194,7 +245,8 @@ function contextOf(
 
 function toolCalls(spans: readonly Span[], step: number, before: number | undefined): Span[] {
   return spans.filter(
-    (span) => span.parent === step && span.kind === "tool_call" && (before === undefined || span.start < before),
+    ({ parent, kind, start, site }) =>
+      parent === step && kind === "tool_call" && site === undefined && (before === undefined || start < before),
   )
 }
 

@@ -2,7 +2,9 @@ import { isJsonObject } from "../../src/base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../src/base/json-value.ts"
 import type { Expression, Root, Step } from "../../src/plan/expression.ts"
 import type { AgentNode, Plan } from "../../src/plan/plan-shape.ts"
-import type { RunState } from "../../src/run/run-state.ts"
+import type { ShownMessage } from "../../src/ports/events.ts"
+import { siteKey } from "../../src/run/reduce/spans.ts"
+import type { RunState, Span } from "../../src/run/run-state.ts"
 
 /** The step that an expression stands in, and which item of its loop is meant. */
 export interface Place {
@@ -11,8 +13,9 @@ export interface Place {
 }
 
 /**
- * What expressions were in a run, as far as that follows from its input and the outputs in its events. Whatever else they
- * take (tools, secrets, answers of people, conditions) is not known here: then the value is undefined.
+ * What expressions were in a run, as far as that follows from its input and its events: outputs, answers of people, what
+ * tools, resources and prompts gave. Whatever else they take (secrets, conditions) is not known here: then the value is
+ * undefined, and so is one whose event shows its size only.
  */
 export class KnownValues {
   readonly #plan: Plan | null
@@ -37,6 +40,21 @@ export class KnownValues {
         const items = expression.items.map((item) => this.of(item, place))
         return items.every((item) => item !== undefined) ? items : undefined
       }
+      case "object": {
+        const entries = expression.entries.map(({ key, value }) => [key, this.of(value, place)] as const)
+        return entries.every((entry): entry is [string, JsonValue] => entry[1] !== undefined)
+          ? Object.fromEntries(entries)
+          : undefined
+      }
+      case "default":
+        return orElse(this.of(expression.left, place), () => this.of(expression.right, place))
+      case "call":
+      case "read":
+        return whole(this.#span(expression.site, place?.iteration)?.result)
+      case "render":
+        return this.messages(expression.site, place?.iteration)
+          ?.map(({ text }) => text)
+          .join("\n\n")
       case "reference":
         return this.#root(expression.root, place)
       case "chain":
@@ -44,6 +62,16 @@ export class KnownValues {
       default:
         return undefined
     }
+  }
+
+  /** The messages of a prompt that was rendered at this place. */
+  messages(site: string, iteration: number | undefined): readonly ShownMessage[] | undefined {
+    return messagesOf(this.#span(site, iteration))
+  }
+
+  #span(site: string, iteration: number | undefined): Span | undefined {
+    const key = siteKey(site, iteration)
+    return this.#state.spans.find((span) => span.site === key)
   }
 
   /** The items of an agent's loop. */
@@ -60,6 +88,8 @@ export class KnownValues {
         return this.#input
       case "agent":
         return this.#output(root.name)
+      case "ask":
+        return this.#answer(root.name)
       case "dynamic": {
         const node = this.#plan?.nodes.find(({ id }) => id === `dynamic.${root.name}`)
         return node?.kind === "dynamic" ? this.of(node.value) : undefined
@@ -89,16 +119,41 @@ export class KnownValues {
       ({ name, kind }) => name === agent && (kind === "agent" || kind === "iteration"),
     )
     const [first] = own
-    if (first?.iteration === undefined) return first?.output
+    if (first?.iteration === undefined) return whole(first?.output)
     const outputs: JsonValue[] = []
     for (const { iteration = 0, output } of own) outputs[iteration] = output ?? null
     return outputs
   }
+
+  #answer(name: string): JsonValue | undefined {
+    const own = this.#state.questions.filter((question) => question.kind === "ask" && question.name === name)
+    if (own[0]?.iteration === undefined) return own[0]?.answer
+    const answers: (JsonValue | undefined)[] = []
+    for (const { iteration = 0, answer } of own) answers[iteration] = answer
+    return answers.every((answer) => answer !== undefined) ? answers : undefined
+  }
 }
 
-/** How a value reads within a text; of objects and lists that is the service's own business. */
+/** The messages that a span carries, where they are not shown by their size only. */
+export function messagesOf(span: Span | undefined): readonly ShownMessage[] | undefined {
+  const messages = span?.messages
+  return messages !== undefined && "truncated" in messages ? undefined : messages
+}
+
+/** A value that is not shown by its size only. */
+function whole(value: JsonValue | undefined): JsonValue | undefined {
+  const isCut = isJsonObject(value) && value["truncated"] === true && typeof value["bytes"] === "number"
+  return isCut ? undefined : value
+}
+
+/** Null is replaced; what is not known stays so. */
+function orElse(value: JsonValue | undefined, other: () => JsonValue | undefined): JsonValue | undefined {
+  return value === null ? other() : value
+}
+
+/** How a value reads within a text. */
 function plain(value: JsonValue | undefined): string | undefined {
-  return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? `${value}` : undefined
+  return typeof value === "string" || value === undefined ? value : JSON.stringify(value)
 }
 
 function follow(value: JsonValue | undefined, step: Step): JsonValue | undefined {

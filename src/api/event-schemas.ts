@@ -32,13 +32,15 @@ const duration = { duration_ms: integer }
 const calls: JsonObject = { type: "array", items: named("ModelCall") }
 const error = named("RunError")
 const usage = named("Usage")
+const atSite = { "site?": string, "iteration?": integer }
+const messages = named("Messages")
 
 const eventData: Readonly<Record<EventType, Readonly<Record<string, JsonObject>>>> = {
   workflow_started: { "rerun_of?": string },
   workflow_planned: { nodes: { type: "array", items: named("Node") }, "limits?": named("Limits") },
   agent_started: { ...about, model: string, tools: strings, instruction: string },
   agent_delta: { ...about, attempt: integer, text: string },
-  agent_retried: { ...about, attempt: integer, reason: string, delay_ms: { type: "number" } },
+  agent_retried: { ...about, attempt: integer, reason: string, delay_ms: { type: "number" }, "added?": messages },
   model_call_started: {
     ...about,
     turn: integer,
@@ -46,20 +48,27 @@ const eventData: Readonly<Record<EventType, Readonly<Record<string, JsonObject>>
     model: string,
     reserved: fields({ tokens: integer, cost: { type: ["number", "null"] } }),
   },
-  agent_fallback: { ...about, from: string, to: string, error },
+  agent_fallback: { ...about, from: string, to: string, error, "answer?": string },
   agent_completed: { ...about, output: any, cached: { type: "boolean" }, ...duration, usage, calls },
-  agent_failed: { ...about, error, ...duration, calls },
+  agent_failed: { ...about, error, "answer?": string, ...duration, calls },
   step_skipped: { step: string, "iteration?": integer, "error?": error },
-  step_reused: { step: string, "iteration?": integer, output: any, run_id: string },
+  step_reused: {
+    step: string,
+    "iteration?": integer,
+    output: any,
+    run_id: string,
+    "site?": string,
+    "messages?": messages,
+  },
   agent_loop_started: { agent: string, iterations: integer },
   agent_loop_completed: { agent: string, iterations: integer, ...duration },
   context_compacted: { ...about, source: string, "summary?": any, ...duration, usage },
   mcp_server_connected: { server: string, protocol: string, tools: strings, ...duration },
-  tool_call_started: { ...aboutTool, arguments: any },
+  tool_call_started: { ...aboutTool, arguments: any, "site?": string },
   tool_call_completed: { ...aboutTool, result: any, ...duration },
   tool_call_failed: { ...aboutTool, error, ...duration },
-  resource_read: { name: string, server: string, ...duration },
-  prompt_rendered: { name: string, server: string, ...duration },
+  resource_read: { name: string, server: string, ...atSite, "value?": any, ...duration },
+  prompt_rendered: { name: string, server: string, ...atSite, "messages?": messages, ...duration },
   dynamic_resolved: { name: string, "agent?": string, "iteration?": integer, ...duration },
   cache_degraded: { operation: string },
   question_asked: {
@@ -133,5 +142,15 @@ export const eventComponents: JsonObject = {
     "usage?": usage,
     "format?": string,
   }),
+  Messages: {
+    description: "Messages of a conversation; over 256 KiB their size stands in their place.",
+    oneOf: [
+      {
+        type: "array",
+        items: fields({ role: { type: "string", enum: ["user", "assistant"] }, text: string, "images?": strings }),
+      },
+      fields({ truncated: { type: "boolean", const: true }, bytes: integer }),
+    ],
+  },
   RunError: fields({ kind: string, message: string, issues: { type: "array", items: named("Issue") } }),
 }

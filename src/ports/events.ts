@@ -70,6 +70,25 @@ export interface ModelCallRecord {
   readonly format?: string
 }
 
+/** A message that entered a conversation from elsewhere than the workflow's source, as events show it. */
+export interface ShownMessage {
+  readonly role: "user" | "assistant"
+  readonly text: string
+  /** URLs and data URLs. */
+  readonly images?: readonly string[]
+}
+
+/** Messages over 256 KiB together are replaced by their size. */
+export type ShownMessages = readonly ShownMessage[] | { readonly truncated: true; readonly bytes: number }
+
+/** A call, read or render in an expression; logs of older releases lack both. */
+interface AtSite {
+  /** Names the expression within the workflow, as the plan does: `dynamic.related/call find_issues`. */
+  readonly site?: string
+  /** Inside a loop, counted from 0. */
+  readonly iteration?: number
+}
+
 interface About {
   readonly agent: string
   /** Inside a loop, counted from 0. */
@@ -137,7 +156,16 @@ export interface EventData {
   workflow_planned: { readonly nodes: readonly PlannedNode[]; readonly limits?: ShownRunLimits }
   agent_started: About & { readonly model: string; readonly tools: readonly string[]; readonly instruction: string }
   agent_delta: About & { readonly attempt: number; readonly text: string }
-  agent_retried: About & { readonly attempt: number; readonly reason: string; readonly delay_ms: number }
+  agent_retried: About & {
+    readonly attempt: number
+    readonly reason: string
+    readonly delay_ms: number
+    /**
+     * What the conversation of this turn ends with from this attempt on, where that is new: an answer that could not be used,
+     * and what the model is asked to do about it.
+     */
+    readonly added?: ShownMessages
+  }
   /** In runs with limits: stored before each request to a backend. */
   model_call_started: About & {
     /** 0 for a compaction. */
@@ -148,7 +176,13 @@ export interface EventData {
     readonly reserved: { readonly tokens: number; readonly cost: number | null }
   }
   /** A model has failed for good, and the next one of the list goes on. */
-  agent_fallback: About & { readonly from: string; readonly to: string; readonly error: WireError }
+  agent_fallback: About & {
+    readonly from: string
+    readonly to: string
+    readonly error: WireError
+    /** The last answer of the model that failed, where it was rejected. */
+    readonly answer?: string
+  }
   agent_completed: About & {
     readonly output: Shown
     readonly cached: boolean
@@ -158,6 +192,8 @@ export interface EventData {
   }
   agent_failed: About & {
     readonly error: WireError
+    /** The last answer, where it was rejected. */
+    readonly answer?: string
     readonly duration_ms: number
     readonly calls: readonly ModelCallRecord[]
   }
@@ -170,6 +206,10 @@ export interface EventData {
     readonly output: Shown
     /** The earlier run. */
     readonly run_id: string
+    /** Of a call, read or render in an expression. */
+    readonly site?: string
+    /** Of a prompt; `output` is their text. */
+    readonly messages?: ShownMessages
   }
   agent_loop_started: { readonly agent: string; readonly iterations: number }
   agent_loop_completed: { readonly agent: string; readonly iterations: number; readonly duration_ms: number }
@@ -186,11 +226,22 @@ export interface EventData {
     readonly tools: readonly string[]
     readonly duration_ms: number
   }
-  tool_call_started: AboutTool & { readonly arguments: Shown }
+  /** `site`: of a call in an expression. */
+  tool_call_started: AboutTool & { readonly arguments: Shown; readonly site?: string }
   tool_call_completed: AboutTool & { readonly result: Shown; readonly duration_ms: number }
   tool_call_failed: AboutTool & { readonly error: WireError; readonly duration_ms: number }
-  resource_read: { readonly name: string; readonly server: string; readonly duration_ms: number }
-  prompt_rendered: { readonly name: string; readonly server: string; readonly duration_ms: number }
+  resource_read: AtSite & {
+    readonly name: string
+    readonly server: string
+    readonly value?: Shown
+    readonly duration_ms: number
+  }
+  prompt_rendered: AtSite & {
+    readonly name: string
+    readonly server: string
+    readonly messages?: ShownMessages
+    readonly duration_ms: number
+  }
   dynamic_resolved: {
     readonly name: string
     readonly agent?: string

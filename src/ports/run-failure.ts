@@ -4,12 +4,15 @@ import type { ModelCallRecord, WireError } from "./events.ts"
 export class RunFailure extends Error {
   readonly error: WireError
   readonly calls: readonly ModelCallRecord[]
+  /** The model's last answer, where it was rejected. */
+  readonly answer: string | undefined
 
-  constructor(error: WireError, calls: readonly ModelCallRecord[] = []) {
+  constructor(error: WireError, calls: readonly ModelCallRecord[] = [], answer?: string) {
     super(error.message)
     this.name = "RunFailure"
     this.error = error
     this.calls = calls
+    this.answer = answer
   }
 }
 

@@ -24,7 +24,7 @@ export function failureAt(path: string, found: RunFailure): RunFailure {
       : error.issues.map((issue) =>
           namesPlace(issue.path) ? issue : { ...issue, path: issue.path === "" ? path : `${path}.${issue.path}` },
         )
-  return new RunFailure({ ...error, issues }, found.calls)
+  return new RunFailure({ ...error, issues }, found.calls, found.answer)
 }
 
 /** Whether the error is that of a limit which the author or the caller set: it ends the run even where the step may be skipped. */

@@ -11,6 +11,8 @@ import {
   childOf,
   closeSpan,
   addEndedSpan,
+  effectOf,
+  reusedEffect,
   dynamicKey,
   dynamicSpan,
   loopKey,
@@ -91,7 +93,7 @@ function take(state: RunState, event: SeenEvent, at: number): void {
     case "agent_delta":
       return
     case "agent_retried": {
-      const { agent, iteration, attempt, reason, delay_ms } = event.data
+      const { agent, iteration, attempt, reason, delay_ms, added } = event.data
       const node = nodeOf(state, `agent.${agent}`)
       if (node !== undefined) node.attempts++
       state.spans.push({
@@ -103,17 +105,19 @@ function take(state: RunState, event: SeenEvent, at: number): void {
         state: "completed",
         attempt,
         reason,
+        ...(added === undefined ? {} : { messages: added }),
       })
       return
     }
     case "model_call_started":
       return
     case "agent_fallback": {
-      const { agent, iteration, from, to, error } = event.data
+      const { agent, iteration, from, to, error, answer } = event.data
       const node = nodeOf(state, `agent.${agent}`)
       if (node !== undefined) node.fallbacks++
       const parents = childOf(state, agent, iteration)
-      state.spans.push({ kind: "fallback", name: to, ...parents, start: at, end: at, state: "completed", from, error })
+      const why = { from, error, ...(answer === undefined ? {} : { answer }) }
+      state.spans.push({ kind: "fallback", name: to, ...parents, start: at, end: at, state: "completed", ...why })
       return
     }
     case "agent_completed": {
@@ -134,9 +138,9 @@ function take(state: RunState, event: SeenEvent, at: number): void {
       return
     }
     case "agent_failed": {
-      const { agent, iteration, error, duration_ms, calls } = event.data
+      const { agent, iteration, error, answer, duration_ms, calls } = event.data
       const span = closeSpan(state, agentKey(agent, iteration), at, "failed")
-      if (span !== undefined) span.error = error
+      if (span !== undefined) Object.assign(span, { error }, answer === undefined ? {} : { answer })
       modelCalls(state, agent, iteration, calls, "failed")
       const spent = usageOf(calls)
       const node = nodeOf(state, `agent.${agent}`)
@@ -166,7 +170,10 @@ function take(state: RunState, event: SeenEvent, at: number): void {
     case "step_reused": {
       const { step, iteration, output } = event.data
       const node = nodeOf(state, step)
-      if (node === undefined) return
+      if (node === undefined) {
+        if (event.data.site !== undefined) reusedEffect(state, event.data, at)
+        return
+      }
       reusedSpan(state, node, iteration, output, at)
       node.reused = (node.reused ?? 0) + 1
       if (iteration === undefined) {
@@ -228,6 +235,7 @@ function take(state: RunState, event: SeenEvent, at: number): void {
         server,
         call_id,
         arguments: event.data.arguments,
+        ...effectOf(event.data, {}),
       })
       return
     }
@@ -242,11 +250,13 @@ function take(state: RunState, event: SeenEvent, at: number): void {
       return
     }
     case "resource_read":
-      addEndedSpan(state, "resource", event.data.name, undefined, undefined, at, event.data.duration_ms, {})
+    case "prompt_rendered": {
+      const kind = event.type === "resource_read" ? "resource" : "prompt"
+      const gave = event.type === "resource_read" ? { result: event.data.value } : { messages: event.data.messages }
+      const { name, duration_ms } = event.data
+      addEndedSpan(state, kind, name, undefined, undefined, at, duration_ms, effectOf(event.data, gave))
       return
-    case "prompt_rendered":
-      addEndedSpan(state, "prompt", event.data.name, undefined, undefined, at, event.data.duration_ms, {})
-      return
+    }
     case "dynamic_resolved": {
       const { name, agent, iteration, duration_ms } = event.data
       const key = dynamicKey(name, agent, iteration)

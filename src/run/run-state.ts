@@ -4,6 +4,7 @@ import type {
   EventType,
   ModelCallRecord,
   Question,
+  ShownMessages,
   Usage,
   WireError,
   ShownRunLimits,
@@ -120,11 +121,17 @@ export interface Span {
   /** Of a retry. */
   reason?: string
   attempt?: number
+  /** Of a retry: what the conversation ends with from then on, where that is new. Of a prompt: its messages. */
+  messages?: ShownMessages
+  /** Of a step that failed, or of a fallback: the last answer, where it was rejected. */
+  answer?: string
+  /** Of a call, read or render in an expression: `siteKey` of the expression. */
+  site?: string
   /** Of a tool call. */
   server?: string
   call_id?: string
   arguments?: JsonValue
-  /** Of a tool call, or the summary of a compaction. */
+  /** Of a tool call or a resource, or the summary of a compaction. */
   result?: JsonValue
 }
 

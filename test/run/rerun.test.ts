@@ -94,6 +94,10 @@ describe("a re-run", () => {
     const [started] = dataOf(second.events, "workflow_started")
     assert.deepEqual(started, { rerun_of: first.run_id })
     for (const step of dataOf(second.events, "step_reused")) assert.equal(step.run_id, first.run_id)
+    // What a call in an expression gave is found by its place, in the first run and in this one.
+    const [called] = dataOf(first.events, "tool_call_started")
+    assert.ok(called?.site !== undefined)
+    assert.equal(dataOf(second.events, "step_reused")[0]?.site, called.site)
     const end = second.events.at(-1)
     assert.equal(end?.type === "workflow_completed" ? end.data.usage.output_tokens : -1, 0)
     // A re-run of a re-run.

@@ -115,14 +115,15 @@ export class Caller {
     this.#parts.watch.signal.throwIfAborted()
   }
 
-  fail(kind: ErrorKind, issues: readonly [ErrorIssue, ...ErrorIssue[]]): RunFailure {
+  /** `answer`: the last one, where it was rejected; secrets are replaced in it already. */
+  fail(kind: ErrorKind, issues: readonly [ErrorIssue, ...ErrorIssue[]], answer?: string): RunFailure {
     const { watch } = this.#parts
     const [first, ...others] = issues.map(({ message, hint, ...issue }) => ({
       ...issue,
       message: watch.redact(message),
       ...(hint === undefined ? {} : { hint: watch.redact(hint) }),
     }))
-    return new RunFailure(wireError(kind, [first ?? issues[0], ...others]), this.calls)
+    return new RunFailure(wireError(kind, [first ?? issues[0], ...others]), this.calls, answer)
   }
 
   /** Makes the call when the limits of the run have room for it. */

@@ -46,7 +46,7 @@ export interface TurnParts {
 }
 
 const defaultRepairs = 2
-/** Of an answer that does not fit, so much is shown to the model again. */
+/** Of an answer that does not fit, so much is shown to the model again, and in events. */
 const longestQuote = 64 * 1024
 
 /** Some contract, and how it is put to the backend at the moment. */
@@ -163,7 +163,7 @@ export class Turn {
     return { message: answer.toMessage(text, tool_calls), calls, usage }
   }
 
-  /** Arguments are JSON within a string: escapes may hide a secret from the search of the string. */
+  /** JSON within a string (arguments, a rejected answer): escapes may hide a secret from the search of the string. */
   #redactJson(text: string): string {
     try {
       const value = JSON.parse(text) as JsonValue
@@ -191,7 +191,7 @@ export class Turn {
   async #close(answer: Answer, fit: Fit & { readonly fits: false }): Promise<null> {
     this.#closing = true
     const list = fit.came === "bare" ? `\n${listOf(fit.problems)}` : ""
-    this.#added = [...this.#quote(answer), userText(`Now give the result as one JSON object, and nothing else.${list}`)]
+    this.#added = this.#addition(answer, `Now give the result as one JSON object, and nothing else.${list}`)
     if (fit.came === "bare") {
       this.#repairs++
       await this.#caller.again(reasonOf(fit))
@@ -202,21 +202,26 @@ export class Turn {
   /** Asks again with the list of what is wrong, as often as the workflow allows. */
   async #repair(answer: Answer, fit: Fit & { readonly fits: false }): Promise<null> {
     const { output_retries = defaultRepairs } = this.#request.inference
-    if (this.#repairs >= output_retries)
-      throw this.#caller.fail(this.#owed === null ? "provider_error" : "output_error", fit.issues)
+    if (this.#repairs >= output_retries) {
+      const kind = this.#owed === null ? "provider_error" : "output_error"
+      throw this.#caller.fail(kind, fit.issues, this.#rejected(answer))
+    }
     this.#repairs++
-    this.#added = [
-      ...this.#quote(answer),
-      userText(
-        `Your answer does not fit what was asked for:\n${listOf(fit.problems)}\nAnswer again, whole and corrected.`,
-      ),
-    ]
+    const wrong = listOf(fit.problems)
+    const asked = `Your answer does not fit what was asked for:\n${wrong}\nAnswer again, whole and corrected.`
+    this.#added = this.#addition(answer, asked)
     await this.#caller.again(reasonOf(fit))
     return null
   }
 
-  #quote(answer: Answer): Message[] {
-    return answer.text === "" ? [] : [assistantText(cutText(answer.text, longestQuote))]
+  /** The answer that could not be used, and what the model is asked to do about it. Problems may quote the answer. */
+  #addition(answer: Answer, asked: string): Message[] {
+    const said = answer.text === "" ? [] : [assistantText(this.#rejected(answer))]
+    return [...said, userText(this.#watch.redact(asked))]
+  }
+
+  #rejected({ text }: Answer): string {
+    return cutText(this.#redactJson(text), longestQuote)
   }
 
   // ------------------------------------------------------------------------------------------------- the request

@@ -651,6 +651,17 @@ test("secrets are replaced in texts, outputs, tool calls and histories, also whe
   }
 })
 
+test("a secret in a rejected answer, and in what is said about it, is replaced, also when escapes hide it", async (t) => {
+  const escaped = secret.replaceAll("-", "\\u002d")
+  const fake = await fakeBackend(t, () => says(`{"message":"${escaped}","tone":"${escaped}"}`))
+  const model = askModel(t)
+  const failure = await model.refuse({ backend: fake.backend, inference: { output_retries: 1 } }, redacting(secret))
+  assert.equal(failure.answer, '{"message":"[secret:key]","tone":"[secret:key]"}')
+  const added = JSON.stringify(model.progresses.at(-1)?.added)
+  assert.match(added, /Your answer does not fit/)
+  for (const written of [secret, "u002d"]) assert.ok(!added.includes(written), added)
+})
+
 test("a secret that comes in pieces is not shown in deltas, and nothing else is lost", async (t) => {
   const text = `{"message":"a ${secret} b ${secret}${secret} c","tone":"warm"}`
   for (const pieces of [1, 3, 7, 20, text.length]) {

@@ -149,7 +149,7 @@ async function summary(
     turn = await running.permits.use(() => models.ask(0, past?.begun.get(0), ask))
   } catch (error) {
     // The calls of the models before are in the error of the last one, so that the agent's failure names them all.
-    throw error instanceof RunFailure ? new RunFailure(error.error, [...calls, ...error.calls]) : error
+    throw error instanceof RunFailure ? new RunFailure(error.error, [...calls, ...error.calls], error.answer) : error
   }
   if (turn.kind !== "text") throw new Error("A compaction gives a text")
   calls.push(...turn.calls)

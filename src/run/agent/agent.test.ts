@@ -411,9 +411,23 @@ test("prompts are rendered into messages before the instruction", async () => {
     { role: "user", parts: [{ type: "text", text: "Do a." }] },
   ])
   assert.deepEqual(
-    dataOf(outcome.events, "prompt_rendered").map(({ name, server }) => [name, server]),
-    [["style", "s"]],
+    dataOf(outcome.events, "prompt_rendered").map(({ name, server, messages }) => [name, server, messages]),
+    [
+      [
+        "style",
+        "s",
+        [
+          { role: "user", text: "Be kind." },
+          { role: "assistant", text: "Yes." },
+        ],
+      ],
+    ],
   )
+  // The model gets all of them, the event shows their size.
+  const long = await runPlan(styled({ tone: lit("kind ".repeat(60_000)) }), { model, tools })
+  const [cut] = dataOf(long.events, "prompt_rendered")
+  assert.deepEqual(Object.keys(cut?.messages ?? {}), ["truncated", "bytes"])
+  assert.ok(textOf(model.requests[1]?.input[0] ?? assert.fail()).length > 300_000)
   assert.deepEqual(dataOf(outcome.events, "agent_started")[0]?.tools, [])
   const missing = await runPlan(styled({}), { model, tools })
   assert.deepEqual(errorOf(missing).issues[0], {

@@ -285,7 +285,8 @@ class AgentStep {
     const placed = failureAt(this.#caller.path, error)
     const spent = spentBy(calls, (model) => priceOf(running, model))
     const duration_ms = running.ports.clock.now() - this.#startedAt
-    const data = { ...this.#caller.about, error: placed.error, duration_ms, calls }
+    const answer = error.answer === undefined ? {} : { answer: error.answer }
+    const data = { ...this.#caller.about, error: placed.error, ...answer, duration_ms, calls }
     running.log.add("agent_failed", data, undefined, unrounded(spent.cost))
     running.spent = addSpent(running.spent, spent)
     running.unfinished.delete(this.#ownCalls)

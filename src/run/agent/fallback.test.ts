@@ -37,7 +37,8 @@ function failed(kind: ErrorKind, message: string, request: ModelRequest): RunFai
     model: request.name,
     usage: { input_tokens: 2, output_tokens: 1, cached_tokens: 0, reasoning_tokens: 0, cost: 0.000003 },
   }
-  return new RunFailure(wireError(kind, [{ path: request.path, message }]), [call])
+  const answer = kind === "output_error" ? `answer of ${request.name}` : undefined
+  return new RunFailure(wireError(kind, [{ path: request.path, message }]), [call], answer)
 }
 
 const simple = plan([agent("a", { models: both }), output({ m: ref("agent.a.message") })], { models })
@@ -62,6 +63,7 @@ for (const kind of ["provider_error", "timeout", "output_error"] as const) {
     assert.equal(fallback?.from, "fast")
     assert.equal(fallback?.to, "careful")
     assert.deepEqual(fallback?.error, { kind, message: "no luck", issues: [{ path: "agent.a", message: "no luck" }] })
+    assert.equal(fallback?.answer, kind === "output_error" ? "answer of fast" : undefined)
     const [completed] = dataOf(outcome.events, "agent_completed")
     assert.deepEqual(
       completed?.calls.map(({ model: name, attempt }) => [name, attempt]),
@@ -103,6 +105,7 @@ test("when the last one fails, its error is the agent's, and its issues list wha
     { path: "agent.a", message: "model.careful: careful says no" },
   ])
   const [ended] = dataOf(outcome.events, "agent_failed")
+  assert.equal(ended?.answer, "answer of last")
   assert.deepEqual(
     ended?.calls.map(({ model: name }) => name),
     ["fast", "careful", "last"],

@@ -68,11 +68,11 @@ export class ModelList<Model extends { readonly name: string }> {
   }
 
   #fallBack(from: Model, to: Model, failed: RunFailure, turn: number, attemptsBefore: number): BegunTurn {
-    const { error, calls } = failureAt(this.#caller.path, failed)
+    const { error, calls, answer } = failureAt(this.#caller.path, failed)
     const attempts = Math.max(attemptsBefore, ...calls.map(({ attempt }) => attempt))
     this.#running.log.add(
       "agent_fallback",
-      { ...this.#caller.about, from: from.name, to: to.name, error },
+      { ...this.#caller.about, from: from.name, to: to.name, error, ...(answer === undefined ? {} : { answer }) },
       { turn, attempts, calls },
     )
     this.#reached++
@@ -89,6 +89,6 @@ export class ModelList<Model extends { readonly name: string }> {
       error.issues.map((issue) => ({ ...issue, message: `model.${name}: ${issue.message}` })),
     )
     const [first = { path: this.#caller.path, message: last.message }, ...others] = said
-    return new RunFailure(wireError(last.kind, [first, ...others]), failed.calls)
+    return new RunFailure(wireError(last.kind, [first, ...others]), failed.calls, failed.answer)
   }
 }

@@ -1,6 +1,7 @@
 import type { CallToReserve, ModelWatch, Reservation } from "../../ports/model.ts"
 import { usualOutput } from "../budget/budget.ts"
 import { showMoney } from "../budget/money.ts"
+import { shownMessages } from "../log/shown-messages.ts"
 import { storeProgress } from "../log/turn-progress.ts"
 import type { RunContext } from "../run-context.ts"
 import type { Caller } from "./agent-tools.ts"
@@ -16,7 +17,9 @@ export function modelWatch(running: RunContext, { about }: Caller, progress: Ste
     ...(budget.limited ? { reserve: (call) => reserve(running, about, call) } : {}),
     retried: ({ attempt, reason, delay_ms, progress: turnProgress }) => {
       const kept = { turn: progress.turn, progress: storeProgress(turnProgress) }
-      log.add("agent_retried", { ...about, attempt, reason, delay_ms }, kept)
+      const { added } = turnProgress
+      const shownAdded = added === undefined ? {} : { added: shownMessages(added) }
+      log.add("agent_retried", { ...about, attempt, reason, delay_ms, ...shownAdded }, kept)
       return log.stored()
     },
     delta: (attempt, text) => log.addDelta({ ...about, attempt, text }),

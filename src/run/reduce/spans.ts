@@ -1,5 +1,5 @@
 import type { JsonValue } from "../../base/json-value.ts"
-import type { ModelCallRecord } from "../../ports/events.ts"
+import type { EventData, ModelCallRecord, ShownMessages } from "../../ports/events.ts"
 import type { NodeState, RunState, Span, SpanKind } from "../run-state.ts"
 
 export const agentKey = (agent: string, iteration: number | undefined): string => `agent ${agent} ${iteration ?? ""}`
@@ -7,6 +7,7 @@ export const loopKey = (agent: string): string => `loop ${agent}`
 export const dynamicKey = (name: string, agent: string | undefined, iteration: number | undefined): string =>
   `dynamic ${agent ?? ""} ${name} ${iteration ?? ""}`
 export const callKey = (id: string): string => `call ${id}`
+export const siteKey = (site: string, iteration: number | undefined): string => `${site} ${iteration ?? ""}`
 export const questionKey = (id: string): string => `question ${id}`
 
 export function openSpan(state: RunState, key: string, span: Span): void {
@@ -77,6 +78,27 @@ export function skippedSpan(
   const skipped = { name, start: at, end: at, state: "skipped" as const }
   if (iteration === undefined) state.spans.push({ kind, parent: null, ...skipped })
   else state.spans.push({ kind: "iteration", parent: state.index.spans[loopKey(name)] ?? null, iteration, ...skipped })
+}
+
+/** What a call, read or render in an expression gave. */
+export function effectOf(
+  { site, iteration }: { readonly site?: string; readonly iteration?: number },
+  gave: { readonly result?: JsonValue | undefined; readonly messages?: ShownMessages | undefined },
+): Partial<Span> {
+  return {
+    ...(site === undefined ? {} : { site: siteKey(site, iteration) }),
+    ...(gave.result === undefined ? {} : { result: gave.result }),
+    ...(gave.messages === undefined ? {} : { messages: gave.messages }),
+  }
+}
+
+/** A call, read or render in an expression that a re-run took over. */
+export function reusedEffect(state: RunState, data: EventData["step_reused"], at: number): void {
+  const { step, output, messages } = data
+  const [kind, name = ""] = step.split(".")
+  const more = { ...effectOf(data, messages === undefined ? { result: output } : { messages }), reused: true }
+  const spanKind = kind === "tool" ? "tool_call" : kind === "prompt" ? "prompt" : "resource"
+  addEndedSpan(state, spanKind, name, undefined, undefined, at, 0, more)
 }
 
 export function reusedSpan(

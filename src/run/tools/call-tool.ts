@@ -27,6 +27,8 @@ export interface ToolCall {
   /** The arguments as the event shows them: secrets by name. */
   readonly shownValues: JsonObject
   readonly kept: () => Kept<"tool_call_started">
+  /** Of a call in an expression. */
+  readonly site?: string
   /** The call as the log of an interrupted run has it. */
   readonly past: CallPast | null
   /** What the caller's model may hear goes back as an outcome; a `call` of the workflow fails. */
@@ -73,7 +75,8 @@ export async function callTool(running: RunContext, call: ToolCall): Promise<Cal
   const begin = (): void => {
     if (begun) return
     startedAt = ports.clock.now()
-    log.add("tool_call_started", { ...about, arguments: shown(call.shownValues) }, call.kept())
+    const site = call.site === undefined ? {} : { site: call.site }
+    log.add("tool_call_started", { ...about, arguments: shown(call.shownValues), ...site }, call.kept())
   }
   const send = (): Promise<ToolAnswer> => {
     // A call that still waits for its place, or for room in the limits, has not begun: the log must not say that it may have

@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { effectFacts } from "../log/earlier-run.ts"
 import type { KeptEffect } from "../log/kept.ts"
 import { shown } from "../log/log.ts"
+import { shownPrompt } from "../log/shown-messages.ts"
 import type { RunContext } from "../run-context.ts"
 import { namedServer } from "./server-of.ts"
 
@@ -37,6 +38,8 @@ export function reusedEffect(running: RunContext, at: EffectAt): KeptEffect | un
   const output: JsonValue =
     outcome.kind === "render" ? outcome.messages.map(({ text }) => text).join("\n\n") : outcome.value
   const place = iteration === null ? {} : { iteration }
-  log.add("step_reused", { step, ...place, output: shown(output), run_id: earlier.run_id }, { facts, site, outcome })
+  const messages = outcome.kind === "render" ? { messages: shownPrompt(outcome.messages) } : {}
+  const data = { step, ...place, output: shown(output), run_id: earlier.run_id, site, ...messages }
+  log.add("step_reused", data, { facts, site, outcome })
   return outcome
 }

@@ -35,6 +35,7 @@ test("a call of the workflow's own: events, arguments, result", async () => {
   const started = dataOf(outcome.events, "tool_call_started")[0]
   assert.deepEqual([started?.dynamic, started?.agent, started?.tool], ["d", undefined, "find"])
   assert.deepEqual(started?.arguments, { q: "x" })
+  assert.equal(started?.site, call("find", {}).site)
 })
 
 test("effects beside each other happen side by side; those that are not needed never happen", async () => {
@@ -163,10 +164,19 @@ test("read gives text, or parsed JSON when the media type says so; render gives 
   assert.deepEqual(resultOf(outcome), { page: '{"a":1}', data: { id: "[secret:id]" }, hello: "Hello Bo\n\nHi" })
   assert.deepEqual(
     dataOf(outcome.events, "resource_read")
-      .map(({ name }) => name)
+      .map(({ name, site, value }) => [name, site, value])
       .toSorted(),
-    ["data", "page"],
+    [
+      ["data", "site 2", { id: "[secret:id]" }],
+      ["page", "site 1", '{"a":1}'],
+    ],
   )
+  const [rendered] = dataOf(outcome.events, "prompt_rendered")
+  assert.equal(rendered?.site, "site 3")
+  assert.deepEqual(rendered?.messages, [
+    { role: "user", text: "Hello Bo" },
+    { role: "assistant", text: "Hi" },
+  ])
   assert.ok(!JSON.stringify(outcome.events).includes("secret-id-1"))
 })
 

@@ -14,6 +14,8 @@ import { toBoundedText, type Scope } from "../evaluate.ts"
 import { failureAt, wireError } from "../failure.ts"
 import type { PromptMessage, ResourceAnswer } from "../../ports/tools.ts"
 import { RunFailure } from "../../ports/run-failure.ts"
+import { shown } from "../log/log.ts"
+import { shownPrompt } from "../log/shown-messages.ts"
 import { placeKey, type EffectPast } from "../log/replay-state.ts"
 import { factsOfEffect, reusedEffect } from "./reuse-effect.ts"
 import { resourceValue } from "./resource-value.ts"
@@ -66,6 +68,7 @@ export function workflowEffects(running: RunContext, path: string, about: ToolCa
         values,
         shownValues,
         kept: () => ({ site: expression.site, facts }),
+        site: expression.site,
         past: past?.kind === "call" ? past.call : null,
         told: false,
         approval: await approvalAt(expression.approval, scope, effects),
@@ -77,9 +80,9 @@ export function workflowEffects(running: RunContext, path: string, about: ToolCa
     async read(expression, scope) {
       const past = pastEffect(running, expression.site, iteration)
       if (past?.kind === "read") return past.value
-      const { values, shown } = await bind(running, layers(running, expression), scope, effects)
+      const { values, shown: shownValues } = await bind(running, layers(running, expression), scope, effects)
       const remote = running.plan.resources[expression.resource]
-      const facts = factsOfEffect(running, remote, shown)
+      const facts = factsOfEffect(running, remote, shownValues)
       const at = { step: `resource.${expression.resource}`, path, site: expression.site, iteration, facts }
       const reused = reusedEffect(running, at)
       if (reused?.kind === "read") return reused.value
@@ -91,6 +94,8 @@ export function workflowEffects(running: RunContext, path: string, about: ToolCa
         {
           name: expression.resource,
           server: remote?.server ?? "",
+          ...placeOf(expression.site, iteration),
+          value: shown(value),
           duration_ms: running.ports.clock.now() - startedAt,
         },
         {
@@ -167,8 +172,8 @@ export async function renderPrompt(
   if (past?.kind === "render") return past.messages
   const { host } = running
   if (host === null) throw new Error(`Prompt ${prompt} was not looked up at the start of the run`)
-  const { values, shown } = await bind(running, bindings, scope, effects)
-  const facts = factsOfEffect(running, running.plan.prompts[prompt], shown)
+  const { values, shown: shownValues } = await bind(running, bindings, scope, effects)
+  const facts = factsOfEffect(running, running.plan.prompts[prompt], shownValues)
   const reused = reusedEffect(running, { step: `prompt.${prompt}`, path, ...at, facts })
   if (reused?.kind === "render") return reused.messages
   const startedAt = running.ports.clock.now()
@@ -178,6 +183,8 @@ export async function renderPrompt(
     {
       name: prompt,
       server: running.plan.prompts[prompt]?.server ?? "",
+      ...placeOf(at.site, at.iteration),
+      messages: shownPrompt(messages),
       duration_ms: running.ports.clock.now() - startedAt,
     },
     { site: placeKey(at.site, at.iteration), messages, facts },
@@ -233,6 +240,10 @@ async function fromServer<T>(
     if (!(error instanceof RunFailure)) throw error
     throw failureAt(path, new RunFailure(redactor.redact(error.error)))
   }
+}
+
+function placeOf(site: string, iteration: number | null): { readonly site: string; readonly iteration?: number } {
+  return iteration === null ? { site } : { site, iteration }
 }
 
 /** An import's own bindings, then those of the place that uses it. */

@@ -100,6 +100,7 @@ for (const voice of voices) {
         const never = await start(t, voice, saying(voice, { text: "no" }))
         const failure = await askModel(t).refuse({ backend: never.backend, deltas })
         assert.equal(failure.error.kind, "output_error")
+        assert.equal(failure.answer, "no")
         assert.equal(never.fake.asked.length, 3)
       })
 
