@@ -162,15 +162,11 @@ test("read gives text, or parsed JSON when the media type says so; render gives 
   )
   const outcome = await runPlan(reading, { model, tools, secrets: { id: "secret-id-1" } })
   assert.deepEqual(resultOf(outcome), { page: '{"a":1}', data: { id: "[secret:id]" }, hello: "Hello Bo\n\nHi" })
-  assert.deepEqual(
-    dataOf(outcome.events, "resource_read")
-      .map(({ name, site, value }) => [name, site, value])
-      .toSorted(),
-    [
-      ["data", "site 2", { id: "[secret:id]" }],
-      ["page", "site 1", '{"a":1}'],
-    ],
-  )
+  const read = dataOf(outcome.events, "resource_read").map(({ name, site, value }) => [name, { site, value }] as const)
+  assert.deepEqual(Object.fromEntries(read), {
+    data: { site: "site 2", value: { id: "[secret:id]" } },
+    page: { site: "site 1", value: '{"a":1}' },
+  })
   const [rendered] = dataOf(outcome.events, "prompt_rendered")
   assert.equal(rendered?.site, "site 3")
   assert.deepEqual(rendered?.messages, [
