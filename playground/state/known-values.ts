@@ -3,8 +3,8 @@ import type { JsonObject, JsonValue } from "../../src/base/json-value.ts"
 import type { Expression, Root, Step } from "../../src/plan/expression.ts"
 import type { AgentNode, Plan } from "../../src/plan/plan-shape.ts"
 import type { ShownMessage } from "../../src/ports/events.ts"
-import { siteKey } from "../../src/run/reduce/spans.ts"
 import type { RunState, Span } from "../../src/run/run-state.ts"
+import { siteKey } from "../../src/run/run-state.ts"
 
 /** The step that an expression stands in, and which item of its loop is meant. */
 export interface Place {

@@ -135,6 +135,11 @@ export interface Span {
   result?: JsonValue
 }
 
+/** Finds what a call, read or render in an expression gave, among the spans. */
+export function siteKey(site: string, iteration: number | undefined): string {
+  return `${site} ${iteration ?? ""}`
+}
+
 export function initialState(): RunState {
   return {
     status: "queued",

@@ -1,13 +1,13 @@
 import type { JsonValue } from "../../base/json-value.ts"
 import type { EventData, ModelCallRecord, ShownMessages } from "../../ports/events.ts"
 import type { NodeState, RunState, Span, SpanKind } from "../run-state.ts"
+import { siteKey } from "../run-state.ts"
 
 export const agentKey = (agent: string, iteration: number | undefined): string => `agent ${agent} ${iteration ?? ""}`
 export const loopKey = (agent: string): string => `loop ${agent}`
 export const dynamicKey = (name: string, agent: string | undefined, iteration: number | undefined): string =>
   `dynamic ${agent ?? ""} ${name} ${iteration ?? ""}`
 export const callKey = (id: string): string => `call ${id}`
-export const siteKey = (site: string, iteration: number | undefined): string => `${site} ${iteration ?? ""}`
 export const questionKey = (id: string): string => `question ${id}`
 
 export function openSpan(state: RunState, key: string, span: Span): void {
