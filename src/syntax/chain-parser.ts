@@ -2,7 +2,9 @@ import type { Token, TokenKind } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
 import { maxNesting } from "./token-reader.ts"
 import type { Chain, ChainStep, Expression, Name } from "./tree.ts"
-import { closeBracket, endsBracket, numberNode, parseSegment, parseWordKey } from "./type-parser.ts"
+import { parseSegment, parseWordKey } from "./key-parser.ts"
+import { closeBracket, endsBracket } from "./close-bracket.ts"
+import { numberNode } from "./number-parser.ts"
 
 /** A name and its steps, where nothing else may stand. */
 export function parseReference(reader: TokenReader): Chain {

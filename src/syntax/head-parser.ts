@@ -3,7 +3,8 @@ import { operandFollows } from "./operator-parser.ts"
 import type { Token } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
 import type { Name } from "./tree.ts"
-import { parseWordKey } from "./type-parser.ts"
+import { parseWordKey } from "./key-parser.ts"
+import { assumeBrace } from "./missing-brace.ts"
 
 // What the heads of declarations share: their names, `from`, and the step to their blocks.
 
@@ -72,7 +73,7 @@ export function parseBlock<T>(
     reader.expected(`\`{\` after ${after ?? `\`${start.path.replace(".", " ")}\``}`)
     skipToBrace(reader)
   }
-  start.hasBlock = reader.is("{") || reader.assumeBrace()
+  start.hasBlock = reader.is("{") || assumeBrace(reader)
   return parse(reader)
 }
 

@@ -7,7 +7,8 @@ import { formsOf } from "./property-forms.ts"
 import type { Token } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
 import type { BatchDeclaration, BatchItem, Declaration, ImportKind, Name, Property, RemotePath } from "./tree.ts"
-import { joinedName, parseWordKey } from "./type-parser.ts"
+import { joinedName, parseWordKey } from "./key-parser.ts"
+import { lacksOwnBrace, openWithoutBrace } from "./missing-brace.ts"
 import { parseProperties, parseProperty } from "./value-parser.ts"
 
 /** Import = kind name "from" path properties? | kind "from" path ("as" name)? properties? */
@@ -36,7 +37,7 @@ export function parseImport(start: Start, importKind: ImportKind): Declaration |
     reader.report(span, "The name is already before `from`", "Remove one of the two names.")
   }
   start.path = `${importKind}.${name.text}`
-  if (reader.lacksOwnBrace()) reader.openWithoutBrace(`\`${showPath(reader, source)}\``)
+  if (lacksOwnBrace(reader)) openWithoutBrace(reader, `\`${showPath(reader, source)}\``)
   const body = parseProperties(reader, importKind)
   const { start: from } = keyword
   return { kind: "import", keyword, doc, importKind, name, naming, source, body, start: from, end: reader.previous.end }

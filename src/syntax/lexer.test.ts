@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { describe, test } from "node:test"
-import { lex, maxSyntaxErrors } from "./lexer.ts"
+import { lex } from "./lexer.ts"
+import { maxSyntaxErrors } from "./string-lexer.ts"
 
 // What needs a text that a case file cannot hold: one without a last line break, or that is not UTF-8, or is very long.
 

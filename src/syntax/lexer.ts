@@ -1,12 +1,9 @@
 import type { Diagnostic } from "../source/diagnostic.ts"
-import { diagnostic } from "../source/diagnostic.ts"
 import { endOfBad } from "./bad-token.ts"
-import { endOfNumber } from "./number-end.ts"
-import { escapeLength } from "./string-value.ts"
-import { headlessBlockString, headlessText } from "./headless-string.ts"
-import { beforeForeignBrackets, endOverLines, hasLineBreak, unclosedBlockString } from "./unclosed-string.ts"
+import { endOfNumber } from "./number-text.ts"
+import { operatorAt } from "./operator-sign.ts"
+import { endOf, isTripleQuote, noComments, StringLexer } from "./string-lexer.ts"
 import type { Comment, Token, TokenKind } from "./token.ts"
-import { wrongEscape } from "./wrong-escape.ts"
 
 export interface Lexed {
   /** The last one is `end`. */
@@ -19,24 +16,6 @@ export interface Lexed {
 export function lex(text: string): Lexed {
   return new Lexer(text).run()
 }
-
-/** A string whose interpolation the lexer is inside of. */
-interface OpenString {
-  /** Where its quotes are. */
-  readonly start: number
-  /** Where the `{{` is. */
-  readonly interpolation: number
-  readonly block: boolean
-  /** The interpolation is over with its line: that of a one-line string, and one that is known to be unclosed. */
-  readonly endsWithLine: boolean
-  /** Braces open since the `{{`. */
-  depth: number
-  /** What was there when it began, so that the lexer can go back. */
-  readonly tokens: number
-  readonly diagnostics: number
-}
-
-const noComments: readonly Comment[] = []
 
 const LF = 10
 const CR = 13
@@ -52,7 +31,6 @@ const LESS = 60
 const EQUALS = 61
 const GREATER = 62
 const QUESTION = 63
-const BACKSLASH = 92
 const OPEN_BRACE = 123
 const BAR = 124
 const CLOSE_BRACE = 125
@@ -83,62 +61,31 @@ const classes = Uint8Array.from({ length: 128 }, (_, unit) =>
   characters.findIndex((known) => known.test(String.fromCharCode(unit))),
 )
 
-/** More syntax errors than this do not help; they only cost memory. */
-export const maxSyntaxErrors = 1_000
-
-class Lexer {
-  readonly #text: string
-  /** Has room for more than most texts need: it rarely grows, and `run` cuts off what is left. */
-  readonly #tokens: Token[] = []
-  #count = 0
-  readonly #diagnostics: Diagnostic[] = []
-  /** Strings around the place where we are, outermost first. */
-  readonly #open: OpenString[] = []
-  /** Index in `#open` of the outermost whose interpolation ends with the line; -1 for none. */
-  #lineBound = -1
-  #at = 0
-  #comments: Comment[] | undefined
-  #afterBreak = false
-  #unclosedComment = false
-
-  // Recovery from quotes and `{{` that are never closed: see `#recover`.
-  /** Where the `{{` are that are known to be unclosed. */
-  readonly #unclosedInterpolations = new Set<number>()
-  /** Block strings that are known to be unclosed: where they begin, and where they end for want of a better place. */
-  readonly #cuts = new Map<number, number>()
-  /** How much text may still be read again. */
-  #patience: number
-
-  constructor(text: string) {
-    this.#text = text
-    this.#tokens.length = Math.ceil(text.length / 6) + 1
-    this.#patience = 4 * text.length
-  }
-
+class Lexer extends StringLexer {
   run(): Lexed {
-    const text = this.#text
-    if (text.charCodeAt(0) === BOM) this.#at = 1
+    const text = this.text
+    if (text.charCodeAt(0) === BOM) this.at = 1
     do {
-      while (this.#at < text.length) this.#next()
-    } while (this.#recover())
-    this.#closeAtEnd()
+      while (this.at < text.length) this.#next()
+    } while (this.recover())
+    this.closeAtEnd()
     this.#reportNonText()
-    this.#diagnostics.sort((a, b) => a.span.start - b.span.start)
-    this.#tokens.length = this.#count
-    return { tokens: this.#tokens, diagnostics: this.#diagnostics }
+    this.diagnostics.sort((a, b) => a.span.start - b.span.start)
+    this.tokens.length = this.count
+    return { tokens: this.tokens, diagnostics: this.diagnostics }
   }
 
   /** Reads names and single characters, which most of a file is made of; stops before anything else. */
   #plain(): void {
-    const text = this.#text
+    const text = this.text
     const { length } = text
-    const tokens = this.#tokens
-    const inString = this.#open.length > 0
-    const lineBound = this.#lineBound >= 0
-    let count = this.#count
-    let comments = this.#comments
-    let afterBreak = this.#afterBreak
-    let at = this.#at
+    const tokens = this.tokens
+    const inString = this.open.length > 0
+    const lineBound = this.lineBound >= 0
+    let count = this.count
+    let comments = this.comments
+    let afterBreak = this.afterBreak
+    let at = this.at
     // Never reads beyond the end: what comes from there is not a small integer, which would slow down all of this.
     while (at < length) {
       const unit = text.charCodeAt(at)
@@ -178,17 +125,17 @@ class Lexer {
       comments = undefined
       afterBreak = false
     }
-    this.#at = at
-    this.#count = count
-    this.#comments = comments
-    this.#afterBreak = afterBreak
+    this.at = at
+    this.count = count
+    this.comments = comments
+    this.afterBreak = afterBreak
   }
 
   /** Reads one token, comment or line break, whatever it is. */
   #next(): void {
     this.#plain()
-    const text = this.#text
-    const start = this.#at
+    const text = this.text
+    const start = this.at
     if (start >= text.length) return
     const unit = text.charCodeAt(start)
     switch (unit) {
@@ -197,32 +144,32 @@ class Lexer {
         this.#lineBreak()
         return
       case QUOTE:
-        this.#string(start, isTripleQuote(text, start))
+        this.string(start, isTripleQuote(text, start))
         return
       case OPEN_BRACE: {
-        const around = this.#open.at(-1)
+        const around = this.open.at(-1)
         if (around !== undefined) around.depth++
-        this.#push("{", start, start + 1)
+        this.push("{", start, start + 1)
         return
       }
       case CLOSE_BRACE:
-        this.#closeBrace()
+        this.closeBrace()
         return
       case SLASH:
         if (text.charCodeAt(start + 1) === SLASH) return this.#lineComment()
         if (text.charCodeAt(start + 1) === STAR) return this.#blockComment()
         break
       case MINUS:
-        if (isDigit(text.charCodeAt(start + 1))) return this.#push("number", start, endOfNumber(text, start))
+        if (isDigit(text.charCodeAt(start + 1))) return this.push("number", start, endOfNumber(text, start))
         break
       case QUESTION:
-        if (text.charCodeAt(start + 1) === DOT) return this.#push("?.", start, start + 2)
-        if (text.charCodeAt(start + 1) === QUESTION) return this.#push("??", start, start + 2)
+        if (text.charCodeAt(start + 1) === DOT) return this.push("?.", start, start + 2)
+        if (text.charCodeAt(start + 1) === QUESTION) return this.push("??", start, start + 2)
         break
       case STAR: {
         let end = start + 1
         while (end < start + 3 && text.charCodeAt(end) === STAR) end++
-        this.#push(end === start + 1 ? "*" : end === start + 2 ? "**" : "***", start, end)
+        this.push(end === start + 1 ? "*" : end === start + 2 ? "**" : "***", start, end)
         return
       }
       case BANG:
@@ -232,374 +179,69 @@ class Lexer {
       case GREATER:
       case BAR: {
         const operator = operatorAt(text, start, unit)
-        if (operator !== undefined) return this.#push(operator, start, start + operator.length)
+        if (operator !== undefined) return this.push(operator, start, start + operator.length)
         break
       }
     }
     const kind = unit < 128 ? singles[unit] : undefined
-    if (kind !== undefined) this.#push(kind, start, start + 1)
-    else if (isDigit(unit)) this.#push("number", start, endOfNumber(text, start))
-    else this.#push("bad", start, endOfBad(text, start))
-  }
-
-  #push(kind: TokenKind, start: number, end: number, unclosed = false): void {
-    const comments = this.#comments ?? noComments
-    this.#tokens[this.#count++] = { kind, start, end, comments, afterBreak: this.#afterBreak, unclosed }
-    this.#comments = undefined
-    this.#afterBreak = false
-    this.#at = end
-  }
-
-  #report(start: number, end: number, message: string, hint?: string): void {
-    if (this.#diagnostics.length > maxSyntaxErrors) return
-    this.#diagnostics.push(diagnostic("syntax-error", "", { start, end }, message, hint))
+    if (kind !== undefined) this.push(kind, start, start + 1)
+    else if (isDigit(unit)) this.push("number", start, endOfNumber(text, start))
+    else this.push("bad", start, endOfBad(text, start))
   }
 
   #lineBreak(): void {
-    if (this.#lineBound >= 0) {
+    if (this.lineBound >= 0) {
       // It is met again then, or has become text of a block string.
-      this.#abandonInterpolation(this.#lineBound)
+      this.abandonInterpolation(this.lineBound)
       return
     }
-    this.#afterBreak = true
-    this.#at++
-  }
-
-  #openInterpolation(start: number, interpolation: number, block: boolean): void {
-    const endsWithLine = !block || this.#patience <= 0 || this.#unclosedInterpolations.has(interpolation)
-    if (endsWithLine && this.#lineBound < 0) this.#lineBound = this.#open.length
-    const tokens = this.#count
-    this.#open.push({
-      start,
-      interpolation,
-      block,
-      endsWithLine,
-      depth: 0,
-      tokens,
-      diagnostics: this.#diagnostics.length,
-    })
-  }
-
-  #closeInterpolation(): OpenString | undefined {
-    const string = this.#open.pop()
-    if (this.#lineBound >= this.#open.length) this.#lineBound = -1
-    return string
-  }
-
-  /** The line ended inside an interpolation that must not outlast it: closes that string and all within it. */
-  #abandonInterpolation(outermost: number): void {
-    const string = this.#open[outermost]
-    if (string === undefined) return
-    this.#reportUnclosedInterpolation(string)
-    while (this.#open.length > outermost + 1) this.#closeMadeUp()
-    if (!string.block) return this.#closeMadeUp()
-    this.#closeInterpolation()
-    this.#stringText(this.#at, this.#at, string.start, true, "middle", "tail", true)
-  }
-
-  #closeMadeUp(): void {
-    this.#closeInterpolation()
-    this.#push("tail", this.#at, this.#at, true)
-  }
-
-  #reportUnclosedInterpolation({ interpolation, block }: OpenString): void {
-    const message = block ? unclosedInterpolation : `${unclosedInterpolation} before the end of the line`
-    this.#report(interpolation, interpolation + 2, message, "Add `}}`, or write `\\{\\{` for two braces.")
-  }
-
-  // ------------------------------------------------------------------------------------------------- recovery
-
-  // What is never closed swallows the rest of the file, and with it all that the author would want to hear about. So at
-  // the end of the text the lexer looks for the likely culprit, goes back there and reads on with its end made up. It may
-  // read the text again a few times only: then the rest stays swallowed.
-
-  /** At the end of the text: whether there is something to read again. */
-  #recover(): boolean {
-    if (this.#patience <= 0) return false
-    const outermost = this.#open[0]
-    if (outermost !== undefined) return !outermost.endsWithLine && this.#rewindInterpolation(0)
-    const last = this.#tokens[this.#count - 1]
-    const swallowed = last?.unclosed === true && last.end === this.#text.length && last.end > last.start
-    return swallowed && this.#rewindBlockString()
-  }
-
-  /** Reads an interpolation of a block string again, up to the end of its line. */
-  #rewindInterpolation(index: number): boolean {
-    const string = this.#open[index]
-    if (string === undefined) return false
-    this.#unclosedInterpolations.add(string.interpolation)
-    this.#open.length = index
-    if (this.#lineBound >= index) this.#lineBound = -1
-    this.#goBack(string.interpolation + 2, string.tokens, string.diagnostics)
-    this.#openInterpolation(string.start, string.interpolation, string.block)
-    return true
-  }
-
-  /** Ends the block string that most likely lacks its quotes where its indentation does, and reads on from there. */
-  #rewindBlockString(): boolean {
-    this.#patience -= this.#count
-    const tokens = this.#tokens.slice(0, this.#count)
-    const culprit = unclosedBlockString(this.#text, tokens)
-    const headless = headlessBlockString(this.#text, tokens, culprit?.index)
-    if (headless !== undefined) {
-      this.#patience -= this.#at - headless.end
-      this.#headless(headless.index, headless.end, '"""')
-      return true
-    }
-    if (culprit === undefined || this.#cuts.has(culprit.start)) return false
-    this.#cuts.set(culprit.start, culprit.end)
-    const diagnostics = this.#diagnostics.findIndex((found) => found.span.start >= culprit.start)
-    const first = this.#tokens[culprit.index]
-    this.#goBack(culprit.start, culprit.index, diagnostics < 0 ? this.#diagnostics.length : diagnostics)
-    if (first !== undefined && first.comments.length > 0) this.#comments = [...first.comments]
-    this.#afterBreak = first?.afterBreak === true
-    return true
-  }
-
-  /** Takes all from a token on as a text without its opening quotes, and reports that. */
-  #headless(index: number, end: number, quotes: string): void {
-    const first = this.#tokens[index]
-    if (first === undefined) return
-    this.#count = index
-    while ((this.#diagnostics.at(-1)?.span.start ?? -1) >= first.start) this.#diagnostics.pop()
-    this.#comments = first.comments.length > 0 ? [...first.comments] : undefined
-    this.#afterBreak = first.afterBreak
-    this.#push("string", first.start, end, true)
-    this.#report(
-      first.start,
-      first.end,
-      `Expected \`${quotes}\` before this text`,
-      `Add \`${quotes}\` where it begins.`,
-    )
-  }
-
-  #goBack(to: number, tokens: number, diagnostics: number): void {
-    this.#patience -= this.#at - to
-    this.#at = to
-    this.#count = tokens
-    this.#diagnostics.length = diagnostics
-    this.#comments = undefined
-    this.#afterBreak = false
-    this.#unclosedComment = false
-  }
-
-  #closeAtEnd(): void {
-    const at = this.#text.length
-    let unclosed = this.#unclosedComment
-    const outermost = this.#open[0]
-    if (outermost !== undefined) {
-      this.#reportUnclosedInterpolation(outermost)
-      while (this.#open.length > 0) this.#closeMadeUp()
-      unclosed = true
-    }
-    const last = this.#tokens[this.#count - 1]
-    if (last?.unclosed === true && last.end === at) unclosed = true
-    this.#push("end", at, at, unclosed)
-  }
-
-  // --------------------------------------------------------------------------------------------------- strings
-
-  #closeBrace(): void {
-    const start = this.#at
-    const around = this.#open.at(-1)
-    if (around === undefined) return this.#push("}", start, start + 1)
-    if (around.depth > 0) {
-      around.depth--
-      return this.#push("}", start, start + 1)
-    }
-    if (this.#text.charCodeAt(start + 1) === CLOSE_BRACE) {
-      this.#closeInterpolation()
-      this.#stringText(start, start + 2, around.start, around.block, "middle", "tail")
-    } else if (around.endsWithLine || !hasLineBreak(this.#text, around.interpolation, start)) {
-      this.#report(start, start + 1, "Expected `}}`, found a single `}`")
-      this.#closeInterpolation()
-      this.#stringText(start, start + 1, around.start, around.block, "middle", "tail", true)
-    } else {
-      // The brace of a block around the string: the interpolation ended long ago.
-      this.#rewindInterpolation(this.#open.length - 1)
-    }
-  }
-
-  #string(start: number, block: boolean): void {
-    this.#stringText(start, start + (block ? 3 : 1), start, block, "head", "string")
-  }
-
-  /**
-   * Reads text of a string from `at` to its closing quotes (then the token is `last`) or to the next `{{` (then it is
-   * `more`). `start` is the token's, `opening` the string's.
-   */
-  #stringText(
-    start: number,
-    at: number,
-    opening: number,
-    block: boolean,
-    more: "head" | "middle",
-    last: "string" | "tail",
-    unclosed = false,
-  ): void {
-    const text = this.#text
-    const limit = block && this.#cuts.size > 0 ? (this.#cuts.get(opening) ?? text.length) : text.length
-    const from = at
-    for (;;) {
-      if (at < limit) at = Math.min(limit, endOf(block ? blockText : lineText, text, at))
-      const unit = at < limit ? text.charCodeAt(at) : 0
-      if (at >= limit) {
-        this.#unclosedString(start, from, at, opening, block, last)
-        return
-      } else if (unit === QUOTE) {
-        if (!block) return this.#push(last, start, at + 1, unclosed)
-        if (isTripleQuote(text, at)) return this.#push(last, start, at + 3, unclosed)
-        at++
-      } else if (unit === BACKSLASH) {
-        at = this.#escape(at, block)
-      } else if (unit === OPEN_BRACE && text.charCodeAt(at + 1) === OPEN_BRACE) {
-        this.#push(more, start, at + 2, unclosed)
-        this.#openInterpolation(opening, at, block)
-        return
-      } else if (!block && (unit === LF || unit === CR)) {
-        this.#unclosedString(start, from, at, opening, block, last)
-        return
-      } else {
-        at++
-      }
-    }
-  }
-
-  /** `from` is where its text begins. */
-  #unclosedString(
-    start: number,
-    from: number,
-    lineEnd: number,
-    opening: number,
-    block: boolean,
-    last: "string" | "tail",
-  ): void {
-    const isInner = !block && this.#lineBound >= 0
-    const beyond = block || isInner ? undefined : endOverLines(this.#text, lineEnd)
-    const end = block || isInner ? lineEnd : (beyond ?? beforeForeignBrackets(this.#text, from, lineEnd))
-    this.#push(last, start, end, true)
-    // A string around this one ends here too: the `{{` that it sits in is the mistake, and is reported then.
-    if (isInner) return
-    if (!block && last === "string") {
-      const headless = headlessText(this.#tokens, this.#count - 1)
-      if (headless !== undefined) return this.#headless(headless, end, '"')
-    }
-    if (end >= this.#text.length && this.#open.length > 0) return
-    if (block) {
-      const before = this.#diagnostics.at(-1)
-      if (before?.message === unclosedInterpolation && before.span.start > opening) {
-        // One mistake: what closes both is missing.
-        this.#diagnostics.pop()
-        const { start, end } = before.span
-        return this.#report(
-          start,
-          end,
-          unclosedInterpolation,
-          'Add `}}` after the value, and `"""` where the text ends.',
-        )
-      }
-      this.#report(opening, opening + 3, "This block string is not closed", 'Add `"""` where it ends.')
-      return
-    }
-    const hint = beyond === undefined ? 'Add `"` where it ends.' : 'Write `"""` around a text of several lines.'
-    this.#report(opening, opening + 1, "This string is not closed before the end of the line", hint)
-  }
-
-  /** Returns where the text goes on after an escape. */
-  #escape(at: number, block: boolean): number {
-    const length = escapeLength(this.#text, at)
-    if (length > 0) return at + length
-    const wrong = wrongEscape(this.#text, at)
-    if (wrong !== undefined) {
-      this.#report(at, wrong.end, wrong.message, wrong.hint)
-      return wrong.end
-    }
-    // A one-line string is not closed then, and that is reported.
-    if (block) this.#report(at, at + 1, "A `\\` at the end of the line", "Write `\\\\` for a backslash.")
-    return at + 1
+    this.afterBreak = true
+    this.at++
   }
 
   #lineComment(): void {
-    const text = this.#text
-    const start = this.#at
+    const text = this.text
+    const start = this.at
     const end = endOf(line, text, start + 2)
     const doc = text.charCodeAt(start + 2) === SLASH && text.charCodeAt(start + 3) !== SLASH
     this.#addComment({ style: doc ? "doc" : "line", start, end })
-    this.#at = end
+    this.at = end
   }
 
   #addComment(comment: Comment): void {
-    if (this.#comments === undefined) this.#comments = [comment]
-    else this.#comments.push(comment)
+    if (this.comments === undefined) this.comments = [comment]
+    else this.comments.push(comment)
   }
 
   #blockComment(): void {
-    const start = this.#at
-    const close = this.#text.indexOf("*/", start + 2)
-    const end = close < 0 ? this.#text.length : close + 2
-    this.#unclosedComment = close < 0
-    if (close >= 0) this.#report(start, end, foreignComment, "Write `//` before each line.")
-    else this.#report(start, start + 2, `${foreignComment}, and this one is not closed`, "Write `//` before each line.")
+    const start = this.at
+    const close = this.text.indexOf("*/", start + 2)
+    const end = close < 0 ? this.text.length : close + 2
+    this.unclosedComment = close < 0
+    if (close >= 0) this.report(start, end, foreignComment, "Write `//` before each line.")
+    else this.report(start, start + 2, `${foreignComment}, and this one is not closed`, "Write `//` before each line.")
     this.#addComment({ style: "block", start, end })
-    this.#at = end
+    this.at = end
   }
 
   /** NULs and lone surrogates are an error wherever they stand, strings and comments included. */
   #reportNonText(): void {
-    const text = this.#text
+    const text = this.text
     if (text.isWellFormed() && !text.includes("\0")) return
     for (const found of text.matchAll(/\0+|[\uD800-\uDFFF]+/gu)) {
       const what = found[0].startsWith("\0") ? "A NUL character is" : "Half of a surrogate pair is"
-      this.#report(found.index, found.index + found[0].length, `${what} not text`, "Remove it.")
+      this.report(found.index, found.index + found[0].length, `${what} not text`, "Remove it.")
     }
   }
 }
 
-const unclosedInterpolation = "This `{{` is not closed"
 const foreignComment = "Comments are written with `//`, not with `/* */`"
 
-/** The operator at a place; undefined for what only other languages have: `=`, `===`, `!==`, `<>`, `<!--`, `&`. */
-function operatorAt(text: string, at: number, unit: number): TokenKind | undefined {
-  const next = text.charCodeAt(at + 1)
-  const third = text.charCodeAt(at + 2)
-  switch (unit) {
-    case EQUALS:
-      return next === EQUALS && third !== EQUALS ? "==" : undefined
-    case BANG:
-      if (next !== EQUALS) return "!"
-      return third === EQUALS ? undefined : "!="
-    case LESS:
-      if (next === EQUALS) return third === GREATER ? undefined : "<="
-      return next === LESS || next === GREATER || (next === BANG && third === MINUS) ? undefined : "<"
-    case GREATER:
-      if (next === EQUALS) return ">="
-      return next === GREATER ? undefined : ">"
-    case AMPERSAND:
-      return next === AMPERSAND ? "&&" : undefined
-    default:
-      return next === BAR ? "||" : "|"
-  }
-}
-
-function isDigit(unit: number): boolean {
-  return unit >= 48 && unit <= 57
-}
-
-/** Whether there are three quotes at one. */
-function isTripleQuote(text: string, at: number): boolean {
-  return at + 2 < text.length && text.charCodeAt(at + 1) === QUOTE && text.charCodeAt(at + 2) === QUOTE
-}
-
-/** Up to where a string may end, or needs a closer look. Faster than a loop over characters. */
-const lineText = /[^"\\{\n\r]*/y
-const blockText = /[^"\\{]*/y
 /** Up to the end of a line. */
 const line = /[^\n\r]*/y
 
-function endOf(stretch: RegExp, text: string, at: number): number {
-  stretch.lastIndex = at
-  stretch.test(text)
-  return stretch.lastIndex
+function isDigit(unit: number): boolean {
+  return unit >= 48 && unit <= 57
 }
 
 function classAt(unit: number): number {

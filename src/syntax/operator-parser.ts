@@ -2,7 +2,7 @@ import { missing } from "./chain-parser.ts"
 import type { Token } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
 import type { BinaryOperator, Expression } from "./tree.ts"
-import { valueIsAbsent } from "./type-parser.ts"
+import { valueIsAbsent } from "./field-colon.ts"
 
 /** `parseDefaults` or `parseExpression` of value-parser.ts, which needs this file. */
 type Parse = (reader: TokenReader) => Expression

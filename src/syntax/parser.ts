@@ -11,7 +11,8 @@ import { lex } from "./lexer.ts"
 import { parseString } from "./string-parser.ts"
 import { TokenReader } from "./token-reader.ts"
 import type { Declaration, Name, Tree } from "./tree.ts"
-import { parseSchemaBody, parseTypeFields, parseWordKey } from "./type-parser.ts"
+import { parseWordKey } from "./key-parser.ts"
+import { parseSchemaBody, parseTypeFields } from "./type-parser.ts"
 import { parseExpression, parseProperties, parseValueFields } from "./value-parser.ts"
 
 export interface Parsed {

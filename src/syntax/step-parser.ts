@@ -4,7 +4,7 @@ import type { Start } from "./head-parser.ts"
 import { parseBlock, parseName, skipToBrace } from "./head-parser.ts"
 import type { TokenReader } from "./token-reader.ts"
 import type { Declaration, Loop, Pattern, PatternField, StepDeclaration, When } from "./tree.ts"
-import { parseKey, parseWordKey } from "./type-parser.ts"
+import { parseKey, parseWordKey } from "./key-parser.ts"
 import { parseExpression, parseProperties } from "./value-parser.ts"
 
 /** Step = ("agent" | "ask") name ("for" pattern "in" expression)? ("when" expression)? properties */

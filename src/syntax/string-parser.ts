@@ -6,7 +6,7 @@ import type { TokenReader } from "./token-reader.ts"
 import type { Expression, StringNode } from "./tree.ts"
 
 /** `parseExpression` of value-parser.ts, which needs this file. */
-type ParseExpression = (reader: TokenReader) => Expression
+export type ParseExpression = (reader: TokenReader) => Expression
 
 /** String = string | head expression (middle expression)* tail */
 export function parseString(reader: TokenReader, parse: ParseExpression): StringNode {

@@ -21,7 +21,9 @@ import type {
   TestRows,
   TestsDeclaration,
 } from "./tree.ts"
-import { parseColon, parseKey, valueIsAbsent } from "./type-parser.ts"
+import { parseColon, valueIsAbsent } from "./field-colon.ts"
+import { parseKey } from "./key-parser.ts"
+import { assumeBrace } from "./missing-brace.ts"
 import { parseExpression, parseValueFields } from "./value-parser.ts"
 
 // The declarations of test files. The checker says where they belong.
@@ -57,7 +59,7 @@ function parseTest(
     reader.expected("`{` after the test's name")
     skipToBrace(reader)
   }
-  if (!reader.is("{")) reader.assumeBrace()
+  if (!reader.is("{")) assumeBrace(reader)
   const body = reader.block<TestItem>(parseItem, leavesBlock, "`input`, `given`, `expect`, `samples` or `pass_rate`")
   return body && { kind: "test", keyword, doc, title, rows, body, start: keyword.start, end: body.end }
 }

@@ -1,0 +1,105 @@
+import { startsDeclaration } from "./declaration-start.ts"
+import type { Token } from "./token.ts"
+import type { TokenReader } from "./token-reader.ts"
+import type { Name } from "./tree.ts"
+
+// Between the name of a field and its value: the colon, and whether a value follows at all.
+
+/** Reports a colon that is not there; goes on as if it were when a value follows on the same line. */
+export function parseColon(reader: TokenReader, name: Name): Token | undefined | "missing-value" {
+  const colon = reader.accept(":")
+  if (colon !== undefined) return colon
+  const { token } = reader
+  if (reader.previous.unclosed) return "missing-value"
+  if (token.kind === "bad" && !token.afterBreak) {
+    // `a = 1`, `a?: string`
+    reader.expected("`:`")
+    const isEquals = reader.text.charCodeAt(token.start) === 61
+    reader.take()
+    const late = reader.accept(":")
+    if (late !== undefined || valueFollows(reader) || (isEquals && reader.is("bad"))) return late
+    reader.skipToNextItem()
+    return "missing-value"
+  }
+  const what = `\`:\` after the field name \`${reader.show(name)}\``
+  if (valueFollows(reader)) {
+    if (refuseOperator(reader, name)) return "missing-value"
+    reader.expected(what)
+    return undefined
+  }
+  if (token.unclosed) reader.expected(what)
+  else
+    reader.report(
+      name,
+      `Expected ${what}`,
+      name.text.includes(" ") ? "A description is written above: `/// text`." : undefined,
+    )
+  return "missing-value"
+}
+
+/** `a is b`, `a in b`, `a if b`: what follows a value in its line is not the next field. */
+function refuseOperator(reader: TokenReader, { text, start, end }: Name): boolean {
+  if (reader.previous.afterBreak) return false
+  const hint = operatorHints.get(text)
+  if (hint === undefined) return false
+  reader.report({ start, end }, `\`${text}\` is not an operator`, hint)
+  reader.skipToNextItem()
+  return true
+}
+
+export const ifHint = "Write `match condition { true: …, false: … }`, or give an agent a condition with `when`."
+
+const operatorHints: ReadonlyMap<string, string> = new Map([
+  ["is", "Write `==`."],
+  ["in", "Write `list contains value`."],
+  ["if", ifHint],
+  ["as", "Remove it."],
+])
+
+function valueFollows(reader: TokenReader): boolean {
+  return !reader.token.afterBreak && startsValue(reader.token)
+}
+
+/**
+ * Whether what follows the reader's last token is the next field, or nothing, instead of a value; then that is reported.
+ * `a:` and on the next line `b: 1`: the `b` is not the value of `a`. Nor with `b { … }`, unless a name and a block may
+ * stand there.
+ */
+export function valueIsAbsent(reader: TokenReader, what: string, mayEndWithBlock = false): boolean {
+  const { token } = reader
+  if (!token.afterBreak && startsValue(token) && !startsBody(reader)) return false
+  const ends = token.kind === "," || reader.endsBlock(token) || startsBody(reader)
+  if (!ends && !(token.afterBreak && isNextField(reader, mayEndWithBlock))) return false
+  if (token.unclosed) reader.expected(what)
+  else reader.report(reader.previous, `Expected ${what} after \`${reader.textOf(reader.previous)}\``)
+  return true
+}
+
+/** Whether the block of a step begins here, and not an operand of the condition in its head. */
+function startsBody(reader: TokenReader): boolean {
+  return reader.isCareful && reader.inHead && reader.is("{") && reader.peek().afterBreak
+}
+
+function isNextField(reader: TokenReader, mayEndWithBlock: boolean): boolean {
+  // `_ value` is the last branch of a match.
+  if (reader.isCareful && reader.isWord("_") && reader.peek().kind !== "." && !reader.peek().afterBreak) return true
+  if (startsDeclaration(reader) && reader.lacksBrace) return true
+  const isBlock = reader.peek().kind === "{"
+  return reader.atKey && !(isBlock && (mayEndWithBlock || reader.isWord("enum") || reader.isWord("maybe")))
+}
+
+function startsValue(token: Token): boolean {
+  switch (token.kind) {
+    case "name":
+    case "string":
+    case "head":
+    case "number":
+    case "{":
+    case "[":
+    case "(":
+    case "!":
+      return true
+    default:
+      return false
+  }
+}

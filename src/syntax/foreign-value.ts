@@ -1,0 +1,97 @@
+import { environmentHint, isCalled, missing, parseSteps, refuseCall, startsStep } from "./chain-parser.ts"
+import { ifHint } from "./field-colon.ts"
+import { startsOperation } from "./operator-parser.ts"
+import type { Token } from "./token.ts"
+import type { TokenReader } from "./token-reader.ts"
+import type { Chain, Expression, InvokeNode, Name, PropertyValue } from "./tree.ts"
+
+// Values as other languages write them. Each is reported with what to write instead.
+
+/** `template("…")`: explained, and read over. */
+export function refuseFunction(reader: TokenReader, { base, steps }: Chain): Expression | undefined {
+  if (base.kind !== "name" || steps.length > 0 || !isCalled(reader)) return undefined
+  refuseCall(reader, base)
+  if (startsStep(reader.token)) parseSteps(reader)
+  return missing(reader)
+}
+
+/** `$KEY` and `${KEY}`: explained, and read over. */
+export function refuseShellVariable(reader: TokenReader, first: Token): boolean {
+  const next = reader.peek()
+  if (reader.textOf(first) !== "$" || next.start !== first.end || (next.kind !== "name" && next.kind !== "{"))
+    return false
+  reader.take()
+  reader.skipBalanced()
+  reader.report(
+    { start: first.start, end: reader.previous.end },
+    "There are no variables of the environment",
+    environmentHint,
+  )
+  return true
+}
+
+/** `if a then b else c`: explained, and read over. */
+export function refuseIf(reader: TokenReader): Expression {
+  reader.report(reader.token, "There is no `if`", ifHint)
+  do reader.skipToNextItem()
+  while (reader.isWord("else"))
+  return missing(reader)
+}
+
+/** `case => value`, `case "value"`: reported, and read as a colon. */
+export function missingColon(reader: TokenReader, name: Name): Token | undefined {
+  const hint = `Write \`${reader.show(name)}: value\`.`
+  const { kind, afterBreak } = reader.token
+  const [next, isLast] = [reader.peek().kind, reader.peek().afterBreak]
+  const isText = kind === "head" || (kind === "string" && (isLast || next === "}" || next === ",")) || kind === "number"
+  if (!reader.isCareful || !isText || afterBreak) return foreignArrow(reader, hint)
+  reader.expected(`\`:\` after \`${reader.show(name)}\``, hint)
+  return reader.previous
+}
+
+/** `case.path == 1`: the short form is a path and a default. */
+export function refuseOperator(reader: TokenReader, name: Name): void {
+  if (!startsOperation(reader)) return
+  const hint = `Write \`${reader.show(name)}: …\` with the whole expression.`
+  reader.report(reader.token, "Only `??` may follow `case.path`", hint)
+  reader.skipToNextItem()
+}
+
+/** `case => value` and `case -> value` as other languages have them: the arrow is taken for a colon. */
+export function foreignArrow(reader: TokenReader, hint: string): Token | undefined {
+  const { token } = reader
+  const next = reader.peek()
+  const isThin = token.kind === "-" && next.kind === ">"
+  if (!isThin && (token.kind !== "bad" || token.afterBreak)) return undefined
+  if (!isThin && !reader.textOf(token).startsWith("=")) reader.expected("a value")
+  else {
+    const span = { start: token.start, end: isThin ? next.end : token.end }
+    reader.report(span, `A branch has no \`${reader.textOf(span)}\``, hint)
+  }
+  reader.take()
+  if (isThin) reader.take()
+  return token
+}
+
+/** Whether the block that follows is that of a call; the block of an agent may follow the list of its loop. */
+export function startsInvokeBlock(reader: TokenReader): boolean {
+  const [name, next] = [reader.peek(), reader.peek(2).kind]
+  const isKnown = ["input", "bindings", "max_calls", "approval"].some((word) => reader.isWord(word, name))
+  return isKnown && (next === ":" || next === "{") && !reader.token.afterBreak
+}
+
+export const verbs: Readonly<Partial<Record<string, InvokeNode["kind"]>>> = Object.assign(Object.create(null), {
+  tool: "call",
+  resource: "read",
+  prompt: "render",
+})
+
+/** `openai("gpt-4.1")` as a model. */
+export function refuseModelCall(reader: TokenReader, { start }: Chain): PropertyValue {
+  const first = reader.peek()
+  const id = first.kind === "string" ? reader.textOf(first) : '"…"'
+  reader.skipBalanced()
+  const hint = `Declare it, \`model name from provider_name { id: ${id} }\`, and write \`model: model.name\`.`
+  reader.report({ start, end: reader.previous.end }, "A model is declared, not called", hint)
+  return { kind: "missing" }
+}

@@ -1,0 +1,68 @@
+import { startsDeclaration } from "./declaration-start.ts"
+import type { Token } from "./token.ts"
+import type { TokenReader } from "./token-reader.ts"
+import type { Name } from "./tree.ts"
+
+// Names: of fields, of declarations, and after a `.`.
+
+/** Key = identifier | string */
+export function parseKey(reader: TokenReader): Name | undefined {
+  const { token } = reader
+  if (token.kind === "name") return parseWordKey(reader, "Write it with `_`, or in quotes.")
+  if (token.kind !== "string" && token.kind !== "head") return undefined
+  if (reader.isPlainString(token)) return reader.quotedName(reader.take())
+  reader.report(token, "A field name is a word or a plain string")
+  reader.skipBalanced()
+  if (reader.is(":")) reader.skipToNextItem()
+  return undefined
+}
+
+/** An identifier; one with `-` or a foreign letter in it is reported and taken as a whole. */
+export function parseWordKey(reader: TokenReader, hint = "Write it with `_`."): Name {
+  const first = reader.take()
+  const { token } = reader
+  if (token.start !== first.end) return reader.identifier(first)
+  const isForeign = isForeignLetters(reader, token)
+  if (!isForeign && !isDash(reader, token)) return reader.identifier(first)
+  const name = joinedName(reader, first, (token) => isDashOrWord(token) || isForeignLetters(reader, token))
+  const wrong = `\`${reader.show(name)}\` is not a name`
+  // Each use of the name would be the same mistake again.
+  if (reader.isReported(name.text)) return name
+  reader.report(name, wrong, isForeign ? "A name is made of the letters A to Z, digits and `_`." : hint)
+  return name
+}
+
+function isForeignLetters(reader: TokenReader, token: Token): boolean {
+  return token.kind === "bad" && /^[\p{L}\p{N}\p{M}]+$/u.test(reader.textOf(token))
+}
+
+function isDash(reader: TokenReader, token: Token): boolean {
+  return token.kind === "-" || (token.kind === "number" && reader.text.charCodeAt(token.start) === 45)
+}
+
+function isDashOrWord(token: Token): boolean {
+  return token.kind === "name" || token.kind === "-" || token.kind === "number"
+}
+
+/** Takes the tokens that touch `first`, which is taken, and each other as one name. */
+export function joinedName(reader: TokenReader, first: Token, joins: (token: Token) => boolean): Name {
+  while (reader.isAdjacent && joins(reader.token)) reader.take()
+  const span = { start: first.start, end: reader.previous.end }
+  return { kind: "name", text: reader.textOf(span), quoted: false, start: span.start, end: span.end }
+}
+
+/** Segment = identifier | string, after a `.` or `#`; reports when there is none. */
+export function parseSegment(reader: TokenReader, what: string, hint?: string): Name | undefined {
+  const { token } = reader
+  // `a: input.` and on the next line `b: 1`: the `b` is not a segment.
+  const isNextField = token.afterBreak && ((reader.isCareful && reader.inShortBranch) || isFieldOrDeclaration(reader))
+  if (!isNextField && token.kind === "name") return parseWordKey(reader, "Write it with `_`, or in quotes.")
+  if (!isNextField && reader.isPlainString(token)) return reader.quotedName(reader.take())
+  reader.expected(what, hint)
+  return undefined
+}
+
+function isFieldOrDeclaration(reader: TokenReader): boolean {
+  const next = reader.peek().kind
+  return next === ":" || (reader.isCareful && next === "{") || (startsDeclaration(reader) && reader.lacksBrace)
+}

@@ -1,0 +1,153 @@
+import { cutText } from "../base/cut-text.ts"
+import type { Diagnostic } from "../source/diagnostic.ts"
+import { diagnostic } from "../source/diagnostic.ts"
+import type { Span } from "../source/span.ts"
+import { explainBad } from "./bad-token.ts"
+import type { Lexed } from "./lexer.ts"
+import { numberValue } from "./number-text.ts"
+import { maxSyntaxErrors } from "./string-lexer.ts"
+import type { Token, TokenKind } from "./token.ts"
+import { TokenCursor } from "./token-cursor.ts"
+import type { Name } from "./tree.ts"
+
+/** A declaration's place in the text, so that syntax errors within it can be reported with its path. */
+interface Region extends Span {
+  readonly path: string
+}
+
+/** A cursor that reports what is wrong at its place, and counts it. */
+export class MistakeReporter extends TokenCursor {
+  readonly #diagnostics: Diagnostic[]
+  readonly #regions: Region[] = []
+  readonly #reported = new Set<string>()
+  #lastReport = -1
+  /** How many mistakes were met, including those that other code has reported. */
+  #mistakes = 0
+  /** Set while blocks are left because one of them was never closed: reported once, not once for each. */
+  protected leaving = false
+
+  constructor(text: string, lexed: Lexed) {
+    super(text, lexed.tokens)
+    this.#diagnostics = [...lexed.diagnostics]
+  }
+
+  /** Whether this name has been asked about before: a wrong name is reported where it first stands. */
+  isReported(name: string): boolean {
+    if (this.#reported.has(name)) return true
+    this.#reported.add(name)
+    return false
+  }
+
+  /** How many mistakes were met so far. */
+  get mistakes(): number {
+    return this.#mistakes
+  }
+
+  report(span: Span, message: string, hint?: string): void {
+    this.#mistakes++
+    // One mistake makes one message: a second one at the same place, or while leaving an unclosed block, says nothing new.
+    if (span.start === this.#lastReport || this.leaving || this.#diagnostics.length > 2 * maxSyntaxErrors) return
+    this.#lastReport = span.start
+    this.#diagnostics.push(diagnostic("syntax-error", "", span, message, hint))
+  }
+
+  /**
+   * Reports that something else was expected where the reader is: at its token or, if that is on another line, at the
+   * last one. What the lexer reported already is passed over.
+   */
+  expected(what: string, hint?: string): void {
+    const token = this.token
+    if (token.unclosed || token.kind === "bad" || (token.kind !== "end" && !token.afterBreak)) {
+      this.unexpected(what, hint)
+    } else {
+      const where = token.kind === "end" ? ", but the file ends here" : ""
+      this.report(this.#lastTaken(), `Expected ${what}${where}`, hint)
+    }
+  }
+
+  /** Counts the reader's token as a mistake that was reported before. */
+  passOver(): void {
+    this.#mistakes++
+  }
+
+  /** Reports the reader's token, whatever line it is on. */
+  unexpected(what: string, hint?: string): void {
+    const token = this.token
+    this.#mistakes++
+    if (token.unclosed) return
+    if (token.kind === "bad") {
+      const bad = explainBad(this.textOf(token))
+      if (bad !== undefined) this.report(token, bad.message, bad.hint)
+    } else if (token.kind === "number" && numberValue(this.textOf(token)) === undefined) {
+      this.report(token, `${this.describe(token)} is neither a number nor a name`, "A name cannot begin with a digit.")
+    } else {
+      const end = token.kind === "middle" || token.kind === "tail" ? token.start + 2 : token.end
+      this.report({ start: token.start, end }, `Expected ${what}, found ${this.describe(token)}`, hint)
+    }
+  }
+
+  /** The last token, or the last character of one that may be long. */
+  #lastTaken(): Span {
+    const { kind, start, end } = this.previous
+    const isString = kind === "string" || kind === "tail"
+    return isString ? { start: Math.max(start, end - 1), end } : { start, end }
+  }
+
+  /** A name as the author wrote it, for a message. */
+  show(name: Name): string {
+    return cutText(this.textOf(name), 40)
+  }
+
+  /** What the author wrote, for a hint: on one line, and not too long. */
+  quote(span: Span): string {
+    return cutText(this.text.slice(span.start, Math.min(span.end, span.start + 200)).replace(/\s+/g, " "), 60)
+  }
+
+  describe(token: Token): string {
+    if (token.kind === "end") return "the end of the file"
+    if (token.kind === "string" || token.kind === "head") return "a string"
+    if (token.kind === "middle" || token.kind === "tail") return "`}}`"
+    return `\`${cutText(this.textOf(token), 40)}\``
+  }
+
+  region({ start, end }: Span, path: string): void {
+    this.#regions.push({ start, end, path })
+  }
+
+  /** All diagnostics in source order, each with the path of the declaration that it lies in. */
+  diagnostics(): Diagnostic[] {
+    if (this.#diagnostics.length === 0) return []
+    const sorted = this.#diagnostics.toSorted((a, b) => a.span.start - b.span.start)
+    // The same brace may be found to be unclosed at two ends.
+    const found = sorted.filter(({ span, message }, index) => {
+      const before = sorted[index - 1]
+      return before?.span.start !== span.start || before.message !== message
+    })
+    const next = found[maxSyntaxErrors]
+    if (next !== undefined) {
+      found.length = maxSyntaxErrors
+      found.push(diagnostic("syntax-error", "", next.span, "Too many syntax errors: the rest is not shown"))
+    }
+    return found.map((each) => ({ ...each, path: this.#pathAt(each.span.start) }))
+  }
+
+  #pathAt(offset: number): string {
+    const regions = this.#regions
+    let low = 0
+    let high = regions.length - 1
+    while (low < high) {
+      const middle = (low + high + 1) >> 1
+      if ((regions[middle]?.start ?? 0) <= offset) low = middle
+      else high = middle - 1
+    }
+    const region = regions[low]
+    return region !== undefined && region.start <= offset && offset < region.end ? region.path : ""
+  }
+
+  /** Takes a token of this kind, or reports that `what` was expected. */
+  expect(kind: TokenKind, what: string, hint?: string): Token | undefined {
+    const token = this.accept(kind)
+    if (token === undefined) this.expected(what, hint)
+    return token
+  }
+}

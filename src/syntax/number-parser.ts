@@ -1,0 +1,18 @@
+import { numberValue } from "./number-text.ts"
+import type { Token } from "./token.ts"
+import type { TokenReader } from "./token-reader.ts"
+import type { NumberNode } from "./tree.ts"
+
+/** The value of a number token that is taken; reports one that is not a number. */
+export function numberNode(reader: TokenReader, token: Token): NumberNode {
+  const written = reader.textOf(token)
+  const value = numberValue(written)
+  if (value === undefined) {
+    const shown = reader.describe(token)
+    reader.report(token, `${shown} is neither a number nor a name`, "A name cannot begin with a digit.")
+  } else if (!Number.isFinite(value)) {
+    reader.report(token, "This number is too large")
+  }
+  const known = value !== undefined && Number.isFinite(value) ? value : 0
+  return { kind: "number", value: known, start: token.start, end: token.end }
+}
