@@ -215,13 +215,16 @@ test("what tools, resources and prompts gave to expressions is a part of the req
     nodes: [{ id: "agent.write", kind: "agent", name: "write", depends_on: [] }],
   })
   gave("1", siteOf("dynamic.facts"), { known: 3 }, { dynamic: "facts" })
+  // As the server describes it: the source says nothing of it.
+  const definitions = [{ name: "find", description: "Finds.", parameters: { type: "object" } }]
   take(4, "agent_loop_started", { agent: "write", iterations: 2 })
   for (const iteration of [0, 1]) {
     gave(`w${iteration}`, siteOf("agent.write.system"), `news ${iteration}`, { agent: "write" }, iteration)
     const at = { server: "s", iteration, duration_ms: 1 }
     take(5, "resource_read", { ...at, name: "page", site: siteOf("read page"), value: `page ${iteration}` })
     const about = { agent: "write", iteration }
-    take(6, "agent_started", { ...about, model: "demo", tools: [], instruction: "Write." })
+    const described = iteration === 0 ? { tool_definitions: definitions } : {}
+    take(6, "agent_started", { ...about, model: "demo", tools: [], instruction: "Write.", ...described })
     const messages =
       iteration === 0
         ? [{ role: "assistant" as const, text: "Yes.", images: ["data:image/png;base64,AA=="] }]
@@ -241,6 +244,7 @@ test("what tools, resources and prompts gave to expressions is a part of the req
   assert.deepEqual(asked.missing, [])
   const other = rebuildRequest(plan, { topics: ["a", "b"] }, state, second) ?? assert.fail()
   assert.equal(other.system, 'Know {"known":3} and news 1.')
+  assert.deepEqual(other.tools, definitions)
   assert.deepEqual(other.messages.at(-1), { role: "user", of: "file page.md", content: "page 1" })
   // Too large for an event.
   assert.deepEqual(other.missing, ["the messages of prompt.style"])

@@ -63,7 +63,7 @@ export function rebuildRequest(
     system: system === null ? null : typeof spoken === "string" ? spoken : asWritten(system),
     isSystemWritten: system !== null && typeof spoken !== "string",
     messages,
-    tools: toolsOf(plan, node),
+    tools: describedTools(state, node) ?? toolsOf(plan, node),
     schema: toJsonSchema(node.output, plan.types),
     settings: { ...mergedInference(plan, model, use.inference) } as JsonObject,
     missing,
@@ -254,6 +254,13 @@ function asCall({ name, arguments: given }: Span): JsonObject {
   return { tool: name, arguments: given ?? null }
 }
 
+/** The tools as the model knows them. */
+function describedTools({ nodes }: RunState, { id }: AgentNode): readonly RebuiltTool[] | undefined {
+  const described = nodes.find((node) => node.id === id)?.tools
+  return Array.isArray(described) ? (described as unknown as readonly RebuiltTool[]) : undefined
+}
+
+/** The same as the source declares them. */
 function toolsOf(plan: Plan, { uses }: AgentNode): RebuiltTool[] {
   return uses.flatMap(({ kind, name }) => {
     const tool = kind === "tool" ? plan.tools[name] : undefined

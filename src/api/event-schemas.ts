@@ -38,7 +38,7 @@ const messages = named("Messages")
 const eventData: Readonly<Record<EventType, Readonly<Record<string, JsonObject>>>> = {
   workflow_started: { "rerun_of?": string },
   workflow_planned: { nodes: { type: "array", items: named("Node") }, "limits?": named("Limits") },
-  agent_started: { ...about, model: string, tools: strings, instruction: string },
+  agent_started: { ...about, model: string, tools: strings, instruction: string, "tool_definitions?": any },
   agent_delta: { ...about, attempt: integer, text: string },
   agent_retried: { ...about, attempt: integer, reason: string, delay_ms: { type: "number" }, "added?": messages },
   model_call_started: {

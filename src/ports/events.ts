@@ -154,7 +154,13 @@ export interface EventData {
   workflow_started: { readonly rerun_of?: string }
   /** `limits`: those of the run, where it has any. */
   workflow_planned: { readonly nodes: readonly PlannedNode[]; readonly limits?: ShownRunLimits }
-  agent_started: About & { readonly model: string; readonly tools: readonly string[]; readonly instruction: string }
+  agent_started: About & {
+    readonly model: string
+    readonly tools: readonly string[]
+    readonly instruction: string
+    /** With the first step of an agent that has tools: `name`, `description` and `parameters` of each, as its model gets them. */
+    readonly tool_definitions?: Shown
+  }
   agent_delta: About & { readonly attempt: number; readonly text: string }
   agent_retried: About & {
     readonly attempt: number

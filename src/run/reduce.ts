@@ -70,10 +70,11 @@ function take(state: RunState, event: SeenEvent, at: number): void {
       }
       return
     case "agent_started": {
-      const { agent, iteration, model, instruction } = event.data
+      const { agent, iteration, model, instruction, tool_definitions } = event.data
       const node = startNode(state, `agent.${agent}`, at)
       if (node !== undefined) {
         node.model = model
+        if (tool_definitions !== undefined) node.tools = tool_definitions
         node.attempts++
         if (node.loop !== null) node.loop.started++
       }

@@ -106,6 +106,8 @@ export interface RunContext {
   readonly questions: Questions
   /** By `placeKey`: agents in which an approval was asked for. */
   readonly approvedAgents: Set<string>
+  /** Agents whose tools an event has described. */
+  readonly describedTools: Set<string>
   readonly agents: Map<string, JsonValue>
   readonly answers: Map<string, JsonValue>
   readonly dynamics: Map<string, JsonValue>

@@ -145,6 +145,7 @@ class Run {
         park: (questions) => this.#park(questions),
       }),
       approvedAgents: new Set(),
+      describedTools: new Set(),
       agents: new Map(),
       answers: new Map(),
       dynamics: new Map(),

@@ -76,6 +76,7 @@ test("a tool turn: the call, its events, and the result back to the model", asyn
     "workflow_completed",
   ])
   assert.deepEqual(dataOf(outcome.events, "agent_started")[0]?.tools, ["search"])
+  assert.deepEqual(dataOf(outcome.events, "agent_started")[0]?.tool_definitions, model.requests[0]?.tools)
   const started = dataOf(outcome.events, "tool_call_started")[0]
   assert.equal(started?.call_id, tools.calls[0]?.callId)
   assert.deepEqual(started?.arguments, { query: "x", project: "wire" })
@@ -187,11 +188,16 @@ test("bindings of a use win over those of the declaration, and can come from a l
     ],
     { tools: { search: tool({ remote: "search", bindings: entries({ project: lit("declared") }) }) } },
   )
-  await runPlan(looped, { model, tools, input: { items: ["one", "two"] }, options: { max_concurrency: 1 } })
+  const options = { max_concurrency: 1 }
+  const { events } = await runPlan(looped, { model, tools, input: { items: ["one", "two"] }, options })
   assert.deepEqual(
     tools.calls.map(({ values }) => values["project"]),
     ["one", "two"],
   )
+  // Described once, without what is bound.
+  const described = dataOf(events, "agent_started").map(({ tool_definitions }) => tool_definitions)
+  assert.deepEqual(described, [model.requests[0]?.tools, undefined])
+  assert.ok(!JSON.stringify(described).includes("project"))
 })
 
 test("isError goes back to the model; a transport failure fails the agent", async () => {

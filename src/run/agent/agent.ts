@@ -152,6 +152,7 @@ class AgentStep {
         model: rendered.models[0]?.id ?? "",
         tools: rendered.tools.names,
         instruction: rendered.instruction.text,
+        ...this.#described(rendered),
       })
     }
     try {
@@ -163,6 +164,14 @@ class AgentStep {
       this.#hasFailed = true
       throw placed
     }
+  }
+
+  /** What the model knows of its tools, once for all items of a loop. */
+  #described({ tools }: Rendered): { readonly tool_definitions?: JsonValue } {
+    const { describedTools } = this.#running
+    if (tools.names.length === 0 || describedTools.has(this.#node.name)) return {}
+    describedTools.add(this.#node.name)
+    return { tool_definitions: shown(tools.definitions().map((definition) => ({ ...definition }))) }
   }
 
   async #resolveLocal(name: string, expression: AgentNode["instruction"]): Promise<void> {
