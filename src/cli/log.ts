@@ -11,7 +11,7 @@ const gatherMs = 200
 export function createLog(level: string): ServerLog {
   // Lines are written together: a write of its own for each run costs more than all of its events. At the end pino itself
   // writes what is left.
-  const destination = pino.destination({ dest: 2, sync: false, minLength: 4096, periodicFlush: gatherMs })
+  const destination = pino.destination({ dest: 2, sync: false, minLength: 15 * 1024, periodicFlush: gatherMs })
   const log = pino(
     {
       level,

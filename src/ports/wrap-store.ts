@@ -3,21 +3,27 @@ import type { RunStore } from "./store.ts"
 export type StoreMethod = (...args: unknown[]) => unknown
 
 /**
- * The same store, with other methods in place of some: `wrap` gives the method to call, or null where it stays as it is. Each
- * is made once, because every run makes several calls through several of these.
+ * The same store, with other methods in place of some: `wrap` gives the method to call, or null where it stays as it is. All
+ * of them are made now: every run makes several calls through several of these.
  */
 export function wrapStore(store: RunStore, wrap: (name: string, method: StoreMethod) => StoreMethod | null): RunStore {
-  const made = new Map<PropertyKey, StoreMethod>()
-  return new Proxy(store, {
-    get(target, name) {
-      const known = made.get(name)
-      if (known !== undefined) return known
-      const member: unknown = Reflect.get(target, name)
-      if (typeof member !== "function") return member
-      const method = member.bind(target) as StoreMethod
-      const wrapped = (typeof name === "string" ? wrap(name, method) : null) ?? method
-      made.set(name, wrapped)
-      return wrapped
-    },
-  })
+  const wrapped: Record<string, StoreMethod> = {}
+  for (const name of memberNames(store)) {
+    const member: unknown = Reflect.get(store, name)
+    if (typeof member !== "function") continue
+    const method = member.bind(store) as StoreMethod
+    wrapped[name] = wrap(name, method) ?? method
+  }
+  return wrapped as unknown as RunStore
+}
+
+/** Its own and those of its classes. */
+function memberNames(store: RunStore): Set<string> {
+  const names = new Set<string>()
+  for (let holder: object | null = store; holder !== null && holder !== Object.prototype; ) {
+    for (const name of Object.getOwnPropertyNames(holder)) names.add(name)
+    holder = Reflect.getPrototypeOf(holder)
+  }
+  names.delete("constructor")
+  return names
 }

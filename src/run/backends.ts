@@ -49,10 +49,15 @@ export function resolveBackends(running: RunContext): void {
   })
 }
 
-/** The same, with secrets by name. */
+/** The same, with secrets by name. All steps of a run share it. */
 export function backendFacts(running: RunContext, model: string): BackendFacts {
   const provider = running.plan.models[model]?.provider ?? ""
-  return usesSecrets(running, provider) ? resolve(running, provider, running.named()) : backendOf(running, model)
+  let facts = running.backendFacts.get(provider)
+  if (facts === undefined) {
+    facts = usesSecrets(running, provider) ? resolve(running, provider, running.named()) : backendOf(running, model)
+    running.backendFacts.set(provider, facts)
+  }
+  return facts
 }
 
 function resolve(running: RunContext, name: string, secrets: JsonObject): Backend {

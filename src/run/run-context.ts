@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { Plan } from "../plan/plan-shape.ts"
+import type { BackendFacts } from "./agent/cache-key.ts"
 import type { Budget } from "./budget/budget.ts"
 import type { TimeLimits } from "./budget/time-limits.ts"
 import type { Scope } from "./evaluate.ts"
@@ -117,6 +118,8 @@ export interface RunContext {
   readonly summaries: Map<string, Promise<{ readonly text: string; readonly fellBack: boolean }>>
   /** Of each provider. */
   readonly backends: Map<string, Backend>
+  /** The same without the values of secrets. */
+  readonly backendFacts: Map<string, BackendFacts>
   host: HostSession | null
   readonly toolCalls: Map<string, number>
   readonly siteCalls: Map<string, number>

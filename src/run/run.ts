@@ -152,6 +152,7 @@ class Run {
       histories: new Map(),
       summaries: new Map(),
       backends: new Map(),
+      backendFacts: new Map(),
       host: null,
       toolCalls: new Map(past.toolCalls),
       siteCalls: siteCallsOf(past, prepare(plan)),

@@ -3,13 +3,16 @@
  * Splits instead of matching: the time is linear in the header's length, whatever it holds.
  */
 export function readQualityList(header: string | undefined): ReadonlyMap<string, number> {
+  if (header === undefined) return nothingAsked
   const qualities = new Map<string, number>()
-  for (const entry of (header ?? "").toLowerCase().split(",")) {
+  for (const entry of header.toLowerCase().split(",")) {
     const [name = "", ...parameters] = entry.split(";").map((part) => part.trim())
     qualities.set(name, qualityOf(parameters))
   }
   return qualities
 }
+
+const nothingAsked: ReadonlyMap<string, number> = new Map()
 
 function qualityOf(parameters: readonly string[]): number {
   for (const parameter of parameters) {

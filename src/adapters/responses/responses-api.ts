@@ -111,8 +111,12 @@ export function bearer(api_key: string | null): Record<string, string> {
   return api_key === null || api_key === "" ? {} : { authorization: `Bearer ${api_key}` }
 }
 
+/** An address without anything that has to be read to find where its path ends. */
+const plainAddress = /^https?:\/\/[a-z0-9.-]+(?::\d{1,5})?(?:\/[\w-]+)*$/
+
 /** `{endpoint}/responses`, before a query string where there is one. Egress refuses text that is not a URL. */
 function responsesUrl(endpoint: string): string {
+  if (plainAddress.test(endpoint)) return endpoint.endsWith("/responses") ? endpoint : `${endpoint}/responses`
   const url = URL.parse(endpoint)
   if (url === null) return endpoint
   const path = withoutTrailing(url.pathname, "/")

@@ -101,13 +101,16 @@ export class QuestionReader {
     return this.#all("SELECT 1 FROM questions WHERE status = 0 AND expires_at <= ? LIMIT 1", now).length > 0
   }
 
-  /** Runs with a new outcome that no process has taken in yet. */
+  /**
+   * Runs with a new outcome that no process has taken in yet. Looked for again and again, so the index is named: a `UNION`
+   * of both would read every run there is, to sort them.
+   */
   newsOfRuns(): string[] {
     const rows = this.#all(
       `SELECT run_id FROM runs WHERE num IN (SELECT run FROM questions WHERE status <> 0 AND taken = 0)
-       UNION SELECT run_id FROM runs WHERE woken_at IS NOT NULL`,
+       UNION ALL SELECT run_id FROM runs INDEXED BY runs_woken WHERE woken_at IS NOT NULL`,
     )
-    return rows.map(({ run_id }) => run_id as string)
+    return [...new Set(rows.map(({ run_id }) => run_id as string))]
   }
 
   waiting(caller: string): number {

@@ -3,7 +3,7 @@ import type { Clock } from "../../ports/clock.ts"
 
 export const systemClock: Clock = {
   now: () => Date.now(),
-  monotonic: () => Number(process.hrtime.bigint()) / 1e6,
+  monotonic: () => performance.now(),
   sleep: async (ms, signal) => {
     for (let left = ms; left > longestTimerMs; left -= longestTimerMs) await timer(longestTimerMs, signal)
     await timer(Math.max(0, ms > longestTimerMs ? ms % longestTimerMs : ms), signal)

@@ -53,5 +53,35 @@ export interface SummariserFacts {
 const version = 2
 
 export function cacheHash(facts: CacheFacts): string {
-  return hash("sha256", canonicalJson([version, facts]), "hex")
+  return hash("sha256", `[${version},${factsText(facts)}]`, "hex")
+}
+
+/** The canonical JSON of the facts. Written out because every step of a run makes it: this takes a third of the time. */
+export function factsText(facts: CacheFacts): string {
+  const { backend, context, contract, fallbacks, inference, max_steps, messages, model, servers, system, tools } = facts
+  const others = fallbacks === undefined ? "" : `"fallbacks":${canonicalJson(fallbacks)},`
+  return (
+    `{"backend":${canonicalJson(backend)},"context":${canonicalJson(context)},"contract":${contract.text},${others}` +
+    `"inference":${inferenceText(inference)},"max_steps":${max_steps},"messages":[${messages.map(messageText).join(",")}],` +
+    `"model":${JSON.stringify(model)},"response_format":${canonicalJson(facts.response_format)},` +
+    `"servers":${canonicalJson(servers)},"system":${JSON.stringify(system)},"tools":${canonicalJson(tools)}}`
+  )
+}
+
+/** Plans are run again and again. */
+const inferenceTexts = new WeakMap<Inference, string>()
+
+function inferenceText(inference: Inference): string {
+  let text = inferenceTexts.get(inference)
+  if (text === undefined) {
+    text = canonicalJson(inference)
+    inferenceTexts.set(inference, text)
+  }
+  return text
+}
+
+function messageText(message: Message): string {
+  const [part] = message.role === "user" && message.parts.length === 1 ? message.parts : []
+  if (part?.type !== "text") return canonicalJson(message)
+  return `{"parts":[{"text":${JSON.stringify(part.text)},"type":"text"}],"role":"user"}`
 }

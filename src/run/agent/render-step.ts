@@ -121,21 +121,26 @@ function hashOf(
   const { running, node } = step
   const [first, ...others] = rendered.models.map(({ name, id, system, settings }) => ({
     backend: backendFacts(running, name),
-    model: id,
-    system,
     inference: settings.inference,
+    model: id,
     response_format: settings.response_format,
+    system,
   }))
   if (first === undefined) throw new Error(`${node.id} has no model`)
+  // In the order of their names, which is how they are hashed.
   return cacheHash({
-    ...first,
-    ...(others.length === 0 ? {} : { fallbacks: others }),
-    max_steps: node.max_steps,
-    context: node.context === null ? null : { history: continued, compact: rendered.compact },
-    messages,
-    tools: rendered.tools.fingerprint,
-    servers: serverFacts(running, node),
+    backend: first.backend,
+    context: node.context === null ? null : { compact: rendered.compact, history: continued },
     contract: contractSchema(node, running.plan.types),
+    ...(others.length === 0 ? {} : { fallbacks: others }),
+    inference: first.inference,
+    max_steps: node.max_steps,
+    messages,
+    model: first.model,
+    response_format: first.response_format,
+    servers: serverFacts(running, node),
+    system: first.system,
+    tools: rendered.tools.fingerprint,
   })
 }
 

@@ -65,7 +65,9 @@ export class RunLog {
   readonly #clock: Clock
   readonly #onFailure: (error: unknown) => void
   readonly #patienceMs: number
-  readonly #giveUp = new AbortController()
+  /** Made when a store fails: most runs never need it. */
+  #giveUp: AbortController | null = null
+  #gaveUp = false
   #lastId: number
   #storedId: number
   /** The last event that records work. */
@@ -194,19 +196,20 @@ export class RunLog {
 
   /** Stops asking a store that fails. */
   giveUp(): void {
-    this.#giveUp.abort()
+    this.#gaveUp = true
+    this.#giveUp?.abort()
   }
 
   async #append(batch: readonly LogEvent[]): Promise<void> {
-    const { signal } = this.#giveUp
     const deadline = this.#clock.monotonic() + this.#patienceMs
     for (let pause = firstPauseMs; ; pause = Math.min(pause * 2, longestPauseMs)) {
       try {
         await this.#store.append(this.#lease, batch)
         return
       } catch (error) {
-        if (!isStoreTrouble(error) || signal.aborted || this.#clock.monotonic() + pause > deadline) throw error
-        await this.#clock.sleep(pause, signal).catch(() => undefined)
+        if (!isStoreTrouble(error) || this.#gaveUp || this.#clock.monotonic() + pause > deadline) throw error
+        this.#giveUp ??= new AbortController()
+        await this.#clock.sleep(pause, this.#giveUp.signal).catch(() => undefined)
       }
       if (await this.#isStored(batch)) return
     }
