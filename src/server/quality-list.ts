@@ -12,7 +12,7 @@ export function readQualityList(header: string | undefined): ReadonlyMap<string,
   return qualities
 }
 
-const nothingAsked: ReadonlyMap<string, number> = new Map()
+const nothingAsked: ReadonlyMap<string, number> = new Map([["", 1]])
 
 function qualityOf(parameters: readonly string[]): number {
   for (const parameter of parameters) {
