@@ -20,7 +20,7 @@ export function wrapStore(store: RunStore, wrap: (name: string, method: StoreMet
 /** Its own and those of its classes. */
 function memberNames(store: RunStore): Set<string> {
   const names = new Set<string>()
-  for (let holder: object | null = store; holder !== null && holder !== Object.prototype; ) {
+  for (let holder: object | null = store; holder !== null && holder !== Object.prototype;) {
     for (const name of Object.getOwnPropertyNames(holder)) names.add(name)
     holder = Reflect.getPrototypeOf(holder)
   }
