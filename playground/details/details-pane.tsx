@@ -75,10 +75,11 @@ function Chosen({ run, chosen }: ChosenProps) {
           <Icon name="close" />
         </button>
       </header>
-      <div class="scrolls padded details-body">
+      {/* Another step begins at its top. */}
+      <div key={spanAt ?? node} class="scrolls padded details-body">
         <JumpToSource node={node} />
         {run !== null && span !== undefined && spanAt !== undefined ? (
-          <SpanDetails key={spanAt} run={run} span={span} at={spanAt} node={state} />
+          <SpanDetails run={run} span={span} at={spanAt} node={state} />
         ) : state !== undefined && run !== null ? (
           <NodeDetails run={run} node={state} />
         ) : (
@@ -193,11 +194,13 @@ function SpanDetails({ run, span, at, node }: SpanDetailsProps) {
   const live = span.end === null
   const time = (span.end ?? Math.max(runClock.value, span.start)) - span.start
   const isStep = span.kind === "agent" || span.kind === "iteration"
+  const step = span.parent === null || isStep ? undefined : run.state.spans[span.parent]
   const text = isStep ? run.texts.get(textKey(span.name, span.iteration))?.text : undefined
   return (
     <>
       <p class="details-state">
         <StateMark state={state} /> {state === "asking" ? null : <span class="note">{showDuration(time)}</span>}
+        {step === undefined ? null : <span class="note"> of {spanLabel(step)}</span>}
       </p>
       {span.parent === null || span.kind === "iteration" ? (
         <Condition when={node?.when} state={state} failed={span.error !== undefined} />

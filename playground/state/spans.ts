@@ -4,6 +4,9 @@ import type { RunState, Span } from "../../src/run/run-state.ts"
 export function nodeOfSpan(state: RunState, at: number): string | undefined {
   let span = state.spans[at]
   while (span !== undefined && span.parent !== null) span = state.spans[span.parent]
+  // What an expression called before its step began.
+  const place = /^(?:(?:agent|dynamic|ask)\.[^./ ]+|output)/.exec(span?.site ?? "")
+  if (place !== null) return place[0]
   if (span?.kind === "agent" || span?.kind === "loop" || span?.kind === "iteration") return `agent.${span.name}`
   if (span?.kind === "ask" && span.call_id === undefined) return `ask.${span.name}`
   return span?.kind === "dynamic" ? `dynamic.${span.name}` : undefined

@@ -1,6 +1,6 @@
-import { createParser } from "eventsource-parser"
 import { streamError, type ErrorAnswer } from "../api/shapes.ts"
 import type { EventData, EventType } from "../ports/events.ts"
+import { EventParser } from "./event-parser.ts"
 
 /** An event of a run's stream; `data` has `at`, except in `workflow_started`. */
 export type StreamEvent = {
@@ -18,7 +18,7 @@ export interface StreamPart {
 /** The events of one connection. Ends with it, whether or not the run has. */
 export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<StreamPart> {
   const parts: StreamPart[] = []
-  const parser = createParser({
+  const parser = new EventParser({
     onEvent({ id, event, data }) {
       if (event === streamError) {
         parts.push({ failure: (JSON.parse(data) as ErrorAnswer).error })

@@ -254,8 +254,9 @@ function take(state: RunState, event: SeenEvent, at: number): void {
     case "prompt_rendered": {
       const kind = event.type === "resource_read" ? "resource" : "prompt"
       const gave = event.type === "resource_read" ? { result: event.data.value } : { messages: event.data.messages }
-      const { name, duration_ms } = event.data
-      addEndedSpan(state, kind, name, undefined, undefined, at, duration_ms, effectOf(event.data, gave))
+      const { name, site, iteration, duration_ms } = event.data
+      const agent = site === undefined ? undefined : /^agent\.([^./ ]+)/.exec(site)?.[1]
+      addEndedSpan(state, kind, name, agent, iteration, at, duration_ms, effectOf(event.data, gave))
       return
     }
     case "dynamic_resolved": {
