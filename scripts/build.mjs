@@ -58,6 +58,48 @@ const partsOfPackages = {
   },
 }
 
+/**
+ * The service is a bundle of its own, which the command imports by its name.
+ * @type {import("esbuild").Plugin}
+ */
+const serviceApart = {
+  name: "service-apart",
+  setup: (bundling) => {
+    bundling.onResolve({ filter: /^\.\/service\.ts$/ }, ({ kind }) =>
+      kind === "entry-point" ? undefined : { path: "./service.js", external: true },
+    )
+  },
+}
+
+/** What every start of the service loads: first what opens the store, whose thread starts while the rest is being read. */
+const first = sources("src/cli/service.ts", "src/cli/open-store.ts")
+const always = [...first, ...sources("src/cli/compose.ts")]
+
+/** @param {readonly string[]} files */
+function sources(...files) {
+  return files.map((file) => join(root, file))
+}
+
+/**
+ * esbuild puts modules into one file when the same entry points reach them, and what is imported late is an entry point: a start
+ * would load some 80 small files. So each of those also imports all that is loaded at a start, which then is two files.
+ * @type {import("esbuild").Plugin}
+ */
+const fewFiles = {
+  name: "few-files",
+  setup: (bundling) => {
+    bundling.onResolve({ filter: /^\.\.?\// }, async ({ path, kind, importer, resolveDir }) => {
+      if (kind !== "dynamic-import" || importer.includes("/node_modules/")) return undefined
+      return { path: resolve(resolveDir, path), namespace: "late" }
+    })
+    bundling.onLoad({ filter: /./, namespace: "late" }, ({ path }) => {
+      const loaded = first.includes(path) ? first : always
+      const imports = loaded.map((file) => `import ${JSON.stringify(file)}`)
+      return { contents: [...imports, `export * from ${JSON.stringify(path)}`].join("\n"), resolveDir: root }
+    })
+  },
+}
+
 const heavyImports = new Set(["node:http", "node:crypto", "node:fs"])
 
 /**
@@ -95,19 +137,13 @@ function exportsOf(/** @type {string} */ path) {
 export async function build(outdir = join(root, "dist")) {
   const stamp = sourceStamp()
   const { build: bundle, stop } = await import("esbuild")
-  const { outputFiles: command } = await bundle({
+  const forNode = /** @type {const} */ ({
     ...common,
-    // The command, and the threads that the SQLite store and the compiler start by their file names.
-    entryPoints: {
-      wire: "src/cli/wire.ts",
-      "writer-thread": "src/adapters/sqlite/writer-thread.ts",
-      "source-thread": "src/compiler/source-thread.ts",
-    },
     outdir,
-    splitting: true,
-    plugins: [partsOfPackages, lightBuiltins],
     platform: "node",
     target: "node24",
+    // Stack traces need no more than positions.
+    sourcesContent: false,
     // Names with accents in them, else, would make Node keep the whole text with two bytes a character.
     legalComments: "external",
     // Dependencies that are CommonJS ask for Node's own modules in their way.
@@ -115,6 +151,32 @@ export async function build(outdir = join(root, "dist")) {
       js: 'import { createRequire as toRequire } from "node:module"; const require = toRequire(import.meta.url);',
     },
   })
+  const parts = [partsOfPackages, lightBuiltins]
+  const bundles = [
+    await bundle({
+      ...forNode,
+      entryPoints: { wire: "src/cli/wire.ts" },
+      splitting: true,
+      plugins: [serviceApart, ...parts],
+    }),
+    await bundle({
+      ...forNode,
+      entryPoints: { service: "src/cli/service.ts" },
+      splitting: true,
+      plugins: [fewFiles, ...parts],
+    }),
+    // The threads that the SQLite store and the compiler start by their file names: one file each.
+    await bundle({
+      ...forNode,
+      entryPoints: {
+        "writer-thread": "src/adapters/sqlite/writer-thread.ts",
+        "source-thread": "src/compiler/source-thread.ts",
+      },
+      plugins: parts,
+    }),
+  ]
+  // Both bundles contain parts that are the same.
+  const command = new Map(bundles.flatMap(({ outputFiles }) => outputFiles.map((file) => [file.path, file]))).values()
   const { outputFiles: client } = await bundleClient(bundle, outdir)
   const page = await bundlePlayground(bundle, join(outdir, "playground"))
   // Else its helper process would live as long as the service.

@@ -63,10 +63,40 @@ describe("npm run build", () => {
     assert.deepEqual([built.stdout, built.stderr], [source.stdout, source.stderr])
   })
 
-  test("the largest file of a start is ASCII, else Node keeps its text with two bytes a character", () => {
-    const [file = ""] = readdirSync(folder).filter((name) => /^compose-.*\.js$/.test(name))
-    // esbuild leaves regular expressions as they are: write \\u… in them.
-    assert.deepEqual(readFileSync(join(folder, file), "utf8").match(/.{0,40}[^\0-\x7f].{0,20}/g), null)
+  /** The files that these import by their names, and so on. Not those that are imported late. */
+  function filesBehind(entries: readonly string[]): string[] {
+    const found = new Set(entries)
+    for (const file of found) {
+      const text = readFileSync(join(folder, file), "utf8")
+      for (const [, name = ""] of text.matchAll(/\b(?:from|import)"\.\/([^"]+)"/g)) found.add(name)
+    }
+    return [...found]
+  }
+
+  /** Those that every start of the service loads. */
+  function filesOfStart(): string[] {
+    const files = filesBehind(["service.js"])
+    const texts = files.map((file) => readFileSync(join(folder, file), "utf8")).join("\n")
+    const late = [...texts.matchAll(/\bimport\("\.\/((?:open-store|compose)-\w+\.js)"\)/g)].map(([, name = ""]) => name)
+    assert.equal(late.length, 2)
+    return filesBehind([...files, ...late])
+  }
+
+  test("a start of the service loads few files", () => {
+    const files = filesOfStart()
+    assert.ok(files.length < 12, files.join(", "))
+  })
+
+  test("the threads are one file each", () => {
+    assert.deepEqual(filesBehind(["writer-thread.js"]), ["writer-thread.js"])
+    assert.deepEqual(filesBehind(["source-thread.js"]), ["source-thread.js"])
+  })
+
+  test("the files of a start are ASCII, else Node keeps their text with two bytes a character", () => {
+    for (const file of filesOfStart()) {
+      // esbuild leaves regular expressions as they are: write \\u… in them.
+      assert.deepEqual(readFileSync(join(folder, file), "utf8").match(/.{0,40}[^\0-\x7f].{0,20}/g), null, file)
+    }
   })
 
   test("an older Node is refused with a sentence", { skip }, () => {

@@ -40,6 +40,8 @@ import { egressPolicy, isLoopback, joinPorts, traceTargets } from "./join-ports.
 export interface Service {
   /** The files of the folder: how many there are, and the names of those that are refused. Null without a folder. */
   readonly workflows: { readonly files: number; readonly refused: readonly string[] } | null
+  /** What workflows may reach. */
+  readonly egress: ReturnType<typeof egressPolicy>["kind"]
   /** Resolves to an address to call it under, once connections are accepted. */
   listen(): Promise<string>
   /** What it listens on: with `0.0.0.0`, all addresses of the machine. Null before it does. */
@@ -201,6 +203,7 @@ export async function compose(
       return `http://${found.family === "IPv6" ? `[${found.address}]` : found.address}:${found.port}`
     },
     workflows: folder?.found ?? null,
+    egress: policy.kind,
     async listen() {
       const address = await app.listen({ host: settings.host, port: settings.port, backlog: 4096 })
       await runs.recover()

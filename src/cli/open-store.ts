@@ -23,6 +23,10 @@ const tombstoneMs = 30 * 24 * 3_600_000
 /** A reason not to start, as a sentence for the operator. */
 export class StartRefusal extends Error {}
 
+/** Whether the message of a failed start is a sentence for the operator. */
+export const isRefusal = (error: unknown): error is Error =>
+  error instanceof StartRefusal || error instanceof StoreFailure
+
 export interface OpenedStore {
   readonly store: RunStore
   readonly leaseMs: number

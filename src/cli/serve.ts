@@ -1,16 +1,5 @@
 import type { Command } from "commander"
-import { resolve } from "node:path"
-import about from "../../package.json" with { type: "json" }
-import type { Service } from "./compose.ts"
-import type { Settings } from "./settings.ts"
-import { count } from "./count.ts"
 import { flagOf, readSettings, settingTable } from "./settings.ts"
-import { stopSignal } from "./stop-signal.ts"
-import { visibleText } from "./visible-text.ts"
-import { withoutLogin } from "./without-login.ts"
-
-/** How long a stop waits for what is under way. */
-const graceMs = 10_000
 
 export function addServe(program: Command): void {
   const command = program
@@ -37,94 +26,11 @@ Exit code: 0 after a stop, 1 when it cannot start, 2 for a wrong setting.`,
     const given = folder === undefined ? flags : { ...flags, workflows: folder }
     const { settings, wrong, unknown } = readSettings(process.env, given)
     for (const sentence of [...unknown, ...wrong]) process.stderr.write(`${sentence}\n`)
-    process.exitCode = settings === null ? 2 : await serve(settings)
+    if (settings === null) {
+      process.exitCode = 2
+      return
+    }
+    const { serve } = await import("./service.ts")
+    process.exitCode = await serve(settings)
   })
-}
-
-async function serve(settings: Settings): Promise<number> {
-  const { openStore, StartRefusal } = await import("./open-store.ts")
-  // The store's thread starts while the larger part of the service is still being read.
-  const opening = openStore(settings)
-  opening.catch(() => undefined)
-  const { compose } = await import("./compose.ts")
-  const { egressPolicy } = await import("./join-ports.ts")
-  const { StoreFailure } = await import("../ports/store.ts")
-  let service: Service
-  try {
-    service = await compose(settings, opening)
-  } catch (error) {
-    if (!(error instanceof StartRefusal) && !(error instanceof StoreFailure)) throw error
-    process.stderr.write(`${error.message}\n`)
-    await opening.then(
-      ({ store }) => store.close(),
-      () => undefined,
-    )
-    return 1
-  }
-  const stop = stopSignal()
-  let address: string
-  try {
-    address = await service.listen()
-  } catch (error) {
-    stop.ignore()
-    process.stderr.write(`${whyNotListening(error, settings)}\n`)
-    await service.stop(0)
-    return 1
-  }
-  const listens = service.bound() ?? address
-  process.stdout.write(banner({ address, listens, egress: egressPolicy(settings).kind }, settings, service.workflows))
-  await stop.asked
-  await service.stop(graceMs)
-  return 0
-}
-
-const reach = {
-  private: "public and private addresses (cloud metadata excluded)",
-  public: "public addresses",
-  hosts: "",
-} as const
-
-/** Where it is, what it keeps, and who may do what: all that an operator should see at a glance. */
-function banner(
-  {
-    address,
-    listens,
-    egress,
-  }: { readonly address: string; readonly listens: string; readonly egress: keyof typeof reach },
-  settings: Settings,
-  workflows: Service["workflows"],
-): string {
-  const keys = settings.apiKeys ?? []
-  const names = new Set(keys.map(({ name }) => name))
-  const rows: [string, string][] = [
-    ["store", settings.store === "sqlite" ? `SQLite in ${resolve(settings.dataDir)}` : withoutLogin(settings.store)],
-    [
-      "callers",
-      keys.length === 0
-        ? "no keys asked for: open to everyone who can reach it (WIRE_API_KEYS)"
-        : `a key is needed: ${[...names].join(", ")}`,
-    ],
-    ["egress", egress === "hosts" ? `only ${settings.egress ?? ""}` : `${reach[egress]} (WIRE_EGRESS)`],
-  ]
-  if (workflows !== null) {
-    const { files, refused } = workflows
-    const names = refused.length === 0 ? "" : `; refused: ${refused.map(visibleText).join(", ")}`
-    rows.unshift([
-      "workflows",
-      `${count(files, "file")} of ${resolve(settings.workflows ?? "")} at ${address}/workflows${names}`,
-    ])
-  }
-  if (settings.playground) rows.unshift(["playground", `${address}/playground`])
-  const lines = rows.map(([name, value]) => `  ${name.padEnd(12)}${value}`)
-  return `Wireworks ${about.version} listens on ${listens}\n${lines.join("\n")}\n`
-}
-
-function whyNotListening(error: unknown, { host, port }: Settings): string {
-  const code = error instanceof Error && "code" in error ? error.code : undefined
-  if (code === "EADDRINUSE") return `Port ${port} of ${host} is taken: set WIRE_PORT to another one.`
-  if (code === "EACCES") return `Port ${port} needs more rights: set WIRE_PORT to 1024 or more.`
-  if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") {
-    return `${host} is not an address of this machine: set WIRE_HOST to one, or to 0.0.0.0 for all.`
-  }
-  return `Cannot listen on ${host}:${port}: ${String(error)}`
 }
