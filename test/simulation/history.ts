@@ -74,8 +74,6 @@ export async function simulate(
   const stored = new Map<string, StoredEvent[]>()
   /** Runs that have not ended. */
   const open = new Set<string>()
-  /** When the first question expires that was ever asked. */
-  let due = Number.POSITIVE_INFINITY
   const answers = new Map<string, JsonValue>()
   const bugs: unknown[] = []
   /** Runs that were taken from a process that held them. */
@@ -126,8 +124,7 @@ export async function simulate(
       const list = stored.get(lease.run_id) ?? []
       for (const event of events) {
         list.push({ at: world.now, event })
-        if (event.type === "question_asked") due = Math.min(due, Date.parse(event.data.expires_at))
-        world.note(`${lease.owner} stores ${lease.run_id} ${event.id} ${event.type} ${about(event)}`)
+        world.note(() => `${lease.owner} stores ${lease.run_id} ${event.id} ${event.type} ${about(event)}`)
       }
       stored.set(lease.run_id, list)
       const last = events.at(-1)?.type
@@ -137,8 +134,7 @@ export async function simulate(
     }
   }
 
-  const home =
-    kind === "nats" ? natsHome(world, applied) : memoryHome(world, applied, (now) => now >= due, traced ? trace : null)
+  const home = kind === "nats" ? natsHome(world, applied) : memoryHome(world, applied, traced ? trace : null)
   const faults = randomFaults(world)
   let names = 0
   const services: SimulatedService[] = []
@@ -274,11 +270,19 @@ export async function simulate(
 }
 
 /** Neighbouring seeds share a few workflows: compiling them would take most of the time of a history. */
-const neighbours = 64
+const neighbours = 128
 const sharedWorkflows = 24
+const workflows = new Map<number, string>()
 
 function workflowOf(seed: number, random: Random): string {
-  return randomWorkflow(new Random(Math.floor(seed / neighbours) * sharedWorkflows + random.below(sharedWorkflows)))
+  const number = Math.floor(seed / neighbours) * sharedWorkflows + random.below(sharedWorkflows)
+  let text = workflows.get(number)
+  if (text === undefined) {
+    text = randomWorkflow(new Random(number))
+    if (workflows.size > 200) workflows.clear()
+    workflows.set(number, text)
+  }
+  return text
 }
 
 function randomFaults({ random }: World): Faults {

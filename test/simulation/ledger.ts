@@ -31,7 +31,8 @@ export class Ledger {
     const call = { ...asked, once, run: asked.run + this.suffix, at: this.#world.now }
     this.calls.push(call)
     this.#world.note(
-      `${call.owner} calls ${call.kind} for ${call.run} ${call.step}${call.once === null ? "" : " (once)"}`,
+      () =>
+        `${call.owner} calls ${call.kind} for ${call.run} ${call.step}${call.once === null ? "" : " (once)"}`,
     )
   }
 }

@@ -65,7 +65,7 @@ export class SimulatedService {
         leaseMs,
         max_runs: 1 + random.below(4),
         max_queued: 4,
-        limits: { ...usualLimits, timeout_ms: 300_000 },
+        limits: { ...usualLimits, timeout_ms: 120_000 },
       },
     )
     void this.runs.recover()

@@ -37,7 +37,7 @@ export type Applied = (operation: string, detail: unknown) => void
 
 const pageEvents = 20
 /** How often a follower looks by itself: announcements may get lost. */
-const lookMs = 2_000
+const lookMs = 5_000
 
 const left = new Error("The follower has left")
 
@@ -252,7 +252,11 @@ export class SimulatedStore implements RunStore {
   /** Processes look every second: where nothing is due, a look changes nothing and takes no time. */
   expire(): Promise<number> {
     if (!this.#isDue()) return Promise.resolve(0)
-    return this.#send(() => this.#store.expire())
+    return this.#send(async () => {
+      const count = await this.#store.expire()
+      this.#applied("expire", null)
+      return count
+    })
   }
 
   notices(run_id: string): Promise<Notice[]> {

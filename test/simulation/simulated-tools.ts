@@ -77,17 +77,6 @@ export class SimulatedTools implements ToolHost {
   }
 
   #wait(ms: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal.aborted) return reject(signal.reason as Error)
-      const stop = (): void => {
-        cancel()
-        reject(signal.reason as Error)
-      }
-      const cancel = this.#world.after(ms, this.#machine, () => {
-        signal.removeEventListener("abort", stop)
-        resolve()
-      })
-      signal.addEventListener("abort", stop, { once: true })
-    })
+    return this.#world.sleep(ms, this.#machine, signal)
   }
 }

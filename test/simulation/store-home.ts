@@ -2,6 +2,7 @@ import { MemoryStore } from "../../src/adapters/memory/memory-store.ts"
 import type { Clock } from "../../src/ports/clock.ts"
 import type { RunStore } from "../../src/ports/store.ts"
 import { traceStore, type TracedCall } from "./replay.ts"
+import { DueQuestions } from "./due-questions.ts"
 import type { BrokerFaults } from "./simulated-broker.ts"
 import { SimulatedStore, type Applied, type StoreFaults } from "./simulated-store.ts"
 import { WorldClock, type Machine, type World } from "./world.ts"
@@ -32,16 +33,20 @@ export interface StoreHome {
 export function memoryHome(
   world: World,
   applied: Applied,
-  isDue: (now: number) => boolean,
   trace: TracedCall[] | null,
 ): StoreHome {
   const clock = new WorldClock(world, null)
   const memory = new MemoryStore(clock)
   const shared = trace === null ? memory : traceStore(memory, clock, trace)
+  const due = new DueQuestions(clock)
+  const watched: Applied = (operation, detail) => {
+    due.applied(operation, detail)
+    applied(operation, detail)
+  }
   return {
     audit: shared,
     connect: (machine, _, faults) => {
-      const store = new SimulatedStore(shared, world, machine, faults.store, applied, () => isDue(clock.now()))
+      const store = new SimulatedStore(shared, world, machine, faults.store, watched, () => due.isDue())
       return {
         store,
         set faults(given: ConnectionFaults) {

@@ -67,7 +67,7 @@ function outsidePromises<T>(work: () => T): Promise<T> {
 export class World {
   readonly random: Random
   readonly #queue: Entry[] = []
-  readonly #notes: { readonly at: number; readonly line: string }[] = []
+  readonly #notes: { readonly at: number; readonly line: string | (() => string) }[] = []
   #now = 0
   #order = 0
 
@@ -79,13 +79,16 @@ export class World {
     return this.#now
   }
 
-  note(line: string): void {
+  /** A line of the diary. Give a function where the text takes work: nobody reads the diary of a history that went well. */
+  note(line: string | (() => string)): void {
     this.#notes.push({ at: this.#now, line })
   }
 
   /** One line for each thing that happened, for the report of a failure. */
   get diary(): string[] {
-    return this.#notes.map(({ at, line }) => `${at.toFixed(0).padStart(8)} ${line}`)
+    return this.#notes.map(
+      ({ at, line }) => `${at.toFixed(0).padStart(8)} ${typeof line === "string" ? line : line()}`,
+    )
   }
 
   /** The result takes it back. */
@@ -93,6 +96,23 @@ export class World {
     const entry = { at: this.#now + Math.max(0, ms), order: this.#order++, machine, act, cancelled: false }
     this.#push(entry)
     return () => (entry.cancelled = true)
+  }
+
+  /** Until the time is over, or rejects when the signal is aborted. */
+  sleep(ms: number, machine: Machine | null, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason as Error)
+      const sleepers = sleepersOf(signal)
+      const stop = (): void => {
+        cancel()
+        reject(signal.reason as Error)
+      }
+      const cancel = this.after(ms, machine, () => {
+        sleepers.delete(stop)
+        resolve()
+      })
+      sleepers.add(stop)
+    })
   }
 
   pause(machine: Machine): void {
@@ -172,6 +192,24 @@ export class World {
   }
 }
 
+const sleepersBySignal = new WeakMap<AbortSignal, Set<() => void>>()
+
+/** Whom the signal wakes. One listener for all sleeps of a loop: adding one for each takes longer than the sleep itself. */
+function sleepersOf(signal: AbortSignal): Set<() => void> {
+  const found = sleepersBySignal.get(signal)
+  if (found !== undefined) return found
+  const sleepers = new Set<() => void>()
+  sleepersBySignal.set(signal, sleepers)
+  signal.addEventListener(
+    "abort",
+    () => {
+      for (const stop of sleepers) stop()
+    },
+    { once: true },
+  )
+  return sleepers
+}
+
 function before(a: Entry, b: Entry): boolean {
   return a.at < b.at || (a.at === b.at && a.order < b.order)
 }
@@ -199,17 +237,6 @@ export class WorldClock implements Clock {
   }
 
   sleep(ms: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal.aborted) return reject(signal.reason as Error)
-      const stop = (): void => {
-        cancel()
-        reject(signal.reason as Error)
-      }
-      const cancel = this.#world.after(ms, this.#machine, () => {
-        signal.removeEventListener("abort", stop)
-        resolve()
-      })
-      signal.addEventListener("abort", stop, { once: true })
-    })
+    return this.#world.sleep(ms, this.#machine, signal)
   }
 }
