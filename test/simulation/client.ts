@@ -1,4 +1,5 @@
 import type { Limits } from "../../src/plan/plan-shape.ts"
+import type { Notify } from "../../src/ports/notices.ts"
 import type { RerunOf } from "../../src/ports/store.ts"
 import type { LogEvent } from "../../src/ports/events.ts"
 import { isTerminal } from "../../src/ports/events.ts"
@@ -18,6 +19,7 @@ export interface Job {
   readonly key: string | null
   readonly timeout_ms: number | null
   readonly limits: Limits | null
+  readonly notify: Notify | null
   readonly rerun: RerunOf | null
 }
 
@@ -86,7 +88,7 @@ export class Client {
   }
 
   async #ask(service: SimulatedService): Promise<void> {
-    const { id, source, items, key, timeout_ms, limits, rerun } = this.job
+    const { id, source, items, key, timeout_ms, limits, notify, rerun } = this.job
     const compiled = planned(source)
     if (!("plan" in compiled)) throw new Error("The workflow is not valid")
     const admission = await service.runs.admit(compiled.plan, {
@@ -95,7 +97,7 @@ export class Client {
         source,
         input: { id, items: [...items] },
         secrets: {},
-        options: { ...usualOptions, timeout_ms, limits },
+        options: { ...usualOptions, timeout_ms, limits, ...(notify === null ? {} : { notify }) },
         ...(rerun === null ? {} : { rerun }),
       },
       idempotency: key === null ? null : { key, fingerprint: key },

@@ -1,5 +1,6 @@
 import type { ClaimedLease, CreateOutcome, Lease, RunStore } from "../../src/ports/store.ts"
 import type { JsonValue } from "../../src/base/json-value.ts"
+import { causedBy, noticeEvents, type Notify } from "../../src/ports/notices.ts"
 import type { AnswerOutcome, GivenAnswer } from "../../src/ports/questions.ts"
 import type { Limits } from "../../src/plan/plan-shape.ts"
 import { Random } from "../support/random.ts"
@@ -13,6 +14,7 @@ import type { TracedCall } from "./replay.ts"
 import { noBrokerFaults } from "./simulated-broker.ts"
 import { leaseMs, SimulatedService, type Faults } from "./simulated-service.ts"
 import { noFaults } from "./simulated-store.ts"
+import { noReceiverFaults, receiverOrigin, SimulatedReceiver } from "./simulated-receiver.ts"
 import { randomWorkflow } from "./workflows.ts"
 import { memoryHome } from "./store-home.ts"
 import { World } from "./world.ts"
@@ -48,6 +50,7 @@ const quiet: Faults = {
   broker: noBrokerFaults,
   model: { retried: 0, failed: 0, hanging: 0, slow: 0 },
   tools: { failed: 0, unanswered: 0, hanging: 0, slow: 0 },
+  receiver: noReceiverFaults,
 }
 
 /** How long things go wrong, and how long everything may take to end when they no longer do. */
@@ -79,6 +82,9 @@ export async function simulate(
   /** Runs that were taken from a process that held them. */
   const taken: string[] = []
   let crashes = 0
+  /** No clock is wrong, and no process stands still. */
+  let punctual = true
+  const receiver = random.chance(0.15) ? new SimulatedReceiver(world, randomNotify(random)) : null
 
   const hold = (run_id: string, lease: Lease | null): void => {
     const list = tenures.get(run_id) ?? []
@@ -127,6 +133,10 @@ export async function simulate(
         world.note(() => `${lease.owner} stores ${lease.run_id} ${event.id} ${event.type} ${about(event)}`)
       }
       stored.set(lease.run_id, list)
+      const caused = causedBy(events)
+      if (caused !== null && receiver?.notify.events.includes(caused.event) === true) {
+        receiver.awaited.add(`${lease.run_id}/${caused.event_id}`)
+      }
       const last = events.at(-1)?.type
       if (last === undefined) return
       if (isTerminal(last)) open.delete(lease.run_id)
@@ -141,7 +151,11 @@ export async function simulate(
   const begin = (): void => {
     const name = `p${++names}`
     world.note(`start of ${name}`)
-    services.push(new SimulatedService(name, world, home, ledger, faultsNow(), (error) => bugs.push(error)))
+    const service = new SimulatedService(name, world, home, { ledger, receiver }, faultsNow(), (error) =>
+      bugs.push(error),
+    )
+    if (service.clock.offset_ms !== 0) punctual = false
+    services.push(service)
   }
   let troubled = true
   const faultsNow = (): Faults => (troubled ? faults : quiet)
@@ -164,6 +178,7 @@ export async function simulate(
       key: random.chance(0.8) ? `key${at}` : null,
       timeout_ms: random.chance(0.1) ? 1_000 + random.below(30_000) : null,
       limits: random.chance(0.3) ? randomLimits(random) : null,
+      notify: receiver?.notify ?? null,
       rerun: null,
     }
     // Two clients that ask for the same, at about the same time, are given the same run.
@@ -197,27 +212,27 @@ export async function simulate(
         } else if (trouble === 2) {
           const ms = random.next() * 40_000
           world.note(`${machine.name} stands still for ${ms.toFixed(0)} ms`)
+          punctual = false
           world.pause(machine)
           world.after(ms, null, () => world.wake(machine))
         } else if (trouble === 3) {
           world.note(`${machine.name} is told to stop`)
-          service.runs
-            .drain(random.next() * 10_000)
-            .then(() => service.store.close())
-            .then(
-              () => service.die(world),
-              () => undefined,
-            )
+          service.stop(random.next() * 10_000).then(
+            () => service.die(world),
+            () => undefined,
+          )
           world.after(random.next() * 15_000, null, begin)
         } else {
           const ms = (random.next() - 0.5) * 1_200_000
           world.note(`the clock of ${machine.name} is set by ${ms.toFixed(0)} ms`)
           service.clock.offset_ms += ms
+          punctual = false
         }
       })
     }
 
-    const isOver = (): boolean => open.size === 0 && clients.every(({ done }) => done)
+    const isOver = (): boolean =>
+      open.size === 0 && clients.every(({ done }) => done) && (receiver?.awaited.size ?? 0) === 0
     await world.run(troubleMs, isOver)
     troubled = false
     world.note("nothing goes wrong any more")
@@ -246,7 +261,7 @@ export async function simulate(
     await live(random.below(4))
   }
 
-  const problems = await violations(home.audit, clients, ledger, { tenures, stored, answers })
+  const problems = await violations(home.audit, clients, ledger, { tenures, stored, answers, receiver, punctual })
   problems.push(...taken)
   for (const run_id of open) problems.push(`run ${run_id} never ended`)
   for (const bug of bugs) problems.push(`a bug was reported: ${bug instanceof Error ? bug.stack : String(bug)}`)
@@ -298,13 +313,18 @@ function randomFaults({ random }: World): Faults {
     },
     model: { retried: often(0.3), failed: often(0.1), hanging: often(0.03), slow: often(0.3) },
     tools: { failed: often(0.1), unanswered: often(0.1), hanging: often(0.03), slow: often(0.2) },
+    receiver: { failed: often(0.2), refused: often(0.2), unanswered: often(0.2), slow: often(0.2) },
   }
+}
+
+function randomNotify(random: Random): Notify {
+  return { url: `${receiverOrigin}/hook`, events: noticeEvents.filter(() => random.chance(0.7)) }
 }
 
 function randomLimits(random: Random): Limits {
   return {
     ...(random.chance(0.5) ? { tokens: 500 + random.below(20_000) } : {}),
-    ...(random.chance(0.3) ? { cost: 0.001 + random.next() * 0.1 } : {}),
+    ...(random.chance(0.3) ? { cost: 0.0005 + random.next() ** 2 * 0.02 } : {}),
     ...(random.chance(0.4) ? { model_calls: 1 + random.below(12) } : {}),
     ...(random.chance(0.4) ? { tool_calls: 1 + random.below(8) } : {}),
     ...(random.chance(0.2) ? { time_seconds: 1 + random.below(60) } : {}),

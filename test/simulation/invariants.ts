@@ -3,8 +3,10 @@ import type { Limits } from "../../src/plan/plan-shape.ts"
 import type { LogEvent } from "../../src/ports/events.ts"
 import { isTerminal } from "../../src/ports/events.ts"
 import type { RunStore } from "../../src/ports/store.ts"
+import { showMoney, toMoney } from "../../src/run/budget/money.ts"
 import type { Client, Job } from "./client.ts"
-import type { Ledger } from "./ledger.ts"
+import type { Ledger, LedgerCall } from "./ledger.ts"
+import type { SimulatedReceiver } from "./simulated-receiver.ts"
 import { planned } from "./simulated-service.ts"
 
 /** Who held the right to write to a run, from when to when. */
@@ -28,6 +30,9 @@ export interface StoreBook {
   readonly stored: ReadonlyMap<string, readonly StoredEvent[]>
   /** By run and question: the answer that the store took. */
   readonly answers: ReadonlyMap<string, JsonValue>
+  readonly receiver: SimulatedReceiver | null
+  /** No clock was ever wrong, and no process stood still: time limits hold to the millisecond. */
+  readonly punctual: boolean
 }
 
 /** What is wrong with a history; nothing, as a rule. */
@@ -54,7 +59,9 @@ export async function violations(
     found.push(...logProblems(log).map((problem) => `${label}: ${problem}`))
     found.push(...questionProblems(client.run_id, log, book).map((problem) => `${label}: ${problem}`))
     found.push(...approvalProblems(label, log, ledger, client.job.source).map((problem) => `${label}: ${problem}`))
-    found.push(...limitProblems(label, client.job.limits, ledger).map((problem) => `${label}: ${problem}`))
+    const used = ledger.calls.filter(({ run }) => run === label)
+    const late = book.punctual ? timeProblems(client.job.limits, used, book.stored.get(client.run_id) ?? []) : []
+    found.push(...[...limitProblems(client.job.limits, used), ...late].map((problem) => `${label}: ${problem}`))
     if (!client.done) found.push(`${label}: the client never saw the end`)
     if (client.job.rerun !== null) {
       earlier.set(label, client.job.rerun.run_id)
@@ -74,6 +81,7 @@ export async function violations(
         (problem) => `${label}: ${problem}`,
       ),
     )
+  found.push(...(await noticeProblems(store, book)))
   const once = new Map<string, number>()
   for (const { once: text } of ledger.calls) if (text !== null) once.set(text, (once.get(text) ?? 0) + 1)
   for (const [text, count] of once) if (count > 1) found.push(`note "${text}" was called ${count} times`)
@@ -226,9 +234,8 @@ function rerunProblems(job: Job, earlier: readonly LogEvent[], log: readonly Log
 }
 
 /** What the outside world was asked for stays within the limits of the run, whatever crashed in between. */
-function limitProblems(label: string, limits: Limits | null, ledger: Ledger): string[] {
+function limitProblems(limits: Limits | null, calls: readonly LedgerCall[]): string[] {
   const found: string[] = []
-  const calls = ledger.calls.filter(({ run }) => run === label)
   const models = calls.filter(({ kind }) => kind === "model").length
   const tokens = calls.reduce((sum, call) => sum + call.tokens, 0)
   if (models > (limits?.model_calls ?? models)) found.push(`${models} model calls, ${limits?.model_calls} are allowed`)
@@ -236,5 +243,43 @@ function limitProblems(label: string, limits: Limits | null, ledger: Ledger): st
   const tools = calls.filter(({ once }) => once !== null).length
   if (tools > (limits?.tool_calls ?? tools)) found.push(`${tools} tool calls, ${limits?.tool_calls} are allowed`)
   if (tokens > (limits?.tokens ?? tokens)) found.push(`${tokens} tokens, ${limits?.tokens} are allowed`)
+  const cost = calls.reduce((sum, call) => sum + call.cost, 0n)
+  if (limits?.cost !== undefined && cost > toMoney(limits.cost)) {
+    found.push(`the calls cost ${showMoney(cost)}, ${limits.cost} is allowed`)
+  }
+  return found
+}
+
+/** Nobody is called when the time of the run is over. The time that it waits for people does not count. */
+function timeProblems(limits: Limits | null, calls: readonly LedgerCall[], stored: readonly StoredEvent[]): string[] {
+  const start = stored[0]?.at
+  if (limits?.time_seconds === undefined || start === undefined) return []
+  let end = start + limits.time_seconds * 1000
+  let waits: number | null = null
+  for (const { at, event } of stored) {
+    if (waits !== null) end += at - waits
+    waits = event.type === "run_waiting" ? at : null
+  }
+  const late = calls.find(({ at }) => at > end)
+  return late === undefined ? [] : [`${late.kind} was called for ${late.step} after the time limit of the run`]
+}
+
+/** Whoever asked for it is notified of what is stored, and of nothing else. */
+async function noticeProblems(store: RunStore, { receiver, stored }: StoreBook): Promise<string[]> {
+  if (receiver === null) return []
+  const found = [...receiver.awaited].map((notice) => `the notice ${notice} never arrived`)
+  const counts = new Map<string, number>()
+  for (const { at, run_id, event_id } of receiver.received) {
+    const cause = stored.get(run_id)?.find(({ event }) => event.id === event_id)
+    if (cause === undefined || cause.at > at) found.push(`a notice of ${run_id} ${event_id} came before the event`)
+    const notice = `${run_id}/${event_id}`
+    counts.set(notice, (counts.get(notice) ?? 0) + 1)
+  }
+  for (const run_id of new Set(receiver.received.map((notice) => notice.run_id))) {
+    for (const { event_id, attempts } of await store.notices(run_id)) {
+      const count = counts.get(`${run_id}/${event_id}`) ?? 0
+      if (count > attempts) found.push(`the notice ${run_id}/${event_id} came ${count} times in ${attempts} attempts`)
+    }
+  }
   return found
 }

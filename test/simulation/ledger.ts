@@ -1,3 +1,4 @@
+import type { Money } from "../../src/run/budget/money.ts"
 import type { World } from "./world.ts"
 
 /** A call that reached a backend or a tool: somebody else's system, which cannot be asked to forget it. */
@@ -13,6 +14,7 @@ export interface LedgerCall {
   readonly once: string | null
   /** What a model's answer cost; 0 for a call that is not answered, and for tools. */
   readonly tokens: number
+  readonly cost: Money
 }
 
 /** What the outside world saw. */
@@ -31,8 +33,7 @@ export class Ledger {
     const call = { ...asked, once, run: asked.run + this.suffix, at: this.#world.now }
     this.calls.push(call)
     this.#world.note(
-      () =>
-        `${call.owner} calls ${call.kind} for ${call.run} ${call.step}${call.once === null ? "" : " (once)"}`,
+      () => `${call.owner} calls ${call.kind} for ${call.run} ${call.step}${call.once === null ? "" : " (once)"}`,
     )
   }
 }

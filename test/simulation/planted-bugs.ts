@@ -122,6 +122,30 @@ export const plantedBugs: readonly PlantedBug[] = [
     to: "last = event.id % 7 === 0 ? event.id + 1 : event.id",
   },
   {
+    name: "a notice is lost with the process that took it",
+    file: "src/adapters/memory/memory-outbox.ts",
+    from: "stored.due_at = now + holdMs",
+    to: "stored.due_at = Number.POSITIVE_INFINITY",
+  },
+  {
+    name: "a call goes out before its run is stored",
+    file: "src/run/log/lease-keeper.ts",
+    from: "if (held.creating !== null) return held.creating",
+    to: "",
+  },
+  {
+    name: "a resumed run has all of its time again",
+    file: "src/run/budget/time-limits.ts",
+    from: "limit.most * 1000 - this.#counted(from, clock.now())",
+    to: "limit.most * 1000",
+  },
+  {
+    name: "a resumed run forgets what its calls have cost",
+    file: "src/run/budget/read-used.ts",
+    from: "used.cost += spent.cost",
+    to: "",
+  },
+  {
     name: "two processes can fill one slot of a log",
     file: "src/adapters/nats/log-writer.ts",
     from: "const seq = await broker.putOnce(broker.names.slot",
@@ -147,6 +171,13 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: "src/adapters/nats/questions.ts",
     from: "if (entry !== null && (await this.#mayBeAsked(entry))) return false",
     to: "",
+    on: "nats",
+  },
+  {
+    name: "a notice in the broker is lost with the process that took it",
+    file: "src/adapters/nats/outbox.ts",
+    from: "due_at: now + holdMs }",
+    to: "due_at: now + 1e12 }",
     on: "nats",
   },
   {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util"
 import type { Clock } from "../../src/ports/clock.ts"
-import type { ClaimedLease, CreateOutcome, Lease, RunStore } from "../../src/ports/store.ts"
+import { firstFence, type ClaimedLease, type CreateOutcome, type Lease, type RunStore } from "../../src/ports/store.ts"
 
 /** What a store was asked for, when, and what it answered. */
 export interface TracedCall {
@@ -86,6 +86,8 @@ export async function replay(
   const leases = new Map<string, Lease>()
   const nameOf = ({ run_id, fence }: Lease): string => `${run_id}/${fence}`
   const runs = new Set<string>()
+  /** A run that the other store is still creating: appends need not wait for that, everything else does. */
+  let begun: Promise<void> | null = null
   for (const { now, monotonic, method, values, outcome } of trace) {
     clock.at = { now, monotonic }
     const given = values.map((value) =>
@@ -93,8 +95,21 @@ export async function replay(
     )
     let answered: Outcome
     try {
+      if (method !== "append") await begun
       const call = other[method] as (...all: unknown[]) => Promise<unknown>
-      answered = { value: (await call.apply(other, given)) ?? null }
+      const [run, owner, leaseMs] = given as Parameters<RunStore["create"]>
+      if (method === "create" && run.idempotency === null && other.begin !== undefined) {
+        const lease = { run_id: run.run_id, owner, fence: firstFence }
+        begun = other.begin({ ...run, idempotency: null }, lease, leaseMs)
+        begun.catch(() => undefined)
+        answered = { value: { outcome: "created", lease } }
+      } else {
+        const answer = call.apply(other, given)
+        await Promise.allSettled([begun, answer])
+        await begun
+        begun = null
+        answered = { value: (await answer) ?? null }
+      }
     } catch (error) {
       answered = { error: (error as Error).name }
     }
@@ -107,6 +122,7 @@ export async function replay(
       break
     }
   }
+  await begun
   for (const run_id of runs) {
     const both = [await first.read(run_id, 0, 100_000), await other.read(run_id, 0, 100_000)]
     if (!isDeepStrictEqual(both[0], both[1])) found.push(`the logs of ${run_id} differ`)

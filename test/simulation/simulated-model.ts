@@ -3,6 +3,7 @@ import { pass } from "../../src/ports/gate.ts"
 import type { ModelClient, ModelRequest, ModelTurn, ModelWatch } from "../../src/ports/model.ts"
 import type { TokenUsage } from "../../src/ports/events.ts"
 import { failure } from "../../src/run/failure.ts"
+import { costOf } from "../../src/run/budget/money.ts"
 import { pricedUsage } from "../../src/run/usage.ts"
 import { answers, callsTools, noRetryProgress, says, textOf } from "../support/scripted-model.ts"
 import type { Ledger } from "./ledger.ts"
@@ -64,6 +65,7 @@ export class SimulatedModel implements ModelClient {
         step: request.contract === null ? `${step}/compact` : step,
         once: null,
         tokens: answers ? tokens.input_tokens + tokens.output_tokens : 0,
+        cost: answers && request.price !== null ? costOf(tokens, request.price) : 0n,
       })
       const takes = random.chance(slow) ? random.next() * 20_000 : random.next() * 1_500
       try {

@@ -1,10 +1,12 @@
 import type { Chance } from "../../src/ports/chance.ts"
 import type { RunStore } from "../../src/ports/store.ts"
 import { planSource } from "../../src/compiler/source-jobs.ts"
+import { Notifier } from "../../src/run/notifications/notifier.ts"
 import { usualLimits } from "../../src/run/run-context.ts"
 import { Runs } from "../../src/run/runs.ts"
 import type { Ledger } from "./ledger.ts"
 import { SimulatedModel, type ModelFaults } from "./simulated-model.ts"
+import { receiverOrigin, type ReceiverFaults, type SimulatedReceiver } from "./simulated-receiver.ts"
 import type { ConnectionFaults, StoreConnection, StoreHome } from "./store-home.ts"
 import { SimulatedTools, type ToolFaults } from "./simulated-tools.ts"
 import { WorldClock, type Machine, type World } from "./world.ts"
@@ -12,6 +14,13 @@ import { WorldClock, type Machine, type World } from "./world.ts"
 export interface Faults extends ConnectionFaults {
   readonly model: ModelFaults
   readonly tools: ToolFaults
+  readonly receiver: ReceiverFaults
+}
+
+/** Whom the services of a history call. */
+export interface Outside {
+  readonly ledger: Ledger
+  readonly receiver: SimulatedReceiver | null
 }
 
 export const leaseMs = 10_000
@@ -37,13 +46,16 @@ export class SimulatedService {
   readonly clock: WorldClock
   readonly #model: SimulatedModel
   readonly #tools: SimulatedTools
+  /** Only where somebody is notified. */
+  readonly #notifier: Notifier | null
+  #receiverFaults: ReceiverFaults
   readonly #deaths: (() => void)[] = []
 
   constructor(
     name: string,
     world: World,
     home: StoreHome,
-    ledger: Ledger,
+    { ledger, receiver }: Outside,
     faults: Faults,
     bug: (error: unknown) => void,
   ) {
@@ -68,7 +80,28 @@ export class SimulatedService {
         limits: { ...usualLimits, timeout_ms: 120_000 },
       },
     )
+    this.#receiverFaults = faults.receiver
+    this.#notifier =
+      receiver === null
+        ? null
+        : new Notifier(
+            {
+              store: this.store,
+              egress: receiver.egress(this.machine, () => this.#receiverFaults),
+              clock: this.clock,
+              chance,
+              bug,
+            },
+            { origins: new Set([receiverOrigin]), secrets: [Buffer.alloc(24)] },
+          )
     void this.runs.recover()
+  }
+
+  /** As the service stops when it is asked to. */
+  async stop(graceMs: number): Promise<void> {
+    await this.runs.drain(graceMs)
+    await this.#notifier?.stop(Math.min(graceMs, 2_000))
+    await this.store.close()
   }
 
   get store(): RunStore {
@@ -79,6 +112,7 @@ export class SimulatedService {
     this.#connection.faults = faults
     this.#model.faults = faults.model
     this.#tools.faults = faults.tools
+    this.#receiverFaults = faults.receiver
   }
 
   /** The connection to the store is down for so long. False: there is none that could be. */

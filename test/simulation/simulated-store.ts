@@ -15,6 +15,7 @@ import {
   type RunLookup,
   type RunRequest,
   type RunStore,
+  type UnkeyedRun,
 } from "../../src/ports/store.ts"
 import { isTerminal, type LogEvent, type Question } from "../../src/ports/events.ts"
 import type { Machine, World } from "./world.ts"
@@ -50,6 +51,8 @@ export class SimulatedStore implements RunStore {
   /** Whether the store has a question whose time is up. */
   readonly #isDue: () => boolean
   faults: StoreFaults
+  /** Only in some histories: not every store has it. */
+  readonly begin?: NonNullable<RunStore["begin"]>
   /** When the last append of each run arrives: they arrive in the order in which they were sent. */
   readonly #arrivals = new Map<string, number>()
 
@@ -59,7 +62,7 @@ export class SimulatedStore implements RunStore {
     machine: Machine,
     faults: StoreFaults,
     applied: Applied,
-    isDue: () => boolean,
+    { isDue, begins }: { readonly isDue: () => boolean; readonly begins: boolean },
   ) {
     this.#store = store
     this.#world = world
@@ -67,6 +70,7 @@ export class SimulatedStore implements RunStore {
     this.faults = faults
     this.#applied = applied
     this.#isDue = isDue
+    if (begins) this.begin = (run, lease, leaseMs) => this.#begin(run, lease, leaseMs)
   }
 
   #latency(): number {
@@ -117,6 +121,14 @@ export class SimulatedStore implements RunStore {
       this.#applied("create", { run_id: run.run_id, owner, outcome })
       return outcome
     })
+  }
+
+  /** Appends are sent while the run is on its way, and arrive after it. */
+  #begin(run: UnkeyedRun, { run_id, owner }: Lease, leaseMs: number): Promise<void> {
+    return this.#send(async () => {
+      const outcome = await this.#store.create(run, owner, leaseMs)
+      this.#applied("create", { run_id, owner, outcome })
+    }, run_id)
   }
 
   existing(caller: string, idempotency: Idempotency): Promise<ExistingRun | null> {

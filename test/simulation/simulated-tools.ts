@@ -67,6 +67,7 @@ export class SimulatedTools implements ToolHost {
           step,
           once: idempotent ? null : text,
           tokens: 0,
+          cost: 0n,
         })
         await this.#wait(random.chance(slow) ? random.next() * 20_000 : random.next() * 500, signal)
         if (fate < failed + hanging) await this.#wait(1e12, signal)

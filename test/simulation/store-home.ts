@@ -30,15 +30,12 @@ export interface StoreHome {
 }
 
 /** One memory store that all machines share. With `trace`, what it is asked for is written down. */
-export function memoryHome(
-  world: World,
-  applied: Applied,
-  trace: TracedCall[] | null,
-): StoreHome {
+export function memoryHome(world: World, applied: Applied, trace: TracedCall[] | null): StoreHome {
   const clock = new WorldClock(world, null)
   const memory = new MemoryStore(clock)
   const shared = trace === null ? memory : traceStore(memory, clock, trace)
   const due = new DueQuestions(clock)
+  const begins = world.random.chance(0.5)
   const watched: Applied = (operation, detail) => {
     due.applied(operation, detail)
     applied(operation, detail)
@@ -46,7 +43,10 @@ export function memoryHome(
   return {
     audit: shared,
     connect: (machine, _, faults) => {
-      const store = new SimulatedStore(shared, world, machine, faults.store, watched, () => due.isDue())
+      const store = new SimulatedStore(shared, world, machine, faults.store, watched, {
+        isDue: () => due.isDue(),
+        begins,
+      })
       return {
         store,
         set faults(given: ConnectionFaults) {

@@ -86,9 +86,7 @@ export class World {
 
   /** One line for each thing that happened, for the report of a failure. */
   get diary(): string[] {
-    return this.#notes.map(
-      ({ at, line }) => `${at.toFixed(0).padStart(8)} ${typeof line === "string" ? line : line()}`,
-    )
+    return this.#notes.map(({ at, line }) => `${at.toFixed(0).padStart(8)} ${typeof line === "string" ? line : line()}`)
   }
 
   /** The result takes it back. */
