@@ -62,7 +62,7 @@ export class SimulatedReceiver {
       if (fate < failed) return
       this.#world.after(latency(), null, () => {
         const takes = fate >= failed + refused
-        if (takes) this.#take(String(init.body))
+        if (takes) this.#take(typeof init.body === "string" ? init.body : "")
         if (takes && fate < failed + refused + unanswered) return
         this.#world.after(back, machine, () => {
           forget()
