@@ -1,31 +1,10 @@
-import {
-  dynamicPlace,
-  inAlternative,
-  inOperand,
-  inText,
-  inValue,
-  modelPlace,
-  runPlace,
-  withoutSecrets,
-} from "../check/allowance.ts"
+import { dynamicPlace, modelPlace, runPlace, withoutSecrets } from "../check/allowance.ts"
 import type { ImportNode, Program, StepSymbol } from "../check/program.ts"
-import type { Span } from "../source/span.ts"
-import { branchChain } from "../syntax/match-branch.ts"
-import type { PropertyPlace } from "../syntax/property-forms.ts"
 import type * as Syntax from "../syntax/tree.ts"
-import type {
-  ArgumentBlock,
-  DeclarationKind,
-  DeclaredNode,
-  NameRole,
-  NameUse,
-  PropertyBlock,
-  Setting,
-} from "./name-use.ts"
-import { bindingSetting, blockSetting, constant, inRequest, propertySetting, settingIn } from "./property-setting.ts"
-import { tokensBetween } from "./token-at.ts"
-
-type Visit = (use: NameUse) => void
+import type { PropertyBlock } from "./name-use.ts"
+import type { Visit } from "./name-walk.ts"
+import { NameWalk } from "./name-walk.ts"
+import { constant, inRequest, settingIn } from "./property-setting.ts"
 
 /** Visits every name of the source with its role, one declaration after the other. */
 export function eachName(program: Program, visit: Visit): void {
@@ -34,56 +13,44 @@ export function eachName(program: Program, visit: Visit): void {
 
 /** The same for one declaration. */
 export function eachNameIn(program: Program, declaration: Syntax.Declaration, visit: Visit): void {
-  new NameWalk(program, declaration, visit).run()
+  new DeclarationWalk(program, declaration, visit).run()
 }
 
 /** In a test. */
 const inTest = settingIn(runPlace)
 
-/** Properties whose block has properties of its own. */
-const blockPlaces = ["inference", "price", "limits", "file", "approval"] as const
-
-class NameWalk {
-  readonly #program: Program
-  readonly #declaration: Syntax.Declaration
-  readonly #visit: Visit
-
-  constructor(program: Program, declaration: Syntax.Declaration, visit: Visit) {
-    this.#program = program
-    this.#declaration = declaration
-    this.#visit = visit
-  }
-
+/** Visits the names in the heads of declarations, and hands their blocks to the walk below it. */
+class DeclarationWalk extends NameWalk {
   run(): void {
-    const declaration = this.#declaration
-    this.#keyword(declaration.keyword)
+    const declaration = this.declaration
+    this.keyword(declaration.keyword)
     switch (declaration.kind) {
       case "input":
       case "secrets":
-        this.#typeFields(declaration.body.items, false)
+        this.typeFields(declaration.body.items, false)
         break
       case "schema":
-        this.#declared("schema", declaration.name, declaration)
+        this.declared("schema", declaration.name, declaration)
         for (const item of declaration.body.items) {
-          if (item.kind === "variant") this.#type(item, false)
-          else this.#typeField(item, false)
+          if (item.kind === "variant") this.type(item, false)
+          else this.typeField(item, false)
         }
         break
       case "provider":
-        this.#declared("provider", declaration.name, declaration)
-        this.#words(declaration.name.end, declaration.body.start, ["from"])
-        this.#name(declaration.providerKind, { kind: "provider-kind" })
-        this.#properties("provider", declaration.body.items, inRequest)
+        this.declared("provider", declaration.name, declaration)
+        this.words(declaration.name.end, declaration.body.start, ["from"])
+        this.name(declaration.providerKind, { kind: "provider-kind" })
+        this.properties("provider", declaration.body.items, inRequest)
         break
       case "model":
-        this.#declared("model", declaration.name, declaration)
-        this.#words(declaration.name.end, declaration.body.start, ["from"])
-        this.#name(declaration.provider, { kind: "provider-name" })
-        this.#properties("model", declaration.body.items, settingIn(modelPlace))
+        this.declared("model", declaration.name, declaration)
+        this.words(declaration.name.end, declaration.body.start, ["from"])
+        this.name(declaration.provider, { kind: "provider-name" })
+        this.properties("model", declaration.body.items, settingIn(modelPlace))
         break
       case "mcp":
-        this.#declared("mcp", declaration.name, declaration)
-        this.#properties("mcp", declaration.body.items, inRequest)
+        this.declared("mcp", declaration.name, declaration)
+        this.properties("mcp", declaration.body.items, inRequest)
         break
       case "import":
         this.#import(declaration)
@@ -93,8 +60,8 @@ class NameWalk {
         break
       case "dynamic":
         for (const field of declaration.body.items) {
-          this.#declared("dynamic", field.name, field)
-          this.#expression(field.value, settingIn(dynamicPlace, `dynamic.${field.name.text}`))
+          this.declared("dynamic", field.name, field)
+          this.expression(field.value, settingIn(dynamicPlace, `dynamic.${field.name.text}`))
         }
         break
       case "agent":
@@ -102,7 +69,7 @@ class NameWalk {
         this.#step(declaration)
         break
       case "limits":
-        this.#properties("limits", declaration.body.items, constant)
+        this.properties("limits", declaration.body.items, constant)
         break
       case "tests":
         break
@@ -111,43 +78,17 @@ class NameWalk {
         break
       case "output":
         for (const field of declaration.body.items) {
-          this.#name(field.name, { kind: "field", node: field, remote: false })
-          this.#expression(field.value, settingIn(runPlace, "output"))
+          this.name(field.name, { kind: "field", node: field, remote: false })
+          this.expression(field.value, settingIn(runPlace, "output"))
         }
         break
     }
   }
 
-  #emit(span: Span, text: string, role: NameRole): void {
-    this.#visit({ start: span.start, end: span.end, text, declaration: this.#declaration, ...role })
-  }
-
-  #name(name: Syntax.Name | undefined, role: NameRole): void {
-    if (name !== undefined) this.#emit(name, name.text, role)
-  }
-
-  #keyword(span: Span): void {
-    this.#emit(span, this.#program.tree.text.slice(span.start, span.end), { kind: "keyword" })
-  }
-
-  /** The words of the grammar that the tree does not keep. */
-  #words(start: number, end: number, words: readonly string[]): void {
-    const { tree } = this.#program
-    for (const token of tokensBetween(tree, start, end)) {
-      if (token.kind === "name" && words.includes(tree.text.slice(token.start, token.end))) this.#keyword(token)
-    }
-  }
-
-  #declared(declares: DeclarationKind, name: Syntax.Name, node: DeclaredNode, id = `${declares}.${name.text}`): void {
-    this.#name(name, { kind: "declaration", declares, id, node })
-  }
-
-  // ------------------------------------------------------------------------------------------------- declarations
-
   #import(declaration: Syntax.ImportDeclaration): void {
     const { name, naming, source, importKind } = declaration
-    if (naming === "from") this.#declared(importKind, name, declaration)
-    this.#words(naming === "from" ? name.end : declaration.keyword.end, source.start, ["from"])
+    if (naming === "from") this.declared(importKind, name, declaration)
+    this.words(naming === "from" ? name.end : declaration.keyword.end, source.start, ["from"])
     this.#source(source, naming === "remote" ? declaration : undefined)
     this.#importedAs(declaration, source.end)
     if (declaration.body !== undefined) this.#importBody(declaration, declaration.body.items)
@@ -155,21 +96,21 @@ class NameWalk {
 
   #importedAs(node: ImportNode, from: number): void {
     if (node.naming !== "as") return
-    this.#words(from, node.name.start, ["as"])
-    this.#declared(node.importKind, node.name, node)
+    this.words(from, node.name.start, ["as"])
+    this.declared(node.importKind, node.name, node)
   }
 
   #source(source: Syntax.RemotePath, named: ImportNode | undefined): void {
-    this.#keyword({ start: source.start, end: source.start + "mcp".length })
-    this.#name(source.server, { kind: "server-name", source })
-    this.#name(source.kindWord, { kind: "remote-kind", source })
-    if (named !== undefined) this.#declared(named.importKind, named.name, named)
-    else this.#name(source.remote, { kind: "remote-name", source })
+    this.keyword({ start: source.start, end: source.start + "mcp".length })
+    this.name(source.server, { kind: "server-name", source })
+    this.name(source.kindWord, { kind: "remote-kind", source })
+    if (named !== undefined) this.declared(named.importKind, named.name, named)
+    else this.name(source.remote, { kind: "remote-name", source })
   }
 
   #importBody(node: ImportNode, items: readonly Syntax.Property[]): void {
     const taker = { kind: node.importKind, name: node.name.text }
-    this.#properties(node.importKind, items, inRequest, taker)
+    this.properties(node.importKind, items, inRequest, taker)
   }
 
   #batch(declaration: Syntax.BatchDeclaration): void {
@@ -179,12 +120,12 @@ class NameWalk {
     const block: PropertyBlock = { place: "batch", items }
     for (const item of items) {
       if (item.kind === "property") {
-        this.#property(item, block, hasPrompt ? withoutSecrets(inRequest) : inRequest, undefined)
+        this.property(item, block, hasPrompt ? withoutSecrets(inRequest) : inRequest, undefined)
         continue
       }
-      this.#keyword(item.keyword)
-      if (item.naming === "remote") this.#declared(item.importKind, item.name, item)
-      else this.#name(item.remote, { kind: "remote-name", source: declaration.source })
+      this.keyword(item.keyword)
+      if (item.naming === "remote") this.declared(item.importKind, item.name, item)
+      else this.name(item.remote, { kind: "remote-name", source: declaration.source })
       this.#importedAs(item, item.remote.end)
       if (item.body !== undefined) this.#importBody(item, item.body.items)
     }
@@ -192,345 +133,68 @@ class NameWalk {
 
   #step(declaration: Syntax.StepDeclaration): void {
     const { kind, name, loop } = declaration
-    const { agents, asks } = this.#program
+    const { agents, asks } = this.program
     const known: StepSymbol | undefined = kind === "agent" ? agents.get(name.text) : asks.get(name.text)
     const symbol = known?.declaration === declaration ? known : undefined
-    this.#declared(kind, name, declaration)
+    this.declared(kind, name, declaration)
     const node = `${kind}.${name.text}`
     if (loop !== undefined) {
-      this.#keyword({ start: loop.start, end: loop.start + "for".length })
+      this.keyword({ start: loop.start, end: loop.start + "for".length })
       this.#pattern(declaration, loop)
-      this.#words(loop.pattern.end, loop.items.start, ["in"])
-      this.#expression(loop.items, settingIn(runPlace, node))
+      this.words(loop.pattern.end, loop.items.start, ["in"])
+      this.expression(loop.items, settingIn(runPlace, node))
     }
     if (declaration.when !== undefined) {
-      this.#keyword(declaration.when.keyword)
-      this.#expression(
-        declaration.when.condition,
-        settingIn(runPlace, node, symbol && { ...symbol, locals: new Map() }),
-      )
+      this.keyword(declaration.when.keyword)
+      this.expression(declaration.when.condition, settingIn(runPlace, node, symbol && { ...symbol, locals: new Map() }))
     }
-    this.#properties(kind, declaration.body.items, settingIn(runPlace, node, symbol))
+    this.properties(kind, declaration.body.items, settingIn(runPlace, node, symbol))
   }
 
   #pattern(agent: Syntax.StepDeclaration, loop: Syntax.Loop): void {
     const { pattern } = loop
     if (pattern.kind === "item") {
-      this.#name(pattern.name, { kind: "variable", agent, name: pattern.name })
+      this.name(pattern.name, { kind: "variable", agent, name: pattern.name })
       return
     }
     for (const field of pattern.body.items) {
-      this.#name(field.field, { kind: "pattern-field", agent, loop, field })
-      if (field.variable !== field.field) this.#name(field.variable, { kind: "variable", agent, name: field.variable })
-    }
-  }
-
-  // --------------------------------------------------------------------------------------------------- properties
-
-  #properties(
-    place: PropertyPlace,
-    items: readonly Syntax.Property[],
-    setting: Setting,
-    taker?: ArgumentBlock["import"],
-  ): void {
-    const block: PropertyBlock = { place, items }
-    for (const item of items) this.#property(item, block, setting, taker)
-  }
-
-  #property(property: Syntax.Property, block: PropertyBlock, setting: Setting, taker: ArgumentBlock["import"]): void {
-    this.#name(property.name, { kind: "property", property, block })
-    const { value } = property
-    const name = property.name.text
-    switch (value.kind) {
-      case "expression":
-        this.#expression(value.expression, propertySetting(block.place, name, setting))
-        break
-      case "types":
-        this.#typeFields(value.block.items, block.place === "tool")
-        break
-      case "type":
-        this.#type(value.type, block.place === "tool")
-        break
-      case "values":
-        this.#values(property, value.block.items, block.place, setting, taker)
-        break
-      case "properties":
-        this.#properties(blockPlace(name), value.block.items, blockSetting(name, setting))
-        break
-      case "uses":
-        for (const entry of value.entries) this.#use(entry, setting)
-        break
-      case "configured":
-        this.#model(value, setting)
-        break
-      case "models":
-        for (const entry of value.entries) this.#model(entry, setting)
-        break
-      case "context":
-        if (value.compact !== undefined) this.#keyword(value.compact)
-        this.#chain(value.reference, { ...setting, expects: value.compact === undefined ? "context" : "agent" })
-        if (value.block !== undefined) this.#properties("compact", value.block.items, setting)
-        break
-      case "file":
-        this.#expression(value.content, setting)
-        if (value.block !== undefined) this.#properties("short-file", value.block.items, setting)
-        break
-      case "missing":
-        break
-    }
-  }
-
-  /** `bindings`, `headers`, an agent's `dynamic`, the `input` of a call, the `extra` of `inference`. */
-  #values(
-    property: Syntax.Property,
-    items: readonly Syntax.ValueField[],
-    place: PropertyPlace,
-    setting: Setting,
-    taker: ArgumentBlock["import"],
-  ): void {
-    const name = property.name.text
-    for (const field of items) {
-      if (name === "dynamic" && place === "agent") {
-        const id = `${setting.node ?? ""}.dynamic.${field.name.text}`
-        this.#declared("local", field.name, field, id)
-        this.#expression(field.value, {
-          ...settingIn(dynamicPlace, setting.node, setting.agent),
-          local: field.name.text,
-        })
-      } else if (name === "headers" || name === "extra") {
-        this.#name(field.name, { kind: "foreign-key", node: field, of: name })
-        this.#expression(field.value, setting)
-      } else if (name === "input" || name === "bindings") {
-        this.#name(field.name, { kind: "argument", node: field, block: { name, items, import: taker } })
-        const inner = name === "input" ? withoutSecrets(setting) : bindingSetting(place, taker, setting)
-        this.#expression(field.value, inner)
-      } else {
-        this.#name(field.name, { kind: "field", node: field, remote: false })
-        this.#expression(field.value, setting)
-      }
-    }
-  }
-
-  #model({ reference, block }: Pick<Syntax.ModelEntry, "reference" | "block">, setting: Setting): void {
-    this.#chain(reference, { ...setting, expects: "model" })
-    if (block !== undefined) this.#properties("configured-model", block.items, constant)
-  }
-
-  #use(entry: Syntax.UseEntry, setting: Setting): void {
-    this.#chain(entry.reference, { ...setting, expects: "use" })
-    if (entry.block !== undefined) this.#properties("use", entry.block.items, setting, importOf(entry.reference))
-  }
-
-  // -------------------------------------------------------------------------------------------------------- types
-
-  #typeFields(fields: readonly Syntax.TypeField[], remote: boolean): void {
-    for (const field of fields) this.#typeField(field, remote)
-  }
-
-  #typeField(field: Syntax.TypeField, remote: boolean): void {
-    this.#name(field.name, { kind: "field", node: field, remote })
-    this.#type(field.type, remote)
-  }
-
-  #type(node: Syntax.TypeNode, remote: boolean): void {
-    switch (node.kind) {
-      case "type-name":
-        this.#name(node.name, { kind: "type", node })
-        break
-      case "type-path":
-        for (const [index, segment] of node.segments.entries()) {
-          this.#name(segment, { kind: "type-segment", segments: node.segments, index })
-        }
-        break
-      case "enum":
-        this.#keyword(node.keyword)
-        for (const value of node.body.items) this.#name(value, { kind: "enum-value" })
-        break
-      case "array-type":
-        this.#type(node.element, remote)
-        break
-      case "tuple-type":
-        for (const element of node.elements) this.#type(element, remote)
-        break
-      case "group-type":
-        this.#type(node.type, remote)
-        break
-      case "object-type":
-        this.#typeFields(node.body.items, remote)
-        break
-      case "maybe":
-        this.#words(node.start, node.type.start, ["maybe"])
-        this.#type(node.type, remote)
-        break
-      case "union-type":
-        for (const member of node.members) this.#type(member, remote)
-        break
-      case "variant":
-        this.#keyword(node.keyword)
-        this.#name(node.tag, { kind: "tag", node })
-        for (const one of node.body.items) {
-          this.#name(one.name, { kind: "case", node: one, variant: node })
-          this.#typeFields(one.body.items, remote)
-        }
-        break
-      case "type-literal":
-      case "missing-type":
-        break
-    }
-  }
-
-  // -------------------------------------------------------------------------------------------------- expressions
-
-  #expression(node: Syntax.Expression, setting: Setting): void {
-    switch (node.kind) {
-      case "string":
-        for (const one of node.interpolations) this.#expression(one, { ...inText(setting), expects: "value" })
-        break
-      case "word":
-        this.#keyword(node)
-        break
-      case "array":
-        for (const item of node.items) this.#expression(item, inValue(setting))
-        break
-      case "object":
-        for (const field of node.body.items) {
-          this.#name(field.name, { kind: "field", node: field, remote: false })
-          this.#expression(field.value, { ...inValue(setting), expects: "value" })
-        }
-        break
-      case "group":
-        this.#expression(node.expression, setting)
-        break
-      case "chain":
-        this.#chain(node, setting)
-        break
-      case "default":
-        this.#expression(node.left, inAlternative(setting))
-        this.#expression(node.right, inAlternative(setting))
-        break
-      case "binary": {
-        const { operator, left, right } = node
-        const operand: Setting = { ...inOperand(setting), expects: "value" }
-        const isEquality = operator === "==" || operator === "!="
-        this.#expression(left, isEquality ? { ...operand, compared: { with: right, operator } } : operand)
-        if (operator === "contains") this.#keyword(node.sign)
-        const isCompared = isEquality || operator === "contains"
-        this.#expression(right, isCompared ? { ...operand, compared: { with: left, operator } } : operand)
-        break
-      }
-      case "not":
-        this.#expression(node.operand, { ...inOperand(setting), expects: "value" })
-        break
-      case "match":
-        this.#emit(node.keyword, "match", { kind: "keyword", match: node })
-        this.#expression(node.value, { ...inValue(setting), expects: "value" })
-        for (const branch of node.body.items) this.#branch(node, branch, inAlternative(setting))
-        break
-      case "call":
-      case "read":
-      case "render":
-        this.#invoke(node, setting)
-        break
-      case "asset":
-        this.#keyword(node.keyword)
-        this.#expression(node.value, inValue(setting))
-        if (node.block !== undefined) this.#properties("asset", node.block.items, inValue(setting))
-        break
-      case "observed":
-        this.#keyword(node.keyword)
-        this.#testedStep(node.target)
-        break
-      case "number":
-      case "missing-expression":
-        break
+      this.name(field.field, { kind: "pattern-field", agent, loop, field })
+      if (field.variable !== field.field) this.name(field.variable, { kind: "variable", agent, name: field.variable })
     }
   }
 
   #test({ title, rows, body }: Syntax.TestDeclaration): void {
-    if (rows !== undefined) this.#words(title.end, body.start, ["for", "in"])
+    if (rows !== undefined) this.words(title.end, body.start, ["for", "in"])
     for (const item of body.items) {
       switch (item.kind) {
         case "property":
-          this.#keyword(item.name)
-          if (item.value.kind === "expression") this.#expression(item.value.expression, inTest)
+          this.keyword(item.name)
+          if (item.value.kind === "expression") this.expression(item.value.expression, inTest)
           break
         case "test-input":
-          this.#keyword(item.keyword)
+          this.keyword(item.keyword)
           for (const field of item.body.items) {
-            this.#name(field.name, { kind: "field", node: field, remote: false })
-            this.#expression(field.value, inTest)
+            this.name(field.name, { kind: "field", node: field, remote: false })
+            this.expression(field.value, inTest)
           }
           break
         case "given":
-          this.#keyword(item.keyword)
-          this.#testedStep(item.step)
-          if (item.result.kind === "value") this.#expression(item.result.value, inTest)
+          this.keyword(item.keyword)
+          this.testedStep(item.step)
+          if (item.result.kind === "value") this.expression(item.result.value, inTest)
           else if (item.result.kind === "fails") {
-            this.#words(item.step.end, item.result.errorKind.start, ["fails"])
-            this.#keyword(item.result.errorKind)
+            this.words(item.step.end, item.result.errorKind.start, ["fails"])
+            this.keyword(item.result.errorKind)
           }
           break
         case "expect":
-          this.#keyword(item.keyword)
+          this.keyword(item.keyword)
           if (item.judge !== undefined) {
-            this.#words(item.keyword.end, item.judge.start, ["judge"])
-            this.#testedStep(item.judge)
+            this.words(item.keyword.end, item.judge.start, ["judge"])
+            this.testedStep(item.judge)
           }
-          this.#expression(item.condition, inTest)
+          this.expression(item.condition, inTest)
       }
     }
   }
-
-  /** `agent.x` after `given`, `ran` and their like. */
-  #testedStep({ base }: Syntax.Chain): void {
-    if (base.kind === "name") this.#keyword(base)
-  }
-
-  #branch(match: Syntax.MatchNode, branch: Syntax.MatchBranch, setting: Setting): void {
-    const { value } = branch
-    if (branch.case === undefined) {
-      this.#keyword({ start: branch.start, end: branch.start + 1 })
-      this.#expression(value, setting)
-      return
-    }
-    this.#name(branch.case, { kind: "branch", match, branch, setting })
-    const chain = branchChain(branch)
-    if (chain === undefined) return this.#expression(value, setting)
-    this.#steps(chain, setting, true)
-    if (value.kind === "default") this.#expression(value.right, setting)
-  }
-
-  #invoke(node: Syntax.InvokeNode, setting: Setting): void {
-    const kind = node.kind === "call" ? "tool" : node.kind === "read" ? "resource" : "prompt"
-    this.#keyword(node.keyword)
-    this.#chain(node.target, { ...setting, expects: kind })
-    if (node.block === undefined) return
-    const inner: Setting = { ...inValue(setting), expects: "value" }
-    const target = importOf(node.target)
-    this.#properties(node.kind, node.block.items, inner, target?.kind === kind ? target : undefined)
-  }
-
-  #chain(chain: Syntax.Chain, setting: Setting): void {
-    if (chain.base.kind === "name") this.#name(chain.base, { kind: "root", chain, setting })
-    else this.#expression(chain.base, { ...inValue(setting), expects: "value" })
-    this.#steps(chain, setting, false)
-  }
-
-  #steps(chain: Syntax.Chain, setting: Setting, matched: boolean): void {
-    for (const [index, step] of chain.steps.entries()) {
-      if (step.kind !== "index") this.#name(step.name, { kind: "step", chain, step, index, setting, matched })
-    }
-  }
-}
-
-function blockPlace(name: string): PropertyPlace {
-  return blockPlaces.find((place) => place === name) ?? "unknown"
-}
-
-function importOf(chain: Syntax.Chain): ArgumentBlock["import"] {
-  const { base } = chain
-  const [step] = chain.steps
-  if (base.kind !== "name" || step?.kind !== "field") return undefined
-  const kind = (["tool", "resource", "prompt"] as const).find((one) => one === base.text)
-  return kind && { kind, name: step.name.text }
 }
