@@ -19,7 +19,8 @@ interface Region extends Span {
 export class MistakeReporter extends TokenCursor {
   readonly #diagnostics: Diagnostic[]
   readonly #regions: Region[] = []
-  readonly #reported = new Set<string>()
+  /** Made when needed: most texts are right. */
+  #reported: Set<string> | undefined
   #lastReport = -1
   /** How many mistakes were met, including those that other code has reported. */
   #mistakes = 0
@@ -33,8 +34,8 @@ export class MistakeReporter extends TokenCursor {
 
   /** Whether this name has been asked about before: a wrong name is reported where it first stands. */
   isReported(name: string): boolean {
-    if (this.#reported.has(name)) return true
-    this.#reported.add(name)
+    if (this.#reported?.has(name) === true) return true
+    this.#reported = (this.#reported ?? new Set()).add(name)
     return false
   }
 

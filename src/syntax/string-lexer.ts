@@ -52,9 +52,9 @@ export class StringLexer {
 
   // Recovery from quotes and `{{` that are never closed: see `recover`.
   /** Where the `{{` are that are known to be unclosed. */
-  readonly #unclosedInterpolations = new Set<number>()
+  #unclosedInterpolations: Set<number> | undefined
   /** Block strings that are known to be unclosed: where they begin, and where they end for want of a better place. */
-  readonly #cuts = new Map<number, number>()
+  #cuts: Map<number, number> | undefined
   /** How much text may still be read again. */
   #patience: number
 
@@ -118,7 +118,7 @@ export class StringLexer {
     unclosed = false,
   ): void {
     const text = this.text
-    const limit = block && this.#cuts.size > 0 ? (this.#cuts.get(opening) ?? text.length) : text.length
+    const limit = (block ? this.#cuts?.get(opening) : undefined) ?? text.length
     const from = at
     for (;;) {
       if (at < limit) at = Math.min(limit, endOf(block ? blockText : lineText, text, at))
@@ -202,7 +202,7 @@ export class StringLexer {
   // -------------------------------------------------------------------------------------------- interpolations
 
   #openInterpolation(start: number, interpolation: number, block: boolean): void {
-    const endsWithLine = !block || this.#patience <= 0 || this.#unclosedInterpolations.has(interpolation)
+    const endsWithLine = !block || this.#patience <= 0 || this.#unclosedInterpolations?.has(interpolation) === true
     if (endsWithLine && this.lineBound < 0) this.lineBound = this.open.length
     const tokens = this.count
     this.open.push({
@@ -263,7 +263,7 @@ export class StringLexer {
   #rewindInterpolation(index: number): boolean {
     const string = this.open[index]
     if (string === undefined) return false
-    this.#unclosedInterpolations.add(string.interpolation)
+    this.#unclosedInterpolations = (this.#unclosedInterpolations ?? new Set()).add(string.interpolation)
     this.open.length = index
     if (this.lineBound >= index) this.lineBound = -1
     this.#goBack(string.interpolation + 2, string.tokens, string.diagnostics)
@@ -282,8 +282,8 @@ export class StringLexer {
       this.#headless(headless.index, headless.end, '"""')
       return true
     }
-    if (culprit === undefined || this.#cuts.has(culprit.start)) return false
-    this.#cuts.set(culprit.start, culprit.end)
+    if (culprit === undefined || this.#cuts?.has(culprit.start) === true) return false
+    this.#cuts = (this.#cuts ?? new Map()).set(culprit.start, culprit.end)
     const diagnostics = this.diagnostics.findIndex((found) => found.span.start >= culprit.start)
     const first = this.tokens[culprit.index]
     this.#goBack(culprit.start, culprit.index, diagnostics < 0 ? this.diagnostics.length : diagnostics)

@@ -28,16 +28,14 @@ function parseInterpolations(
   quotes: number,
   parse: ParseExpression,
 ): readonly Expression[] {
-  const interpolations: Expression[] = []
-  for (;;) {
+  const interpolations = [parseInterpolation(reader, parse)]
+  let next = reader.take()
+  for (; next.kind === "middle"; next = reader.take()) {
+    raws.push(rawText(reader, next, 2, 2))
     interpolations.push(parseInterpolation(reader, parse))
-    const next = reader.take()
-    if (next.kind === "middle") raws.push(rawText(reader, next, 2, 2))
-    else {
-      raws.push(next.kind === "end" ? "" : rawText(reader, next, 2, next.unclosed ? 0 : quotes))
-      return interpolations
-    }
   }
+  raws.push(next.kind === "end" ? "" : rawText(reader, next, 2, next.unclosed ? 0 : quotes))
+  return interpolations
 }
 
 /** What is written in a token of a string, without what it begins and ends with. */
