@@ -134,10 +134,10 @@ function pick(bytes: Uint8Array, ...places: readonly number[]): Uint8Array {
   return Uint8Array.from(places, (place) => bytes[place] ?? 0)
 }
 
+/** Trusts its text: the first call of `isIPv6` compiles a large regular expression, and a start has no other use for it. */
 function range(cidr: string, kind: Kind, name: string): Range {
   const [address = "", bits = ""] = cidr.split("/")
-  const bytes = parseAddress(address)
-  if (bytes === null) throw new Error(`Not an address: ${cidr}`)
+  const bytes = address.includes(":") ? sixteenBytes(address) : fourBytes(address)
   return { bytes, bits: Number(bits), class: { kind, name } }
 }
 
@@ -156,7 +156,10 @@ function fourBytes(text: string): Uint8Array {
 /** Four or sixteen bytes. */
 function parseAddress(text: string): Uint8Array | null {
   if (isIPv4(text)) return fourBytes(text)
-  if (!isIPv6(text)) return null
+  return isIPv6(text) ? sixteenBytes(text) : null
+}
+
+function sixteenBytes(text: string): Uint8Array {
   let address = text.split("%")[0] ?? ""
   const dotted = address.lastIndexOf(".") < 0 ? null : address.slice(address.lastIndexOf(":") + 1)
   if (dotted !== null) {
