@@ -350,11 +350,13 @@ describe("canaries", async () => {
 
   it("whatever is wrong with them", async () => {
     const good = { workflow_source: source(), input: { way: "no tool", tool: "" } }
+    const untooled = source().replace("uses: [tool.probe]", "")
     const { key, header } = values
     const wrong: unknown[] = [
       { ...good, secrets: { ...values, key: `${key}\r\nx: y` } },
       { ...good, secrets: { ...values, key: `${key}\0` } },
-      { ...good, secrets: { ...values, key: `${key}ü€` } },
+      // Another secret than the one that the description of the tool repeats, so the model is not given the tool.
+      { ...good, workflow_source: untooled, secrets: { ...values, key: `${key}ü€` } },
       { ...good, secrets: { ...values, header: `${header}\nSet-Cookie: ${key}` } },
       { ...good, secrets: { ...values, key: [key] } },
       { ...good, secrets: { ...values, key: { deep: { deeper: key } } } },
