@@ -9,8 +9,11 @@ export class PlanCache<T extends object> {
   readonly #mostCharacters: number
   /** By source; the most recently used last. */
   readonly #entries = new Map<string, T>()
-  /** Those that are being compiled. */
-  readonly #pending = new Map<string, Promise<T>>()
+  /**
+   * Those that are being compiled, by caller and source. A caller does not wait for another one's place in the compiler's queue:
+   * it has its own, which may come sooner.
+   */
+  readonly #pending = new Map<string, Map<string, Promise<T>>>()
   #characters = 0
 
   constructor(compile: (source: string, share: string) => Promise<T>, most = 500, mostCharacters = 4_000_000) {
@@ -26,16 +29,24 @@ export class PlanCache<T extends object> {
       this.#entries.set(source, known)
       return known
     }
-    let pending = this.#pending.get(source)
+    const own = this.#pending.get(share) ?? new Map<string, Promise<T>>()
+    this.#pending.set(share, own)
+    let pending = own.get(source)
     if (pending === undefined) {
-      pending = this.#compileAndKeep(source, share).finally(() => this.#pending.delete(source))
-      this.#pending.set(source, pending)
+      pending = this.#compileAndKeep(source, share).finally(() => {
+        own.delete(source)
+        if (own.size === 0) this.#pending.delete(share)
+      })
+      own.set(source, pending)
     }
     return pending
   }
 
   async #compileAndKeep(source: string, share: string): Promise<T> {
     const value = await this.#compile(source, share)
+    // Another caller's turn may have come first.
+    const known = this.#entries.get(source)
+    if (known !== undefined) return known
     this.#entries.set(source, value)
     this.#characters += source.length
     for (const [oldest] of this.#entries) {
