@@ -35,3 +35,48 @@ function sortedKeys(fields: Readonly<Record<string, unknown>>): string[] {
   }
   return keys
 }
+
+/** Characters of a piece, about. */
+const perPiece = 16 * 1024
+
+/** An array, or an object with its keys in order, of which some parts are written. */
+interface Open {
+  readonly value: Readonly<Record<string | number, unknown>>
+  readonly keys: readonly string[] | null
+  readonly length: number
+  next: number
+}
+
+/** The same text, piece by piece: whoever has other things to do can do them between two pieces of a large value. */
+export function* canonicalPieces(value: unknown): Generator<string, void, undefined> {
+  const around: Open[] = []
+  let text = ""
+  let entry = value
+  for (;;) {
+    let inner = open(entry)
+    if (inner === null) text += canonicalJson(entry)
+    else text += inner.keys === null ? "[" : "{"
+    // What is complete is closed, until something has a part that is still to be written.
+    for (inner ??= around.pop() ?? null; inner !== null && inner.next >= inner.length; inner = around.pop() ?? null)
+      text += inner.keys === null ? "]" : "}"
+    if (inner === null) break
+    if (inner.next > 0) text += ","
+    const at = inner.next++
+    const key = inner.keys?.[at]
+    if (key !== undefined) text += `${JSON.stringify(key)}:`
+    entry = inner.value[key ?? at]
+    around.push(inner)
+    if (text.length < perPiece) continue
+    yield text
+    text = ""
+  }
+  yield text
+}
+
+function open(value: unknown): Open | null {
+  if (typeof value !== "object" || value === null || value instanceof CanonicalText) return null
+  const parts = value as Readonly<Record<string | number, unknown>>
+  if (Array.isArray(value)) return { value: parts, keys: null, length: value.length, next: 0 }
+  const keys = sortedKeys(parts).filter((key) => parts[key] !== undefined)
+  return { value: parts, keys, length: keys.length, next: 0 }
+}

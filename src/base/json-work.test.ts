@@ -17,6 +17,12 @@ test("counts values, not what is written in strings, however the text is cut", (
   }
 })
 
+test("knows how deep arrays and objects stand in each other", () => {
+  const counter = new JsonWork()
+  counter.addText('{"a":[{},[["[[[["]]],"b":[]}')
+  assert.equal(counter.deepest, 4)
+})
+
 test("many keys of one object count more than those of many objects", () => {
   const keys = Array.from({ length: 2000 }, (_, at) => `"k${at}":{"a":1}`).join(",")
   assert.equal(workOf(`{${keys}}`), 3 + 1999 + 2000 * 3 + 1000 * 25)

@@ -25,6 +25,8 @@ const carriageReturn = 0x0d
 /** Counts the work of a JSON text that comes in pieces of UTF-8. The lines of server-sent events may be around it. */
 export class JsonWork {
   work = 0
+  /** The most arrays and objects that stood in each other. */
+  deepest = 0
   #inString = false
   #escaped = false
   /** Keys of the innermost object, then of those around it. */
@@ -77,7 +79,8 @@ export class JsonWork {
       if (++this.#keys > manyKeys) this.work += perKeyOfMany
     } else if (unit === openBrace || unit === openBracket) {
       this.work += perContainer
-      this.#around.push(this.#keys)
+      const depth = this.#around.push(this.#keys)
+      if (depth > this.deepest) this.deepest = depth
       this.#keys = 0
     } else if (unit === closeBrace || unit === closeBracket) this.#keys = this.#around.pop() ?? 0
   }

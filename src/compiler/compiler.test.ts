@@ -105,6 +105,14 @@ for (const [name, source] of Object.entries(hostile)) {
   })
 }
 
+test("a source that would be many times as long when it is formatted is refused", async () => {
+  const source = repeat(120, (i) => `schema s${i} { a: ${"[".repeat(95)}string${"]".repeat(95)} }`)
+  const formatted = await compiler.format(source)
+  assert.ok("error" in formatted)
+  assert.equal(formatted.error.kind, "limit_exceeded")
+  assert.match(formatted.error.message, /^Formatted, the source would have \d+ characters/)
+})
+
 test("an error names the first issue and counts them all", async () => {
   const planned = await compiler.plan(repeat(3000, (i) => `agent a${i} { }`))
   assert.ok("error" in planned)

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from "node:timers/promises"
 import { Worker } from "node:worker_threads"
 import type { Plan } from "../plan/plan-shape.ts"
 import { prepareInTurns } from "../plan/prepare.ts"
@@ -6,6 +5,7 @@ import { RunFailure } from "../ports/run-failure.ts"
 import type { WireError } from "../ports/events.ts"
 import { failure } from "../run/failure.ts"
 import { FairQueue } from "../run/fair-queue.ts"
+import { stepsInTurns } from "../run/in-turns.ts"
 import { Tally } from "../run/tally.ts"
 import { fromPieces } from "./json-pieces.ts"
 import type { Described, Formatted, Planned, SourceJob, ValidateJob } from "./source-jobs.ts"
@@ -63,8 +63,8 @@ export class Compiler {
     if ("error" in answer) return answer
     if ("text" in answer) return JSON.parse(answer.text) as Planned
     if (!("pieces" in answer)) throw bug(answer)
-    const plan = withBareTables((await inTurns(fromPieces(answer.pieces))) as unknown as Plan)
-    await inTurns(prepareInTurns(plan))
+    const plan = withBareTables((await stepsInTurns(fromPieces(answer.pieces))) as unknown as Plan)
+    await stepsInTurns(prepareInTurns(plan))
     return { plan }
   }
 
@@ -84,7 +84,7 @@ export class Compiler {
 
   /** JSON of a `ValidateAnswer`. */
   async validate(job: ValidateJob, share = ""): Promise<string> {
-    if (job.source.length <= atOnce) return JSON.stringify(validateSource(job))
+    if (job.source.length + (job.earlier?.source.length ?? 0) <= atOnce) return JSON.stringify(validateSource(job))
     const answer = await this.#ask(job, share)
     if ("text" in answer) return answer.text
     throw bug(answer)
@@ -176,18 +176,6 @@ export class Compiler {
     const thread = this.#thread
     this.#thread = null
     await thread?.terminate()
-  }
-}
-
-/** Does the steps of some work, with a turn of the event loop after every few milliseconds. */
-async function inTurns<T>(work: Generator<void, T, undefined>): Promise<T> {
-  let started = performance.now()
-  for (;;) {
-    const step = work.next()
-    if (step.done === true) return step.value
-    if (performance.now() - started < 10) continue
-    await nextTurn()
-    started = performance.now()
   }
 }
 

@@ -4,6 +4,8 @@ import { exposedSecrets } from "../check/exposed-secrets.ts"
 import { serverSecretExposed } from "../check/rules/secret-exposed.ts"
 import type { Compiled } from "../compile.ts"
 import { compile } from "../compile.ts"
+import type { NodeChange } from "../plan/compare-plans.ts"
+import { comparePlans } from "../plan/compare-plans.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import { mayWait } from "../plan/may-wait.ts"
 import { prepare } from "../plan/prepare.ts"
@@ -30,6 +32,8 @@ export interface ValidateJob {
   readonly source: string
   readonly input?: JsonObject | null | undefined
   readonly secrets?: JsonObject | null | undefined
+  /** An earlier run: the answer says of each node whether it changed since. */
+  readonly earlier?: { readonly source: string; readonly input: JsonObject } | undefined
 }
 
 export type Planned = { readonly plan: Plan } | { readonly error: WireError }
@@ -41,12 +45,18 @@ export function planSource(source: string): Planned {
   return plan === undefined ? { error: sourceError(source, diagnostics) } : { plan }
 }
 
+/** Characters of a formatted source. What is written as one line may take many long ones: a hundred brackets do. */
+const mostFormatted = 4 * 1024 * 1024
+
 export function formatSource(source: string): Formatted {
   const outcome = formatText(source)
-  return "diagnostics" in outcome ? { error: sourceError(source, outcome.diagnostics) } : outcome
+  if ("diagnostics" in outcome) return { error: sourceError(source, outcome.diagnostics) }
+  if (outcome.formatted.length <= mostFormatted) return outcome
+  const message = `Formatted, the source would have ${outcome.formatted.length} characters, and ${mostFormatted} are allowed: nest less`
+  return { error: { kind: "limit_exceeded", message, issues: [] } }
 }
 
-export function validateSource({ source, input, secrets }: ValidateJob): ValidateAnswer {
+export function validateSource({ source, input, secrets, earlier }: ValidateJob): ValidateAnswer {
   const { program, diagnostics, plan } = compile(source)
   const issues: ValidateIssue[] = boundedIssues(source, diagnostics)
   let found = diagnostics.length
@@ -69,7 +79,23 @@ export function validateSource({ source, input, secrets }: ValidateJob): Validat
   const omitted = found > issues.length ? { issues_omitted: found - issues.length } : {}
   const valid = plan !== undefined && !issues.some(isError)
   if (!valid) return { valid, issues, ...omitted, plan: null, schemas: null }
-  return { valid, issues, ...omitted, plan: planView(plan), schemas: schemasOf(plan) }
+  const view = planView(plan)
+  const changes = earlier === undefined ? null : changesSince(earlier, plan, input ?? earlier.input)
+  const nodes = view.nodes.map((node) => {
+    const rerun = changes?.get(node.id)
+    return rerun === undefined ? node : { ...node, rerun }
+  })
+  return { valid, issues, ...omitted, plan: { ...view, nodes }, schemas: schemasOf(plan) }
+}
+
+/** Null where the earlier source cannot be compared: an older release took it, and today it is refused. Then all is new. */
+function changesSince(
+  earlier: NonNullable<ValidateJob["earlier"]>,
+  plan: Plan,
+  input: JsonObject,
+): Map<string, NodeChange> | null {
+  const before = compile(earlier.source).plan
+  return before === undefined ? null : comparePlans(before, plan, { before: earlier.input, after: input })
 }
 
 /** All that a list of workflows shows of one, and what serving it needs to know. */
@@ -109,7 +135,7 @@ function answerOf(source: string, { diagnostics, plan }: Compiled): ValidateAnsw
   return { valid: true, issues, ...omitted, plan: planView(plan), schemas: schemasOf(plan) }
 }
 
-function planView(plan: Plan): ValidateAnswer["plan"] {
+function planView(plan: Plan): NonNullable<ValidateAnswer["plan"]> {
   const nodes = prepare(plan).planned
   return { nodes, edges: nodes.flatMap((node) => node.depends_on.map((from) => ({ from, to: node.id }))) }
 }

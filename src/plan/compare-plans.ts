@@ -22,11 +22,17 @@ export function comparePlans(
   input: { readonly before: JsonObject; readonly after: JsonObject },
 ): Map<string, NodeChange> {
   const known = new Map(before.nodes.map((node) => [node.id, node]))
+  const numbers = new Map<string, number>()
+  const compared: Compared = {
+    input: new Map(),
+    before: new SharedParts(before, numbers),
+    after: new SharedParts(after, numbers),
+  }
   const changes = new Map<string, NodeChange>()
   // In an order in which they can run: what a node depends on comes before it.
   for (const node of after.nodes) {
     const earlier = known.get(node.id)
-    const why = earlier === undefined ? "It is new" : ownChange(before, earlier, after, node, input)
+    const why = earlier === undefined ? "It is new" : ownChange(compared, earlier, node, input)
     const cause = node.depends_on.find((id) => changes.get(id)?.status !== "same")
     if (why !== null) changes.set(node.id, { status: "changed", why })
     else if (cause !== undefined) changes.set(node.id, { status: "after", why: `It depends on ${cause}` })
@@ -35,24 +41,59 @@ export function comparePlans(
   return changes
 }
 
+/** What many nodes may share is compared once. */
+interface Compared {
+  /** By field of the input: whether it is the same. An empty name is all of it. */
+  readonly input: Map<string, boolean>
+  readonly before: SharedParts
+  readonly after: SharedParts
+}
+
+/** Parts of a plan that several nodes may refer to, each by a number that equal parts of both plans share. */
+class SharedParts {
+  readonly plan: Plan
+  readonly #numberOfText: Map<string, number>
+  readonly #numbers = new Map<object, number>()
+
+  constructor(plan: Plan, numberOfText: Map<string, number>) {
+    this.plan = plan
+    this.#numberOfText = numberOfText
+  }
+
+  number(part: object | null | undefined, compared: (part: object) => object = (own) => own): number {
+    if (part === null || part === undefined) return -1
+    let number = this.#numbers.get(part)
+    if (number === undefined) {
+      const text = canonicalJson(withoutTexts(compared(part) as JsonValue))
+      number = this.#numberOfText.get(text) ?? this.#numberOfText.size
+      this.#numberOfText.set(text, number)
+      this.#numbers.set(part, number)
+    }
+    return number
+  }
+}
+
 function ownChange(
-  before: Plan,
+  { input: same, before, after }: Compared,
   earlier: PlanNode,
-  after: Plan,
   node: PlanNode,
   input: { readonly before: JsonObject; readonly after: JsonObject },
 ): string | null {
   if (differ(textOf(earlier), textOf(node))) return "Its text changed"
   if (differ(modelsOf(before, earlier), modelsOf(after, node))) return "Its model changed"
   if (differ(toolsOf(before, earlier), toolsOf(after, node))) return "Its tools changed"
-  if (differ(typeOf(before, earlier), typeOf(after, node))) return "Its types changed"
-  const changed = inputsOf(node).find(
-    (name) =>
-      !jsonEqual(
-        name === "" ? input.before : (input.before[name] ?? null),
-        name === "" ? input.after : (input.after[name] ?? null),
-      ),
-  )
+  if (!haveSameType(before, earlier, after, node)) return "Its types changed"
+  const changed = inputsOf(node).find((name) => {
+    let isSame = same.get(name)
+    if (isSame === undefined) {
+      isSame =
+        name === ""
+          ? jsonEqual(input.before, input.after)
+          : jsonEqual(input.before[name] ?? null, input.after[name] ?? null)
+      same.set(name, isSame)
+    }
+    return !isSame
+  })
   if (changed === undefined) return null
   return changed === "" ? "The input changed" : `input.${changed} changed`
 }
@@ -77,21 +118,24 @@ function withoutTexts(value: JsonValue): JsonValue {
   return Object.fromEntries(entries.map(([key, item]) => [key, withoutTexts(item)]))
 }
 
-function modelsOf(plan: Plan, node: PlanNode): JsonValue {
+function modelsOf(parts: SharedParts, node: PlanNode): JsonValue {
   if (node.kind !== "agent") return null
   const summariser = node.context?.compact?.models
-  return [...used(plan, node.models), ...(summariser === undefined ? [] : used(plan, summariser))]
+  return [...used(parts, node.models), ...(summariser === undefined ? [] : used(parts, summariser))]
 }
 
 /** Models by what is sent to them, without their names in the workflow. */
-function used(plan: Plan, uses: ModelUses): JsonValue[] {
+function used(parts: SharedParts, uses: ModelUses): JsonValue[] {
   return uses.map(({ name, inference }) => {
-    const { provider, price: _, ...model } = { price: null, ...plan.models[name] }
-    return withoutTexts([model, plan.providers[provider ?? ""] ?? null, inference] as object as JsonValue)
+    const model = parts.plan.models[name]
+    const provider = parts.plan.providers[model?.provider ?? ""]
+    const sent = parts.number(model, (own) => ({ ...own, provider: null, price: null }))
+    return [sent, parts.number(provider), withoutTexts(inference as object as JsonValue)]
   })
 }
 
-function toolsOf(plan: Plan, node: PlanNode): JsonValue {
+function toolsOf(parts: SharedParts, node: PlanNode): JsonValue {
+  const { plan } = parts
   const uses = node.kind === "agent" ? node.uses : []
   const effects = effectsOf(node).map((effect) =>
     effect.op === "call"
@@ -103,13 +147,21 @@ function toolsOf(plan: Plan, node: PlanNode): JsonValue {
   const tables = { tool: plan.tools, resource: plan.resources, prompt: plan.prompts }
   const remotes = [...uses, ...effects].map(({ kind, name }) => {
     const remote = tables[kind][name]
-    return [name, remote ?? null, plan.servers[remote?.server ?? ""] ?? null]
+    return [name, parts.number(remote), parts.number(plan.servers[remote?.server ?? ""])]
   })
   return withoutTexts([uses, remotes] as object as JsonValue)
 }
 
-function typeOf(plan: Plan, node: PlanNode): JsonValue {
-  return node.kind === "agent" || node.kind === "ask" ? toJsonSchema(node.output, plan.types) : null
+function haveSameType(before: SharedParts, earlier: PlanNode, after: SharedParts, node: PlanNode): boolean {
+  if (node.kind !== "agent" && node.kind !== "ask") return true
+  if (earlier.kind !== "agent" && earlier.kind !== "ask") return false
+  const sameNames = before.number(before.plan.types) === after.number(after.plan.types)
+  if (sameNames && !differ(earlier.output as object as JsonValue, node.output as object as JsonValue)) return true
+  const schemas = [
+    toJsonSchema(earlier.output, before.plan.types),
+    toJsonSchema(node.output, after.plan.types),
+  ] as const
+  return !differ(...schemas)
 }
 
 /** Fields of the input that the node refers to; an empty name is all of it. */

@@ -12,3 +12,22 @@ export async function inTurns<T>(items: readonly T[], take: (part: readonly T[])
   }
   await nextTurn()
 }
+
+/** Milliseconds after which others have their turn. */
+const longestTurn = 10
+
+/** Does the steps of some work, with a turn of the event loop after every few milliseconds. `take` gets what each step yields. */
+export async function stepsInTurns<Part, Result>(
+  work: Generator<Part, Result, undefined>,
+  take: (part: Part) => void = () => {},
+): Promise<Result> {
+  let started = performance.now()
+  for (;;) {
+    const step = work.next()
+    if (step.done === true) return step.value
+    take(step.value)
+    if (performance.now() - started < longestTurn) continue
+    await nextTurn()
+    started = performance.now()
+  }
+}

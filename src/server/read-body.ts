@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer"
-import type { FastifyInstance } from "fastify"
-import { isTooMuchJson, mostJsonWork } from "../base/json-work.ts"
+import { setImmediate as nextTurn } from "node:timers/promises"
+import type { FastifyInstance, FastifyRequest } from "fastify"
+import { JsonWork, mostJsonWork } from "../base/json-work.ts"
 import { refuse } from "./http-error.ts"
 import { isDeeperThan } from "./json-depth.ts"
 
@@ -34,6 +35,7 @@ export function readBodies(app: FastifyInstance): void {
     const plain = coding === undefined || coding === "" || coding.toLowerCase() === "identity"
     done(plain ? null : refuse("unsupported_media_type", "The body must not be compressed"))
   })
+  app.addHook("preValidation", (request) => turnOfItsOwn(request))
   app.addHook("preValidation", (request, _reply, done) => {
     // Where nothing came, nothing was parsed, and a schema that goes by the content type would not be asked.
     const missing = request.body === undefined && request.method === "POST"
@@ -65,6 +67,15 @@ export function readBodies(app: FastifyInstance): void {
   })
 }
 
+/** Bytes of a body whose every step takes a few milliseconds at most. */
+const smallBody = 256 * 1024
+
+/** Ends a step of the work on a large body: others have their turn before the next. */
+export async function turnOfItsOwn({ headers }: FastifyRequest): Promise<void> {
+  const length = Number(headers["content-length"] ?? (headers["transfer-encoding"] === undefined ? 0 : Infinity))
+  if (length > smallBody) await nextTurn()
+}
+
 function isPlain(contentType: string | undefined): boolean {
   return contentType?.trimStart().toLowerCase().startsWith(sourceTypes[0]) === true
 }
@@ -74,17 +85,28 @@ export function decode(bytes: Buffer, what: string): string {
   return bytes.toString("utf8")
 }
 
-/** How many values a body may hold, as `isTooMuchJson` counts them. Larger bodies that an operator allows may hold more. */
+/** How many values a body may hold, as `JsonWork` counts them. Larger bodies that an operator allows may hold more. */
 const mostValues = (bodyLimit: number): number => Math.max(2 * mostJsonWork, bodyLimit / 4)
 
-function parseJson(body: Buffer, bodyLimit: number): unknown {
-  if (isDeeperThan(maxDepth, body)) {
-    throw refuse("invalid_request", `The body is nested deeper than ${maxDepth} levels`)
+/** Whether a body is nested too deeply or holds too many values. A small one cannot hold too many. */
+function measure(body: Buffer, most: number): "deep" | "much" | "fine" {
+  if (body.length <= smallBody / 4) return isDeeperThan(maxDepth, body) ? "deep" : "fine"
+  const counter = new JsonWork()
+  for (let at = 0; at < body.length; at += smallBody) {
+    counter.add(body.subarray(at, at + smallBody))
+    if (counter.deepest > maxDepth) return "deep"
+    if (counter.work > most) return "much"
   }
+  return "fine"
+}
+
+function parseJson(body: Buffer, bodyLimit: number): unknown {
+  const found = measure(body, mostValues(bodyLimit))
+  if (found === "deep") throw refuse("invalid_request", `The body is nested deeper than ${maxDepth} levels`)
   const decoded = decode(body, "The body")
   const text = decoded.startsWith("\uFEFF") ? decoded.slice(1) : decoded
   if (text.trim() === "") throw refuse("invalid_request", "The body is empty: a JSON object is expected")
-  if (isTooMuchJson(text, mostValues(bodyLimit))) {
+  if (found === "much") {
     throw refuse("payload_too_large", "The body holds too many JSON values: send fewer, or send them as a text")
   }
   let value: unknown

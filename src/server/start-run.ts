@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto"
 import type { FastifyReply, FastifyRequest } from "fastify"
 import type { StartedAnswer, WaitingAnswer } from "../api/shapes.ts"
-import { canonicalJson } from "../base/canonical-json.ts"
+import { canonicalPieces } from "../base/canonical-json.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import type { ExistingRun, RunRequest } from "../ports/store.ts"
 import type { LogEvent } from "../ports/events.ts"
+import { stepsInTurns } from "../run/in-turns.ts"
 import { sendError } from "./answer-error.ts"
 import { checkNotify } from "./check-notify.ts"
 import { corsOf } from "./cors.ts"
@@ -12,6 +13,7 @@ import { HttpError, refuse } from "./http-error.ts"
 import type { RouteDependencies } from "./route-dependencies.ts"
 import { callerOf, shareOf } from "./route-dependencies.ts"
 import { preferencesOf } from "./preferences.ts"
+import { turnOfItsOwn } from "./read-body.ts"
 import { readBaggage } from "./read-baggage.ts"
 import { readQualityList } from "./quality-list.ts"
 
@@ -29,12 +31,15 @@ export async function startRun(
   const key = idempotencyKey(request)
   const mode = modeOf(request)
   checkNotify(run.options.notify, parts.notify)
+  await turnOfItsOwn(request)
+  const idempotency = key === undefined ? null : { key, fingerprint: await fingerprint(run) }
+  await turnOfItsOwn(request)
   const admitted = await parts.runs.admit(
     plan,
     {
       caller: callerOf(request),
       request: { ...run, ...traceOf(request), ...(parts.readsBaggage && baggageOf(request)) },
-      idempotency: key === undefined ? null : { key, fingerprint: fingerprint(run) },
+      idempotency,
       resumable: mode !== "json" || key !== undefined,
     },
     shareOf(request),
@@ -68,7 +73,9 @@ export async function findExisting(
   run: RunRequest,
 ): Promise<ExistingRun | null> {
   const key = idempotencyKey(request)
-  return key === undefined ? null : parts.store.existing(callerOf(request), { key, fingerprint: fingerprint(run) })
+  return key === undefined
+    ? null
+    : parts.store.existing(callerOf(request), { key, fingerprint: await fingerprint(run) })
 }
 
 function modeOf(request: FastifyRequest): Mode {
@@ -178,8 +185,9 @@ function idempotencyKey(request: FastifyRequest): string | undefined {
  * What makes two requests the same: all but the secrets, whatever the order of their keys. Headers do not count. A
  * workflow of the server's folder counts by its name: its file may have changed since.
  */
-function fingerprint({ source, input, options, workflow, rerun }: RunRequest): string {
+async function fingerprint({ source, input, options, workflow, rerun }: RunRequest): Promise<string> {
   const own = workflow === undefined ? [source, input, options] : { workflow: workflow.name, input, options }
-  const facts = rerun === undefined ? own : { rerun, own }
-  return createHash("sha256").update(canonicalJson(facts)).digest("base64url")
+  const hash = createHash("sha256")
+  await stepsInTurns(canonicalPieces(rerun === undefined ? own : { rerun, own }), (piece) => hash.update(piece))
+  return hash.digest("base64url")
 }

@@ -358,6 +358,27 @@ describe("validateValue", () => {
     burn(3000, () => assert.equal(messages(value, ref("chain")).length, 2))
   })
 
+  test("the work of trying the members of a union on many values is bounded, whether they fit or not", async () => {
+    const counts = [...Array(3000).keys()]
+    const alike = either(...counts.map((at) => record({ kind: literal(`k${at}`), more: object })))
+    const others = either(...counts.map((at) => record({ [`a${at}`]: string, [`b${at}`]: string })))
+    const more = { list: Array.from({ length: 1000 }, (_, at) => at) }
+    const last = Array.from({ length: 50_000 }, () => ({ kind: "k2999", more }))
+    const unknown = Array.from({ length: 50_000 }, () => ({ kind: "k3000", more }))
+    const few = Array.from({ length: 100 }, () => ({ kind: "k1", more: {} }))
+    const expected =
+      "input: expected fewer values, or a type with fewer alternatives, found too many values to try every alternative of a union on"
+    await assertCpuBelow(10_000, () => {
+      assert.deepEqual(messages(last, array(alike)), [expected])
+      assert.equal(messages(unknown, array(alike)).length, 100)
+      assert.equal(messages(last, array(others)).length, 100)
+      assert.deepEqual(messages([...few, { kind: "k1" }], array(alike)), [
+        "input[100].more is missing: expected object",
+      ])
+      assert.deepEqual(messages(few, array(alike)), [])
+    })
+  })
+
   test("nested unions cost time by their size, not by the number of ways through them", async () => {
     // At each level the value could be an `a` or a `b`; only the bottom tells that it is neither.
     const value = deep(400, '{"next":', '{"next":null,"x":""}', ',"x":""}') as object

@@ -42,10 +42,17 @@ export function validateValue(
   options: ValidateOptions = {},
 ): Misfit[] {
   // Most values fit, and to know that takes a fraction of the time that it takes to say why one does not.
-  if (new Fitting(types).fits(value, type, 0)) return []
+  const fitting = new Fitting(types)
+  if (fitting.fits(value, type, 0)) return []
   const validation = new Validation(types, path, options)
-  validation.walk(value, type, 0)
-  return validation.misfits
+  if (!fitting.isTooMuch) validation.walk(value, type, 0)
+  return fitting.isTooMuch || validation.isTooMuch ? [tooMuch(path)] : validation.misfits
+}
+
+function tooMuch(path: string): Misfit {
+  const expected = "fewer values, or a type with fewer alternatives"
+  const found = "too many values to try every alternative of a union on"
+  return { path, message: `${path}: expected ${expected}, found ${found}`, expected, found }
 }
 
 class Validation {
@@ -65,8 +72,12 @@ class Validation {
     this.#most = options.most ?? 100
   }
 
+  get isTooMuch(): boolean {
+    return this.#fitting.isTooMuch
+  }
+
   walk(value: unknown, type: Type, depth: number): void {
-    if (this.misfits.length >= this.#most) return
+    if (this.misfits.length >= this.#most || this.isTooMuch) return
     if (depth > deepestValue && typeof value === "object" && value !== null) return this.#tooDeep(value)
     switch (type.kind) {
       case "ref":
@@ -155,11 +166,23 @@ class Validation {
   }
 
   #walkUnion(value: unknown, type: UnionType, depth: number): void {
+    if (typeof value === "object") this.#fitting.spend(this.#sizeOf(type))
+    if (this.isTooMuch) return
     const best = bestMember(value, type, this.#types)
     if (best.kind === "only") return this.walk(value, best.member, depth)
     if (this.#fitting.fits(value, type, depth)) return
     if (best.kind === "none") this.#mistyped(value, type)
     else this.walk(value, best.member, depth)
+  }
+
+  /** About how much the search for the best member looks at. */
+  #sizeOf(type: UnionType): number {
+    let size = 0
+    for (const member of type.members) {
+      const resolved = resolve(member, this.#types)
+      size += resolved.kind === "record" ? resolved.fields.length : 1
+    }
+    return size
   }
 
   /** A value of any type has to be JSON all the same. */

@@ -6,6 +6,12 @@ import { indexOfUnion } from "./union-index.ts"
 export const deepestValue = 500
 
 /**
+ * How much of a union's members may be tried on one value: some 150 ms. All else takes one look at each part of the value,
+ * but a union may have thousands of members, and the value hundreds of thousands of parts.
+ */
+const mostTrials = 2_000_000
+
+/**
  * One look at one value: yes or no, without saying why. A value that fits is JSON throughout, even where the type is
  * open: finite numbers, no key `__proto__` (which would not survive being copied), bounded depth.
  */
@@ -18,12 +24,25 @@ export class Fitting {
   #known: Map<object, Map<Type, boolean>> | undefined
   /** How many unions, each inside the one before, are just trying one member after the other. */
   #trials = 0
+  /** What is left of the work on unions. Below zero, nothing fits any more. */
+  readonly #steps = { left: mostTrials }
 
   constructor(types: TypeTable) {
     this.#types = types
   }
 
+  /** The value takes more work than is allowed: whether it fits is not known. */
+  get isTooMuch(): boolean {
+    return this.#steps.left < 0
+  }
+
+  /** Counts work on a union. */
+  spend(steps: number): void {
+    this.#steps.left -= steps
+  }
+
   fits(value: unknown, type: Type, depth: number): boolean {
+    if (this.#trials > 0 && --this.#steps.left < 0) return false
     switch (type.kind) {
       case "string":
         return typeof value === "string"
@@ -64,12 +83,16 @@ export class Fitting {
         return true
       }
       case "object":
-        return isObject(value) && isJson(value, depth)
+        return isObject(value) && this.#isJson(value, depth)
       case "any":
       case "asset":
       case "error":
-        return isJson(value, depth)
+        return this.#isJson(value, depth)
     }
+  }
+
+  #isJson(value: unknown, depth: number): boolean {
+    return isJson(value, depth, this.#trials > 0 ? this.#steps : undefined)
   }
 
   #fitsRecord(value: JsonLikeObject, type: RecordType, depth: number): boolean {
@@ -86,17 +109,21 @@ export class Fitting {
   #fitsUnion(value: unknown, type: UnionType, depth: number): boolean {
     const { kinds, strings, others } = indexOfUnion(type)
     if (typeof value !== "object" || value === null) return fitsSimple(value, kinds, strings)
-    if (isOpen(kinds)) return isJson(value, depth)
-    if (kinds.has("object") && !Array.isArray(value)) return isJson(value, depth)
-    const candidates = this.#candidates(value, others)
-    const [first] = candidates
-    if (candidates.length < 2) return first !== undefined && this.fits(value, first, depth)
+    if (isOpen(kinds)) return this.#isJson(value, depth)
+    if (kinds.has("object") && !Array.isArray(value)) return this.#isJson(value, depth)
+    const keys = others.length > 1 && !Array.isArray(value) ? Object.keys(value).length : null
+    let at = this.#candidate(value, keys, others, 0)
+    if (at < 0) return false
+    let next = this.#candidate(value, keys, others, at + 1)
+    if (next < 0) return this.fits(value, resolve(others[at] as Type, this.#types), depth)
     const known = this.#known?.get(value)
     this.#trials++
     let fits = false
-    for (const member of candidates) {
+    while (at >= 0 && !fits) {
+      const member = resolve(others[at] as Type, this.#types)
       fits = known?.get(member) ?? this.#remember(value, member, this.fits(value, member, depth))
-      if (fits) break
+      at = next
+      if (!fits && at >= 0) next = this.#candidate(value, keys, others, at + 1)
     }
     this.#trials--
     return fits
@@ -112,14 +139,15 @@ export class Fitting {
     return fits
   }
 
-  /** The members that a look at the outside of an object or array does not rule out. */
-  #candidates(value: object, members: readonly Type[]): Type[] {
-    const candidates: Type[] = []
-    for (const member of members) {
-      const resolved = resolve(member, this.#types)
-      if (mayBe(value, resolved)) candidates.push(resolved)
+  /** The place of the next member that a look at the outside of an object or array does not rule out; -1 if there is none. */
+  #candidate(value: object, keys: number | null, members: readonly Type[], from: number): number {
+    for (let at = from; at < members.length; at++) {
+      if (at > 0 && at % 4 === 0 && --this.#steps.left < 0) return -1
+      const type = resolve(members[at] as Type, this.#types)
+      if (type.kind === "record" && keys !== null && type.fields.length !== keys) continue
+      if (mayBe(value, type)) return at
     }
-    return candidates
+    return -1
   }
 }
 
@@ -172,8 +200,9 @@ export function mayBe(value: object, type: Type): boolean {
   }
 }
 
-/** Whether the value is JSON that can be handled safely, whatever its type. */
-export function isJson(value: unknown, depth: number): boolean {
+/** Whether the value is JSON that can be handled safely, whatever its type. With `steps`: as far as they last. */
+export function isJson(value: unknown, depth: number, steps?: { left: number }): boolean {
+  if (steps !== undefined && --steps.left < 0) return false
   switch (typeof value) {
     case "string":
     case "boolean":
@@ -184,17 +213,17 @@ export function isJson(value: unknown, depth: number): boolean {
       if (value === null) return true
       if (depth > deepestValue) return false
       if (Array.isArray(value)) {
-        for (let at = 0; at < value.length; at++) if (!isJson(value[at], depth + 1)) return false
+        for (let at = 0; at < value.length; at++) if (!isJson(value[at], depth + 1, steps)) return false
         return true
       }
-      return isObject(value) && isJsonObject(value, depth)
+      return isObject(value) && isJsonObject(value, depth, steps)
     }
     default:
       return false
   }
 }
 
-function isJsonObject(value: JsonLikeObject, depth: number): boolean {
-  for (const key of Object.keys(value)) if (key === "__proto__" || !isJson(value[key], depth + 1)) return false
+function isJsonObject(value: JsonLikeObject, depth: number, steps: { left: number } | undefined): boolean {
+  for (const key of Object.keys(value)) if (key === "__proto__" || !isJson(value[key], depth + 1, steps)) return false
   return true
 }

@@ -1,8 +1,6 @@
 import type { FastifyInstance } from "fastify"
 import { formatBody, noQuery, validateBody } from "../../api/schemas.ts"
-import type { FormatAnswer, FormatBody, ValidateAnswer, ValidateBody } from "../../api/shapes.ts"
-import type { JsonObject } from "../../base/json-value.ts"
-import { comparePlans } from "../../plan/compare-plans.ts"
+import type { FormatAnswer, FormatBody, ValidateBody } from "../../api/shapes.ts"
 import type { RunRequest } from "../../ports/store.ts"
 import { HttpError } from "../http-error.ts"
 import { ownRun } from "../own-run.ts"
@@ -30,10 +28,9 @@ export function sourceRoutes(app: FastifyInstance, parts: RouteDependencies): vo
       const earlier =
         rerun_of === undefined || rerun_of === null
           ? null
-          : await parts.store.request((await ownRun(parts, request, rerun_of)).run_id)
-      const text = await compiler.validate({ kind: "validate", source, input, secrets }, shareOf(request))
-      const answer =
-        earlier === null ? text : await withChanges(parts, text, source, input ?? null, earlier, shareOf(request))
+          : sourceAndInput(await parts.store.request((await ownRun(parts, request, rerun_of)).run_id))
+      const job = { kind: "validate", source, input, secrets, ...(earlier !== null && { earlier }) } as const
+      const answer = await compiler.validate(job, shareOf(request))
       return reply.type("application/json; charset=utf-8").send(answer)
     },
   )
@@ -51,21 +48,7 @@ export function sourceRoutes(app: FastifyInstance, parts: RouteDependencies): vo
   )
 }
 
-/** Says of each node whether it would run again. */
-async function withChanges(
-  { planOf }: RouteDependencies,
-  text: string,
-  source: string,
-  input: JsonObject | null,
-  earlier: RunRequest,
-  share: string,
-): Promise<string> {
-  const answer = JSON.parse(text) as ValidateAnswer
-  if (answer.plan === null) return text
-  const [before, after] = await Promise.all([planOf(earlier.source, share), planOf(source, share)])
-  // A source that an older release took may be refused today: then all of it is new.
-  if ("error" in before || "error" in after) return text
-  const changes = comparePlans(before.plan, after.plan, { before: earlier.input, after: input ?? earlier.input })
-  const nodes = answer.plan.nodes.map((node) => ({ ...node, rerun: changes.get(node.id) }))
-  return JSON.stringify({ ...answer, plan: { ...answer.plan, nodes } })
+/** What a compiler may see of an earlier run: not its secrets. */
+function sourceAndInput({ source, input }: RunRequest): Pick<RunRequest, "source" | "input"> {
+  return { source, input }
 }

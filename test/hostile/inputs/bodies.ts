@@ -43,6 +43,26 @@ export const bodies: readonly Hostile[] = [
     }
     return answers
   }),
+  sends("4 MB of records as an input, with an Idempotency-Key", [null, "input_error"], async (service) => {
+    const list = times(250_000, (at) => ({ b: "x", a: at % 10 }))
+    const members = times(100, (at) => `{ b: "x${at}", a: integer }`)
+    return [
+      await service.execute(`input { list: [{ a: integer, b: string }] }\n${trivial}`, { input: { list } }),
+      await service.execute(`input { list: [${members.join(" | ")}] }\n${trivial}`, { input: { list } }),
+    ]
+  }),
+  sends(
+    "an earlier run of 4 MB that is compared with its source, where 400 steps read the same",
+    [null],
+    async (service) => {
+      const steps = times(200, (at) => `d${at}: input.list contains ${at}\ne${at}: input.text == "${at}"`)
+      const workflow_source = `input { list: [integer], text: string }\ndynamic {\n${steps.join("\n")}\n}\n${trivial}`
+      const body = { workflow_source, input: { list: times(500_000, (at) => at % 10), text: "x".repeat(2_000_000) } }
+      const started = await service.post("/execute", body, { prefer: "respond-async" })
+      const { run_id } = JSON.parse(started.text) as { run_id: string }
+      return [started, await service.post("/validate", { ...body, rerun_of: run_id })]
+    },
+  ),
   sends("50,000 fields that nobody knows", ["invalid_request"], async (service) => [
     await service.post("/execute", Object.fromEntries(times(50_000, (at) => [`workflow_sourc${at}`, at]))),
   ]),

@@ -50,6 +50,10 @@ output { x: agent.a.x }`),
       ])
     },
   ),
+  sends("a source that is 150 times as long when it is formatted", ["limit_exceeded"], async (service) => {
+    const types = times(4_000, (at) => `schema s${at} { a: ${"[".repeat(95)}string${"]".repeat(95)} }`)
+    return [await service.post("/format", { workflow_source: types.join("\n") })]
+  }),
   sends("a source of brackets", ["validation_error"], async (service) =>
     Promise.all(
       ["[", "{", "(", '"{{ ', "a.", "/*", "dynamic { a: "].map((piece) => service.execute(piece.repeat(4_000))),
