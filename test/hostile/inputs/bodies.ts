@@ -44,7 +44,7 @@ export const bodies: readonly Hostile[] = [
     return answers
   }),
   sends("4 MB of records as an input, with an Idempotency-Key", [null, "input_error"], async (service) => {
-    const list = times(250_000, (at) => ({ b: "x", a: at % 10 }))
+    const list = times(200_000, (at) => ({ b: "x99", a: at % 10 }))
     const members = times(100, (at) => `{ b: "x${at}", a: integer }`)
     return [
       await service.execute(`input { list: [{ a: integer, b: string }] }\n${trivial}`, { input: { list } }),
