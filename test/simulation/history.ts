@@ -84,17 +84,26 @@ export async function simulate(
   let crashes = 0
   /** No clock is wrong, and no process stands still. */
   let punctual = true
+  /** Every message to the broker has arrived at once so far. */
+  let calm = false
   const receiver = random.chance(0.15) ? new SimulatedReceiver(world, randomNotify(random)) : null
 
+  /**
+   * A run is its owner's for the length of a lease. On the NATS store processes judge by what they hear, and the log decides: there this
+   * holds where every message arrives at once, and a claim that is on its way may overtake a renewal.
+   */
+  const onWayMs = kind === "nats" ? 100 : 0
+  const promise = (ageMs = 0): { readonly promisedAt: number; readonly promised: number } => ({
+    promisedAt: world.now,
+    promised: kind === "nats" && !calm ? 0 : world.now + leaseMs - ageMs - onWayMs,
+  })
   const hold = (run_id: string, lease: Lease | null): void => {
     const list = tenures.get(run_id) ?? []
     const last = list.at(-1)
     if (last !== undefined) last.until = Math.min(last.until, world.now)
     if (lease !== null) {
       const { owner, fence } = lease
-      // On the NATS store a claim may overtake the last renewal: there the log decides whose the run is.
-      const promised = kind === "nats" ? 0 : world.now + leaseMs
-      list.push({ owner, fence, from: world.now, until: Number.POSITIVE_INFINITY, promised })
+      list.push({ owner, fence, from: world.now, until: Number.POSITIVE_INFINITY, ...promise() })
     }
     tenures.set(run_id, list)
   }
@@ -110,14 +119,15 @@ export async function simulate(
       const lease = detail as ClaimedLease
       world.note(`claim ${lease.run_id} by ${lease.owner}`)
       const held = tenures.get(lease.run_id)?.at(-1)
-      if (held !== undefined && held.until > world.now && held.promised > world.now) {
+      const isHeld = held !== undefined && held.until > world.now && held.promised > world.now
+      if (isHeld && held.promisedAt <= world.now - onWayMs && (kind === "memory" || calm)) {
         taken.push(`${lease.owner} took ${lease.run_id} from ${held.owner}, which held it`)
       }
       hold(lease.run_id, lease)
     } else if (operation === "renew") {
-      const { run_id, fence } = detail as Lease
+      const { run_id, fence, ageMs } = detail as Lease & { readonly ageMs?: number }
       const held = tenures.get(run_id)?.at(-1)
-      if (held?.fence === fence && kind === "memory") held.promised = world.now + leaseMs
+      if (held?.fence === fence) Object.assign(held, promise(ageMs))
     } else if (operation === "release") {
       const lease = detail as Lease
       world.note(`release ${lease.run_id} by ${lease.owner}`)
@@ -146,6 +156,8 @@ export async function simulate(
 
   const home = kind === "nats" ? natsHome(world, applied) : memoryHome(world, applied, traced ? trace : null)
   const faults = randomFaults(world)
+  const { failed, unanswered, slow, behind } = faults.broker
+  calm = failed + unanswered + slow + behind === 0
   let names = 0
   const services: SimulatedService[] = []
   const begin = (): void => {
@@ -204,6 +216,7 @@ export async function simulate(
         const trouble = random.below(6)
         if (trouble === 5 && service.disconnect(random.next() * 15_000)) {
           world.note(`${machine.name} loses its connection`)
+          calm = false
         } else if (trouble <= 1) {
           world.note(`crash of ${machine.name}`)
           crashes++
@@ -213,6 +226,7 @@ export async function simulate(
           const ms = random.next() * 40_000
           world.note(`${machine.name} stands still for ${ms.toFixed(0)} ms`)
           punctual = false
+          calm = false
           world.pause(machine)
           world.after(ms, null, () => world.wake(machine))
         } else if (trouble === 3) {

@@ -17,6 +17,7 @@ export interface Tenure {
   until: number
   /** Until when the store has promised the run to its owner. */
   promised: number
+  promisedAt: number
 }
 
 export interface StoredEvent {

@@ -1,5 +1,6 @@
 import { Broker } from "../../src/adapters/nats/broker.ts"
 import { unpackFrame } from "../../src/adapters/nats/frame.ts"
+import type { SaidLease } from "../../src/adapters/nats/leases.ts"
 import { namesOf } from "../../src/adapters/nats/names.ts"
 import { natsStoreOn } from "../../src/adapters/nats/nats-store.ts"
 import { aboutOutcome, openEvents, type SlotFacts } from "../../src/adapters/nats/slot.ts"
@@ -65,6 +66,9 @@ function report({ subject, data }: Stored, owner: string, applied: Applied): voi
       const events = openEvents(() => key, { slot: Number(second), facts, parts }, true)
       applied("append", { lease: { run_id, owner, fence }, events })
     }
+  } else if (stream === "alive") {
+    const { held } = unpackFrame<{ held: readonly SaidLease[] }>(subject, data).facts
+    for (const [run_id, fence, , ageMs] of held) applied("renew", { run_id, owner, fence, ageMs })
   } else if (stream === "ask" && first === "news" && third !== undefined && rest.length === 0) {
     const { facts, parts } = unpackFrame<{ id: string; status: string }>(subject, data)
     const [sealed] = parts

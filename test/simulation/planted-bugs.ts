@@ -174,6 +174,13 @@ export const plantedBugs: readonly PlantedBug[] = [
     on: "nats",
   },
   {
+    name: "a run in the broker can be claimed while its owner is well",
+    file: "src/adapters/nats/signs-of-life.ts",
+    from: "this.#note(run_id, fence, now - age, session)",
+    to: "this.#note(run_id, fence, now - age - 10_000, session)",
+    on: "nats",
+  },
+  {
     name: "a notice in the broker is lost with the process that took it",
     file: "src/adapters/nats/outbox.ts",
     from: "due_at: now + holdMs }",
