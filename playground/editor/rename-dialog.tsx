@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks"
+import { useLayoutEffect, useRef, useState } from "preact/hooks"
 import type { Renaming } from "../state/renaming.ts"
 import { renaming } from "../state/renaming.ts"
 import { Dialog } from "../ui/dialog.tsx"
@@ -12,7 +12,7 @@ function RenameForm({ name, rename, note, onClose }: Renaming) {
   const [text, setText] = useState(name)
   const [wrong, setWrong] = useState<string | undefined>(undefined)
   const field = useRef<HTMLInputElement>(null)
-  useEffect(() => field.current?.select(), [])
+  useLayoutEffect(() => field.current?.select(), [])
   const close = (): void => {
     renaming.value = null
     onClose?.()

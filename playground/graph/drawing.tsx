@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals"
-import { useEffect, useMemo, useRef } from "preact/hooks"
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks"
 import { requestRerun } from "../run/request-run.ts"
 import { earlierRun, wouldRun } from "../state/changes.ts"
 import type { NodeStatus } from "../state/node-status.ts"
@@ -112,7 +112,8 @@ const openMenu = signal<{ readonly node: string; readonly x: number; readonly y:
 export function NodeMenu() {
   const menu = openMenu.value
   const first = useRef<HTMLButtonElement>(null)
-  useEffect(() => {
+  // Before the next key is handled.
+  useLayoutEffect(() => {
     first.current?.focus()
     const box = first.current?.parentElement
     if (box) keepWithin(box)

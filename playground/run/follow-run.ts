@@ -135,6 +135,8 @@ async function consume(run: RunView, stream: AsyncIterable<StreamEvent>, again: 
       run.take(event)
       // A reload needs to know how the two clocks differ: old events cannot tell.
       if (run.skew !== skew) remember(run)
+      // Not only when the connection ends: a run that shows its result must not keep the next one from starting.
+      if (run.isOver && liveRun.value === run) liveRun.value = null
       touchRuns()
     }
     if (!run.isOver) throw new Error("The stream ended before the run")

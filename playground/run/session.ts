@@ -15,7 +15,7 @@ import { optionTexts } from "../state/options.ts"
 import { secretIn } from "../state/secrets.ts"
 import type { Served } from "../state/served.ts"
 import { served } from "../state/served.ts"
-import { compilation, origin } from "../state/source.ts"
+import { compilation, compileNow, origin } from "../state/source.ts"
 
 /** The key under which the browser keeps each open file. */
 const keys = new Map<string, string>()
@@ -128,5 +128,9 @@ export function keepDraft(): void {
     clearTimeout(timer)
     timer = setTimeout(save, 300)
   })
-  addEventListener("pagehide", save)
+  addEventListener("pagehide", () => {
+    // With what was typed a moment ago.
+    compileNow()
+    save()
+  })
 }

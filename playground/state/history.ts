@@ -35,7 +35,7 @@ export async function addToHistory(run: RunView, clean: (text: string) => string
   const { status, duration_ms } = state
   if (run_id === undefined || (status !== "completed" && status !== "failed" && status !== "cancelled")) return
   const tokens = tokensOf(state.usage)
-  // A run that is found again after a reload keeps its label.
+  // A run that is found again after a reload keeps its label; before the list has been loaded, see below.
   const label = keptRuns.value.find((other) => other.run_id === run_id)?.label
   // What was written piece by piece is whole in the events that follow.
   const events = run.events.filter(({ type }) => type !== "agent_delta")
@@ -56,7 +56,8 @@ export async function addToHistory(run: RunView, clean: (text: string) => string
   keptRuns.value = [summary, ...keptRuns.value.filter((other) => other.run_id !== run_id)].slice(0, most)
   await attempt(async (database) => {
     const { runs, logs } = stores(database, "readwrite")
-    runs.put(summary)
+    const before = (await asked(runs.get(run_id))) as KeptRun | undefined
+    runs.put({ ...labelOf(before), ...summary })
     if (text.length <= largest) logs.put({ run_id, events: JSON.parse(text) as StreamEvent[] })
     // By what the browser keeps: after a reload this may come before the list has been loaded.
     const all = (await asked(runs.getAll())) as KeptRun[]
@@ -70,9 +71,13 @@ export async function addToHistory(run: RunView, clean: (text: string) => string
 export async function loadHistory(): Promise<void> {
   const kept = await attempt(async (database) => asked(stores(database, "readonly").runs.getAll()))
   if (kept === undefined) return
-  const known = new Set(keptRuns.value.map(({ run_id }) => run_id))
-  const older = (kept as KeptRun[]).filter(({ run_id }) => !known.has(run_id))
-  keptRuns.value = [...keptRuns.value, ...older].toSorted((a, b) => b.asked_at - a.asked_at).slice(0, most)
+  const stored = new Map((kept as KeptRun[]).map((run) => [run.run_id, run]))
+  for (const run of keptRuns.value) stored.set(run.run_id, { ...labelOf(stored.get(run.run_id)), ...run })
+  keptRuns.value = [...stored.values()].toSorted((a, b) => b.asked_at - a.asked_at).slice(0, most)
+}
+
+function labelOf(run: KeptRun | undefined): Pick<KeptRun, "label"> {
+  return run?.label === undefined ? {} : { label: run.label }
 }
 
 /** The run with its events, as it was; undefined when they are not kept. */

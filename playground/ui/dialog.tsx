@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals"
 import type { ComponentChildren } from "preact"
-import { useEffect, useRef } from "preact/hooks"
+import { useLayoutEffect, useRef } from "preact/hooks"
 import { Icon } from "./icon.tsx"
 import { Notices } from "./notices.tsx"
 
@@ -19,7 +19,8 @@ export const openDialogs = signal(0)
  */
 export function Dialog({ title, onClose, wide, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => {
+  // Before the next key is handled.
+  useLayoutEffect(() => {
     const element = dialog.current
     element?.showModal()
     element?.querySelector<HTMLElement>(".dialog-frame :is(input, select, textarea)")?.focus()

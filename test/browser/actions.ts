@@ -1,16 +1,61 @@
+import assert, { AssertionError } from "node:assert/strict"
+import { setTimeout as delay } from "node:timers/promises"
 import type { Locator, Page } from "playwright-core"
 
-// What a person does, in words.
+// What a person does and sees, in words. The page may be slow or fast: what it shows is waited for, never read once.
+
+/** Looks until what it asserts holds; after half a minute it fails as the last look did. */
+export async function eventually(look: () => Promise<void>): Promise<void> {
+  const deadline = Date.now() + 30_000
+  for (;;) {
+    try {
+      await look()
+      return
+    } catch (error) {
+      if (!(error instanceof AssertionError) || Date.now() > deadline) throw error
+    }
+    await delay(50)
+  }
+}
+
+/** The text of what is there, once it matches. */
+export function says(target: Locator, text: RegExp): Promise<void> {
+  return eventually(async () => assert.match(await target.innerText(), text))
+}
+
+export function hasValue(field: Locator, value: string): Promise<void> {
+  return eventually(async () => assert.equal(await field.inputValue(), value))
+}
+
+export function hasCount(target: Locator, count: number): Promise<void> {
+  return eventually(async () => assert.equal(await target.count(), count))
+}
+
+export function hasAttribute(target: Locator, name: string, value: string): Promise<void> {
+  return eventually(async () => assert.equal(await target.getAttribute(name), value))
+}
+
+export function hasFocus(target: Locator): Promise<void> {
+  return eventually(async () =>
+    assert.ok(await target.evaluate((element) => element.matches(":focus")), `${String(target)} has the focus`),
+  )
+}
 
 export async function run(page: Page): Promise<void> {
   await page.getByRole("button", { name: "Run", exact: true }).click()
 }
 
-/** The status line, once it says this. */
+/** The status line, once it says this; read in the page, because it may say something else a moment later. */
 export async function status(page: Page, text: RegExp): Promise<string> {
-  const line = page.locator(".status", { hasText: text })
-  await line.waitFor()
-  return line.innerText()
+  const found = await page.waitForFunction(
+    ([source, flags]) => {
+      const wanted = new RegExp(source ?? "", flags)
+      const shown = [...document.querySelectorAll<HTMLElement>(".status")].filter((line) => line.checkVisibility())
+      return shown.map((line) => line.innerText.replace(/\s+/g, " ").trim()).find((line) => wanted.test(line))
+    },
+    [text.source, text.flags],
+  )
+  return String(await found.jsonValue())
 }
 
 export async function runToEnd(page: Page, end = /completed in/): Promise<string> {
@@ -38,10 +83,19 @@ export async function write(page: Page, source: string): Promise<void> {
   }, source)
 }
 
-/** The text in the editor; whole as long as it fits into the view. */
-export async function written(page: Page): Promise<string> {
-  const lines = await editor(page).locator(".cm-line").allInnerTexts()
-  return lines.map((line) => line.replaceAll("\u200b", "").replace(/\n$/, "")).join("\n")
+/** The text in the editor, once it is or matches this; whole as long as it fits into the view. */
+export function written(page: Page, text: string | RegExp): Promise<void> {
+  return eventually(async () => {
+    const lines = await editor(page).locator(".cm-line").allInnerTexts()
+    const shown = lines.map((line) => line.replaceAll("\u200b", "").replace(/\n$/, "")).join("\n")
+    if (typeof text === "string") assert.equal(shown.trimEnd(), text.trimEnd())
+    else assert.match(shown, text)
+  })
+}
+
+/** Waits until the page knows the names of the text in the editor, which were written a moment ago. */
+export function understood(page: Page): Promise<void> {
+  return editor(page).locator(".wire-root").first().waitFor()
 }
 
 /** Puts the cursor before the first place where the text stands. */
@@ -68,12 +122,44 @@ export async function nodeSays(page: Page, id: string, text: RegExp): Promise<vo
   await page.locator(`[data-node="${id}"]`, { hasText: text }).waitFor()
 }
 
-export async function clipboard(page: Page): Promise<string> {
+/** What a press of the button copies; the page says so for three seconds. */
+export async function copied(page: Page, button: Locator, notice: string | RegExp): Promise<string> {
+  await Promise.all([page.locator(".notice", { hasText: notice }).waitFor(), button.click()])
   return page.evaluate(() => navigator.clipboard.readText())
 }
 
+/** Waits until the browser's database holds this many ended runs, one of them with the label: the page shows them sooner. */
+export async function historyIsKept(page: Page, count: number, label?: string): Promise<void> {
+  await page.locator(".tab", { hasText: new RegExp(`History\\s*${count}`) }).waitFor()
+  const kept = (): Promise<{ label?: string }[]> =>
+    page.evaluate(
+      () =>
+        new Promise((resolve, reject) => {
+          const opened = indexedDB.open("wireworks", 1)
+          opened.onerror = () => reject(opened.error)
+          opened.onsuccess = () => {
+            const runs = opened.result.transaction("runs").objectStore("runs").getAll()
+            runs.onerror = () => reject(runs.error)
+            runs.onsuccess = () => {
+              opened.result.close()
+              resolve(runs.result)
+            }
+          }
+        }),
+    )
+  await eventually(async () => {
+    const runs = await kept()
+    assert.equal(runs.length, count)
+    if (label !== undefined)
+      assert.ok(
+        runs.some((run) => run.label === label),
+        label,
+      )
+  })
+}
+
 /** A workflow of one step after the other, each as slow as the demo's slow model. */
-export function slowChain(steps: number): string {
+export function slowChain(steps: number, endpoint = "demo"): string {
   const agents = Array.from({ length: steps }, (_, at) => {
     const before = at === 0 ? "" : `{{ agent.step${at}.text }}`
     return `
@@ -88,7 +174,7 @@ agent step${at + 1} {
 `
   })
   return `provider demo from openai {
-    endpoint: "demo"
+    endpoint: "${endpoint}"
 }
 
 model slow from demo {
@@ -101,23 +187,21 @@ output {
 `
 }
 
-/** The sentence that keeps a run from starting. */
-export async function refusal(page: Page): Promise<string> {
-  const notice = page.locator(".notice", { hasText: /^Not / })
-  await notice.waitFor()
-  return notice.innerText()
+/** Does what is refused, and waits for the sentence that says so. It leaves when it is no longer true, or after eight seconds. */
+export async function refused(page: Page, act: () => Promise<void>, sentence = /^Not /): Promise<void> {
+  await Promise.all([page.locator(".notice", { hasText: sentence }).waitFor(), act()])
 }
 
-/** Points at something until it tells this: a tooltip waits for the mouse to rest, and the page may move under it. */
-export async function pointAt(target: Locator, tooltip: Locator): Promise<void> {
+/** Points at something until this appears: a tooltip waits for the mouse to rest, and the page may move under it. */
+export async function pointAt(page: Page, point: () => Promise<unknown>, tooltip: Locator): Promise<void> {
   for (let tries = 1; ; tries++) {
-    await target.hover()
+    await point()
     try {
-      await tooltip.waitFor({ timeout: 2_000 })
+      await tooltip.waitFor({ timeout: 3_000 })
       return
     } catch (error) {
-      if (tries === 15) throw error
-      await target.page().mouse.move(0, 0)
+      if (tries === 10) throw error
+      await page.mouse.move(0, 0)
     }
   }
 }

@@ -1,7 +1,19 @@
 import assert from "node:assert/strict"
 import { describe, test } from "node:test"
 import type { Page } from "playwright-core"
-import { cursorAt, editor, pointAt, refusal, run, write, written } from "./actions.ts"
+import {
+  cursorAt,
+  editor,
+  eventually,
+  hasFocus,
+  pointAt,
+  refused,
+  run,
+  says,
+  understood,
+  write,
+  written,
+} from "./actions.ts"
 import { openPlayground } from "./open-playground.ts"
 
 const playground = await openPlayground()
@@ -44,10 +56,12 @@ describe("the editor", { concurrency: 2 }, () => {
   test("colours the language by its own lexer and checker", async () => {
     const { page, close } = await playground.visit()
     await write(page, source)
-    await editor(page).locator(".wire-keyword").first().waitFor()
+    await understood(page)
     const words = ["provider", "string", "/// Who is greeted", "model", '"demo"']
-    const colours = await Promise.all(words.map((word) => colourOf(page, word)))
-    assert.equal(new Set(colours).size, words.length, colours.join(", "))
+    await eventually(async () => {
+      const colours = await Promise.all(words.map((word) => colourOf(page, word)))
+      assert.equal(new Set(colours).size, words.length, colours.join(", "))
+    })
     await close()
   })
 
@@ -56,13 +70,12 @@ describe("the editor", { concurrency: 2 }, () => {
     await write(page, source.replace("agent.greeter.greeting", "agent.greter.greeting"))
     await page.getByRole("button", { name: "1 problem" }).click()
     const problem = page.getByRole("region", { name: "Problems" }).getByRole("listitem")
-    assert.match(await problem.innerText(), /25:21\s+Unknown reference: agent\.greter\.greeting/)
-    assert.match(await problem.innerText(), /Did you mean agent\.greeter\.greeting\?/)
+    await says(problem, /25:21\s+Unknown reference: agent\.greter\.greeting/)
+    await says(problem, /Did you mean agent\.greeter\.greeting\?/)
     const tooltip = page.locator(".cm-tooltip-lint", { hasText: "Did you mean agent.greeter.greeting?" })
-    await pointAt(editor(page).locator(".cm-lintRange-error"), tooltip)
+    await pointAt(page, () => editor(page).locator(".cm-lintRange-error").hover(), tooltip)
     // A press of Run says the same and goes there.
-    await run(page)
-    assert.match(await refusal(page), /1 error in the source\. Unknown reference/)
+    await refused(page, () => run(page), /^Not started: 1 error in the source\. Unknown reference/)
     await problem.getByRole("button", { name: /Unknown reference/ }).click()
     await page.keyboard.type("greeter.greeting")
     await page.getByText("No problems").waitFor()
@@ -74,11 +87,11 @@ describe("the editor", { concurrency: 2 }, () => {
     const broken = source.replace("agent.greeter.greeting", "agent.greter.greeting")
     const fixed = async (): Promise<void> => {
       await page.getByText("No problems").waitFor()
-      assert.equal((await written(page)).trim(), source.trim())
+      await written(page, source)
     }
     await write(page, broken)
     const fix = page.locator(".cm-tooltip-lint").getByRole("button", { name: /agent\.greeter/ })
-    await pointAt(editor(page).locator(".cm-lintRange-error"), fix)
+    await pointAt(page, () => editor(page).locator(".cm-lintRange-error").hover(), fix)
     await fix.click()
     await fixed()
 
@@ -100,15 +113,15 @@ describe("the editor", { concurrency: 2 }, () => {
 
     await write(page, broken)
     // A refusal leaves as soon as it is no longer true.
-    await run(page)
-    await refusal(page)
+    await refused(page, () => run(page))
+    await hasFocus(editor(page))
     await page.keyboard.press("Control+.")
     const menu = page.getByRole("menu", { name: "Quick fixes" })
     await menu.getByRole("menuitem", { name: /^About unknown-reference/ }).waitFor()
     await page.keyboard.press("Enter")
     await fixed()
     await page.locator(".notice").waitFor({ state: "detached" })
-    assert.ok(await editor(page).evaluate((element) => element.matches(":focus")))
+    await hasFocus(editor(page))
     await close()
   })
 
@@ -130,34 +143,34 @@ describe("the editor", { concurrency: 2 }, () => {
     }
     await choose("gre", /^greeter/)
     await page.keyboard.type(".")
-    await options.filter({ hasText: /^mood/ }).waitFor()
-    assert.match(await options.filter({ hasText: /^mood/ }).innerText(), /maybe string/)
+    await says(options.filter({ hasText: /^mood/ }), /maybe string/)
     await choose("gr", /^greeting/)
-    assert.equal((await written(page)).trim(), source.trim())
+    await written(page, source)
     await close()
   })
 
   test("shows types and doc comments where one points", async () => {
     const { page, close } = await playground.visit()
     await write(page, source)
-    await editor(page).locator(".wire-root", { hasText: "input" }).first().waitFor()
+    await understood(page)
     const line = editor(page).locator(".cm-line", { hasText: "instruction:" })
-    const box = await line.evaluate((element) => {
-      const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT)
-      for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
-        const at = node.nodeValue?.indexOf("name") ?? -1
-        if (at < 0) continue
-        const range = document.createRange()
-        range.setStart(node, at)
-        range.setEnd(node, at + 4)
-        const { x, y, width, height } = range.getBoundingClientRect()
-        return { x: x + width / 2, y: y + height / 2 }
-      }
-      throw new Error("not there")
-    })
-    await page.mouse.move(box.x, box.y)
-    await page.locator(".wire-hover", { hasText: "Who is greeted" }).waitFor()
-    assert.match(await page.locator(".wire-hover").innerText(), /name: string/)
+    const point = async (): Promise<void> => {
+      const { x, y } = await line.evaluate((element) => {
+        const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT)
+        for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+          const at = node.nodeValue?.indexOf("name") ?? -1
+          if (at < 0) continue
+          const range = document.createRange()
+          range.setStart(node, at)
+          range.setEnd(node, at + 4)
+          const box = range.getBoundingClientRect()
+          return { x: box.x + box.width / 2, y: box.y + box.height / 2 }
+        }
+        throw new Error("not there")
+      })
+      await page.mouse.move(x, y)
+    }
+    await pointAt(page, point, page.locator(".wire-hover", { hasText: /name: string[^]*Who is greeted/ }))
     await close()
   })
 
@@ -174,22 +187,23 @@ describe("the editor", { concurrency: 2 }, () => {
     await dialog.getByRole("textbox", { name: "New name" }).fill("welcome")
     await page.keyboard.press("Enter")
     await dialog.waitFor({ state: "detached" })
-    assert.equal((await written(page)).trim(), source.replaceAll("greeter", "welcome").trim())
+    await written(page, source.replaceAll("greeter", "welcome"))
+    await hasFocus(editor(page))
     await page.keyboard.press("ControlOrMeta+z")
-    assert.equal((await written(page)).trim(), source.trim())
+    await written(page, source)
     await close()
   })
 
   test("folds a block away and back", async () => {
     const { page, close } = await playground.visit()
     await write(page, source)
-    await editor(page).locator(".wire-keyword").first().waitFor()
+    await understood(page)
     await cursorAt(page, "greeter {")
     await page.keyboard.press("Control+Shift+BracketLeft")
     await page.locator(".cm-foldPlaceholder").waitFor()
-    assert.doesNotMatch(await written(page), /instruction/)
+    await written(page, /^(?![^]*instruction)/)
     await page.keyboard.press("Control+Shift+BracketRight")
-    assert.match(await written(page), /instruction/)
+    await written(page, /instruction/)
     await close()
   })
 
@@ -201,11 +215,10 @@ describe("the editor", { concurrency: 2 }, () => {
     )
     await write(page, squeezed)
     await page.keyboard.press("ControlOrMeta+s")
-    assert.equal((await written(page)).trim(), source.trim())
+    await written(page, source)
     await write(page, "agent {")
-    await page.keyboard.press("ControlOrMeta+s")
-    assert.match(await refusal(page), /Not formatted: fix line 1 first/)
-    assert.equal(await written(page), "agent {")
+    await refused(page, () => page.keyboard.press("ControlOrMeta+s"), /^Not formatted: fix line 1 first/)
+    await written(page, "agent {")
     await close()
   })
 
@@ -213,16 +226,16 @@ describe("the editor", { concurrency: 2 }, () => {
     const { page, close } = await playground.visit()
     await write(page, "")
     await page.keyboard.type("input {\nname: string\n")
-    assert.equal(await written(page), "input {\n    name: string\n    \n}")
+    await written(page, "input {\n    name: string\n    \n}")
     // A word that is typed whole needs no completion: Enter breaks the line, whether the list is open or not.
     await page.keyboard.type("age: integer")
     await page.getByRole("option", { name: "integer" }).waitFor()
     await page.waitForTimeout(100) // The editor ignores keys for the list in its first 75 ms.
     await page.keyboard.press("Enter")
-    assert.equal(await written(page), "input {\n    name: string\n    age: integer\n    \n}")
+    await written(page, "input {\n    name: string\n    age: integer\n    \n}")
     await page.keyboard.press("Escape")
     await page.keyboard.press("Tab")
-    assert.ok(await editor(page).evaluate((element) => !element.matches(":focus")))
+    await eventually(async () => assert.ok(await editor(page).evaluate((element) => !element.matches(":focus"))))
     await close()
   })
 })

@@ -63,6 +63,7 @@ async function visit(browser: Browser, address: string, options: VisitOptions): 
   context.setDefaultTimeout(45_000)
   await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: address })
   const page = await context.newPage()
+  await slowDown(page)
   const wrong: string[] = []
   const requests: Request[] = []
   page.on("console", (message) => {
@@ -86,4 +87,10 @@ async function visit(browser: Browser, address: string, options: VisitOptions): 
       assert.deepEqual(surprises, [])
     },
   }
+}
+
+/** `BROWSER_SLOWDOWN=6` makes the page's own code six times slower: to find tests that depend on its speed. */
+async function slowDown(page: Page): Promise<void> {
+  const rate = Number(process.env["BROWSER_SLOWDOWN"] ?? 1)
+  if (rate > 1) await (await page.context().newCDPSession(page)).send("Emulation.setCPUThrottlingRate", { rate })
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { describe, test } from "node:test"
 import type { Locator, Page } from "playwright-core"
-import { node, nodeSays, run, status, tab, write } from "./actions.ts"
+import { eventually, hasCount, node, nodeSays, run, says, status, tab, write } from "./actions.ts"
 import { lookAt } from "./look-at.ts"
 import { openPlayground } from "./open-playground.ts"
 
@@ -63,7 +63,7 @@ async function ask(page: Page): Promise<void> {
 async function output(page: Page): Promise<unknown> {
   await tab(page, "Output")
   await page.getByRole("button", { name: "Raw" }).click()
-  return JSON.parse(await page.locator("pre").innerText())
+  return JSON.parse(await page.getByLabel("Output as JSON").innerText())
 }
 
 describe("questions", () => {
@@ -73,19 +73,15 @@ describe("questions", () => {
     await nodeSays(page, "ask.review", /asking/)
     await page.locator(".status", { hasText: "2 questions" }).waitFor()
     await status(page, /waiting for people/)
-    assert.match(page.url(), /#run=[\w-]+$/)
+    await page.waitForURL(/#run=[\w-]+$/)
 
     // Amber, as its word and icon are.
-    const amber = await page
-      .locator(".status .is-asking")
-      .first()
-      .evaluate((one) => getComputedStyle(one).color)
-    assert.equal(
-      await node(page, "ask.review")
-        .locator(".box")
-        .evaluate((one) => getComputedStyle(one).stroke),
-      amber,
-    )
+    const word = page.locator(".status .is-asking").first()
+    const box = node(page, "ask.review").locator(".box")
+    await eventually(async () => {
+      const amber = await word.evaluate((one) => getComputedStyle(one).color)
+      assert.equal(await box.evaluate((one) => getComputedStyle(one).stroke), amber)
+    })
 
     const question = review(page)
     await question.getByText("The owl flies at night.").waitFor()
@@ -210,8 +206,7 @@ describe("questions", () => {
       .getByLabel(/^pages/)
       .fill("2")
     await review(page).getByRole("button", { name: "Answer" }).click()
-    await review(page).getByRole("alert").waitFor()
-    assert.match(await review(page).getByRole("alert").innerText(), /answered/)
+    await says(review(page).getByRole("alert"), /answered/)
     await nodeSays(page, "ask.review", /done/)
     await close()
   })
@@ -243,7 +238,7 @@ describe("with keys and groups", () => {
     const bob = await locked.visit({ path: `/playground${new URL(ann.page.url()).hash}`, expected: /401|404/ })
     await key(bob.page, "key-of-bob")
     await status(bob.page, /not started/)
-    assert.equal(await review(bob.page).count(), 0)
+    await hasCount(review(bob.page), 0)
     await ann.close()
     await bob.close()
   })

@@ -1,6 +1,5 @@
-import assert from "node:assert/strict"
 import { describe, test } from "node:test"
-import { node, nodeSays, runToEnd, status, write } from "./actions.ts"
+import { hasCount, node, nodeSays, runToEnd, status, write } from "./actions.ts"
 import { openPlayground } from "./open-playground.ts"
 
 const playground = await openPlayground()
@@ -16,13 +15,13 @@ describe("re-runs", () => {
   test("Run changes runs what changed, and marks it before; a node runs from its menu", async () => {
     const { page, close } = await playground.visit()
     await write(page, source("Praise"))
-    assert.equal(await page.getByRole("button", { name: "Run changes" }).count(), 0)
+    await hasCount(page.getByRole("button", { name: "Run changes" }), 0)
     await runToEnd(page)
     await page.getByRole("button", { name: "Run changes" }).waitFor()
-    assert.equal(await page.locator(".node.would-run").count(), 0)
+    await hasCount(page.locator(".node.would-run"), 0)
     await write(page, source("Scold"))
     await page.locator('.node.would-run[data-node="agent.second"]').waitFor()
-    assert.equal(await page.locator('.node.would-run[data-node="agent.first"]').count(), 0)
+    await hasCount(page.locator('.node.would-run[data-node="agent.first"]'), 0)
     if (process.env["SHOTS"] !== undefined) await page.screenshot({ path: `${process.env["SHOTS"]}/changes.png` })
     const before = await page.evaluate(() => location.hash)
     await page.getByRole("button", { name: "Run changes" }).click()

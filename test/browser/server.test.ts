@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { after, describe, test } from "node:test"
 import type { Page } from "playwright-core"
 import { hello, slow } from "../contract/http/start-service.ts"
-import { editor, nodeSays, run, runToEnd, status, tab, write, written } from "./actions.ts"
+import { editor, hasCount, nodeSays, run, runToEnd, status, tab, write, written } from "./actions.ts"
 import { lookAt } from "./look-at.ts"
 import { openPlayground } from "./open-playground.ts"
 
@@ -28,17 +28,17 @@ describe("the workflows of the server", () => {
   test("are opened read-only, run by name, and edited as a copy", async () => {
     const { page, close } = await playground.visit()
     await openServed(page, "tickets/triage")
-    assert.match(await written(page), /Sorts a ticket/)
+    await written(page, /Sorts a ticket/)
     await write(page, "output { a: 1 }")
-    assert.match(await written(page), /Sorts a ticket/)
+    await written(page, /Sorts a ticket/)
     await page.getByRole("textbox", { name: "name" }).fill("Ada")
     await runToEnd(page)
     await nodeSays(page, "agent.reply", /done/)
     await page.getByRole("button", { name: "Edit a copy" }).click()
     await editor(page).focus()
     await write(page, "output { a: 1 }")
-    assert.equal(await written(page), "output { a: 1 }")
-    assert.equal(await page.getByText("The server's workflow").count(), 0)
+    await written(page, "output { a: 1 }")
+    await hasCount(page.getByText("The server's workflow"), 0)
     await close()
   })
 
@@ -81,7 +81,7 @@ describe("the runs of the server", () => {
     await row.getByRole("button").click()
     await nodeSays(page, "agent.reply", /running|done/)
     await page.getByRole("treeitem", { name: /^agent\.reply/ }).waitFor()
-    assert.match(page.url(), new RegExp(`#run=${run_id}`))
+    await page.waitForURL(new RegExp(`#run=${run_id}`))
     await fetch(`${playground.address}/execute/${run_id}/cancel`, { method: "POST" })
     await status(page, /cancelled|completed/)
     await tab(page, "Runs")

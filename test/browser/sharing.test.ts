@@ -6,7 +6,23 @@ import { join } from "node:path"
 import { text } from "node:stream/consumers"
 import { describe, test } from "node:test"
 import type { Page } from "playwright-core"
-import { clipboard, editor, openExample, refusal, run, runToEnd, status, tab, write, written } from "./actions.ts"
+import {
+  copied,
+  editor,
+  hasAttribute,
+  hasCount,
+  hasValue,
+  historyIsKept,
+  openExample,
+  refused,
+  run,
+  runToEnd,
+  says,
+  status,
+  tab,
+  write,
+  written,
+} from "./actions.ts"
 import { lookAt } from "./look-at.ts"
 import { openPlayground } from "./open-playground.ts"
 
@@ -60,11 +76,7 @@ async function fillSecrets(page: Page): Promise<void> {
 
 async function share(page: Page): Promise<string> {
   await page.getByRole("button", { name: "Share" }).click()
-  const field = page.getByRole("textbox", { name: "Link to this workflow" })
-  await field.and(page.locator('[value^="http"]')).or(field).waitFor()
-  await page.getByRole("button", { name: "Copy link" }).click()
-  await page.getByText("Link copied.").waitFor()
-  return clipboard(page)
+  return copied(page, page.getByRole("button", { name: "Copy link" }), "Link copied.")
 }
 
 describe("sharing", () => {
@@ -81,15 +93,13 @@ describe("sharing", () => {
     const look = lookAt(page, complaints)
     const banner = page.getByText("This workflow came by a link.")
     await banner.waitFor()
-    assert.equal(page.url(), `${playground.address}/playground`)
-    assert.match(await written(page), /^input \{\n {4}name: string/)
-    await page.getByRole("textbox", { name: "name string" }).waitFor()
-    assert.equal(await page.getByRole("textbox", { name: "name string" }).inputValue(), "Grace")
-    await run(page)
-    assert.match(await refusal(page), /secrets\.api_key/)
+    await page.waitForURL(`${playground.address}/playground`)
+    await written(page, /^input \{\n {4}name: string/)
+    await hasValue(page.getByRole("textbox", { name: "name string" }), "Grace")
+    await refused(page, () => run(page), /secrets\.api_key/)
     // Who would get it is said before it is typed.
     const field = page.getByRole("textbox", { name: /^api_key/ })
-    assert.equal(await field.inputValue(), "")
+    await hasValue(field, "")
     await page
       .locator(".form-field", { hasText: "api_key" })
       .getByText("Would go to the demo model of this service.")
@@ -98,10 +108,7 @@ describe("sharing", () => {
     await page.locator(".notice").waitFor({ state: "detached" })
     await run(page)
     const dialog = page.getByRole("dialog", { name: "Run a workflow that came by a link?" })
-    assert.match(
-      await dialog.innerText(),
-      /the demo model of this service\s+secrets\.api_key\s+secrets\.limits\s+secrets\.note/,
-    )
+    await says(dialog, /the demo model of this service\s+secrets\.api_key\s+secrets\.limits\s+secrets\.note/)
     await look("link-confirm")
     await dialog.getByRole("button", { name: "Not now" }).click()
     await look("link")
@@ -114,7 +121,7 @@ describe("sharing", () => {
     await run(page)
     await dialog.getByRole("button", { name: "Run it" }).click()
     await status(page, /completed in/)
-    assert.equal(await banner.count(), 0)
+    await hasCount(banner, 0)
     // Asked once.
     await runToEnd(page)
     await reader.close()
@@ -124,7 +131,7 @@ describe("sharing", () => {
   test("a damaged link is told", async () => {
     const { page, close } = await playground.visit({ path: "/playground#w1=abcdef" })
     await page.getByText("This link is damaged").waitFor()
-    assert.match(await written(page), /agent greeter/)
+    await written(page, /agent greeter/)
     await close()
   })
 
@@ -135,14 +142,14 @@ describe("sharing", () => {
     await tab(page, "Secrets")
     await page.getByRole("textbox", { name: /^api_key/ }).fill(secret)
     await page.getByRole("button", { name: "Share" }).click()
-    const copied: Record<string, string> = {}
+    const snippets: Record<string, string> = {}
     for (const language of ["curl", "TypeScript", "Python", "PHP"]) {
       await page.getByRole("tab", { name: language }).click()
-      await page.getByRole("button", { name: "Copy", exact: true }).click()
-      await page.getByText(`${language} copied.`).waitFor()
-      copied[language] = await clipboard(page)
-      assert.doesNotMatch(copied[language], /do-not-tell/)
-      assert.match(copied[language], /API_KEY/)
+      const button = page.getByRole("button", { name: "Copy", exact: true })
+      const snippet = await copied(page, button, `${language} copied.`)
+      assert.doesNotMatch(snippet, /do-not-tell/)
+      assert.match(snippet, /API_KEY/)
+      snippets[language] = snippet
     }
     await close()
     const folder = mkdtempSync(join(tmpdir(), "wireworks-snippets-"))
@@ -155,7 +162,7 @@ describe("sharing", () => {
         ...(spawnSync("php", ["-v"]).status === 0 ? [["PHP", "php", "request.php"] as [string, string, string]] : []),
       ]
       for (const [language, command, file] of commands) {
-        writeFileSync(join(folder, file), copied[language] ?? "")
+        writeFileSync(join(folder, file), snippets[language] ?? "")
         const child = spawn(command, [join(folder, file)], {
           env: { ...process.env, API_KEY: `${secret} "x"\\'`, LIMITS: '{ "most": 3 }', NODE_NO_WARNINGS: "1" },
           stdio: ["ignore", "pipe", "pipe"],
@@ -176,20 +183,20 @@ describe("secrets", () => {
     await page.getByRole("textbox", { name: "name string" }).fill("Ada")
     await tab(page, "Secrets")
     const field = page.getByRole("textbox", { name: /^api_key/ })
-    assert.equal(await field.getAttribute("type"), "password")
+    await hasAttribute(field, "type", "password")
     await field.fill(secret)
     await page.getByRole("button", { name: "Show api_key" }).click()
-    assert.equal(await field.getAttribute("type"), "text")
+    await hasAttribute(field, "type", "text")
     await page.getByRole("textbox", { name: /^limits/ }).fill('{ "most": 3 }')
     await runToEnd(page)
-    await page.locator(".tab", { hasText: /History\s*1/ }).waitFor()
-
     const link = await share(page)
     await page.keyboard.press("Escape")
     await tab(page, "Events")
-    await page.getByRole("region", { name: "Results" }).getByRole("button", { name: "Copy", exact: true }).click()
-    const copied = await clipboard(page)
+    const copy = page.getByRole("region", { name: "Results" }).getByRole("button", { name: "Copy", exact: true })
+    const events = await copied(page, copy, /events copied/)
 
+    await historyIsKept(page, 1)
+    await page.evaluate(() => dispatchEvent(new Event("pagehide")))
     const stored = JSON.stringify(await context.storageState({ indexedDB: true }))
     const session = await page.evaluate(() => JSON.stringify(Object.entries(sessionStorage)))
     assert.match(stored, /agent greeter/)
@@ -204,7 +211,7 @@ describe("secrets", () => {
       .filter((request) => !/\/(execute|validate)$/.test(new URL(request.url()).pathname))
       .map((request) => `${request.url()} ${JSON.stringify(request.headers())} ${request.postData() ?? ""}`)
     assert.ok(requests.some((request) => (request.postData() ?? "").includes(secret)))
-    const places = { stored, session, unpacked, copied, url: page.url(), cookies: "", sent: sent.join("\n") }
+    const places = { stored, session, unpacked, events, url: page.url(), cookies: "", sent: sent.join("\n") }
     const encoded = Buffer.from(secret).toString("base64").slice(0, -4)
     for (const [place, content] of Object.entries(places)) {
       assert.ok(!content.includes(secret) && !content.includes(encoded), place)
@@ -219,10 +226,10 @@ describe("secrets", () => {
     await fillSecrets(page)
     await tab(page, "Input")
     await page.getByRole("textbox", { name: "name string" }).fill(`Ada ${secret}`)
-    await page.getByRole("button", { name: "Share" }).click()
-    assert.match(await refusal(page), /secrets\.api_key is in the source or the input/)
+    const share = page.getByRole("button", { name: "Share" })
+    await refused(page, () => share.click(), /secrets\.api_key is in the source or the input/)
     await runToEnd(page)
-    await page.locator(".tab", { hasText: /History\s*1/ }).waitFor()
+    await historyIsKept(page, 1)
     await page.evaluate(() => dispatchEvent(new Event("pagehide")))
     const stored = JSON.stringify(await context.storageState({ indexedDB: true }))
     const session = await page.evaluate(() => JSON.stringify(Object.entries(sessionStorage)))
@@ -241,8 +248,8 @@ describe("secrets", () => {
     await page.evaluate((address) => (location.hash = new URL(address).hash), link)
     await page.getByText("This workflow came by a link.").waitFor()
     await tab(page, "Secrets")
-    assert.equal(await page.getByRole("textbox", { name: /^api_key/ }).inputValue(), "")
-    assert.ok(await editor(page).isVisible())
+    await hasValue(page.getByRole("textbox", { name: /^api_key/ }), "")
+    await editor(page).waitFor()
     await close()
   })
 })

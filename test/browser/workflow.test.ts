@@ -1,27 +1,52 @@
 import assert from "node:assert/strict"
 import { readFileSync } from "node:fs"
 import { describe, test } from "node:test"
+import type { Locator, Page } from "playwright-core"
+import { thousandSteps } from "../support/thousand-steps.ts"
 import {
-  clipboard,
+  copied,
   cursorAt,
   editor,
+  eventually,
+  hasAttribute,
+  hasCount,
+  hasFocus,
+  hasValue,
+  historyIsKept,
   node,
+  nodeSays,
   openExample,
-  refusal,
+  refused,
   run,
   runToEnd,
+  says,
   slowChain,
   status,
   tab,
   write,
   written,
-  nodeSays,
 } from "./actions.ts"
-import type { Page } from "playwright-core"
+import { startHeldModel } from "./held-model.ts"
 import { openPlayground } from "./open-playground.ts"
-import { thousandSteps } from "../support/thousand-steps.ts"
 
 const playground = await openPlayground()
+
+/** Where something is, once it has been there for three frames. */
+async function placeOf(target: Locator): Promise<{ x: number; y: number; width: number; height: number }> {
+  return target.evaluate(async (element) => {
+    const look = (): string => {
+      const { x, y, width, height } = element.getBoundingClientRect()
+      return JSON.stringify({ x, y, width, height })
+    }
+    for (let seen = look(), times = 0; ;) {
+      await new Promise(requestAnimationFrame)
+      const now = look()
+      times = now === seen ? times + 1 : 0
+      seen = now
+      if (times === 3) return JSON.parse(seen) as { x: number; y: number; width: number; height: number }
+    }
+  })
+}
 
 /** Visits of which each has its own storage, and none looks at the clipboard, go on side by side: most of them wait. */
 const together = { concurrency: 2 }
@@ -29,16 +54,16 @@ const together = { concurrency: 2 }
 describe("a first visit", together, () => {
   test("runs with one press of Run: the graph, the timeline and the output come to life", async () => {
     const { page, close } = await playground.visit()
-    assert.match(await written(page), /^input \{/m)
-    assert.equal(await page.getByRole("textbox", { name: "name" }).inputValue(), "Ada")
+    await written(page, /^input \{/m)
+    await hasValue(page.getByRole("textbox", { name: "name" }), "Ada")
     assert.match(await runToEnd(page), /completed in [\d.]+ m?s · [\d,]+ tokens/)
     await nodeSays(page, "agent.greeter", /done/)
     await page.getByRole("treeitem", { name: /^agent\.greeter/ }).waitFor()
     // The result is there without a click, and in a tab of its own.
     const details = page.getByRole("region", { name: "Details" })
-    assert.match(await details.getByRole("list", { name: "Output" }).innerText(), /greeting: Hello, Ada\./)
+    await says(details.getByRole("list", { name: "Output" }), /greeting: Hello, Ada\./)
     await tab(page, "Output")
-    assert.match(await page.getByRole("list", { name: "Output" }).innerText(), /greeting: Hello, Ada\./)
+    await says(page.getByRole("list", { name: "Output" }), /greeting: Hello, Ada\./)
     await close()
   })
 
@@ -95,13 +120,13 @@ output {
     await tags.getByRole("button", { name: "Add an entry" }).click()
     await tags.getByRole("textbox").nth(0).fill("b")
     await tags.getByRole("textbox").nth(1).fill("a")
-    assert.ok(await tags.getByRole("button", { name: "Move entry 2 down" }).isDisabled())
+    await tags.getByRole("button", { name: "Move entry 2 down", disabled: true }).waitFor()
     await tags.getByRole("button", { name: "Move entry 1 down" }).click()
     await tags.getByRole("button", { name: "Move entry 1 down" }).click()
     await tags.getByRole("button", { name: "Move entry 2 up" }).click()
     await tags.getByRole("button", { name: "Fold tags" }).click()
     await tags.getByText('2 entries ["a","b"]').waitFor()
-    assert.equal(await tags.getByRole("textbox").count(), 0)
+    await hasCount(tags.getByRole("textbox"), 0)
     await tags.getByRole("button", { name: "Unfold tags" }).click()
     const author = page.getByRole("group", { name: /^author/ })
     await author.getByRole("textbox", { name: "name string" }).fill("Ada")
@@ -112,12 +137,12 @@ output {
     await page.getByRole("switch", { name: "urgent" }).check()
     await page.getByRole("textbox", { name: "anything object" }).fill('{"x": [1]}')
     await page.getByRole("combobox", { name: "Kind of input.either" }).selectOption({ label: "integer" })
-    assert.doesNotMatch(await page.getByRole("region", { name: /^Input,/ }).innerText(), /undefined/)
     await page.getByRole("textbox", { name: "either integer" }).fill("7")
+    assert.doesNotMatch(await page.getByRole("region", { name: /^Input,/ }).innerText(), /undefined/)
     await runToEnd(page)
     await tab(page, "Output")
-    await page.getByRole("button", { name: "Copy", exact: true }).click()
-    assert.deepEqual(JSON.parse(await clipboard(page)), {
+    const copy = page.getByRole("button", { name: "Copy", exact: true })
+    assert.deepEqual(JSON.parse(await copied(page, copy, "Output copied.")), {
       all: {
         title: "Owls",
         count: 3,
@@ -143,10 +168,9 @@ output {
       .locator(".form-field", { hasText: "count" })
       .getByText(/expected.* integer/i)
       .waitFor()
-    await run(page)
-    await refusal(page)
-    assert.ok(await field.evaluate((element) => element === document.activeElement))
-    assert.equal(await field.getAttribute("aria-invalid"), "true")
+    await refused(page, () => run(page))
+    await hasFocus(field)
+    await hasAttribute(field, "aria-invalid", "true")
     assert.deepEqual(
       requests.filter((request) => request.url().endsWith("/execute")),
       [],
@@ -160,7 +184,7 @@ output {
     const { page, close } = await playground.visit()
     await page.getByRole("button", { name: "JSON" }).click()
     const text = page.getByRole("textbox", { name: "Input as JSON" })
-    assert.deepEqual(JSON.parse(await text.inputValue()), { name: "Ada" })
+    await eventually(async () => assert.deepEqual(JSON.parse(await text.inputValue()), { name: "Ada" }))
     await text.fill('{ "nam": "Bo" }')
     await page
       .getByText(/nam.*(not|unknown|no such|expected)/i)
@@ -170,7 +194,7 @@ output {
     await page.getByText("This is not JSON yet").waitFor()
     await text.fill('{ "name": "Bo" }')
     await page.getByRole("button", { name: "Form", exact: true }).click()
-    assert.equal(await page.getByRole("textbox", { name: "name" }).inputValue(), "Bo")
+    await hasValue(page.getByRole("textbox", { name: "name" }), "Bo")
     await close()
   })
 })
@@ -209,66 +233,73 @@ describe("graph, timeline and details", together, () => {
     const { page, close } = await playground.visit()
     await write(page, slowChain(2))
     await node(page, "agent.step2").waitFor()
-    assert.equal(await node(page, "agent.greeter").count(), 0)
+    await hasCount(node(page, "agent.greeter"), 0)
     await editor(page).press("ControlOrMeta+End")
     await page.keyboard.type("agent ")
     await page.getByText("as of the last text without errors").waitFor()
-    assert.equal(await node(page, "agent.step2").count(), 1)
+    await hasCount(node(page, "agent.step2"), 1)
     await close()
   })
 
   test("each node shows its state while it runs; a click selects it everywhere", async () => {
+    const model = await startHeldModel()
     const { page, close } = await playground.visit()
-    await write(page, slowChain(2))
+    await write(page, model.chain(2))
     await run(page)
     await nodeSays(page, "agent.step1", /running/)
     await nodeSays(page, "agent.step2", /waiting/)
+    model.letOneGo()
     await nodeSays(page, "agent.step2", /running/)
-    await nodeSays(page, "agent.step1", /done [\d.]+ s \d+ tok/)
+    await nodeSays(page, "agent.step1", /done [\d.]+ m?s \d+ tok/)
     // The timeline is drawn while it runs, not when it is over.
     await page.getByRole("treeitem", { name: /^agent\.step2 running/ }).waitFor()
     await page.getByRole("treeitem", { name: /^model call running/ }).waitFor()
+    model.letOneGo()
     await status(page, /completed in/)
-    assert.match((await page.getByRole("treeitem").last().getAttribute("title")) ?? "", /^model call: done\n.* after /)
+    await eventually(async () => {
+      const title = await page.getByRole("treeitem").last().getAttribute("title")
+      assert.match(title ?? "", /^model call: done\n.* after /)
+    })
     const name = page.locator(".bar-label").first()
-    const before = (await name.boundingBox())?.width ?? 0
+    const before = (await placeOf(name)).width
     await page.getByRole("separator", { name: "Width of the names" }).press("ArrowRight")
-    assert.ok(((await name.boundingBox())?.width ?? 0) > before)
+    await eventually(async () => assert.ok((await placeOf(name)).width > before))
 
     await node(page, "agent.step2").click()
     const details = page.getByRole("region", { name: "Details" })
     await details.getByRole("heading", { name: "agent.step2" }).waitFor()
     await details.getByRole("heading", { name: "Instruction, as rendered" }).waitFor()
-    assert.match(await details.locator("pre").first().innerText(), /^Say it in a word\. \S+/)
-    assert.match(await details.getByRole("list", { name: "Output" }).innerText(), /text: /)
-    assert.match(await details.innerText(), /Tokens in\s+\d+/)
-    assert.equal(await page.locator(".cm-selected-node").first().innerText(), "agent step2 {")
-    const row = page.getByRole("treeitem", { name: /^agent\.step2/ })
-    assert.equal(await row.getAttribute("aria-selected"), "true")
+    await says(details.locator("pre").first(), /^Say it in a word\. \S+/)
+    await says(details.getByRole("list", { name: "Output" }), /text: /)
+    await says(details, /Tokens in\s+\d+/)
+    await says(page.locator(".cm-selected-node").first(), /^agent step2 \{$/)
+    await page.getByRole("treeitem", { name: /^agent\.step2/, selected: true }).waitFor()
 
     await page.getByRole("treeitem", { name: /^agent\.step1/ }).click()
     await details.getByRole("heading", { name: "agent.step1" }).waitFor()
-    assert.equal(await node(page, "agent.step1").getAttribute("aria-pressed"), "true")
-    assert.equal(await page.locator(".cm-selected-node").first().innerText(), "agent step1 {")
+    await hasAttribute(node(page, "agent.step1"), "aria-pressed", "true")
+    await says(page.locator(".cm-selected-node").first(), /^agent step1 \{$/)
     await close()
   })
 
   test("pan, zoom and fit", async () => {
     const { page, close } = await playground.visit()
-    const first = await node(page, "agent.greeter").boundingBox()
+    const greeter = node(page, "agent.greeter")
+    const first = await placeOf(greeter)
     await page.getByRole("button", { name: "Zoom in" }).click()
-    const larger = await node(page, "agent.greeter").boundingBox()
-    assert.ok(first !== null && larger !== null && larger.width > first.width * 1.2)
-    const view = await page.locator(".graph-view").boundingBox()
-    assert.ok(view !== null)
+    await eventually(async () => assert.ok((await placeOf(greeter)).width > first.width * 1.2))
+    const larger = await placeOf(greeter)
+    const view = await placeOf(page.locator(".graph-view"))
     await page.mouse.move(view.x + 40, view.y + 40)
     await page.mouse.down()
     await page.mouse.move(view.x + 90, view.y + 80, { steps: 3 })
     await page.mouse.up()
-    const moved = await node(page, "agent.greeter").boundingBox()
-    assert.ok(moved !== null && Math.abs(moved.x - larger.x - 50) < 2 && Math.abs(moved.y - larger.y - 40) < 2)
+    await eventually(async () => {
+      const moved = await placeOf(greeter)
+      assert.ok(Math.abs(moved.x - larger.x - 50) < 2 && Math.abs(moved.y - larger.y - 40) < 2, JSON.stringify(moved))
+    })
     await page.getByRole("button", { name: "Fit the graph in" }).click()
-    assert.deepEqual(await node(page, "agent.greeter").boundingBox(), first)
+    await eventually(async () => assert.deepEqual(await placeOf(greeter), first))
     await close()
   })
 
@@ -283,18 +314,17 @@ describe("graph, timeline and details", together, () => {
     const forty = Array.from({ length: 40 }, (_, at) => at + 1)
     const chain = forty.map((at) => step(name(at), ...(at === 1 ? [] : [name(at - 1)])))
     const side = [...forty.map((at) => step(name(at))), step("join", ...forty.map(name))]
-    const view = await page.locator(".graph-view").boundingBox()
-    assert.ok(view !== null)
-    const isInView = async (id: string): Promise<boolean> => {
-      const box = await node(page, id).boundingBox()
-      return (
-        box !== null &&
-        box.x >= view.x &&
-        box.y >= view.y &&
-        box.x + box.width <= view.x + view.width &&
-        box.y + box.height <= view.y + view.height
-      )
-    }
+    const isInView = (id: string, expected = true): Promise<void> =>
+      eventually(async () => {
+        const view = await placeOf(page.locator(".graph-view"))
+        const box = await placeOf(node(page, id))
+        const isIn =
+          box.x >= view.x &&
+          box.y >= view.y &&
+          box.x + box.width <= view.x + view.width &&
+          box.y + box.height <= view.y + view.height
+        assert.equal(isIn, expected, `${id} in view: ${JSON.stringify([view, box])}`)
+      })
     for (const [steps, last] of [
       [chain, name(40)],
       [side, "join"],
@@ -302,28 +332,26 @@ describe("graph, timeline and details", together, () => {
       await write(page, `${start}${steps.join("")}output {\n text: agent.${last}.text\n}\n`)
       await page.getByText("No problems").waitFor()
       await node(page, `agent.${last}`).waitFor()
-      assert.ok(await isInView(`agent.${name(1)}`))
-      const box = await node(page, `agent.${name(1)}`).boundingBox()
-      assert.ok(box !== null && box.height >= 36 && box.width >= 135, JSON.stringify(box))
+      await isInView(`agent.${name(1)}`)
+      const box = await placeOf(node(page, `agent.${name(1)}`))
+      assert.ok(box.height >= 36 && box.width >= 135, JSON.stringify(box))
       const names = await page.locator(".node-name").allTextContents()
       assert.equal(new Set(names).size, names.length)
-      assert.ok(!(await isInView(`agent.${last}`)))
+      await isInView(`agent.${last}`, false)
       await page.getByRole("searchbox", { name: "Find a step" }).fill(last)
       await page.keyboard.press("Enter")
       await page.getByRole("heading", { name: `agent.${last}` }).waitFor()
-      assert.ok(await isInView(`agent.${last}`))
+      await isInView(`agent.${last}`)
       // The corner of the map is the corner of the graph.
-      const map = await page.locator(".minimap").boundingBox()
-      assert.ok(map !== null)
-      await page.mouse.click(map.x + 20, map.y + 10)
-      assert.ok(await isInView(`agent.${name(1)}`))
+      await page.locator(".minimap").click({ position: { x: 20, y: 10 } })
+      await isInView(`agent.${name(1)}`)
       await page.getByRole("button", { name: "Fit the graph in" }).click()
       // A group closes by keyboard, opens by a click, and keeps the focus.
       const group = page.locator("[data-group]")
       await page.getByRole("button", { name: /^Close the group: 40 / }).press("Enter")
       await page.getByRole("button", { name: /^40 steps/, expanded: false }).waitFor()
-      assert.equal(await node(page, `agent.${name(7)}`).count(), 0)
-      assert.ok(await group.evaluate((element) => element === document.activeElement))
+      await hasCount(node(page, `agent.${name(7)}`), 0)
+      await hasFocus(group)
       await group.click()
       await page.getByRole("button", { name: /^Close the group/, expanded: true }).waitFor()
       await node(page, `agent.${name(7)}`).waitFor()
@@ -353,10 +381,10 @@ describe("graph, timeline and details", together, () => {
     const items = JSON.stringify({ items: Array.from({ length: 1_000 }, (_, at) => at) })
     await page.getByRole("textbox", { name: "Input as JSON" }).fill(items)
     await run(page)
-    await page.locator(".status", { hasText: /completed in/ }).waitFor({ timeout: 60_000 })
+    await page.locator(".status", { hasText: /completed in/ }).waitFor({ timeout: 180_000 })
     await nodeSays(page, "agent.step", /done 1,000\/1,000/)
     await page.getByText("1,001 rows").waitFor()
-    assert.ok((await page.getByRole("treeitem").count()) < 80)
+    await eventually(async () => assert.ok((await page.getByRole("treeitem").count()) < 80))
     await page.getByRole("tree", { name: "Timeline" }).press("End")
     await page.getByRole("treeitem", { name: /^\[999\] 999/, selected: true }).waitFor()
     await page.keyboard.press("Home")
@@ -375,7 +403,7 @@ describe("graph, timeline and details", together, () => {
     await page.getByRole("treeitem", { name: /^\[1\] .*retry\.ts/ }).click()
     const details = page.getByRole("region", { name: "Details" })
     await details.getByRole("heading", { name: "agent.review[1]" }).waitFor()
-    assert.match(await details.innerText(), /Review the file src\/retry\.ts/)
+    await says(details, /Review the file src\/retry\.ts/)
     await details.getByRole("button", { name: "Next" }).click()
     await details.getByRole("heading", { name: "agent.review[2]" }).waitFor()
     // Another run keeps the item, not only its step.
@@ -391,24 +419,20 @@ describe("graph, timeline and details", together, () => {
     await write(page, conditional)
     await nodeSays(page, "agent.follow", /when agent\.first\.text == ""/)
     const dashed = page.locator(".edge.conditional")
-    await dashed.first().waitFor()
-    assert.equal(await dashed.count(), 1)
+    await hasCount(dashed, 1)
     assert.match(await dashed.first().evaluate((edge) => getComputedStyle(edge).strokeDasharray), /\d/)
-    assert.equal(
-      await node(page, "agent.follow").getAttribute("aria-description"),
-      'agent, when agent.first.text == ""',
-    )
+    await hasAttribute(node(page, "agent.follow"), "aria-description", 'agent, when agent.first.text == ""')
 
     assert.match(await runToEnd(page), /· 1 step skipped/)
     await nodeSays(page, "agent.follow", /skipped/)
     await nodeSays(page, "agent.each", /done 1\/3, 2 skipped/)
     await page.getByRole("treeitem", { name: /^\[1\] no skipped/ }).waitFor()
     const row = page.getByRole("treeitem", { name: /^agent\.follow skipped/ })
-    assert.match(await row.innerText(), /skipped/)
+    await says(row, /skipped/)
     await row.click()
     const details = page.getByRole("region", { name: "Details" })
     await details.getByText("The condition was false, so it did not run.").waitFor()
-    assert.match(await details.innerText(), /Condition\s+agent\.first\.text == ""/)
+    await says(details, /Condition\s+agent\.first\.text == ""/)
     await close()
   })
 
@@ -437,12 +461,12 @@ output {
     await runToEnd(page, /failed after/)
     const details = page.getByRole("region", { name: "Details" })
     const fault = details.getByRole("group", { name: "Error" })
-    assert.match(await fault.innerText(), /no-such-model|404/)
-    assert.match(await fault.innerText(), /At agent\.each\[[01]\]/)
-    assert.match(await fault.innerText(), /Check the provider/)
+    await says(fault, /no-such-model|404/)
+    await says(fault, /At agent\.each\[[01]\]/)
+    await says(fault, /Check the provider/)
     await fault.getByRole("button", { name: /^Go to line/ }).click()
-    assert.ok(await editor(page).evaluate((element) => element.matches(":focus")))
-    assert.equal(await page.locator(".cm-activeLine").innerText(), '    id: "no-such-model"')
+    await hasFocus(editor(page))
+    await says(page.locator(".cm-activeLine"), /^ {4}id: "no-such-model"$/)
     // Graph and timeline agree: the loop has failed, and so have its calls; what comes after was never reached.
     await nodeSays(page, "agent.each", /failed/)
     await nodeSays(page, "agent.after", /not reached/)
@@ -456,11 +480,11 @@ output {
         probe.remove()
         return color
       }, state)
-    const drawn = await call
-      .locator(".icon")
-      .last()
-      .evaluate((icon) => getComputedStyle(icon).color)
-    assert.equal(drawn, await colour("failed"))
+    await eventually(async () => {
+      const icon = call.locator(".icon").last()
+      const drawn = await icon.evaluate((element) => getComputedStyle(element).color)
+      assert.equal(drawn, await colour("failed"))
+    })
     await fault.getByRole("button", { name: /^Details of the failed item \[[01]\]/ }).click()
     await details.getByRole("heading", { name: /^agent\.each\[[01]\]$/ }).waitFor()
     await details.getByRole("button", { name: "Close details" }).click()
@@ -495,8 +519,8 @@ describe("output and events", () => {
     await page.getByRole("button", { name: "Raw" }).click()
     const raw = await page.getByLabel("Output as JSON").innerText()
     assert.deepEqual(JSON.parse(raw), { greeting: "Hello, Ada." })
-    await page.getByRole("button", { name: "Copy", exact: true }).click()
-    assert.deepEqual(JSON.parse(await clipboard(page)), JSON.parse(raw))
+    const copy = page.getByRole("button", { name: "Copy", exact: true })
+    assert.deepEqual(JSON.parse(await copied(page, copy, "Output copied.")), JSON.parse(raw))
     const [download] = await Promise.all([
       page.waitForEvent("download"),
       page.getByRole("button", { name: "Download", exact: true }).click(),
@@ -511,15 +535,15 @@ describe("output and events", () => {
     await runToEnd(page)
     await tab(page, "Events")
     const rows = page.getByRole("option")
-    assert.equal(await rows.count(), 5)
-    assert.match(await rows.first().innerText(), /^1\s+\+0 ms\s+workflow_started/)
+    await hasCount(rows, 5)
+    await says(rows.first(), /^1\s+\+0 ms\s+workflow_started/)
     await page.getByRole("searchbox", { name: "Filter events" }).fill("agent_ greeter")
     await page.getByText("2 of 5 events").waitFor()
     await rows.filter({ hasText: "agent_completed" }).click()
-    assert.match(await page.getByRole("region", { name: /^Event \d/ }).innerText(), /greeting: Hello, Ada\./)
-    await page.getByRole("region", { name: "Results" }).getByRole("button", { name: "Copy", exact: true }).click()
+    await says(page.getByRole("region", { name: /^Event \d/ }), /greeting: Hello, Ada\./)
+    const copy = page.getByRole("region", { name: "Results" }).getByRole("button", { name: "Copy", exact: true })
     assert.match(
-      await clipboard(page),
+      await copied(page, copy, "2 events copied."),
       /^id: 3\nevent: agent_started\ndata: \{.*\}\n\nid: \d\nevent: agent_completed\n/,
     )
     // The pieces of text are left out until they are asked for.
@@ -543,7 +567,7 @@ describe("selection and model calls", () => {
     await page.keyboard.press("Control+Enter")
     await status(page, /completed in/)
     // The result comes first, and the step is still the one of the cursor.
-    assert.match(await details.getByRole("list", { name: "Output" }).innerText(), /answer: /)
+    await says(details.getByRole("list", { name: "Output" }), /answer: /)
     await narrow.waitFor()
 
     await page.getByRole("treeitem", { name: /^compacting/ }).click()
@@ -556,9 +580,8 @@ describe("selection and model calls", () => {
     for (const part of ["user: summary of agent.narrow", "user: instruction", "Output schema", "Answer"]) {
       await details.getByRole("heading", { name: part }).waitFor()
     }
-    await details.getByRole("button", { name: "Copy all" }).click()
-    await page.getByText("Request copied").waitFor()
-    const request = JSON.parse(await clipboard(page)) as { messages: { content: string }[] }
+    const copy = details.getByRole("button", { name: "Copy all" })
+    const request = JSON.parse(await copied(page, copy, "Request copied.")) as { messages: { content: string }[] }
     assert.deepEqual(
       request.messages.map(({ content }) => content.split(":")[0]),
       [summary.split(":")[0], "Answer the question in one paragraph"],
@@ -567,7 +590,7 @@ describe("selection and model calls", () => {
     await tab(page, "Events")
     await page.getByRole("option", { name: /agent_started.*agent\.explore/ }).click()
     await details.getByRole("heading", { name: "agent.explore" }).waitFor()
-    assert.equal(await node(page, "agent.explore").getAttribute("aria-pressed"), "true")
+    await hasAttribute(node(page, "agent.explore"), "aria-pressed", "true")
     await runToEnd(page)
     await page.locator(".tab", { hasText: /History\s*2/ }).waitFor()
     await details.getByRole("heading", { name: "agent.explore" }).waitFor()
@@ -580,12 +603,13 @@ describe("selection and model calls", () => {
 
 describe("run control", together, () => {
   test("a run is cancelled", async () => {
+    const model = await startHeldModel()
     const { page, close } = await playground.visit()
-    await write(page, slowChain(3))
+    await write(page, model.chain(3))
     await run(page)
     await nodeSays(page, "agent.step1", /running/)
     await page.getByRole("button", { name: "Cancel" }).click()
-    assert.match(await status(page, /cancelled after/), /cancelled after/)
+    await status(page, /cancelled after/)
     await nodeSays(page, "agent.step1", /cancelled/)
     await page.getByRole("button", { name: "Run", exact: true }).waitFor()
     await close()
@@ -595,33 +619,38 @@ describe("run control", together, () => {
     const { page, close } = await playground.visit()
     await tab(page, "Options")
     await page.getByRole("textbox", { name: /^Time limit/ }).fill("soon")
-    await run(page)
-    await refusal(page)
+    await refused(page, () => run(page))
     await page.getByRole("textbox", { name: /^Time limit/ }).fill("30s")
     await page.getByRole("textbox", { name: /^Cache key/ }).fill("browser-test")
     await runToEnd(page)
     await run(page)
     await nodeSays(page, "agent.greeter", /cached/)
-    await page.getByRole("button", { name: "Empty it" }).click()
-    await page.getByText("1 entry of this cache key dropped.").waitFor()
+    await Promise.all([
+      page.getByText("1 entry of this cache key dropped.").waitFor(),
+      page.getByRole("button", { name: "Empty it" }).click(),
+    ])
     await close()
   })
 
   test("text appears as it is written, field by field, for the step that runs; the result takes its place", async () => {
+    const model = await startHeldModel()
     const { page, close } = await playground.visit()
-    await write(page, slowChain(2))
+    await write(page, model.chain(2))
     await run(page)
     const details = page.getByRole("region", { name: "Details" })
     for (const step of ["step1", "step2"]) {
       const written = details.getByRole("list", { name: `agent.${step}, so far` })
       await written.getByText("text: ").waitFor()
+      model.letOneGo()
     }
     await details.getByRole("list", { name: "Output" }).waitFor()
     await tab(page, "Options")
     await page.getByRole("switch", { name: /^Show text/ }).uncheck()
     await run(page)
+    await details.getByText("Running: agent.step1").waitFor()
+    model.letOneGo()
     await details.getByText("Running: agent.step2").waitFor()
-    assert.equal(await details.getByRole("list").count(), 0)
+    await hasCount(details.getByRole("list"), 0)
     await page.getByRole("button", { name: "Cancel" }).click()
     await details.getByText("The run was cancelled").waitFor()
     await close()
@@ -646,8 +675,9 @@ describe("examples", () => {
   test("every one of them runs against the demo model", async () => {
     const { page, close } = await playground.visit()
     await page.getByRole("button", { name: /^Examples/ }).click()
-    const items = await page.getByRole("menuitemradio").locator("span").allInnerTexts()
-    assert.deepEqual(items, names)
+    await eventually(async () => {
+      assert.deepEqual(await page.getByRole("menuitemradio").locator("span").allInnerTexts(), names)
+    })
     await page.keyboard.press("Escape")
     await close()
     // Two at a time: some of them wait for the slow model.
@@ -688,16 +718,15 @@ describe("files", () => {
     await name.waitFor({ state: "detached" })
     await shows("Chain")
     await editor(page).press("ControlOrMeta+z")
-    await name.waitFor()
-    assert.equal(await name.inputValue(), "Ada")
-    assert.match(await written(page), /agent greeter/)
+    await hasValue(name, "Ada")
+    await written(page, /agent greeter/)
     await shows("Hello")
     // With edits it opens beside them.
     await name.fill("Grace")
     await openExample(page, "Chain")
     await shows("Hello, edited", "Chain")
     await tabs.nth(0).click()
-    assert.equal(await name.inputValue(), "Grace")
+    await hasValue(name, "Grace")
     await runToEnd(page)
     await tabs.nth(1).click()
     await page.locator(".status", { hasText: "Ready" }).waitFor()
@@ -711,8 +740,8 @@ describe("files", () => {
     ])
     await chooser.setFiles({ name: "mine.wire", mimeType: "text/plain", buffer: Buffer.from(own) })
     await shows("Hello, edited", "Chain", "mine")
-    assert.equal(await written(page), own)
-    await editor(page).evaluate(
+    await written(page, own)
+    const drop = editor(page).evaluate(
       (element, text) => {
         const dataTransfer = new DataTransfer()
         const bad = [
@@ -728,16 +757,15 @@ describe("files", () => {
       },
       own.replace("mine", "dropped"),
     )
+    const sentences = ["table.csv is not a .wire file", "huge.wire is larger than 1 MB", "binary.wire is not a text"]
+    await Promise.all([
+      ...sentences.map((one) => page.locator(".notice", { hasText: `Not opened: ${one}` }).waitFor()),
+      drop,
+    ])
     // Files from a disk stay open beside each other, and each tab has a name of its own.
     await shows("Hello, edited", "Chain", "mine", "dropped", "mine 2")
-    for (const sentence of [
-      "table.csv is not a .wire file",
-      "huge.wire is larger than 1 MB",
-      "binary.wire is not a text",
-    ])
-      await page.locator(".notice", { hasText: `Not opened: ${sentence}` }).waitFor()
     await page.getByRole("button", { name: "Close mine 2" }).click()
-    assert.match(await written(page), /"dropped"/)
+    await written(page, /"dropped"/)
 
     // A name that is taken is refused with a reason; undo brings back the old one.
     await tabs.nth(3).dblclick()
@@ -761,16 +789,17 @@ describe("files", () => {
     await dialog.waitFor()
     await page.keyboard.press("Escape")
     await dialog.waitFor({ state: "detached" })
-    assert.equal(await page.evaluate(() => document.activeElement?.textContent), "dropped")
+    await hasFocus(tabs.nth(3))
 
     await page.getByRole("button", { name: "New file" }).click()
+    await hasFocus(editor(page))
     await page.keyboard.type("output {")
     await page.getByRole("button", { name: "Close Untitled" }).click()
     await page.getByRole("button", { name: "Keep it open" }).click()
     await page.evaluate(() => dispatchEvent(new Event("pagehide")))
     await page.reload()
     await shows("Hello, edited", "Chain", "mine", "dropped", "Untitled, edited")
-    assert.match(await written(page), /^output \{/)
+    await written(page, /^output \{/)
     await page.getByRole("button", { name: "Close Untitled" }).click()
     await page.getByRole("button", { name: "Close without them" }).click()
     await page.getByRole("button", { name: "Close dropped" }).click()
@@ -789,10 +818,12 @@ describe("files", () => {
     await other.close()
     const later = await context.newPage()
     await later.goto(`${playground.address}/playground`)
-    const names = await later.getByRole("tablist", { name: "Files" }).getByRole("tab").allTextContents()
-    assert.deepEqual(names, ["Hello, edited", "Chain, edited", "Chain 2, edited"])
+    await eventually(async () => {
+      const names = await later.getByRole("tablist", { name: "Files" }).getByRole("tab").allTextContents()
+      assert.deepEqual(names, ["Hello, edited", "Chain, edited", "Chain 2, edited"])
+    })
     await later.getByRole("tab", { name: "Chain 2" }).click()
-    assert.match(await written(later), /"theirs"/)
+    await written(later, /"theirs"/)
     await later.close()
 
     // A page of the release before had one file, under another name.
@@ -804,7 +835,7 @@ describe("files", () => {
     })
     await page.goto(`${playground.address}/playground`)
     await shows("Kept, edited")
-    assert.equal(await written(page), "output { a: 1 }")
+    await written(page, "output { a: 1 }")
     await close()
   })
 })
@@ -815,21 +846,22 @@ describe("history", () => {
     await runToEnd(page)
     await page.getByRole("textbox", { name: "name" }).fill("Grace")
     await run(page)
-    await page.locator(".tab", { hasText: /History\s*2/ }).waitFor()
+    await historyIsKept(page, 2)
     await openExample(page, "Chain")
     await page.reload()
     await tab(page, "History")
     const rows = page.getByRole("list", { name: "Earlier runs" }).getByRole("listitem")
-    await rows.nth(1).waitFor()
-    assert.equal(await rows.count(), 2)
-    assert.match(await rows.nth(1).innerText(), /Hello\s+\d+ \w+, [\d:]{8}\s[^]*name: Ada\s[^]*greeting: Hello, Ada\./)
+    await hasCount(rows, 2)
+    await says(rows.nth(1), /Hello\s+\d+ \w+, [\d:]{8}\s[^]*name: Ada\s[^]*greeting: Hello, Ada\./)
     await rows
       .nth(1)
       .getByRole("button", { name: /^Label/ })
       .click()
+    await hasFocus(rows.nth(1).getByRole("textbox"))
     await page.keyboard.type("the first one")
     await page.keyboard.press("Enter")
     await page.getByRole("button", { name: /^Look at the first one/ }).waitFor()
+    await historyIsKept(page, 2, "the first one")
     await page.reload()
     await tab(page, "History")
     await page.getByRole("button", { name: /^Look at the first one/ }).click()
@@ -838,24 +870,23 @@ describe("history", () => {
     await page.getByText("Hello, Ada.").waitFor()
 
     await tab(page, "History")
-    for (const row of await rows.all()) await row.getByRole("checkbox").check()
+    for (const at of [0, 1]) await rows.nth(at).getByRole("checkbox").check()
     await page.getByRole("button", { name: "Compare the two" }).click()
     const comparison = page.getByRole("dialog", { name: "Two runs side by side" })
-    const text = await comparison.innerText()
-    assert.match(text, /greeting\s+Hello, Ada\.\s+Hello, Grace\./)
-    assert.match(text, /name\s+Ada\s+Grace/)
-    assert.match(text, /Source\s+The same\./)
+    await says(comparison, /greeting\s+Hello, Ada\.\s+Hello, Grace\./)
+    await says(comparison, /name\s+Ada\s+Grace/)
+    await says(comparison, /Source\s+The same\./)
     const step = comparison.getByRole("region", { name: "agent.greeter" })
-    assert.match(await step.getByRole("list", { name: "Instruction" }).innerText(), /Greet Ada[^]*Greet Grace/)
-    assert.match(await step.innerText(), /greeting\s+Hello, Ada\.\s+Hello, Grace\./)
+    await says(step.getByRole("list", { name: "Instruction" }), /Greet Ada[^]*Greet Grace/)
+    await says(step, /greeting\s+Hello, Ada\.\s+Hello, Grace\./)
     await page.keyboard.press("Escape")
 
     await rows
       .nth(0)
       .getByRole("button", { name: /^Restore/ })
       .click()
-    assert.equal(await page.getByRole("textbox", { name: "name" }).inputValue(), "Grace")
-    assert.match(await written(page), /agent greeter/)
+    await hasValue(page.getByRole("textbox", { name: "name" }), "Grace")
+    await written(page, /agent greeter/)
     // Clearing asks once more.
     await page.getByRole("button", { name: "Clear" }).click()
     await page.getByRole("button", { name: "Clear 2 runs?" }).click()
@@ -868,7 +899,7 @@ describe("history", () => {
     await runToEnd(page)
     await page.getByRole("textbox", { name: "name" }).fill("Grace")
     await run(page)
-    await page.locator(".tab", { hasText: /History\s*2/ }).waitFor()
+    await historyIsKept(page, 2)
     await page.addInitScript(() => {
       const getAll = Reflect.get(IDBObjectStore.prototype, "getAll") as (...values: unknown[]) => IDBRequest<unknown[]>
       let calls = 0
