@@ -136,10 +136,10 @@ export async function historyIsKept(page: Page, count: number, label?: string): 
       () =>
         new Promise((resolve, reject) => {
           const opened = indexedDB.open("wireworks", 1)
-          opened.onerror = () => reject(opened.error)
+          opened.onerror = () => reject(new Error("The database does not open"))
           opened.onsuccess = () => {
             const runs = opened.result.transaction("runs").objectStore("runs").getAll()
-            runs.onerror = () => reject(runs.error)
+            runs.onerror = () => reject(new Error("The database cannot be read"))
             runs.onsuccess = () => {
               opened.result.close()
               resolve(runs.result)

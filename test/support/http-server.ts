@@ -2,6 +2,7 @@ import { createServer as createPlain } from "node:http"
 import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from "node:http"
 import { createServer as createSecure } from "node:https"
 import type { AddressInfo, Socket } from "node:net"
+import { atEnd } from "./at-end.ts"
 
 export interface Received {
   readonly method: string
@@ -64,29 +65,18 @@ export async function startServer(
   })
   await new Promise<void>((resolve) => server.listen(wantedPort, "127.0.0.1", resolve))
   const { port } = server.address() as AddressInfo
+  const close = (): Promise<void> =>
+    new Promise((resolve) => {
+      server.close(() => resolve())
+      for (const socket of sockets) socket.destroy()
+    })
+  atEnd(close)
   return {
     port,
     origin: `${tls === undefined ? "http" : "https"}://127.0.0.1:${port}`,
     received,
     connections: () => connections,
     idle: () => (open === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        for (const socket of sockets) socket.destroy()
-      }),
-  }
-}
-
-/** Waits for an event's promise, and fails by name when it does not come in time. */
-export async function within<T>(ms: number, what: string, promise: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`Not within ${ms} ms: ${what}`)), ms)
-  })
-  try {
-    return await Promise.race([promise, late])
-  } finally {
-    clearTimeout(timer)
+    close,
   }
 }

@@ -135,7 +135,7 @@ function node(server: string, name: string, port: number, monitor: number, file:
       const started = spawn(server, ["-c", file], { stdio: ["ignore", "ignore", "pipe"] })
       child = started
       started.stderr.setEncoding("utf8").on("data", (text: string) => (output = (output + text).slice(-4_000)))
-      const deadline = performance.now() + 20_000
+      const deadline = performance.now() + 60_000
       while (!(await accepts(port))) {
         if (started.exitCode !== null && !started.stderr.closed) await once(started.stderr, "close")
         if (started.exitCode !== null || performance.now() > deadline)

@@ -18,7 +18,7 @@ import {
   sse,
   streamOf,
 } from "../../../test/support/fake-backend.ts"
-import { within } from "../../../test/support/http-server.ts"
+import { within } from "../../../test/support/within.ts"
 import { array, integer, object, oneOf, record, string } from "../../../test/support/build-types.ts"
 
 const good = '{"message":"Hello, Ada.","tone":"warm"}'

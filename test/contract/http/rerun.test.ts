@@ -186,7 +186,7 @@ describe("re-runs of runs that are gone", async () => {
     const { source } = await workflow(t)
     const body = { workflow_source: source(), input: { name: "Ada" }, secrets: { key: "k" } }
     const run_id = (await service.post("/execute", body)).headers.get("x-service-run-id") ?? ""
-    const deadline = Date.now() + 10_000
+    const deadline = Date.now() + 60_000
     let status = 0
     while (status !== 410 && Date.now() < deadline) {
       status = (await service.post(`/execute/${run_id}/rerun`, { secrets: { key: "k" } })).status

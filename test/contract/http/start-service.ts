@@ -2,6 +2,7 @@ import { after } from "node:test"
 import type { Timing } from "../../../src/cli/compose.ts"
 import { compose } from "../../../src/cli/compose.ts"
 import { readSettings } from "../../../src/cli/settings.ts"
+import { atEnd } from "../../support/at-end.ts"
 
 export interface TestService {
   /** `http://127.0.0.1:PORT` */
@@ -28,6 +29,7 @@ export async function startService(
   let stopped: Promise<void> | undefined
   const stop = (): Promise<void> => (stopped ??= service.stop(0))
   after(stop)
+  atEnd(stop)
   return {
     url,
     port: Number(new URL(url).port),
@@ -79,7 +81,7 @@ export async function untilMetric(
   service: Pick<TestService, "get">,
   name: string,
   value: number,
-  deadline_ms = 20_000,
+  deadline_ms = 60_000,
 ): Promise<void> {
   const deadline = Date.now() + deadline_ms
   for (;;) {
