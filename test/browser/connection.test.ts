@@ -28,7 +28,7 @@ describe("a run and its connection", { concurrency: 3 }, () => {
     await page.getByRole("button", { name: /text piece/ }).click()
     await eventually(async () => {
       const ids = await page.locator(".event-id").allInnerTexts()
-      assert.ok(ids.length > 10, ids.join(" "))
+      assert.ok(ids.length > 5, ids.join(" "))
       assert.deepEqual(
         ids,
         ids.map((_, at) => String(at + 1)),
