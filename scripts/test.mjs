@@ -32,6 +32,11 @@ await main(async () => {
   if (files.some((file) => /^test\/(cluster|crash)\//.test(file))) await ensureNatsServers()
   if (files.some((file) => /^test\/(build|npm-start|package)\.test/.test(file))) await ensureOlderNode()
 
+  // Once, before files of tests that run side by side would each build it.
+  if (files.some((file) => /^test\/(browser|cli|crash|cluster|hostile)\//.test(file))) {
+    await import("../test/support/built-wire.ts")
+  }
+
   const { code, count, skipped } = await runTests(files, namePattern)
   if (code === 0 && count === 0) throw new SetupError(`No test matches ${namePattern}.`)
   if (skipped.length > 0) console.error(`\nSkipped:\n${skipped.map((line) => `  ${line}`).join("\n")}`)

@@ -4,9 +4,9 @@ import type { Locator, Page } from "playwright-core"
 
 // What a person does and sees, in words. The page may be slow or fast: what it shows is waited for, never read once.
 
-/** Looks until what it asserts holds; after half a minute it fails as the last look did. */
+/** Looks until what it asserts holds; after a minute it fails as the last look did. */
 export async function eventually(look: () => Promise<void>): Promise<void> {
-  const deadline = Date.now() + 30_000
+  const deadline = Date.now() + 60_000
   for (;;) {
     try {
       await look()
@@ -51,9 +51,10 @@ export async function status(page: Page, text: RegExp): Promise<string> {
     ([source, flags]) => {
       const wanted = new RegExp(source ?? "", flags)
       const shown = [...document.querySelectorAll<HTMLElement>(".status")].filter((line) => line.checkVisibility())
-      return shown.map((line) => line.innerText.replace(/\s+/g, " ").trim()).find((line) => wanted.test(line))
+      return shown.map((line) => line.textContent.replace(/\s+/g, " ").trim()).find((line) => wanted.test(line))
     },
     [text.source, text.flags],
+    { polling: 100 },
   )
   return String(await found.jsonValue())
 }

@@ -60,7 +60,7 @@ export async function openPlayground(env: Readonly<Record<string, string>> = {})
 async function visit(browser: Browser, address: string, options: VisitOptions): Promise<Visit> {
   const { expected, path = "/playground", address: _address, ...rest } = options
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...rest })
-  context.setDefaultTimeout(45_000)
+  context.setDefaultTimeout(120_000)
   await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: address })
   const page = await context.newPage()
   await slowDown(page)

@@ -8,7 +8,7 @@ import { plantedBugs } from "./planted-bugs.ts"
 // Whole services in virtual time, each seed another history. `npm run simulate` makes as many as there is time for.
 
 /** Histories on each store, and those that are made again on SQLite. */
-const counts = { memory: 3000, nats: 200, sqlite: 100 } as const
+const counts = { memory: 3000, nats: 100, sqlite: 50 } as const
 /** A planted bug has to be found within so many. */
 const enough = 10_000
 
