@@ -2,9 +2,10 @@
 // PATTERN takes the test files whose path contains it or, if there are none, the tests whose name matches it.
 
 import { spawnSync } from "node:child_process"
-import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { existsSync, readdirSync, realpathSync } from "node:fs"
 import { join, relative } from "node:path"
+import { run as runFiles } from "node:test"
+import { spec } from "node:test/reporters"
 import { ensureNatsServers } from "./nats-servers.mjs"
 import { ensureOlderNode } from "./older-node.mjs"
 import { ensureInstalled, main, pinnedNode, root, run, SetupError } from "./setup.mjs"
@@ -18,6 +19,23 @@ const tools = [
 
 /** In this order, as far as they exist; checks of types, lint, format and layers are in test/static-checks.test.ts. */
 const folders = ["test", "scripts", "src", "playground", "editors"]
+
+/** What runs side by side: files that compute, files that mostly wait, and the short ones; with how long one takes, in seconds. */
+const lanes = [
+  [
+    { path: /^test\/simulation\//, seconds: 90 },
+    { path: /^test\/hostile\//, seconds: 60 },
+    { path: /^test\/browser\//, seconds: 50 },
+    { path: /^test\/properties\//, seconds: 12 },
+  ],
+  [
+    { path: /^test\/cluster\//, seconds: 40 },
+    { path: /^test\/crash\//, seconds: 30 },
+    { path: /^test\/(container|package|build|npm-start|mcp\/conformance)/, seconds: 25 },
+    { path: /^test\/(mcp|contract|cli)\//, seconds: 6 },
+  ],
+  [{ path: /^/, seconds: 3 }],
+]
 
 await main(async () => {
   await ensureInstalled()
@@ -45,34 +63,59 @@ await main(async () => {
 
 /** @param {readonly string[]} files @param {string | null} namePattern */
 async function runTests(files, namePattern) {
-  const scratch = mkdtempSync(join(tmpdir(), "wireworks-test-"))
-  const report = join(scratch, "report")
-  try {
-    const { code } = await run(
-      pinnedNode(),
-      [
-        "--test",
-        "--test-concurrency=2",
-        "--test-timeout=600000",
-        ...(namePattern === null ? [] : [`--test-name-pattern=${namePattern}`]),
-        "--test-reporter=spec",
-        "--test-reporter-destination=stdout",
-        `--test-reporter=${join(root, "scripts", "count-tests.mjs")}`,
-        `--test-reporter-destination=${report}`,
-        ...files,
-      ],
-      { cwd: root, env: testEnvironment(), shell: false },
-    )
-    /** @type {{ count: number, skipped: { file: string, name: string, reason: string }[] }} */
-    const { count, skipped } = JSON.parse(readFileSync(report, "utf8"))
-    return {
-      code,
-      count,
-      skipped: skipped.map(({ file, name, reason }) => `${relative(root, file)}: ${name} (${reason})`),
+  setEnvironment()
+  process.chdir(root)
+  const stream = runFiles({
+    files: inOrder(files),
+    concurrency: 3,
+    timeout: 600_000,
+    ...(namePattern !== null && { testNamePatterns: [namePattern] }),
+  })
+  let code = 0
+  let count = 0
+  /** @type {string[]} */
+  const skipped = []
+  /** @param {import("node:test").EventData.TestPass | import("node:test").EventData.TestFail} ended */
+  const take = ({ details, name, file, skip }) => {
+    // Suites, and the entry that stands for a file none of whose tests ran, do not count.
+    if (details.type === "suite" || /\.test\.tsx?$/.test(name)) return
+    if (skip === undefined) count++
+    else {
+      const reason = typeof skip === "string" && skip !== "" ? skip : "no reason given"
+      skipped.push(`${relative(root, file ?? "")}: ${name} (${reason})`)
     }
-  } finally {
-    rmSync(scratch, { recursive: true })
   }
+  stream.on("test:pass", take)
+  stream.on("test:fail", (ended) => {
+    if (ended.todo === undefined || ended.todo === false) code = 1
+    take(ended)
+  })
+  await new Promise((resolve, reject) => {
+    const report = stream.compose(new spec())
+    report.on("end", resolve).on("error", reject)
+    report.pipe(process.stdout, { end: false })
+  })
+  return { code, count, skipped }
+}
+
+/**
+ * The files in the order in which they start, three at a time: one of each lane, the long ones first. In the order of their names
+ * several browsers would compete for the processors, and later nothing but waiting would be done. @param {readonly string[]} files
+ */
+function inOrder(files) {
+  const ends = lanes.map(() => 0)
+  const kinds = lanes.flatMap((lane, at) => lane.map((kind) => ({ ...kind, at })))
+  return kinds
+    .flatMap((kind) =>
+      files.filter((file) => kinds.find(({ path }) => path.test(file)) === kind).map((file) => ({ file, kind })),
+    )
+    .map(({ file, kind: { at, seconds } }) => {
+      const start = ends[at] ?? 0
+      ends[at] = start + seconds
+      return { file, start }
+    })
+    .toSorted((a, b) => a.start - b.start)
+    .map(({ file }) => file)
 }
 
 /** Which files to run, and which of their tests. @param {readonly string[]} patterns */
@@ -95,9 +138,9 @@ function testFiles(folder) {
  * A developer's own settings of the service must not reach the tests. Stripped and compiled sources are kept: many
  * processes load the same ones.
  */
-function testEnvironment() {
-  const environment = Object.entries(process.env).filter(([name]) => !name.startsWith("WIRE_"))
-  return { NODE_COMPILE_CACHE: join(root, ".cache", "compile"), ...Object.fromEntries(environment) }
+function setEnvironment() {
+  for (const name of Object.keys(process.env)) if (name.startsWith("WIRE_")) delete process.env[name]
+  process.env["NODE_COMPILE_CACHE"] ??= join(root, ".cache", "compile")
 }
 
 /** @param {typeof tools[number]} tool */
