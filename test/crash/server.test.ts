@@ -117,7 +117,7 @@ describe("kill -9 of the service with 50 runs under way", () => {
     }
     let service = await startWire(["serve"], settings(0))
     const port = portOf(service.address)
-    const readers = Array.from({ length: runs }, () => new ReconnectingReader(service.address, 90_000))
+    const readers = Array.from({ length: runs }, () => new ReconnectingReader(service.address, 300_000))
     const body = (n: number) => ({ workflow_source: source(), input: { n: `run ${n}` } })
     const started = await Promise.all(readers.map((reader, n) => reader.start(body(n))))
 
@@ -162,7 +162,10 @@ describe("SIGTERM to the service with runs under way", () => {
     answerWhen = (instruction) => (instruction.startsWith("quick") ? released.promise : later.promise)
     const service = await startWire(["serve"], settings(0))
     const port = portOf(service.address)
-    const [quick, slow] = ["quick", "slow"].map((n) => ({ n, reader: new ReconnectingReader(service.address, 60_000) }))
+    const [quick, slow] = ["quick", "slow"].map((n) => ({
+      n,
+      reader: new ReconnectingReader(service.address, 300_000),
+    }))
     assert.ok(quick !== undefined && slow !== undefined)
     const [quickly, slowly] = await Promise.all(
       [quick, slow].map(({ n, reader }) => reader.start({ workflow_source: source(), input: { n } })),
@@ -236,7 +239,7 @@ describe("SIGTERM to the service with runs under way", () => {
 })
 
 async function until<T>(look: () => Promise<T | null>): Promise<T> {
-  const deadline = Date.now() + 60_000
+  const deadline = Date.now() + 300_000
   for (;;) {
     const found = await look()
     if (found !== null) return found

@@ -720,12 +720,19 @@ test("a run that goes on without a failed agent ends after the agent's other cal
     call: () => {
       calls++
       if (calls === 2) return promise
-      // The other call answers when the agent has failed and all that is left of the run is its end.
-      setTimeout(() => resolve({ text: "late", is_error: false }), 20)
       throw failure("tool_error", "", "The connection was lost")
     },
   })
   const query = (call_id: string) => ({ name: "search", call_id, arguments: { query: "q", project: "p" } })
+  // The other call answers when the agent has failed and all that is left of the run is its end.
+  class Watched extends MemoryStore {
+    override async append(...[lease, events]: Parameters<MemoryStore["append"]>): Promise<void> {
+      await super.append(lease, events)
+      if (events.some(({ type }) => type === "step_skipped")) {
+        setTimeout(() => resolve({ text: "late", is_error: false }), 20)
+      }
+    }
+  }
   const outcome = await runPlan(
     plan(
       [
@@ -734,7 +741,11 @@ test("a run that goes on without a failed agent ends after the agent's other cal
       ],
       { tools: { search: tool({ remote: "search" }) } },
     ),
-    { model: callsThenAnswers([query("one"), query("two")]), tools: new InProcessTools({ tools: { search: served } }) },
+    {
+      model: callsThenAnswers([query("one"), query("two")]),
+      tools: new InProcessTools({ tools: { search: served } }),
+      store: new Watched(systemClock),
+    },
   )
   assert.deepEqual(outcome.bugs, [])
   assert.deepEqual(resultOf(outcome), { done: true, a: null })

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { request } from "node:http"
 import { describe, it } from "node:test"
 import { allEvents } from "./read-stream.ts"
-import { ada, errorOf, hello, slow, startService } from "./start-service.ts"
+import { ada, errorOf, heldAgent, hello, startService } from "./start-service.ts"
 
 const body = { workflow_source: hello, input: ada }
 
@@ -209,10 +209,7 @@ describe("limits", async () => {
 
   it("answer 503 with Retry-After at capacity", async () => {
     const service = await startService({ MAX_RUNS: "1", MAX_QUEUED: "1" })
-    const slowly = {
-      workflow_source: hello.replace('"demo"\n', '"demo"\n').replace('id: "demo"', 'id: "demo-slow"'),
-      input: ada,
-    }
+    const slowly = { workflow_source: (await heldAgent()).source, input: ada }
     const sse = { accept: "text/event-stream" }
     const first = await service.post("/execute", slowly, sse)
     const second = await service.post("/execute", slowly, sse)
@@ -234,7 +231,8 @@ describe("limits", async () => {
   it("do not refuse who asks for a run that exists", async () => {
     const service = await startService({ MAX_RUNS: "1", MAX_QUEUED: "0" })
     const done = { workflow_source: 'output { m: "x" }' }
-    const running = { workflow_source: slow, input: ada }
+    const held = await heldAgent()
+    const running = { workflow_source: held.source, input: ada }
     const keyed = (key: string, more: Record<string, string> = {}) => ({ "idempotency-key": key, ...more })
     const sse = { accept: "text/event-stream" }
     assert.equal((await service.post("/execute", done, keyed("done"))).status, 200)
@@ -250,6 +248,7 @@ describe("limits", async () => {
     const followed = await service.post("/execute", running, keyed("running", sse))
     assert.equal(followed.headers.get("x-service-run-id"), run_id)
     const waited = service.post("/execute", running, keyed("running"))
+    held.release()
     const events = await allEvents(first)
     assert.deepEqual(await allEvents(followed), events)
     assert.deepEqual([(await waited).status, (await waited).headers.get("x-service-run-id")], [200, run_id])
@@ -287,7 +286,7 @@ describe("limits", async () => {
     const service = await startService({ MAX_RUNS: "4", MAX_QUEUED: "4", API_KEYS: "ann:ann-key,bob:bob-key" })
     const ann = { authorization: "Bearer ann-key" }
     const bob = { authorization: "Bearer bob-key" }
-    const hangs = { workflow_source: slow, input: ada }
+    const hangs = { workflow_source: (await heldAgent()).source, input: ada }
     const streams: Response[] = []
     for (let n = 0; n < 4; n++) {
       streams.push(await service.post("/execute", hangs, { ...ann, accept: "text/event-stream" }))
@@ -308,7 +307,8 @@ describe("limits", async () => {
   it("are not shared out where there is one caller", async () => {
     const service = await startService({ MAX_RUNS: "2", MAX_QUEUED: "0" })
     const sse = { accept: "text/event-stream" }
-    const runs = [1, 2, 3].map(() => service.post("/execute", { workflow_source: slow, input: ada }, sse))
+    const { source } = await heldAgent()
+    const runs = [1, 2, 3].map(() => service.post("/execute", { workflow_source: source, input: ada }, sse))
     const answers = await Promise.all(runs)
     assert.deepEqual(
       answers.map(({ status }) => status).toSorted((a, b) => a - b),
@@ -318,12 +318,11 @@ describe("limits", async () => {
   })
 
   it("are shared by address without keys", async () => {
-    const service = await startService({ MAX_RUNS: "4", MAX_QUEUED: "0", MAX_RUNS_PER_CALLER: "1", HOST: "0.0.0.0" })
-    const hanging = await service.post(
-      "/execute",
-      { workflow_source: slow, input: ada },
-      { accept: "text/event-stream" },
-    )
+    const limits = { MAX_RUNS: "4", MAX_QUEUED: "0", MAX_RUNS_PER_CALLER: "1" }
+    const service = await startService({ ...limits, HOST: "0.0.0.0", EGRESS: "private" })
+    const { source } = await heldAgent()
+    const sse = { accept: "text/event-stream" }
+    const hanging = await service.post("/execute", { workflow_source: source, input: ada }, sse)
     const bytes = JSON.stringify({ workflow_source: 'output { m: "x" }' })
     const send = (localAddress: string): Promise<number> =>
       new Promise((resolve, reject) => {

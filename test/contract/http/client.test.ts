@@ -10,7 +10,7 @@ import { fakeBackend, json, says } from "../../support/fake-backend.ts"
 import { startServer } from "../../support/http-server.ts"
 import { within } from "../../support/within.ts"
 import { allEvents, collect } from "./read-stream.ts"
-import { ada, hello, oneAgent, slow, startService, untilMetric } from "./start-service.ts"
+import { ada, heldAgent, hello, oneAgent, startService, untilMetric } from "./start-service.ts"
 
 // The typed client, against the service, by way of a proxy that breaks connections.
 
@@ -196,10 +196,15 @@ output { done: ask.review.publish }
   it("waits for a service that is at capacity", async () => {
     const small = await startService({ MAX_RUNS: "1", MAX_QUEUED: "0" })
     const near = new WireworksClient({ baseUrl: small.url })
-    const first = collect(near.stream({ workflow_source: slow, input: ada }))
+    const held = await heldAgent()
+    const first = collect(near.stream({ workflow_source: held.source, input: ada }))
     await untilMetric(small, "wireworks_runs_active", 1)
     let reconnects = 0
-    const second = await collect(near.stream(body, { onReconnect: () => reconnects++ }))
+    const onReconnect = (): void => {
+      reconnects++
+      held.release()
+    }
+    const second = await collect(near.stream(body, { onReconnect }))
     assert.equal(second.length, 5)
     assert.ok(reconnects > 0)
     await first
@@ -208,9 +213,10 @@ output { done: ask.review.publish }
   it("stops at once when asked to, and leaves the run alone", async () => {
     const stop = new AbortController()
     let run_id = ""
+    const { source } = await heldAgent()
     const reading = (async () => {
       for await (const event of client.stream(
-        { workflow_source: slow, input: ada },
+        { workflow_source: source, input: ada },
         { signal: stop.signal, onRun: (id) => (run_id = id) },
       )) {
         if (event.type === "agent_started") stop.abort(new Error("enough"))
@@ -225,10 +231,11 @@ output { done: ask.review.publish }
   })
 
   it("closes its connection when the loop is left", async () => {
-    for await (const { type } of client.stream({ workflow_source: slow, input: ada })) {
+    const { source } = await heldAgent()
+    for await (const { type } of client.stream({ workflow_source: source, input: ada })) {
       if (type === "agent_started") break
     }
-    await untilMetric(service, "wireworks_streams_open", 0, 1000)
+    await untilMetric(service, "wireworks_streams_open", 0)
   })
 
   it("executes once for one key, however often it is asked", async (t) => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { describe, it } from "node:test"
 import { fakeBackend, json, says } from "../../support/fake-backend.ts"
 import { allEvents, collect, eventsOf, isEnd } from "./read-stream.ts"
-import { ada, errorOf, hello, oneAgent, slow, startService, untilMetric } from "./start-service.ts"
+import { ada, errorOf, heldAgent, hello, oneAgent, startService, untilMetric } from "./start-service.ts"
 
 describe("POST /execute", async () => {
   const service = await startService()
@@ -234,23 +234,31 @@ describe("POST /execute", async () => {
 
   it("cancels the run of a JSON client that goes away, unless it sent an Idempotency-Key", async () => {
     const statuses: string[] = []
+    const held = await heldAgent()
     for (const headers of [{}, { "idempotency-key": "stay" }]) {
       const gone = new AbortController()
       const sent = fetch(`${service.url}/execute`, {
         method: "POST",
         headers: { "content-type": "application/json", ...headers },
-        body: JSON.stringify({ workflow_source: slow, input: ada }),
+        body: JSON.stringify({ workflow_source: held.source, input: ada }),
         signal: gone.signal,
       })
       sent.catch(() => {})
       await untilMetric(service, "wireworks_runs_active", 1)
       gone.abort()
+      await assert.rejects(sent)
+      // The second one goes on after its client has gone.
+      if ("idempotency-key" in headers) held.release()
       await untilMetric(service, "wireworks_runs_active", 0)
       const text = await (await service.get("/metrics")).text()
       statuses.push(/wireworks_runs_total\{status="cancelled"\} (\d+)/.exec(text)?.[1] ?? "0")
     }
     assert.deepEqual(statuses, ["1", "1"])
-    const replay = await service.post("/execute", { workflow_source: slow, input: ada }, { "idempotency-key": "stay" })
+    const replay = await service.post(
+      "/execute",
+      { workflow_source: held.source, input: ada },
+      { "idempotency-key": "stay" },
+    )
     assert.equal(replay.headers.get("idempotency-replayed"), "true")
     assert.equal(replay.status, 200)
   })

@@ -4,7 +4,7 @@ import { after, describe, it } from "node:test"
 import { Webhook } from "standardwebhooks"
 import { startServer, type Received } from "../../support/http-server.ts"
 import { within } from "../../support/within.ts"
-import { ada, errorOf, hello, oneAgent, slow, startService } from "./start-service.ts"
+import { ada, errorOf, heldAgent, hello, oneAgent, startService } from "./start-service.ts"
 
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 const older = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX"
@@ -143,7 +143,7 @@ describe("notifications", async () => {
     const quiet = await run({ workflow_source: hello }, { url, events: ["failed", "cancelled", "waiting"] })
     assert.deepEqual((await record(quiet)).notifications, [])
     const prefer = { prefer: "respond-async" }
-    const cancelled = await run({ workflow_source: slow }, { url, events: ["cancelled"] }, prefer)
+    const cancelled = await run({ workflow_source: (await heldAgent()).source }, { url, events: ["cancelled"] }, prefer)
     await service.post(`/execute/${cancelled}/cancel`, "", ann)
     const [, second] = await receiver.first("/ends", 2)
     assert.ok(second?.body.includes(cancelled))

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { after, describe, it } from "node:test"
 import type { RunsAnswer } from "../../../src/api/shapes.ts"
 import { within } from "../../support/within.ts"
-import { ada, errorOf, hello, slow, startService, type TestService } from "./start-service.ts"
+import { ada, errorOf, heldAgent, hello, startService, type TestService } from "./start-service.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "wireworks-runs-"))
 after(() => rmSync(folder, { recursive: true, force: true }))
@@ -85,7 +85,12 @@ for (const store of ["memory", "sqlite"]) {
     })
 
     it("is filtered", async () => {
-      const started = await service.post("/execute", { workflow_source: slow, input: ada }, { prefer: "respond-async" })
+      const { source } = await heldAgent()
+      const started = await service.post(
+        "/execute",
+        { workflow_source: source, input: ada },
+        { prefer: "respond-async" },
+      )
       const { run_id } = (await started.json()) as { run_id: string }
       const { runs } = await until(service, "?status=open", (answer) => answer.runs.length === 1)
       assert.equal(runs[0]?.run_id, run_id)

@@ -1,8 +1,10 @@
+import type { ServerResponse } from "node:http"
 import { after } from "node:test"
 import type { Timing } from "../../../src/cli/compose.ts"
 import { compose } from "../../../src/cli/compose.ts"
 import { readSettings } from "../../../src/cli/settings.ts"
 import { atEnd } from "../../support/at-end.ts"
+import { startServer } from "../../support/http-server.ts"
 
 export interface TestService {
   /** `http://127.0.0.1:PORT` */
@@ -75,6 +77,29 @@ output { message: agent.reply.message }
 export const hello = oneAgent("demo").replace("test-model", "demo")
 export const slow = oneAgent("demo").replace("test-model", "demo-slow")
 export const ada = { name: "Ada" }
+
+/** One agent whose backend answers no call until it is released: its run goes on for as long as the test needs it to. */
+export async function heldAgent(): Promise<{ readonly source: string; release(): void }> {
+  const held: ServerResponse[] = []
+  let released = false
+  const answer = (response: ServerResponse): void => {
+    const content = [{ type: "output_text", text: '{"message":"done"}' }]
+    const output = [{ type: "message", role: "assistant", content }]
+    const text = JSON.stringify({ output, usage: { input_tokens: 1, output_tokens: 1 } })
+    response.writeHead(200, { "content-type": "application/json" }).end(text)
+  }
+  const { origin } = await startServer((_request, response) => {
+    if (released) answer(response)
+    else held.push(response)
+  })
+  return {
+    source: oneAgent(`${origin}/v1`),
+    release() {
+      released = true
+      for (const response of held.splice(0)) answer(response)
+    },
+  }
+}
 
 /** Waits until a metric without labels has this value. */
 export async function untilMetric(

@@ -11,7 +11,7 @@ import { tinyMcp } from "../../support/tiny-mcp.ts"
 import { within } from "../../support/within.ts"
 import { allEvents } from "./read-stream.ts"
 import type { TestService } from "./start-service.ts"
-import { ada, hello, oneAgent, slow, startService, untilMetric } from "./start-service.ts"
+import { ada, heldAgent, hello, oneAgent, startService, untilMetric } from "./start-service.ts"
 
 interface OtlpSpan {
   readonly name: string
@@ -382,11 +382,9 @@ describe("metrics", async () => {
     assert.equal((await service.post("/execute", body)).status, 200)
     const failing = oneAgent("http://127.0.0.1:9")
     assert.equal((await service.post("/execute", { workflow_source: failing, input: ada })).status, 502)
-    const stopped = await service.post(
-      "/execute",
-      { workflow_source: slow, input: ada },
-      { accept: "text/event-stream" },
-    )
+    const { source: endless } = await heldAgent()
+    const sse = { accept: "text/event-stream" }
+    const stopped = await service.post("/execute", { workflow_source: endless, input: ada }, sse)
     await untilMetric(service, "wireworks_runs_active", 1)
     await untilMetric(service, "wireworks_streams_open", 1)
     await service.post(`/execute/${stopped.headers.get("x-service-run-id")}/cancel`, "")
@@ -454,7 +452,9 @@ describe("the log", () => {
     const fell = await post(service.address, "/execute", { workflow_source: fallback, input: { name: "PAYLOAD" } })
     assert.equal(fell.status, 502)
     const stream = { accept: "text/event-stream" }
-    const left = await post(service.address, "/execute", { workflow_source: slow, input: { name: "PAYLOAD" } }, stream)
+    const held = await heldAgent()
+    const unfinished = { workflow_source: held.source, input: { name: "PAYLOAD" } }
+    const left = await post(service.address, "/execute", unfinished, stream)
     // Lines are written together, a moment after they were logged.
     const { stderr } = service.child
     assert.ok(stderr !== null)
@@ -466,6 +466,7 @@ describe("the log", () => {
     await left.text().catch(() => {})
     await service.ended
 
+    held.release()
     const next = await startWire(["serve"], environment)
     const run_id = left.headers.get("x-service-run-id") ?? ""
     const rest = await fetch(`${next.address}/execute/${run_id}/events`, { headers: { authorization: "Bearer a-key" } })
