@@ -86,7 +86,7 @@ test("the client as a package of its own: every snippet of docs/client.md has it
   for (const index of snippets.keys()) {
     const { stdout } = await promisify(execFile)(process.execPath, [`snippet-${index}.ts`], {
       cwd: folder,
-      timeout: 120_000,
+      timeout: 300_000,
     })
     assert.doesNotMatch(stdout, /undefined/, `snippet ${index}`)
   }
@@ -125,5 +125,5 @@ test("types that `wire types` wrote make calls of a running service typed", asyn
     encoding: "utf8",
   })
   assert.equal(types.stdout, "")
-  await promisify(execFile)(process.execPath, ["call.ts"], { cwd: folder, timeout: 120_000 })
+  await promisify(execFile)(process.execPath, ["call.ts"], { cwd: folder, timeout: 300_000 })
 })

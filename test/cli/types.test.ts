@@ -96,7 +96,7 @@ export { input, wrong, type Missing }
     assert.notEqual(called, snippet)
     writeFileSync(join(folder, "call.py"), `${called}print(json.dumps(output))\n`)
     const env = { ...process.env, WIRE_KEY: "any", NO_PROXY: "127.0.0.1" }
-    const { stdout } = await promisify(execFile)("python3", ["call.py"], { cwd: folder, env, timeout: 60_000 })
+    const { stdout } = await promisify(execFile)("python3", ["call.py"], { cwd: folder, env, timeout: 300_000 })
     assert.deepEqual(JSON.parse(stdout), { level: "high", text: "The site is down" })
   })
 

@@ -116,7 +116,7 @@ describe("a process that dies while a run begins to wait", { concurrency: true }
     }))
 })
 
-test("a list of many subjects is kept for a moment, one of few is not", { timeout: 60_000 }, async () => {
+test("a list of many subjects is kept for a moment, one of few is not", { timeout: 600_000 }, async () => {
   const names = namesOf(`l${randomBytes(6).toString("hex")}`)
   const [node] = broker.nodes
   const connected = await Broker.connect(addressOf(node?.port ?? 0), noProofs, names)

@@ -21,7 +21,7 @@ before(async () => {
 })
 after(() => cluster.close())
 
-test("the simulated broker answers as the real one does", { timeout: 120_000 }, async () => {
+test("the simulated broker answers as the real one does", { timeout: 600_000 }, async () => {
   const names = namesOf("same")
   const read = readAddress(cluster.url)
   assert.ok(read.ok)

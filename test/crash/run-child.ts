@@ -18,7 +18,7 @@ export interface ChildOptions {
   readonly leaseMs?: number
   /** The run to continue; without it a new one starts. */
   readonly run_id?: string
-  /** Where the compiled code is kept for the next child. */
+  /** Where the compiled code is kept for the next child, unless the environment says where. */
   readonly folder: string
 }
 
@@ -34,7 +34,7 @@ export function startChild(options: ChildOptions): Life {
   const { workflow, place, origin, appends, leaseMs = usualLeaseMs, run_id, folder } = options
   const file = join(import.meta.dirname, "child.ts")
   const args = [file, workflow, place, origin, String(appends), String(leaseMs)]
-  const env = { ...process.env, NODE_COMPILE_CACHE: join(folder, "compiled") }
+  const env = { NODE_COMPILE_CACHE: join(folder, "compiled"), ...process.env }
   const child = spawn(process.execPath, run_id === undefined ? args : [...args, run_id], {
     stdio: ["ignore", "pipe", "pipe"],
     env,

@@ -41,7 +41,7 @@ const revisions = {
 
 async function runSuite(args: readonly string[]): Promise<{ readonly code: number | null; readonly said: string }> {
   // Twenty processes load the same modules.
-  const env = { ...process.env, NODE_COMPILE_CACHE: join(results, "compiled") }
+  const env = { NODE_COMPILE_CACHE: join(results, "compiled"), ...process.env }
   const child = spawn(process.execPath, ["--no-deprecation", suite, ...args], {
     stdio: ["ignore", "pipe", "pipe"],
     env,
