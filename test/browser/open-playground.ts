@@ -28,6 +28,8 @@ export interface VisitOptions extends BrowserContextOptions {
   /** Errors that the visit provokes on purpose. */
   readonly expected?: RegExp
   readonly path?: string
+  /** A sentence that the page shows for a few seconds when it opens. */
+  readonly says?: string
 }
 
 export interface Visit {
@@ -58,7 +60,7 @@ export async function openPlayground(env: Readonly<Record<string, string>> = {})
 }
 
 async function visit(browser: Browser, address: string, options: VisitOptions): Promise<Visit> {
-  const { expected, path = "/playground", address: _address, ...rest } = options
+  const { expected, path = "/playground", says, address: _address, ...rest } = options
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...rest })
   context.setDefaultTimeout(120_000)
   await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: address })
@@ -75,8 +77,11 @@ async function visit(browser: Browser, address: string, options: VisitOptions): 
     const { protocol, origin } = new URL(request.url())
     if (protocol.startsWith("http") && origin !== address) wrong.push(`A request to ${request.url()}`)
   })
-  await page.goto(`${address}${path}`)
-  await page.getByRole("textbox", { name: "Workflow source" }).waitFor()
+  await Promise.all([
+    ...(says === undefined ? [] : [page.getByText(says).waitFor()]),
+    page.goto(`${address}${path}`),
+    page.getByRole("textbox", { name: "Workflow source" }).waitFor(),
+  ])
   return {
     page,
     context,

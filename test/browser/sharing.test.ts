@@ -129,8 +129,10 @@ describe("sharing", () => {
   })
 
   test("a damaged link is told", async () => {
-    const { page, close } = await playground.visit({ path: "/playground#w1=abcdef" })
-    await page.getByText("This link is damaged").waitFor()
+    const { page, close } = await playground.visit({
+      path: "/playground#w1=abcdef",
+      says: "This link is damaged",
+    })
     await written(page, /agent greeter/)
     await close()
   })
