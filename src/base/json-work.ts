@@ -1,4 +1,4 @@
-// How much work the values in a JSON text are to whoever reads it. It is counted before the text is parsed: three bytes of text (`{},`)
+// How much work it is to read the values in a JSON text. It is counted before the text is parsed: three bytes of text (`{},`)
 // are an object that takes 50 times as long to make, check, copy and write as three characters.
 
 /** An array or object; any other value counts 1. */

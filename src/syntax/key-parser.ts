@@ -23,7 +23,11 @@ export function parseWordKey(reader: TokenReader, hint = "Write it with `_`."): 
   const { token } = reader
   if (token.start !== first.end) return reader.identifier(first)
   const isForeign = isForeignLetters(reader, token)
-  if (!isForeign && !isDash(reader, token)) return reader.identifier(first)
+  return isForeign || isDash(reader, token) ? refuseName(reader, first, isForeign, hint) : reader.identifier(first)
+}
+
+/** `first-name`, `größe`: a function of its own, so that reading a plain name makes no closure. */
+function refuseName(reader: TokenReader, first: Token, isForeign: boolean, hint: string): Name {
   const name = joinedName(reader, first, (token) => isDashOrWord(token) || isForeignLetters(reader, token))
   const wrong = `\`${reader.show(name)}\` is not a name`
   // Each use of the name would be the same mistake again.

@@ -7,7 +7,7 @@ import { isMisspelt, refuseGeneric, withForeignSuffix } from "./foreign-type.ts"
 import { parseKey, parseSegment, parseWordKey } from "./key-parser.ts"
 import { assumeBrace, lacksList, lacksObject } from "./missing-brace.ts"
 import { numberNode } from "./number-parser.ts"
-import type { Token, TokenKind } from "./token.ts"
+import type { Token } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
 import type { Block, Name, NumberNode, TypeField, TypeNode, VariantCase, VariantType } from "./tree.ts"
 import { refuseYaml } from "./yaml-text.ts"
@@ -239,9 +239,13 @@ function parseEnum(reader: TokenReader): TypeNode {
 
 /** Whether the block begins with two names that have no types: `{ low, high }`. */
 function holdsNames(reader: TokenReader): boolean {
-  const [first, comma, second, next] = [1, 2, 3, 4].map((ahead) => reader.peek(ahead).kind)
-  const isName = (kind: TokenKind | undefined): boolean => kind === "name" || kind === "string"
-  return isName(first) && comma === "," && isName(second) && (next === "," || next === "}")
+  if (reader.peek(2).kind !== "," || !isName(reader.peek(1)) || !isName(reader.peek(3))) return false
+  const { kind } = reader.peek(4)
+  return kind === "," || kind === "}"
+}
+
+function isName({ kind }: Token): boolean {
+  return kind === "name" || kind === "string"
 }
 
 function parseWordlessEnum(reader: TokenReader): TypeNode {

@@ -65,7 +65,7 @@ describe("the editor", { concurrency: 2 }, () => {
     await close()
   })
 
-  test("tells what is wrong as one types, with a hint, and where", async () => {
+  test("reports what is wrong while one types, where, and with a hint", async () => {
     const { page, close } = await playground.visit()
     await write(page, source.replace("agent.greeter.greeting", "agent.greter.greeting"))
     await page.getByRole("button", { name: "1 problem" }).click()

@@ -184,7 +184,7 @@ describe("questions", () => {
     await second.close()
   })
 
-  test("an answer that came too late is told at its card", async () => {
+  test("the card of an answer that came too late says so", async () => {
     const { page, close } = await playground.visit({ expected: /409/ })
     await ask(page)
     const run_id = new URL(page.url()).hash.slice("#run=".length)
@@ -219,7 +219,7 @@ describe("with keys and groups", () => {
     await page.keyboard.press("Enter")
   }
 
-  test("who may not answer is told whose question it is; a caller who may not see the run sees nothing of it", async () => {
+  test("a caller who may not answer sees whose question it is; one who may not see the run sees nothing of it", async () => {
     const env = { WIRE_API_KEYS: "ann:key-of-ann,bob:key-of-bob", WIRE_GROUPS: "editors:bob" }
     const locked = await openPlayground(env)
     const ann = await locked.visit({ expected: /401|404/ })

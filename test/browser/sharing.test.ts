@@ -128,7 +128,7 @@ describe("sharing", () => {
     assert.deepEqual(complaints, [])
   })
 
-  test("a damaged link is told", async () => {
+  test("a damaged link is reported", async () => {
     const { page, close } = await playground.visit({
       path: "/playground#w1=abcdef",
       says: "This link is damaged",

@@ -159,7 +159,7 @@ output {
     await close()
   })
 
-  test("what does not fit is told at its field, and nothing is sent", async () => {
+  test("a value that does not fit is reported at its field, and nothing is sent", async () => {
     const { page, requests, close } = await playground.visit()
     await write(page, "input {\n    count: integer\n}\n\noutput {\n    count: input.count\n}\n")
     const field = page.getByRole("textbox", { name: "count integer" })

@@ -5,9 +5,9 @@ import type { WorkflowVersion } from "../../ports/store.ts"
 import { questionsIn } from "../../ports/questions.ts"
 import type { DataKey } from "../../ports/vault.ts"
 
-// A run's log is a row of slots, numbered 0, 1, 2 … without gaps, each written once and never again. Whoever fills a slot
-// first has it: that is the whole of the fence. A claim fills a slot like an append does, so that the owner before it, who
-// still wants that slot for its next append, is refused from then on.
+// A run's log is a row of slots, numbered 0, 1, 2 … without gaps, each written once and never again. The process that fills
+// a slot first owns it: nothing else fences the log. A claim fills a slot as an append does, so that the broker refuses the
+// previous owner, which still wants that slot for its next append.
 
 /** In each slot, so that the last one alone tells how the run stands. */
 export interface Standing {
