@@ -80,9 +80,12 @@ export class SimulatedBroker {
 
   next(name: string, filter: string, seq: number, at = this.#now()): Stored | null {
     const stream = this.#stream(name)
-    return shown(
-      stream.messages.find((one) => one.seq >= seq && matches(filter, one.subject) && isThere(stream, one, at)) ?? null,
-    )
+    // Messages are numbered from 1 without gaps.
+    for (let index = Math.max(0, seq - 1); index < stream.messages.length; index++) {
+      const one = stream.messages[index]
+      if (one !== undefined && matches(filter, one.subject) && isThere(stream, one, at)) return shown(one)
+    }
+    return null
   }
 
   at(name: string, seq: number): Stored | null {
@@ -150,7 +153,9 @@ function refusal(code: number, err_code: number, description: string): JetStream
 
 function matches(filter: string, subject: string): boolean {
   if (filter === subject) return true
-  const wanted = filter.split(".")
+  const wild = wildOf(filter)
+  if (wild === null || !subject.startsWith(wild.start)) return false
+  const { wanted } = wild
   const tokens = subject.split(".")
   for (const [at, token] of wanted.entries()) {
     if (token === ">") return tokens.length > at
@@ -158,6 +163,26 @@ function matches(filter: string, subject: string): boolean {
     if (tokens[at] === undefined) return false
   }
   return wanted.length === tokens.length
+}
+
+interface Wild {
+  /** What comes before the first token that stands for others. */
+  readonly start: string
+  readonly wanted: readonly string[]
+}
+
+const wilds = new Map<string, Wild | null>()
+
+/** The parts of a filter that stands for many subjects; null for one that does not. */
+function wildOf(filter: string): Wild | null {
+  let wild = wilds.get(filter)
+  if (wild === undefined) {
+    const first = filter.search(/[*>]/)
+    wild = first < 0 ? null : { start: filter.slice(0, first), wanted: filter.split(".") }
+    if (wilds.size > 1000) wilds.clear()
+    wilds.set(filter, wild)
+  }
+  return wild
 }
 
 /** `live.{{wildcard(1)}}`: the first `*` of the source. */
