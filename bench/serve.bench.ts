@@ -36,6 +36,8 @@ const goals = {
   stream_bytes: 30_000,
   ready_ms: 400,
   idle_bytes: 100_000_000,
+  /** Memory store, 500 connections of the graph job. */
+  peak_bytes: 400_000_000,
 }
 const missed: string[] = []
 
@@ -294,6 +296,24 @@ async function showStreams(): Promise<void> {
   await backend.close()
 }
 
+// -------------------------------------------------------------------------------------------------------------- peak
+
+/** Fresh processes: what a server needed for an earlier load would count. */
+async function showPeak(endpoint: string): Promise<void> {
+  const connections = quick ? 50 : 500
+  process.stdout.write(`\npeak memory, 1 → 8 → 1, JSON, concurrency ${connections}\n`)
+  for (const name of ["floor", "memory", "sqlite"] as const) {
+    const floor = (): Promise<BenchProcess> => BenchProcess.start("server", [node, file("floor.ts"), endpoint])
+    const server = name === "floor" ? await floor() : await startService(name, `peak-${name}`)
+    const options = { ...loadOf(name, server, "fan", "JSON", endpoint), connections }
+    await measure({ ...options, amount: amountOf("fan", connections) })
+    const peak = server.peakMemory()
+    const mark = name === "memory" ? goal("peak memory", peak, goals.peak_bytes, "bytes") : ""
+    process.stdout.write(`  ${name.padEnd(13)}  ${(peak / 1e6).toFixed(0)} MB  ${mark}\n`)
+    await server.stop()
+  }
+}
+
 // ------------------------------------------------------------------------------------------------------------- start
 
 type Started = "bare node:http" | "memory" | "sqlite"
@@ -399,6 +419,11 @@ try {
     await showStreams()
   }
   if (wants("deltas")) await showDeltas()
+  if (wants("peak")) {
+    const backend = await BenchProcess.start("load", [node, file("backend.ts")])
+    await showPeak(`${backend.address}/v1`)
+    await backend.stop()
+  }
   if (wants("load")) {
     const backend = await BenchProcess.start("load", [node, file("backend.ts")])
     const endpoint = `${backend.address}/v1`

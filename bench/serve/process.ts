@@ -54,6 +54,11 @@ export class BenchProcess {
     return residentBytes(this.child.pid)
   }
 
+  /** The most that it had so far. */
+  peakMemory(): number {
+    return residentBytes(this.child.pid, "VmHWM")
+  }
+
   async stop(): Promise<void> {
     if (this.child.exitCode !== null || this.child.signalCode !== null) return
     const ended = once(this.child, "exit")
@@ -72,9 +77,9 @@ export function cpuSeconds(pid: number): number {
   return nanoseconds / 1e9
 }
 
-export function residentBytes(pid: number | undefined): number {
+export function residentBytes(pid: number | undefined, field: "VmRSS" | "VmHWM" = "VmRSS"): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8")
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024
+  return Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, "m").exec(status)?.[1]) * 1024
 }
 
 /** Runs a program to its end beside the servers, and gives what it printed. */
