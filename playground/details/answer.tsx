@@ -22,12 +22,19 @@ export function Answer() {
   return (
     <>
       <header class="details-head">
-        <h2>{run.isOver && statusOf(run).state === "failed" ? "Why it failed" : "Result"}</h2>
+        <h2>{titleOf(run)}</h2>
         {standing.value === "current" ? null : <span class="note">{standingWords(standing.value)}</span>}
       </header>
       <OutputPane />
     </>
   )
+}
+
+function titleOf(run: RunView): string {
+  if (run.state.status === "failed") return "Why it failed"
+  if (run.refused === null || run.state.finished_at !== null) return "Result"
+  if (run.events.length > 0) return "Why it was lost"
+  return run.isUnanswered ? "No answer" : "Why it did not start"
 }
 
 /** The result below the details of a step: one line of it, the whole is a click away. Why a run failed is never cut. */

@@ -166,7 +166,7 @@ function Condition({ when, state, failed }: ConditionProps) {
 
 function NodeDetails({ run, node }: { readonly run: RunView; readonly node: NodeState }) {
   watchShown()
-  const status = nodeStatus(node, run.state, run.isOver ? 0 : runClock.value)
+  const status = nodeStatus(node, run.known, run.state.finished_at !== null ? 0 : runClock.value)
   return (
     <>
       <p>
@@ -190,7 +190,7 @@ interface SpanDetailsProps {
 
 function SpanDetails({ run, span, at, node }: SpanDetailsProps) {
   watchShown()
-  const state = spanState(span)
+  const state = spanState(span, run.known)
   const live = span.end === null
   const time = (span.end ?? Math.max(runClock.value, span.start)) - span.start
   const isStep = span.kind === "agent" || span.kind === "iteration"
@@ -347,7 +347,7 @@ function Calls({ run, at }: { readonly run: RunView; readonly at: number }) {
                 class="button"
                 onClick={() => select({ node: nodeOfSpan(run.state, position) ?? "", span: position })}
               >
-                <StateMark state={spanState(span)} text={spanLabel(span)} />
+                <StateMark state={spanState(span, run.known)} text={spanLabel(span)} />
                 <span class="note">
                   {span.reason ?? (span.end === null ? "" : showDuration(span.end - span.start))}
                 </span>
@@ -379,7 +379,7 @@ function Iterations({
     <Part title="Iterations">
       <p>
         {showNumber(loop.completed)} of {showNumber(loop.total)} done
-        {loop.started > loop.completed && !run.isOver ? `, ${showNumber(loop.started - loop.completed)} under way` : ""}
+        {loop.started > loop.completed && !run.isOver && !run.isCut ? `, ${showNumber(loop.started - loop.completed)} under way` : ""}
         .
       </p>
       {first < 0 ? null : (

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact"
-import { useState } from "preact/hooks"
+import { useRef, useState } from "preact/hooks"
 import { childPath } from "../../src/base/child-path.ts"
 import { resolve } from "../../src/types/relations.ts"
 import { showType } from "../../src/types/show-type.ts"
@@ -256,8 +256,11 @@ function numberOf(text: string): Draft {
 
 /** Any object, as JSON. */
 function JsonEditor({ value, onChange, ...common }: ControlProps) {
-  const [text, setText] = useState(JSON.stringify(value, null, 2) ?? "")
-  const [broken, setBroken] = useState(false)
+  const [typed, setTyped] = useState("")
+  const read = parsed(typed)
+  // Otherwise something else has set the value, such as a run from the history.
+  const isTyped = read === undefined ? value === typed : JSON.stringify(read) === JSON.stringify(value)
+  const broken = isTyped && read === undefined
   return (
     <>
       <textarea
@@ -265,22 +268,26 @@ function JsonEditor({ value, onChange, ...common }: ControlProps) {
         aria-invalid={broken || common["aria-invalid"]}
         class="field mono"
         rows={3}
-        value={text}
+        value={isTyped ? typed : (JSON.stringify(value, null, 2) ?? "")}
         onInput={(event) => {
           const next = event.currentTarget.value
-          setText(next)
-          try {
-            onChange(JSON.parse(next) as Draft)
-            setBroken(false)
-          } catch {
-            onChange(next)
-            setBroken(true)
-          }
+          const value = parsed(next)
+          setTyped(next)
+          onChange(value === undefined ? next : value)
         }}
       />
       {broken ? <p class="wrong-text">This is not JSON yet.</p> : null}
     </>
   )
+}
+
+/** The JSON in a text; undefined where it is not JSON. */
+function parsed(text: string): Draft {
+  try {
+    return JSON.parse(text) as Draft
+  } catch {
+    return undefined
+  }
 }
 
 // ---------------------------------------------------------------------------------------------------- values of values
@@ -353,24 +360,38 @@ interface ListProps extends EditorProps {
   readonly fixed: boolean
 }
 
+type Tool = "up" | "down" | "remove"
+
 /** Of a longer list the rest is shown on request. */
 const shownAtFirst = 20
+
+let lastKey = 0
 
 function ListEditor({ form, path, value, onChange, element, fixed }: ListProps) {
   const items = isDraftArray(value) ? value : []
   const [showsAll, setShowsAll] = useState(false)
   const isWhole = showsAll || items.length <= shownAtFirst || form.hasMisfitWithin?.(path) === true
-  const moved = (from: number, to: number): Draft[] => {
-    const next = [...items]
-    const [item] = next.splice(from, 1)
-    next.splice(to, 0, item)
-    return next
+  // What the controls of an entry remember moves with the entry.
+  const keys = useRef<readonly number[]>([])
+  keys.current = items.map((_, at) => keys.current[at] ?? ++lastKey)
+  const toolId = (at: number, tool: Tool): string => `${fieldId(childPath(path, at), form.scope)}-${tool}`
+  const addId = `${fieldId(path, form.scope)}-add`
+  /** Changes the entries, then focuses the first of the buttons of the entry `at` that can be pressed. */
+  const change = (reorder: <T>(entries: readonly T[]) => T[], at: number, ...tools: readonly Tool[]): void => {
+    keys.current = reorder(keys.current)
+    onChange(reorder(items))
+    requestAnimationFrame(() => {
+      const buttons = [...tools.map((tool) => toolId(at, tool)), addId].map((id) => document.getElementById(id))
+      buttons.find((button) => button?.matches(":enabled"))?.focus()
+    })
   }
+  const swap = (at: number, other: number, ...tools: readonly Tool[]): void =>
+    change((entries) => entries.with(at, entries[other] as never).with(other, entries[at] as never), other, ...tools)
   return (
     <div class="form-fields list">
       {(isWhole ? items : items.slice(0, shownAtFirst)).map((item, at) => (
         <FieldEditor
-          key={at}
+          key={keys.current[at]}
           form={form}
           path={childPath(path, at)}
           label={String(at + 1)}
@@ -384,26 +405,29 @@ function ListEditor({ form, path, value, onChange, element, fixed }: ListProps) 
                 <button
                   type="button"
                   class="button square"
+                  id={toolId(at, "up")}
                   aria-label={`Move entry ${at + 1} up`}
                   disabled={at === 0}
-                  onClick={() => onChange(moved(at, at - 1))}
+                  onClick={() => swap(at, at - 1, "up", "down")}
                 >
                   <Icon name="up" />
                 </button>
                 <button
                   type="button"
                   class="button square"
+                  id={toolId(at, "down")}
                   aria-label={`Move entry ${at + 1} down`}
                   disabled={at === items.length - 1}
-                  onClick={() => onChange(moved(at, at + 1))}
+                  onClick={() => swap(at, at + 1, "down", "up")}
                 >
                   <Icon name="down" />
                 </button>
                 <button
                   type="button"
                   class="button square"
+                  id={toolId(at, "remove")}
                   aria-label={`Remove entry ${at + 1}`}
-                  onClick={() => onChange(items.toSpliced(at, 1))}
+                  onClick={() => change((all) => all.toSpliced(at, 1), Math.min(at, items.length - 2), "remove")}
                 >
                   <Icon name="trash" />
                 </button>
@@ -422,6 +446,7 @@ function ListEditor({ form, path, value, onChange, element, fixed }: ListProps) 
           <button
             type="button"
             class="button outlined"
+            id={addId}
             onClick={() => {
               setShowsAll(true)
               onChange([...items, blankValue(element, form.types)])
@@ -459,9 +484,17 @@ function TupleEditor({ form, path, value, onChange, elements }: EditorProps & { 
 function UnionEditor({ members, ...props }: ValueProps & { readonly members: readonly Type[] }) {
   const { form, path, value, onChange } = props
   const [chosen, setChosen] = useState<number | undefined>(undefined)
+  // The choice holds as long as the value is the one that was set here.
+  const own = useRef<string | undefined>(undefined)
   const found = memberOf(value, members, form.types)
-  const at = chosen ?? Math.max(0, found === undefined ? 0 : members.indexOf(found))
+  const isOwn = chosen !== undefined && own.current === JSON.stringify(value)
+  const at = isOwn ? chosen : Math.max(0, found === undefined ? 0 : members.indexOf(found))
   const member = members[at]
+  const set = (next: Draft, of = at): void => {
+    setChosen(of)
+    own.current = JSON.stringify(next)
+    onChange(next)
+  }
   const id = fieldId(`${path}?`, form.scope)
   const isNull = member === undefined || resolve(member, form.types).kind === "null"
   return (
@@ -474,8 +507,7 @@ function UnionEditor({ members, ...props }: ValueProps & { readonly members: rea
         onChange={(event) => {
           const next = Number(event.currentTarget.value)
           const type = members[next]
-          setChosen(next)
-          if (type !== undefined) onChange(blankValue(type, form.types))
+          if (type !== undefined) set(blankValue(type, form.types), next)
         }}
       >
         {members.map((type, position) => (
@@ -486,7 +518,7 @@ function UnionEditor({ members, ...props }: ValueProps & { readonly members: rea
       </select>
       {isNull ? null : (
         <div role="group" aria-label={path} class="union-value">
-          <ValueEditor {...props} isUnlabelled type={member} />
+          <ValueEditor {...props} isUnlabelled type={member} onChange={set} />
         </div>
       )}
     </div>

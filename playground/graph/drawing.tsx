@@ -60,9 +60,6 @@ export function Drawing({ placed, view, onToggle }: DrawingProps) {
             to={statuses.get(edge.to)}
           />
         ))}
-        {openGroups.value.map((group) => (
-          <GroupHandle key={group.id} group={group} placed={placed} onToggle={onToggle} />
-        ))}
         {placed.nodes.map((node) =>
           node.group === undefined ? (
             <NodeView
@@ -81,6 +78,10 @@ export function Drawing({ placed, view, onToggle }: DrawingProps) {
             />
           ),
         )}
+        {/* Over the nodes, because the area that a finger hits reaches a little beyond the gap between them. */}
+        {openGroups.value.map((group) => (
+          <GroupHandle key={group.id} group={group} placed={placed} zoom={view.zoom} onToggle={onToggle} />
+        ))}
       </g>
     </svg>
   )

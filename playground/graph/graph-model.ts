@@ -108,14 +108,15 @@ export function statusesOf({ nodes }: Placed): ReadonlyMap<string, NodeStatus> {
   const run = watchShown()
   const statuses = new Map<string, NodeStatus>()
   if (run === null || graphOf.value === "other") return statuses
+  const { known } = run
   const states = new Map(run.state.nodes.map((node) => [node.id, node]))
   // Times move while something runs, ten times a second and not with every frame.
-  const now = run.isOver ? 0 : Math.floor(runClock.value / 100) * 100
+  const now = run.state.finished_at !== null ? 0 : Math.floor(runClock.value / 100) * 100
   for (const { id, group } of nodes) {
     const state = states.get(id)
     const inside = group?.steps.flatMap((step) => states.get(step) ?? []) ?? []
-    if (state !== undefined) statuses.set(id, nodeStatus(state, run.state, now))
-    else if (inside.length > 0) statuses.set(id, groupStatus(inside, run.state, now))
+    if (state !== undefined) statuses.set(id, nodeStatus(state, known, now))
+    else if (inside.length > 0) statuses.set(id, groupStatus(inside, known, now))
   }
   return statuses
 }

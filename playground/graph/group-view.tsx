@@ -13,6 +13,8 @@ import { StatusView } from "./status-view.tsx"
 const pad = 12
 const handleHeight = 20
 const handleWidth = 118
+/** A finger needs 32 px; more than this would cover too much of the nodes. */
+const mostHit = 46
 
 type Toggle = (group: string) => void
 
@@ -41,12 +43,18 @@ export function GroupGround({ group, placed }: OpenGroupProps) {
   return <path class="group-ground" d={inside.map((node) => ground(node, inside)).join("")} />
 }
 
+interface HandleProps extends OpenGroupProps {
+  readonly zoom: number
+  readonly onToggle: Toggle
+}
+
 /** Above the first step of an open group: closes it. */
-export function GroupHandle({ group, placed, onToggle }: OpenGroupProps & { readonly onToggle: Toggle }) {
+export function GroupHandle({ group, placed, zoom, onToggle }: HandleProps) {
   const first = drawnNode(placed, group.steps[0])
   if (first === undefined) return null
   const sameStart = openGroups.value.filter(({ steps: [start] }) => start === group.steps[0])
   const right = sameStart.indexOf(group) * (handleWidth + 4)
+  const hit = Math.max(handleHeight, Math.min(mostHit, 32 / zoom))
   const name = `Close the group: ${shortGroupName(group)}`
   return (
     <g
@@ -60,6 +68,7 @@ export function GroupHandle({ group, placed, onToggle }: OpenGroupProps & { read
       {...presses(() => onToggle(group.id))}
     >
       <title>{name}</title>
+      <rect class="hit" y={(handleHeight - hit) / 2} width={handleWidth} height={hit} />
       <rect class="box" width={handleWidth} height={handleHeight} rx="4" />
       <path class="icon" transform="translate(5 4) scale(0.75)" d={iconPath("minus")} />
       <text class="node-note" x="22" y="14">

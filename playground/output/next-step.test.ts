@@ -3,13 +3,13 @@ import { test } from "node:test"
 import type { ApiErrorKind } from "../../src/api/api-error.ts"
 import { nextStep } from "./next-step.ts"
 
-const after = (kind: ApiErrorKind, upstream_status?: number, hint?: string): string =>
+const after = (kind: ApiErrorKind, upstream_status?: number, hint?: string, path = ""): string =>
   nextStep({
     kind,
     message: "",
     issues: [
       {
-        path: "",
+        path,
         message: "",
         ...(upstream_status !== undefined && { upstream_status }),
         ...(hint !== undefined && { hint }),
@@ -33,4 +33,18 @@ test("the next step fits the status that the provider answered", () => {
 test("an issue's own hint comes first, other errors go by their kind", () => {
   assert.equal(after("provider_error", 503, "Do this."), "Do this.")
   assert.match(after("overloaded"), /busy/)
+})
+
+test("what to do about a timeout depends on what took too long", () => {
+  const late = (path: string): string => after("timeout", undefined, undefined, path)
+  assert.match(late(""), /Options/)
+  assert.match(late("options.limits.time_seconds"), /limit in Options/)
+  assert.match(late("limits.time_seconds"), /limit in the workflow/)
+  assert.match(late("agent.writer.limits.time_seconds"), /limit in the workflow/)
+  assert.match(late("agent.writer[3]"), /timeout_seconds/)
+  assert.match(late("ask.boss"), /expires_seconds/)
+  assert.match(late("mcp.files"), /server/)
+  assert.match(after("limit_exceeded", undefined, undefined, "options.limits.cost"), /limit in Options/)
+  // An answer that was cut short was not a refusal.
+  assert.doesNotMatch(after("provider_error", 200), /not accept/)
 })

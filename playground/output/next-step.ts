@@ -15,7 +15,6 @@ const nextSteps: Readonly<Partial<Record<ApiErrorKind, string>>> = {
   evaluation_error: "Give the expression a default with ??, or declare the value's type.",
   limit_exceeded: "Raise the limit in the workflow, or give it less to do.",
   overloaded: "The service is busy. Wait a moment, then run again.",
-  timeout: "Allow more time in Options, or ask for less.",
 }
 
 /** The hint of the error's own issues, else what its kind, and the status of the provider or MCP server, suggest. */
@@ -28,11 +27,24 @@ export function nextStep({ kind, issues }: ApiError): string | undefined {
       afterAnswer("provider", status) ?? "Check the provider's endpoint and that it can be reached, then run again."
     )
   if (kind === "tool_error") return afterAnswer("server", status) ?? nextSteps.tool_error
+  const path = issues[0]?.path ?? ""
+  if (path.startsWith("options.limits.")) return "Raise the limit in Options, or give the workflow less to do."
+  if (kind === "timeout") return afterTimeout(path)
   return nextSteps[kind]
+}
+
+function afterTimeout(path: string): string {
+  if (path === "") return "Allow more time in Options, or ask for less."
+  if (path.startsWith("ask.")) return "Allow more time with `expires_seconds`, or say with `on_expiry` how the run goes on."
+  if (/^(agent\.[^.]+\.)?limits\./.test(path)) return "Raise the limit in the workflow, or give it less to do."
+  if (path.startsWith("agent."))
+    return "The model took too long. Run again, ask for less, or raise `timeout_seconds` in the model's `inference`."
+  return "The server took too long. Check that it is running and can be reached, then run again."
 }
 
 function afterAnswer(who: "provider" | "server", status: number | undefined): string | undefined {
   if (status === undefined) return undefined
+  if (status < 300) return `The ${who}'s answer could not be used. Run again; if that fails too, check the endpoint.`
   if (status === 401 || status === 403)
     return `The ${who} did not accept the key. Check the secret and its rights, then run again.`
   if (status === 402) return `The account at the ${who} has no credit left. Add some, then run again.`

@@ -27,7 +27,7 @@ export function OutputPane() {
       </div>
     )
   }
-  if (run.connection === "lost") return <Lost run={run} />
+  if (run.isCut) return <Lost run={run} />
   if (state.status === "cancelled") return <p class="empty">The run was cancelled, so it has no result.</p>
   if (state.status !== "completed") return <BeingWritten run={run} />
   return <Result run={run} />
@@ -37,9 +37,11 @@ function Lost({ run }: { readonly run: RunView }) {
   return (
     <div class="empty">
       <p>This page is not connected to the run, which may go on without it.</p>
-      <button type="button" class="button outlined" onClick={() => reconnect(run)}>
-        Connect again
-      </button>
+      {run.connection === "lost" ? (
+        <button type="button" class="button outlined" onClick={() => reconnect(run)}>
+          Connect again
+        </button>
+      ) : null}
     </div>
   )
 }

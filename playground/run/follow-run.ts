@@ -143,16 +143,16 @@ async function consume(run: RunView, stream: AsyncIterable<StreamEvent>, again: 
   } catch (error) {
     if (run.leaving.signal.aborted) {
       run.cancelling = false
-      if (run.run_id === undefined) run.refused = cancelledEarly
-      else run.connection = "lost"
+      if (run.run_id === undefined) run.refuse(cancelledEarly, true)
+      else run.disconnect("lost")
     } else if (asksForKey(error, again)) {
       // Until there is a key, a run that exists is one that the page has lost sight of.
       if (run.run_id === undefined) shownRun.value = null
-      else run.connection = "lost"
+      else run.disconnect("lost")
     } else if (error instanceof WireworksError || run.run_id === undefined) {
-      run.refused = toWireError(error)
+      run.refuse(toWireError(error), !(error instanceof WireworksError))
     } else {
-      run.connection = "lost"
+      run.disconnect("lost")
     }
   }
   if (liveRun.value === run) liveRun.value = null
@@ -172,13 +172,13 @@ const cancelledEarly: ApiError = {
     {
       path: "",
       message: "",
-      hint: "The service did not answer. Check that it is running and reachable, then run again.",
+      hint: "Whether the run began is not known. Check that the service is running and reachable, then run again.",
     },
   ],
 }
 
 function reconnecting(run: RunView, attempt: number, cause: unknown): void {
-  run.connection = "reconnecting"
+  run.disconnect("reconnecting")
   run.attempt = attempt
   run.isBusy = cause instanceof WireworksError && (cause.status === 429 || cause.status === 503)
   touchRuns()

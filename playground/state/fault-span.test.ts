@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import type { ApiErrorKind } from "../../src/api/api-error.ts"
 import { compile } from "../../src/compile.ts"
 import { faultSpan } from "./fault-span.ts"
 
@@ -14,11 +15,23 @@ secrets {
 
 model small from llm {
     id: "no-such"
+
+    inference {
+        timeout_seconds: 5
+    }
+}
+
+limits {
+    tool_calls: 2
 }
 
 agent writer for n in [1, 2] {
     model: model.small
     instruction: "Write {{ n }}."
+
+    limits {
+        model_calls: 9
+    }
 
     output {
         text: string
@@ -31,10 +44,14 @@ output {
 `
 
 /** The text of the place that an error of the writer leads to. */
-function placeOf(upstream_status?: number, path = "agent.writer[1]"): string | undefined {
+function placeOf(
+  upstream_status?: number,
+  path = "agent.writer[1]",
+  kind: ApiErrorKind = "provider_error",
+): string | undefined {
   const { program, plan } = compile(source)
   const issue = { path, message: "", ...(upstream_status !== undefined && { upstream_status }) }
-  const span = faultSpan(program, plan, { kind: "provider_error", message: "", issues: [issue] })
+  const span = faultSpan(program, plan, { kind, message: "", issues: [issue] })
   return span === undefined ? undefined : source.slice(span.start, span.end)
 }
 
@@ -44,4 +61,13 @@ test("a provider's answer leads to the setting that it is about", () => {
   assert.equal(placeOf(), 'endpoint: "https://api.example.org/v1"')
   assert.equal(placeOf(503), "agent writer")
   assert.equal(placeOf(404, "agent.gone"), undefined)
+})
+
+test("an error leads to the property that its path names, inside of blocks and for items of a loop too", () => {
+  assert.equal(placeOf(undefined, "agent.writer[1].instruction", "evaluation_error"), 'instruction: "Write {{ n }}."')
+  assert.equal(placeOf(undefined, "agent.writer.limits.model_calls", "limit_exceeded"), "model_calls: 9")
+  assert.equal(placeOf(undefined, "limits.tool_calls", "limit_exceeded"), "tool_calls: 2")
+  assert.equal(placeOf(undefined, "output.texts", "output_error"), "texts: agent.writer.*.text")
+  assert.equal(placeOf(undefined, "agent.writer[1]", "timeout"), "timeout_seconds: 5")
+  assert.equal(placeOf(undefined, "agent.writer.limits.time_seconds", "timeout")?.startsWith("limits {"), true)
 })

@@ -1,4 +1,4 @@
-import type { ApiError } from "../../src/api/api-error.ts"
+import type { ApiError, ApiErrorKind } from "../../src/api/api-error.ts"
 import { isJsonObject } from "../../src/base/is-json-object.ts"
 import type { JsonValue } from "../../src/base/json-value.ts"
 import type { Program } from "../../src/check/program.ts"
@@ -10,20 +10,22 @@ import { pathSpan } from "./node-span.ts"
 /** The place in the source where an error is fixed: the property that caused it, where that is known. */
 export function faultSpan(program: Program, plan: Plan | undefined, { kind, issues }: ApiError): Span | undefined {
   for (const issue of issues) {
-    const cause = kind === "provider_error" && plan !== undefined ? causeOf(plan, issue) : undefined
+    const cause = plan === undefined ? undefined : causeOf(plan, kind, issue)
     const span = rangeOf(issue) ?? pathSpan(program, cause ?? "") ?? pathSpan(program, issue.path)
     if (span !== undefined) return span
   }
   return undefined
 }
 
-/** The setting that a provider's answer to an agent complains about. */
-function causeOf(plan: Plan, { path, upstream_status: status }: ErrorIssue): string | undefined {
+/** The setting that an agent's call failed for. */
+function causeOf(plan: Plan, kind: ApiErrorKind, { path, upstream_status: status }: ErrorIssue): string | undefined {
+  if (kind !== "provider_error" && (kind !== "timeout" || path.includes(".limits."))) return undefined
   const node = plan.nodes.find(({ id }) => path === id || path.startsWith(`${id}[`) || path.startsWith(`${id}.`))
   // Of a list of models the last one failed too.
   const model = node?.kind === "agent" ? node.models.at(-1)?.name : undefined
   const provider = model === undefined ? undefined : plan.models[model]?.provider
   if (model === undefined || provider === undefined) return undefined
+  if (kind === "timeout") return `model.${model}.inference.timeout_seconds`
   if (status === 404) return `model.${model}.id`
   if (status === 401 || status === 403) return `provider.${provider}.api_key`
   return status === undefined ? `provider.${provider}.endpoint` : undefined

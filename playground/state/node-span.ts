@@ -21,13 +21,19 @@ export function nodeAt(program: Program, at: number): string | undefined {
   return has(program.output?.declaration) ? "output" : undefined
 }
 
-/** The narrowest place that a dotted path (`agent.writer.instruction`) names. */
+/** The narrowest place that a path (`agent.writer[3].limits.cost`) names. */
 export function pathSpan(program: Program, path: string): Span | undefined {
-  const [head = "", name = "", third] = path.split(/[.[]/)
+  const [head = "", ...parts] = path.replace(/\[\d+\]/g, "").split(".")
+  const name = ["output", "input", "secrets", "limits"].includes(head) ? "" : (parts.shift() ?? "")
   const declaration = declarationOf(program, head, name)
   if (declaration === undefined) return undefined
-  const part = head === "output" || head === "input" || head === "secrets" ? name : third
-  return (part === undefined ? undefined : partOf(declaration, part)) ?? headOf(declaration)
+  let found: Part | undefined
+  for (const part of parts) {
+    const inner: Part | undefined = partsOf(found ?? declaration).find((item) => item.name?.text === part)
+    if (inner === undefined) break
+    found = inner
+  }
+  return found ?? headOf(declaration)
 }
 
 function declarationOf(program: Program, head: string, name: string): Declaration | Span | undefined {
@@ -58,15 +64,20 @@ function declarationOf(program: Program, head: string, name: string): Declaratio
       return program.secrets?.declaration
     case "output":
       return program.output?.declaration
+    case "limits":
+      return program.limits
     default:
       return undefined
   }
 }
 
-function partOf(declaration: Declaration | Span, part: string): Span | undefined {
-  if (!("body" in declaration) || declaration.body === undefined) return undefined
-  const items: readonly (Span & { readonly name?: Property["name"] })[] = declaration.body.items
-  return items.find((item) => item.name?.text === part)
+type Part = Span & { readonly name?: Property["name"]; readonly value?: object }
+
+/** What stands inside of a declaration or of a property with a block. */
+function partsOf(whole: Declaration | Part): readonly Part[] {
+  if ("body" in whole) return whole.body?.items ?? []
+  const { value } = whole as Part
+  return value !== undefined && "block" in value ? (value as { block: { items: readonly Part[] } }).block.items : []
 }
 
 /** The line of a declaration's name, not its whole block. */

@@ -1,5 +1,6 @@
-import type { NodeState, RunState } from "../../src/run/run-state.ts"
+import type { NodeState } from "../../src/run/run-state.ts"
 import { tokensOf } from "./status.ts"
+import type { Known } from "./step-state.ts"
 import { nodeState, retriesOf } from "./step-state.ts"
 import type { StateName } from "../ui/state-words.ts"
 import { stateWords } from "../ui/state-words.ts"
@@ -18,7 +19,7 @@ export interface NodeStatus {
 }
 
 /** A node of a run as the graph shows it. */
-export function nodeStatus(node: NodeState, run: Pick<RunState, "finished_at">, now: number): NodeStatus {
+export function nodeStatus(node: NodeState, run: Known, now: number): NodeStatus {
   const { loop } = node
   const state = nodeState(node, run)
   const time =
@@ -47,14 +48,14 @@ function figuresText(nodes: readonly NodeState[]): string {
 }
 
 /** A closed group of nodes as the graph shows it: what is inside, in one state. */
-export function groupStatus(nodes: readonly NodeState[], run: Pick<RunState, "finished_at">, now: number): NodeStatus {
+export function groupStatus(nodes: readonly NodeState[], run: Known, now: number): NodeStatus {
   const states = nodes.map((node) => nodeState(node, run))
   const state = stateOfAll(states)
   const ended = states.filter((one) => one === "completed" || one === "cached").length
   const skipped = states.filter((one) => one === "skipped").length
   const started = nodes.flatMap(({ started_at }) => started_at ?? [])
   const ends = nodes.flatMap(({ finished_at }) => finished_at ?? [])
-  const isMoving = state === "running" || state === "asking"
+  const isMoving = state === "running" || state === "asking" || state === "unknown"
   const time = (isMoving ? now : Math.max(...ends)) - Math.min(...started)
   return {
     state,
@@ -71,7 +72,7 @@ function stateOfAll(states: readonly StateName[]): StateName {
   if (has("failed")) return "failed"
   if (has("asking")) return "asking"
   if (has("running", "retried") || (has("completed", "cached") && has("waiting"))) return "running"
-  for (const state of ["cancelled", "unreached", "waiting", "completed", "cached"] as const)
+  for (const state of ["unknown", "cancelled", "unreached", "waiting", "completed", "cached"] as const)
     if (has(state)) return state
   return "skipped"
 }

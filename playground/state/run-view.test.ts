@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { StreamEvent } from "../../src/client/client.ts"
 import { RunView, unknownRequest } from "./run-view.ts"
+import { endSentence, statusOf } from "./status.ts"
 
 const request = { ...unknownRequest, source: "output { x: 1 }" }
 const began = Date.parse("2026-01-01T10:00:00.000Z")
@@ -31,4 +32,34 @@ test("the clock is the service's: its difference to the page's is known from the
   const ahead = new RunView(request, 1)
   ahead.take(planned(1, began + 7_200_000))
   assert.equal(ahead.now(), began + 7_200_000)
+})
+
+test("a run whose connection is gone is unknown, and its clock stands until the page is connected again", (context) => {
+  context.mock.timers.enable({ apis: ["Date"], now: began })
+  const run = new RunView(request)
+  run.take(planned(1, began))
+  context.mock.timers.tick(5_000)
+  run.disconnect("reconnecting")
+  run.attempt = 2
+  assert.equal(run.isCut, false)
+  run.attempt = 3
+  assert.equal(run.isCut, true)
+  run.disconnect("lost")
+  context.mock.timers.tick(60_000)
+  assert.equal(run.now(), began + 5_000)
+  assert.deepEqual(statusOf(run), { state: "unknown", text: "not connected" })
+  run.connection = "open"
+  assert.equal(run.isCut, false)
+  assert.equal(run.now(), began + 65_000)
+  // The service has forgotten it.
+  run.refuse({ kind: "not_found", message: "Run not found", issues: [] })
+  assert.deepEqual(statusOf(run), { state: "unknown", text: "lost" })
+  assert.equal(endSentence(run), "Lost: Run not found")
+})
+
+test("before the first answer there is no run that could be lost", () => {
+  const run = new RunView(request)
+  run.disconnect("reconnecting")
+  run.attempt = 9
+  assert.equal(run.isCut, false)
 })

@@ -5,6 +5,7 @@ import type { ApiError } from "../../src/api/api-error.ts"
 import type { RunState } from "../../src/run/run-state.ts"
 import { reduce } from "../../src/run/reduce.ts"
 import { initialState } from "../../src/run/run-state.ts"
+import type { Known } from "./step-state.ts"
 import type { Origin } from "./source.ts"
 
 /** What a run was asked to do, without its secrets. */
@@ -43,6 +44,8 @@ export class RunView {
   connection: Connection = "open"
   /** Whether the service has ever answered for this run, to this page. */
   hasConnected = false
+  /** Wall clock of the page when the connection was last open. */
+  #heard_at = 0
   /** Which try to reconnect is under way. */
   attempt = 0
   /** The service answered that it is busy; it is asked again. */
@@ -52,6 +55,7 @@ export class RunView {
   leaving = new AbortController()
   /** The service said no before the run began, or the page lost it. */
   refused: ApiError | null = null
+  isUnanswered = false
   /** How far the service's clock is behind the page's; undefined until it is known. */
   skew: number | undefined
   /** The page has followed the run from its start, so that its first event came as it happened. */
@@ -67,10 +71,34 @@ export class RunView {
     return this.refused !== null || ["completed", "failed", "cancelled"].includes(this.state.status)
   }
 
-  /** Now, on the service's clock, as long as the run goes on; then its end. */
+  /** The page lost sight of a run that had not ended. A short interruption does not count. */
+  get isCut(): boolean {
+    if (this.state.finished_at !== null) return false
+    if (this.connection === "reconnecting") return this.attempt > 2 && this.events.length > 0
+    return this.refused !== null || this.connection === "lost"
+  }
+
+  disconnect(connection: "reconnecting" | "lost"): void {
+    if (this.connection === "open") this.#heard_at = Date.now()
+    this.connection = connection
+  }
+
+  /** `isUnanswered`: nobody knows whether the service began it. */
+  refuse(error: ApiError, isUnanswered = false): void {
+    this.isUnanswered = isUnanswered
+    if (this.connection === "open") this.#heard_at = Date.now()
+    this.refused = error
+  }
+
+  get known(): Known {
+    return { finished_at: this.state.finished_at, isCut: this.isCut }
+  }
+
+  /** Now, on the service's clock, as long as the page follows the run; then its end, or when the connection broke. */
   now(): number {
     const { started_at, finished_at } = this.state
-    return finished_at ?? Math.max(started_at ?? 0, Date.now() - (this.skew ?? 0))
+    const now = this.connection === "open" && this.refused === null ? Date.now() : this.#heard_at
+    return finished_at ?? Math.max(started_at ?? 0, now - (this.skew ?? 0))
   }
 
   /** An event that is read again after a reload does not set the clock; it only shows that the clock is not behind it. */

@@ -1,5 +1,5 @@
 import type { StateName } from "../ui/state-words.ts"
-import { counted, showCost, showDuration, showNumber } from "../ui/show.ts"
+import { capital, counted, showCost, showDuration, showNumber } from "../ui/show.ts"
 import type { RunView } from "./run-view.ts"
 
 export interface RunStatus {
@@ -15,7 +15,8 @@ export function tokensOf(usage: { readonly input_tokens: number; readonly output
 export function statusOf(run: RunView): RunStatus {
   const { state } = run
   if (run.refused !== null && state.finished_at === null) {
-    return { state: "failed", text: run.events.length === 0 ? "not started" : "lost" }
+    if (run.events.length > 0) return { state: "unknown", text: "lost" }
+    return run.isUnanswered ? { state: "unknown", text: "no answer" } : { state: "failed", text: "not started" }
   }
   const took = state.duration_ms === null ? "" : showDuration(state.duration_ms)
   const tokens = tokensOf(state.usage)
@@ -36,7 +37,7 @@ export function statusOf(run: RunView): RunStatus {
     default:
       break
   }
-  if (run.connection === "lost") return { state: "failed", text: "not connected" }
+  if (run.connection === "lost") return { state: "unknown", text: "not connected" }
   if (run.connection === "reconnecting")
     return { state: "retried", text: `${reconnectingText(run)}, try ${run.attempt}` }
   if (run.cancelling) return { state: "running", text: "cancelling" }
@@ -53,7 +54,8 @@ export function reconnectingText({ isBusy, hasConnected }: RunView): string {
 
 /** What a screen reader announces when a run is over. */
 export function endSentence(run: RunView): string {
-  if (run.refused !== null) return `The run did not start: ${run.refused.message}`
+  if (run.refused !== null)
+    return `${capital(statusOf(run).text)}: ${run.refused.message}`
   if (run.connection === "lost") return "Not connected. The run may go on without this page."
   const { text } = statusOf(run)
   return run.state.error === null ? `Run ${text}.` : `Run ${text}: ${run.state.error.message}`

@@ -5,6 +5,7 @@ import type { RunState, SeenEvent } from "../../src/run/run-state.ts"
 import { reduce } from "../../src/run/reduce.ts"
 import { initialState } from "../../src/run/run-state.ts"
 import { groupStatus, nodeStatus } from "./node-status.ts"
+import type { Known } from "./step-state.ts"
 import { failedSpan, nodeState, placeWithItem, retriesOf, spanState } from "./step-state.ts"
 
 const usage = { input_tokens: 1, output_tokens: 1, cached_tokens: 0, reasoning_tokens: 0, cost: null }
@@ -59,10 +60,10 @@ const done = (iteration?: number) =>
   ] as const
 
 /** Each view's word for every step: the graph's for the nodes, the timeline's for the bars. */
-function words(state: RunState): { graph: string[]; timeline: string[] } {
+function words(state: RunState, known: Known = state): { graph: string[]; timeline: string[] } {
   return {
-    graph: state.nodes.map((node) => `${node.id} ${nodeStatus(node, state, 0).word}`),
-    timeline: state.spans.map((span) => `${span.kind}${span.iteration ?? ""} ${spanState(span)}`),
+    graph: state.nodes.map((node) => `${node.id} ${nodeStatus(node, known, 0).word}`),
+    timeline: state.spans.map((span) => `${span.kind}${span.iteration ?? ""} ${spanState(span, known)}`),
   }
 }
 
@@ -90,6 +91,19 @@ test("a loop that failed has failed in the graph and in the timeline; what came 
   assert.equal(placeWithItem("agent.review.instruction", state), "agent.review[1].instruction")
   assert.equal(placeWithItem("agent.reviewer", state), "agent.reviewer")
   assert.equal(failedSpan(state), 2)
+})
+
+test("of a run whose connection is gone, what had not ended is unknown; what had ended is not", () => {
+  const state = stateAfter(["agent_loop_started", { agent: "review", iterations: 3 }], started(0), started(1), done(0))
+  const { graph, timeline } = words(state, { finished_at: null, isCut: true })
+  assert.deepEqual(graph, ["agent.review unknown 1/3", "agent.sum unknown", "output unknown"])
+  assert.deepEqual(timeline, [
+    "loop unknown",
+    "iteration0 completed",
+    "iteration1 unknown",
+    "model_call0 completed",
+  ])
+  assert.equal(groupStatus(state.nodes, { finished_at: null, isCut: true }, 1_001_000).state, "unknown")
 })
 
 test("a call whose answer was not used has failed, also where its step went on to succeed", () => {

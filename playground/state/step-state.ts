@@ -5,8 +5,16 @@ import type { StateName } from "../ui/state-words.ts"
 // What each view calls the state of a step. Graph, timeline, details and the banner ask here, so that none of them can
 // contradict another.
 
+/** What the page knows of the run as a whole. */
+export interface Known {
+  readonly finished_at: number | null
+  /** The page lost the connection, so that whatever had not ended may have ended since. */
+  readonly isCut?: boolean
+}
+
 /** The state of a node of the plan. */
-export function nodeState(node: NodeState, { finished_at }: Pick<RunState, "finished_at">): StateName {
+export function nodeState(node: NodeState, { finished_at, isCut = false }: Known): StateName {
+  if (isCut && ["waiting", "running", "asking"].includes(node.state)) return "unknown"
   if (node.state === "waiting" && finished_at !== null) return "unreached"
   if (node.state === "completed" && node.cached) return "cached"
   if (node.state === "running" && node.loop === null && retriesOf(node) > 0) return "retried"
@@ -14,7 +22,8 @@ export function nodeState(node: NodeState, { finished_at }: Pick<RunState, "fini
 }
 
 /** The state of a bar of the timeline. */
-export function spanState(span: Span): StateName {
+export function spanState(span: Span, { isCut = false }: Known): StateName {
+  if (isCut && span.end === null) return "unknown"
   if (span.kind === "ask" && span.state === "running") return "asking"
   if (span.kind === "retry" || span.kind === "fallback") return "retried"
   return span.state === "completed" && span.cached === true ? "cached" : span.state

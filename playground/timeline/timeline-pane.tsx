@@ -5,6 +5,7 @@ import type { RunView } from "../state/run-view.ts"
 import { nodeOfSpan, spanLabel } from "../state/spans.ts"
 import { standing } from "../state/standing.ts"
 import { tokensOf } from "../state/status.ts"
+import type { Known } from "../state/step-state.ts"
 import { spanState } from "../state/step-state.ts"
 import { planOf } from "../state/changes.ts"
 import { moveDivider, positions, resetDivider } from "../state/layout.ts"
@@ -44,7 +45,7 @@ export function TimelinePane() {
 
 function Waterfall({ run }: { readonly run: RunView }) {
   watchShown()
-  const { state } = run
+  const { state, known } = run
   const [, redraw] = useState(0)
   const model = useMemo(() => new Rows(run.state), [run])
   const items = useMemo(() => new ItemPreviews(planOf(run), run.request.input, run.state), [run])
@@ -63,8 +64,8 @@ function Waterfall({ run }: { readonly run: RunView }) {
     revealed.current = { key: `${current ?? ""}`, reveal: position < 0 ? undefined : { at: position } }
   }
   const started = state.started_at ?? 0
-  const live = !run.isOver && state.started_at !== null
-  const now = live ? Math.max(runClock.value, started) : (state.finished_at ?? lastEnd(state.spans, started))
+  const live = !run.isOver && !run.isCut && state.started_at !== null
+  const now = live || run.isCut ? Math.max(runClock.value, started) : (state.finished_at ?? lastEnd(state.spans, started))
   const scale = scaleFor(now - started, live, width)
 
   const choose = (row: Row | undefined): void => {
@@ -92,7 +93,7 @@ function Waterfall({ run }: { readonly run: RunView }) {
   }
 
   if (rows.length === 0) {
-    return <p class="empty">{run.isOver ? "The run ended before any step began." : "Waiting for the first step …"}</p>
+    return <p class="empty">{emptyText(run)}</p>
   }
   return (
     <div
@@ -130,6 +131,7 @@ function Waterfall({ run }: { readonly run: RunView }) {
             <Bar
               key={callStart === undefined ? row.at : `call ${row.at}`}
               row={row}
+              known={known}
               span={callStart === undefined ? span : runningCall(span, callStart)}
               name={names.get(nodeOfSpan(state, row.at) ?? "")}
               item={row.isCall === true || span.kind !== "iteration" ? "" : items.of(row.at)}
@@ -152,6 +154,13 @@ function Waterfall({ run }: { readonly run: RunView }) {
       />
     </div>
   )
+}
+
+function emptyText({ state, refused, isCut, isUnanswered }: RunView): string {
+  if (state.finished_at !== null) return "The run ended before any step began."
+  if (isCut && refused === null) return "Not connected to the run."
+  if (isCut) return isUnanswered ? "The service did not answer." : "The run did not start."
+  return "Waiting for the first step …"
 }
 
 /** The bar of a model call that no event has reported yet. */
@@ -199,6 +208,7 @@ const kindIcons: Readonly<Record<Span["kind"], IconName>> = {
 
 interface BarProps {
   readonly row: Row
+  readonly known: Known
   readonly span: Span
   /** That of its step, as long as there is room for. */
   readonly name: string | undefined
@@ -212,11 +222,11 @@ interface BarProps {
   readonly onToggle: () => void
 }
 
-function Bar({ row, span, name, item, started, now, scale, isSelected, onSelect, onToggle }: BarProps) {
+function Bar({ row, known, span, name, item, started, now, scale, isSelected, onSelect, onToggle }: BarProps) {
   const from = ((span.start - started) / scale.total) * 100
   const time = Math.max(0, (span.end ?? now) - span.start)
   const share = (time / scale.total) * 100
-  const state = spanState(span)
+  const state = spanState(span, known)
   // The loop above has the name.
   const label = span.kind === "iteration" ? `[${span.iteration ?? 0}]` : spanLabel(span)
   const shownLabel = row.level === 1 ? (name ?? label) : label
@@ -224,7 +234,7 @@ function Bar({ row, span, name, item, started, now, scale, isSelected, onSelect,
   const figures = [
     state === "skipped" && span.error === undefined ? "" : showDuration(time),
     tokens === 0 || span.kind === "model_call" ? "" : `${showNumber(tokens)} tok`,
-    state === "cached" || state === "failed" || state === "cancelled" || state === "skipped" ? state : "",
+    state === "cached" || state === "failed" || state === "cancelled" || state === "skipped" || state === "unknown" ? state : "",
   ]
   const shown = figures.filter((figure) => figure !== "").join(" · ")
   const after = `after ${showDuration(span.start - started)}`

@@ -14,6 +14,7 @@ const paths = {
   failed: "M4 4l8 8M12 4l-8 8",
   skipped: "M3 5l4 3-4 3zM8.5 5l4 3-4 3z",
   unreached: "M5 8h6M8 2.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11z",
+  unknown: "M5.5 2.5v3M10.5 2.5v3M4 5.5h8v2.3a4 4 0 0 1-8 0zM8 11.8v2M2.5 2.5l11 11",
   cancelled: "M8 2.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11zM4.2 4.2l7.6 7.6",
   warning: "M8 2.8 14 13H2zM8 6.5v3M8 11.2v.1",
   copy: "M5.5 5.5h8v8h-8zM10.5 5.5v-3h-8v8h3",

@@ -11,6 +11,8 @@ export type StateName =
   | "skipped"
   /** The run ended before it. */
   | "unreached"
+  /** The connection to the run is gone. */
+  | "unknown"
 
 export const stateWords: Readonly<Record<StateName, string>> = {
   waiting: "waiting",
@@ -23,4 +25,5 @@ export const stateWords: Readonly<Record<StateName, string>> = {
   cancelled: "cancelled",
   skipped: "skipped",
   unreached: "not reached",
+  unknown: "unknown",
 }

@@ -83,7 +83,7 @@ describe("a run and its connection", { concurrency: 3 }, () => {
     await look("not-connected")
     await page.getByRole("button", { name: "Cancel" }).click()
     await runButton.waitFor()
-    await status(page, /not started/)
+    await status(page, /no answer/)
     await tab(page, "Output")
     await page.getByText("Cancelled before the service answered", { exact: true }).waitFor()
     // A run that began when nothing answered goes on once something does.
@@ -101,6 +101,8 @@ describe("a run and its connection", { concurrency: 3 }, () => {
     await page.getByRole("button", { name: "Cancel" }).click()
     await runButton.waitFor()
     await status(page, /not connected/)
+    await nodeSays(page, "agent.step1", /unknown/)
+    await page.getByRole("treeitem", { name: /^agent\.step1 unknown/ }).waitFor()
     await look("lost")
     proxy.mend()
     model.letAllGo()
