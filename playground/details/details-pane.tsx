@@ -199,7 +199,8 @@ function SpanDetails({ run, span, at, node }: SpanDetailsProps) {
   return (
     <>
       <p class="details-state">
-        <StateMark state={state} /> {state === "asking" ? null : <span class="note">{showDuration(time)}</span>}
+        <StateMark state={state} />{" "}
+        {state === "asking" || state === "reused" ? null : <span class="note">{showDuration(time)}</span>}
         {step === undefined ? null : <span class="note"> of {spanLabel(step)}</span>}
       </p>
       {span.parent === null || span.kind === "iteration" ? (
@@ -379,7 +380,9 @@ function Iterations({
     <Part title="Iterations">
       <p>
         {showNumber(loop.completed)} of {showNumber(loop.total)} done
-        {loop.started > loop.completed && !run.isOver && !run.isCut ? `, ${showNumber(loop.started - loop.completed)} under way` : ""}
+        {loop.started > loop.completed && !run.isOver && !run.isCut
+          ? `, ${showNumber(loop.started - loop.completed)} under way`
+          : ""}
         .
       </p>
       {first < 0 ? null : (

@@ -410,7 +410,7 @@ function ListEditor({ form, path, value, onChange, element, fixed }: ListProps) 
                   disabled={at === 0}
                   onClick={() => swap(at, at - 1, "up", "down")}
                 >
-                  <Icon name="up" />
+                  <Icon name="earlier" />
                 </button>
                 <button
                   type="button"
@@ -420,7 +420,7 @@ function ListEditor({ form, path, value, onChange, element, fixed }: ListProps) 
                   disabled={at === items.length - 1}
                   onClick={() => swap(at, at + 1, "down", "up")}
                 >
-                  <Icon name="down" />
+                  <Icon name="later" />
                 </button>
                 <button
                   type="button"

@@ -2,6 +2,7 @@ import { signal } from "@preact/signals"
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks"
 import { requestRerun } from "../run/request-run.ts"
 import { earlierRun, wouldRun } from "../state/changes.ts"
+import { isDone } from "../state/step-state.ts"
 import type { NodeStatus } from "../state/node-status.ts"
 import { goToQuestion, questionOf } from "../state/questions.ts"
 import { graphOf } from "../state/runs.ts"
@@ -94,7 +95,7 @@ interface EdgeViewProps {
 }
 
 function EdgeView({ edge, from, to }: EdgeViewProps) {
-  const done = from?.state === "completed" || from?.state === "cached"
+  const done = from !== undefined && isDone(from.state)
   const flows = done && (to?.state === "running" || to?.state === "retried")
   const classes = ["edge", edge.isConditional ? "conditional" : "", flows ? "flows" : "", done ? "done" : ""]
   return <path class={classes.filter((one) => one !== "").join(" ")} d={edge.path} marker-end="url(#arrow)" />

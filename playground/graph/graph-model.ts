@@ -111,7 +111,7 @@ export function statusesOf({ nodes }: Placed): ReadonlyMap<string, NodeStatus> {
   const { known } = run
   const states = new Map(run.state.nodes.map((node) => [node.id, node]))
   // Times move while something runs, ten times a second and not with every frame.
-  const now = run.state.finished_at !== null ? 0 : Math.floor(runClock.value / 100) * 100
+  const now = run.state.finished_at !== null ? 0 : known.isCut === true ? runClock.value : tenths(runClock.value)
   for (const { id, group } of nodes) {
     const state = states.get(id)
     const inside = group?.steps.flatMap((step) => states.get(step) ?? []) ?? []
@@ -119,6 +119,10 @@ export function statusesOf({ nodes }: Placed): ReadonlyMap<string, NodeStatus> {
     else if (inside.length > 0) statuses.set(id, groupStatus(inside, known, now))
   }
   return statuses
+}
+
+function tenths(ms: number): number {
+  return Math.floor(ms / 100) * 100
 }
 
 // -------------------------------------------------------------------------------------------------------- nodes

@@ -235,8 +235,12 @@ function isOther(steps: readonly GraphNode[], before: readonly GraphNode[]): boo
   return steps !== before && steps.every(({ id, kind }) => kind === "output" || !known.has(id))
 }
 
+const buttonsHeight = 48
+
 /** All of it in the middle; from its beginning, where all of it would be too small to read. */
-function fitted({ width, height }: Placed, boxWidth: number, boxHeight: number): View {
+function fitted({ width, height }: Placed, boxWidth: number, paneHeight: number): View {
+  // The buttons at the bottom cover nothing, except in a pane that is too low.
+  const boxHeight = paneHeight < 4 * buttonsHeight ? paneHeight : paneHeight - buttonsHeight
   if (width === 0 || height === 0 || boxWidth === 0) return { x: 0, y: 0, zoom: 1 }
   const whole = Math.min(1, boxWidth / width, boxHeight / height)
   const zoom = whole >= leastFit ? whole : Math.max(leastFit, Math.min(1, boxWidth / width))

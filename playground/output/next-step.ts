@@ -35,7 +35,8 @@ export function nextStep({ kind, issues }: ApiError): string | undefined {
 
 function afterTimeout(path: string): string {
   if (path === "") return "Allow more time in Options, or ask for less."
-  if (path.startsWith("ask.")) return "Allow more time with `expires_seconds`, or say with `on_expiry` how the run goes on."
+  if (path.startsWith("ask."))
+    return "Allow more time with `expires_seconds`, or say with `on_expiry` how the run goes on."
   if (/^(agent\.[^.]+\.)?limits\./.test(path)) return "Raise the limit in the workflow, or give it less to do."
   if (path.startsWith("agent."))
     return "The model took too long. Run again, ask for less, or raise `timeout_seconds` in the model's `inference`."

@@ -22,7 +22,7 @@ export function planOf(run: RunView): Plan | null {
 /** The run that "Run changes" would take results over from; null where there is none. */
 export const earlierRun = computed((): RunView | null => {
   const run = watchShown()
-  if (run === null || liveRun.value !== null || !run.isOver || run.run_id === undefined) return null
+  if (run === null || liveRun.value !== null || run.state.finished_at === null || run.run_id === undefined) return null
   if (run.request === unknownRequest || graphOf.value === "other" || run.state.started_at === null) return null
   return run
 })

@@ -1,7 +1,7 @@
 import type { NodeState } from "../../src/run/run-state.ts"
 import { tokensOf } from "./status.ts"
 import type { Known } from "./step-state.ts"
-import { nodeState, retriesOf } from "./step-state.ts"
+import { isDone, nodeState, retriesOf } from "./step-state.ts"
 import type { StateName } from "../ui/state-words.ts"
 import { stateWords } from "../ui/state-words.ts"
 import { counted, showCost, showDuration, showNumber } from "../ui/show.ts"
@@ -27,7 +27,7 @@ export function nodeStatus(node: NodeState, run: Known, now: number): NodeStatus
   return {
     state,
     word: loop === null ? stateWords[state] : `${stateWords[state]} ${loopWord(loop)}`,
-    time: time === undefined || node.kind === "output" ? "" : showDuration(time),
+    time: time === undefined || node.kind === "output" || state === "reused" ? "" : showDuration(time),
     figures: figuresText([node]),
     progress: loop === null ? undefined : loop.total === 0 ? 1 : (loop.completed + loop.skipped) / loop.total,
   }
@@ -37,12 +37,15 @@ function figuresText(nodes: readonly NodeState[]): string {
   const tokens = sumOf(nodes, ({ usage }) => tokensOf(usage))
   const isPriced = nodes.every(({ usage }) => typeof usage.cost === "number")
   const retries = sumOf(nodes, retriesOf)
+  // Of a loop whose other items ran.
+  const reused = sumOf(nodes, ({ loop, reused: taken = 0 }) => (loop === null || taken === loop.total ? 0 : taken))
   const fallbacks = sumOf(nodes, (node) => node.fallbacks)
   const figures = [
     tokens === 0 ? "" : `${showNumber(tokens)} tok`,
     isPriced ? showCost(sumOf(nodes, ({ usage }) => usage.cost ?? 0)) : "",
     retries > 0 ? counted(retries, "retry", "retries") : "",
     fallbacks > 0 ? counted(fallbacks, "fallback") : "",
+    reused > 0 ? `${showNumber(reused)} reused` : "",
   ]
   return figures.filter((figure) => figure !== "").join(" · ")
 }
@@ -51,7 +54,7 @@ function figuresText(nodes: readonly NodeState[]): string {
 export function groupStatus(nodes: readonly NodeState[], run: Known, now: number): NodeStatus {
   const states = nodes.map((node) => nodeState(node, run))
   const state = stateOfAll(states)
-  const ended = states.filter((one) => one === "completed" || one === "cached").length
+  const ended = states.filter(isDone).length
   const skipped = states.filter((one) => one === "skipped").length
   const started = nodes.flatMap(({ started_at }) => started_at ?? [])
   const ends = nodes.flatMap(({ finished_at }) => finished_at ?? [])
@@ -71,8 +74,8 @@ function stateOfAll(states: readonly StateName[]): StateName {
   const has = (...some: StateName[]): boolean => states.some((state) => some.includes(state))
   if (has("failed")) return "failed"
   if (has("asking")) return "asking"
-  if (has("running", "retried") || (has("completed", "cached") && has("waiting"))) return "running"
-  for (const state of ["unknown", "cancelled", "unreached", "waiting", "completed", "cached"] as const)
+  if (has("running", "retried") || (states.some(isDone) && has("waiting"))) return "running"
+  for (const state of ["unknown", "cancelled", "unreached", "waiting", "completed", "cached", "reused"] as const)
     if (has(state)) return state
   return "skipped"
 }

@@ -51,9 +51,12 @@ test("a run whose connection is gone is unknown, and its clock stands until the 
   run.connection = "open"
   assert.equal(run.isCut, false)
   assert.equal(run.now(), began + 65_000)
-  // The service has forgotten it.
+  // The service has forgotten it, and says so to the first try to reconnect.
+  run.disconnect("reconnecting")
+  run.attempt = 1
   run.refuse({ kind: "not_found", message: "Run not found", issues: [] })
   assert.deepEqual(statusOf(run), { state: "unknown", text: "lost" })
+  assert.equal(run.isCut, true)
   assert.equal(endSentence(run), "Lost: Run not found")
 })
 

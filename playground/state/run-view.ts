@@ -74,8 +74,8 @@ export class RunView {
   /** The page lost sight of a run that had not ended. A short interruption does not count. */
   get isCut(): boolean {
     if (this.state.finished_at !== null) return false
-    if (this.connection === "reconnecting") return this.attempt > 2 && this.events.length > 0
-    return this.refused !== null || this.connection === "lost"
+    if (this.refused !== null || this.connection === "lost") return true
+    return this.connection === "reconnecting" && this.attempt > 2 && this.events.length > 0
   }
 
   disconnect(connection: "reconnecting" | "lost"): void {

@@ -54,8 +54,7 @@ export function reconnectingText({ isBusy, hasConnected }: RunView): string {
 
 /** What a screen reader announces when a run is over. */
 export function endSentence(run: RunView): string {
-  if (run.refused !== null)
-    return `${capital(statusOf(run).text)}: ${run.refused.message}`
+  if (run.refused !== null) return `${capital(statusOf(run).text)}: ${run.refused.message}`
   if (run.connection === "lost") return "Not connected. The run may go on without this page."
   const { text } = statusOf(run)
   return run.state.error === null ? `Run ${text}.` : `Run ${text}: ${run.state.error.message}`

@@ -91,18 +91,25 @@ test("a loop that failed has failed in the graph and in the timeline; what came 
   assert.equal(placeWithItem("agent.review.instruction", state), "agent.review[1].instruction")
   assert.equal(placeWithItem("agent.reviewer", state), "agent.reviewer")
   assert.equal(failedSpan(state), 2)
+  // A limit of the run names no step.
+  const limit = {
+    kind: "limit_exceeded" as const,
+    message: "No calls left",
+    issues: [{ path: "options.limits.model_calls", message: "" }],
+  }
+  const ended = stateAfter(
+    started(),
+    ["agent_failed", { agent: "review", error: limit, duration_ms: 5, calls: [] }],
+    ["workflow_failed", { error: limit, duration_ms: 9 }],
+  )
+  assert.equal(failedSpan(ended), 0)
 })
 
 test("of a run whose connection is gone, what had not ended is unknown; what had ended is not", () => {
   const state = stateAfter(["agent_loop_started", { agent: "review", iterations: 3 }], started(0), started(1), done(0))
   const { graph, timeline } = words(state, { finished_at: null, isCut: true })
   assert.deepEqual(graph, ["agent.review unknown 1/3", "agent.sum unknown", "output unknown"])
-  assert.deepEqual(timeline, [
-    "loop unknown",
-    "iteration0 completed",
-    "iteration1 unknown",
-    "model_call0 completed",
-  ])
+  assert.deepEqual(timeline, ["loop unknown", "iteration0 completed", "iteration1 unknown", "model_call0 completed"])
   assert.equal(groupStatus(state.nodes, { finished_at: null, isCut: true }, 1_001_000).state, "unknown")
 })
 
@@ -149,6 +156,10 @@ test("results that a re-run took over are not missing attempts", () => {
   assert.equal(retriesOf(state.nodes[0] ?? assert.fail()), 1)
   const whole = stateAfter(["step_reused", { step: "agent.review", output: {}, run_id: "r" }])
   assert.equal(retriesOf(whole.nodes[0] ?? assert.fail()), 0)
+  // They did not run: neither view says "done".
+  assert.deepEqual(words(whole).graph[0], "agent.review reused")
+  assert.deepEqual(words(whole).timeline, ["agent reused"])
+  assert.match(nodeStatus(state.nodes[0] ?? assert.fail(), state, 0).figures, /1 reused/)
 })
 
 test("a closed group of steps has the state of what matters most inside it", () => {

@@ -17,6 +17,7 @@ export function nodeState(node: NodeState, { finished_at, isCut = false }: Known
   if (isCut && ["waiting", "running", "asking"].includes(node.state)) return "unknown"
   if (node.state === "waiting" && finished_at !== null) return "unreached"
   if (node.state === "completed" && node.cached) return "cached"
+  if (node.state === "completed" && node.reused === (node.loop?.total ?? 1)) return "reused"
   if (node.state === "running" && node.loop === null && retriesOf(node) > 0) return "retried"
   return node.state
 }
@@ -26,7 +27,13 @@ export function spanState(span: Span, { isCut = false }: Known): StateName {
   if (isCut && span.end === null) return "unknown"
   if (span.kind === "ask" && span.state === "running") return "asking"
   if (span.kind === "retry" || span.kind === "fallback") return "retried"
-  return span.state === "completed" && span.cached === true ? "cached" : span.state
+  if (span.state !== "completed") return span.state
+  return span.cached === true ? "cached" : span.reused === true ? "reused" : "completed"
+}
+
+/** It has given its result, whoever computed that. */
+export function isDone(state: StateName): boolean {
+  return state === "completed" || state === "cached" || state === "reused"
 }
 
 /** How often a step was tried again; the first try of each item of a loop is not a retry. */
@@ -44,7 +51,9 @@ export function failedSpan({ status, error, spans }: RunState): number | undefin
 
 function isStep({ kind, name, error }: Span, { message, issues }: WireError): boolean {
   if (kind !== "agent" && kind !== "iteration") return false
-  return error?.message === message && issues.some(({ path }) => new RegExp(`^agent\\.${name}(?![\\w])`).test(path))
+  // A limit of the run names no step: the message does.
+  const ofStep = new RegExp(`^((options\\.)?limits\\.|agent\\.${name}(?![\\w]))`)
+  return error?.message === message && issues.some(({ path }) => ofStep.test(path))
 }
 
 /** The place of an error with the item of the loop that failed: `agent.review[17].instruction`. */

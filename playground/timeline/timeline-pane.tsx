@@ -16,6 +16,7 @@ import type { IconName } from "../ui/icon.tsx"
 import { Icon } from "../ui/icon.tsx"
 import { shortIds } from "../ui/short-names.ts"
 import { showDuration, showNumber } from "../ui/show.ts"
+import type { StateName } from "../ui/state-words.ts"
 import { stateWords } from "../ui/state-words.ts"
 import { VirtualList } from "../ui/virtual-list.tsx"
 import { ItemPreviews, itemSeparator } from "./item-preview.ts"
@@ -65,7 +66,8 @@ function Waterfall({ run }: { readonly run: RunView }) {
   }
   const started = state.started_at ?? 0
   const live = !run.isOver && !run.isCut && state.started_at !== null
-  const now = live || run.isCut ? Math.max(runClock.value, started) : (state.finished_at ?? lastEnd(state.spans, started))
+  const now =
+    live || run.isCut ? Math.max(runClock.value, started) : (state.finished_at ?? lastEnd(state.spans, started))
   const scale = scaleFor(now - started, live, width)
 
   const choose = (row: Row | undefined): void => {
@@ -222,6 +224,8 @@ interface BarProps {
   readonly onToggle: () => void
 }
 
+const toldInFigures: ReadonlySet<StateName> = new Set(["cached", "reused", "failed", "cancelled", "skipped", "unknown"])
+
 function Bar({ row, known, span, name, item, started, now, scale, isSelected, onSelect, onToggle }: BarProps) {
   const from = ((span.start - started) / scale.total) * 100
   const time = Math.max(0, (span.end ?? now) - span.start)
@@ -232,9 +236,9 @@ function Bar({ row, known, span, name, item, started, now, scale, isSelected, on
   const shownLabel = row.level === 1 ? (name ?? label) : label
   const tokens = span.usage === undefined ? 0 : tokensOf(span.usage)
   const figures = [
-    state === "skipped" && span.error === undefined ? "" : showDuration(time),
+    state === "reused" || (state === "skipped" && span.error === undefined) ? "" : showDuration(time),
     tokens === 0 || span.kind === "model_call" ? "" : `${showNumber(tokens)} tok`,
-    state === "cached" || state === "failed" || state === "cancelled" || state === "skipped" || state === "unknown" ? state : "",
+    toldInFigures.has(state) ? stateWords[state] : "",
   ]
   const shown = figures.filter((figure) => figure !== "").join(" · ")
   const after = `after ${showDuration(span.start - started)}`

@@ -5,6 +5,8 @@ export type StateName =
   | "asking"
   | "completed"
   | "cached"
+  /** A re-run took its result over. */
+  | "reused"
   | "retried"
   | "failed"
   | "cancelled"
@@ -20,6 +22,7 @@ export const stateWords: Readonly<Record<StateName, string>> = {
   asking: "asking",
   completed: "done",
   cached: "cached",
+  reused: "reused",
   retried: "retried",
   failed: "failed",
   cancelled: "cancelled",
