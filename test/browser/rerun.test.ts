@@ -27,7 +27,7 @@ describe("re-runs", () => {
     await page.getByRole("button", { name: "Run changes" }).click()
     await page.waitForFunction((hash) => location.hash !== hash, before)
     await status(page, /completed in/)
-    await nodeSays(page, "agent.first", /done/)
+    await nodeSays(page, "agent.first", /reused/)
     const rerun = await page.evaluate(() => location.hash)
     await node(page, "agent.first").click({ button: "right" })
     if (process.env["SHOTS"] !== undefined) await page.screenshot({ path: `${process.env["SHOTS"]}/menu.png` })
