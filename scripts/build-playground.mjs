@@ -1,4 +1,5 @@
-// Bundles playground/ to one script, one style sheet, the page that names them and that of the diagnostics, each also compressed.
+// Bundles playground/ to a script with the texts of the examples beside it, a style sheet, the page that names them and that of the
+// diagnostics, each also compressed.
 
 import { readFileSync } from "node:fs"
 import { basename, join } from "node:path"
@@ -18,6 +19,8 @@ export async function bundlePlayground(bundle, outdir) {
     entryPoints: { app: "playground/main.tsx" },
     outdir,
     entryNames: "[name]-[hash]",
+    chunkNames: "[name]-[hash]",
+    splitting: true,
     bundle: true,
     minify: true,
     format: "esm",
@@ -34,7 +37,7 @@ export async function bundlePlayground(bundle, outdir) {
   })
   const files = outputFiles.map(({ path, contents }) => ({ path, contents }))
   const named = (/** @type {string} */ extension) => {
-    const file = files.find(({ path }) => path.endsWith(extension))
+    const file = files.find(({ path }) => basename(path).startsWith("app-") && path.endsWith(extension))
     if (file === undefined) throw new Error(`The playground's bundle has no ${extension} file`)
     return basename(file.path)
   }

@@ -1,7 +1,7 @@
 import { effect } from "@preact/signals"
 import { isJsonObject } from "../../src/base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../src/base/json-value.ts"
-import { examples } from "../examples/examples.ts"
+import { firstExample } from "../examples/examples.ts"
 import { fromFragment, isLink } from "../state/link.ts"
 import type { KeptFile } from "../state/kept-files.ts"
 import { mergeKept } from "../state/kept-files.ts"
@@ -31,7 +31,7 @@ export function openDraft(): void {
   const kept = (readKept("session", "files") ?? readKept("local", "files")) as JsonValue | undefined
   const list = isJsonObject(kept) && Array.isArray(kept["files"]) ? kept["files"] : [olderDraft()]
   const contents = list.flatMap((one) => keptContent(one) ?? [])
-  if (contents.length === 0) openFile(examples[0])
+  if (contents.length === 0) openFile(firstExample)
   for (const { content, isEdited, key, text } of contents) {
     openFile(content, isEdited)
     keys.set(activeFile.value, key)

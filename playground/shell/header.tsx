@@ -1,4 +1,4 @@
-import { examples } from "../examples/examples.ts"
+import { examples, loadExamples, openExample } from "../examples/examples.ts"
 import { cancelRun, reconnect } from "../run/follow-run.ts"
 import { requestRerun, requestRun } from "../run/request-run.ts"
 import { earlierRun } from "../state/changes.ts"
@@ -8,7 +8,7 @@ import type { Theme } from "../state/layout.ts"
 import { narrow, theme } from "../state/layout.ts"
 import { loadServerWorkflows, served, serverWorkflows } from "../state/served.ts"
 import { fileName } from "../state/files.ts"
-import { openServed, openWorkflow } from "../state/open-workflow.ts"
+import { openServed } from "../state/open-workflow.ts"
 import { runClock, watchLive, watchShown } from "../state/runs.ts"
 import { openQuestions, showQuestions } from "../state/questions.ts"
 import { standing, standingWords } from "../state/standing.ts"
@@ -27,7 +27,10 @@ export function Header() {
       </h1>
       <Menu
         label="Examples"
-        onOpen={() => void loadServerWorkflows()}
+        onOpen={() => {
+          void loadServerWorkflows()
+          loadExamples().catch(() => {})
+        }}
         items={[
           ...serverWorkflows.value.map((workflow) => ({
             label: workflow.name,
@@ -35,11 +38,11 @@ export function Header() {
             checked: workflow.name === served.value?.name,
             onSelect: () => void openServed(workflow.name),
           })),
-          ...examples.map((example) => ({
-            label: example.name,
-            detail: example.about,
-            checked: served.value === null && example.name === fileName.value,
-            onSelect: () => openWorkflow(example),
+          ...examples.map(([label, detail]) => ({
+            label,
+            detail,
+            checked: served.value === null && label === fileName.value,
+            onSelect: () => void openExample(label),
           })),
         ]}
       >

@@ -67,6 +67,8 @@ export async function runToEnd(page: Page, end = /completed in/): Promise<string
 export async function openExample(page: Page, name: string): Promise<void> {
   await page.getByRole("button", { name: /^Examples/ }).click()
   await page.getByRole("menuitemradio", { name: new RegExp(`^${name}`) }).click()
+  const tabs = page.getByRole("tablist", { name: "Files" })
+  await tabs.getByRole("tab", { name: new RegExp(`^${name}`), selected: true }).waitFor()
 }
 
 export function editor(page: Page): Locator {
