@@ -8,7 +8,7 @@ import { Dialog } from "../ui/dialog.tsx"
 import { costNumber, counted, showDuration, showMoment, showNumber } from "../ui/show.ts"
 import { StateMark } from "../ui/state-mark.tsx"
 import type { Difference } from "./compare.ts"
-import { changedSteps, differences, lineChanges, pairNodes } from "./compare.ts"
+import { changedSteps, differences, hasOtherInstruction, lineChanges, pairNodes } from "./compare.ts"
 import { comparison } from "./comparison.ts"
 
 export function CompareDialog() {
@@ -72,18 +72,22 @@ function Steps({ left, right }: { readonly left: RunView; readonly right: RunVie
     <section>
       <h3>Steps</h3>
       {changed.length === 0 ? <p class="note">Every step was asked the same and gave the same.</p> : null}
-      {changed.slice(0, mostSteps).map(({ id, left: one, right: other }) => (
-        <section key={id} aria-label={id}>
+      {changed.slice(0, mostSteps).map((pair) => (
+        <section key={pair.id} aria-label={pair.id}>
           <h4>
-            <code>{id}</code>
+            <code>{pair.id}</code>
           </h4>
-          {one.instruction === other.instruction ? null : (
+          {hasOtherInstruction(pair) ? (
             <>
               <p class="note">Instruction</p>
-              <LineChanges title="Instruction" left={one.instruction ?? ""} right={other.instruction ?? ""} />
+              <LineChanges
+                title="Instruction"
+                left={pair.left.instruction ?? ""}
+                right={pair.right.instruction ?? ""}
+              />
             </>
-          )}
-          <StepOutput left={one.output} right={other.output} />
+          ) : null}
+          <StepOutput left={pair.left.output} right={pair.right.output} />
         </section>
       ))}
       {changed.length > mostSteps ? <p class="note">And {counted(changed.length - mostSteps, "more step")}.</p> : null}

@@ -64,4 +64,9 @@ test("steps whose instruction or output differs, by item of a loop", () => {
     { id: "agent.each[1]", left: { instruction: "two", output: "y" }, right: {} },
     { id: "agent.more", left: {}, right: { instruction: "b" } },
   ])
+  // What a re-run took over was not asked again, which is no other instruction.
+  assert.deepEqual(
+    changedSteps([left[0] ?? assert.fail()], [span("agent", "same", { reused: true, output: { x: 1 } })]),
+    [],
+  )
 })

@@ -64,7 +64,9 @@ export interface StepPair {
 }
 
 interface StepTexts {
+  /** Not known of a step that a re-run took over. */
   readonly instruction?: string
+  readonly reused?: boolean
   readonly output?: JsonValue
 }
 
@@ -73,7 +75,11 @@ export function changedSteps(left: readonly Span[], right: readonly Span[]): Ste
   const [ones, others] = [textsOf(left), textsOf(right)]
   return [...new Set([...ones.keys(), ...others.keys()])]
     .map((id): StepPair => ({ id, left: ones.get(id) ?? {}, right: others.get(id) ?? {} }))
-    .filter((pair) => pair.left.instruction !== pair.right.instruction || !isSame(pair.left.output, pair.right.output))
+    .filter((pair) => hasOtherInstruction(pair) || !isSame(pair.left.output, pair.right.output))
+}
+
+export function hasOtherInstruction({ left, right }: StepPair): boolean {
+  return left.instruction !== right.instruction && left.reused !== true && right.reused !== true
 }
 
 function isSame(left: JsonValue | undefined, right: JsonValue | undefined): boolean {
@@ -82,12 +88,13 @@ function isSame(left: JsonValue | undefined, right: JsonValue | undefined): bool
 
 function textsOf(spans: readonly Span[]): Map<string, StepTexts> {
   const texts = new Map<string, StepTexts>()
-  for (const { kind, name, iteration, instruction, output } of spans) {
+  for (const { kind, name, iteration, instruction, output, reused } of spans) {
     if (kind !== "agent" && kind !== "iteration" && kind !== "dynamic" && kind !== "ask") continue
     const root = kind === "iteration" ? "agent" : kind
     texts.set(`${root}.${name}${iteration === undefined ? "" : `[${iteration}]`}`, {
       ...(instruction !== undefined && { instruction }),
       ...(output !== undefined && { output }),
+      ...(reused !== undefined && { reused }),
     })
   }
   return texts

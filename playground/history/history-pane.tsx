@@ -144,8 +144,13 @@ function LabelField({ run, onEnd }: { readonly run: KeptRun; readonly onEnd: () 
       maxLength={80}
       defaultValue={run.label ?? ""}
       onKeyDown={(event) => {
-        if (event.key === "Escape") onEnd()
-        else if (event.key === "Enter") event.currentTarget.blur()
+        if (event.key !== "Escape" && event.key !== "Enter") return
+        const { currentTarget: input } = event
+        const row = input.closest("li")
+        if (event.key === "Escape") input.value = run.label ?? ""
+        input.blur()
+        // Back to the button that opened it.
+        requestAnimationFrame(() => row?.querySelector<HTMLElement>(".run-foot button")?.focus())
       }}
       onBlur={(event) => {
         void labelRun(run, event.currentTarget.value)
