@@ -46,7 +46,7 @@ function median(values: readonly number[]): number {
 function sizes(): string {
   const files = readdirSync(join(folder, "playground"))
   const rows = files
-    .filter((name) => /^(app-.*\.(js|css)|index\.html)$/.test(name))
+    .filter((name) => /^((app|contents)-.*\.(js|css)|index\.html)$/.test(name))
     .map((name) => {
       const path = join(folder, "playground", name)
       const [plain, gzip, brotli] = [path, `${path}.gz`, `${path}.br`].map((file) => statSync(file).size / 1_000)
