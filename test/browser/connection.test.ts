@@ -102,6 +102,7 @@ describe("a run and its connection", { concurrency: 3 }, () => {
     await runButton.waitFor()
     await status(page, /not connected/)
     await nodeSays(page, "agent.step1", /unknown/)
+    await tab(page, "Timeline")
     await page.getByRole("treeitem", { name: /^agent\.step1 unknown/ }).waitFor()
     await look("lost")
     proxy.mend()

@@ -101,6 +101,8 @@ describe("the form of the input", () => {
     }
     anything: object
     either: string | integer
+    mixed: [string | integer]
+    bags: [object]
 }
 
 output {
@@ -139,6 +141,21 @@ output {
     await page.getByRole("combobox", { name: "Kind of input.either" }).selectOption({ label: "integer" })
     await page.getByRole("textbox", { name: "either integer" }).fill("7")
     assert.doesNotMatch(await page.getByRole("region", { name: /^Input,/ }).innerText(), /undefined/)
+    // What the controls of an entry remember moves with the entry, and so does the keyboard.
+    const mixed = page.getByRole("group", { name: /^mixed/ }).first()
+    const bags = page.getByRole("group", { name: /^bags/ }).first()
+    for (const list of [mixed, bags])
+      for (let entries = 0; entries < 2; entries++) await list.getByRole("button", { name: "Add an entry" }).click()
+    await mixed.getByRole("combobox").nth(0).selectOption({ label: "integer" })
+    await mixed.getByRole("textbox", { name: "1 integer" }).fill("5")
+    await mixed.getByRole("textbox", { name: "2 string" }).fill("s")
+    await bags.getByRole("textbox").nth(0).fill('{"first": true}')
+    for (const list of [mixed, bags]) {
+      await list.getByRole("button", { name: "Move entry 1 down" }).click()
+      await list.locator("[aria-label='Move entry 2 up']:focus").waitFor()
+    }
+    await mixed.getByRole("textbox", { name: "2 integer" }).waitFor()
+    assert.equal(await bags.getByRole("textbox").nth(1).inputValue(), '{"first": true}')
     await runToEnd(page)
     await tab(page, "Output")
     const copy = page.getByRole("button", { name: "Copy", exact: true })
@@ -154,6 +171,8 @@ output {
         advice: { kind: "question", text: "Why?", urgent: true },
         anything: { x: [1] },
         either: 7,
+        mixed: ["s", 5],
+        bags: [{}, { first: true }],
       },
     })
     await close()
