@@ -158,11 +158,11 @@ function Waterfall({ run }: { readonly run: RunView }) {
   )
 }
 
-function emptyText({ state, refused, isCut, isUnanswered }: RunView): string {
+function emptyText({ state, refused, isCut, isUnanswered, connection, hasConnected }: RunView): string {
   if (state.finished_at !== null) return "The run ended before any step began."
   if (isCut && refused === null) return "Not connected to the run."
   if (isCut) return isUnanswered ? "The service did not answer." : "The run did not start."
-  return "Waiting for the first step …"
+  return connection !== "open" && !hasConnected ? "The service has not answered yet." : "Waiting for the first step …"
 }
 
 /** The bar of a model call that no event has reported yet. */

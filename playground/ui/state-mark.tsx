@@ -7,7 +7,7 @@ export function StateMark({ state, text }: { readonly state: StateName; readonly
   return (
     <span class={`state is-${state}`}>
       <Icon name={state} />
-      {text ?? stateWords[state]}
+      <span>{text ?? stateWords[state]}</span>
     </span>
   )
 }

@@ -79,7 +79,7 @@ describe("a run and its connection", { concurrency: 3 }, () => {
     proxy.cut()
     await run(page)
     assert.doesNotMatch(await status(page, /not connected, try/), /reconnecting/)
-    await page.getByText("The service has not answered yet.").waitFor()
+    await page.getByText("The service has not answered yet.").first().waitFor()
     await look("not-connected")
     await page.getByRole("button", { name: "Cancel" }).click()
     await runButton.waitFor()
