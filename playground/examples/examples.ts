@@ -3,6 +3,7 @@ import helloInput from "../../examples/hello.input.json" with { type: "json" }
 import { openWorkflow } from "../state/open-workflow.ts"
 import type { NewContent } from "../state/files.ts"
 import { notify } from "../state/notices.ts"
+import type * as Contents from "./contents.ts"
 
 /** What a first visit shows. */
 export const firstExample: NewContent = { name: "Hello", source: hello, input: helloInput }
@@ -26,7 +27,7 @@ export const examples: readonly (readonly [name: string, about: string])[] = [
   ["Cache", "With a cache key, the second run answers at once."],
 ]
 
-export function loadExamples(): Promise<typeof import("./contents.ts")> {
+export function loadExamples(): Promise<typeof Contents> {
   return import("./contents.ts")
 }
 

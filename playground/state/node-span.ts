@@ -76,7 +76,7 @@ type Part = Span & { readonly name?: Property["name"]; readonly value?: object }
 /** What stands inside of a declaration or of a property with a block. */
 function partsOf(whole: Declaration | Part): readonly Part[] {
   if ("body" in whole) return whole.body?.items ?? []
-  const { value } = whole as Part
+  const { value } = whole
   return value !== undefined && "block" in value ? (value as { block: { items: readonly Part[] } }).block.items : []
 }
 
