@@ -28,7 +28,7 @@ async function violations(page: Page, rules?: readonly string[]): Promise<string
  * (`aria-activedescendant`). axe knows this pattern for `combobox` only; the editor is a `textbox`.
  */
 function isCompletionList(line: string): boolean {
-  return line.startsWith("scrollable-region-focusable:") && /\.cm-tooltip-autocomplete[^ ]* > ul/.test(line)
+  return line.startsWith("scrollable-region-focusable:") && /#cm-ac-\w+$/.test(line)
 }
 
 /**
