@@ -484,17 +484,9 @@ function TupleEditor({ form, path, value, onChange, elements }: EditorProps & { 
 function UnionEditor({ members, ...props }: ValueProps & { readonly members: readonly Type[] }) {
   const { form, path, value, onChange } = props
   const [chosen, setChosen] = useState<number | undefined>(undefined)
-  // The choice holds as long as the value is the one that was set here.
-  const own = useRef<string | undefined>(undefined)
   const found = memberOf(value, members, form.types)
-  const isOwn = chosen !== undefined && own.current === JSON.stringify(value)
-  const at = isOwn ? chosen : Math.max(0, found === undefined ? 0 : members.indexOf(found))
+  const at = chosen ?? Math.max(0, found === undefined ? 0 : members.indexOf(found))
   const member = members[at]
-  const set = (next: Draft, of = at): void => {
-    setChosen(of)
-    own.current = JSON.stringify(next)
-    onChange(next)
-  }
   const id = fieldId(`${path}?`, form.scope)
   const isNull = member === undefined || resolve(member, form.types).kind === "null"
   return (
@@ -507,7 +499,8 @@ function UnionEditor({ members, ...props }: ValueProps & { readonly members: rea
         onChange={(event) => {
           const next = Number(event.currentTarget.value)
           const type = members[next]
-          if (type !== undefined) set(blankValue(type, form.types), next)
+          setChosen(next)
+          if (type !== undefined) onChange(blankValue(type, form.types))
         }}
       >
         {members.map((type, position) => (
@@ -518,7 +511,7 @@ function UnionEditor({ members, ...props }: ValueProps & { readonly members: rea
       </select>
       {isNull ? null : (
         <div role="group" aria-label={path} class="union-value">
-          <ValueEditor {...props} isUnlabelled type={member} onChange={set} />
+          <ValueEditor {...props} isUnlabelled type={member} />
         </div>
       )}
     </div>
