@@ -44,7 +44,9 @@ export async function ensureInstalled() {
     "--no-fund",
     "--loglevel=error",
   ]
-  const { code } = await run("npm", ["ci", ...flags], { env: { ...process.env, PATH: pathWithoutModules() } })
+  const { code, stopped } = await run("npm", ["ci", ...flags], { env: { ...process.env, PATH: pathWithoutModules() } })
+  // Somebody wanted this to end, not to go on with half of an installation: that is no failure.
+  if (stopped !== null) endBy(stopped)
   if (code !== 0) throw new SetupError(`\`npm ci\` failed (exit code ${code}).`)
   const still = whyInstall(root)
   if (still !== null) throw new SetupError(`\`npm ci\` ran, and yet ${still}.`)
@@ -83,18 +85,38 @@ function pathWithoutModules() {
 }
 
 /**
+ * Ends this process as the signal would have without a handler, so that whoever started it sees the usual exit code.
+ * @param {NodeJS.Signals} signal
+ * @returns {never}
+ */
+export function endBy(signal) {
+  process.kill(process.pid, signal)
+  // Where the signal is ignored or late.
+  return process.exit(128 + constants.signals[signal])
+}
+
+/**
  * Runs a command on this terminal and hands on the signals that we get, until it has ended.
  * @param {string} command
  * @param {readonly string[]} args
  * @param {import("node:child_process").SpawnOptions} options
- * @returns {Promise<{ code: number, signal: NodeJS.Signals | null }>}
+ * @returns {Promise<{ code: number, signal: NodeJS.Signals | null, stopped: NodeJS.Signals | null }>} `stopped`: the last signal that
+ *   was handed on
  */
 export function run(command, args, options = {}) {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { stdio: "inherit", shell: process.platform === "win32", ...options })
     const signals = /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])
-    const forward = (/** @type {NodeJS.Signals} */ signal) => child.kill(signal)
+    /** @type {NodeJS.Signals | null} */
+    let stopped = null
+    /** @type {import("node:child_process").ChildProcess | null} */
+    let child = null
+    const forward = (/** @type {NodeJS.Signals} */ signal) => {
+      stopped = signal
+      child?.kill(signal)
+    }
+    // Before the command starts: a signal that came between the two would end this process and leave the command behind.
     for (const signal of signals) process.on(signal, forward)
+    child = spawn(command, args, { stdio: "inherit", shell: process.platform === "win32", ...options })
     const done = () => {
       for (const signal of signals) process.off(signal, forward)
     }
@@ -104,7 +126,7 @@ export function run(command, args, options = {}) {
     })
     child.on("exit", (code, signal) => {
       done()
-      resolve({ code: signal === null ? (code ?? 1) : 128 + constants.signals[signal], signal })
+      resolve({ code: signal === null ? (code ?? 1) : 128 + constants.signals[signal], signal, stopped })
     })
   })
 }

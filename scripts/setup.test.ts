@@ -1,8 +1,11 @@
 import assert from "node:assert/strict"
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { afterEach, beforeEach, test } from "node:test"
+import { within } from "../test/support/within.ts"
 import { whyInstall } from "./setup.mjs"
 
 interface LockEntry {
@@ -49,6 +52,45 @@ test("another version or content is installed anew", () => {
   project({ "node_modules/pino": pino }, { "node_modules/pino": { ...pino, integrity: "sha512-b" } })
   assert.equal(whyInstall(folder), "pino differs from the lockfile")
 })
+
+for (const signal of ["SIGTERM", "SIGINT"] as const) {
+  test(`${signal} during the installation ends npm, then the start`, async (t) => {
+    const root = dirname(import.meta.dirname)
+    put("package.json", { type: "module" })
+    put("package-lock.json", { packages: {} })
+    for (const file of ["start.mjs", "setup.mjs"]) {
+      mkdirSync(join(folder, "scripts"), { recursive: true })
+      copyFileSync(join(root, "scripts", file), join(folder, "scripts", file))
+    }
+    // An npm that takes its time to end, and says when it has.
+    const npm = join(folder, "bin", "npm")
+    mkdirSync(dirname(npm))
+    const script = `trap 'echo ended; exit 1' TERM INT; echo installs; while :; do sleep 0.1; done`
+    writeFileSync(npm, `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+    const env = { ...process.env, PATH: `${dirname(npm)}:${process.env["PATH"] ?? ""}` }
+    const child = spawn(process.execPath, [join(folder, "scripts", "start.mjs")], { env, stdio: "pipe" })
+    t.after(() => {
+      child.kill("SIGKILL")
+      child.stdout.destroy()
+      child.stderr.destroy()
+    })
+    let output = ""
+    const installs = new Promise<void>((resolve) => {
+      for (const stream of [child.stdout, child.stderr]) {
+        stream.on("data", (chunk: Buffer) => {
+          output += chunk.toString()
+          if (output.includes("installs")) resolve()
+        })
+      }
+    })
+    const ended = once(child, "close")
+    await within(60_000, "the installation", Promise.race([installs, ended]))
+    child.kill(signal)
+    assert.deepEqual(await within(60_000, "the end", ended), [null, signal], output)
+    assert.match(output, /ended/)
+    assert.doesNotMatch(output, /failed/)
+  })
+}
 
 test("no node_modules", () => {
   put("package-lock.json", { packages: {} })

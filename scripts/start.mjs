@@ -3,7 +3,7 @@
 import { realpathSync } from "node:fs"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
-import { ensureInstalled, main, pinnedNode, root, run } from "./setup.mjs"
+import { endBy, ensureInstalled, main, pinnedNode, root, run } from "./setup.mjs"
 
 const entry = join(root, "dist", "wire.js")
 const args = ["serve", ...process.argv.slice(2)]
@@ -23,6 +23,6 @@ await main(async () => {
     return process.exitCode
   }
   const { code, signal } = await run(node, [entry, ...args], { shell: false })
-  if (signal !== null) process.kill(process.pid, signal)
+  if (signal !== null) endBy(signal)
   return code
 })
