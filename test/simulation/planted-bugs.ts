@@ -6,7 +6,7 @@ export interface PlantedBug {
   readonly to: string
   /** What finds it: whole histories on the memory store, on the NATS store, or made again on SQLite. */
   readonly on?: "nats" | "sqlite"
-  /** The seed to begin with, where only one history in a thousand finds it. */
+  /** The seed to begin with, where only one history in hundreds finds it. */
   readonly first?: number
 }
 
@@ -83,7 +83,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: "src/run/run-context.ts",
     from: "running.backgroundWork.add(tracked)\n  return work",
     to: "return work",
-    first: 6100,
+    first: 7000,
   },
   {
     name: "the last answer to a question wins, not the first",
@@ -108,6 +108,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: "src/run/budget/read-used.ts",
     from: `this.#count(agent, "model_calls")`,
     to: "",
+    first: 240,
   },
   {
     name: "nobody takes over the runs of a process that died",
@@ -132,18 +133,21 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: "src/run/log/lease-keeper.ts",
     from: "if (held.creating !== null) return held.creating",
     to: "",
+    first: 380,
   },
   {
     name: "a resumed run has all of its time again",
     file: "src/run/budget/time-limits.ts",
     from: "limit.most * 1000 - this.#counted(from, clock.now())",
     to: "limit.most * 1000",
+    first: 180,
   },
   {
     name: "a resumed run forgets what its calls have cost",
     file: "src/run/budget/read-used.ts",
     from: "used.cost += spent.cost",
     to: "",
+    first: 130,
   },
   {
     name: "two processes can fill one slot of a log",

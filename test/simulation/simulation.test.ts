@@ -21,12 +21,10 @@ for (const [on, count] of Object.entries(counts)) {
   })
 }
 
-/** Histories that went wrong once. */
+/** Histories that went wrong once, by the seeds that give them now: where the simulator changes, look for them with the bug planted again. */
 const recorded = [
-  // A re-run called a model before its log said which steps it reused, and crashed: the simulation took that for a bug.
-  { home: "memory", seed: 900_278 },
   // A process whose clock was ahead forgot a question that was just being asked.
-  { home: "nats", seed: 27 },
+  { home: "nats", seed: 38 },
 ] as const
 
 for (const { home, seed } of recorded) {
