@@ -5,7 +5,7 @@ import { maxSyntaxErrors } from "./string-lexer.ts"
 
 // What needs a text that a case file cannot hold: one without a last line break, or that is not UTF-8, or is very long.
 
-const told = (text: string) => lex(text).diagnostics.map(({ message, span }) => [message, span.start, span.end])
+const reported = (text: string) => lex(text).diagnostics.map(({ message, span }) => [message, span.start, span.end])
 const kinds = (text: string) => lex(text).tokens.map(({ kind }) => kind)
 
 describe("the end of the text", () => {
@@ -19,15 +19,15 @@ describe("the end of the text", () => {
   })
 
   test("is reported once, at what is not closed", () => {
-    assert.deepEqual(told('a: "b'), [["This string is not closed before the end of the line", 3, 4]])
-    assert.deepEqual(told('"'), [["This string is not closed before the end of the line", 0, 1]])
-    assert.deepEqual(told('"""'), [["This block string is not closed", 0, 3]])
-    assert.deepEqual(told('"""\n  a'), [["This block string is not closed", 0, 3]])
-    assert.deepEqual(told('"{{'), [["This `{{` is not closed before the end of the line", 1, 3]])
-    assert.deepEqual(told('"""{{ a'), [["This `{{` is not closed", 3, 5]])
-    assert.deepEqual(told('"""{{ """{{ a'), [["This `{{` is not closed", 3, 5]])
-    assert.deepEqual(told('"a {{ b }} c'), [["This string is not closed before the end of the line", 0, 1]])
-    assert.deepEqual(told('"\\'), [["This string is not closed before the end of the line", 0, 1]])
+    assert.deepEqual(reported('a: "b'), [["This string is not closed before the end of the line", 3, 4]])
+    assert.deepEqual(reported('"'), [["This string is not closed before the end of the line", 0, 1]])
+    assert.deepEqual(reported('"""'), [["This block string is not closed", 0, 3]])
+    assert.deepEqual(reported('"""\n  a'), [["This block string is not closed", 0, 3]])
+    assert.deepEqual(reported('"{{'), [["This `{{` is not closed before the end of the line", 1, 3]])
+    assert.deepEqual(reported('"""{{ a'), [["This `{{` is not closed", 3, 5]])
+    assert.deepEqual(reported('"""{{ """{{ a'), [["This `{{` is not closed", 3, 5]])
+    assert.deepEqual(reported('"a {{ b }} c'), [["This string is not closed before the end of the line", 0, 1]])
+    assert.deepEqual(reported('"\\'), [["This string is not closed before the end of the line", 0, 1]])
   })
 
   test("marks the last token when something around it was not closed", () => {
@@ -40,7 +40,7 @@ describe("the end of the text", () => {
 
 describe("what is no text", () => {
   test("is reported everywhere, run by run", () => {
-    assert.deepEqual(told('a \uD800\uDC00 "\uDC00\uD800" // \uD800\n\0\0'), [
+    assert.deepEqual(reported('a \uD800\uDC00 "\uDC00\uD800" // \uD800\n\0\0'), [
       ["Half of a surrogate pair is not text", 6, 8],
       ["Half of a surrogate pair is not text", 13, 14],
       ["A NUL character is not text", 15, 17],
@@ -74,5 +74,5 @@ test("what is never closed is looked for again a few times only", () => {
 test("a file that is right is read once: nothing in it is taken for a mistake", () => {
   const text =
     'a: """\n    {{ b ?? """\n        c: """ }}\n    Answer: """\nd: """\n    {{ match e {\n        f\n    } }}\n"""\n'
-  assert.deepEqual(told(text), [])
+  assert.deepEqual(reported(text), [])
 })

@@ -8,7 +8,8 @@ import type { Token } from "./token.ts"
 import { maxNesting, TokenReader } from "./token-reader.ts"
 
 const readerOf = (text: string) => new TokenReader(text, lex(text))
-const told = (reader: TokenReader) => reader.diagnostics().map(({ message, span }) => [message, span.start, span.end])
+const reported = (reader: TokenReader) =>
+  reader.diagnostics().map(({ message, span }) => [message, span.start, span.end])
 const never = () => false
 const takeName = (reader: TokenReader): Token | undefined => reader.accept("name")
 
@@ -57,28 +58,28 @@ describe("reporting", () => {
     const here = readerOf("a b")
     here.take()
     here.expected("`:`")
-    assert.deepEqual(told(here), [["Expected `:`, found `b`", 2, 3]])
+    assert.deepEqual(reported(here), [["Expected `:`, found `b`", 2, 3]])
     const before = readerOf("a\nb")
     before.take()
     before.expected("`:`")
-    assert.deepEqual(told(before), [["Expected `:`", 0, 1]])
+    assert.deepEqual(reported(before), [["Expected `:`", 0, 1]])
     const end = readerOf('"""\n\n"""')
     end.take()
     end.expected("`:`")
-    assert.deepEqual(told(end), [["Expected `:`, but the file ends here", 7, 8]])
+    assert.deepEqual(reported(end), [["Expected `:`, but the file ends here", 7, 8]])
   })
 
   test("once for each place", () => {
     const reader = readerOf("a")
     reader.report(reader.token, "One")
     reader.report(reader.token, "Two")
-    assert.deepEqual(told(reader), [["One", 0, 1]])
+    assert.deepEqual(reported(reader), [["One", 0, 1]])
   })
 
   test("not what the lexer has reported", () => {
     const reader = readerOf("\0")
     reader.expected("a name")
-    assert.deepEqual(told(reader), [["A NUL character is not text", 0, 1]])
+    assert.deepEqual(reported(reader), [["A NUL character is not text", 0, 1]])
   })
 
   test("with the path of the declaration around it", () => {
@@ -161,7 +162,7 @@ describe("blocks", () => {
     const reader = readerOf("{ a b, c\nd, }")
     const block = reader.block(takeName, never, "a name")
     assert.equal(block?.items.length, 4)
-    assert.deepEqual(told(reader), [])
+    assert.deepEqual(reported(reader), [])
   })
 
   test("what is not an item is reported once a line, and skipped", () => {
@@ -171,7 +172,7 @@ describe("blocks", () => {
       block?.items.map((token) => reader.textOf(token)),
       ["a", "b", "c"],
     )
-    assert.deepEqual(told(reader), [
+    assert.deepEqual(reported(reader), [
       ["Expected a name, found `1`", 4, 5],
       ["Expected a name, found `;`", 13, 14],
     ])
@@ -182,7 +183,7 @@ describe("blocks", () => {
       reader.accept("name") ?? reader.block(parse, never, "a name or a block")
     const reader = readerOf("{ a { b { c")
     reader.block(parse, never, "a name or a block")
-    assert.deepEqual(told(reader), [["This `{` is not closed", 8, 9]])
+    assert.deepEqual(reported(reader), [["This `{` is not closed", 8, 9]])
   })
 
   test("of several that look closed, the one whose brace is out of place", () => {
@@ -190,14 +191,16 @@ describe("blocks", () => {
       reader.accept("name") ?? reader.block(parse, never, "a name or a block")
     const reader = readerOf("{\n  {\n    a {\n      b\n  }\n  c\n}")
     reader.block(parse, never, "a name or a block")
-    assert.deepEqual(told(reader), [["This `{` is not closed", 12, 13]])
+    assert.deepEqual(reported(reader), [["This `{` is not closed", 12, 13]])
   })
 
   test("no deeper than the limit", () => {
     const parse = (reader: TokenReader): unknown => reader.block(parse, never, "a block")
     const reader = readerOf("{".repeat(5_000) + "}".repeat(5_000))
     reader.block(parse, never, "a block")
-    assert.deepEqual(told(reader), [[`This is nested more than ${maxNesting} levels deep`, maxNesting, maxNesting + 1]])
+    assert.deepEqual(reported(reader), [
+      [`This is nested more than ${maxNesting} levels deep`, maxNesting, maxNesting + 1],
+    ])
     assert.equal(reader.is("end"), true)
   })
 })

@@ -283,7 +283,7 @@ describe("mistakes", () => {
       const gaps = lex(source).tokens.filter((token) => token.comments.length === 0)
       for (const { start } of gaps) {
         const { diagnostics } = parseWithTests(`${source.slice(0, start)} % ${source.slice(start)}`)
-        assert.ok(diagnostics.length > 0, `${file}: a % before ${start} is not told`)
+        assert.ok(diagnostics.length > 0, `${file}: a % before ${start} is not reported`)
       }
     }
   })
@@ -414,7 +414,7 @@ function checkAll(source: string): void {
     checkDiagnostics(source, diagnostics)
     checkSpans(tree)
     const isBroken = tokens.some((token) => token.kind === "bad" || token.unclosed)
-    assert.ok(!isBroken || diagnostics.length > 0, "what could not be read is not told")
+    assert.ok(!isBroken || diagnostics.length > 0, "what could not be read is not reported")
   } catch (error) {
     throw new Error(`in ${JSON.stringify(source.slice(0, 2_000))}`, { cause: error })
   }
@@ -462,7 +462,7 @@ function checkDiagnostics(source: string, diagnostics: readonly Diagnostic[]): v
     assert.ok(span.start >= last, "in source order")
     last = span.start
     const all = `${span.start} ${span.end} ${message}`
-    assert.ok(!seen.has(all), `told twice: ${message}`)
+    assert.ok(!seen.has(all), `reported twice: ${message}`)
     seen.add(all)
   }
 }
