@@ -81,8 +81,10 @@ export function mayAssumeBrace(reader: TokenReader): boolean {
 /** After a report that a brace is missing: skips what stands in its place, and lets the next block begin without it. */
 export function assumeBrace(reader: TokenReader): boolean {
   reader.assumesBrace = mayAssumeBrace(reader)
-  if (reader.assumesBrace) while (!reader.token.afterBreak && !reader.isKey(0)) reader.skipBalanced()
-  return reader.assumesBrace
+  if (!reader.assumesBrace) return false
+  // A bracket that is never closed takes all that is left, and the end of a text may follow it on the same line.
+  while (!reader.token.afterBreak && !reader.isKey(0) && !reader.is("end")) reader.skipBalanced()
+  return true
 }
 
 /** How many tokens that mean nothing by themselves are left in this line. */

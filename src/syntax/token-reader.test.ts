@@ -129,6 +129,11 @@ describe("skipping", () => {
     }
   })
 
+  test("a bracket that stands for a brace and is never closed, up to the end of a text without a last line break", () => {
+    const { diagnostics } = parse("schema s {\n  v: variant kind {\n    a [\n      b: string\n    }\n  }\n}")
+    assert.equal(diagnostics[0]?.message, "Expected `{` after the case name `a`")
+  })
+
   test("the end of a text whose beginning was taken, at the second try", () => {
     for (const text of ['"{{ a }}" d', '"{{ a }} b {{ c }}" d']) {
       const reader = readerOf(text)
