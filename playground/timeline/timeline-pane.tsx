@@ -233,7 +233,8 @@ function Bar({ row, known, span, name, item, started, now, scale, isSelected, on
   const state = spanState(span, known)
   // The loop above has the name.
   const label = span.kind === "iteration" ? `[${span.iteration ?? 0}]` : spanLabel(span)
-  const shownLabel = row.level === 1 ? (name ?? label) : label
+  // What an expression called before its step began has a row of its own, and its own name.
+  const shownLabel = row.level === 1 && span.site === undefined ? (name ?? label) : label
   const tokens = span.usage === undefined ? 0 : tokensOf(span.usage)
   const figures = [
     state === "reused" || (state === "skipped" && span.error === undefined) ? "" : showDuration(time),
