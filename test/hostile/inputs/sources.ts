@@ -27,6 +27,9 @@ output { x: agent.a.x }`),
     )
     return answers.map((answer) => ({ ...answer, kind: answer.status === 400 ? "invalid_request" : answer.kind }))
   }),
+  sends("a bracket in the place of a brace, never closed", ["validation_error"], async (service) => [
+    await service.execute("schema s {\n  v: variant kind {\n    a [\n      b: string\n    }\n  }\n}"),
+  ]),
   sends("retries without end", ["validation_error"], async (service) => [
     await service.execute(`provider p from openai { endpoint: "http://127.0.0.1:1/v1" inference { max_retries: 1000000000 } }
 model m from p { id: "x" }
