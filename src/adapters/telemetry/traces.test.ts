@@ -50,6 +50,29 @@ for (const [kind, name] of Object.entries({
   })
 }
 
+test("the last call of a failed step has the backend's status as its type of error", () => {
+  const exporter = new InMemorySpanExporter()
+  const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
+  const tracer = new RunTracer(provider.getTracer("test"))
+  const call = { turn: 1, started_at: at, duration_ms: 7, model: "fast", id: "id-1", provider: "openai" }
+  const calls = [1, 2].map((attempt) => ({ ...call, attempt }))
+  const message = "The model backend answered 503"
+  const error = {
+    kind: "provider_error",
+    message,
+    issues: [{ path: "agent.a", message, upstream_status: 503 }],
+  } as const
+  tracer.appended("r", [
+    ...completedBy("openai").slice(0, 1),
+    { id: 2, type: "agent_failed", at, data: { agent: "a", at, error, duration_ms: 14, calls } },
+  ])
+  const spans = exporter.getFinishedSpans()
+  const types = (name: string) =>
+    spans.filter((span) => span.name.startsWith(name)).map(({ attributes }) => attributes["error.type"])
+  assert.deepEqual(types("chat "), ["_OTHER", "503"])
+  assert.deepEqual(types("invoke_agent"), ["provider_error"])
+})
+
 test("the span of a run that its process gives back ends there, in the trace of its request", () => {
   const exporter = new InMemorySpanExporter()
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })

@@ -226,12 +226,14 @@ export class RunTracer implements RunObserver {
     const { span, context, model } = run.steps.get(key) ?? this.#stepStarted(run, about, first?.id ?? "", begun)
     run.steps.delete(key)
     span.setAttributes(attributes)
-    for (const call of calls) this.#call(call, model, context)
+    // The error of a step is that of its last call; of the calls before, only their failure is known.
+    const last = error === null ? "_OTHER" : upstreamType(error)
+    for (const call of calls) this.#call(call, model, context, call === calls.at(-1) ? last : "_OTHER")
     fail(span, error)
     span.end(at)
   }
 
-  #call(call: ModelCallRecord, first: string, context: Context): void {
+  #call(call: ModelCallRecord, first: string, context: Context, errorType: string): void {
     const model = call.id ?? first
     const startTime = Date.parse(call.started_at)
     const span = this.#tracer.startSpan(
@@ -257,7 +259,7 @@ export class RunTracer implements RunObserver {
     )
     // A call that gave no answer has no format that held.
     if (call.format === undefined) {
-      span.setAttribute("error.type", "_OTHER")
+      span.setAttribute("error.type", errorType)
       span.setStatus({ code: SpanStatusCode.ERROR })
     }
     span.end(startTime + call.duration_ms)
@@ -308,6 +310,11 @@ function providerName(kind: string): string {
 
 function stepKey({ agent, iteration }: { readonly agent: string; readonly iteration?: number }): string {
   return iteration === undefined ? agent : `${agent}#${iteration}`
+}
+
+/** The backend's status, where it answered. */
+function upstreamType({ kind, issues: [first] }: WireError): string {
+  return first?.upstream_status === undefined ? kind : String(first.upstream_status)
 }
 
 /** The kind alone: a message may name what a caller sent. */
