@@ -76,7 +76,7 @@ export async function runPlan(plan: Plan, attempt: Attempt): Promise<Outcome> {
   const lease = attempt.resumed === undefined ? await createRun(store, run_id, request) : await claimRun(store, run_id)
   const deadlines = new Deadlines(ports.clock)
   const end = await within(
-    30_000,
+    300_000,
     "the end of the run",
     run(
       {
