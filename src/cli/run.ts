@@ -236,6 +236,8 @@ async function execute(
       watch.event(event)
       answering.event(event)
     }
+    // The error of the last events' writing is reported later, when the store is closed.
+    process.stdout.off("error", cancel)
     const missing = await answering.end()
     const code = watch.end(missing.length > 0)
     for (const sentence of missing) complain(sentence)

@@ -141,6 +141,35 @@ output { all: agent.each }
     assert.ok(asked.length < 10, `${asked.length} calls`)
   })
 
+  test("a reader that is gone before the last events is no error", async (t) => {
+    const called = Promise.withResolvers<void>()
+    const shown = Promise.withResolvers<void>()
+    const gone = Promise.withResolvers<void>()
+    const { backend } = await fakeBackend(t, () => (response, request) => {
+      called.resolve()
+      void gone.promise.then(() => says('{"message":"x"}')(response, request))
+    })
+    const source = `provider p from openai { endpoint: "${backend.endpoint}" }
+model m from p { id: "x" }
+agent one { model: model.m  instruction: "Hi."  output { message: string } }
+output { message: agent.one.message }
+`
+    const args = [builtWire, "run", "one.wire", "--events"]
+    const child = spawn(process.execPath, args, { cwd: folderWith({ "one.wire": source }), stdio: "pipe" })
+    t.after(() => child.kill("SIGKILL"))
+    let err = ""
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      err += text
+      if (err.includes("started")) shown.resolve()
+    })
+    // All that is written after this is written at once, and then the store is closed.
+    await within(30_000, "the call", Promise.all([called.promise, shown.promise]))
+    child.stdout.destroy()
+    gone.resolve()
+    await within(30_000, "the end", once(child, "close"))
+    assert.doesNotMatch(err, /bug|StoreFailure/)
+  })
+
   test("Ctrl+C cancels the run", async (t) => {
     const { backend } = await fakeBackend(t, () => () => {})
     const source = `provider p from openai { endpoint: "${backend.endpoint}" }
