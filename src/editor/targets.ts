@@ -1,7 +1,7 @@
 import type { ImportSymbol, Program } from "../check/program.ts"
 import { elementType } from "../types/element-type.ts"
 import { fieldNamed } from "../types/field-named.ts"
-import { caseRecord, resolve, withoutNull } from "../types/relations.ts"
+import { caseRecord, resolve, tagType, withoutNull } from "../types/relations.ts"
 import type { Field, Type, VariantType } from "../types/types.ts"
 import type { Token } from "../syntax/token.ts"
 import { branchLabel } from "../syntax/match-branch.ts"
@@ -214,17 +214,16 @@ function caseTarget(variant: Syntax.VariantType, name: string): Target[] {
   return found === undefined ? [] : [{ kind: "case", node: found, name: found.name }]
 }
 
-/** The variants whose tag an expression reads: `input.state.kind` is the name of a case. */
+/**
+ * The variants whose tags an expression may be: `input.state.kind` is the name of a case, and so is a `dynamic` with this value. Every
+ * tag has a type of its own, which the checker hands on.
+ */
 export function tagsRead(program: Program, expression: Syntax.Expression): readonly Syntax.VariantType[] {
-  if (expression.kind === "group") return tagsRead(program, expression.expression)
-  if (expression.kind === "default") {
-    return [...tagsRead(program, expression.left), ...tagsRead(program, expression.right)]
-  }
-  const step = expression.kind === "chain" ? expression.steps.at(-1) : undefined
-  if (step?.kind !== "field" && step?.kind !== "pluck") return []
-  const receiver = program.receivers.get(step)
-  const type = step.kind === "pluck" ? elementOf(program, receiver) : receiver
-  return tagTargets(program, type, step.name.text).flatMap(({ kind, node }) => (kind === "tag" ? [node] : []))
+  const { variants } = factsOf(program)
+  const type = program.expressionTypes.get(expression)
+  return [...membersOf(program, type), ...membersOf(program, elementOf(program, type))].flatMap(
+    (member) => variants.get(member) ?? [],
+  )
 }
 
 const casesOfVariants = new WeakMap<Syntax.VariantType, ReadonlyMap<string, Syntax.VariantCase>>()
@@ -244,6 +243,8 @@ interface Facts {
   readonly fields: ReadonlyMap<Syntax.TypeField | Syntax.ValueField, Field>
   /** The tags that every case of a variant has among its fields. */
   readonly tags: ReadonlyMap<Field, Syntax.VariantType>
+  /** Variants by the types of their tags. */
+  readonly variants: ReadonlyMap<Type, Syntax.VariantType>
 }
 
 const factsOfPrograms = new WeakMap<Program, Facts>()
@@ -253,10 +254,12 @@ function factsOf(program: Program): Facts {
   if (facts === undefined) {
     const fields = new Map([...program.fieldNodes].map(([field, node]) => [node, field]))
     const tags = new Map<Field, Syntax.VariantType>()
+    const variants = new Map<Type, Syntax.VariantType>()
     for (const [variant, node] of program.variantNodes) {
+      variants.set(tagType(variant), node)
       for (const tag of tagFields(variant)) tags.set(tag, node)
     }
-    factsOfPrograms.set(program, (facts = { fields, tags }))
+    factsOfPrograms.set(program, (facts = { fields, tags, variants }))
   }
   return facts
 }
