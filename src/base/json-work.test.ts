@@ -42,3 +42,11 @@ test("a text of records may be as large as an answer; one of small values, or of
   assert.ok(isTooMuchJson(`[${"{},".repeat(300_000)}1]`))
   assert.ok(isTooMuchJson(`{${Array.from({ length: 50_000 }, (_, at) => `"k${at}":1`).join(",")}}`))
 })
+
+test("keys of which V8 hashes the length alone count for what comparing them takes", () => {
+  const keys = (length: number, count: number): string =>
+    `{${Array.from({ length: count }, (_, at) => `"${"k".repeat(length)}${String(at).padStart(4, "0")}":1`).join(",")}}`
+  assert.ok(isTooMuchJson(keys(16_380, 101)))
+  assert.ok(!isTooMuchJson(keys(16_000, 101)))
+  assert.ok(!isTooMuchJson(`{"a":"${"x".repeat(20_000)}","b":[${`"${"x".repeat(20_000)}",`.repeat(200)}1]}`))
+})

@@ -8,6 +8,13 @@ const perContainer = 3
 const manyKeys = 1000
 const perKeyOfMany = 25
 
+/**
+ * A key whose hash is its length: V8 compares it with every other key of that length, and 500 of them take as long as 10,000,000
+ * characters.
+ */
+const longKey = 16_383
+const perLongKey = 10_000
+
 /** The most work that one text may be: about 100 ms. */
 export const mostJsonWork = 1_000_000
 
@@ -29,6 +36,8 @@ export class JsonWork {
   deepest = 0
   #inString = false
   #escaped = false
+  /** Bytes of the string that was last, or is being read. */
+  #length = 0
   /** Keys of the innermost object, then of those around it. */
   #keys = 0
   readonly #around: number[] = []
@@ -69,14 +78,19 @@ export class JsonWork {
 
   #take(unit: number): void {
     if (this.#inString) {
+      this.#length++
       if (this.#escaped) this.#escaped = false
       else if (unit === backslash) this.#escaped = true
       // No string goes beyond a line. A line of events that is not JSON may leave one open.
       else if (unit === quote || unit === lineFeed || unit === carriageReturn) this.#inString = false
-    } else if (unit === quote) this.#inString = true
-    else if (unit === comma) this.work++
+    } else if (unit === quote) {
+      this.#inString = true
+      this.#length = 0
+    } else if (unit === comma) this.work++
     else if (unit === colon) {
       if (++this.#keys > manyKeys) this.work += perKeyOfMany
+      if (this.#length > longKey) this.work += perLongKey
+      this.#length = 0
     } else if (unit === openBrace || unit === openBracket) {
       this.work += perContainer
       const depth = this.#around.push(this.#keys)

@@ -141,3 +141,17 @@ test("of long texts only some are remembered", () => {
     for (let again = 0; again < 2; again++) assert.equal(work.part(text, 0, "dynamic.a"), text.length + 3)
   }
 })
+
+test("texts of one length count each time for what comparing or measuring them takes", () => {
+  const work = new EvaluationWork()
+  const texts = Array.from({ length: 64 }, (_, at) => `${"k".repeat(60_000)}${String(at).padStart(2, "0")}`)
+  assert.throws(() => {
+    for (let again = 0; again < 100; again++) for (const text of texts) work.part(text, 0, "dynamic.a")
+  }, /take more work than/)
+})
+
+test("one long text is measured once, however often it is used", () => {
+  const work = new EvaluationWork()
+  const text = "k".repeat(1_000_000)
+  for (let again = 0; again < 1000; again++) assert.equal(work.part(text, 0, "dynamic.a"), text.length + 2)
+})

@@ -36,6 +36,8 @@ const longText = 4096
 /** Characters of all texts that are remembered, and how many texts. */
 const rememberedText = 4 * 1024 * 1024
 const rememberedTexts = 64
+/** Comparing so many characters with a remembered text counts 1. */
+const comparedPerWork = 64
 
 /**
  * What a run's expressions cost. Every value is measured when it is made, and one over a limit is refused before it is
@@ -59,8 +61,11 @@ export class EvaluationWork {
   #made = 0
   #sinceTurn = 0
   #kept = 0
-  /** Bytes of long texts, the oldest first. */
-  readonly #texts = new Map<string, number>()
+  /**
+   * Bytes of long texts by the length of the text, the oldest first. One text of each length: V8's hash of a long text is its
+   * length, so that in a map by texts each look-up would compare all texts of one length.
+   */
+  readonly #texts = new Map<number, { readonly text: string; readonly bytes: number }>()
   #textLength = 0
   #together = false
   #resting: Promise<void> | null = null
@@ -186,8 +191,9 @@ export class EvaluationWork {
 
   #bytesOf(text: string, enough: number, path: string): number {
     if (text.length < longText) return stringBytes(text, enough)
-    const known = this.#texts.get(text)
-    if (known !== undefined) return known
+    this.spend(Math.ceil(text.length / comparedPerWork), path)
+    const known = this.#texts.get(text.length)
+    if (known?.text === text) return known.bytes
     const bytes = stringBytes(text, enough)
     this.spend(text.length, path)
     // One that is over what is enough was not measured to its end.
@@ -197,14 +203,18 @@ export class EvaluationWork {
 
   /** The bytes of a text as JSON are known from its pieces: it need not be measured. */
   remember(text: string, bytes: number): void {
-    if (text.length < longText || text.length > rememberedText || this.#texts.has(text)) return
-    this.#texts.set(text, bytes)
+    if (text.length < longText || text.length > rememberedText) return
+    this.#forget(text.length)
+    this.#texts.set(text.length, { text, bytes })
     this.#textLength += text.length
     for (const [oldest] of this.#texts) {
       if (this.#textLength <= rememberedText && this.#texts.size <= rememberedTexts) break
-      this.#texts.delete(oldest)
-      this.#textLength -= oldest.length
+      this.#forget(oldest)
     }
+  }
+
+  #forget(length: number): void {
+    if (this.#texts.delete(length)) this.#textLength -= length
   }
 
   /** Bytes that were made since `begin`: no value that was made since then takes more memory. */

@@ -42,13 +42,9 @@ export function readBodies(app: FastifyInstance): void {
     const needed = missing && !request.is404 && request.routeOptions.config.body !== "none"
     done(needed ? refuse("invalid_request", "The body is missing: a JSON object is expected") : undefined)
   })
-  app.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, body, done) => {
-    try {
-      const bare = body.length === 0 && request.routeOptions.config.body === "none"
-      done(null, bare ? null : parseJson(body as Buffer, request.routeOptions.bodyLimit))
-    } catch (error) {
-      done(error as Error)
-    }
+  app.addContentTypeParser("application/json", { parseAs: "buffer" }, async (request: FastifyRequest, body: Buffer) => {
+    const bare = body.length === 0 && request.routeOptions.config.body === "none"
+    return bare ? null : parseJson(body, request.routeOptions.bodyLimit)
   })
   app.addContentTypeParser([...sourceTypes], { parseAs: "buffer" }, (request, body, done) => {
     try {
@@ -88,20 +84,24 @@ export function decode(bytes: Buffer, what: string): string {
 /** How many values a body may hold, as `JsonWork` counts them. Larger bodies that an operator allows may hold more. */
 const mostValues = (bodyLimit: number): number => Math.max(2 * mostJsonWork, bodyLimit / 4)
 
-/** Whether a body is nested too deeply or holds too many values. A small one cannot hold too many. */
-function measure(body: Buffer, most: number): "deep" | "much" | "fine" {
+/**
+ * Whether a body is nested too deeply or holds too many values. A small one cannot hold too many. Counting takes as long as parsing: others
+ * have their turns meanwhile.
+ */
+async function measure(body: Buffer, most: number): Promise<"deep" | "much" | "fine"> {
   if (body.length <= smallBody / 4) return isDeeperThan(maxDepth, body) ? "deep" : "fine"
   const counter = new JsonWork()
   for (let at = 0; at < body.length; at += smallBody) {
     counter.add(body.subarray(at, at + smallBody))
     if (counter.deepest > maxDepth) return "deep"
     if (counter.work > most) return "much"
+    await nextTurn()
   }
   return "fine"
 }
 
-function parseJson(body: Buffer, bodyLimit: number): unknown {
-  const found = measure(body, mostValues(bodyLimit))
+async function parseJson(body: Buffer, bodyLimit: number): Promise<unknown> {
+  const found = await measure(body, mostValues(bodyLimit))
   if (found === "deep") throw refuse("invalid_request", `The body is nested deeper than ${maxDepth} levels`)
   const decoded = decode(body, "The body")
   const text = decoded.startsWith("\uFEFF") ? decoded.slice(1) : decoded

@@ -36,6 +36,7 @@ export const bodies: readonly Hostile[] = [
       `{${times(500_000, (at) => `"k${at}":1`).join(",")}}`,
       `[${"{},".repeat(2_300_000)}{}]`,
       `[${"1,".repeat(3_500_000)}1]`,
+      `{${times(480, (at) => `"${"k".repeat(16_384)}${1000 + at}":1`).join(",")}}`,
     ]
     const answers = []
     for (const x of inputs) {
