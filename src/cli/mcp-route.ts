@@ -43,7 +43,7 @@ export function mcpRoute(parts: McpParts): McpRoute & { close(): Promise<void> }
         handlers.set(caller, handler)
       }
       const { answerWith } = await import("../mcp-server/node-handler.ts")
-      await answerWith(await handler, incoming, outgoing, parts.maxBody, body)
+      await answerWith(await handler, incoming, outgoing, parts.maxBody, { value: body })
     },
     async close() {
       for (const handler of handlers.values()) await (await handler).close()

@@ -3,25 +3,27 @@ import { Buffer } from "node:buffer"
 import type { McpHttpHandler } from "@modelcontextprotocol/server"
 import { drained } from "../base/drained.ts"
 
-/**
- * Has a handler of web requests answer one of Node's. The request counts as gone when its connection is. `given` is the body,
- * where it has been read already.
- */
+/** A body that has been read and parsed; undefined where there was none. */
+export interface ReadBody {
+  readonly value: unknown
+}
+
+/** Has a handler of web requests answer one of Node's. The request counts as gone when its connection is. */
 export async function answerWith(
   handler: McpHttpHandler,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   maxBody: number,
-  given?: Buffer,
+  read?: ReadBody,
 ): Promise<void> {
   const gone = new AbortController()
   outgoing.on("close", () => gone.abort())
-  const body = given ?? (await readBody(incoming, maxBody))
+  const body = read === undefined ? await readBody(incoming, maxBody) : Buffer.alloc(0)
   if (body === null) {
     outgoing.writeHead(413, { connection: "close" }).end()
     return
   }
-  const answer = await handler.fetch(toRequest(incoming, body, gone.signal))
+  const answer = await handler.fetch(toRequest(incoming, body, gone.signal), { parsedBody: read?.value })
   if (outgoing.destroyed) return
   outgoing.writeHead(answer.status, Object.fromEntries(answer.headers))
   outgoing.flushHeaders()

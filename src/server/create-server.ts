@@ -238,11 +238,14 @@ function operations(app: FastifyInstance, options: ServerOptions, isDraining: ()
     const { type, text } = await options.metrics.text()
     return reply.type(type).send(text)
   })
-  let document: string | null = null
+  // Bytes, which all answers share: with many workflows they are megabytes, and readers may be slow.
+  let document: Buffer | null = null
   options.folder?.onChange(() => (document = null))
   app.get("/openapi.json", async (_request, reply) => {
     await options.folder?.ready
-    document ??= JSON.stringify(openApi(options.version, options.keys.length > 0, options.folder?.list() ?? []))
+    document ??= Buffer.from(
+      JSON.stringify(openApi(options.version, options.keys.length > 0, options.folder?.list() ?? [])),
+    )
     return reply.type("application/json; charset=utf-8").send(document)
   })
 }

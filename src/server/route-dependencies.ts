@@ -14,7 +14,7 @@ import type { Groups } from "./groups.ts"
 export interface McpRoute {
   /** Writes the answer itself. */
   answer(
-    request: { readonly caller: string; readonly body: Buffer },
+    request: { readonly caller: string; readonly body: unknown },
     incoming: IncomingMessage,
     outgoing: ServerResponse,
   ): Promise<void>

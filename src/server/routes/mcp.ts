@@ -6,7 +6,7 @@ import { callerOf } from "../route-dependencies.ts"
 /** `/mcp`, streamable HTTP: offers each workflow of the server's folder as a tool. */
 export function mcpRoutes(app: FastifyInstance, mcp: McpRoute, log: ServerLog): void {
   const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const body = Buffer.from(request.body === undefined || request.body === null ? "" : JSON.stringify(request.body))
+    const body = request.body ?? undefined
     reply.hijack()
     for (const [name, value] of Object.entries(corsOf(reply))) reply.raw.setHeader(name, value)
     try {
