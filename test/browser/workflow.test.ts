@@ -618,6 +618,54 @@ describe("selection and model calls", () => {
     await details.getByRole("list", { name: "Output" }).waitFor()
     await close()
   })
+
+  test("a model call shows what came from elsewhere: a prompt, tools, a call in its system text, rejected answers; and so does the last one of a run that failed", async () => {
+    const { page, close } = await playground.visit()
+    await write(
+      page,
+      `mcp library { endpoint: "demo" }
+from mcp.library { tool find-books  resource opening-hours  prompt recommend }
+provider p from openai { endpoint: "demo" }
+model m from p { id: "demo-sloppy"  price { input: 2  output: 8 }  inference { output_retries: 1 } }
+agent choose {
+    model: model.m
+    system: "Found: {{ call tool.find_books { input { query: "owls" } } }}"
+    uses: [tool.find_books, prompt.recommend { bindings { reader: "Ada" } }]
+    instruction: "Choose a book."
+    file { content: read resource.opening_hours  name: "hours.txt" }
+    output { title: string  pages: integer }
+}
+output { title: agent.choose.title }
+`,
+    )
+    await runToEnd(page, /failed after/)
+    // A read before the step began has a row of its own.
+    assert.equal(await page.locator(".of-resource .bar-name").textContent(), "resource.opening_hours")
+    const details = page.getByRole("region", { name: "Details" })
+    await page
+      .getByRole("treeitem", { name: /^model call/ })
+      .last()
+      .click()
+    await details.getByRole("group", { name: "Error" }).first().waitFor()
+    for (const part of ["Answer, rejected", "user: prompt.recommend", "assistant: rejected answer"]) {
+      await details.getByRole("heading", { name: part }).waitFor()
+    }
+    assert.doesNotMatch(await details.innerText(), /do not carry|as its server/)
+    assert.match(await details.locator(".part", { hasText: /^System/ }).innerText(), /Found: \{"books":/)
+    assert.match(await details.locator(".part", { hasText: "file hours.txt" }).innerText(), /open|closed|\d/i)
+    assert.match(await details.locator(".facts").innerText(), /Cost\s+0\.0/)
+    const copyAnswer = details.getByRole("button", { name: "Copy: assistant: rejected answer" })
+    assert.match(await copied(page, copyAnswer, "rejected answer copied"), /"title"/)
+    const copyAll = details.getByRole("button", { name: "Copy all" })
+    const request = JSON.parse(await copied(page, copyAll, "Request copied.")) as {
+      tools: { name: string; parameters: object }[]
+    }
+    assert.deepEqual(
+      request.tools.map(({ name, parameters }) => [name, typeof parameters]),
+      [["find_books", "object"]],
+    )
+    await close()
+  })
 })
 
 describe("run control", together, () => {
