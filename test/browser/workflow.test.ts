@@ -640,7 +640,7 @@ output { title: agent.choose.title }
     )
     await runToEnd(page, /failed after/)
     // A read before the step began has a row of its own.
-    assert.equal(await page.locator(".of-resource .bar-name").textContent(), "resource.opening_hours")
+    await page.locator(".of-resource .bar-name", { hasText: /^resource\.opening_hours$/ }).waitFor()
     const details = page.getByRole("region", { name: "Details" })
     await page
       .getByRole("treeitem", { name: /^model call/ })
@@ -650,10 +650,10 @@ output { title: agent.choose.title }
     for (const part of ["Answer, rejected", "user: prompt.recommend", "assistant: rejected answer"]) {
       await details.getByRole("heading", { name: part }).waitFor()
     }
+    await says(details.locator(".part", { hasText: /^System/ }), /Found: \{"books":/)
+    await says(details.locator(".part", { hasText: "file hours.txt" }), /open|closed|\d/i)
+    await says(details.locator(".facts"), /Cost\s+0\.0/)
     assert.doesNotMatch(await details.innerText(), /do not carry|as its server/)
-    assert.match(await details.locator(".part", { hasText: /^System/ }).innerText(), /Found: \{"books":/)
-    assert.match(await details.locator(".part", { hasText: "file hours.txt" }).innerText(), /open|closed|\d/i)
-    assert.match(await details.locator(".facts").innerText(), /Cost\s+0\.0/)
     const copyAnswer = details.getByRole("button", { name: "Copy: assistant: rejected answer" })
     assert.match(await copied(page, copyAnswer, "rejected answer copied"), /"title"/)
     const copyAll = details.getByRole("button", { name: "Copy all" })
