@@ -8,6 +8,7 @@ import { takeDroppedFiles } from "./shell/file-tabs.tsx"
 import { editor } from "./state/editor-port.ts"
 import { keepLayout } from "./state/layout.ts"
 import { watchQuestions } from "./state/questions.ts"
+import { showProblems } from "./state/quick-fixes.ts"
 import { graphOf, shownRun } from "./state/runs.ts"
 import { keepDraft, openDraft, openLink } from "./run/session.ts"
 import { compilation } from "./state/source.ts"
@@ -31,6 +32,7 @@ addEventListener("keydown", (event) => {
   if (document.querySelector("dialog[open]") !== null) return
   if (event.key === "Enter") requestRun()
   else if (event.key === "s") editor()?.format()
+  else if (event.shiftKey && event.key.toLowerCase() === "m") showProblems()
   else return
   event.preventDefault()
 })

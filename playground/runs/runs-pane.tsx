@@ -101,7 +101,7 @@ export function RunsPane() {
 
 function RunTable({ runs }: { readonly runs: readonly ListedRunAnswer[] }) {
   return (
-    <div class="scrolls" tabIndex={0} role="region" aria-label="Runs of this server">
+    <div class="scrolls run-table" tabIndex={0} role="region" aria-label="Runs of this server">
       <table class="history runs">
         <thead>
           <tr>

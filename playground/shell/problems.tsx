@@ -14,7 +14,15 @@ export function Problems() {
   const isOpen = problemsOpen.value && count > 0
   const [first] = diagnostics
   return (
-    <section class="problems" aria-label="Problems">
+    <section
+      class="problems"
+      aria-label="Problems"
+      onKeyDown={(event) => {
+        if (event.key !== "Escape" || !isOpen) return
+        problemsOpen.value = false
+        editor()?.focus()
+      }}
+    >
       {isOpen ? (
         <ul class="problem-list">
           {diagnostics.map((found, at) => (

@@ -7,7 +7,7 @@ import type { DraftObject } from "./draft.ts"
 import { blankValue, isDraftObject } from "./draft.ts"
 import { paneTab, resultTab } from "./layout.ts"
 import { announce, notify } from "./notices.ts"
-import { watchShown } from "./runs.ts"
+import { shownRun, watchShown } from "./runs.ts"
 import { asksForKey, client, toWireError } from "./service.ts"
 
 /** The open questions of the shown run, oldest first. */
@@ -55,6 +55,11 @@ const moment = 200
 export function watchQuestions(): void {
   const seen = new Set<string>()
   let timer: ReturnType<typeof setTimeout> | undefined
+  // A run that asks nobody has no such tab.
+  effect(() => {
+    const asksNobody = (shownRun.value?.state.questions.length ?? 0) === 0
+    if (asksNobody && resultTab.peek() === "questions") resultTab.value = "timeline"
+  })
   effect(() => {
     if (!openQuestions.value.some(({ id }) => !seen.has(id))) return
     timer ??= setTimeout(() => {

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact"
+import { useLayoutEffect, useRef } from "preact/hooks"
 
 export interface TabItem<Name extends string> {
   readonly name: Name
@@ -35,9 +36,11 @@ export function Tabs<Name extends string>({ label, id, items, current, onSelect,
     onSelect(next.name)
     document.getElementById(`${id}-${next.name}-tab`)?.focus()
   }
+  const list = useRef<HTMLDivElement>(null)
+  useLayoutEffect(() => keepInView(list.current), [current])
   return (
     <div class="tabs">
-      <div role="tablist" aria-label={label} onKeyDown={move}>
+      <div ref={list} role="tablist" aria-label={label} onKeyDown={move}>
         {items.map(({ name, label: text, count, wrong, isEdited }) => (
           <button
             key={name}
@@ -66,6 +69,20 @@ export function Tabs<Name extends string>({ label, id, items, current, onSelect,
       {tools === undefined ? null : <div class="tools">{tools}</div>}
     </div>
   )
+}
+
+/** Scrolls the row to its current tab: now, and when the row gets another width, as where its pane is shown again. */
+function keepInView(list: HTMLElement | null): (() => void) | undefined {
+  if (list === null) return undefined
+  const observer = new ResizeObserver(() => {
+    const row = list.getBoundingClientRect()
+    const tab = list.querySelector('[aria-selected="true"]')?.getBoundingClientRect()
+    if (tab === undefined) return
+    if (tab.left < row.left) list.scrollLeft -= row.left - tab.left
+    else if (tab.right > row.right) list.scrollLeft += Math.min(tab.right - row.right, tab.left - row.left)
+  })
+  observer.observe(list)
+  return () => observer.disconnect()
 }
 
 interface PanelProps {

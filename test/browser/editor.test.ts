@@ -5,6 +5,7 @@ import {
   cursorAt,
   editor,
   eventually,
+  hasCount,
   hasFocus,
   pointAt,
   refused,
@@ -100,14 +101,19 @@ describe("the editor", { concurrency: 2 }, () => {
     const problems = page.getByRole("region", { name: "Problems" })
     await problems.getByRole("button", { name: "Unknown reference: agent.greter.greeting" }).waitFor()
     await editor(page).press("Control+Shift+M")
+    const listed = problems.getByRole("listitem").getByRole("button", { name: /^Unknown reference|error/ })
+    await hasFocus(listed)
+    // Escape goes back to the text; from elsewhere the list is as near.
+    await page.keyboard.press("Escape")
+    await hasFocus(editor(page))
+    await hasCount(listed, 0)
+    await page.getByRole("button", { name: "Share" }).press("Control+Shift+M")
+    await hasFocus(listed)
     const link = problems.getByRole("link", { name: "unknown-reference" })
     const [docs] = await Promise.all([context.waitForEvent("page"), link.click()])
     await docs.locator("h3:target", { hasText: "unknown-reference" }).waitFor()
     await docs.close()
-    await problems
-      .getByRole("listitem")
-      .getByRole("button", { name: /^Unknown reference|error/ })
-      .press("Tab")
+    await listed.press("Tab")
     await page.keyboard.press("Enter")
     await fixed()
 

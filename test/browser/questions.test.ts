@@ -116,6 +116,12 @@ describe("questions", () => {
       pages: 12,
       reserved: "The Owl Papers is reserved for Ada, says the demo.",
     })
+    // A run without questions does not stay on their tab.
+    await tab(page, "Questions")
+    await write(page, 'output { text: "An owl." }')
+    await run(page)
+    await page.getByRole("tab", { name: "Timeline", selected: true }).waitFor()
+    await hasCount(page.getByRole("tab", { name: /^Questions/ }), 0)
     await close()
   })
 
