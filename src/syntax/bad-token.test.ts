@@ -29,7 +29,7 @@ test("one character, or several", () => {
 test("hints by what the author may have had in mind", () => {
   assert.equal(hint("="), "A value follows `:`, not `=`.")
   assert.equal(hint("&"), "Both of two conditions is written `&&`.")
-  assert.equal(hint("=>"), "A branch of a match is written `case: value`, or `_ value`.")
+  assert.equal(hint("=>"), "A value follows `:`, not `=>`.")
   assert.equal(hint("é"), "A name is made of the letters A to Z, digits and `_`.")
   assert.equal(hint("<!"), "A comment begins with `//`.")
   assert.equal(hint("~"), undefined)

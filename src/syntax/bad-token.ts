@@ -11,8 +11,9 @@ export function endOfBad(text: string, start: number): number {
   return more.lastIndex
 }
 
-/** `'…'`, `` `…` `` or `“…”` within a line. */
-const foreignString = /'[^'\r\n]*'|`[^`\r\n]*`|[\u201C\u201D\u201E][^\u201C\u201D"\r\n]*[\u201C\u201D]/y
+/** `'''…'''` and `<<EOF … EOF` over a few lines; `'…'`, `` `…` `` or `“…”` within one. */
+const foreignString =
+  /'''(?:[^\n]*\n){0,40}?[^\n]*?'''|<<[-~]?(\w+)[^\S\n]*\n(?:[^\n]*\n){0,40}?[ \t]*\1\b|'[^'\r\n]*'|`[^`\r\n]*`|[\u201C\u201D\u201E][^\u201C\u201D"\r\n]*[\u201C\u201D]/y
 
 /** NULs and halves of surrogate pairs. */
 const nonText = /[\0\p{Cs}]*/uy
@@ -25,6 +26,7 @@ export function explainBad(written: string): { message: string; hint?: string } 
   if (isNonTextAt(written, 0)) return undefined
   const point = written.codePointAt(0) ?? 0
   const shown = cutText(written, 40)
+  if (/^'''|\n/.test(written)) return { message: textOverLines }
   if (/^['`\u2018-\u201F]/.test(written)) {
     if (written.startsWith("`")) return { message: 'Strings are written with `"`, not with backticks' }
     return { message: `Strings are written with \`"\`, not with \`${written.length > 1 ? written[0] : shown}\`` }
@@ -37,6 +39,8 @@ export function explainBad(written: string): { message: string; hint?: string } 
   const message = `Unexpected ${what} \`${shown}\``
   return hint === undefined ? { message } : { message, hint }
 }
+
+export const textOverLines = 'A text of several lines is written in `"""`'
 
 /** NULs and halves of surrogate pairs are not text: the lexer reports them wherever they stand, strings included. */
 export function isNonTextAt(text: string, at: number): boolean {
@@ -57,9 +61,7 @@ function hintFor(written: string): string | undefined {
   if (written.startsWith("<!")) return "A comment begins with `//`."
   switch (written[0]) {
     case "=":
-      return written.startsWith("=>")
-        ? "A branch of a match is written `case: value`, or `_ value`."
-        : "A value follows `:`, not `=`."
+      return `A value follows \`:\`, not \`${written.startsWith("=>") ? "=>" : "="}\`.`
     case "?":
       return "A type that may be null is `maybe …`; a value that may be null is read with `?.` and `??`."
     case "<":

@@ -37,12 +37,12 @@ export function parseColon(reader: TokenReader, name: Name): Token | undefined |
   return "missing-value"
 }
 
-/** `a is b`, `a in b`, `a if b`: what follows a value in its line is not the next field. */
+/** `a is b`, `a in b`, `a if b`: what follows a value in its line is not the next field. `let a = b`: nor does a line begin so. */
 function refuseOperator(reader: TokenReader, { text, start, end }: Name): boolean {
-  if (reader.previous.afterBreak) return false
-  const hint = operatorHints.get(text)
+  const isFirst = reader.previous.afterBreak
+  const hint = isFirst ? foreignStarts.get(text) : operatorHints.get(text)
   if (hint === undefined) return false
-  reader.report({ start, end }, `\`${text}\` is not an operator`, hint)
+  reader.report({ start, end }, isFirst ? `There is no \`${text}\`` : `\`${text}\` is not an operator`, hint)
   reader.skipToNextItem()
   return true
 }
@@ -55,6 +55,8 @@ const operatorHints: ReadonlyMap<string, string> = new Map([
   ["if", ifHint],
   ["as", "Remove it."],
 ])
+
+const foreignStarts = new Map(["let", "const", "var", "return"].map((word) => [word, "Write `name: value`."]))
 
 function valueFollows(reader: TokenReader): boolean {
   return !reader.token.afterBreak && startsValue(reader.token)

@@ -26,6 +26,12 @@ export function withForeignSuffix(reader: TokenReader, type: TypeNode): TypeNode
 
 /** `Record<string, string>`, `Optional[str]`: reported as a whole, and read over. */
 export function refuseGeneric(reader: TokenReader, name: Name): boolean {
+  if (reader.isCareful && reader.isWord("of") && !reader.token.afterBreak && reader.peek().kind !== ":") {
+    // `list of string`
+    reader.report(name, `Types have no parameters: \`${reader.show(name)}\``, genericHint(name.text))
+    reader.skipToNextItem()
+    return true
+  }
   const isSquare = reader.is("[") || reader.is("(")
   if (!reader.isAdjacent || (!isSquare && reader.text.charCodeAt(reader.token.start) !== 60)) return false
   const hint = genericHint(name.text)

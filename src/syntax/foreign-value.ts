@@ -30,6 +30,18 @@ export function refuseShellVariable(reader: TokenReader, first: Token): boolean 
   return true
 }
 
+/** `{{ value }}` outside of a text: explained, and read over. */
+export function refuseBraces(reader: TokenReader): boolean {
+  const next = reader.peek()
+  if (next.kind !== "{" || next.start !== reader.token.end) return false
+  const { start } = reader.token
+  reader.skipBalanced()
+  const span = { start, end: reader.previous.end }
+  const written = reader.quote(span).replace(/^\{+ *| *\}+$/g, "")
+  reader.report(span, "`{{ }}` is for values in a text", `Write \`${written}\`.`)
+  return true
+}
+
 /** `if a then b else c`: explained, and read over. */
 export function refuseIf(reader: TokenReader): Expression {
   reader.report(reader.token, "There is no `if`", ifHint)

@@ -82,9 +82,9 @@ export function skipToBrace(reader: TokenReader): void {
 }
 
 /** "from", or what stands in its place, which is reported, and skipped where the rest can then be read. */
-export function parseFromWord(reader: TokenReader, what: string): boolean {
+export function parseFromWord(reader: TokenReader, what: string, hint?: string): boolean {
   if (reader.acceptWord("from") !== undefined) return true
-  reader.expected(what)
+  reader.expected(what, reader.is("{") ? hint : undefined)
   if (!reader.is("name") || reader.token.afterBreak) return false
   // `model fast form llm`: the word is a slip, `model fast fast from llm` one too many. `model fast llm`: it is left out.
   if (reader.peek().kind === "name" && !reader.peek().afterBreak) reader.take()

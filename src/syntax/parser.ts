@@ -204,8 +204,12 @@ function parseFrom(start: Start, kind: "provider" | "model"): Declaration | unde
   // Without `from`: the old spelling of a provider, which the checker explains when it sees `driver`.
   const isOld = kind === "provider" && reader.is("{")
   const origin = isOld || name === undefined ? undefined : parseOrigin(reader, kind, name)
-  const body = parseBlock(start, (reader) => parseProperties(reader, kind))
+  let body = parseBlock(start, (reader) => parseProperties(reader, kind))
   if (name === undefined || body === undefined) return undefined
+  // `model name { provider: … }`: one mistake, and reported already.
+  if (kind === "model" && origin === undefined) {
+    body = { ...body, items: body.items.filter(({ name: { text } }) => text !== "provider") }
+  }
   const span = { start: keyword.start, end: body.end }
   return kind === "provider"
     ? { kind: "provider", keyword, doc, name, providerKind: origin, body, ...span }
@@ -215,7 +219,9 @@ function parseFrom(start: Start, kind: "provider" | "model"): Declaration | unde
 /** "from" name */
 function parseOrigin(reader: TokenReader, kind: "provider" | "model", name: Name): Name | undefined {
   const what = kind === "provider" ? "`from openai`" : "`from` and a provider's name"
-  if (!parseFromWord(reader, `${what} after \`${kind} ${reader.show(name)}\``)) return undefined
+  const head = `${kind} ${reader.show(name)}`
+  if (!parseFromWord(reader, `${what} after \`${head}\``, `Write \`${head} from provider_name { … }\`.`))
+    return undefined
   if (!reader.is("name")) {
     reader.expected(kind === "provider" ? "the kind of provider after `from`" : "a provider's name after `from`")
     return undefined

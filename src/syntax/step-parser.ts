@@ -66,6 +66,10 @@ function parseLoop(start: Start): Loop | undefined {
     // `foreach x in`
     if (!startsPattern(reader, 0)) reader.take()
   }
+  if (reader.isWord("each") && reader.peek().kind === "name" && !reader.isWord("in", reader.peek())) {
+    reader.report(reader.token, "A loop has no `each`", "Write `for item in list`.")
+    reader.take()
+  }
   const pattern = parsePattern(reader)
   if (pattern === undefined) {
     // What follows is still read, so that a condition is found.

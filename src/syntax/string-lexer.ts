@@ -1,5 +1,6 @@
 import type { Diagnostic } from "../source/diagnostic.ts"
 import { diagnostic } from "../source/diagnostic.ts"
+import { textOverLines } from "./bad-token.ts"
 import { headlessBlockString, headlessText } from "./headless-string.ts"
 import { escapeLength } from "./string-value.ts"
 import type { Comment, Token, TokenKind } from "./token.ts"
@@ -163,6 +164,11 @@ export class StringLexer {
     if (!block && last === "string") {
       const headless = headlessText(this.tokens, this.count - 1)
       if (headless !== undefined) return this.#headless(headless, end, '"')
+      rawText.lastIndex = opening - 1
+      if (opening > 0 && rawText.test(this.text)) {
+        this.#takeBack(this.count - 2, "bad", rawText.lastIndex)
+        return this.report(opening - 1, opening + 1, textOverLines)
+      }
     }
     if (end >= this.text.length && this.open.length > 0) return
     if (block) {
@@ -294,14 +300,21 @@ export class StringLexer {
 
   /** Takes all from a token on as a text without its opening quotes, and reports that. */
   #headless(index: number, end: number, quotes: string): void {
-    const first = this.tokens[index]
+    const first = this.#takeBack(index, "string", end)
     if (first === undefined) return
+    this.report(first.start, first.end, `Expected \`${quotes}\` before this text`, `Add \`${quotes}\` where it begins.`)
+  }
+
+  /** Makes one token of all from this one on. */
+  #takeBack(index: number, kind: "string" | "bad", end: number): Token | undefined {
+    const first = this.tokens[index]
+    if (first === undefined) return undefined
     this.count = index
     while ((this.diagnostics.at(-1)?.span.start ?? -1) >= first.start) this.diagnostics.pop()
     this.comments = first.comments.length > 0 ? [...first.comments] : undefined
     this.afterBreak = first.afterBreak
-    this.push("string", first.start, end, true)
-    this.report(first.start, first.end, `Expected \`${quotes}\` before this text`, `Add \`${quotes}\` where it begins.`)
+    this.push(kind, first.start, end, true)
+    return first
   }
 
   #goBack(to: number, tokens: number, diagnostics: number): void {
@@ -334,6 +347,9 @@ const unclosedInterpolation = "This `{{` is not closed"
 /** Up to where a string may end, or needs a closer look. Faster than a loop over characters. */
 const lineText = /[^"\\{\n\r]*/y
 const blockText = /[^"\\{]*/y
+
+/** `#"…"#` over a few lines, as other languages write it. */
+const rawText = /#"(?:[^\n]*\n){1,40}?[^\n]*?"#/y
 
 /** Where a stretch of such characters ends. */
 export function endOf(stretch: RegExp, text: string, at: number): number {

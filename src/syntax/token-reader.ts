@@ -336,6 +336,7 @@ export class TokenReader extends MistakeReporter {
 /** Hints for tokens that people write where a field or property should begin. */
 const unexpectedHints: Partial<Record<TokenKind, string>> = {
   "#": "A comment begins with `//`.",
+  "-": "Fields are written without `-`; a comment begins with `//`.",
   "|": "A default for a value that may be null is written `??`.",
   "<": "An array type is written `[string]`.",
 }

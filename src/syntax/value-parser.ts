@@ -7,6 +7,7 @@ import { refusePrefix, refuseUnquoted } from "./foreign-text.ts"
 import {
   foreignArrow,
   missingColon,
+  refuseBraces,
   refuseFunction,
   refuseIf,
   refuseOperator,
@@ -104,6 +105,7 @@ function parseBase(reader: TokenReader, first: Token): Expression {
     case "[":
       return parseArray(reader)
     case "{": {
+      if (refuseBraces(reader)) return missing(reader)
       const body = parseValueFields(reader)
       if (body !== undefined) return { kind: "object", body, start: body.start, end: body.end }
       break

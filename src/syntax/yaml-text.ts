@@ -1,3 +1,4 @@
+import { textOverLines } from "./bad-token.ts"
 import type { TokenReader } from "./token-reader.ts"
 
 /**
@@ -10,7 +11,7 @@ export function refuseYaml(reader: TokenReader, example: string): boolean {
   const isText = (token.kind === "|" || token.kind === ">") && reader.peek().afterBreak
   if (previous.kind !== ":" || (!isList && !isText)) return false
   if (isList) reader.report(token, "A list is not written with `-`", `Write \`${example}\`.`)
-  else reader.report(token, 'A text of several lines is written in `"""`')
+  else reader.report(token, textOverLines)
   const margin = reader.margin(previous)
   do reader.skipBalanced()
   while (!reader.endsBlock(reader.token) && (!reader.token.afterBreak || reader.margin(reader.token) > margin))
