@@ -44,6 +44,12 @@ export class JsonWork {
   /** Of events: nothing has come since the last line break. */
   #atLineStart = true
 
+  readonly #most: number
+
+  constructor(most = mostJsonWork) {
+    this.#most = most
+  }
+
   /** Another text begins. */
   #reset(): void {
     this.work = 0
@@ -56,7 +62,7 @@ export class JsonWork {
   /** A piece of one text. False where the text is more work than it may be. */
   add(bytes: Uint8Array): boolean {
     for (const unit of bytes) this.#take(unit)
-    return this.work <= mostJsonWork
+    return this.work <= this.#most
   }
 
   addText(text: string): void {
@@ -71,7 +77,7 @@ export class JsonWork {
         this.#atLineStart = true
       } else if (unit !== carriageReturn) this.#atLineStart = false
       this.#take(unit)
-      if (this.work > mostJsonWork) return false
+      if (this.work > this.#most) return false
     }
     return true
   }

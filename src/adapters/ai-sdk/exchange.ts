@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises"
 import type { LanguageModelV4GenerateResult, LanguageModelV4StreamResult } from "@ai-sdk/provider"
 import { streamLimits } from "../model-turn/stream-limits.ts"
 import { isJsonObject } from "../../base/is-json-object.ts"
@@ -33,6 +34,15 @@ class OtherForm extends Error {}
 
 /** So much of an error's body is read. */
 const largestError = 64 * 1024
+
+/**
+ * How many values an answer, or an event of a stream, may hold besides the JSON in its texts. The packages check each of them against a
+ * schema, which takes a hundred times as long as parsing it. No model writes as many.
+ */
+const mostValues = 50_000
+
+/** Bytes of a stream that are read before others have their turn: hundreds of small events. */
+const bytesPerTurn = 16 * 1024
 
 /**
  * One HTTP exchange between a package and the egress door. Address, headers and the rest of the body are ours; failures are
@@ -113,7 +123,7 @@ export class Exchange {
       this.#replay = { body: JSON.stringify(whole), stream: false }
       throw new OtherForm()
     }
-    if (!new JsonWork().addEvents(Buffer.from(text))) throw tooManyValues()
+    if (!new JsonWork(mostValues).addEvents(Buffer.from(text))) throw tooManyValues()
     if (stream) return respond(text, true)
     this.#replay = { body: text, stream: true }
     throw new OtherForm()
@@ -121,7 +131,7 @@ export class Exchange {
 
   #checked(text: string, type: string, retryAfterMs: number | null, dialect: Dialect): JsonObject {
     const { watch } = this.#parts.call
-    if (isTooMuchJson(text)) throw tooManyValues()
+    if (isTooMuchJson(text, mostValues)) throw tooManyValues()
     const parsed = parse(text)
     const body = Array.isArray(parsed) && parsed.length === 1 ? parsed[0] : parsed
     if (!isJsonObject(body)) {
@@ -138,8 +148,8 @@ export class Exchange {
 
   /** The body as the package wants it; what breaks it off is kept. */
   #streamed(response: EgressResponse): Response {
-    const chunks = response.body[Symbol.asyncIterator]()
-    const values = new JsonWork()
+    const chunks = inTurns(response.body)
+    const values = new JsonWork(mostValues)
     const body = new ReadableStream<Uint8Array>({
       pull: async (controller) => {
         try {
@@ -159,7 +169,18 @@ export class Exchange {
   }
 }
 
-function respond(body: string, stream: boolean): Response {
+/** The packages read what has come without a rest, however much it is. */
+async function* inTurns(body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncGenerator<Uint8Array, undefined> {
+  for await (const chunk of body) {
+    for (let at = 0; at < chunk.length; at += bytesPerTurn) {
+      await nextTurn()
+      yield chunk.subarray(at, at + bytesPerTurn)
+    }
+  }
+}
+
+function respond(text: string, stream: boolean): Response {
+  const body = stream ? ReadableStream.from(inTurns([Buffer.from(text)])) : text
   return new Response(body, { headers: { "content-type": stream ? "text/event-stream" : "application/json" } })
 }
 
