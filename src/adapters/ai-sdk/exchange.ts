@@ -180,8 +180,17 @@ async function* inTurns(body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>):
 }
 
 function respond(text: string, stream: boolean): Response {
-  const body = stream ? ReadableStream.from(inTurns([Buffer.from(text)])) : text
-  return new Response(body, { headers: { "content-type": stream ? "text/event-stream" : "application/json" } })
+  const pieces = inTurns([Buffer.from(text)])
+  const events = new ReadableStream<Uint8Array>({
+    pull: async (controller) => {
+      const { done, value } = await pieces.next()
+      if (done === true) controller.close()
+      else controller.enqueue(value)
+    },
+  })
+  return new Response(stream ? events : text, {
+    headers: { "content-type": stream ? "text/event-stream" : "application/json" },
+  })
 }
 
 function parse(text: string): JsonValue | undefined {
