@@ -5,6 +5,8 @@ import type { Expression } from "./tree.ts"
 
 // Text as other languages write it: with a prefix (`f"…"`), or without quotes.
 
+export const textInQuotes = "Text is written in quotes"
+
 /** `f"…"`: the prefix is reported and taken, the string is left to be read. */
 export function refusePrefix(reader: TokenReader): void {
   const { token } = reader
@@ -32,11 +34,7 @@ export function refuseUnquoted(reader: TokenReader): Expression | undefined {
   const [comment] = isUrl ? reader.token.comments : []
   const span = { start: token.start, end: comment?.end ?? reader.previous.end }
   const written = cutText(reader.textOf(span), 60)
-  reader.report(
-    span,
-    "Text is written in quotes",
-    /["\r\n]/.test(written) ? undefined : `Write it in quotes: \`"${written}"\`.`,
-  )
+  reader.report(span, textInQuotes, /["\r\n]/.test(written) ? undefined : `Write it in quotes: \`"${written}"\`.`)
   return missing(reader)
 }
 

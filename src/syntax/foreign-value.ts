@@ -1,5 +1,6 @@
 import { environmentHint, isCalled, missing, parseSteps, refuseCall, startsStep } from "./chain-parser.ts"
 import { ifHint } from "./field-colon.ts"
+import { textInQuotes } from "./foreign-text.ts"
 import { startsOperation } from "./operator-parser.ts"
 import type { Token } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
@@ -30,15 +31,18 @@ export function refuseShellVariable(reader: TokenReader, first: Token): boolean 
   return true
 }
 
-/** `{{ value }}` outside of a text: explained, and read over. */
+/** `{{ value }}`, and a text that begins so, without quotes: explained, and read over. */
 export function refuseBraces(reader: TokenReader): boolean {
   const next = reader.peek()
   if (next.kind !== "{" || next.start !== reader.token.end) return false
   const { start } = reader.token
   reader.skipBalanced()
+  const isText = reader.is("name") && !reader.token.afterBreak && !reader.atKey
+  if (isText) reader.skipToNextItem()
   const span = { start, end: reader.previous.end }
   const written = reader.quote(span).replace(/^\{+ *| *\}+$/g, "")
-  reader.report(span, "`{{ }}` is for values in a text", `Write \`${written}\`.`)
+  if (isText) reader.report(span, textInQuotes)
+  else reader.report(span, "`{{ }}` is for values in a text", `Write \`${written}\`.`)
   return true
 }
 
