@@ -50,3 +50,11 @@ test("keys of which V8 hashes the length alone count for what comparing them tak
   assert.ok(!isTooMuchJson(keys(16_000, 101)))
   assert.ok(!isTooMuchJson(`{"a":"${"x".repeat(20_000)}","b":[${`"${"x".repeat(20_000)}",`.repeat(200)}1]}`))
 })
+
+test("many short texts that all differ count more than those that repeat", () => {
+  const texts = (count: number, different: number): string =>
+    `[${Array.from({ length: count }, (_, at) => `"t${at % different}"`).join(",")}]`
+  assert.ok(isTooMuchJson(texts(250_000, 250_000)))
+  assert.ok(!isTooMuchJson(texts(150_000, 150_000)))
+  assert.ok(!isTooMuchJson(texts(800_000, 1000)))
+})

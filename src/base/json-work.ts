@@ -15,6 +15,16 @@ const perKeyOfMany = 25
 const longKey = 16_383
 const perLongKey = 10_000
 
+/**
+ * V8 keeps one copy of each text of up to 10 characters, and looks for it: that takes five times as long as making a longer one. Only new
+ * texts count for more, and only where there are many.
+ */
+const shortText = 10
+const manyTexts = 1000
+const perNewText = 4
+/** Hashes of texts that were there before. Others may take the place of one: it counts again. */
+const rememberedHashes = 0x10000
+
 /** The most work that one text may be: about 100 ms. */
 export const mostJsonWork = 1_000_000
 
@@ -38,6 +48,12 @@ export class JsonWork {
   #escaped = false
   /** Bytes of the string that was last, or is being read. */
   #length = 0
+  #hash = 0
+  /** Short texts and keys so far, and the hashes of those after the first 1,000. */
+  #texts = 0
+  /** What the last one counted for being new: keys count in their own way. */
+  #forNew = 0
+  #seen: Int32Array | null = null
   /** Keys of the innermost object, then of those around it. */
   #keys = 0
   readonly #around: number[] = []
@@ -54,6 +70,7 @@ export class JsonWork {
   #reset(): void {
     this.work = 0
     this.#inString = false
+    this.#forNew = 0
     this.#escaped = false
     this.#keys = 0
     this.#around.length = 0
@@ -85,24 +102,43 @@ export class JsonWork {
   #take(unit: number): void {
     if (this.#inString) {
       this.#length++
+      this.#hash = (Math.imul(this.#hash, 31) + unit) | 0
       if (this.#escaped) this.#escaped = false
       else if (unit === backslash) this.#escaped = true
       // No string goes beyond a line. A line of events that is not JSON may leave one open.
-      else if (unit === quote || unit === lineFeed || unit === carriageReturn) this.#inString = false
+      else if (unit === quote || unit === lineFeed || unit === carriageReturn) {
+        this.#inString = false
+        // The quote is one of the bytes.
+        if (this.#length <= shortText + 1) this.#shortText()
+      }
     } else if (unit === quote) {
       this.#inString = true
       this.#length = 0
+      this.#hash = 0
+      this.#forNew = 0
     } else if (unit === comma) this.work++
     else if (unit === colon) {
       if (++this.#keys > manyKeys) this.work += perKeyOfMany
       if (this.#length > longKey) this.work += perLongKey
+      this.work -= this.#forNew
       this.#length = 0
+      this.#forNew = 0
     } else if (unit === openBrace || unit === openBracket) {
       this.work += perContainer
       const depth = this.#around.push(this.#keys)
       if (depth > this.deepest) this.deepest = depth
       this.#keys = 0
     } else if (unit === closeBrace || unit === closeBracket) this.#keys = this.#around.pop() ?? 0
+  }
+
+  #shortText(): void {
+    if (++this.#texts <= manyTexts) return
+    this.#seen ??= new Int32Array(rememberedHashes)
+    const place = (this.#hash ^ (this.#hash >>> 16)) & (rememberedHashes - 1)
+    if (this.#seen[place] === this.#hash) return
+    this.#seen[place] = this.#hash
+    this.#forNew = perNewText
+    this.work += perNewText
   }
 }
 
