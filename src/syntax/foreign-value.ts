@@ -1,3 +1,4 @@
+import { withoutTrailing } from "../base/without-trailing.ts"
 import { environmentHint, isCalled, missing, parseSteps, refuseCall, startsStep } from "./chain-parser.ts"
 import { ifHint } from "./field-colon.ts"
 import { textInQuotes } from "./foreign-text.ts"
@@ -40,7 +41,7 @@ export function refuseBraces(reader: TokenReader): boolean {
   const isText = reader.is("name") && !reader.token.afterBreak && !reader.atKey
   if (isText) reader.skipToNextItem()
   const span = { start, end: reader.previous.end }
-  const written = reader.quote(span).replace(/^\{+ *| *\}+$/g, "")
+  const written = withoutTrailing(reader.quote(span).replace(/^[{ ]+/, ""), "} ")
   if (isText) reader.report(span, textInQuotes)
   else reader.report(span, "`{{ }}` is for values in a text", `Write \`${written}\`.`)
   return true
