@@ -16,8 +16,8 @@ import { sources } from "./inputs/sources.ts"
 // another caller's run completes; the attacker gets an error of the documentation. Then the input is sent again, the process is
 // killed in the middle of it, and the next one is healthy.
 
-/** The promise is 250 ms; machines that run tests may be four times as slow. `MOST_DELAY_MS=250` holds it to the promise. */
-const mostDelay_ms = Number(process.env["MOST_DELAY_MS"] ?? 1000)
+/** The promise is 250 ms; machines that run tests are slower and busy with other tests. `MOST_DELAY_MS=250` holds it to the promise. */
+const mostDelay_ms = Number(process.env["MOST_DELAY_MS"] ?? 3000)
 const mostMemory_mb = 1024
 /** What blocks the service does so each time. A stall of the machine does not. */
 const tries = 3
