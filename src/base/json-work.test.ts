@@ -58,3 +58,13 @@ test("many short texts that all differ count more than those that repeat", () =>
   assert.ok(!isTooMuchJson(texts(150_000, 150_000)))
   assert.ok(!isTooMuchJson(texts(800_000, 1000)))
 })
+
+test("new short texts count for more, also those that a simple hash takes for one", () => {
+  const texts = Array.from({ length: 20_000 }, (_, at) => {
+    const ends = [0, 1, 2].map((bit) => ((at >> bit) & 1 ? "Aa" : "BB"))
+    return `${(at >> 3).toString(36).padStart(4, "0")}${ends.join("")}`
+  })
+  const least = 20_000 + 19_000 * 4
+  const work = workOf(JSON.stringify(texts))
+  assert.ok(work >= 0.99 * least, `${work} of ${least}`)
+})

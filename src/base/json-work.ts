@@ -101,7 +101,7 @@ export class JsonWork {
 
   #take(unit: number): void {
     if (this.#inString) {
-      if (++this.#length <= shortText + 1) this.#hash = (Math.imul(this.#hash, 31) + unit) | 0
+      if (++this.#length <= shortText + 1) this.#hash = Math.imul(this.#hash ^ unit, 0x9e3779b1)
       if (this.#escaped) this.#escaped = false
       else if (unit === backslash) this.#escaped = true
       // No string goes beyond a line. A line of events that is not JSON may leave one open.

@@ -148,7 +148,7 @@ export class Exchange {
 
   /** The body as the package wants it; what breaks it off is kept. */
   #streamed(response: EgressResponse): Response {
-    const chunks = inTurns(response.body)
+    const chunks = piecesInTurns(response.body)
     const values = new JsonWork(mostValues)
     const body = new ReadableStream<Uint8Array>({
       pull: async (controller) => {
@@ -170,7 +170,7 @@ export class Exchange {
 }
 
 /** The packages read what has come without a rest, however much it is. */
-async function* inTurns(body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncGenerator<Uint8Array, undefined> {
+async function* piecesInTurns(body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncGenerator<Uint8Array, undefined> {
   for await (const chunk of body) {
     for (let at = 0; at < chunk.length; at += bytesPerTurn) {
       await nextTurn()
@@ -180,7 +180,7 @@ async function* inTurns(body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>):
 }
 
 function respond(text: string, stream: boolean): Response {
-  const pieces = inTurns([Buffer.from(text)])
+  const pieces = piecesInTurns([Buffer.from(text)])
   const events = new ReadableStream<Uint8Array>({
     pull: async (controller) => {
       const { done, value } = await pieces.next()
