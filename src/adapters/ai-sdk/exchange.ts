@@ -170,7 +170,9 @@ export class Exchange {
 }
 
 /** The packages read what has come without a rest, however much it is. */
-async function* piecesInTurns(body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncGenerator<Uint8Array, undefined> {
+async function* piecesInTurns(
+  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): AsyncGenerator<Uint8Array, undefined> {
   for await (const chunk of body) {
     for (let at = 0; at < chunk.length; at += bytesPerTurn) {
       await nextTurn()
