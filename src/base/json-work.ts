@@ -2,55 +2,55 @@
 // are an object that takes 50 times as long to make, check, copy and write as three characters.
 
 /** An array or object; any other value counts 1. */
-const perContainer = 3;
+const perContainer = 3
 
 /** Objects with more keys are dictionaries, where every further key takes that much. */
-const manyKeys = 1000;
-const perKeyOfMany = 25;
+const manyKeys = 1000
+const perKeyOfMany = 25
 
 /**
  * A key whose hash is its length: V8 compares it with every other key of that length, and 500 of them take as long as 10,000,000
  * characters.
  */
-const longKey = 16_383;
-const perLongKey = 10_000;
+const longKey = 16_383
+const perLongKey = 10_000
 
 /**
  * V8 keeps one copy of each text of up to 10 characters, and looks for it: that takes five times as long as making a longer one. Only new
  * texts count for more, and only where there are many.
  */
-const shortText = 10;
-const manyTexts = 1000;
-const perNewText = 4;
+const shortText = 10
+const manyTexts = 1000
+const perNewText = 4
 /** Hashes of texts that were there before. Others may take the place of one: it counts again. */
-const rememberedHashes = 0x10000;
+const rememberedHashes = 0x10000
 
 /** The most work that one text may be: about 100 ms. */
-export const mostJsonWork = 1_000_000;
+export const mostJsonWork = 1_000_000
 
-const quote = 0x22;
-const backslash = 0x5c;
-const comma = 0x2c;
-const colon = 0x3a;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
-const lineFeed = 0x0a;
-const carriageReturn = 0x0d;
+const quote = 0x22
+const backslash = 0x5c
+const comma = 0x2c
+const colon = 0x3a
+const openBracket = 0x5b
+const closeBracket = 0x5d
+const openBrace = 0x7b
+const closeBrace = 0x7d
+const lineFeed = 0x0a
+const carriageReturn = 0x0d
 
 /** The characters that matter within a string. */
-const specials = [quote, backslash, lineFeed, carriageReturn];
-const specialTexts = String.fromCharCode(...specials);
+const specials = [quote, backslash, lineFeed, carriageReturn]
+const specialTexts = String.fromCharCode(...specials)
 
 /** So many characters of a string are read one by one, then the next special one is searched for, which takes longer to begin. */
-const oneByOne = 32;
+const oneByOne = 32
 
 /** Bytes, or the UTF-16 units of a text. */
-type Units = Uint8Array | string;
+type Units = Uint8Array | string
 
 function unitAt(units: Units, at: number): number {
-  return typeof units === "string" ? units.charCodeAt(at) : (units[at] ?? 0);
+  return typeof units === "string" ? units.charCodeAt(at) : (units[at] ?? 0)
 }
 
 /**
@@ -58,179 +58,179 @@ function unitAt(units: Units, at: number): number {
  * each kind, however many strings it has.
  */
 class NextSpecial {
-  readonly #units: Units;
-  readonly #next = specials.map(() => -1);
+  readonly #units: Units
+  readonly #next = specials.map(() => -1)
 
   constructor(units: Units) {
-    this.#units = units;
+    this.#units = units
   }
 
   from(start: number): number {
-    const units = this.#units;
-    let nearest = units.length;
+    const units = this.#units
+    let nearest = units.length
     for (let kind = 0; kind < specials.length; kind++) {
-      let place = this.#next[kind] ?? -1;
+      let place = this.#next[kind] ?? -1
       if (place < start) {
         place =
           typeof units === "string"
             ? units.indexOf(specialTexts[kind] ?? "", start)
-            : units.indexOf(specials[kind] ?? 0, start);
-        if (place < 0) place = units.length;
-        this.#next[kind] = place;
+            : units.indexOf(specials[kind] ?? 0, start)
+        if (place < 0) place = units.length
+        this.#next[kind] = place
       }
-      if (place < nearest) nearest = place;
+      if (place < nearest) nearest = place
     }
-    return nearest;
+    return nearest
   }
 }
 
 /** Counts the work of a JSON text that comes in pieces of UTF-8. The lines of server-sent events may be around it. */
 export class JsonWork {
-  work = 0;
+  work = 0
   /** The most arrays and objects that stood in each other. */
-  deepest = 0;
-  #inString = false;
-  #escaped = false;
+  deepest = 0
+  #inString = false
+  #escaped = false
   /** Bytes of the string that was last, or is being read. */
-  #length = 0;
-  #hash = 0;
+  #length = 0
+  #hash = 0
   /** Short texts and keys so far, and the hashes of those after the first 1,000. */
-  #texts = 0;
+  #texts = 0
   /** What the last one counted for being new: keys count in their own way. */
-  #forNew = 0;
-  #seen: Int32Array | null = null;
+  #forNew = 0
+  #seen: Int32Array | null = null
   /** Keys of the innermost object, then of those around it. */
-  #keys = 0;
-  readonly #around: number[] = [];
+  #keys = 0
+  readonly #around: number[] = []
   /** Of events: nothing has come since the last line break. */
-  #atLineStart = true;
+  #atLineStart = true
 
-  readonly #most: number;
+  readonly #most: number
 
   constructor(most = mostJsonWork) {
-    this.#most = most;
+    this.#most = most
   }
 
   /** Another text begins. */
   #reset(): void {
-    this.work = 0;
-    this.#inString = false;
-    this.#forNew = 0;
-    this.#escaped = false;
-    this.#keys = 0;
-    this.#around.length = 0;
+    this.work = 0
+    this.#inString = false
+    this.#forNew = 0
+    this.#escaped = false
+    this.#keys = 0
+    this.#around.length = 0
   }
 
   /** A piece of one text. False where the text is more work than it may be. */
   add(bytes: Uint8Array): boolean {
-    this.#read(bytes);
-    return this.work <= this.#most;
+    this.#read(bytes)
+    return this.work <= this.#most
   }
 
   addText(text: string): void {
-    this.#read(text);
+    this.#read(text)
   }
 
   /** Server-sent events, each of which is a text of its own. False where one is more work than it may be. */
   addEvents(bytes: Uint8Array): boolean {
-    let from = 0;
+    let from = 0
     for (let line = 0; ;) {
-      const end = bytes.indexOf(lineFeed, line);
-      if (this.#atLineStart) this.#atLineStart = isBlank(bytes, line, end < 0 ? bytes.length : end);
-      if (end < 0) return this.add(bytes.subarray(from));
+      const end = bytes.indexOf(lineFeed, line)
+      if (this.#atLineStart) this.#atLineStart = isBlank(bytes, line, end < 0 ? bytes.length : end)
+      if (end < 0) return this.add(bytes.subarray(from))
       if (this.#atLineStart) {
-        if (!this.add(bytes.subarray(from, end))) return false;
-        this.#reset();
-        from = end;
+        if (!this.add(bytes.subarray(from, end))) return false
+        this.#reset()
+        from = end
       }
-      this.#atLineStart = true;
-      line = end + 1;
+      this.#atLineStart = true
+      line = end + 1
     }
   }
 
   #read(units: Units): void {
-    const next = new NextSpecial(units);
+    const next = new NextSpecial(units)
     for (let at = 0; at < units.length;) {
-      if (this.#inString) at = this.#readString(units, at, next);
-      else this.#take(unitAt(units, at++));
+      if (this.#inString) at = this.#readString(units, at, next)
+      else this.#take(unitAt(units, at++))
     }
   }
 
   /** Reads on in a string; returns the place after what it read. */
   #readString(units: Units, start: number, next: NextSpecial): number {
-    let at = start;
-    let length = this.#length;
-    let hash = this.#hash;
-    let escaped = this.#escaped;
-    let plain = 0;
+    let at = start
+    let length = this.#length
+    let hash = this.#hash
+    let escaped = this.#escaped
+    let plain = 0
     while (at < units.length) {
-      const unit = unitAt(units, at++);
-      if (++length <= shortText + 1) hash = Math.imul(hash ^ unit, 0x9e3779b1);
-      if (escaped) escaped = false;
-      else if (unit === backslash) escaped = true;
+      const unit = unitAt(units, at++)
+      if (++length <= shortText + 1) hash = Math.imul(hash ^ unit, 0x9e3779b1)
+      if (escaped) escaped = false
+      else if (unit === backslash) escaped = true
       // No string goes beyond a line. A line of events that is not JSON may leave one open.
       else if (unit === quote || unit === lineFeed || unit === carriageReturn) {
-        this.#inString = false;
-        break;
+        this.#inString = false
+        break
       } else if (++plain >= oneByOne) {
-        const special = next.from(at);
-        length += special - at;
-        at = special;
-        plain = 0;
+        const special = next.from(at)
+        length += special - at
+        at = special
+        plain = 0
       }
     }
-    this.#length = length;
-    this.#hash = hash;
-    this.#escaped = escaped;
+    this.#length = length
+    this.#hash = hash
+    this.#escaped = escaped
     // The quote is one of the bytes.
-    if (!this.#inString && length <= shortText + 1) this.#shortText();
-    return at;
+    if (!this.#inString && length <= shortText + 1) this.#shortText()
+    return at
   }
 
   /** A character outside of strings. */
   #take(unit: number): void {
     if (unit === quote) {
-      this.#inString = true;
-      this.#length = 0;
-      this.#hash = 0;
-      this.#forNew = 0;
-    } else if (unit === comma) this.work++;
+      this.#inString = true
+      this.#length = 0
+      this.#hash = 0
+      this.#forNew = 0
+    } else if (unit === comma) this.work++
     else if (unit === colon) {
-      if (++this.#keys > manyKeys) this.work += perKeyOfMany;
-      if (this.#length > longKey) this.work += perLongKey;
-      this.work -= this.#forNew;
-      this.#length = 0;
-      this.#forNew = 0;
+      if (++this.#keys > manyKeys) this.work += perKeyOfMany
+      if (this.#length > longKey) this.work += perLongKey
+      this.work -= this.#forNew
+      this.#length = 0
+      this.#forNew = 0
     } else if (unit === openBrace || unit === openBracket) {
-      this.work += perContainer;
-      const depth = this.#around.push(this.#keys);
-      if (depth > this.deepest) this.deepest = depth;
-      this.#keys = 0;
-    } else if (unit === closeBrace || unit === closeBracket) this.#keys = this.#around.pop() ?? 0;
+      this.work += perContainer
+      const depth = this.#around.push(this.#keys)
+      if (depth > this.deepest) this.deepest = depth
+      this.#keys = 0
+    } else if (unit === closeBrace || unit === closeBracket) this.#keys = this.#around.pop() ?? 0
   }
 
   #shortText(): void {
-    if (++this.#texts <= manyTexts) return;
-    this.#seen ??= new Int32Array(rememberedHashes);
-    const place = (this.#hash ^ (this.#hash >>> 16)) & (rememberedHashes - 1);
-    if (this.#seen[place] === this.#hash) return;
-    this.#seen[place] = this.#hash;
-    this.#forNew = perNewText;
-    this.work += perNewText;
+    if (++this.#texts <= manyTexts) return
+    this.#seen ??= new Int32Array(rememberedHashes)
+    const place = (this.#hash ^ (this.#hash >>> 16)) & (rememberedHashes - 1)
+    if (this.#seen[place] === this.#hash) return
+    this.#seen[place] = this.#hash
+    this.#forNew = perNewText
+    this.work += perNewText
   }
 }
 
 /** Whether a line of events has nothing in it; of its line break it may have the carriage return. */
 function isBlank(bytes: Uint8Array, from: number, to: number): boolean {
-  for (let at = from; at < to; at++) if (bytes[at] !== carriageReturn) return false;
-  return true;
+  for (let at = from; at < to; at++) if (bytes[at] !== carriageReturn) return false
+  return true
 }
 
 /** Whether a JSON text is more work than one may be. */
 export function isTooMuchJson(text: string, most = mostJsonWork): boolean {
   // No value takes fewer than two characters, nor counts for more than that many keys.
-  if (text.length < (2 * most) / perKeyOfMany) return false;
-  const counter = new JsonWork();
-  counter.addText(text);
-  return counter.work > most;
+  if (text.length < (2 * most) / perKeyOfMany) return false
+  const counter = new JsonWork()
+  counter.addText(text)
+  return counter.work > most
 }
