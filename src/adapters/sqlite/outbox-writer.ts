@@ -1,12 +1,6 @@
-import type { SQLInputValue, SQLOutputValue } from "node:sqlite"
 import { ReceiverCounts, type CausedNotice } from "../../ports/notices.ts"
 import type { ResultOf, SettleNoticeOperation, TakeNoticesOperation } from "./operations.ts"
-
-/** Statements of the transaction that is under way. */
-export interface Sql {
-  run(sql: string, ...values: SQLInputValue[]): { readonly changes: number | bigint }
-  all(sql: string, ...values: SQLInputValue[]): Record<string, SQLOutputValue>[]
-}
+import type { Sql } from "./sql.ts"
 
 /** An undelivered notice is deleted this long after its run was. */
 const forgottenMs = 2 * 24 * 3_600_000

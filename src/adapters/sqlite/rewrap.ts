@@ -1,5 +1,5 @@
-import type { Sql } from "./outbox-writer.ts"
 import type { RewrapOperation } from "./operations.ts"
+import type { Sql } from "./sql.ts"
 
 const updates: Readonly<Record<RewrapOperation["what"], string>> = {
   "run key": "UPDATE runs SET key = ?1 WHERE key = ?2 AND run_id = ?3 AND ?4 = 0",

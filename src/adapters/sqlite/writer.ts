@@ -3,40 +3,33 @@ import type { Usage } from "../../ports/events.ts"
 import { sumUsage } from "../../run/usage.ts"
 import type { UsageChange } from "../../run/usage-after.ts"
 import { firstFence } from "../../ports/store.ts"
-import { countHolders, isAlive } from "./holder.ts"
+import { countHolders } from "./holder.ts"
+import { claim, release, renew } from "./lease-writer.ts"
 import type {
   AppendOperation,
   AppendResult,
   CancelOperation,
   CachePurgeOperation,
   CachePutOperation,
-  ClaimOperation,
   CondemnOperation,
   CreateOperation,
   CreateResult,
   KeysOperation,
   Operation,
   Outcome,
-  ReleaseOperation,
-  RenewOperation,
   ResultOf,
   SweepOperation,
 } from "./operations.ts"
 import { PreparedStatements } from "./prepared-statements.ts"
 import { QuestionWriter } from "./question-writer.ts"
-import { addNotice, forgetNotices, settleNotice, sweepNotices, takeNotices, type Sql } from "./outbox-writer.ts"
+import { addNotice, settleNotice, takeNotices } from "./outbox-writer.ts"
 import { rewrap } from "./rewrap.ts"
+import { sweepAges, sweepLeftovers, sweepRuns, sweptRows } from "./sweep-writer.ts"
+import type { Sql } from "./sql.ts"
 import { codeOf, sentenceFor, sqliteCode } from "./sqlite-error.ts"
 
-/** Rows that one slice of a sweep deletes at most. */
-const sweptRuns = 100
-const sweptRows = 1_000
 const rememberedRuns = 20_000
 const probeEntry = Buffer.from("probe")
-/** No lease lasts longer: one that seems to was taken before the machine, and with it the monotonic clock, started again. */
-const longestLeaseMs = 3_600_000
-/** From here on a lease's time is one of the wall clock, written by an older release: no machine runs for 30 years. */
-const firstWallTime = 1_000_000_000_000
 
 /** Applies operations, many to a transaction. Lives in the writer thread; knows nothing of threads. */
 export class Writer {
@@ -51,6 +44,7 @@ export class Writer {
   #residue = false
   readonly #sql: Sql = {
     run: (sql, ...values) => this.#run(sql, ...values),
+    get: (sql, ...values) => this.#get(sql, ...values),
     all: (sql, ...values) => this.#all(sql, ...values),
   }
 
@@ -125,13 +119,13 @@ export class Writer {
       case "expire":
         return this.#questions.expire(operation)
       case "claim":
-        return this.#claim(operation)
+        return claim(this.#sql, { path: this.#path, holder: this.#holder }, operation)
       case "condemn":
         return this.#condemn(operation)
       case "renew":
-        return this.#renew(operation)
+        return renew(this.#sql, operation)
       case "release":
-        return this.#release(operation)
+        return release(this.#sql, operation)
       case "cancel":
         return this.#cancel(operation)
       case "cache put":
@@ -145,9 +139,9 @@ export class Writer {
       case "sweep runs":
         return this.#sweepRuns(operation)
       case "sweep leftovers":
-        return this.#sweepLeftovers()
+        return sweepLeftovers(this.#sql, this.#database)
       case "sweep ages":
-        return this.#sweepAges(operation)
+        return sweepAges(this.#sql, operation)
       case "probe":
         return this.#probe(operation.bytes)
       case "keys":
@@ -283,73 +277,6 @@ export class Writer {
     this.#lastEvents.delete(run)
   }
 
-  #claim({ owner, limit, now, wall, lease_until }: ClaimOperation): ResultOf<ClaimOperation> {
-    if (limit <= 0) return []
-    this.#freeLeasesOfTheDead(now)
-    const woken = this.#all(
-      "SELECT num, run_id, fence, owner FROM runs INDEXED BY runs_woken WHERE woken_at IS NOT NULL ORDER BY woken_at LIMIT ?",
-      limit,
-    )
-    const lapsed = this.#all(
-      `SELECT num, run_id, fence, owner FROM runs INDEXED BY runs_claimable
-       WHERE finished_at IS NULL AND waiting = 0 AND woken_at IS NULL
-       AND (lease_until <= ?1 OR lease_until BETWEEN ?2 AND ?3 OR lease_until BETWEEN ?3 AND ?4) ORDER BY num LIMIT ?5`,
-      now,
-      now + longestLeaseMs,
-      firstWallTime,
-      wall,
-      limit - woken.length,
-    )
-    return [...woken, ...lapsed].map((row, index) => {
-      const fence = (row["fence"] as number) + 1
-      this.#run(
-        "UPDATE runs SET fence = ?, owner = ?, holder = ?, lease_until = ?, woken_at = NULL WHERE num = ?",
-        fence,
-        owner,
-        this.#holder,
-        lease_until,
-        row["num"] as number,
-      )
-      const given_back = row["owner"] === null
-      return { run_id: row["run_id"] as string, fence, given_back, woken: index < woken.length }
-    })
-  }
-
-  #freeLeasesOfTheDead(now: number): void {
-    const holders = this.#all(
-      "SELECT DISTINCT holder FROM runs WHERE finished_at IS NULL AND waiting = 0 AND lease_until > ? AND holder <> ?",
-      now,
-      this.#holder,
-    )
-    for (const { holder } of holders) {
-      if (isAlive(this.#path, holder as string)) continue
-      this.#run(
-        "UPDATE runs SET lease_until = 0 WHERE finished_at IS NULL AND waiting = 0 AND holder = ?",
-        holder as string,
-      )
-    }
-  }
-
-  #renew({ run_id, fence, lease_until }: RenewOperation): boolean {
-    const { changes } = this.#run(
-      "UPDATE runs SET lease_until = ? WHERE run_id = ? AND fence = ? AND finished_at IS NULL",
-      lease_until,
-      run_id,
-      fence,
-    )
-    return changes > 0
-  }
-
-  #release({ run_id, fence }: ReleaseOperation): null {
-    this.#run(
-      `UPDATE runs SET fence = fence + 1, owner = NULL, holder = NULL, lease_until = 0
-       WHERE run_id = ? AND fence = ? AND finished_at IS NULL`,
-      run_id,
-      fence,
-    )
-    return null
-  }
-
   #cancel({ run_id, now }: CancelOperation): ResultOf<CancelOperation> {
     const { changes } = this.#run(
       "UPDATE runs SET cancel_requested = 1 WHERE run_id = ? AND finished_at IS NULL",
@@ -377,67 +304,10 @@ export class Writer {
     return live?.["live"] as number
   }
 
-  /** With its key gone, nothing of a run can be read any more; its events follow in slices of their own. */
-  #sweepRuns({ ended_before, tombstone_until }: SweepOperation): number {
-    const rows = this.#all(
-      "SELECT num, run_id, caller FROM runs WHERE finished_at < ? ORDER BY finished_at LIMIT ?",
-      ended_before,
-      sweptRuns,
-    )
-    for (const { num, run_id, caller } of rows) {
-      this.#run("DELETE FROM runs WHERE num = ?", num as number)
-      this.#run("DELETE FROM questions WHERE run = ?", num as number)
-      this.#run("INSERT INTO leftovers (run) VALUES (?)", num as number)
-      forgetNotices(this.#sql, run_id as string)
-      this.#run(
-        "INSERT OR REPLACE INTO tombstones (run_id, caller, until) VALUES (?, ?, ?)",
-        run_id as string,
-        caller as string,
-        tombstone_until,
-      )
-    }
-    if (rows.length > 0) this.#residue = true
-    return rows.length
-  }
-
-  #sweepLeftovers(): number {
-    // What was sealed by a key that is gone need not be overwritten with zeros as well.
-    this.#database.exec("PRAGMA secure_delete = OFF")
-    try {
-      let deleted = 0
-      while (deleted < sweptRows) {
-        const run = this.#get("SELECT run FROM leftovers LIMIT 1")?.["run"] as number | undefined
-        if (run === undefined) break
-        deleted += Number(
-          this.#run(
-            "DELETE FROM events WHERE id IN (SELECT id FROM events WHERE run = ? LIMIT ?)",
-            run,
-            sweptRows - deleted,
-          ).changes,
-        )
-        if (this.#get("SELECT 1 FROM events WHERE run = ? LIMIT 1", run) !== undefined) continue
-        this.#run("DELETE FROM requests WHERE run = ?", run)
-        this.#run("DELETE FROM leftovers WHERE run = ?", run)
-        deleted++
-      }
-      return deleted
-    } finally {
-      this.#database.exec("PRAGMA secure_delete = ON")
-    }
-  }
-
-  #sweepAges({ now }: SweepOperation): number {
-    const dead = this.#run(
-      "DELETE FROM cache WHERE entry IN (SELECT entry FROM cache WHERE expires_at <= ? LIMIT ?)",
-      now,
-      sweptRows,
-    )
-    const forgotten = this.#run(
-      "DELETE FROM tombstones WHERE run_id IN (SELECT run_id FROM tombstones WHERE until <= ? LIMIT ?)",
-      now,
-      sweptRows,
-    )
-    return Number(dead.changes) + Number(forgotten.changes) + sweepNotices(this.#sql, now, sweptRows)
+  #sweepRuns(operation: SweepOperation): number {
+    const swept = sweepRuns(this.#sql, operation)
+    if (swept > 0) this.#residue = true
+    return swept
   }
 
   #probe(bytes: number): null {
