@@ -18,15 +18,7 @@ import {
   type UnkeyedRun,
 } from "../../ports/store.ts"
 import type { Clock } from "../../ports/clock.ts"
-import {
-  askedQuestion,
-  questionsIn,
-  type AnswerOutcome,
-  type GivenAnswer,
-  type InboxPage,
-  type InboxQuery,
-  type WaitingCounts,
-} from "../../ports/questions.ts"
+import type { AnswerOutcome, GivenAnswer, InboxPage, InboxQuery, WaitingCounts } from "../../ports/questions.ts"
 import type { KeyChange, KeyRecord, Vault } from "../../ports/vault.ts"
 import {
   causedBy,
@@ -35,19 +27,20 @@ import {
   type ReceiverLimit,
   type TakenNotices,
 } from "../../ports/notices.ts"
-import { receiverOf } from "../../ports/receiver-of.ts"
+import { AnswerCache } from "./answer-cache.ts"
 import { Outbox } from "./outbox.ts"
-import { aboutUrl } from "./outbox-reader.ts"
 import { endStatus, type ListedRun, type RunQuery } from "../../ports/run-list.ts"
 import { usageOfEvents } from "../../run/usage-after.ts"
 import { RunListReader } from "./run-list-reader.ts"
 import { Changes } from "./changes.ts"
 import { CommitQueue } from "./commit-queue.ts"
-import { aboutCache, aboutRun, LogReader, sealEnd, sealEvents, type RunHead } from "./log-reader.ts"
+import { aboutRun, LogReader, sealEnd, sealEvents } from "./log-reader.ts"
 import { SqliteKeyChange } from "./key-change.ts"
 import { openForReading, readKeyRecord } from "./open-database.ts"
-import type { AppendOperation, CreateResult } from "./operations.ts"
-import { QuestionReader, sealAnswer, sealQuestion } from "./question-reader.ts"
+import { creationOf, idempotencyDigests, newHead, type NewRunHead } from "./new-run.ts"
+import type { CreateResult } from "./operations.ts"
+import { QuestionReader } from "./question-reader.ts"
+import { Questions } from "./questions.ts"
 
 /** What a probe writes after a failure. */
 const probeBytes = 256 * 1024
@@ -109,21 +102,13 @@ async function agreeOnKeys(database: DatabaseSync, queue: CommitQueue, vault: Va
   }
 }
 
-type NewKey = ReturnType<Vault["newKey"]>
-
-/** Of a run that has no number yet, or has one. */
-type NewRunHead = Omit<RunHead, "num"> & { readonly num?: number }
-
-function newHead({ run_id, request }: NewRun, { key }: NewKey): Omit<RunHead, "num"> {
-  return { run_id, key, notifies: request.options.notify !== undefined }
-}
-
 /** Writes through a thread of its own, reads here. */
 class SqliteStore implements RekeyedStore {
   readonly keyChange: KeyChange | null
   readonly #queue: CommitQueue
   readonly #reader: LogReader
-  readonly #questions: QuestionReader
+  readonly #questions: Questions
+  readonly #cache: AnswerCache
   readonly #list: RunListReader
   readonly #vault: Vault
   readonly #clock: Clock
@@ -148,12 +133,13 @@ class SqliteStore implements RekeyedStore {
     this.keyChange = keyChange
     this.#queue = queue
     this.#reader = reader
-    this.#questions = questions
     this.#list = list
     this.#vault = vault
     this.#clock = clock
     this.#tombstoneMs = settings.tombstoneMs
     this.#changes = new Changes(reader, questions, settings.pollMs)
+    this.#questions = new Questions(queue, reader, questions, this.#changes, clock)
+    this.#cache = new AnswerCache(queue, reader, vault, clock)
     this.#outbox = new Outbox(queue, reader, vault, clock)
   }
 
@@ -185,43 +171,14 @@ class SqliteStore implements RekeyedStore {
     }
   }
 
-  #sendCreation(run: NewRun, { key, wrapped }: NewKey, owner: string, leaseMs: number): Promise<CreateResult> {
-    const { run_id, caller, idempotency } = run
-    const { secrets, ...request } = run.request
-    const { notify } = request.options
-    return this.#queue.send({
-      kind: "create",
-      run_id,
-      caller,
-      created_at: run.created_at,
-      resumable: run.resumable,
-      workflow: run.request.workflow?.name ?? null,
-      version: run.request.workflow?.version ?? null,
-      owner,
-      lease_until: this.#leaseTime() + leaseMs,
-      notify_events: notify === undefined ? null : ` ${notify.events.join(" ")} `,
-      notify_receiver: notify === undefined ? null : this.#outbox.receiver(receiverOf(notify.url)),
-      blobs: [
-        ...(idempotency === null ? ([null, null] as const) : this.#digests(caller, idempotency)),
-        wrapped,
-        key.seal("request", JSON.stringify(request)),
-        Object.keys(secrets).length === 0 ? null : key.seal("secrets", JSON.stringify(secrets)),
-        notify === undefined ? null : this.#vault.seal(aboutUrl(run_id), notify.url),
-      ],
-    })
+  #sendCreation(run: NewRun, key: ReturnType<Vault["newKey"]>, owner: string, leaseMs: number): Promise<CreateResult> {
+    const lease = { owner, lease_until: this.#leaseTime() + leaseMs }
+    return this.#queue.send(creationOf(run, key, lease, this.#vault, this.#outbox))
   }
 
   async existing(caller: string, idempotency: Idempotency): Promise<ExistingRun | null> {
     this.#checkOpen()
-    return this.#reader.existing(...this.#digests(caller, idempotency))
-  }
-
-  /** Of the key, and of the request that it came with. */
-  #digests(caller: string, { key, fingerprint }: Idempotency): readonly [Uint8Array, Uint8Array] {
-    return [
-      this.#vault.digest("idempotency", [caller, key]),
-      this.#vault.digest("fingerprint", [caller, key, fingerprint]),
-    ]
+    return this.#reader.existing(...idempotencyDigests(this.#vault, caller, idempotency))
   }
 
   async lookup(run_id: string): Promise<RunLookup> {
@@ -262,7 +219,7 @@ class SqliteStore implements RekeyedStore {
       caused,
       outcome: over ? endStatus(last) : null,
       usage: usageOfEvents(events),
-      ...this.#people(head, events, parks, [body, kept]),
+      ...this.#questions.appended(head.key, events, parks, [body, kept]),
     })
     if (over || parks || result === "lease lost") {
       this.#changes.disowned(run_id)
@@ -274,66 +231,34 @@ class SqliteStore implements RekeyedStore {
     this.#changes.appended(run_id, text)
   }
 
-  /** What an append says of questions, and its blobs. */
-  #people(
-    { key }: NewRunHead,
-    events: readonly LogEvent[],
-    waits: boolean,
-    log: readonly [Uint8Array, Uint8Array | null],
-  ): Pick<AppendOperation, "people" | "blobs"> {
-    const { asked, taken } = questionsIn(events)
-    if (asked.length === 0 && taken.length === 0 && !waits) return { blobs: log }
-    const blobs = asked.flatMap((event) => {
-      const question = askedQuestion(event)
-      return [sealQuestion(key, question), question.to === null ? null : this.#questions.addressee(question.to)]
-    })
-    const due = asked.map(({ data: { id, expires_at } }) => ({ id, expires_at: Date.parse(expires_at) }))
-    return { people: { now: this.#clock.now(), asked: due, taken, waits }, blobs: [...log, ...blobs] }
-  }
-
   async questions(run_id: string): Promise<Question[]> {
     this.#checkOpen()
-    return this.#questions.ofRun(run_id, this.#clock.now())
+    return this.#questions.ofRun(run_id)
   }
 
   async question(run_id: string, id: string): Promise<Question | null> {
     this.#checkOpen()
-    return this.#questions.one(run_id, id, this.#clock.now())
+    return this.#questions.one(run_id, id)
   }
 
   async inbox(query: InboxQuery): Promise<InboxPage> {
     this.#checkOpen()
-    return this.#questions.inbox(query, this.#clock.now())
+    return this.#questions.inbox(query)
   }
 
   async answer(run_id: string, id: string, given: GivenAnswer): Promise<AnswerOutcome | null> {
     this.#checkOpen()
-    const head = this.#reader.head(run_id)
-    if (head === undefined) return null
-    const now = this.#clock.now()
-    const blobs = [sealAnswer(head.key, id, given)] as const
-    const result = await this.#queue.send({ kind: "answer", run: head.num, id, now, blobs })
-    if (result === "stored" || result === "late") this.#changes.outcomeStored(run_id)
-    const question = this.#questions.one(run_id, id, now)
-    return question === null ? null : { stored: result === "stored", question }
+    return this.#questions.answer(run_id, id, given)
   }
 
   async expire(): Promise<number> {
     this.#checkOpen()
-    const now = this.#clock.now()
-    let all = 0
-    while (this.#questions.isDue(now)) {
-      const expired = await this.#queue.send({ kind: "expire", now, blobs: [] })
-      for (const run_id of new Set(expired)) this.#changes.outcomeStored(run_id)
-      if (expired.length === 0) break
-      all += expired.length
-    }
-    return all
+    return this.#questions.expire()
   }
 
   async outcomes(run_id: string): Promise<Question[]> {
     this.#checkOpen()
-    return this.#questions.outcomes(run_id, this.#clock.now())
+    return this.#questions.outcomes(run_id)
   }
 
   onOutcome(listener: (run_id: string) => void): () => void {
@@ -347,7 +272,7 @@ class SqliteStore implements RekeyedStore {
 
   async waitingCounts(): Promise<WaitingCounts> {
     this.#checkOpen()
-    return this.#questions.waitingCounts(this.#clock.now())
+    return this.#questions.waitingCounts()
   }
 
   async condemn(lease: Lease, end: LogEvent): Promise<void> {
@@ -432,31 +357,17 @@ class SqliteStore implements RekeyedStore {
 
   async cacheGet(caller: string, cache_key: string, hash: string): Promise<JsonValue | undefined> {
     this.#checkOpen()
-    return this.#reader.cached(this.#cacheEntry(caller, cache_key, hash), this.#clock.now())
+    return this.#cache.get(caller, cache_key, hash)
   }
 
   async cachePut(caller: string, cache_key: string, hash: string, value: JsonValue, ttlMs: number): Promise<void> {
     this.#checkOpen()
-    const entry = this.#cacheEntry(caller, cache_key, hash)
-    await this.#queue.send({
-      kind: "cache put",
-      expires_at: this.#clock.now() + ttlMs,
-      blobs: [entry, this.#cacheSlot(caller, cache_key), this.#vault.seal(aboutCache(entry), JSON.stringify(value))],
-    })
+    await this.#cache.put(caller, cache_key, hash, value, ttlMs)
   }
 
   async cachePurge(caller: string, cache_key: string): Promise<number> {
     this.#checkOpen()
-    const slot = this.#cacheSlot(caller, cache_key)
-    return this.#queue.send({ kind: "cache purge", now: this.#clock.now(), blobs: [slot] })
-  }
-
-  #cacheEntry(caller: string, cache_key: string, hash: string): Uint8Array {
-    return this.#vault.digest("cache entry", [caller, cache_key, hash])
-  }
-
-  #cacheSlot(caller: string, cache_key: string): Uint8Array {
-    return this.#vault.digest("cache slot", [caller, cache_key])
+    return this.#cache.purge(caller, cache_key)
   }
 
   async notices(run_id: string): Promise<Notice[]> {

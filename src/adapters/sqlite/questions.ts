@@ -1,0 +1,98 @@
+import type { LogEvent, Question } from "../../ports/events.ts"
+import type { Clock } from "../../ports/clock.ts"
+import {
+  askedQuestion,
+  questionsIn,
+  type AnswerOutcome,
+  type GivenAnswer,
+  type InboxPage,
+  type InboxQuery,
+  type WaitingCounts,
+} from "../../ports/questions.ts"
+import type { DataKey } from "../../ports/vault.ts"
+import type { Changes } from "./changes.ts"
+import type { CommitQueue } from "./commit-queue.ts"
+import type { LogReader } from "./log-reader.ts"
+import type { AppendOperation } from "./operations.ts"
+import { sealAnswer, sealQuestion, type QuestionReader } from "./question-reader.ts"
+
+/** What people are asked: seals questions and answers, and tells the listeners of outcomes. */
+export class Questions {
+  readonly #queue: CommitQueue
+  readonly #log: LogReader
+  readonly #reader: QuestionReader
+  readonly #changes: Changes
+  readonly #clock: Clock
+
+  constructor(queue: CommitQueue, log: LogReader, reader: QuestionReader, changes: Changes, clock: Clock) {
+    this.#queue = queue
+    this.#log = log
+    this.#reader = reader
+    this.#changes = changes
+    this.#clock = clock
+  }
+
+  /** What an append says of questions, and its blobs. */
+  appended(
+    key: DataKey,
+    events: readonly LogEvent[],
+    waits: boolean,
+    log: readonly [Uint8Array, Uint8Array | null],
+  ): Pick<AppendOperation, "people" | "blobs"> {
+    const { asked, taken } = questionsIn(events)
+    if (asked.length === 0 && taken.length === 0 && !waits) return { blobs: log }
+    const blobs = asked.flatMap((event) => {
+      const question = askedQuestion(event)
+      return [sealQuestion(key, question), question.to === null ? null : this.#reader.addressee(question.to)]
+    })
+    const due = asked.map(({ data: { id, expires_at } }) => ({ id, expires_at: Date.parse(expires_at) }))
+    return { people: { now: this.#clock.now(), asked: due, taken, waits }, blobs: [...log, ...blobs] }
+  }
+
+  ofRun(run_id: string): Question[] {
+    return this.#reader.ofRun(run_id, this.#clock.now())
+  }
+
+  one(run_id: string, id: string): Question | null {
+    return this.#reader.one(run_id, id, this.#clock.now())
+  }
+
+  outcomes(run_id: string): Question[] {
+    return this.#reader.outcomes(run_id, this.#clock.now())
+  }
+
+  inbox(query: InboxQuery): InboxPage {
+    return this.#reader.inbox(query, this.#clock.now())
+  }
+
+  waiting(caller: string): number {
+    return this.#reader.waiting(caller)
+  }
+
+  waitingCounts(): WaitingCounts {
+    return this.#reader.waitingCounts(this.#clock.now())
+  }
+
+  async answer(run_id: string, id: string, given: GivenAnswer): Promise<AnswerOutcome | null> {
+    const head = this.#log.head(run_id)
+    if (head === undefined) return null
+    const now = this.#clock.now()
+    const blobs = [sealAnswer(head.key, id, given)] as const
+    const result = await this.#queue.send({ kind: "answer", run: head.num, id, now, blobs })
+    if (result === "stored" || result === "late") this.#changes.outcomeStored(run_id)
+    const question = this.#reader.one(run_id, id, now)
+    return question === null ? null : { stored: result === "stored", question }
+  }
+
+  async expire(): Promise<number> {
+    const now = this.#clock.now()
+    let all = 0
+    while (this.#reader.isDue(now)) {
+      const expired = await this.#queue.send({ kind: "expire", now, blobs: [] })
+      for (const run_id of new Set(expired)) this.#changes.outcomeStored(run_id)
+      if (expired.length === 0) break
+      all += expired.length
+    }
+    return all
+  }
+}
