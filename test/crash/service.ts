@@ -1,6 +1,6 @@
 import { createEgress } from "../../src/adapters/egress/egress.ts"
 import { createModelClient } from "../../src/adapters/model-turn/model-client.ts"
-import { openSqliteStore } from "../../src/adapters/sqlite/sqlite-store.ts"
+import { openSqliteStore } from "../../src/adapters/sqlite/open-sqlite-store.ts"
 import { systemChance } from "../../src/adapters/system/system-chance.ts"
 import { systemClock } from "../../src/adapters/system/system-clock.ts"
 import { createVault } from "../../src/adapters/vault/vault.ts"

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { openSqliteStore } from "../../src/adapters/sqlite/sqlite-store.ts"
+import { openSqliteStore } from "../../src/adapters/sqlite/open-sqlite-store.ts"
 import { createVault } from "../../src/adapters/vault/vault.ts"
 import type { History } from "./history.ts"
 import { replay, SetClock } from "./replay.ts"

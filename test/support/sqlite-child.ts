@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto"
 import { existsSync, rmSync, writeFileSync, writeSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { openSqliteStore } from "../../src/adapters/sqlite/sqlite-store.ts"
+import { openSqliteStore } from "../../src/adapters/sqlite/open-sqlite-store.ts"
 import { systemClock } from "../../src/adapters/system/system-clock.ts"
 import { createVault } from "../../src/adapters/vault/vault.ts"
 import { StoreFailure, type Lease, type RunStore } from "../../src/ports/store.ts"

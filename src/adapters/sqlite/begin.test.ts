@@ -9,7 +9,7 @@ import { aRequest, aRun, ended, happened, ids, leaseMs, owner, row } from "../..
 import { ManualClock } from "../../../test/support/manual-clock.ts"
 import { LeaseLost, StoreFailure, type Lease, type UnkeyedRun } from "../../ports/store.ts"
 import { createVault } from "../vault/vault.ts"
-import { openSqliteStore } from "./sqlite-store.ts"
+import { openSqliteStore } from "./open-sqlite-store.ts"
 
 const scratch = mkdtempSync(join(tmpdir(), "wireworks-begin-"))
 after(() => rmSync(scratch, { recursive: true }))

@@ -20,7 +20,7 @@ import { within } from "../../../test/support/within.ts"
 import { StoreFailure } from "../../ports/store.ts"
 import type { LogEvent } from "../../ports/events.ts"
 import { createVault } from "../vault/vault.ts"
-import { openSqliteStore } from "./sqlite-store.ts"
+import { openSqliteStore } from "./open-sqlite-store.ts"
 
 const scratch = mkdtempSync(join(tmpdir(), "wireworks-encryption-"))
 after(() => rmSync(scratch, { recursive: true }))

@@ -20,7 +20,7 @@ import { StoreFailure } from "../../ports/store.ts"
 import { createVault } from "../vault/vault.ts"
 import { systemClock } from "../system/system-clock.ts"
 import { startChild } from "../../../test/support/start-child.ts"
-import { openSqliteStore } from "./sqlite-store.ts"
+import { openSqliteStore } from "./open-sqlite-store.ts"
 import { readLogFile } from "./write-ahead-log.ts"
 
 const scratch = mkdtempSync(join(tmpdir(), "wireworks-files-"))

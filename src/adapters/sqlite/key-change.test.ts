@@ -22,7 +22,8 @@ import { within } from "../../../test/support/within.ts"
 import { StoreFailure } from "../../ports/store.ts"
 import { createVault } from "../vault/vault.ts"
 import { checkStore } from "./check-store.ts"
-import { openSqliteStore, type RekeyedStore } from "./sqlite-store.ts"
+import { openSqliteStore } from "./open-sqlite-store.ts"
+import type { RekeyedStore } from "./sqlite-store.ts"
 
 const childFile = join(import.meta.dirname, "../../../test/support/sqlite-child.ts")
 const scratch = mkdtempSync(join(tmpdir(), "wireworks-rekey-"))

@@ -21,7 +21,7 @@ import { startChild } from "../../../test/support/start-child.ts"
 import { StoreFailure } from "../../ports/store.ts"
 import { createVault } from "../vault/vault.ts"
 import { currentVersion, migrate, migrations } from "./schema.ts"
-import { openSqliteStore } from "./sqlite-store.ts"
+import { openSqliteStore } from "./open-sqlite-store.ts"
 
 const scratch = mkdtempSync(join(tmpdir(), "wireworks-open-"))
 after(() => rmSync(scratch, { recursive: true }))

@@ -10,7 +10,7 @@ import { startChild } from "../../../test/support/start-child.ts"
 import { within } from "../../../test/support/within.ts"
 import type { RunStore } from "../../ports/store.ts"
 import { createVault } from "../vault/vault.ts"
-import { openSqliteStore } from "./sqlite-store.ts"
+import { openSqliteStore } from "./open-sqlite-store.ts"
 
 const scratch = mkdtempSync(join(tmpdir(), "wireworks-processes-"))
 after(() => rmSync(scratch, { recursive: true }))

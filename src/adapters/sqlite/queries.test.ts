@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { aRun, ended, happened, ids, leaseMs, owner } from "../../../test/contract/run-store/material.ts"
 import { ManualClock } from "../../../test/support/manual-clock.ts"
 import { createVault } from "../vault/vault.ts"
-import { openSqliteStore } from "./sqlite-store.ts"
+import { openSqliteStore } from "./open-sqlite-store.ts"
 
 const scratch = mkdtempSync(join(tmpdir(), "wireworks-queries-"))
 after(() => rmSync(scratch, { recursive: true }))

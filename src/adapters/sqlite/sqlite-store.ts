@@ -1,4 +1,3 @@
-import type { DatabaseSync } from "node:sqlite"
 import type { JsonValue } from "../../base/json-value.ts"
 import { checkAppend } from "../../ports/check-append.ts"
 import { isTerminal, type LogEvent, type Question } from "../../ports/events.ts"
@@ -19,7 +18,7 @@ import {
 } from "../../ports/store.ts"
 import type { Clock } from "../../ports/clock.ts"
 import type { AnswerOutcome, GivenAnswer, InboxPage, InboxQuery, WaitingCounts } from "../../ports/questions.ts"
-import type { KeyChange, KeyRecord, Vault } from "../../ports/vault.ts"
+import type { KeyChange, Vault } from "../../ports/vault.ts"
 import {
   causedBy,
   type Notice,
@@ -31,15 +30,13 @@ import { AnswerCache } from "./answer-cache.ts"
 import { Outbox } from "./outbox.ts"
 import { endStatus, type ListedRun, type RunQuery } from "../../ports/run-list.ts"
 import { usageOfEvents } from "../../run/usage-after.ts"
-import { RunListReader } from "./run-list-reader.ts"
+import type { RunListReader } from "./run-list-reader.ts"
 import { Changes } from "./changes.ts"
-import { CommitQueue } from "./commit-queue.ts"
-import { aboutRun, LogReader, sealEnd, sealEvents } from "./log-reader.ts"
-import { SqliteKeyChange } from "./key-change.ts"
-import { openForReading, readKeyRecord } from "./open-database.ts"
+import type { CommitQueue } from "./commit-queue.ts"
+import { aboutRun, type LogReader, sealEnd, sealEvents } from "./log-reader.ts"
 import { creationOf, idempotencyDigests, newHead, type NewRunHead } from "./new-run.ts"
 import type { CreateResult } from "./operations.ts"
-import { QuestionReader } from "./question-reader.ts"
+import type { QuestionReader } from "./question-reader.ts"
 import { Questions } from "./questions.ts"
 
 /** What a probe writes after a failure. */
@@ -47,63 +44,14 @@ const probeBytes = 256 * 1024
 /** What one reader is given at once. */
 const readBytes = 8 * 1024 * 1024
 
-export interface SqliteStoreOptions {
-  /** The database's file; made, with its directory, if it is not there. */
-  readonly path: string
-  readonly vault: Vault
-  readonly clock: Clock
-  /** How often to look for what other processes appended and asked for. */
-  readonly pollMs?: number
-  /** How long after its deletion something may still be found in the database's log file. */
-  readonly residueMs?: number
-  /** Hears of what was missing or damaged when the database was opened: a sentence for the operator each. */
-  readonly warn?: (sentence: string) => void
-  /** How long `lookup` remembers a run that retention deleted. */
-  readonly tombstoneMs?: number
-}
-
 /** A store whose master key may be changing. */
 export interface RekeyedStore extends RunStore {
   /** Null when nothing needs another key than the one that writes. */
   readonly keyChange: KeyChange | null
 }
 
-/** Opens the store, or makes it. Rejects with a `StoreFailure` that says what to do, and leaves what it refuses untouched. */
-export async function openSqliteStore(options: SqliteStoreOptions): Promise<RekeyedStore> {
-  const { path, vault, clock } = options
-  const queue = await CommitQueue.open({ path, marks: vault.marks, residueMs: options.residueMs ?? 5_000 })
-  for (const sentence of queue.warnings) options.warn?.(sentence)
-  const database = openForReading(path)
-  const record = await agreeOnKeys(database, queue, vault)
-  const reader = new LogReader(database, path, vault)
-  const questions = new QuestionReader(database, path, vault, reader)
-  const list = new RunListReader(database, path, reader)
-  const keyChange = record.old === null ? null : new SqliteKeyChange(database, path, queue, vault, record)
-  return new SqliteStore(queue, reader, questions, list, vault, clock, keyChange, {
-    pollMs: options.pollMs ?? 200,
-    tombstoneMs: options.tombstoneMs ?? 30 * 24 * 3_600_000,
-  })
-}
-
-/** What is remembered of keys is stored before anything is written with a new one. */
-async function agreeOnKeys(database: DatabaseSync, queue: CommitQueue, vault: Vault): Promise<KeyRecord> {
-  try {
-    const stored = readKeyRecord(database)
-    const record = vault.agree(stored, "begin")
-    if (stored === null || record === stored) return record
-    const { mark, old, digest } = record
-    const refused = await queue.send({ kind: "keys", blobs: [stored.mark, mark, old, digest] })
-    if (refused !== null) throw new StoreFailure(refused)
-    return record
-  } catch (error) {
-    database.close()
-    await queue.close()
-    throw error
-  }
-}
-
 /** Writes through a thread of its own, reads here. */
-class SqliteStore implements RekeyedStore {
+export class SqliteStore implements RekeyedStore {
   readonly keyChange: KeyChange | null
   readonly #queue: CommitQueue
   readonly #reader: LogReader

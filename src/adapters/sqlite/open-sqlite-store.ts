@@ -1,0 +1,60 @@
+import type { DatabaseSync } from "node:sqlite"
+import type { Clock } from "../../ports/clock.ts"
+import { StoreFailure } from "../../ports/store.ts"
+import type { KeyRecord, Vault } from "../../ports/vault.ts"
+import { CommitQueue } from "./commit-queue.ts"
+import { SqliteKeyChange } from "./key-change.ts"
+import { LogReader } from "./log-reader.ts"
+import { openForReading, readKeyRecord } from "./open-database.ts"
+import { QuestionReader } from "./question-reader.ts"
+import { RunListReader } from "./run-list-reader.ts"
+import { SqliteStore, type RekeyedStore } from "./sqlite-store.ts"
+
+export interface SqliteStoreOptions {
+  /** The database's file; made, with its directory, if it is not there. */
+  readonly path: string
+  readonly vault: Vault
+  readonly clock: Clock
+  /** How often to look for what other processes appended and asked for. */
+  readonly pollMs?: number
+  /** How long after its deletion something may still be found in the database's log file. */
+  readonly residueMs?: number
+  /** Hears of what was missing or damaged when the database was opened: a sentence for the operator each. */
+  readonly warn?: (sentence: string) => void
+  /** How long `lookup` remembers a run that retention deleted. */
+  readonly tombstoneMs?: number
+}
+
+/** Opens the store, or makes it. Rejects with a `StoreFailure` that says what to do, and leaves what it refuses untouched. */
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<RekeyedStore> {
+  const { path, vault, clock } = options
+  const queue = await CommitQueue.open({ path, marks: vault.marks, residueMs: options.residueMs ?? 5_000 })
+  for (const sentence of queue.warnings) options.warn?.(sentence)
+  const database = openForReading(path)
+  const record = await agreeOnKeys(database, queue, vault)
+  const reader = new LogReader(database, path, vault)
+  const questions = new QuestionReader(database, path, vault, reader)
+  const list = new RunListReader(database, path, reader)
+  const keyChange = record.old === null ? null : new SqliteKeyChange(database, path, queue, vault, record)
+  return new SqliteStore(queue, reader, questions, list, vault, clock, keyChange, {
+    pollMs: options.pollMs ?? 200,
+    tombstoneMs: options.tombstoneMs ?? 30 * 24 * 3_600_000,
+  })
+}
+
+/** What is remembered of keys is stored before anything is written with a new one. */
+async function agreeOnKeys(database: DatabaseSync, queue: CommitQueue, vault: Vault): Promise<KeyRecord> {
+  try {
+    const stored = readKeyRecord(database)
+    const record = vault.agree(stored, "begin")
+    if (stored === null || record === stored) return record
+    const { mark, old, digest } = record
+    const refused = await queue.send({ kind: "keys", blobs: [stored.mark, mark, old, digest] })
+    if (refused !== null) throw new StoreFailure(refused)
+    return record
+  } catch (error) {
+    database.close()
+    await queue.close()
+    throw error
+  }
+}
