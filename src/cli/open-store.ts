@@ -128,7 +128,7 @@ function makeDataDir(dataDir: string): string {
 }
 
 async function openCluster(settings: Settings): Promise<OpenedStore> {
-  const { openNatsStore } = await import("../adapters/nats/nats-store.ts")
+  const { openNatsStore } = await import("../adapters/nats/open-nats-store.ts")
   const { vault, old, ...options } = await clusterOptions(settings)
   const remarks: string[] = []
   const store = await openNatsStore({
@@ -153,7 +153,7 @@ export async function checkCluster(
   settings: Settings,
 ): Promise<{ readonly under_old_key: number } | { readonly refused: string }> {
   try {
-    const { countUnderOldKey } = await import("../adapters/nats/nats-store.ts")
+    const { countUnderOldKey } = await import("../adapters/nats/open-nats-store.ts")
     return { under_old_key: await countUnderOldKey(await clusterOptions(settings)) }
   } catch (error) {
     if (error instanceof StoreFailure || error instanceof StartRefusal) return { refused: error.message }

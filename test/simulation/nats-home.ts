@@ -2,7 +2,7 @@ import { Broker } from "../../src/adapters/nats/broker.ts"
 import { unpackFrame } from "../../src/adapters/nats/frame.ts"
 import type { SaidLease } from "../../src/adapters/nats/leases.ts"
 import { namesOf } from "../../src/adapters/nats/names.ts"
-import { natsStoreOn } from "../../src/adapters/nats/nats-store.ts"
+import { NatsStore } from "../../src/adapters/nats/nats-store.ts"
 import { aboutOutcome, openEvents, type SlotFacts } from "../../src/adapters/nats/slot.ts"
 import { wantedStreams } from "../../src/adapters/nats/streams.ts"
 import type { Stored } from "../../src/adapters/nats/transport.ts"
@@ -26,10 +26,10 @@ export function natsHome(world: World, applied: Applied): StoreHome {
   const parts = { vault, sizes: usualSizes }
   const audit = new Broker(names, directTransport(broker), still)
   return {
-    audit: natsStoreOn(audit, { ...parts, clock: new WorldClock(world, null) }, null),
+    audit: new NatsStore(audit, { ...parts, clock: new WorldClock(world, null) }, null),
     connect: (machine, clock, faults) => {
       const connection = new SimulatedConnection(broker, world, machine, faults.broker)
-      const store = natsStoreOn(
+      const store = new NatsStore(
         new Broker(names, connection, surroundingsOf(world, machine)),
         { ...parts, clock },
         null,

@@ -25,20 +25,18 @@ import {
 } from "../../ports/questions.ts"
 import type { ListedRun, RunQuery } from "../../ports/run-list.ts"
 import { instant, type Clock } from "../../ports/clock.ts"
-import { missingKey, type KeyChange, type Vault } from "../../ports/vault.ts"
-import type { BrokerAddress, BrokerProofs } from "./address.ts"
+import type { KeyChange, Vault } from "../../ports/vault.ts"
 import { AnswerCache } from "./answer-cache.ts"
-import { Broker, holdMs, type BrokerHealth } from "./broker.ts"
+import { type Broker, holdMs, type BrokerHealth } from "./broker.ts"
 import { Cancels } from "./cancels.ts"
 import { Claims } from "./claims.ts"
 import { IdempotencyKeys } from "./idempotency-keys.ts"
-import { NatsKeyChange, watchKeyRecord } from "./key-change.ts"
-import { agreeOnKeys, keySentence, readKeyRecord } from "./key-record.ts"
+import { watchKeyRecord } from "./key-change.ts"
 import { Leases } from "./leases.ts"
 import { LiveLogs } from "./live-log.ts"
 import { LogReader } from "./log-reader.ts"
 import { fillSlot } from "./log-writer.ts"
-import { cancelToken, isRunId, namesOf } from "./names.ts"
+import { cancelToken, isRunId } from "./names.ts"
 import { OpenRuns } from "./open-runs.ts"
 import { Outbox } from "./outbox.ts"
 import { OutcomeNews } from "./outcome-news.ts"
@@ -48,28 +46,20 @@ import { Questions } from "./questions.ts"
 import { Retention } from "./retention.ts"
 import { aboutRun, endOf } from "./slot.ts"
 import { RunEntries } from "./run-entries.ts"
-import { ensureStreams, type StreamSizes } from "./streams.ts"
+import type { StreamSizes } from "./streams.ts"
 
 const readBytes = 8 * 1024 * 1024
 const probeMs = 800
 const probeBytes = 64 * 1024
 
-export interface NatsStoreOptions {
-  readonly address: BrokerAddress
-  readonly proofs: BrokerProofs
-  readonly prefix: string
-  readonly sizes: StreamSizes
+/** What a store needs beside its broker. */
+export interface StoreParts {
   readonly vault: Vault
   readonly clock: Clock
-  /** How often to look whether another replica changes the master key, and after how long all have. Differ only in tests. */
+  readonly sizes: StreamSizes
+  /** How often to look whether another replica changes the master key. Differs only in tests. */
   readonly lookMs?: number
-  readonly settledAfterMs?: number
-  /** A sentence for the operator. */
-  readonly remark: (sentence: string) => void
 }
-
-/** What a store needs beside its broker. */
-export type StoreParts = Pick<NatsStoreOptions, "vault" | "clock" | "sizes" | "lookMs">
 
 /** A store that knows how its broker is. */
 export interface ClusterStore extends RunStore {
@@ -78,55 +68,8 @@ export interface ClusterStore extends RunStore {
   readonly keyChange: KeyChange | null
 }
 
-/** Connects, and makes the streams that are not there. Rejects with a `StoreFailure` that says what to do. */
-export async function openNatsStore(options: NatsStoreOptions): Promise<ClusterStore> {
-  const broker = await Broker.connect(options.address, options.proofs, namesOf(options.prefix))
-  try {
-    const nodes = { clustered: broker.clustered, named: options.address.servers.length }
-    const remarks = await ensureStreams(broker.transport.manager, broker.names, options.sizes, nodes)
-    for (const sentence of remarks) options.remark(sentence)
-    const { old } = await agreeOnKeys(broker, options.vault)
-    const keyChange = old === null ? null : new NatsKeyChange(broker, options.vault, options.settledAfterMs)
-    return natsStoreOn(broker, options, keyChange)
-  } catch (error) {
-    await broker.close()
-    if (error instanceof StoreFailure) throw error
-    throw new StoreFailure(
-      `The broker at ${options.address.servers.join(", ")} cannot be used: ${error instanceof Error ? error.message : String(error)}`,
-      error,
-    )
-  }
-}
-
-/** A store on a broker that has the streams, by a process that has the keys. */
-export function natsStoreOn(broker: Broker, options: StoreParts, keyChange: KeyChange | null): ClusterStore {
-  return new NatsStore(broker, options, keyChange)
-}
-
-/** How many things in the broker need the key before. Rejects with a `StoreFailure` that says which key is missing. */
-export async function countUnderOldKey(
-  options: Pick<NatsStoreOptions, "address" | "proofs" | "prefix" | "vault">,
-): Promise<number> {
-  const broker = await Broker.connect(options.address, options.proofs, namesOf(options.prefix))
-  try {
-    const found = await readKeyRecord(broker)
-    if (found === null) return 0
-    const missing = missingKey(found.record, options.vault.marks)
-    if (missing !== null) throw new StoreFailure(keySentence(missing))
-    options.vault.agree(found.record, "begin")
-    return await new NatsKeyChange(broker, options.vault).count()
-  } catch (error) {
-    if (error instanceof StoreFailure) throw error
-    throw new StoreFailure(
-      `The broker cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-      error,
-    )
-  } finally {
-    await broker.close()
-  }
-}
-
-class NatsStore implements ClusterStore {
+/** A store on a broker that has the streams, in a process that has the keys. */
+export class NatsStore implements ClusterStore {
   readonly keyChange: KeyChange | null
   readonly #stopWatchingKeys: () => void
   readonly #broker: Broker
