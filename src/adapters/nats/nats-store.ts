@@ -41,6 +41,7 @@ import { OpenRuns } from "./open-runs.ts"
 import { Outbox } from "./outbox.ts"
 import { OutcomeNews } from "./outcome-news.ts"
 import { OwnRuns } from "./own-runs.ts"
+import { probe } from "./probe.ts"
 import { Parking } from "./parking.ts"
 import { Questions } from "./questions.ts"
 import { Retention } from "./retention.ts"
@@ -49,8 +50,6 @@ import { RunEntries } from "./run-entries.ts"
 import type { StreamSizes } from "./streams.ts"
 
 const readBytes = 8 * 1024 * 1024
-const probeMs = 800
-const probeBytes = 64 * 1024
 
 /** What a store needs beside its broker. */
 export interface StoreParts {
@@ -381,24 +380,7 @@ export class NatsStore implements ClusterStore {
 
   async probe(): Promise<void> {
     this.#checkOpen()
-    if (!this.#broker.health.connected) throw new StoreFailure("The broker is unreachable")
-    if (this.#vault.refusal !== null) throw new StoreFailure(this.#vault.refusal)
-    const stored = this.#broker.isFull ? this.#findRoom() : this.#leases.say()
-    // A caller waits for the answer: a write that takes longer counts as failed.
-    stored.catch(() => undefined)
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new StoreFailure("The broker does not answer")), probeMs)
-    })
-    await Promise.race([stored, late]).finally(() => clearTimeout(timer))
-  }
-
-  /** Leases have a stream of their own, which is never full: as much is written to the runs' as an answer takes. */
-  async #findRoom(): Promise<void> {
-    const subject = this.#broker.names.piece("probe", 0, this.#leases.session, 0)
-    await this.#broker.put(subject, Buffer.alloc(probeBytes), holdMs.parting)
-    await this.#broker.purge("log", subject)
-    this.#broker.foundRoom()
+    await probe(this.#broker, this.#vault, this.#leases)
   }
 
   close(): Promise<void> {
