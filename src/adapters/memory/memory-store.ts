@@ -1,10 +1,9 @@
 import type { Bell } from "../../base/bell.ts"
 import type { JsonValue } from "../../base/json-value.ts"
 import { checkAppend } from "../../ports/check-append.ts"
-import { isTerminal, type LogEvent, type Question, type Usage } from "../../ports/events.ts"
-import { noUsage, showUsage } from "../../run/usage.ts"
+import { isTerminal, type LogEvent, type Question } from "../../ports/events.ts"
 import { usageAfter } from "../../run/usage-after.ts"
-import { comesAfter, endStatus, fitsStatus, openStatus, type ListedRun, type RunQuery } from "../../ports/run-list.ts"
+import { comesAfter, fitsStatus, type ListedRun, type RunQuery } from "../../ports/run-list.ts"
 import { followLog } from "../../ports/follow-log.ts"
 import {
   LeaseLost,
@@ -23,6 +22,7 @@ import {
 } from "../../ports/store.ts"
 import type { Clock } from "../../ports/clock.ts"
 import type { AnswerOutcome, GivenAnswer, InboxPage, InboxQuery, WaitingCounts } from "../../ports/questions.ts"
+import { MemoryCache } from "./memory-cache.ts"
 import { MemoryQuestions } from "./memory-questions.ts"
 import {
   causedBy,
@@ -32,42 +32,12 @@ import {
   type TakenNotices,
 } from "../../ports/notices.ts"
 import { MemoryOutbox } from "./memory-outbox.ts"
+import { eventsAfter, listedRun, newStoredRun, runRow, withKept, withoutKept, type StoredRun } from "./stored-run.ts"
 
 /** How many events a follower is handed at a time. */
 const pageEvents = 100
 const tombstoneMs = 30 * 24 * 3_600_000
 const maxTombstones = 100_000
-
-interface StoredRun {
-  readonly caller: string
-  readonly created_at: number
-  resumable: boolean
-  readonly idempotency: { readonly slot: string; readonly fingerprint: string } | null
-  readonly bells: Set<Bell>
-  readonly cancelListeners: Set<() => void>
-  /** What everyone may see. */
-  readonly events: LogEvent[]
-  /** `kept` of the event with that id: as long as the run, for a re-run may take results over. */
-  readonly kept: Map<number, JsonValue>
-  /** Of a condemned run: all that its log still is. */
-  end: LogEvent | null
-  request: RunRequest
-  finished_at: number | null
-  cancel_requested: boolean
-  fence: number
-  /** By the monotonic clock. */
-  lease_until: number
-  given_back: boolean
-  /** Parked; `woken` from its wake on until it is claimed. */
-  parked: "waiting" | "woken" | null
-  usage: Usage
-}
-
-interface CacheEntry {
-  /** JSON text, because callers may change the value that they put or got. */
-  readonly text: string
-  readonly expires_at: number
-}
 
 /** Keeps runs in this process and nowhere else: for tests, and for `WIRE_STORE=memory`. */
 export class MemoryStore implements RunStore {
@@ -77,8 +47,7 @@ export class MemoryStore implements RunStore {
   readonly #open = new Map<string, StoredRun>()
   readonly #byKey = new Map<string, string>()
   readonly #tombstones = new Map<string, { readonly caller: string; readonly until: number }>()
-  /** Caller and cache key → hash → entry. */
-  readonly #cache = new Map<string, Map<string, CacheEntry>>()
+  readonly #cache: MemoryCache
   readonly #questions: MemoryQuestions
   readonly #outcomeListeners = new Set<(run_id: string) => void>()
   readonly #outbox: MemoryOutbox
@@ -86,6 +55,7 @@ export class MemoryStore implements RunStore {
 
   constructor(clock: Clock) {
     this.#clock = clock
+    this.#cache = new MemoryCache(clock)
     this.#questions = new MemoryQuestions(clock)
     this.#outbox = new MemoryOutbox(clock)
   }
@@ -96,25 +66,7 @@ export class MemoryStore implements RunStore {
     const existing = run.idempotency === null ? null : this.#existing(run.caller, run.idempotency)
     if (existing !== null) return existing
     if (this.#runs.has(run.run_id)) throw new StoreFailure(`There is a run ${run.run_id} already`)
-    const stored: StoredRun = {
-      caller: run.caller,
-      created_at: run.created_at,
-      resumable: run.resumable,
-      idempotency: slot === null ? null : { slot, fingerprint: run.idempotency?.fingerprint ?? "" },
-      bells: new Set(),
-      cancelListeners: new Set(),
-      events: [],
-      kept: new Map(),
-      end: null,
-      request: run.request,
-      finished_at: null,
-      cancel_requested: false,
-      fence: 1,
-      lease_until: this.#clock.monotonic() + leaseMs,
-      given_back: false,
-      parked: null,
-      usage: noUsage,
-    }
+    const stored = newStoredRun(run, slot, this.#clock.monotonic() + leaseMs)
     this.#runs.set(run.run_id, stored)
     this.#open.set(run.run_id, stored)
     if (slot !== null) this.#byKey.set(slot, run.run_id)
@@ -140,23 +92,7 @@ export class MemoryStore implements RunStore {
       const tombstone = this.#tombstones.get(run_id)
       return tombstone === undefined ? { found: "nothing" } : { found: "expired", caller: tombstone.caller }
     }
-    const { caller, created_at, finished_at, cancel_requested, resumable } = run
-    const last_event_id = run.end?.id ?? run.events.length
-    const waiting = run.parked === "waiting"
-    return {
-      found: "run",
-      run: {
-        run_id,
-        caller,
-        created_at,
-        finished_at,
-        last_event_id,
-        cancel_requested,
-        resumable,
-        waiting,
-        workflow: run.request.workflow ?? null,
-      },
-    }
+    return { found: "run", run: runRow(run_id, run) }
   }
 
   async list({ caller, workflow, status, limit, after }: RunQuery): Promise<ListedRun[]> {
@@ -275,11 +211,7 @@ export class MemoryStore implements RunStore {
     this.#checkOpen()
     const run = this.#runs.get(run_id)
     const events = eventsAfter(run, after, limit)
-    if (run === undefined || kept === undefined) return events
-    return events.map((event) => {
-      const more = run.kept.get(event.id)
-      return more === undefined ? event : { ...event, kept: more }
-    })
+    return run === undefined || kept === undefined ? events : events.map((event) => withKept(event, run.kept))
   }
 
   async condemn(lease: Lease, end: LogEvent): Promise<void> {
@@ -383,26 +315,17 @@ export class MemoryStore implements RunStore {
 
   async cacheGet(caller: string, cache_key: string, hash: string): Promise<JsonValue | undefined> {
     this.#checkOpen()
-    const entry = this.#cache.get(together(caller, cache_key))?.get(hash)
-    if (entry === undefined || entry.expires_at <= this.#clock.now()) return undefined
-    return JSON.parse(entry.text) as JsonValue
+    return this.#cache.get(caller, cache_key, hash)
   }
 
   async cachePut(caller: string, cache_key: string, hash: string, value: JsonValue, ttlMs: number): Promise<void> {
     this.#checkOpen()
-    const slot = together(caller, cache_key)
-    const entries = this.#cache.get(slot) ?? new Map<string, CacheEntry>()
-    entries.set(hash, { text: JSON.stringify(value), expires_at: this.#clock.now() + ttlMs })
-    this.#cache.set(slot, entries)
+    this.#cache.put(caller, cache_key, hash, value, ttlMs)
   }
 
   async cachePurge(caller: string, cache_key: string): Promise<number> {
     this.#checkOpen()
-    const slot = together(caller, cache_key)
-    const now = this.#clock.now()
-    const live = [...(this.#cache.get(slot)?.values() ?? [])].filter((entry) => entry.expires_at > now)
-    this.#cache.delete(slot)
-    return live.length
+    return this.#cache.purge(caller, cache_key)
   }
 
   async notices(run_id: string): Promise<Notice[]> {
@@ -441,10 +364,7 @@ export class MemoryStore implements RunStore {
       if (until > now && this.#tombstones.size <= maxTombstones) break
       this.#tombstones.delete(run_id)
     }
-    for (const [slot, entries] of this.#cache) {
-      for (const [hash, entry] of entries) if (entry.expires_at <= now) entries.delete(hash)
-      if (entries.size === 0) this.#cache.delete(slot)
-    }
+    this.#cache.sweep(now)
     return swept
   }
 
@@ -466,28 +386,6 @@ export class MemoryStore implements RunStore {
   #checkOpen(): void {
     if (this.#closed) throw new StoreFailure("The store is closed")
   }
-}
-
-function listedRun(run_id: string, run: StoredRun): ListedRun {
-  const { created_at, finished_at, cancel_requested, usage, parked, events } = run
-  const end = run.end ?? events.at(-1)
-  const status =
-    finished_at === null || end === undefined
-      ? openStatus({ cancel_requested, waiting: parked === "waiting", begun: events.length > 0 })
-      : endStatus(end)
-  return { run_id, workflow: run.request.workflow ?? null, status, created_at, finished_at, usage: showUsage(usage) }
-}
-
-function withoutKept(event: LogEvent, keep: Map<number, JsonValue>): LogEvent {
-  const { kept, ...shown } = event
-  if (kept !== undefined) keep.set(event.id, kept)
-  return shown
-}
-
-function eventsAfter(run: StoredRun | undefined, after: number, limit: number): LogEvent[] {
-  if (run === undefined) return []
-  if (run.end !== null) return run.end.id > after && limit > 0 ? [run.end] : []
-  return run.events.slice(after, after + limit)
 }
 
 /** One key for two strings. */

@@ -1,0 +1,97 @@
+import type { Bell } from "../../base/bell.ts"
+import type { JsonValue } from "../../base/json-value.ts"
+import type { LogEvent, Usage } from "../../ports/events.ts"
+import { endStatus, openStatus, type ListedRun } from "../../ports/run-list.ts"
+import type { NewRun, RunRequest, RunRow } from "../../ports/store.ts"
+import { noUsage, showUsage } from "../../run/usage.ts"
+
+/** A run as a `MemoryStore` keeps it. */
+export interface StoredRun {
+  readonly caller: string
+  readonly created_at: number
+  resumable: boolean
+  readonly idempotency: { readonly slot: string; readonly fingerprint: string } | null
+  readonly bells: Set<Bell>
+  readonly cancelListeners: Set<() => void>
+  /** What everyone may see. */
+  readonly events: LogEvent[]
+  /** `kept` of the event with that id: as long as the run, for a re-run may take results over. */
+  readonly kept: Map<number, JsonValue>
+  /** Of a condemned run: all that its log still is. */
+  end: LogEvent | null
+  request: RunRequest
+  finished_at: number | null
+  cancel_requested: boolean
+  fence: number
+  /** By the monotonic clock. */
+  lease_until: number
+  given_back: boolean
+  /** Parked; `woken` from its wake on until it is claimed. */
+  parked: "waiting" | "woken" | null
+  usage: Usage
+}
+
+/** `slot` is where the store finds the run by its idempotency key. */
+export function newStoredRun(run: NewRun, slot: string | null, lease_until: number): StoredRun {
+  return {
+    caller: run.caller,
+    created_at: run.created_at,
+    resumable: run.resumable,
+    idempotency: slot === null ? null : { slot, fingerprint: run.idempotency?.fingerprint ?? "" },
+    bells: new Set(),
+    cancelListeners: new Set(),
+    events: [],
+    kept: new Map(),
+    end: null,
+    request: run.request,
+    finished_at: null,
+    cancel_requested: false,
+    fence: 1,
+    lease_until,
+    given_back: false,
+    parked: null,
+    usage: noUsage,
+  }
+}
+
+export function runRow(run_id: string, run: StoredRun): RunRow {
+  const { caller, created_at, finished_at, cancel_requested, resumable } = run
+  return {
+    run_id,
+    caller,
+    created_at,
+    finished_at,
+    last_event_id: run.end?.id ?? run.events.length,
+    cancel_requested,
+    resumable,
+    waiting: run.parked === "waiting",
+    workflow: run.request.workflow ?? null,
+  }
+}
+
+export function listedRun(run_id: string, run: StoredRun): ListedRun {
+  const { created_at, finished_at, cancel_requested, usage, parked, events } = run
+  const end = run.end ?? events.at(-1)
+  const status =
+    finished_at === null || end === undefined
+      ? openStatus({ cancel_requested, waiting: parked === "waiting", begun: events.length > 0 })
+      : endStatus(end)
+  return { run_id, workflow: run.request.workflow ?? null, status, created_at, finished_at, usage: showUsage(usage) }
+}
+
+export function withoutKept(event: LogEvent, keep: Map<number, JsonValue>): LogEvent {
+  const { kept, ...shown } = event
+  if (kept !== undefined) keep.set(event.id, kept)
+  return shown
+}
+
+export function withKept(event: LogEvent, keep: ReadonlyMap<number, JsonValue>): LogEvent {
+  const kept = keep.get(event.id)
+  return kept === undefined ? event : { ...event, kept }
+}
+
+export function eventsAfter(run: StoredRun | undefined, after: number, limit: number): LogEvent[] {
+  if (run === undefined) return []
+  if (run.end !== null) return run.end.id > after && limit > 0 ? [run.end] : []
+  return run.events.slice(after, after + limit)
+}
