@@ -1,13 +1,15 @@
 import type { ComponentChildren } from "preact"
-import { useRef, useState } from "preact/hooks"
+import { useState } from "preact/hooks"
 import { childPath } from "../../src/base/child-path.ts"
 import { resolve } from "../../src/types/relations.ts"
 import { showType } from "../../src/types/show-type.ts"
 import type { Field, Type, TypeTable, VariantType } from "../../src/types/types.ts"
 import { Icon } from "../ui/icon.tsx"
 import { counted } from "../ui/show.ts"
-import type { Draft, DraftObject } from "../state/draft.ts"
-import { blankValue, isDraftArray, isDraftObject, memberOf } from "../state/draft.ts"
+import { blankValue, isDraftArray, isDraftObject, memberOf, type Draft, type DraftObject } from "../state/draft.ts"
+import { fieldId } from "./field-id.ts"
+import { useListEntries } from "./list-entries.tsx"
+import { JsonControl, NumberControl, textOf } from "./plain-controls.tsx"
 
 export interface FormContext {
   readonly types: TypeTable
@@ -131,10 +133,6 @@ function isGroup(kind: string): boolean {
   return kind === "record" || kind === "variant" || kind === "array" || kind === "tuple" || kind === "union"
 }
 
-export function fieldId(path: string, scope = ""): string {
-  return `field-${scope}${path.replace(/[^A-Za-z0-9_-]/g, (unit) => `-${unit.charCodeAt(0).toString(16)}-`)}`
-}
-
 interface ValueProps extends EditorProps {
   /** The name of the field. */
   readonly label: string
@@ -166,7 +164,7 @@ function ValueEditor({ notes, isUnlabelled, ...props }: ValueProps) {
       )
     case "number":
     case "integer":
-      return <NumberEditor {...common} whole={known.kind === "integer"} value={value} onChange={onChange} />
+      return <NumberControl {...common} whole={known.kind === "integer"} value={value} onChange={onChange} />
     case "boolean":
       return (
         <input
@@ -209,88 +207,9 @@ function ValueEditor({ notes, isUnlabelled, ...props }: ValueProps) {
     case "union":
       return <UnionEditor {...props} members={known.members} />
     default:
-      return <JsonEditor {...common} value={value} onChange={onChange} />
+      return <JsonControl {...common} value={value} onChange={onChange} />
   }
 }
-
-// ------------------------------------------------------------------------------------------------------- one value
-
-interface ControlProps {
-  readonly id: string
-  readonly "aria-invalid": boolean
-  readonly "aria-describedby": string | undefined
-  readonly "aria-label": string | undefined
-  readonly value: Draft
-  readonly onChange: (value: Draft) => void
-}
-
-/** A number as text, so that a wrong number is reported instead of vanishing. */
-function NumberEditor({ whole, value, onChange, ...common }: ControlProps & { readonly whole: boolean }) {
-  const [text, setText] = useState(textOf(value))
-  const shown = numberOf(text) === value ? text : textOf(value)
-  return (
-    <input
-      {...common}
-      class="field"
-      inputMode={whole ? "numeric" : "decimal"}
-      value={shown}
-      onInput={(event) => {
-        setText(event.currentTarget.value)
-        onChange(numberOf(event.currentTarget.value))
-      }}
-    />
-  )
-}
-
-/** A value as a control for plain text shows it. */
-function textOf(value: Draft): string {
-  return value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value)
-}
-
-/** The number in a text; the text itself if it is not a number, so that it is reported. */
-function numberOf(text: string): Draft {
-  const written = text.trim().replaceAll("_", "")
-  if (written === "") return undefined
-  return /^-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(written) ? Number(written) : text
-}
-
-/** Any object, as JSON. */
-function JsonEditor({ value, onChange, ...common }: ControlProps) {
-  const [typed, setTyped] = useState("")
-  const read = parsed(typed)
-  // Otherwise something else has set the value, such as a run from the history.
-  const isTyped = read === undefined ? value === typed : JSON.stringify(read) === JSON.stringify(value)
-  const broken = isTyped && read === undefined
-  return (
-    <>
-      <textarea
-        {...common}
-        aria-invalid={broken || common["aria-invalid"]}
-        class="field mono"
-        rows={3}
-        value={isTyped ? typed : (JSON.stringify(value, null, 2) ?? "")}
-        onInput={(event) => {
-          const next = event.currentTarget.value
-          const value = parsed(next)
-          setTyped(next)
-          onChange(value === undefined ? next : value)
-        }}
-      />
-      {broken ? <p class="wrong-text">This is not JSON yet.</p> : null}
-    </>
-  )
-}
-
-/** The JSON in a text; undefined where it is not JSON. */
-function parsed(text: string): Draft {
-  try {
-    return JSON.parse(text) as Draft
-  } catch {
-    return undefined
-  }
-}
-
-// ---------------------------------------------------------------------------------------------------- values of values
 
 function RecordEditor({ form, path, value, onChange, fields }: EditorProps & { readonly fields: readonly Field[] }) {
   const object: DraftObject = isDraftObject(value) ? value : {}
@@ -360,38 +279,19 @@ interface ListProps extends EditorProps {
   readonly fixed: boolean
 }
 
-type Tool = "up" | "down" | "remove"
-
 /** Of a longer list the rest is shown on request. */
 const shownAtFirst = 20
-
-let lastKey = 0
 
 function ListEditor({ form, path, value, onChange, element, fixed }: ListProps) {
   const items = isDraftArray(value) ? value : []
   const [showsAll, setShowsAll] = useState(false)
   const isWhole = showsAll || items.length <= shownAtFirst || form.hasMisfitWithin?.(path) === true
-  // What the controls of an entry remember moves with the entry.
-  const keys = useRef<readonly number[]>([])
-  keys.current = items.map((_, at) => keys.current[at] ?? ++lastKey)
-  const toolId = (at: number, tool: Tool): string => `${fieldId(childPath(path, at), form.scope)}-${tool}`
-  const addId = `${fieldId(path, form.scope)}-add`
-  /** Changes the entries, then focuses the first of the buttons of the entry `at` that can be pressed. */
-  const change = (reorder: <T>(entries: readonly T[]) => T[], at: number, ...tools: readonly Tool[]): void => {
-    keys.current = reorder(keys.current)
-    onChange(reorder(items))
-    requestAnimationFrame(() => {
-      const buttons = [...tools.map((tool) => toolId(at, tool)), addId].map((id) => document.getElementById(id))
-      buttons.find((button) => button?.matches(":enabled"))?.focus()
-    })
-  }
-  const swap = (at: number, other: number, ...tools: readonly Tool[]): void =>
-    change((entries) => entries.with(at, entries[other] as never).with(other, entries[at] as never), other, ...tools)
+  const { keys, addId, tools } = useListEntries({ path, scope: form.scope, items, onChange })
   return (
     <div class="form-fields list">
       {(isWhole ? items : items.slice(0, shownAtFirst)).map((item, at) => (
         <FieldEditor
-          key={keys.current[at]}
+          key={keys[at]}
           form={form}
           path={childPath(path, at)}
           label={String(at + 1)}
@@ -399,41 +299,7 @@ function ListEditor({ form, path, value, onChange, element, fixed }: ListProps) 
           value={item}
           folds
           onChange={(next) => onChange(items.with(at, next))}
-          tools={
-            fixed ? undefined : (
-              <>
-                <button
-                  type="button"
-                  class="button square"
-                  id={toolId(at, "up")}
-                  aria-label={`Move entry ${at + 1} up`}
-                  disabled={at === 0}
-                  onClick={() => swap(at, at - 1, "up", "down")}
-                >
-                  <Icon name="earlier" />
-                </button>
-                <button
-                  type="button"
-                  class="button square"
-                  id={toolId(at, "down")}
-                  aria-label={`Move entry ${at + 1} down`}
-                  disabled={at === items.length - 1}
-                  onClick={() => swap(at, at + 1, "down", "up")}
-                >
-                  <Icon name="later" />
-                </button>
-                <button
-                  type="button"
-                  class="button square"
-                  id={toolId(at, "remove")}
-                  aria-label={`Remove entry ${at + 1}`}
-                  onClick={() => change((all) => all.toSpliced(at, 1), Math.min(at, items.length - 2), "remove")}
-                >
-                  <Icon name="trash" />
-                </button>
-              </>
-            )
-          }
+          tools={fixed ? undefined : tools(at)}
         />
       ))}
       <div class="list-foot">

@@ -25,7 +25,8 @@ import { compilation } from "../state/source.ts"
 import { Icon } from "../ui/icon.tsx"
 import { counted, showDuration } from "../ui/show.ts"
 import { TabPanel, Tabs } from "../ui/tabs.tsx"
-import { FieldEditor, fieldId } from "./field-editor.tsx"
+import { FieldEditor } from "./field-editor.tsx"
+import { fieldId } from "./field-id.ts"
 import { atField } from "./at-field.ts"
 
 /** Input, secrets and options of the next run. */
