@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { test } from "node:test"
 import { Ajv2020 } from "ajv/dist/2020.js"
 import { eventComponents } from "./event-schemas.ts"
-import { components } from "./schemas.ts"
+import { responseComponents } from "./response-schemas.ts"
 
 const histories = join(import.meta.dirname, "..", "..", "test", "histories")
 
@@ -17,7 +17,7 @@ test("every event of the recorded runs fits the schema of its type, and no other
   const ajv = new Ajv2020({ strict: false, validateFormats: false })
   const fits = ajv.compile({
     $ref: "#/components/schemas/Event",
-    components: { schemas: { ...components, ...eventComponents } },
+    components: { schemas: { ...responseComponents, ...eventComponents } },
   })
   const seen = new Set<string>()
   for (const file of readdirSync(histories).filter((name) => name.endsWith(".jsonl"))) {

@@ -1,4 +1,4 @@
-import * as schemas from "../api/schemas.ts"
+import { executeWorkflowBody } from "../api/request-schemas.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import { isJsonObject } from "../base/is-json-object.ts"
 import type { NamedWorkflow } from "../workflows/workflow-folder.ts"
@@ -59,7 +59,7 @@ export function workflowPaths(
 }
 
 function bodyOf(input: JsonObject, secrets: JsonObject, inputSchema: JsonObject): JsonObject {
-  const known = schemas.executeWorkflowBody["properties"]
+  const known = executeWorkflowBody["properties"]
   const options = isJsonObject(known) ? (known["options"] ?? {}) : {}
   const required = inputSchema["required"]
   const needed = Array.isArray(required) && required.length > 0

@@ -1,11 +1,12 @@
-import * as schemas from "../api/schemas.ts"
+import * as requests from "../api/request-schemas.ts"
+import { responseComponents } from "../api/response-schemas.ts"
 import { eventComponents } from "../api/event-schemas.ts"
 import { isJsonObject } from "../base/is-json-object.ts"
-import type { JsonObject, JsonValue } from "../base/json-value.ts"
+import type { JsonObject } from "../base/json-value.ts"
 import type { NamedWorkflow } from "../workflows/workflow-folder.ts"
 import type { ExecuteShapes } from "./openapi-workflows.ts"
 import { workflowPaths } from "./openapi-workflows.ts"
-import { withText } from "./openapi-texts.ts"
+import { describeOperations, tags } from "./openapi-tags.ts"
 import { openObjects } from "./open-objects.ts"
 import { sourceTypes } from "./read-body.ts"
 
@@ -107,7 +108,7 @@ export function openApi(version: string, keysRequired: boolean, workflows: reado
           operationId: "execute",
           summary: "Run a workflow: JSON, or SSE with `Accept: text/event-stream`",
           parameters: executeShapes.parameters,
-          requestBody: body(schemas.executeBody),
+          requestBody: body(requests.executeBody),
           responses: {
             "200": {
               description: "The workflow's output; its fields are the top-level keys. Or the stream of its events.",
@@ -173,7 +174,7 @@ export function openApi(version: string, keysRequired: boolean, workflows: reado
           operationId: "answerQuestion",
           summary: "Answer a question",
           parameters: [runId, { name: "id", in: "path", required: true, schema: { type: "string" } }],
-          requestBody: body(schemas.answerBody),
+          requestBody: body(requests.answerBody),
           responses: {
             "200": answer("The answer is stored.", json(named("Question"))),
             ...failures(400, 401, 403, 404, 409, 410, 413, 415, 422, 429),
@@ -184,7 +185,7 @@ export function openApi(version: string, keysRequired: boolean, workflows: reado
         get: {
           operationId: "listQuestions",
           summary: "What the caller may answer, over all runs, oldest first",
-          parameters: queryParameters(schemas.inboxQuery),
+          parameters: queryParameters(requests.inboxQuery),
           responses: {
             "200": answer(
               "One page.",
@@ -227,7 +228,7 @@ export function openApi(version: string, keysRequired: boolean, workflows: reado
               schema: { type: "string" },
             },
           ],
-          requestBody: body(schemas.rerunBody),
+          requestBody: body(requests.rerunBody),
           responses: {
             "200": {
               description: "The workflow's output; its fields are the top-level keys. Or the stream of its events.",
@@ -251,7 +252,7 @@ export function openApi(version: string, keysRequired: boolean, workflows: reado
         post: {
           operationId: "validate",
           summary: "Diagnostics and the plan",
-          requestBody: source(schemas.validateBody),
+          requestBody: source(requests.validateBody),
           responses: {
             "200": answer("What there is to say.", json(named("Validation"))),
             ...failures(400, 401, 403, 404, 410, 413, 415, 429),
@@ -262,7 +263,7 @@ export function openApi(version: string, keysRequired: boolean, workflows: reado
         post: {
           operationId: "format",
           summary: "Canonical source",
-          requestBody: source(schemas.formatBody),
+          requestBody: source(requests.formatBody),
           responses: {
             "200": answer("The formatted source.", {
               ...json(named("Formatted")),
@@ -305,7 +306,7 @@ export function openApi(version: string, keysRequired: boolean, workflows: reado
           operationId: "executeWorkflow",
           summary: "Run a workflow of the server's folder, in all modes of `/execute`",
           parameters: [workflowName, ...executeShapes.parameters],
-          requestBody: body(schemas.executeWorkflowBody),
+          requestBody: body(requests.executeWorkflowBody),
           responses: {
             "200": {
               description: "The workflow's output, or the stream of its events.",
@@ -321,7 +322,7 @@ export function openApi(version: string, keysRequired: boolean, workflows: reado
         get: {
           operationId: "listRuns",
           summary: "The caller's runs, newest first",
-          parameters: queryParameters(schemas.runsQuery),
+          parameters: queryParameters(requests.runsQuery),
           responses: {
             "200": answer("A page of them.", json(named("Runs"))),
             ...failures(400, 401, 403, 429),
@@ -340,7 +341,7 @@ export function openApi(version: string, keysRequired: boolean, workflows: reado
         post: {
           operationId: "invalidateCache",
           summary: "Drop the entries of one cache key",
-          requestBody: body(schemas.invalidateBody),
+          requestBody: body(requests.invalidateBody),
           responses: {
             "200": answer("How many were dropped.", json(named("Purged"))),
             ...failures(400, 401, 403, 415, 429, 503),
@@ -402,7 +403,7 @@ export function openApi(version: string, keysRequired: boolean, workflows: reado
       },
       ...ofWorkflows.paths,
     },
-    components: { schemas: { ...schemas.components, ...eventComponents, ...ofWorkflows.components } },
+    components: { schemas: { ...responseComponents, ...eventComponents, ...ofWorkflows.components } },
   }
   const tagged = openObjects({ ...document, tags, paths: describeOperations(document["paths"]) })
   if (!keysRequired) return tagged
@@ -416,37 +417,4 @@ export function openApi(version: string, keysRequired: boolean, workflows: reado
       },
     },
   }
-}
-
-const tags: JsonObject[] = [
-  { name: "Runs", description: "Start runs, follow them, stop them." },
-  { name: "Questions", description: "What runs ask people." },
-  { name: "Workflows", description: "The workflows of the server's folder." },
-  { name: "Source", description: "What can be said of a workflow without running it." },
-  { name: "Operations", description: "Health, metrics and this document." },
-  { name: "Demo", description: "The built-in demo model." },
-]
-
-function tagOf(path: string): string {
-  if (path.includes("/questions")) return "Questions"
-  if (path.startsWith("/workflows") || path === "/mcp") return "Workflows"
-  if (path.startsWith("/demo")) return "Demo"
-  if (path === "/validate" || path === "/format") return "Source"
-  return /^\/(?:execute|runs|cache)/.test(path) ? "Runs" : "Operations"
-}
-
-/** Every operation has the tag of its path, and says what it does. */
-function describeOperations(paths: JsonValue | undefined): JsonObject {
-  const all = isJsonObject(paths) ? Object.entries(paths) : []
-  return Object.fromEntries(
-    all.map(([path, operations]) => [
-      path,
-      Object.fromEntries(
-        Object.entries(isJsonObject(operations) ? operations : {}).map(([method, operation]) => [
-          method,
-          isJsonObject(operation) ? withText({ tags: [tagOf(path)], ...operation }) : operation,
-        ]),
-      ),
-    ]),
-  )
 }

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify"
-import { invalidateBody, noQuery } from "../../api/schemas.ts"
+import { invalidateBody, noQuery } from "../../api/request-schemas.ts"
 import type { InvalidateAnswer, InvalidateBody } from "../../api/shapes.ts"
 import type { RouteDependencies } from "../route-dependencies.ts"
 import { callerOf } from "../route-dependencies.ts"

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify"
-import { executeBody, noQuery } from "../../api/schemas.ts"
+import { executeBody, noQuery } from "../../api/request-schemas.ts"
 import type { ExecuteBody } from "../../api/shapes.ts"
 import type { RunRequest } from "../../ports/store.ts"
 import { readNotify } from "../check-notify.ts"

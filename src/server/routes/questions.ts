@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify"
-import { answerBody, inboxQuery, noQuery } from "../../api/schemas.ts"
+import { answerBody, inboxQuery, noQuery } from "../../api/request-schemas.ts"
 import type { AnswerBody, InboxAnswer, QuestionsAnswer } from "../../api/shapes.ts"
 import type { Question, QuestionStatus } from "../../ports/events.ts"
 import { answerQuestion } from "../../run/questions/answer-question.ts"

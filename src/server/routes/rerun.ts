@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify"
-import { noQuery, rerunBody } from "../../api/schemas.ts"
+import { noQuery, rerunBody } from "../../api/request-schemas.ts"
 import type { RerunBody } from "../../api/shapes.ts"
 import { didYouMean } from "../../base/did-you-mean.ts"
 import type { Plan } from "../../plan/plan-shape.ts"

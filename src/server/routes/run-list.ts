@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify"
-import { runsQuery } from "../../api/schemas.ts"
+import { runsQuery } from "../../api/request-schemas.ts"
 import type { ListedRunAnswer, RunsAnswer } from "../../api/shapes.ts"
 import type { ListedRun, ListedStatus, RunPosition } from "../../ports/run-list.ts"
 import { listNeedsKeys } from "../callers.ts"

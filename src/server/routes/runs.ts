@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify"
-import { emptyBody, eventsQuery, noQuery, recordQuery } from "../../api/schemas.ts"
+import { emptyBody, eventsQuery, noQuery, recordQuery } from "../../api/request-schemas.ts"
 import type { CancelAnswer, RunAnswer } from "../../api/shapes.ts"
 import type { Notice } from "../../ports/notices.ts"
 import { noticeType } from "../../run/notifications/notice-message.ts"

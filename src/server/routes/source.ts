@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify"
-import { formatBody, noQuery, validateBody } from "../../api/schemas.ts"
+import { formatBody, noQuery, validateBody } from "../../api/request-schemas.ts"
 import type { FormatAnswer, FormatBody, ValidateBody } from "../../api/shapes.ts"
 import type { RunRequest } from "../../ports/store.ts"
 import { HttpError } from "../http-error.ts"

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify"
-import { executeWorkflowBody, noQuery } from "../../api/schemas.ts"
+import { executeWorkflowBody, noQuery } from "../../api/request-schemas.ts"
 import type { ExecuteWorkflowBody, ValidateIssue, WorkflowIssue, WorkflowsAnswer } from "../../api/shapes.ts"
 import type { ErrorIssue } from "../../ports/events.ts"
 import { wireError } from "../../run/failure.ts"
