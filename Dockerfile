@@ -21,4 +21,4 @@ USER node
 VOLUME /data
 EXPOSE 13703
 HEALTHCHECK --interval=10s --timeout=3s --start-period=5s CMD node -e "fetch('http://127.0.0.1:' + process.env.WIRE_PORT + '/healthz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"
-CMD ["node", "dist/wire.js", "serve"]
+CMD ["node", "--max-semi-space-size=16", "dist/wire.js", "serve"]

@@ -68,7 +68,7 @@ function serviceSettings(store: "memory" | "sqlite", data: string): Record<strin
 }
 
 function startService(store: "memory" | "sqlite", data = store as string): Promise<BenchProcess> {
-  return BenchProcess.start("server", [node, entry, "serve"], serviceSettings(store, data))
+  return BenchProcess.start("server", [node, "--max-semi-space-size=16", entry, "serve"], serviceSettings(store, data))
 }
 
 async function startAll(endpoint: string): Promise<Record<ServerName, BenchProcess>> {

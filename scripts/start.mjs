@@ -22,7 +22,7 @@ await main(async () => {
     await import(pathToFileURL(entry).href)
     return process.exitCode
   }
-  const { code, signal } = await run(node, [entry, ...args], { shell: false })
+  const { code, signal } = await run(node, [...process.execArgv, entry, ...args], { shell: false })
   if (signal !== null) endBy(signal)
   return code
 })
