@@ -5,6 +5,7 @@ import type { DemoModel } from "../demo/handle-demo.ts"
 import { answerDemo } from "../demo/handle-demo.ts"
 import type { RunStore } from "../ports/store.ts"
 import type { TroubleKind } from "../run/health.ts"
+import { loopTurns } from "../run/loop-turns.ts"
 import type { Runs } from "../run/runs.ts"
 import { answerError, asHttpError } from "./answer-error.ts"
 import { answerBrokenRequest, refuseOddities } from "./broken-request.ts"
@@ -122,6 +123,7 @@ export function createServer(options: ServerOptions): Server {
     return answerError(error, reply, (bug) => logBug(bug, request.routeOptions.url))
   })
   refuseOddities(app.server)
+  app.server.on("connection", () => loopTurns.accepted())
   countRequests(app, options.metrics.service)
   guard(app, options)
   operations(app, options, () => draining)

@@ -4,7 +4,7 @@ import { streamError, type ErrorAnswer } from "../api/shapes.ts"
 import { Damaged, NoSuchRun } from "../ports/store.ts"
 import type { LogEvent } from "../ports/events.ts"
 import { asHttpError } from "./answer-error.ts"
-import { LoopTurns } from "./loop-turns.ts"
+import { loopTurns } from "../run/loop-turns.ts"
 
 const heartbeatMs = 15_000
 
@@ -38,7 +38,6 @@ function errorFrame(error: ErrorAnswer["error"] | undefined): string {
 /** All open streams, which share one heartbeat. */
 export class EventStreams {
   readonly #open = new Set<{ readonly response: ServerResponse; readonly end: AbortController }>()
-  readonly #turns = new LoopTurns()
   #timer: NodeJS.Timeout | undefined
 
   get size(): number {
@@ -66,11 +65,11 @@ export class EventStreams {
       response.writeHead(200, { ...streamHeaders, ...headers })
       response.socket?.setNoDelay(true)
       response.write("retry: 1000\n\n")
-      await this.#turns.spend(0)
+      await loopTurns.spend(0)
       for await (const event of follow(end.signal)) {
         if (end.signal.aborted) break
         const frame = frameOf(event)
-        await this.#turns.spend(frame.length)
+        await loopTurns.spend(frame.length)
         if (!response.write(frame)) await drained(response, end.signal)
       }
       response.end()

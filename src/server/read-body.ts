@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer"
-import { setImmediate as nextTurn } from "node:timers/promises"
 import type { FastifyInstance, FastifyRequest } from "fastify"
 import { JsonWork, mostJsonWork } from "../base/json-work.ts"
+import { loopTurns } from "../run/loop-turns.ts"
 import { refuse } from "./http-error.ts"
 import { isDeeperThan } from "./json-depth.ts"
 
@@ -69,7 +69,7 @@ const smallBody = 256 * 1024
 /** Ends a step of the work on a large body: others have their turn before the next. */
 export async function turnOfItsOwn({ headers }: FastifyRequest): Promise<void> {
   const length = Number(headers["content-length"] ?? (headers["transfer-encoding"] === undefined ? 0 : Infinity))
-  if (length > smallBody) await nextTurn()
+  if (length > smallBody) await loopTurns.spend(length)
 }
 
 function isPlain(contentType: string | undefined): boolean {
@@ -95,7 +95,7 @@ async function measure(body: Buffer, most: number): Promise<"deep" | "much" | "f
     counter.add(body.subarray(at, at + smallBody))
     if (counter.deepest > maxDepth) return "deep"
     if (counter.work > most) return "much"
-    await nextTurn()
+    await loopTurns.spend(smallBody)
   }
   return "fine"
 }

@@ -15,7 +15,7 @@ export interface Health {
 }
 
 const { address, pid } = workerData as { address: string; pid: number }
-const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+const agent = new Agent({ keepAlive: false })
 
 function ask(): Promise<boolean> {
   return new Promise((resolve) => {

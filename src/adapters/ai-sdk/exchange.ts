@@ -7,6 +7,7 @@ import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { Egress, EgressResponse } from "../../ports/egress.ts"
 import { EgressFailure } from "../../ports/egress.ts"
 import { RunFailure } from "../../ports/run-failure.ts"
+import { turnForAnswer } from "../model-turn/answer-turn.ts"
 import type { Call } from "../model-turn/model-api.ts"
 import { readUpTo } from "../model-turn/read-up-to.ts"
 import { readRetryAfter } from "../model-turn/retry-delay.ts"
@@ -116,6 +117,8 @@ export class Exchange {
     const type = (response.headers["content-type"] ?? "").toLowerCase()
     if (type.startsWith("text/event-stream") && stream) return this.#streamed(response)
     const text = await response.text()
+    const turn = turnForAnswer(text, watch)
+    if (turn !== null) await turn
     const isStream = type.startsWith("text/event-stream") || /^\s*(?:event|data|:)/.test(text)
     if (!isStream) {
       const whole = this.#checked(text, type, retryAfterMs, dialect)

@@ -6,6 +6,7 @@ import type { Clock } from "../../ports/clock.ts"
 import type { Message } from "../../ports/messages.ts"
 import { assistantText, userText } from "../../ports/messages.ts"
 import type { ModelRequest, ModelToolCall, ModelTurn, ModelWatch, OutputContract } from "../../ports/model.ts"
+import { turnForAnswer } from "./answer-turn.ts"
 import type { BackendQuirks } from "./backend-memory.ts"
 import { addDropped } from "./backend-memory.ts"
 import type { NamedCall } from "./caller.ts"
@@ -131,6 +132,8 @@ export class Turn {
       if (answer.text !== "") return { kind: "text", text: answer.text, ...this.#result(answer, answer.text, []) }
       return this.#repair(answer, misfit(this.#request.path, "expected an answer, found nothing"))
     }
+    const wait = turnForAnswer(answer.text, this.#watch)
+    if (wait !== null) await wait
     const fit = fitOutput(answer.text, owed.contract, owed.form, this.#request.path)
     if (fit.fits) return this.#output(answer, fit.output, owed)
     if (this.#standsApart()) return this.#close(answer, fit)

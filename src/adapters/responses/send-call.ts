@@ -6,6 +6,7 @@ import type { ModelWatch } from "../../ports/model.ts"
 import type { Answer } from "./read-answer.ts"
 import { readAnswer } from "./read-answer.ts"
 import { StreamReader } from "./read-stream.ts"
+import { turnForAnswer } from "../model-turn/answer-turn.ts"
 import { readUpTo } from "../model-turn/read-up-to.ts"
 import { readRetryAfter } from "../model-turn/retry-delay.ts"
 import { streamLimits } from "../model-turn/stream-limits.ts"
@@ -45,6 +46,8 @@ export async function sendCall(egress: Egress, call: Call, watch: ModelWatch, no
   const type = (response.headers["content-type"] ?? "").toLowerCase()
   if (type.startsWith("text/event-stream")) return readEvents(response, call, watch, retryAfterMs)
   const text = await response.text()
+  const turn = turnForAnswer(text, watch)
+  if (turn !== null) await turn
   // A stream under another name.
   if (/^\s*(?:event|data|:)/.test(text)) return readEventText(text, call, watch, retryAfterMs)
   if (isTooMuchJson(text)) throw tooManyValues()

@@ -87,6 +87,26 @@ test("what one turn adds is one append; what comes meanwhile is the next; stored
   await log.stored()
 })
 
+test("large events are several appends, each in a turn of its own; all are stored, in order", async () => {
+  const store = new Slow(new ManualClock())
+  const log = await logTo(store)
+  const last = 20
+  for (let id = 1; id < last; id++) log.add("run_resumed", { reason: "x".repeat(200_000) })
+  log.add("run_resumed", { reason: "x".repeat(2_000_000) })
+  await log.stored()
+  const sizes = store.batches.map((batch) => batch.length)
+  assert.ok(Math.max(...sizes) <= 2, sizes.join(" "))
+  assert.equal(sizes.at(-1), 1)
+  assert.deepEqual(
+    store.batches.flat().map(({ id }) => id),
+    Array.from({ length: last }, (_, at) => at + 1),
+  )
+  log.add("run_resumed", { reason: "x" })
+  log.add("run_resumed", { reason: "y" })
+  await log.stored()
+  assert.equal(store.batches.at(-1)?.length, 2)
+})
+
 test("a failing store is reported once, and rejects for all that wait", async () => {
   const store = new Slow(new ManualClock())
   store.broken = true

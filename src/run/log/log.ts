@@ -4,6 +4,7 @@ import type { EventData, EventType, LogEvent } from "../../ports/events.ts"
 import { isTerminal } from "../../ports/events.ts"
 import { failure } from "../failure.ts"
 import { eventBytes } from "./event-bytes.ts"
+import { loopTurns } from "../loop-turns.ts"
 import { bytesOver } from "../value-size.ts"
 import type { Kept } from "./kept.ts"
 import type { Clock } from "../../ports/clock.ts"
@@ -11,6 +12,9 @@ import { isStoreTrouble, type Lease, type RunStore } from "../../ports/store.ts"
 
 /** Values over this appear in events by their size alone. */
 export const shownBytes = 256 * 1024
+
+/** Events of more bytes go to the store in several pieces. */
+const pieceBytes = 512 * 1024
 
 /** With so many events not stored yet, code that makes more of them waits. */
 const roomy = 512
@@ -76,6 +80,8 @@ export class RunLog {
   #bytes: number
   readonly #mostBytes: number
   #pending: LogEvent[] = []
+  /** About how many bytes they are. */
+  #pendingBytes = 0
   #deltas = new Map<string, { event: Mutable<LogEvent>; attempt: number }>()
   #writing = false
   #failed: { readonly error: unknown } | null = null
@@ -111,8 +117,9 @@ export class RunLog {
     const base = { id: ++this.#lastId, type, at, data: stamped, ...(cost === undefined ? {} : { cost }) }
     const event = (kept === undefined ? base : { ...base, kept }) as LogEvent
     if (recordsWork.has(type)) this.#workId = event.id
-    this.#push(event)
-    if (!isTerminal(type)) this.#grow(eventBytes(event))
+    const bytes = eventBytes(event)
+    this.#push(event, bytes)
+    if (!isTerminal(type)) this.#grow(bytes)
     return event
   }
 
@@ -123,6 +130,7 @@ export class RunLog {
     if (before !== undefined && before.attempt === data.attempt && before.event.type === "agent_delta") {
       const joined = before.event.data.text + data.text
       before.event.data = { ...before.event.data, text: joined }
+      this.#pendingBytes += data.text.length
       this.#grow(data.text.length)
       return
     }
@@ -164,10 +172,11 @@ export class RunLog {
     return new Promise((resolve, reject) => this.#waiting.push({ id, resolve, reject }))
   }
 
-  #push(event: LogEvent): void {
+  #push(event: LogEvent, bytes: number): void {
     // Once the log cannot be written, what the rest of the run still says is lost with it.
     if (this.#failed !== null) return
     this.#pending.push(event)
+    this.#pendingBytes += bytes
     if (this.#writing) return
     this.#writing = true
     // After the promises of this turn: what follows from one answer (an agent's end, the next one's start, the run's end)
@@ -178,9 +187,9 @@ export class RunLog {
   async #write(): Promise<void> {
     try {
       while (this.#pending.length > 0) {
-        const batch = this.#pending
-        this.#pending = []
-        if (this.#deltas.size > 0) this.#deltas.clear()
+        const { batch, bytes } = this.#take()
+        const turn = loopTurns.forLarge(bytes)
+        if (turn !== null) await turn
         await this.#append(batch)
         this.#storedId += batch.length
         this.#wake()
@@ -189,9 +198,31 @@ export class RunLog {
     } catch (error) {
       this.#failed = { error }
       this.#pending = []
+      this.#pendingBytes = 0
       this.#onFailure(error)
       for (const { reject } of this.#waiting.splice(0)) reject(error)
     }
+  }
+
+  /** The next events to store: all that wait, or as many as one turn of the event loop can handle. */
+  #take(): { readonly batch: readonly LogEvent[]; readonly bytes: number } {
+    if (this.#deltas.size > 0) this.#deltas.clear()
+    const pending = this.#pending
+    let bytes = this.#pendingBytes
+    let count = pending.length
+    if (bytes > pieceBytes) {
+      bytes = 0
+      count = 0
+      for (const event of pending) {
+        const size = eventBytes(event)
+        if (count > 0 && bytes + size > pieceBytes) break
+        bytes += size
+        count++
+      }
+    }
+    this.#pending = pending.slice(count)
+    this.#pendingBytes = this.#pending.length === 0 ? 0 : this.#pendingBytes - bytes
+    return { batch: count === pending.length ? pending : pending.slice(0, count), bytes }
   }
 
   /** Stops asking a store that fails. */

@@ -48,3 +48,27 @@ test("an event that is larger than a turn has one of its own", async () => {
   const { turns } = await perTurn([5_000_000, 5_000_000, 1000, 1000])
   assert.deepEqual(turns.at(-1), 2)
 })
+
+test("large work waits while connections come, but not for long", async () => {
+  let now = 0
+  const loop = new LoopTurns(() => now)
+  let done = 0
+  const all = Promise.all([1, 2].map(() => loop.spend(200_000).then(() => done++)))
+  for (; now < 49; now += 7) {
+    loop.accepted()
+    await nextTurn()
+    assert.equal(done, 0)
+  }
+  now = 51
+  loop.accepted()
+  await nextTurn()
+  assert.equal(done, 1)
+  loop.accepted()
+  await nextTurn()
+  assert.equal(done, 1)
+  await all
+})
+
+test("what is never large is not awaited", () => {
+  assert.equal(new LoopTurns().forLarge(10_000), null)
+})
