@@ -15,7 +15,8 @@ function answersAtOnce(text: string): Egress {
     text: () => Promise.resolve(text),
     discard: () => undefined,
   }
-  return { request: () => Promise.resolve(answer), close: () => Promise.resolve() }
+  const never = (): never => assert.fail("Nothing is fetched")
+  return { request: () => Promise.resolve(answer), fetch: never, close: () => Promise.resolve() }
 }
 
 const backend: ModelRequest["backend"] = {
