@@ -1,28 +1,36 @@
-import { Counter, Gauge, Histogram, type Registry } from "prom-client"
+import { Gauge, type Registry } from "prom-client"
+import { Counter, Histogram } from "./counters.ts"
+
+/** One value for each name of a label. */
+export type ValuesOf<Names extends readonly string[]> = { readonly [At in keyof Names]: string }
 
 /** Makes the metrics of one registry. */
 export class Instruments {
-  readonly #registers: Registry[]
+  readonly #registry: Registry
 
   constructor(registry: Registry) {
-    this.#registers = [registry]
+    this.#registry = registry
   }
 
-  counter<L extends string = never>(name: string, help: string, labelNames: readonly L[] = []): Counter<L> {
-    return new Counter({ name, help, labelNames, registers: this.#registers })
-  }
-
-  histogram<L extends string = never>(
+  counter<const Names extends readonly string[] = readonly []>(
     name: string,
     help: string,
-    buckets: number[],
-    labelNames: readonly L[] = [],
-  ): Histogram<L> {
-    return new Histogram({ name, help, labelNames, buckets, registers: this.#registers })
+    labelNames?: Names,
+  ): Counter<ValuesOf<Names>> {
+    return new Counter(this.#registry, name, help, labelNames ?? [])
+  }
+
+  histogram<const Names extends readonly string[] = readonly []>(
+    name: string,
+    help: string,
+    bounds: readonly number[],
+    labelNames?: Names,
+  ): Histogram<ValuesOf<Names>> {
+    return new Histogram(this.#registry, name, help, bounds, labelNames ?? [])
   }
 
   gauge(name: string, help: string): Gauge {
-    return new Gauge({ name, help, registers: this.#registers })
+    return new Gauge({ name, help, registers: [this.#registry] })
   }
 
   /** A gauge that is read when it is asked for. */
@@ -30,7 +38,7 @@ export class Instruments {
     new Gauge({
       name,
       help,
-      registers: this.#registers,
+      registers: [this.#registry],
       collect() {
         this.set(read())
       },

@@ -69,8 +69,9 @@ export function createMetrics(counts: LiveCounts, reasons: readonly string[]): M
     "Attempts to deliver a notification; failed ones are tried again",
     ["outcome"],
   )
-  for (const outcome of ["answered", "expired"]) settled.inc({ outcome }, 0)
-  for (const outcome of ["delivered", "failed", "gave_up"]) notifications.inc({ outcome }, 0)
+  // All labels are there from the start: without them, the first failure is no increase for an alert.
+  const settledAs = { answered: settled.of("answered"), expired: settled.of("expired") }
+  for (const outcome of ["delivered", "failed", "gave_up"]) notifications.of(outcome)
   const refreshWaiting = waitingGauges(make, counts.waiting)
   make.liveGauge("wireworks_runs_active", "Runs under way here", counts.active)
   make.liveGauge("wireworks_runs_queued", "Runs that wait for their turn here", counts.queued)
@@ -90,52 +91,45 @@ export function createMetrics(counts: LiveCounts, reasons: readonly string[]): M
     )
   }
 
-  // Labels are looked up once: that costs more than the counting.
   const tokensOf = {
-    input: tokens.labels("input"),
-    output: tokens.labels("output"),
-    cached: tokens.labels("cached"),
-    reasoning: tokens.labels("reasoning"),
+    input: tokens.of("input"),
+    output: tokens.of("output"),
+    cached: tokens.of("cached"),
+    reasoning: tokens.of("reasoning"),
   }
   const count = (usage: Usage): void => {
-    tokensOf.input.inc(usage.input_tokens)
-    tokensOf.output.inc(usage.output_tokens)
-    if (usage.cached_tokens > 0) tokensOf.cached.inc(usage.cached_tokens)
-    if (usage.reasoning_tokens > 0) tokensOf.reasoning.inc(usage.reasoning_tokens)
+    tokensOf.input.add(usage.input_tokens)
+    tokensOf.output.add(usage.output_tokens)
+    tokensOf.cached.add(usage.cached_tokens)
+    tokensOf.reasoning.add(usage.reasoning_tokens)
   }
   const agentsOf = {
-    completed: agents.labels("completed"),
-    cached: agents.labels("cached"),
-    failed: agents.labels("failed"),
-    skipped: agents.labels("skipped"),
+    completed: agents.of("completed"),
+    cached: agents.of("cached"),
+    failed: agents.of("failed"),
+    skipped: agents.of("skipped"),
   }
+  const callTime = calls.of()
   const time = (records: readonly ModelCallRecord[]): void => {
-    for (const record of records) calls.observe(record.duration_ms / 1000)
+    for (const record of records) callTime.observe(record.duration_ms / 1000)
   }
-  const of = (status: string) => {
-    // Seen from the start: else the first failure is no increase for an alert.
-    runs.inc({ status }, 0)
-    runTime.zero({ status })
-    return { runs: runs.labels(status), time: runTime.labels(status) }
-  }
-  const ends = { completed: of("completed"), failed: of("failed"), cancelled: of("cancelled") }
+  const endedAs = (status: string) => ({ runs: runs.of(status), time: runTime.of(status) })
+  const ends = { completed: endedAs("completed"), failed: endedAs("failed"), cancelled: endedAs("cancelled") }
   const ended = (status: keyof typeof ends, duration_ms: number): void => {
-    ends[status].runs.inc()
+    ends[status].runs.add()
     ends[status].time.observe(duration_ms / 1000)
   }
 
   const called = (
-    { server, tool, duration_ms }: { readonly server: string; readonly tool: string; readonly duration_ms: number },
+    about: { readonly server: string; readonly tool: string; readonly duration_ms: number },
     outcome: "completed" | "failed",
   ): void => {
-    const names = toolNames.of({ server, tool })
-    tools.inc({ ...names, outcome })
-    // The other outcome is there as well: rates are computed from both.
-    tools.inc({ ...names, outcome: outcome === "failed" ? "completed" : "failed" }, 0)
-    toolTime.observe(names, duration_ms / 1000)
+    const { server, tool } = toolNames.of({ server: about.server, tool: about.tool })
+    // Both outcomes are there from the first call: rates are computed from both.
+    const both = { completed: tools.of(server, tool, "completed"), failed: tools.of(server, tool, "failed") }
+    both[outcome].add()
+    toolTime.of(server, tool).observe(about.duration_ms / 1000)
   }
-  for (const each of Object.values(agentsOf)) each.inc(0)
-  for (const each of Object.values(tokensOf)) each.inc(0)
   const service = serviceMetrics(make, reasons)
 
   return {
@@ -146,13 +140,13 @@ export function createMetrics(counts: LiveCounts, reasons: readonly string[]): M
         for (const event of events) {
           switch (event.type) {
             case "agent_completed":
-              agentsOf[event.data.cached ? "cached" : "completed"].inc()
+              agentsOf[event.data.cached ? "cached" : "completed"].add()
               if (!event.data.cached) count(event.data.usage)
               time(event.data.calls)
               models.count(event.data.calls)
               break
             case "agent_failed":
-              agentsOf.failed.inc()
+              agentsOf.failed.add()
               time(event.data.calls)
               models.count(event.data.calls)
               break
@@ -161,10 +155,10 @@ export function createMetrics(counts: LiveCounts, reasons: readonly string[]): M
               break
             case "step_skipped":
               // One that failed is counted as that.
-              if (event.data.error === undefined) agentsOf.skipped.inc()
+              if (event.data.error === undefined) agentsOf.skipped.add()
               break
             case "agent_retried":
-              retries.inc()
+              retries.of().add()
               break
             case "context_compacted":
               count(event.data.usage)
@@ -177,19 +171,19 @@ export function createMetrics(counts: LiveCounts, reasons: readonly string[]): M
               called(event.data, "failed")
               break
             case "question_asked":
-              asked.inc()
+              asked.of().add()
               break
             case "question_answered":
-              settled.inc({ outcome: "answered" })
+              settledAs.answered.add()
               break
             case "question_expired":
-              settled.inc({ outcome: "expired" })
+              settledAs.expired.add()
               break
             case "cache_degraded":
-              degraded.inc()
+              degraded.of().add()
               break
             case "run_resumed":
-              resumed.inc()
+              resumed.of().add()
               break
             case "workflow_completed":
               ended("completed", event.data.duration_ms)
@@ -207,7 +201,7 @@ export function createMetrics(counts: LiveCounts, reasons: readonly string[]): M
       },
     },
     notified(outcome) {
-      notifications.inc({ outcome })
+      notifications.of(outcome).add()
     },
     async text() {
       await refreshWaiting()

@@ -1,6 +1,6 @@
-import type { Counter } from "prom-client"
 import { cutText } from "../../base/cut-text.ts"
 import type { ModelCallRecord } from "../../ports/events.ts"
+import type { Counter } from "./counters.ts"
 import type { Instruments } from "./instruments.ts"
 
 /** Callers write the ids of models: more than these are counted together. */
@@ -11,11 +11,11 @@ type Labels = { readonly provider: string; readonly model: string }
 /** Cost, tokens, calls, retries and fallbacks by the kind of provider and the id of the model. */
 export class ModelCounters {
   readonly #known = new Map<string, Labels>()
-  readonly #cost: Counter<"provider" | "model">
-  readonly #tokens: Counter<"provider" | "model" | "kind">
-  readonly #calls: Counter<"provider" | "model" | "outcome">
-  readonly #retries: Counter<"provider" | "model">
-  readonly #fallbacks: Counter<"provider" | "model">
+  readonly #cost: Counter<readonly [string, string]>
+  readonly #tokens: Counter<readonly [string, string, string]>
+  readonly #calls: Counter<readonly [string, string, string]>
+  readonly #retries: Counter<readonly [string, string]>
+  readonly #fallbacks: Counter<readonly [string, string]>
 
   constructor(make: Instruments) {
     const labels = ["provider", "model"] as const
@@ -38,25 +38,26 @@ export class ModelCounters {
   count(calls: readonly ModelCallRecord[]): void {
     const turns = new Set<string>()
     for (const call of calls) {
-      const labels = this.#labels(call)
+      const { provider, model } = this.#labels(call)
       // A call that gave no answer has no format that held.
-      this.#calls.inc({ ...labels, outcome: call.format === undefined ? "failed" : "answered" })
+      this.#calls.of(provider, model, call.format === undefined ? "failed" : "answered").add()
       const turn = `${call.turn} ${call.model ?? ""}`
-      if (turns.has(turn)) this.#retries.inc(labels)
+      if (turns.has(turn)) this.#retries.of(provider, model).add()
       turns.add(turn)
       if (call.usage === undefined) continue
       const { input_tokens, output_tokens, cached_tokens, reasoning_tokens, cost } = call.usage
-      this.#tokens.inc({ ...labels, kind: "input" }, input_tokens)
-      this.#tokens.inc({ ...labels, kind: "output" }, output_tokens)
-      if (cached_tokens > 0) this.#tokens.inc({ ...labels, kind: "cached" }, cached_tokens)
-      if (reasoning_tokens > 0) this.#tokens.inc({ ...labels, kind: "reasoning" }, reasoning_tokens)
-      if (typeof cost === "number") this.#cost.inc(labels, cost)
+      this.#tokens.of(provider, model, "input").add(input_tokens)
+      this.#tokens.of(provider, model, "output").add(output_tokens)
+      if (cached_tokens > 0) this.#tokens.of(provider, model, "cached").add(cached_tokens)
+      if (reasoning_tokens > 0) this.#tokens.of(provider, model, "reasoning").add(reasoning_tokens)
+      if (typeof cost === "number") this.#cost.of(provider, model).add(cost)
     }
   }
 
   /** `calls` are those of the model that failed. */
   fellBack([first]: readonly ModelCallRecord[]): void {
-    this.#fallbacks.inc(first === undefined ? { provider: "", model: "" } : this.#labels(first))
+    const { provider, model } = first === undefined ? { provider: "", model: "" } : this.#labels(first)
+    this.#fallbacks.of(provider, model).add()
   }
 
   #labels({ provider = "", id = "" }: ModelCallRecord): Labels {

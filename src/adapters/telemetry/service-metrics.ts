@@ -38,7 +38,7 @@ export function serviceMetrics(make: Instruments, reasons: readonly string[]): S
   const refusals = make.counter("wireworks_http_refusals_total", "Refused HTTP requests, by the kind of their error", [
     "reason",
   ])
-  for (const reason of reasons) refusals.inc({ reason }, 0)
+  for (const reason of reasons) refusals.of(reason)
   const queue = make.histogram("wireworks_run_queue_seconds", "Time that a run waited for its turn", requestSeconds)
   const firstToken = make.histogram(
     "wireworks_model_first_token_seconds",
@@ -61,25 +61,25 @@ export function serviceMetrics(make: Instruments, reasons: readonly string[]): S
   return {
     keyChange: {
       progressed(some, rest) {
-        rewritten.inc(some)
+        rewritten.of().add(some)
         left.set(rest)
       },
     },
     answered(method, route, status, duration_ms) {
       const known = methods.has(method) ? method : "other"
-      requests.inc({ method: known, route: route ?? "none", status: String(status) })
-      requestTime.observe({ route: route ?? "none" }, duration_ms / 1000)
+      requests.of(known, route ?? "none", String(status)).add()
+      requestTime.of(route ?? "none").observe(duration_ms / 1000)
     },
-    refused: (reason) => refusals.inc({ reason }),
-    queued: (duration_ms) => queue.observe(duration_ms / 1000),
-    firstToken: (api, duration_ms) => firstToken.observe({ api }, duration_ms / 1000),
+    refused: (reason) => refusals.of(reason).add(),
+    queued: (duration_ms) => queue.of().observe(duration_ms / 1000),
+    firstToken: (api, duration_ms) => firstToken.of(api).observe(duration_ms / 1000),
     store: {
       known(operation) {
-        store.zero({ operation })
-        storeFailures.inc({ operation }, 0)
+        store.of(operation)
+        storeFailures.of(operation)
       },
-      took: (operation, duration_ms) => store.observe({ operation }, duration_ms / 1000),
-      failed: (operation) => storeFailures.inc({ operation }),
+      took: (operation, duration_ms) => store.of(operation).observe(duration_ms / 1000),
+      failed: (operation) => storeFailures.of(operation).add(),
     },
   }
 }
