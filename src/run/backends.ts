@@ -1,3 +1,4 @@
+import { CanonicalText } from "../base/canonical-json.ts"
 import type { JsonObject } from "../base/json-value.ts"
 import type { Entry, Expression } from "../plan/expression.ts"
 import type { Price } from "../plan/plan-shape.ts"
@@ -50,11 +51,14 @@ export function resolveBackends(running: RunContext): void {
 }
 
 /** The same, with secrets by name. All steps of a run share it. */
-export function backendFacts(running: RunContext, model: string): BackendFacts {
+export function backendFacts(running: RunContext, model: string): CanonicalText {
   const provider = running.plan.models[model]?.provider ?? ""
   let facts = running.backendFacts.get(provider)
   if (facts === undefined) {
-    facts = usesSecrets(running, provider) ? resolve(running, provider, running.named()) : backendOf(running, model)
+    const named: BackendFacts = usesSecrets(running, provider)
+      ? resolve(running, provider, running.named())
+      : backendOf(running, model)
+    facts = new CanonicalText(named)
     running.backendFacts.set(provider, facts)
   }
   return facts

@@ -1,6 +1,6 @@
+import type { CanonicalText } from "../base/canonical-json.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { Plan } from "../plan/plan-shape.ts"
-import type { BackendFacts } from "./agent/cache-key.ts"
 import type { Budget } from "./budget/budget.ts"
 import type { TimeLimits } from "./budget/time-limits.ts"
 import type { Scope } from "./evaluate.ts"
@@ -119,7 +119,7 @@ export interface RunContext {
   /** Of each provider. */
   readonly backends: Map<string, Backend>
   /** The same without the values of secrets. */
-  readonly backendFacts: Map<string, BackendFacts>
+  readonly backendFacts: Map<string, CanonicalText>
   host: HostSession | null
   readonly toolCalls: Map<string, number>
   readonly siteCalls: Map<string, number>
@@ -168,23 +168,25 @@ export function callOut<T>(running: RunContext, call: () => Promise<T>): Promise
  * Makes a call in a place that the caller has. It waits until recorded work is durable: the receiver of the call may rely on
  * it that what led to it is never done again.
  */
-export async function callStored<T>(running: RunContext, call: () => Promise<T>): Promise<T> {
+export function callStored<T>(running: RunContext, call: () => Promise<T>): Promise<T> {
   const stored = running.log.workStored()
-  if (stored !== null) {
-    await stored
+  if (stored === null) return callWithLease(running, call)
+  return stored.then(() => {
     running.signal.throwIfAborted()
-  }
-  return callWithLease(running, call)
+    return callWithLease(running, call)
+  })
 }
 
 /** Makes a call, or one more attempt at it, while the run is surely this process's. */
-export async function callWithLease<T>(running: RunContext, call: () => Promise<T>): Promise<T> {
+export function callWithLease<T>(running: RunContext, call: () => Promise<T>): Promise<T> {
   const wait = running.gate()
-  if (wait !== null) {
-    await wait
-    await pass(running.gate)
-    running.signal.throwIfAborted()
-  }
+  return wait === null ? call() : callAfter(wait, running, call)
+}
+
+async function callAfter<T>(wait: Promise<void>, running: RunContext, call: () => Promise<T>): Promise<T> {
+  await wait
+  await pass(running.gate)
+  running.signal.throwIfAborted()
   return call()
 }
 

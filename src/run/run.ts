@@ -79,7 +79,8 @@ export async function run(job: RunJob, ports: RunPorts, limits: RunLimits): Prom
   if (misfit !== null) return endWithoutRunning(job, { why: "failed", error: misfit }, ports)
   const { rerun } = request
   const earlier = rerun === undefined ? null : await readEarlier(ports.store, rerun.run_id, rerun.from)
-  return new Run({ ...job, request: { ...request, secrets } }, ports, limits, past, earlier).toEnd()
+  const own = secrets === request.secrets ? job : { ...job, request: { ...request, secrets } }
+  return new Run(own, ports, limits, past, earlier).toEnd()
 }
 
 /** Why a run stops in this process. */
@@ -154,7 +155,7 @@ class Run {
       backends: new Map(),
       backendFacts: new Map(),
       host: null,
-      toolCalls: new Map(past.toolCalls),
+      toolCalls: past.toolCalls.size === 0 ? new Map() : new Map(past.toolCalls),
       siteCalls: siteCallsOf(past, prepare(plan)),
       budget: new Budget(bounds, past.used, signal),
       time: new TimeLimits({
@@ -208,7 +209,7 @@ class Run {
       stopListening()
       this.#running.questions.close()
       leave.removeEventListener("abort", onLeave)
-      await this.#closeHost()
+      if (this.#running.host !== null) await this.#closeHost()
     }
   }
 
@@ -280,7 +281,8 @@ class Run {
     const { plan, prepared } = this.#running
     try {
       resolveBackends(this.#running)
-      await openServers(this.#running)
+      const opening = openServers(this.#running)
+      if (opening !== null) await opening
     } catch (error) {
       this.#fail(error)
       return
@@ -405,8 +407,9 @@ const internalError: WireError = wireError("internal_error", [
 
 /** Calls made by site; a log of release 0.1 has them under other names. */
 function siteCallsOf(past: ReplayState, { legacySites }: Prepared): Map<string, number> {
+  if (past.siteCalls.size === 0) return new Map()
   const counts = new Map(past.siteCalls)
-  for (const [site, legacy] of counts.size === 0 ? [] : legacySites) {
+  for (const [site, legacy] of legacySites) {
     const made = past.siteCalls.get(legacy)
     if (made !== undefined) counts.set(site, made + (past.siteCalls.get(site) ?? 0))
   }

@@ -115,7 +115,7 @@ export class Runs {
   async admit(plan: Plan, request: NewRequest, share = request.caller): Promise<Admission> {
     const { clock, chance, store } = this.#ports
     const { owner, leaseMs } = this.#settings
-    const refusal = this.#whyNot(share) ?? (await this.#whyNotWait(plan, request.caller))
+    const refusal = this.#whyNot(share) ?? (mayWait(plan) ? await this.#whyNotWait(request.caller) : null)
     if (refusal !== null) {
       // A request that repeats an existing run needs no room.
       const { caller, idempotency } = request
@@ -207,9 +207,9 @@ export class Runs {
   }
 
   /** What waits for people costs rows only, but those stay for days. */
-  async #whyNotWait(plan: Plan, caller: string): Promise<WireError | null> {
+  async #whyNotWait(caller: string): Promise<WireError | null> {
     const { max_waiting = usualMaxWaiting } = this.#settings
-    if (!mayWait(plan) || (await this.#ports.store.waiting(caller)) < max_waiting) return null
+    if ((await this.#ports.store.waiting(caller)) < max_waiting) return null
     return refusal("overloaded", `${max_waiting} of your runs wait for people, which is the most (WIRE_MAX_WAITING)`)
   }
 

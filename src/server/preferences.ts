@@ -3,7 +3,8 @@
  * first: they may contain commas.
  */
 export function preferencesOf(header: string | string[] | undefined): ReadonlySet<string> {
-  const text = Array.isArray(header) ? header.join(",") : (header ?? "")
+  if (header === undefined) return none
+  const text = Array.isArray(header) ? header.join(",") : header
   const names = text
     .replace(/"(?:[^"\\]|\\.)*"/g, "")
     .toLowerCase()
@@ -11,3 +12,5 @@ export function preferencesOf(header: string | string[] | undefined): ReadonlySe
     .map((preference) => (preference.split(/[;=]/, 1)[0] ?? "").trim())
   return new Set(names)
 }
+
+const none: ReadonlySet<string> = new Set()

@@ -35,16 +35,22 @@ export function readBodies(app: FastifyInstance): void {
     const plain = coding === undefined || coding === "" || coding.toLowerCase() === "identity"
     done(plain ? null : refuse("unsupported_media_type", "The body must not be compressed"))
   })
-  app.addHook("preValidation", (request) => turnOfItsOwn(request))
+  app.addHook("preValidation", (request, _reply, done) => {
+    // A promise for each request would cost more than the check.
+    const turn = turnOfItsOwn(request)
+    if (turn === null) done()
+    else turn.then(() => done(), done)
+  })
   app.addHook("preValidation", (request, _reply, done) => {
     // Where nothing came, nothing was parsed, and a schema that goes by the content type would not be asked.
     const missing = request.body === undefined && request.method === "POST"
     const needed = missing && !request.is404 && request.routeOptions.config.body !== "none"
     done(needed ? refuse("invalid_request", "The body is missing: a JSON object is expected") : undefined)
   })
-  app.addContentTypeParser("application/json", { parseAs: "buffer" }, async (request: FastifyRequest, body: Buffer) => {
+  app.addContentTypeParser("application/json", { parseAs: "buffer" }, (request: FastifyRequest, body: Buffer, done) => {
     const bare = body.length === 0 && request.routeOptions.config.body === "none"
-    return bare ? null : parseJson(body, request.routeOptions.bodyLimit)
+    if (bare) done(null, null)
+    else readJson(body, request.routeOptions.bodyLimit, done)
   })
   app.addContentTypeParser([...sourceTypes], { parseAs: "buffer" }, (request, body, done) => {
     try {
@@ -66,10 +72,10 @@ export function readBodies(app: FastifyInstance): void {
 /** Bytes of a body whose every step takes a few milliseconds at most. */
 const smallBody = 256 * 1024
 
-/** Ends a step of the work on a large body: others have their turn before the next. */
-export async function turnOfItsOwn({ headers }: FastifyRequest): Promise<void> {
+/** Ends a step of the work on a large body: others have their turn before the next. Null for a small one, which goes on at once. */
+export function turnOfItsOwn({ headers }: FastifyRequest): Promise<void> | null {
   const length = Number(headers["content-length"] ?? (headers["transfer-encoding"] === undefined ? 0 : Infinity))
-  if (length > smallBody) await loopTurns.spend(length)
+  return length > smallBody ? loopTurns.spend(length) : null
 }
 
 function isPlain(contentType: string | undefined): boolean {
@@ -84,12 +90,35 @@ export function decode(bytes: Buffer, what: string): string {
 /** How many values a body may hold, as `JsonWork` counts them. Larger bodies that an operator allows may hold more. */
 const mostValues = (bodyLimit: number): number => Math.max(2 * mostJsonWork, bodyLimit / 4)
 
+type BodyDone = (error: Error | null, value?: unknown) => void
+
+/** A small body is read at once. */
+function readJson(body: Buffer, bodyLimit: number, done: BodyDone): void {
+  if (body.length > smallBody / 4) {
+    measure(body, mostValues(bodyLimit)).then((found) => parseInto(body, found, done), done)
+    return
+  }
+  parseInto(body, isDeeperThan(maxDepth, body) ? "deep" : "fine", done)
+}
+
+function parseInto(body: Buffer, found: Measured, done: BodyDone): void {
+  let value: unknown
+  try {
+    value = parseJson(body, found)
+  } catch (error) {
+    done(error as Error)
+    return
+  }
+  done(null, value)
+}
+
+type Measured = "deep" | "much" | "fine"
+
 /**
  * Whether a body is nested too deeply or holds too many values. A small one cannot hold too many. Counting takes as long as parsing: others
  * have their turns meanwhile.
  */
-async function measure(body: Buffer, most: number): Promise<"deep" | "much" | "fine"> {
-  if (body.length <= smallBody / 4) return isDeeperThan(maxDepth, body) ? "deep" : "fine"
+async function measure(body: Buffer, most: number): Promise<Measured> {
   const counter = new JsonWork()
   for (let at = 0; at < body.length; at += smallBody) {
     counter.add(body.subarray(at, at + smallBody))
@@ -100,12 +129,11 @@ async function measure(body: Buffer, most: number): Promise<"deep" | "much" | "f
   return "fine"
 }
 
-async function parseJson(body: Buffer, bodyLimit: number): Promise<unknown> {
-  const found = await measure(body, mostValues(bodyLimit))
+function parseJson(body: Buffer, found: Measured): unknown {
   if (found === "deep") throw refuse("invalid_request", `The body is nested deeper than ${maxDepth} levels`)
   const decoded = decode(body, "The body")
   const text = decoded.startsWith("\uFEFF") ? decoded.slice(1) : decoded
-  if (text.trim() === "") throw refuse("invalid_request", "The body is empty: a JSON object is expected")
+  if (!/\S/.test(text)) throw refuse("invalid_request", "The body is empty: a JSON object is expected")
   if (found === "much") {
     throw refuse("payload_too_large", "The body holds too many JSON values: send fewer, or send them as a text")
   }

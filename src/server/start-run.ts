@@ -31,9 +31,11 @@ export async function startRun(
   const key = idempotencyKey(request)
   const mode = modeOf(request)
   checkNotify(run.options.notify, parts.notify)
-  await turnOfItsOwn(request)
+  const first = turnOfItsOwn(request)
+  if (first !== null) await first
   const idempotency = key === undefined ? null : { key, fingerprint: await fingerprint(run) }
-  await turnOfItsOwn(request)
+  const second = turnOfItsOwn(request)
+  if (second !== null) await second
   const admitted = await parts.runs.admit(
     plan,
     {

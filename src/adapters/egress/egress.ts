@@ -75,14 +75,18 @@ export function createEgress(options: EgressOptions): Egress {
 
   async function send(sent: ExchangeRequest, call: Call): Promise<EgressResponse> {
     for (;;) {
-      await pass(sent.gate)
+      const wait = sent.gate()
+      if (wait !== null) {
+        await wait
+        await pass(sent.gate)
+      }
       const response = await exchange(await pool.acquire(sent.url.origin, call), sent, call)
       if (response !== "held back") return response
     }
   }
 
   async function request(asked: EgressRequest, redirect: Redirects): Promise<EgressResponse> {
-    const given = { ...limits, ...asked.limits }
+    const given = asked.limits === undefined ? limits : { ...limits, ...asked.limits }
     const call = new Call(asked.signal, given.totalMs)
     try {
       let url = permit(asked.url)
@@ -173,16 +177,22 @@ function destinationOf(url: URL): Destination {
 
 /** Whether a response sends the call elsewhere. A body is sent again only where the method must stay. */
 function redirecting(redirect: Redirects, method: string): ExchangeRequest["leaves"] {
-  const safe = method === "GET" || method === "HEAD"
-  const followed = redirect === "manual" ? [] : safe ? [301, 302, 303, 307, 308] : [307, 308]
-  return (status, headers) => followed.includes(status) && headers["location"] !== undefined
+  if (redirect === "manual") return () => false
+  return method === "GET" || method === "HEAD" ? leavesSafely : leavesWithBody
 }
+
+const leavesWithBody: ExchangeRequest["leaves"] = (status, headers) =>
+  (status === 307 || status === 308) && headers["location"] !== undefined
+
+const leavesSafely: ExchangeRequest["leaves"] = (status, headers) =>
+  (status === 301 || status === 302 || status === 303 || status === 307 || status === 308) &&
+  headers["location"] !== undefined
 
 function sendable(headers: Readonly<Record<string, string>>, user_agent: string): Record<string, string> {
   const result: Record<string, string> = { "user-agent": user_agent }
-  for (const [name, value] of Object.entries(headers)) {
+  for (const name in headers) {
     const lower = name.toLowerCase()
-    if (!framing.has(lower)) result[lower] = value
+    if (!framing.has(lower)) result[lower] = headers[name] ?? ""
   }
   return result
 }

@@ -32,7 +32,7 @@ export function exchange(
       {
         path: request.url.pathname + request.url.search,
         method: request.method,
-        headers: { ...request.headers },
+        headers: request.headers,
         body: request.body,
         // Timers of our own: the client's are off by up to a second.
         headersTimeout: 0,

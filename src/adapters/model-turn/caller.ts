@@ -127,11 +127,19 @@ export class Caller {
   }
 
   /** Makes the call when the limits of the run have room for it. */
-  async #reserved(draft: NamedCall, most: number | null, build: BuildCall): Promise<Answer> {
-    const { request, watch } = this.#parts
-    if (watch.reserve === undefined) return this.#once(draft)
-    const { turn, name, price, inference } = request
-    const reservation = await watch.reserve({
+  #reserved(draft: NamedCall, most: number | null, build: BuildCall): Promise<Answer> {
+    const { reserve } = this.#parts.watch
+    return reserve === undefined ? this.#once(draft) : this.#withinLimits(reserve, draft, most, build)
+  }
+
+  async #withinLimits(
+    reserve: NonNullable<ModelWatch["reserve"]>,
+    draft: NamedCall,
+    most: number | null,
+    build: BuildCall,
+  ): Promise<Answer> {
+    const { turn, name, price, inference } = this.#parts.request
+    const reservation = await reserve({
       turn,
       attempt: this.#attempt + 1,
       model: name,

@@ -109,7 +109,7 @@ export class Turn {
   }
 
   async run(): Promise<ModelTurn> {
-    await this.#caller.waitOn()
+    if (this.#request.progress !== null) await this.#caller.waitOn()
     while (true) {
       const answer = await this.#caller.call(
         (most) => this.#build(most),
@@ -117,13 +117,14 @@ export class Turn {
       )
       for (const change of this.#unproven.splice(0)) change(this.#knownQuirks)
       if (answer.hides_reasoning) this.#learn((quirks) => (quirks.hides_reasoning = true))
-      const turn = await this.#judge(answer)
+      const judged = this.#judge(answer)
+      const turn = judged instanceof Promise ? await judged : judged
       if (turn !== null) return turn
     }
   }
 
   /** The turn's result; null when another call has to be made. */
-  async #judge(answer: Answer): Promise<ModelTurn | null> {
+  #judge(answer: Answer): ModelTurn | Promise<null> {
     const offered = this.#offersTools()
     if (offered && answer.tool_calls.length > 0) return this.#toolCalls(answer)
     if (offered && holdsToolMarkup(answer.text)) return this.#markup(answer)

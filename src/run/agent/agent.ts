@@ -9,6 +9,7 @@ import { decide } from "../condition.ts"
 import { evaluateToKeep } from "../evaluate-effects.ts"
 import type { ModelCallRecord, WireError } from "../../ports/events.ts"
 import { endsRun, failureAt } from "../failure.ts"
+import type { EarlierRun } from "../log/earlier-run.ts"
 import { shown } from "../log/log.ts"
 import { placeKey, type AgentPast } from "../log/replay-state.ts"
 import { storeMessages } from "../log/stored-messages.ts"
@@ -103,7 +104,8 @@ class AgentStep {
     this.#startedAt = this.#past?.startedAt ?? this.#running.ports.clock.now()
     try {
       this.#step = { ...this.#step, scope: { ...this.#step.scope, variables: variables() } }
-      return (await this.#isWanted()) ? await this.#work() : this.skip(null)
+      const wanted = this.#isWanted()
+      return (wanted instanceof Promise ? await wanted : wanted) ? await this.#work() : this.skip(null)
     } catch (error) {
       if (this.#hasFailed || !this.#maySkip(error)) throw error
       return this.skip(this.#failed(error).error)
@@ -142,7 +144,8 @@ class AgentStep {
     for (const local of this.#node.locals) await this.#resolveLocal(local.key, local.value)
     const given = ports.given?.(this.#node.id, this.#caller.about.iteration ?? null)
     const rendered = given === undefined ? await renderStep(this.#step) : await renderGiven(this.#step)
-    const reused = given === undefined ? await this.#reused(rendered) : undefined
+    const { earlier } = this.#running
+    const reused = given === undefined && earlier !== null ? await this.#reused(earlier, rendered) : undefined
     if (reused !== undefined) return reused
     this.#startedAt = this.#past?.startedAt ?? ports.clock.now()
     this.#running.time.agentStarted(this.#node.name)
@@ -193,11 +196,11 @@ class AgentStep {
   }
 
   /** The result that an earlier run leaves to this step; undefined where it must run. */
-  async #reused(rendered: Rendered): Promise<JsonValue | undefined> {
+  async #reused(earlier: EarlierRun, rendered: Rendered): Promise<JsonValue | undefined> {
     const running = this.#running
-    const { earlier, prepared, log } = running
+    const { prepared, log } = running
     // What has begun goes on.
-    if (earlier === null || (this.#past !== null && this.#past.startedAt !== null)) return undefined
+    if (this.#past !== null && this.#past.startedAt !== null) return undefined
     const { facts } = (this.#asked = await askedOf(this.#step, rendered))
     const { id, name } = this.#node
     const { iteration } = this.#caller.about

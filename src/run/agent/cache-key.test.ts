@@ -6,12 +6,12 @@ import type { CacheFacts } from "./cache-key.ts"
 import { factsText } from "./cache-key.ts"
 
 const plain: CacheFacts = {
-  backend: {
+  backend: new CanonicalText({
     api: "responses",
     endpoint: "https://example.com/v1",
     api_key: "[secret:key]",
     headers: { b: "1", a: "2" },
-  },
+  }),
   model: "m\u2028",
   system: null,
   inference: { temperature: 0.5, max_tokens: 10 },

@@ -8,7 +8,7 @@ import type { Message } from "../../ports/messages.ts"
 /** Everything that decides an agent's answer. Secrets are in it by their names, never by their values. */
 export interface CacheFacts extends ModelFacts {
   /** The models after the first, where there are any. */
-  readonly fallbacks?: readonly ModelFacts[]
+  readonly fallbacks?: readonly ModelFacts[] | undefined
   readonly max_steps: number
   /** The history that the agent continues, and how it is summarised first. */
   readonly context: { readonly history: readonly Message[]; readonly compact: CompactFacts | null } | null
@@ -23,7 +23,8 @@ export interface CacheFacts extends ModelFacts {
 
 /** How one model is asked. */
 export interface ModelFacts {
-  readonly backend: BackendFacts
+  /** `BackendFacts`, which all steps of a run share. */
+  readonly backend: CanonicalText
   readonly model: string
   readonly system: string | null
   readonly inference: Inference
@@ -44,7 +45,7 @@ export interface CompactFacts extends SummariserFacts {
 }
 
 export interface SummariserFacts {
-  readonly backend: BackendFacts
+  readonly backend: CanonicalText
   readonly model: string
   readonly inference: Inference
 }
@@ -60,8 +61,9 @@ export function cacheHash(facts: CacheFacts): string {
 export function factsText(facts: CacheFacts): string {
   const { backend, context, contract, fallbacks, inference, max_steps, messages, model, servers, system, tools } = facts
   const others = fallbacks === undefined ? "" : `"fallbacks":${canonicalJson(fallbacks)},`
+  const history = context === null ? "null" : canonicalJson(context)
   return (
-    `{"backend":${canonicalJson(backend)},"context":${canonicalJson(context)},"contract":${contract.text},${others}` +
+    `{"backend":${backend.text},"context":${history},"contract":${contract.text},${others}` +
     `"inference":${inferenceText(inference)},"max_steps":${max_steps},"messages":[${messages.map(messageText).join(",")}],` +
     `"model":${JSON.stringify(model)},"response_format":${canonicalJson(facts.response_format)},` +
     `"servers":${canonicalJson(servers)},"system":${JSON.stringify(system)},"tools":${canonicalJson(tools)}}`

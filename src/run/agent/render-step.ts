@@ -45,12 +45,16 @@ export interface Asked {
 export async function renderStep(step: StepContext): Promise<Rendered> {
   const { running, node } = step
   const compact = node.context?.compact ?? null
-  const files = await renderFiles(node.files, scopeAt(step, "file"), step.effects)
+  // Most steps have no files and no tools: a promise for each of them would cost more than all the rest.
+  const files = node.files.length === 0 ? [] : await renderFiles(node.files, scopeAt(step, "file"), step.effects)
   return {
     models: await renderModels(step),
     instruction: await renderInstruction(node.instruction, scopeAt(step, "instruction"), step.effects),
     files,
-    tools: await AgentTools.offered(running, node, step.caller, scopeAt(step, "uses"), step.effects),
+    tools:
+      node.uses.length === 0
+        ? AgentTools.none(running, node, step.caller)
+        : await AgentTools.offered(running, node, step.caller, scopeAt(step, "uses"), step.effects),
     compact: compact === null ? null : await compactFacts(running, compact, scopeAt(step, "context"), step.effects),
   }
 }
@@ -83,8 +87,12 @@ async function modelSystem(step: StepContext, model: string): Promise<string | n
 
 export async function askedOf(step: StepContext, rendered: Rendered): Promise<Asked> {
   const { context } = step.node
-  const instruction: Message = { role: "user", parts: [...rendered.instruction.parts, ...rendered.files] }
-  const messages = [...(await renderPrompts(step)), instruction]
+  const { parts } = rendered.instruction
+  const instruction: Message = {
+    role: "user",
+    parts: rendered.files.length === 0 ? parts : [...parts, ...rendered.files],
+  }
+  const messages = step.node.uses.length === 0 ? [instruction] : [...(await renderPrompts(step)), instruction]
   const continued = context === null ? [] : continuedHistory(step.running, context)
   return { messages, continued, facts: hashOf(step, rendered, continued, messages) }
 }
@@ -119,26 +127,27 @@ function hashOf(
   messages: readonly Message[],
 ): string {
   const { running, node } = step
-  const [first, ...others] = rendered.models.map(({ name, id, system, settings }) => ({
+  const models = rendered.models.map(({ name, id, system, settings }) => ({
     backend: backendFacts(running, name),
     inference: settings.inference,
     model: id,
     response_format: settings.response_format,
     system,
   }))
+  const [first] = models
   if (first === undefined) throw new Error(`${node.id} has no model`)
   // In the order of their names, which is how they are hashed.
   return cacheHash({
     backend: first.backend,
     context: node.context === null ? null : { compact: rendered.compact, history: continued },
     contract: contractSchema(node, running.plan.types),
-    ...(others.length === 0 ? {} : { fallbacks: others }),
+    fallbacks: models.length === 1 ? undefined : models.slice(1),
     inference: first.inference,
     max_steps: node.max_steps,
     messages,
     model: first.model,
     response_format: first.response_format,
-    servers: serverFacts(running, node),
+    servers: node.uses.length === 0 ? [] : serverFacts(running, node),
     system: first.system,
     tools: rendered.tools.fingerprint,
   })

@@ -114,8 +114,11 @@ export class RunLog {
   add<T extends EventType>(type: T, data: EventData[T], kept?: Kept<T>, cost?: number): LogEvent {
     const at = isoTime(this.#clock.now())
     const stamped = type === "workflow_started" ? data : { ...data, at }
-    const base = { id: ++this.#lastId, type, at, data: stamped, ...(cost === undefined ? {} : { cost }) }
-    const event = (kept === undefined ? base : { ...base, kept }) as LogEvent
+    const id = ++this.#lastId
+    const made: Record<string, unknown> = { id, type, at, data: stamped }
+    if (cost !== undefined) made["cost"] = cost
+    if (kept !== undefined) made["kept"] = kept
+    const event = made as unknown as LogEvent
     if (recordsWork.has(type)) this.#workId = event.id
     const bytes = eventBytes(event)
     this.#push(event, bytes)

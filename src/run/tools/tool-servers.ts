@@ -18,13 +18,16 @@ import { namedServer, serverOf } from "./server-of.ts"
 import { remoteOf } from "./workflow-effects.ts"
 
 /**
- * Connects to the servers of a run and looks up everything that it imports. A missing or mistyped binding is found here, before
- * any model is called.
+ * Connects to the servers of a run and looks up everything that it imports; null for a run without servers. A missing or
+ * mistyped binding is found here, before any model is called.
  */
-export async function openServers(running: RunContext): Promise<void> {
+export function openServers(running: RunContext): Promise<void> | null {
+  const names = Object.keys(running.plan.servers)
+  return names.length === 0 ? null : open(running, names)
+}
+
+async function open(running: RunContext, names: readonly string[]): Promise<void> {
   const { plan, ports, log, past, signal } = running
-  const names = Object.keys(plan.servers)
-  if (names.length === 0) return
   const places = placesOf(running)
   const secretive = new Set<string | undefined>()
   await inTurns(places, (part) => {
