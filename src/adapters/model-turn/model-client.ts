@@ -2,7 +2,7 @@ import type { ApiName } from "../../check/provider-kinds.ts"
 import type { Chance } from "../../ports/chance.ts"
 import type { Clock } from "../../ports/clock.ts"
 import type { Egress, EgressLimits } from "../../ports/egress.ts"
-import type { ModelClient, ModelRequest, ModelTurn, ModelWatch } from "../../ports/model.ts"
+import type { ModelClient, ModelRequest } from "../../ports/model.ts"
 import { failure } from "../../run/failure.ts"
 import { BackendMemory } from "./backend-memory.ts"
 import type { ModelApi } from "./model-api.ts"
@@ -45,22 +45,15 @@ export function createModelClient(options: ModelClientOptions): ModelClient {
     return { api, egress: demo.egress, endpoint: api.demoEndpoint(demo.endpoint), demo: true }
   }
 
-  function turnWith(api: ModelApi, request: ModelRequest, watch: ModelWatch): Promise<ModelTurn> {
-    const { backend } = request
-    const quirks = memory.of(request.caller, backend.api, backend.endpoint, request.model)
-    const target = targetOf(request, api)
-    return new Turn({ request, watch, target, quirks, limits, clock, chance }).run()
-  }
-
   return {
-    turn(request, watch) {
-      try {
-        const loaded = options.api(request.backend.api)
-        if (loaded instanceof Promise) return loaded.then((api) => turnWith(api, request, watch))
-        return turnWith(loaded, request, watch)
-      } catch (error) {
-        return Promise.reject(error)
-      }
+    async turn(request, watch) {
+      const { backend } = request
+      const loaded = options.api(backend.api)
+      const api = loaded instanceof Promise ? await loaded : loaded
+      const quirks = memory.of(request.caller, backend.api, backend.endpoint, request.model)
+      const target = targetOf(request, api)
+      const turn = new Turn({ request, watch, target, quirks, limits, clock, chance })
+      return turn.run()
     },
   }
 }

@@ -123,7 +123,7 @@ export class LogReader {
   pageWithKept(head: RunHead, after: number, limits: PageLimits): LogEvent[] {
     const columns = "last, body, kept, length(body) + ifnull(length(kept), 0) AS bytes"
     return this.#page(columns, head, after, limits, (row) =>
-      openEvents(head.key, row["last"] as number, row["body"], row["kept"]),
+      openWithKept(head.key, row["last"] as number, row["body"], row["kept"]),
     )
   }
 
@@ -139,7 +139,7 @@ export class LogReader {
       const body = this.#get("SELECT body FROM events WHERE run = ? AND last = ?", head.num, last)?.["body"]
       // Deleted since.
       if (body === undefined) return []
-      const opened = openEvents(head.key, last, body, null)
+      const opened = openEvents(head.key, last, body)
       this.#opened.keep(name, opened, row["bytes"] as number)
       return opened
     })
@@ -258,24 +258,41 @@ export function aboutCache(entry: Uint8Array): string {
   return `cache ${Buffer.from(entry).toString("hex")}`
 }
 
+function aboutEvents(last: number): string {
+  return `events to ${last}`
+}
+
+function aboutKept(last: number): string {
+  return `kept to ${last}`
+}
+
 export interface SealedEvents {
-  /** The JSON that was sealed: what everyone may see of the events. */
+  /** What everyone may see of the events, as JSON. */
   readonly text: string
   readonly body: Uint8Array
   readonly kept: Uint8Array | null
 }
 
-/** One row for all events of an append; what only a continuation needs stands apart, so that followers need not read it. */
+/** So many characters that only a continuation needs are sealed with their events: a seal of its own costs more than to skip them. */
+const smallKept = 2048
+
+/**
+ * One row for all events of an append. What only a continuation needs follows them on a line of its own, or, if it is large, stands
+ * apart, so that followers need not read it. JSON text has no line breaks.
+ */
 export function sealEvents(key: DataKey, events: readonly LogEvent[], last: number): SealedEvents {
-  const keptOf = (event: LogEvent) => (event.kept === undefined ? [] : [[event.id, event.kept] as const])
-  const kept = events.flatMap(keptOf)
-  const shown = kept.length === 0 ? events : events.map((event) => ({ ...event, kept: undefined }))
+  const about = aboutEvents(last)
+  const kept: (readonly [number, unknown])[] = []
+  const shown = events.map((event) => {
+    if (event.kept === undefined) return event
+    kept.push([event.id, event.kept])
+    return { ...event, kept: undefined }
+  })
   const text = JSON.stringify(shown)
-  return {
-    text,
-    body: key.seal(`events to ${last}`, text),
-    kept: kept.length === 0 ? null : key.seal(`kept to ${last}`, JSON.stringify(kept)),
-  }
+  if (kept.length === 0) return { text, body: key.seal(about, text), kept: null }
+  const more = JSON.stringify(kept)
+  if (more.length <= smallKept) return { text, body: key.seal(about, `${text}\n${more}`), kept: null }
+  return { text, body: key.seal(about, text), kept: key.seal(aboutKept(last), more) }
 }
 
 /** The one event of a condemned run. */
@@ -283,10 +300,19 @@ export function sealEnd(key: DataKey, end: LogEvent): Uint8Array {
   return key.seal("end", JSON.stringify(end))
 }
 
-function openEvents(key: DataKey, last: number, body: unknown, kept: unknown): LogEvent[] {
-  const events = JSON.parse(key.open(`events to ${last}`, body as Uint8Array)) as LogEvent[]
-  if (!(kept instanceof Uint8Array)) return events
-  const more = new Map(JSON.parse(key.open(`kept to ${last}`, kept)) as [number, JsonValue][])
+/** Of a row, as everyone may see them. */
+export function openEvents(key: DataKey, last: number, body: unknown): LogEvent[] {
+  const [shown = ""] = key.open(aboutEvents(last), body as Uint8Array).split("\n", 1)
+  return JSON.parse(shown) as LogEvent[]
+}
+
+/** With what was kept for a continuation. Rows of older releases have all of it apart. */
+export function openWithKept(key: DataKey, last: number, body: unknown, apart: unknown): LogEvent[] {
+  const [shown = "", small] = key.open(aboutEvents(last), body as Uint8Array).split("\n")
+  const events = JSON.parse(shown) as LogEvent[]
+  const kept = apart instanceof Uint8Array ? key.open(aboutKept(last), apart) : small
+  if (kept === undefined) return events
+  const more = new Map(JSON.parse(kept) as [number, JsonValue][])
   return events.map((event) => {
     const value = more.get(event.id)
     return value === undefined ? event : { ...event, kept: value }

@@ -147,6 +147,9 @@ export const migrations: readonly string[] = [
   DROP INDEX runs_listed_by_workflow;
   CREATE INDEX runs_listed_by_workflow ON runs (caller, workflow, created_at, run_id) WHERE workflow IS NOT NULL;
   `,
+  `
+  -- From here on a row of events may hold, after them, what was kept beside them. Releases before cannot read that.
+  `,
 ]
 
 export const currentVersion = migrations.length

@@ -1,0 +1,43 @@
+import assert from "node:assert/strict"
+import { randomBytes } from "node:crypto"
+import { test } from "node:test"
+import type { LogEvent } from "../../ports/events.ts"
+import { createVault } from "../vault/vault.ts"
+import { openEvents, openWithKept, sealEvents } from "./log-reader.ts"
+
+const { key } = createVault(randomBytes(32)).newKey("run r")
+
+const at = "2026-11-16T00:00:00.000Z"
+const plain = { id: 1, type: "workflow_planned", at, data: { text: "a\nb\u2028c" } } as unknown as LogEvent
+const withKept = (kept: unknown): LogEvent =>
+  ({ id: 2, type: "agent_completed", at, data: { output: {} }, cost: 3, kept }) as unknown as LogEvent
+
+const shown = [plain, { id: 2, type: "agent_completed", at, data: { output: {} }, cost: 3 }]
+
+for (const [what, kept, isApart] of [
+  ["a little", { facts: "line\nbreak" }, false],
+  ["much", { facts: "x".repeat(10_000) }, true],
+] as const) {
+  test(`events with ${what} beside them are read with it and without it`, () => {
+    const events = [plain, withKept(kept)]
+    const sealed = sealEvents(key, events, 2)
+    assert.equal(sealed.kept !== null, isApart)
+    assert.deepEqual(JSON.parse(sealed.text), shown)
+    assert.deepEqual(openEvents(key, 2, sealed.body), shown)
+    assert.deepEqual(openWithKept(key, 2, sealed.body, sealed.kept), events)
+  })
+}
+
+test("events with nothing beside them", () => {
+  const sealed = sealEvents(key, [plain], 1)
+  assert.equal(sealed.kept, null)
+  assert.deepEqual(openEvents(key, 1, sealed.body), [plain])
+  assert.deepEqual(openWithKept(key, 1, sealed.body, null), [plain])
+})
+
+test("a row of an older release has even a little apart", () => {
+  const body = key.seal("events to 2", JSON.stringify(shown))
+  const apart = key.seal("kept to 2", JSON.stringify([[2, { facts: "f" }]]))
+  assert.deepEqual(openEvents(key, 2, body), shown)
+  assert.deepEqual(openWithKept(key, 2, body, apart), [plain, withKept({ facts: "f" })])
+})
