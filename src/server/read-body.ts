@@ -35,11 +35,11 @@ export function readBodies(app: FastifyInstance): void {
     const plain = coding === undefined || coding === "" || coding.toLowerCase() === "identity"
     done(plain ? null : refuse("unsupported_media_type", "The body must not be compressed"))
   })
-  app.addHook("preValidation", (request, _reply, done) => {
+  app.addHook("preValidation", (request, _reply, goOn) => {
     // A promise for each request would cost more than the check.
     const turn = turnOfItsOwn(request)
-    if (turn === null) done()
-    else turn.then(() => done(), done)
+    if (turn === null) goOn()
+    else turn.then(() => goOn(), goOn)
   })
   app.addHook("preValidation", (request, _reply, done) => {
     // Where nothing came, nothing was parsed, and a schema that goes by the content type would not be asked.
@@ -90,26 +90,26 @@ export function decode(bytes: Buffer, what: string): string {
 /** How many values a body may hold, as `JsonWork` counts them. Larger bodies that an operator allows may hold more. */
 const mostValues = (bodyLimit: number): number => Math.max(2 * mostJsonWork, bodyLimit / 4)
 
-type BodyDone = (error: Error | null, value?: unknown) => void
+type Settle = (error: Error | null, value?: unknown) => void
 
 /** A small body is read at once. */
-function readJson(body: Buffer, bodyLimit: number, done: BodyDone): void {
+function readJson(body: Buffer, bodyLimit: number, settle: Settle): void {
   if (body.length > smallBody / 4) {
-    measure(body, mostValues(bodyLimit)).then((found) => parseInto(body, found, done), done)
+    measure(body, mostValues(bodyLimit)).then((found) => parseInto(body, found, settle), settle)
     return
   }
-  parseInto(body, isDeeperThan(maxDepth, body) ? "deep" : "fine", done)
+  parseInto(body, isDeeperThan(maxDepth, body) ? "deep" : "fine", settle)
 }
 
-function parseInto(body: Buffer, found: Measured, done: BodyDone): void {
+function parseInto(body: Buffer, found: Measured, settle: Settle): void {
   let value: unknown
   try {
     value = parseJson(body, found)
   } catch (error) {
-    done(error as Error)
+    settle(error as Error)
     return
   }
-  done(null, value)
+  settle(null, value)
 }
 
 type Measured = "deep" | "much" | "fine"

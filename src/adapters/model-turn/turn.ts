@@ -117,14 +117,13 @@ export class Turn {
       )
       for (const change of this.#unproven.splice(0)) change(this.#knownQuirks)
       if (answer.hides_reasoning) this.#learn((quirks) => (quirks.hides_reasoning = true))
-      const judged = this.#judge(answer)
-      const turn = judged instanceof Promise ? await judged : judged
+      const turn = await this.#judge(answer)
       if (turn !== null) return turn
     }
   }
 
   /** The turn's result; null when another call has to be made. */
-  #judge(answer: Answer): ModelTurn | Promise<null> {
+  async #judge(answer: Answer): Promise<ModelTurn | null> {
     const offered = this.#offersTools()
     if (offered && answer.tool_calls.length > 0) return this.#toolCalls(answer)
     if (offered && holdsToolMarkup(answer.text)) return this.#markup(answer)
