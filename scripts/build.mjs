@@ -133,11 +133,11 @@ function exportsOf(/** @type {string} */ path) {
   return /** @type {string[]} */ (JSON.parse(execFileSync(pinnedNode(), ["-p", code], { encoding: "utf8" })))
 }
 
-/** Bundles to `outdir`. Files are replaced one by one, the entry last, so that no moment has an entry without its parts. */
-export async function build(outdir = join(root, "dist")) {
-  const stamp = sourceStamp()
-  const { build: bundle, stop } = await import("esbuild")
-  const forNode = /** @type {const} */ ({
+const parts = [partsOfPackages, lightBuiltins]
+
+/** @param {string} outdir */
+function optionsForNode(outdir) {
+  return /** @type {const} */ ({
     ...common,
     outdir,
     platform: "node",
@@ -151,7 +151,24 @@ export async function build(outdir = join(root, "dist")) {
       js: 'import { createRequire as toRequire } from "node:module"; const require = toRequire(import.meta.url);',
     },
   })
-  const parts = [partsOfPackages, lightBuiltins]
+}
+
+/**
+ * Programs of the tests, bundled as the service is: one that is started a hundred times need not find and read its sources each time.
+ * @param {Readonly<Record<string, string>>} entryPoints
+ * @param {string} outdir
+ */
+export async function bundlePrograms(entryPoints, outdir) {
+  const { build: bundle, stop } = await import("esbuild")
+  await bundle({ ...optionsForNode(outdir), entryPoints, splitting: true, plugins: parts, write: true })
+  await stop()
+}
+
+/** Bundles to `outdir`. Files are replaced one by one, the entry last, so that no moment has an entry without its parts. */
+export async function build(outdir = join(root, "dist")) {
+  const stamp = sourceStamp()
+  const { build: bundle, stop } = await import("esbuild")
+  const forNode = optionsForNode(outdir)
   const bundles = [
     await bundle({
       ...forNode,
@@ -256,9 +273,9 @@ export function isStale() {
 }
 
 /** A hash over names, sizes and times of all that goes into the build: a changed, new or deleted file changes it. */
-export function sourceStamp() {
+export function sourceStamp(more = /** @type {readonly string[]} */ ([])) {
   const hash = createHash("sha256")
-  for (const top of watched) {
+  for (const top of [...watched, ...more]) {
     const path = join(root, top)
     if (existsSync(path)) for (const file of filesUnder(path)) addFile(hash, file)
   }

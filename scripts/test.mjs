@@ -54,6 +54,9 @@ await main(async () => {
   if (files.some((file) => /^test\/(browser|cli|crash|cluster|hostile)\//.test(file))) {
     await import("../test/support/built-wire.ts")
   }
+  if (files.some((file) => /^(test\/crash|src\/adapters\/sqlite)\//.test(file))) {
+    await import("../test/support/built-programs.ts")
+  }
 
   const { code, count, skipped } = await runTests(files, namePattern)
   if (code === 0 && count === 0) throw new SetupError(`No test matches ${namePattern}.`)

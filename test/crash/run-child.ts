@@ -4,6 +4,7 @@ import { once } from "node:events"
 import { join } from "node:path"
 import type { LogEvent } from "../../src/ports/events.ts"
 import type { RunStore } from "../../src/ports/store.ts"
+import { builtProgram } from "../support/built-programs.ts"
 import { within } from "../support/within.ts"
 import { openStore, usualLeaseMs } from "./service.ts"
 import type { WorkflowName } from "./workflows.ts"
@@ -32,8 +33,7 @@ export interface Life {
 /** Starts a process that works on one run. */
 export function startChild(options: ChildOptions): Life {
   const { workflow, place, origin, appends, leaseMs = usualLeaseMs, run_id, folder } = options
-  const file = join(import.meta.dirname, "child.ts")
-  const args = [file, workflow, place, origin, String(appends), String(leaseMs)]
+  const args = [builtProgram("crash-child"), workflow, place, origin, String(appends), String(leaseMs)]
   const env = { NODE_COMPILE_CACHE: join(folder, "compiled"), ...process.env }
   const child = spawn(process.execPath, run_id === undefined ? args : [...args, run_id], {
     stdio: ["ignore", "pipe", "pipe"],

@@ -30,12 +30,15 @@ function print(line: string): void {
   }
 }
 
+/** A lease that does not run out by the system's clock while a test runs. */
+const longMs = 3_600_000
+
 /** Appends to several runs until it is killed; prints what has been acknowledged. */
 async function append(): Promise<void> {
   const store = await open()
   await Promise.all(
     Array.from({ length: 5 }, async (_, n) => {
-      const lease = await created(store, { caller: "child" })
+      const lease = await created(store, { caller: "child" }, longMs)
       print(`${lease.run_id} 0`)
       for (let first = 1; ; first += n + 1) {
         const events = Array.from({ length: n + 1 }, (_, k) => happened(first + k, "x".repeat(200), { n }))
@@ -109,7 +112,7 @@ async function tryToOpen(): Promise<void> {
 /** Ends without closing: an idle store must not keep its process alive. */
 async function leave(): Promise<void> {
   const store = await open()
-  const lease = await created(store)
+  const lease = await created(store, {}, longMs)
   await store.append(lease, [happened(1)])
   print(lease.run_id)
 }

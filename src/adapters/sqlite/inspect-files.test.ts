@@ -19,13 +19,14 @@ import { after, test, type TestContext } from "node:test"
 import { StoreFailure } from "../../ports/store.ts"
 import { createVault } from "../vault/vault.ts"
 import { systemClock } from "../system/system-clock.ts"
+import { builtProgram } from "../../../test/support/built-programs.ts"
 import { startChild } from "../../../test/support/start-child.ts"
 import { openSqliteStore } from "./open-sqlite-store.ts"
 import { readLogFile } from "./write-ahead-log.ts"
 
 const scratch = mkdtempSync(join(tmpdir(), "wireworks-files-"))
 after(() => rmSync(scratch, { recursive: true, force: true }))
-const childFile = join(import.meta.dirname, "../../../test/support/sqlite-child.ts")
+const childFile = builtProgram("sqlite-child")
 
 /** A database whose process was killed: its log and its holder's file are still there. */
 async function killed(context: TestContext, name: string): Promise<{ path: string; key: Buffer }> {

@@ -17,6 +17,7 @@ import {
   noOptions,
   owner,
 } from "../../../test/contract/run-store/material.ts"
+import { builtProgram } from "../../../test/support/built-programs.ts"
 import { ManualClock } from "../../../test/support/manual-clock.ts"
 import { within } from "../../../test/support/within.ts"
 import { StoreFailure } from "../../ports/store.ts"
@@ -25,7 +26,7 @@ import { checkStore } from "./check-store.ts"
 import { openSqliteStore } from "./open-sqlite-store.ts"
 import type { RekeyedStore } from "./sqlite-store.ts"
 
-const childFile = join(import.meta.dirname, "../../../test/support/sqlite-child.ts")
+const childFile = builtProgram("sqlite-child")
 const scratch = mkdtempSync(join(tmpdir(), "wireworks-rekey-"))
 after(() => rmSync(scratch, { recursive: true }))
 

@@ -16,6 +16,7 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { after, describe, test } from "node:test"
 import { aRequest, created, ended, happened, leaseMs, row, several } from "../../../test/contract/run-store/material.ts"
+import { builtProgram } from "../../../test/support/built-programs.ts"
 import { ManualClock } from "../../../test/support/manual-clock.ts"
 import { startChild } from "../../../test/support/start-child.ts"
 import { StoreFailure } from "../../ports/store.ts"
@@ -26,7 +27,7 @@ import { openSqliteStore } from "./open-sqlite-store.ts"
 const scratch = mkdtempSync(join(tmpdir(), "wireworks-open-"))
 after(() => rmSync(scratch, { recursive: true }))
 const root = join(import.meta.dirname, "../../..")
-const childFile = join(root, "test/support/sqlite-child.ts")
+const childFile = builtProgram("sqlite-child")
 const key = Buffer.alloc(32, 7)
 const clock = new ManualClock()
 

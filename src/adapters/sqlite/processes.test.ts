@@ -6,6 +6,7 @@ import { join } from "node:path"
 import { after, describe, test } from "node:test"
 import { created, ended, from, happened, Reader, row, several } from "../../../test/contract/run-store/material.ts"
 import { systemClock } from "../system/system-clock.ts"
+import { builtProgram } from "../../../test/support/built-programs.ts"
 import { startChild } from "../../../test/support/start-child.ts"
 import { within } from "../../../test/support/within.ts"
 import type { RunStore } from "../../ports/store.ts"
@@ -14,7 +15,7 @@ import { openSqliteStore } from "./open-sqlite-store.ts"
 
 const scratch = mkdtempSync(join(tmpdir(), "wireworks-processes-"))
 after(() => rmSync(scratch, { recursive: true }))
-const childFile = join(import.meta.dirname, "../../../test/support/sqlite-child.ts")
+const childFile = builtProgram("sqlite-child")
 
 function place(name: string) {
   const path = join(scratch, name, "wire.db")
@@ -83,7 +84,7 @@ describe("sqlite store, with processes that come and go", () => {
     const run_ids = [...acknowledged(child.lines).keys()]
     const readings = run_ids.map((run_id) => new Reader(store, run_id).rest())
     // Writing side by side with it, to the same file.
-    const own = await created(store)
+    const own = await created(store, {}, 3_600_000)
     for (const n of from(0, 50)) await store.append(own, several(1 + n * 2, 2 + n * 2))
     await child.printed(200)
     assert.deepEqual(await store.claim("heir", 100, 60_000), [], "the living keep their runs")

@@ -45,8 +45,8 @@ export function aRun(changes: Partial<NewRun> = {}): NewRun {
   }
 }
 
-export async function created(store: RunStore, changes: Partial<NewRun> = {}): Promise<Lease> {
-  const outcome = await store.create(aRun(changes), owner, leaseMs)
+export async function created(store: RunStore, changes: Partial<NewRun> = {}, forMs = leaseMs): Promise<Lease> {
+  const outcome = await store.create(aRun(changes), owner, forMs)
   assert.equal(outcome.outcome, "created")
   assert.ok(outcome.outcome === "created")
   return outcome.lease
