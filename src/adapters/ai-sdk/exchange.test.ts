@@ -20,7 +20,11 @@ async function answerOf(body: string, type: string, stream: boolean): Promise<Re
     egress: { request: () => Promise.resolve(response) } as unknown as Egress,
     url: "http://127.0.0.1/",
     headers: {},
-    call: { watch: { redact: (value: unknown) => value }, limits: {}, now: () => 0 } as unknown as Call,
+    call: {
+      watch: { redact: (value: unknown) => value, signal: new AbortController().signal },
+      limits: {},
+      now: () => 0,
+    } as unknown as Call,
     stream,
     finish: (request) => request,
   })
