@@ -1,55 +1,69 @@
 import assert from "node:assert/strict"
-import { test } from "node:test"
-import type { Egress } from "../../ports/egress.ts"
-import type { Call } from "../model-turn/model-api.ts"
-import type { Dialect } from "./dialect.ts"
+import { test, type TestContext } from "node:test"
+import { startServer } from "../../../test/support/http-server.ts"
+import { openGate } from "../../ports/gate.ts"
+import { noRedactor } from "../../run/secrets/redact.ts"
+import { createEgress } from "../egress/egress.ts"
 import { Exchange } from "./exchange.ts"
 
-/** The answer that a package gets when a backend sends this body in one piece. */
-async function answerOf(body: string, type: string, stream: boolean): Promise<Response> {
-  const bytes = Buffer.from(body)
-  const response = {
-    status: 200,
-    headers: { "content-type": type },
-    body: [bytes],
-    text: () => Promise.resolve(body),
-    discard: () => {},
-  }
+/** The answer that a package gets when a backend sends this body. */
+async function answerOf(t: TestContext, body: string, type: string, stream: boolean): Promise<Response> {
+  const backend = await startServer((_, response) => response.writeHead(200, { "content-type": type }).end(body))
+  const egress = createEgress({ policy: { kind: "private" } })
+  t.after(() => Promise.all([egress.close(), backend.close()]))
+  const now = (): number => Date.now()
   const exchange = new Exchange({
-    dialect: { problem: () => null } as unknown as Dialect,
-    egress: { request: () => Promise.resolve(response) } as unknown as Egress,
-    url: "http://127.0.0.1/",
-    headers: {},
+    dialect: { problem: () => null },
+    egress,
+    url: `${backend.origin}/chat/completions`,
+    headers: { "content-type": "application/json" },
     call: {
-      watch: { redact: (value: unknown) => value, signal: new AbortController().signal },
-      limits: {},
-      now: () => 0,
-    } as unknown as Call,
+      attempt: 1,
+      limits: { firstByteMs: 60_000, silenceMs: 60_000, totalMs: 120_000, max_bytes: 16_000_000 },
+      watch: {
+        signal: t.signal,
+        now,
+        gate: openGate,
+        retried: () => Promise.resolve(),
+        delta: () => {},
+        redact: (value) => value,
+        redactStream: () => noRedactor.stream(),
+      },
+      now,
+    },
     stream,
     finish: (request) => request,
   })
-  return exchange.fetch("http://127.0.0.1/", { body: "{}" })
+  return exchange.fetch("", { body: "{}" })
 }
 
-test("a stream of small events leaves others their turns", async () => {
-  const text = 'data: {"a":"x"}\n\n'.repeat(60_000)
-  const answer = await answerOf(text, "text/event-stream", true)
-  let turns = 0
-  let reading = true
-  const count = (): void => {
-    turns++
-    if (reading) setImmediate(count)
-  }
-  setImmediate(count)
-  assert.equal(await answer.text(), text)
-  reading = false
-  assert.ok(turns >= 50, String(turns))
-})
+for (const type of ["text/event-stream", "text/plain"]) {
+  test(`a stream of small events, sent as ${type}, leaves others their turns`, async (t) => {
+    const text = 'data: {"a":"x"}\n\n'.repeat(60_000)
+    const answer = await answerOf(t, text, type, true)
+    let turn = 0
+    let timer = setImmediate(function count() {
+      turn++
+      timer = setImmediate(count)
+    })
+    const pieces: Uint8Array[] = []
+    const turns = new Set<number>()
+    for await (const piece of answer.body ?? []) {
+      pieces.push(piece)
+      turns.add(turn)
+    }
+    clearImmediate(timer)
+    assert.equal(Buffer.concat(pieces).toString(), text)
+    assert.ok(Math.max(...pieces.map(({ length }) => length)) <= 16 * 1024)
+    assert.ok(turns.size >= pieces.length / 2, `${pieces.length} pieces in ${turns.size} turns`)
+  })
+}
 
-test("an answer, or an event, that holds more values than a model writes is refused before a package checks them", async () => {
-  const body = (parts: number): string => `{"parts":[${'{"text":"x"},'.repeat(parts)}{}]}`
-  assert.equal(await (await answerOf(body(10_000), "application/json", false)).text(), body(10_000))
-  await assert.rejects(answerOf(body(20_000), "application/json", false), /too many JSON values/)
-  const events = await answerOf(`data: ${body(20_000)}\n\n`, "text/event-stream", true)
+test("an answer, or an event, that holds more values than a model writes is refused before a package checks them", async (t) => {
+  const body = (parts: number): string => `{"choices":[${'{"text":"x"},'.repeat(parts)}{}]}`
+  const json = "application/json"
+  assert.equal(await (await answerOf(t, body(10_000), json, false)).text(), body(10_000))
+  await assert.rejects(answerOf(t, body(20_000), json, false), /too many JSON values/)
+  const events = await answerOf(t, `data: ${body(20_000)}\n\n`, "text/event-stream", true)
   await assert.rejects(events.text(), /too many JSON values/)
 })

@@ -21,7 +21,7 @@ import {
 import type { Dialect, Fetch } from "./dialect.ts"
 
 export interface ExchangeParts {
-  readonly dialect: Dialect
+  readonly dialect: Pick<Dialect, "problem">
   readonly egress: Egress
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
@@ -132,7 +132,7 @@ export class Exchange {
     throw new OtherForm()
   }
 
-  #checked(text: string, type: string, retryAfterMs: number | null, dialect: Dialect): JsonObject {
+  #checked(text: string, type: string, retryAfterMs: number | null, dialect: ExchangeParts["dialect"]): JsonObject {
     const { watch } = this.#parts.call
     if (isTooMuchJson(text, mostValues)) throw tooManyValues()
     const parsed = parse(text)
@@ -149,26 +149,15 @@ export class Exchange {
     return watch.redact(body)
   }
 
-  /** The body as the package wants it; what breaks it off is kept. */
+  /** The body as the package wants it. The failure that breaks it off is kept. */
   #streamed(response: EgressResponse): Response {
-    const chunks = piecesInTurns(response.body)
-    const values = new JsonWork(mostValues)
-    const body = new ReadableStream<Uint8Array>({
-      pull: async (controller) => {
-        try {
-          const { done, value } = await chunks.next()
-          if (done === true) controller.close()
-          else if (values.addEvents(value)) controller.enqueue(value)
-          else throw tooManyValues()
-        } catch (error) {
-          this.#failure = error
-          response.discard()
-          controller.error(error)
-        }
+    return eventStream(withFewValues(piecesInTurns(response.body)), {
+      broken: (error) => {
+        this.#failure = error
+        response.discard()
       },
-      cancel: () => response.discard(),
+      cancelled: () => response.discard(),
     })
-    return new Response(body, { headers: { "content-type": "text/event-stream" } })
   }
 }
 
@@ -184,18 +173,40 @@ async function* piecesInTurns(
   }
 }
 
+/** The pieces of a stream's body, until an event holds too many values. */
+async function* withFewValues(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, undefined> {
+  const values = new JsonWork(mostValues)
+  for await (const piece of pieces) {
+    if (!values.addEvents(piece)) throw tooManyValues()
+    yield piece
+  }
+}
+
 function respond(text: string, stream: boolean): Response {
-  const pieces = piecesInTurns([Buffer.from(text)])
-  const events = new ReadableStream<Uint8Array>({
+  if (stream) return eventStream(piecesInTurns([Buffer.from(text)]))
+  return new Response(text, { headers: { "content-type": "application/json" } })
+}
+
+interface StreamEnds {
+  readonly broken: (error: unknown) => void
+  readonly cancelled: () => void
+}
+
+function eventStream(pieces: AsyncIterator<Uint8Array, undefined>, ends?: StreamEnds): Response {
+  const body = new ReadableStream<Uint8Array>({
     pull: async (controller) => {
-      const { done, value } = await pieces.next()
-      if (done === true) controller.close()
-      else controller.enqueue(value)
+      try {
+        const { done, value } = await pieces.next()
+        if (done === true) controller.close()
+        else controller.enqueue(value)
+      } catch (error) {
+        ends?.broken(error)
+        controller.error(error)
+      }
     },
+    cancel: () => ends?.cancelled(),
   })
-  return new Response(stream ? events : text, {
-    headers: { "content-type": stream ? "text/event-stream" : "application/json" },
-  })
+  return new Response(body, { headers: { "content-type": "text/event-stream" } })
 }
 
 function parse(text: string): JsonValue | undefined {
