@@ -85,7 +85,7 @@ function pathWithoutModules() {
 }
 
 /**
- * Ends this process as the signal would have without a handler, so that whoever started it sees the usual exit code.
+ * Ends this process as the signal would have without a handler, so that the parent process sees the usual exit code.
  * @param {NodeJS.Signals} signal
  * @returns {never}
  */

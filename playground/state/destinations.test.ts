@@ -49,7 +49,7 @@ test("a provider that nothing calls receives nothing; a model of a compaction is
   ])
 })
 
-test("an address from the input is told as it is; one from a secret by the secret's name", () => {
+test("an address from the input is shown as it is; one from a secret by the secret's name", () => {
   const source = (endpoint: string): string => `input { host: string\n alt: maybe string } ${secrets}
     provider p from openai { endpoint: ${endpoint} api_key: secrets.key } model m from p { id: "x" } ${agent()}`
   const at = (endpoint: string): string[] => destinations(source(endpoint), { host: "in.example", alt: null })

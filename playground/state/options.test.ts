@@ -12,7 +12,7 @@ test("only what differs from the service's defaults is sent: of the usual ones, 
   assert.deepEqual(checkOptions(toOptionTexts(value)).value, value)
 })
 
-test("what the service would refuse is told before it is sent", () => {
+test("what the service would refuse is reported before it is sent", () => {
   for (const most of ["0", "1001", "1.5", "-1", "x"]) {
     assert.ok(checkOptions({ ...usualOptions, max_concurrency: most }).wrong.max_concurrency, most)
   }

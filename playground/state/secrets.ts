@@ -77,7 +77,7 @@ export function forgetSecrets(): void {
 /** What was typed for files that are not shown; in memory alone, like those of the shown one. */
 const shelved = new Map<string, Readonly<Record<string, string>>>()
 
-/** Puts the secrets of one file aside and takes up those of another. */
+/** Stores the secrets of one file and loads those of another. */
 export function swapSecrets(from: string, to: string): void {
   shelved.set(from, secretTexts.value)
   secretTexts.value = shelved.get(to) ?? {}

@@ -31,7 +31,7 @@ export function spanState(span: Span, { isCut = false }: Known): StateName {
   return span.cached === true ? "cached" : span.reused === true ? "reused" : "completed"
 }
 
-/** It has given its result, whoever computed that. */
+/** It has a result, computed in this run or taken over from another. */
 export function isDone(state: StateName): boolean {
   return state === "completed" || state === "cached" || state === "reused"
 }

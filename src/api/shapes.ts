@@ -20,7 +20,7 @@ export interface ExecuteBody extends SourceBody {
   readonly options?: ExecuteOptions | null
 }
 
-/** What is left out is as it was in the earlier run, secrets aside. */
+/** Fields that are left out are as in the earlier run, except secrets. */
 export interface RerunBody extends ExecuteBody {
   /** Steps that run whatever their facts: `agent.write`. */
   readonly from?: readonly string[] | null

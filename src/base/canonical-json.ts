@@ -47,7 +47,7 @@ interface Open {
   next: number
 }
 
-/** The same text, piece by piece: whoever has other things to do can do them between two pieces of a large value. */
+/** The same text, piece by piece: the caller can do other work between two pieces of a large value. */
 export function* canonicalPieces(value: unknown): Generator<string, void, undefined> {
   const around: Open[] = []
   let text = ""

@@ -44,7 +44,7 @@ async function resultOf(started: StartedRun, context: ServerContext): Promise<Ca
   else signal.addEventListener("abort", stop, { once: true })
   try {
     const state = initialState()
-    let told = 0
+    let reported = 0
     for await (const event of started.events) {
       reduce(state, event)
       if (event.type === "workflow_completed") return completed(event.data.output.result)
@@ -53,7 +53,7 @@ async function resultOf(started: StartedRun, context: ServerContext): Promise<Ca
       if (event.type === "run_waiting") return waiting(started.run_id, state)
       const done = doneOf(state)
       // Reported progress must grow.
-      if (done > told) await tell(context, (told = done), state, event)
+      if (done > reported) await tell(context, (reported = done), state, event)
     }
     return { content: [{ type: "text", text: "The run was cancelled." }], isError: true }
   } finally {

@@ -56,13 +56,13 @@ export class Claims {
   /** Aborts when this process takes no more runs. */
   readonly #stop: AbortSignal
   #loops: Promise<void> | null = null
-  #stopHearing: (() => void) | null = null
+  #stopListening: (() => void) | null = null
   /** The last look found as many runs as it asked for: there may be more. */
   #mayBeMore = false
   /** Parked runs have been woken, and this process may have had no room for them. */
   #woken = false
   /** Runs with a new outcome while they were here: it may have come when they had just been parked. */
-  readonly #heard = new Set<string>()
+  readonly #withNewOutcome = new Set<string>()
   #claiming: Promise<void> | null = null
   #claimAgain = false
 
@@ -78,20 +78,20 @@ export class Claims {
   async start(): Promise<void> {
     await this.#tryToClaim(restarted)
     this.#loops ??= Promise.all([this.#claimForEver(), this.#expireForEver()]).then(() => undefined)
-    this.#stopHearing ??= this.#ports.store.onOutcome((run_id) => this.#hearOutcome(run_id))
+    this.#stopListening ??= this.#ports.store.onOutcome((run_id) => this.#outcomeArrived(run_id))
   }
 
   /** Call it after the signal has aborted; resolves when no claim is under way. */
   async stopped(): Promise<void> {
-    this.#stopHearing?.()
+    this.#stopListening?.()
     await Promise.all([this.#loops, this.#claiming])
   }
 
   /** A run that works here takes its outcomes in by itself; any other one was parked. */
-  #hearOutcome(run_id: string): void {
+  #outcomeArrived(run_id: string): void {
     if (this.#stop.aborted) return
     if (this.#process.has(run_id)) {
-      this.#heard.add(run_id)
+      this.#withNewOutcome.add(run_id)
       return
     }
     this.#woken = true
@@ -100,7 +100,7 @@ export class Claims {
 
   /** The run has left this process; `parked` when it waits for people. */
   left(run_id: string, parked: boolean): void {
-    if (this.#heard.delete(run_id) && parked) this.#hearOutcome(run_id)
+    if (this.#withNewOutcome.delete(run_id) && parked) this.#outcomeArrived(run_id)
   }
 
   /** Claims woken runs, if there may be some. They come before queued runs, also while no process has claimed them. */

@@ -35,7 +35,7 @@ test("a caller does not wait for another caller's place, nor fail with it", asyn
   const plan = { of: "bob" }
   asked[1]?.resolve(plan)
   assert.equal(await bobs, plan)
-  // Whoever comes second gets the plan that is there already.
+  // The second caller gets the plan that is there already.
   asked[0]?.resolve({ of: "mallory" })
   assert.equal(await slow, plan)
 

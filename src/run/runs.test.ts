@@ -94,7 +94,7 @@ test("an admitted run runs to its end, and its record says how", async () => {
   await runs.drain(0)
 })
 
-/** A store that creates a run only when it is told to. */
+/** A store that creates a run only when the test lets it. */
 class SlowStore extends MemoryStore {
   readonly creation = Promise.withResolvers<void>()
   #begun: Promise<unknown> = Promise.resolve()
@@ -317,7 +317,7 @@ test("a run whose lease is lost stops, and the one who took it over goes on", as
   const second = setUp(new ScriptedModel((asked) => answers({ message: "m" }, asked)), {}, store, clock)
   await second.runs.recover()
   assert.equal((await second.runs.ending(run_id, never))?.type, "workflow_completed")
-  // Whoever waits at the first process gets the end that the second one brought about.
+  // A client that waits at the first process gets the end that the second one stored.
   assert.equal((await within(30_000, "the end", left))?.type, "workflow_completed")
   assert.deepEqual(first.notes, ["The run is left to another process: its lease is lost"])
   assert.deepEqual(first.bugs, [])

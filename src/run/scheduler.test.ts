@@ -80,7 +80,7 @@ test("a failure is reported at once; the end waits for what is in flight, and no
     await tick()
     log.push(`settled ${position}`)
   }
-  const heard: unknown[] = []
+  const errors: unknown[] = []
   await runGraph(
     [0, 0, 1, 1],
     [[2], [3], [], []],
@@ -88,12 +88,12 @@ test("a failure is reported at once; the end waits for what is in flight, and no
     () => stopped,
     (error) => {
       stopped = true
-      heard.push(error)
+      errors.push(error)
       log.push("failed")
     },
   )
   assert.deepEqual(log, ["start 0", "start 1", "failed", "settled 1"])
-  assert.equal(heard.length, 1)
+  assert.equal(errors.length, 1)
 })
 
 test("work is done for each number, at most so many at once", async () => {
@@ -122,7 +122,7 @@ test("work is done for each number, at most so many at once", async () => {
 test("after a failure no further number is taken, and those under way are waited for", async () => {
   const started: number[] = []
   let settled = 0
-  const told: unknown[] = []
+  const reported: unknown[] = []
   const failing = runEach(
     100,
     3,
@@ -133,12 +133,12 @@ test("after a failure no further number is taken, and those under way are waited
       await tick()
       settled++
     },
-    (error) => told.push(error),
+    (error) => reported.push(error),
   )
   await assert.rejects(failing, /one/)
   assert.deepEqual(started, [0, 1, 2])
   assert.equal(settled, 2)
-  assert.equal(told.length, 1)
+  assert.equal(reported.length, 1)
 })
 
 test("permits: so many at once, first come first served, idle when all are back", async () => {

@@ -25,7 +25,7 @@ function typesOf(a: string, b: string): { a: Type; b: Type; types: TypeTable } {
 function overlap(a: string, b: string): boolean {
   const found = typesOf(a, b)
   const forth = overlaps(found.a, found.b, found.types)
-  assert.equal(overlaps(found.b, found.a, found.types), forth, `${a} and ${b} are not told alike both ways`)
+  assert.equal(overlaps(found.b, found.a, found.types), forth, `${a} and ${b} give different answers in the two orders`)
   return forth
 }
 

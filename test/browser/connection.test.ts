@@ -21,7 +21,7 @@ describe("a run and its connection", { concurrency: 3 }, () => {
     await status(page, /reconnecting/)
     // Some of it happens while nobody listens.
     model.letAllGo()
-    proxy.mend()
+    proxy.restore()
     await status(page, /completed in/)
     for (const name of [/^agent\.step1/, /^agent\.step2/]) await page.getByRole("treeitem", { name }).waitFor()
     await tab(page, "Events")
@@ -89,7 +89,7 @@ describe("a run and its connection", { concurrency: 3 }, () => {
     // A run that began when nothing answered goes on once something does.
     await run(page)
     await status(page, /not connected, try/)
-    proxy.mend()
+    proxy.restore()
     await status(page, /completed in/)
 
     const model = await startHeldModel()
@@ -105,7 +105,7 @@ describe("a run and its connection", { concurrency: 3 }, () => {
     await tab(page, "Timeline")
     await page.getByRole("treeitem", { name: /^agent\.step1 unknown/ }).waitFor()
     await look("lost")
-    proxy.mend()
+    proxy.restore()
     model.letAllGo()
     await page.getByRole("button", { name: "Connect again" }).first().click()
     await status(page, /completed in/)

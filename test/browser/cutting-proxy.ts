@@ -5,9 +5,9 @@ import { after } from "node:test"
 /** A connection to the service that can be cut. */
 export interface CuttingProxy {
   readonly address: string
-  /** Breaks every open connection, and refuses new ones until `mend`. */
+  /** Breaks every open connection, and refuses new ones until `restore`. */
   cut(): void
-  mend(): void
+  restore(): void
   /** Requests seen so far, by their first line. */
   readonly lines: readonly string[]
 }
@@ -52,7 +52,7 @@ export async function startCuttingProxy(target: string): Promise<CuttingProxy> {
   return {
     address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     cut,
-    mend: () => {
+    restore: () => {
       isCut = false
     },
     lines,

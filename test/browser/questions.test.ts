@@ -89,7 +89,7 @@ describe("questions", () => {
     await question.getByText("What should be changed?").waitFor()
     await question.getByRole("list", { name: "Shown with ask.review" }).getByText("Owls").waitFor()
 
-    // What does not fit is told at its field, and nothing is sent.
+    // A value that does not fit is reported at its field, and nothing is sent.
     await question.getByRole("button", { name: "Answer" }).click()
     await question.getByText(/Missing: expected integer/).waitFor()
     await question.getByLabel(/^pages/).fill("12")

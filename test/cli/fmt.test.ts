@@ -69,7 +69,7 @@ describe("wire fmt", () => {
     assert.equal(read(cwd, "c.wire"), tidy)
   })
 
-  test("what only the checker minds is formatted all the same", async () => {
+  test("what only the checker refuses is formatted", async () => {
     const cwd = folderWith({ "a.wire": "output { x: agent.nobody.y }" })
     assert.equal((await runWire(["fmt", "a.wire"], { cwd })).code, 0)
     assert.equal(read(cwd, "a.wire"), "output {\n    x: agent.nobody.y\n}\n")

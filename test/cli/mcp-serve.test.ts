@@ -77,19 +77,19 @@ describe("wire mcp serve", () => {
         required: ["text", "words"],
         additionalProperties: false,
       })
-      const told: number[] = []
+      const reported: number[] = []
       const result = await client.callTool(
         { name: "sum_up", arguments: { text: "A text.", words: 7 } },
-        { onprogress: ({ progress }) => void told.push(progress) },
+        { onprogress: ({ progress }) => void reported.push(progress) },
       )
       assert.deepEqual(result.structuredContent, { summary: "two", words: 7 })
       assert.deepEqual(result.content, [{ type: "text", text: '{"summary":"two","words":7}' }])
       assert.deepEqual(
-        told,
-        told.toSorted((a, b) => a - b),
+        reported,
+        reported.toSorted((a, b) => a - b),
       )
       // The last of them is lost when it comes together with the result.
-      assert.ok(told.length >= 1, String(told))
+      assert.ok(reported.length >= 1, String(reported))
 
       const wrong = await client.callTool({ name: "plain", arguments: { a: "x", b: 1 } })
       assert.equal(wrong.isError, true)

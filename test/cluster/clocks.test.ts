@@ -77,7 +77,7 @@ for (const difference of differences) {
 test("what an owner stored before its last renewal does not put its take-over off", () =>
   withPair(0, async ({ holder, claimant, advance }) => {
     const lease = await created(holder)
-    // The run is seen before it is heard of.
+    // The run is listed before its announcement arrives.
     assert.deepEqual(await claimant.claim("owner-2", 10, leaseMs), [])
     for (let id = 1; id <= 5; id++) await holder.append(lease, [happened(id)])
     advance(leaseMs / 2)

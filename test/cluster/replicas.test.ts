@@ -34,7 +34,7 @@ let proxy: TcpProxy
 let first: Replica
 let second: Replica
 const asked: Asked[] = []
-const heard: (() => void)[] = []
+const waiting: (() => void)[] = []
 
 function answer(response: ServerResponse): void {
   const content = [{ type: "output_text", text: '{"message":"done"}' }]
@@ -52,7 +52,7 @@ async function question(name: string, agent: string, nth = 1): Promise<Asked> {
     for (;;) {
       const one = look()
       if (one !== undefined) return one
-      await new Promise<void>((resolve) => heard.push(resolve))
+      await new Promise<void>((resolve) => waiting.push(resolve))
     }
   }
   return within(120_000, `question ${nth} for ${agent} of ${name}`, found())
@@ -93,7 +93,7 @@ for (const server of natsServers()) {
       model = await startServer((request, response) => {
         const [, agent = "", name = ""] = /(one|two) of (\w+)\./.exec(request.body) ?? []
         asked.push({ agent, name, response })
-        for (const wake of heard.splice(0)) wake()
+        for (const wake of waiting.splice(0)) wake()
         if (!name.startsWith("held")) answer(response)
       })
       broker = await startNats(1, "", server)
@@ -210,7 +210,7 @@ for (const server of natsServers()) {
       let questions = 0
       const talker = await startServer((_, response) => {
         questions++
-        for (const wake of heard.splice(0)) wake()
+        for (const wake of waiting.splice(0)) wake()
         held.push(response)
       })
       const says = (response: ServerResponse | undefined, output: object) => {
@@ -227,7 +227,7 @@ for (const server of natsServers()) {
           120_000,
           `question ${count}`,
           (async () => {
-            while (questions < count) await new Promise<void>((resolve) => heard.push(resolve))
+            while (questions < count) await new Promise<void>((resolve) => waiting.push(resolve))
             return held[count - 1]
           })(),
         )
@@ -305,7 +305,7 @@ output { message: agent.one.message }
       const { events, run_id } = await following
       assert.equal(events.at(-1)?.type, "workflow_completed")
       assert.equal(types(events).filter((type) => type === "agent_completed").length, 2)
-      proxy.mend()
+      proxy.restore()
       const ready = async () => {
         while ((await fetch(`${first.address}/readyz`)).status !== 200)
           await new Promise((resolve) => setTimeout(resolve, 100))

@@ -34,10 +34,10 @@ test("the simulated broker answers as the real one does", { timeout: 600_000 }, 
       directTransport(new SimulatedBroker(() => performance.now(), streams)),
       realSurroundings,
     )
-    const heard: [string[], string[]] = [[], []]
+    const received: [string[], string[]] = [[], []]
     for (const [index, broker] of [real, simulated].entries()) {
       for (const subject of ["same.live.*.*", "same.said.cancel.*", "same.alive.*", "same.told.news.*.*"]) {
-        broker.listen(subject, (message) => heard[index]?.push(`${message.subject} ${text(message.data)}`))
+        broker.listen(subject, (message) => received[index]?.push(`${message.subject} ${text(message.data)}`))
       }
     }
     await real.flush()
@@ -49,11 +49,11 @@ test("the simulated broker answers as the real one does", { timeout: 600_000 }, 
     }
     const last = "same.alive.last"
     await Promise.all([real.put(last, Buffer.from("end")), simulated.put(last, Buffer.from("end"))])
-    const isOver = (): boolean => heard[0].includes(`${last} end`)
+    const isOver = (): boolean => received[0].includes(`${last} end`)
     await within(30_000, "the last announcement", until(isOver))
-    assert.ok(heard[1].length > 30)
+    assert.ok(received[1].length > 30)
     // Announcements of several subscriptions of one connection come in any order among them.
-    assert.deepEqual(heard[1].toSorted(), heard[0].toSorted())
+    assert.deepEqual(received[1].toSorted(), received[0].toSorted())
   } finally {
     await real.close()
   }

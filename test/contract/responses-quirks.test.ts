@@ -131,7 +131,7 @@ const quirks: readonly Quirk[] = [
   { quirk: "leaves trailing commas", behaves: () => says('{"message":"Hello, Ada.","tone":"warm",}'), requests: 1 },
   { quirk: "thinks aloud first", behaves: () => says(`<think>a {"message"} is due</think>${good}`), requests: 1 },
   {
-    quirk: "gets a field wrong, and mends it when told",
+    quirk: "gets a field wrong, and corrects it when asked to",
     behaves: ({ body }) =>
       JSON.stringify(body["input"]).includes("one of") ? says(good) : says('{"message":"Hello, Ada.","tone":"hot"}'),
     requests: 2,

@@ -134,9 +134,9 @@ export class HostileService {
     const worker = new Worker(new URL("probe-health.ts", import.meta.url), { workerData })
     this.#probes.add(worker)
     return async () => {
-      const told = once(worker, "message")
+      const reported = once(worker, "message")
       worker.postMessage("stop")
-      const [health] = (await within(90_000, "the last answer of /healthz", told)) as [Health]
+      const [health] = (await within(90_000, "the last answer of /healthz", reported)) as [Health]
       await worker.terminate()
       return health
     }

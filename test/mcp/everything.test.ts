@@ -105,7 +105,7 @@ for (const transport of ["streamableHttp", "sse"] as const) {
       )
     })
 
-    test("a model calls tools side by side, is told of wrong arguments, and sees images", async () => {
+    test("a model calls tools side by side, gets an error for wrong arguments, and sees images", async () => {
       const model = new ScriptedModel((request) => {
         if (request.turn === 1) {
           return callsTools(

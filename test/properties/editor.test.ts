@@ -179,8 +179,8 @@ function assertEdits(edits: readonly Edit[], text: string): void {
   }
 }
 
-test("every code action mends what it is for, and breaks no syntax", () => {
-  const mended = new Map<string, number>()
+test("every code action fixes its diagnostic, and breaks no syntax", () => {
+  const fixed = new Map<string, number>()
   for (const source of sources) {
     const { program, diagnostics } = compile(source)
     const broken = diagnostics.filter(({ code }) => code === "syntax-error").length
@@ -192,14 +192,14 @@ test("every code action mends what it is for, and breaks no syntax", () => {
       const before = diagnostics.filter((one) => one.code === code && one.message === message).length
       const left = after.filter((one) => one.code === code && one.message === message).length
       assert.ok(left < before, `${code} is still there at ${span.start}: ${what}`)
-      mended.set(code, (mended.get(code) ?? 0) + 1)
+      fixed.set(code, (fixed.get(code) ?? 0) + 1)
     }
   }
   const codes = ["unknown-reference", "unknown-type", "unknown-property", "unknown-case", "nullable-access"]
   codes.push("array-access", "variant-access", "nullable-interpolation", "obsolete-syntax", "missing-property")
   codes.push("non-exhaustive-match", "missing-output", "unsupported-asset", "unused-declaration", "unreachable-branch")
   codes.push("hardcoded-secret", "type-mismatch", "invalid-value", "syntax-error")
-  for (const code of codes) assert.ok((mended.get(code) ?? 0) > 0, `nothing mends ${code}`)
+  for (const code of codes) assert.ok((fixed.get(code) ?? 0) > 0, `nothing fixes ${code}`)
 })
 
 describe("renaming", () => {

@@ -275,7 +275,7 @@ test("no limit is exceeded, wherever the process dies, and every run comes to an
         })
         assert.deepEqual(outcome.bugs, [])
         resumed++
-        // The process died when the next append was due: what it had been told by then was asked for in the first life.
+        // The process died when the next append was due: the answers that it had by then were asked for in the first life.
         const first = all.slice(0, store.appends[kept]?.made ?? all.length)
         assertWithin(shape, [...first, ...second.made.values()])
       }

@@ -172,7 +172,7 @@ const string = (
     const pieces: Piece[] = []
     let open = quotes + first
     for (const [inside, after] of rest) {
-      // The first part was placed by whoever needs the string; what follows is inside of it.
+      // The first part was placed by the code that needs the string; what follows is inside of it.
       pieces.push({ text: `${open}{{` }, ...place([...inside]))
       open = `}}${after}`
     }

@@ -344,7 +344,7 @@ function served(changes: Partial<ServedTool> = {}): InProcessTools {
   })
 }
 
-/** A clerk that pays whom it is told to, looks at something beside it, and then says what the tools said. */
+/** A clerk that pays whom it is asked to pay, looks at something beside it, and then says what the tools said. */
 function clerk(args: JsonObject = { to: "bob" }): ScriptedModel {
   return new ScriptedModel((request) => {
     const replies = request.input.filter((message) => message.role === "tool")

@@ -230,7 +230,7 @@ export async function simulate(
           world.pause(machine)
           world.after(ms, null, () => world.wake(machine))
         } else if (trouble === 3) {
-          world.note(`${machine.name} is told to stop`)
+          world.note(`${machine.name} begins to stop`)
           service.stop(random.next() * 10_000).then(
             () => service.die(world),
             () => undefined,

@@ -207,7 +207,7 @@ function approvalProblems(label: string, log: readonly LogEvent[], ledger: Ledge
     .map(({ once }) => `note "${once ?? ""}" was called without approval`)
 }
 
-/** A re-run with the same source and input calls nobody whom the earlier run had heard, and gives the same output. */
+/** A re-run with the same source and input repeats no call that the earlier run had completed, and gives the same output. */
 function rerunProblems(job: Job, earlier: readonly LogEvent[], log: readonly LogEvent[], ledger: Ledger): string[] {
   const found: string[] = []
   const before = new Set(earlier.flatMap((event) => (event.type === "agent_completed" ? [stepOf(event.data)] : [])))
@@ -265,7 +265,7 @@ function timeProblems(limits: Limits | null, calls: readonly LedgerCall[], store
   return late === undefined ? [] : [`${late.kind} was called for ${late.step} after the time limit of the run`]
 }
 
-/** Whoever asked for it is notified of what is stored, and of nothing else. */
+/** A run that asks for notices gets one for each stored event that it names, and no others. */
 async function noticeProblems(store: RunStore, { receiver, stored }: StoreBook): Promise<string[]> {
   if (receiver === null) return []
   const found = [...receiver.awaited].map((notice) => `the notice ${notice} never arrived`)

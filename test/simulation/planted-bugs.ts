@@ -31,7 +31,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     to: "if (this.#runs",
   },
   {
-    name: "giving a run back takes it from whoever has it now",
+    name: "giving a run back takes it from its present owner",
     file: "src/adapters/memory/memory-store.ts",
     from: "const run = this.#held(lease)\n    if (run === undefined) return\n    run.fence++",
     to: "const run = this.#open.get(lease.run_id)\n    if (run === undefined) return\n    run.fence++",
@@ -73,7 +73,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     to: "agent.failed = null; const forgotten = {",
   },
   {
-    name: "followers are not told of what is appended",
+    name: "followers are not notified of appended events",
     file: "src/ports/follow-log.ts",
     from: "const unwatch = log.watch(bell)",
     to: "const unwatch = (): void => undefined",

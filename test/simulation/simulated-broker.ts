@@ -1,7 +1,7 @@
 import { JetStreamApiError } from "@nats-io/jetstream"
 import {
   attemptMs,
-  type Heard,
+  type Announcement,
   type Stored,
   type Surroundings,
   type Transport,
@@ -24,7 +24,7 @@ interface Stream {
 
 interface Subscriber {
   readonly subject: string
-  hear(message: Heard): void
+  hear(message: Announcement): void
 }
 
 /** JetStream as far as the store uses it: what one cluster holds, decided in one order. */
@@ -256,7 +256,7 @@ export class SimulatedConnection implements Transport {
     return this.#request(() => this.#broker.erase(stream, seq), true)
   }
 
-  listen(subject: string, listener: (message: Heard) => void): () => void {
+  listen(subject: string, listener: (message: Announcement) => void): () => void {
     const { random } = this.#world
     const subscriber: Subscriber = {
       subject,
@@ -384,7 +384,7 @@ export function surroundingsOf(world: World, machine: Machine): Surroundings {
   }
 }
 
-/** A connection without latency and faults, for whoever looks at what there is in the end. */
+/** A connection without latency and faults, to read what is stored at the end. */
 export function directTransport(broker: SimulatedBroker): Transport {
   const done = async <T>(act: () => T): Promise<T> => act()
   return {

@@ -21,7 +21,7 @@ interface ReceivedNotice {
   readonly event: string
 }
 
-/** Whoever is notified of runs: one receiver for all of a history. */
+/** The receiver of notices about runs: one for all of a history. */
 export class SimulatedReceiver {
   readonly #world: World
   /** What the runs of the history ask for. */

@@ -276,10 +276,10 @@ async function copiesThatDiffer(nodes: readonly NatsNode[]): Promise<string[]> {
 
 async function copiesOf(node: NatsNode): Promise<Map<string, string>> {
   const response = await fetch(`${node.monitor}/jsz?streams=true`)
-  const told = (await response.json()) as {
+  const report = (await response.json()) as {
     account_details?: { stream_detail?: { name: string; state: CopyState }[] }[]
   }
-  const streams = (told.account_details ?? []).flatMap(({ stream_detail = [] }) => stream_detail)
+  const streams = (report.account_details ?? []).flatMap(({ stream_detail = [] }) => stream_detail)
   return new Map(
     streams
       // Processes go on saying there that they live.

@@ -6,7 +6,7 @@ export interface TcpProxy {
   /** Nothing passes any more, in neither direction; connections stay open, as when a cable is pulled. */
   cut(): void
   /** New connections pass again; the old ones are gone. */
-  mend(): void
+  restore(): void
   close(): Promise<void>
 }
 
@@ -55,7 +55,7 @@ export async function startProxy(
     cut() {
       passing = false
     },
-    mend() {
+    restore() {
       passing = true
       for (const socket of sockets) socket.destroy()
     },

@@ -9,7 +9,7 @@ import { serverCommands } from "./server-commands.ts"
 let client: LanguageClient | undefined
 
 export async function activate(context: ExtensionContext): Promise<void> {
-  // One start after the other: whoever asks while one is under way waits for it.
+  // One start after the other: a request during a start waits for it.
   let starting = Promise.resolve()
   const restart = (): Promise<void> => (starting = starting.then(() => start(context)))
   context.subscriptions.push(

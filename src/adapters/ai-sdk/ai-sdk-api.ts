@@ -74,7 +74,15 @@ class AiSdkTurn implements ApiTurn {
       reasoning,
       tool_strict: false,
     }
-    const text = JSON.stringify([options, format?.rung ?? null, ask.told, tools.length, stream, reasoning, ask.added])
+    const text = JSON.stringify([
+      options,
+      format?.rung ?? null,
+      ask.instruction,
+      tools.length,
+      stream,
+      reasoning,
+      ask.added,
+    ])
     return {
       text,
       url: this.#dialect.url(this.#parts.endpoint, this.#parts.request.model, stream),
@@ -85,10 +93,10 @@ class AiSdkTurn implements ApiTurn {
   }
 
   /** The package makes the body when it is sent: until then its parts stand for it. */
-  #estimate({ input, added, told, options, format, tools }: Ask): number {
+  #estimate({ input, added, instruction, options, format, tools }: Ask): number {
     const { system, model } = this.#parts.request
     const schema = format === null ? null : (format.form.strict_schema ?? format.form.schema)
-    const body = JSON.stringify([model, system, told, input, added, options, tools]) + (schema ?? "")
+    const body = JSON.stringify([model, system, instruction, input, added, options, tools]) + (schema ?? "")
     return estimateTokens(body, [...input, ...added])
   }
 
@@ -126,7 +134,7 @@ class AiSdkTurn implements ApiTurn {
   #callOptions(ask: Ask, reasoning: boolean, { watch }: Call): LanguageModelV4CallOptions {
     const { request, quirks, endpoint } = this.#parts
     const dialect = this.#dialect
-    const system = [request.system, ask.told].filter((text) => text !== null).join("\n\n")
+    const system = [request.system, ask.instruction].filter((text) => text !== null).join("\n\n")
     let prompt: LanguageModelV4CallOptions["prompt"]
     try {
       prompt = toPrompt([...ask.input, ...ask.added], {

@@ -78,10 +78,10 @@ export class MemoryOutbox {
   }
 
   on(listener: () => void): () => void {
-    const heard = (): void => {
-      if (this.#listeners.has(heard)) listener()
+    const registered = (): void => {
+      if (this.#listeners.has(registered)) listener()
     }
-    this.#listeners.add(heard)
-    return () => this.#listeners.delete(heard)
+    this.#listeners.add(registered)
+    return () => this.#listeners.delete(registered)
   }
 }

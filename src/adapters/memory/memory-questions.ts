@@ -83,7 +83,7 @@ export class MemoryQuestions {
     }
   }
 
-  /** `settled`: the question has got its outcome by this, be it the answer or the expiry. */
+  /** `settled`: the question got its outcome by this: the answer, or the expiry. */
   answer(run_id: string, id: string, given: GivenAnswer): (AnswerOutcome & { readonly settled: boolean }) | null {
     const stored = this.#byRun.get(run_id)?.find(({ question }) => question.id === id)
     if (stored === undefined) return null

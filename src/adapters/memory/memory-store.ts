@@ -186,11 +186,11 @@ export class MemoryStore implements RunStore {
   }
 
   onOutcome(listener: (run_id: string) => void): () => void {
-    const heard = (run_id: string): void => {
-      if (this.#outcomeListeners.has(heard)) listener(run_id)
+    const registered = (run_id: string): void => {
+      if (this.#outcomeListeners.has(registered)) listener(run_id)
     }
-    this.#outcomeListeners.add(heard)
-    return () => this.#outcomeListeners.delete(heard)
+    this.#outcomeListeners.add(registered)
+    return () => this.#outcomeListeners.delete(registered)
   }
 
   async waiting(caller: string): Promise<number> {

@@ -47,7 +47,7 @@ export interface Ask {
   /** Follows the input in this turn only. */
   readonly added: readonly Message[]
   /** The contract in words, where the format does not carry it. */
-  readonly told: string | null
+  readonly instruction: string | null
   readonly options: JsonObject
   readonly format: { readonly rung: FormatRung; readonly form: ContractForm } | null
   readonly tools: readonly ToolDefinition[]

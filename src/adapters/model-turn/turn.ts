@@ -71,7 +71,7 @@ export class Turn {
   readonly #caller: Caller
   readonly #api: ModelApi
   readonly #calls: ApiTurn
-  readonly #owed: PendingContract | null
+  readonly #pending: PendingContract | null
   /** Tools first, without a format; then one closing call for the structured output, without tools. */
   #apart: boolean
   #closing: boolean
@@ -91,7 +91,7 @@ export class Turn {
     this.#closing = request.progress?.closing ?? false
     this.#repairs = request.progress?.repairs ?? 0
     this.#added = request.progress?.added ?? []
-    this.#owed = request.contract === null ? null : this.#owe(request.contract)
+    this.#pending = request.contract === null ? null : this.#pendingContract(request.contract)
     this.#caller = new Caller({
       request,
       watch,
@@ -103,7 +103,7 @@ export class Turn {
         repairs: this.#repairs,
         added: this.#added,
         closing: this.#closing,
-        format: this.#owed?.rung ?? null,
+        format: this.#pending?.rung ?? null,
       }),
     })
   }
@@ -127,18 +127,18 @@ export class Turn {
     const offered = this.#offersTools()
     if (offered && answer.tool_calls.length > 0) return this.#toolCalls(answer)
     if (offered && holdsToolMarkup(answer.text)) return this.#markup(answer)
-    const owed = this.#owed
-    if (owed === null) {
+    const pending = this.#pending
+    if (pending === null) {
       if (answer.text !== "") return { kind: "text", text: answer.text, ...this.#result(answer, answer.text, []) }
       return this.#repair(answer, misfit(this.#request.path, "expected an answer, found nothing"))
     }
     const wait = turnForAnswer(answer.text, this.#watch)
     if (wait !== null) await wait
-    const fit = fitOutput(answer.text, owed.contract, owed.form, this.#request.path)
-    if (fit.fits) return this.#output(answer, fit.output, owed)
+    const fit = fitOutput(answer.text, pending.contract, pending.form, this.#request.path)
+    if (fit.fits) return this.#output(answer, fit.output, pending)
     if (this.#standsApart()) return this.#close(answer, fit)
     // The backend ignored the format: it does not know it, so the schema goes into the instruction.
-    if (fit.came === "loose" || (fit.came === "bare" && owed.rung === "strict")) this.#fall(owed)
+    if (fit.came === "loose" || (fit.came === "bare" && pending.rung === "strict")) this.#fall(pending)
     return this.#repair(answer, fit)
   }
 
@@ -149,8 +149,8 @@ export class Turn {
     return { kind: "tool_calls", tool_calls, ...this.#result(answer, answer.text, tool_calls) }
   }
 
-  #output(answer: Answer, found: JsonObject, owed: PendingContract): ModelTurn {
-    if (owed.fallen_to !== null) this.#knownQuirks.rung = looser(this.#knownQuirks.rung, owed.fallen_to)
+  #output(answer: Answer, found: JsonObject, pending: PendingContract): ModelTurn {
+    if (pending.fallen_to !== null) this.#knownQuirks.rung = looser(this.#knownQuirks.rung, pending.fallen_to)
     // The text was searched for secrets as it came; escapes in it may have hidden one.
     const output = this.#watch.redact(found)
     const kept = JSON.stringify(output)
@@ -206,7 +206,7 @@ export class Turn {
   async #repair(answer: Answer, fit: Fit & { readonly fits: false }): Promise<null> {
     const { output_retries = defaultRepairs } = this.#request.inference
     if (this.#repairs >= output_retries) {
-      const kind = this.#owed === null ? "provider_error" : "output_error"
+      const kind = this.#pending === null ? "provider_error" : "output_error"
       throw this.#caller.fail(kind, fit.issues, this.#rejected(answer))
     }
     this.#repairs++
@@ -236,7 +236,7 @@ export class Turn {
     const built = this.#calls.build({
       input: this.#request.input,
       added: this.#added,
-      told: this.#told(),
+      instruction: this.#instruction(),
       options: most === null ? options : mergeOptions(withoutMost(options), this.#calls.maxTokens(most)),
       format: this.#format(),
       tools: tools ? this.#request.tools : [],
@@ -251,28 +251,28 @@ export class Turn {
 
   /** The tool loop goes first: its requests carry no format. */
   #standsApart(): boolean {
-    const owed = this.#owed
-    if (owed === null || !this.#offersTools() || owed.rung === "instruction_only") return false
-    return this.#apart || this.#calls.excludesTools(owed.rung)
+    const pending = this.#pending
+    if (pending === null || !this.#offersTools() || pending.rung === "instruction_only") return false
+    return this.#apart || this.#calls.excludesTools(pending.rung)
   }
 
   #format(): { readonly rung: FormatRung; readonly form: ContractForm } | null {
-    const owed = this.#owed
-    if (owed === null || this.#standsApart() || owed.rung === "instruction_only") return null
-    return { rung: owed.rung, form: owed.form }
+    const pending = this.#pending
+    if (pending === null || this.#standsApart() || pending.rung === "instruction_only") return null
+    return { rung: pending.rung, form: pending.form }
   }
 
   #formatName(): string {
-    if (this.#owed === null) return "text"
-    return this.#standsApart() ? "instruction_only" : formatName(this.#owed.rung)
+    if (this.#pending === null) return "text"
+    return this.#standsApart() ? "instruction_only" : formatName(this.#pending.rung)
   }
 
   /** The schema in words, where the request's format does not carry it. */
-  #told(): string | null {
-    const owed = this.#owed
-    if (owed === null) return null
-    if (!this.#standsApart() && (owed.rung === "strict" || owed.rung === "json_schema")) return null
-    return this.#offersTools() ? schemaInstructionWithTools(owed.form) : schemaInstruction(owed.form)
+  #instruction(): string | null {
+    const pending = this.#pending
+    if (pending === null) return null
+    if (!this.#standsApart() && (pending.rung === "strict" || pending.rung === "json_schema")) return null
+    return this.#offersTools() ? schemaInstructionWithTools(pending.form) : schemaInstruction(pending.form)
   }
 
   #streams(): boolean {
@@ -280,7 +280,7 @@ export class Turn {
     return !(this.#offersTools() && this.#quirks.no_stream_with_tools)
   }
 
-  #owe(contract: OutputContract): PendingContract {
+  #pendingContract(contract: OutputContract): PendingContract {
     const form = contractForm(contract)
     const { rung: known, key } = this.#quirks
     const first = firstRung(this.#request.response_format, form, known, key, this.#api.ladder)
@@ -289,15 +289,15 @@ export class Turn {
   }
 
   /** To the next looser format, where the author leaves the choice. */
-  #fall(owed: PendingContract): void {
+  #fall(pending: PendingContract): void {
     const asked = this.#request.response_format
     const { ladder } = this.#api
     // A schema that is not enforced helps only where the schema itself was the trouble.
-    const skips = asked === "auto" && owed.rung === "strict" && ladder.includes("json_object")
-    const next = skips ? "json_object" : nextRung(asked, owed.rung, ladder)
+    const skips = asked === "auto" && pending.rung === "strict" && ladder.includes("json_object")
+    const next = skips ? "json_object" : nextRung(asked, pending.rung, ladder)
     if (next === null) return
-    owed.rung = next
-    owed.fallen_to = next
+    pending.rung = next
+    pending.fallen_to = next
   }
 
   // ------------------------------------------------------------------------------------------------- refusals
@@ -340,22 +340,22 @@ export class Turn {
   }
 
   #loosen(schema: boolean, named: boolean): string | null {
-    const owed = this.#owed
-    if (owed === null) return null
-    const before = owed.rung
+    const pending = this.#pending
+    if (pending === null) return null
+    const before = pending.rung
     if (schema) {
       const rung = nextRung(this.#request.response_format, before, this.#api.ladder) ?? before
-      const { refused_by } = owed.form
+      const { refused_by } = pending.form
       const remember = ({ key }: BackendQuirks): void => {
         if (refused_by.size >= 100) refused_by.clear()
         refused_by.set(key, rung)
       }
-      owed.rung = rung
+      pending.rung = rung
       if (named) remember(this.#knownQuirks)
       else this.#unproven.push(remember)
-    } else this.#fall(owed)
-    if (owed.rung === before) return null
-    const format = owed.rung === "json_schema" ? "json_schema, not strict" : owed.rung
+    } else this.#fall(pending)
+    if (pending.rung === before) return null
+    const format = pending.rung === "json_schema" ? "json_schema, not strict" : pending.rung
     return `The backend refused the output format: asked again with ${format}`
   }
 }

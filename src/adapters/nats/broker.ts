@@ -8,7 +8,7 @@ import type { Names, StreamName } from "./names.ts"
 import {
   NatsTransport,
   realSurroundings,
-  type Heard,
+  type Announcement,
   type Stored,
   type Surroundings,
   type Transport,
@@ -131,7 +131,7 @@ export class Broker<T extends Transport = Transport> {
   }
 
   /**
-   * Stores where nothing is: the sequence, or null when something is there already, be it from an earlier attempt of the same
+   * Stores where nothing is: the sequence, or null when something is there already, also from an earlier attempt of the same
    * call. This is the one comparison that every release of the broker makes when it applies a message, in order and on all
    * nodes; an expected sequence other than 0 is compared by the leader alone, before the message has its place.
    */
@@ -237,7 +237,7 @@ export class Broker<T extends Transport = Transport> {
     })
   }
 
-  listen(subject: string, listener: (message: Heard) => void): () => void {
+  listen(subject: string, listener: (message: Announcement) => void): () => void {
     return this.transport.listen(subject, listener)
   }
 

@@ -32,15 +32,15 @@ export class Cancels {
     if (!isRunId(run_id)) return () => {}
     const listeners = this.#listeners.get(run_id) ?? new Set()
     const stop = (): void => {
-      listeners.delete(heard)
+      listeners.delete(registered)
       if (listeners.size === 0 && this.#listeners.get(run_id) === listeners) this.#listeners.delete(run_id)
     }
-    const heard = (): void => {
-      if (!listeners.has(heard)) return
+    const registered = (): void => {
+      if (!listeners.has(registered)) return
       stop()
       listener()
     }
-    this.#listeners.set(run_id, listeners.add(heard))
+    this.#listeners.set(run_id, listeners.add(registered))
     this.#lookAt(run_id)
     return stop
   }
@@ -52,7 +52,7 @@ export class Cancels {
   }
 
   #announce(run_id: string): void {
-    for (const heard of this.#listeners.get(run_id) ?? []) queueMicrotask(heard)
+    for (const registered of this.#listeners.get(run_id) ?? []) queueMicrotask(registered)
   }
 
   #look(): void {

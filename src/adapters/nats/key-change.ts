@@ -30,7 +30,7 @@ interface Change extends Omit<Thing, "copies"> {
  * Moves what is in the broker from one master key to another: the keys of runs and of their secrets, and notices. Cached answers are
  * dropped. Any replica may do it, and several may at the same time: the second one finds the thing under the new key. What
  * other replicas write with the key before until they hear of the change is found by a second look at everything, which
- * begins when all have heard.
+ * begins when all have received it.
  */
 export class NatsKeyChange implements KeyChange {
   readonly #broker: Broker

@@ -113,7 +113,7 @@ class LiveLog {
     this.#run_id = run_id
     this.heardAt = broker.now()
     // Listen first, then look: what is stored in between is announced.
-    this.#stop = broker.listen(broker.names.live(run_id), ({ subject, data }) => this.#heard(subject, data))
+    this.#stop = broker.listen(broker.names.live(run_id), ({ subject, data }) => this.#received(subject, data))
   }
 
   get bells(): Set<Bell> {
@@ -215,7 +215,7 @@ class LiveLog {
     if (this.#announced >= this.#next) await this.#fill()
   }
 
-  #heard(subject: string, data: Uint8Array): void {
+  #received(subject: string, data: Uint8Array): void {
     const slot = Number(lastToken(subject))
     this.heardAt = this.#broker.now()
     if (this.#next !== 0 && slot < this.#next) return

@@ -46,9 +46,9 @@ export interface Names {
   live(run_id: string): string
   readonly said: string
   due(run_id: string, event_id: number): string
-  told(run_id: string, event_id: number): string
+  settledNotice(run_id: string, event_id: number): string
   readonly anyDue: string
-  toldOf(run_id: string): string
+  settledNoticesOf(run_id: string): string
   /** Pending ones and others. */
   noticesOf(run_id: string): string
   question(run_id: string, id: string): string
@@ -100,9 +100,9 @@ export function namesOf(prefix: string): Names {
     live: (run_id) => `${prefix}.live.${run_id}.*`,
     said: `${prefix}.said.cancel.*`,
     due: (run_id, event_id) => `${prefix}.outbox.due.${run_id}.${event_id}`,
-    told: (run_id, event_id) => `${prefix}.outbox.told.${run_id}.${event_id}`,
+    settledNotice: (run_id, event_id) => `${prefix}.outbox.told.${run_id}.${event_id}`,
     anyDue: `${prefix}.outbox.due.>`,
-    toldOf: (run_id) => `${prefix}.outbox.told.${run_id}.*`,
+    settledNoticesOf: (run_id) => `${prefix}.outbox.told.${run_id}.*`,
     noticesOf: (run_id) => `${prefix}.outbox.*.${run_id}.*`,
     question: (run_id, id) => `${prefix}.ask.q.${run_id}.${tokenOfId(id)}`,
     questionByToken: (run_id, token) => `${prefix}.ask.q.${run_id}.${token}`,

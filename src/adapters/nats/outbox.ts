@@ -62,7 +62,7 @@ export class Outbox {
     if (caused === null || head.facts.notify?.includes(caused.event) !== true) return
     const { names } = this.#broker
     const { event_id } = caused
-    if ((await this.#broker.get("outbox", names.told(run_id, event_id), "sure")) !== null) return
+    if ((await this.#broker.get("outbox", names.settledNotice(run_id, event_id), "sure")) !== null) return
     const { caller } = head.facts
     const facts: NoticeFacts = { ...caused, run_id, caller, status: "pending", attempts: 0, due_at: 0 }
     const url = urlOf(head)
@@ -142,21 +142,21 @@ export class Outbox {
     }
     // Nothing is kept of a run that retention has deleted.
     const kept = (await this.#reader.slot(run_id, 0, "sure")) !== null
-    if (kept) await this.#broker.put(names.told(run_id, event_id), packed)
+    if (kept) await this.#broker.put(names.settledNotice(run_id, event_id), packed)
     await this.#broker.erase("outbox", subject)
     this.#pending.delete(subject)
   }
 
   /** Retention deletes the run. Pending notices stay until they are delivered or given up. */
   async forget(run_id: string): Promise<void> {
-    const subjects = await this.#broker.list("outbox", this.#broker.names.toldOf(run_id))
+    const subjects = await this.#broker.list("outbox", this.#broker.names.settledNoticesOf(run_id))
     await Promise.all(subjects.map((subject) => this.#broker.erase("outbox", subject)))
   }
 
   on(listener: () => void): () => void {
-    const heard = (): void => listener()
-    this.#listeners.add(heard)
-    return () => this.#listeners.delete(heard)
+    const registered = (): void => listener()
+    this.#listeners.add(registered)
+    return () => this.#listeners.delete(registered)
   }
 
   #pack(facts: NoticeFacts, text: NoticeText): Uint8Array {

@@ -23,9 +23,9 @@ export class OutcomeNews {
   }
 
   on(listener: (run_id: string) => void): () => void {
-    const heard = (run_id: string): void => listener(run_id)
-    this.#listeners.add(heard)
-    return () => this.#listeners.delete(heard)
+    const registered = (run_id: string): void => listener(run_id)
+    this.#listeners.add(registered)
+    return () => this.#listeners.delete(registered)
   }
 
   close(): void {
@@ -36,7 +36,7 @@ export class OutcomeNews {
 
   /** To this process. */
   say(run_id: string): void {
-    for (const heard of this.#listeners) heard(run_id)
+    for (const registered of this.#listeners) registered(run_id)
   }
 
   async #look(): Promise<void> {

@@ -96,8 +96,8 @@ export class RunEntries {
     const status =
       end === undefined ? openStatus({ cancel_requested, waiting, begun: last_event_id > 0 }) : endStatus(end)
     if (!fitsStatus(status, wanted)) return null
-    const told = end !== undefined && isTerminal(end.type) && "usage" in end.data
-    const usage = told ? usageAfter(noUsage, end) : await this.#usageUpTo(run_id, last_event_id)
+    const hasUsage = end !== undefined && isTerminal(end.type) && "usage" in end.data
+    const usage = hasUsage ? usageAfter(noUsage, end) : await this.#usageUpTo(run_id, last_event_id)
     return { run_id, workflow, status, created_at, finished_at, usage: showUsage(usage) }
   }
 

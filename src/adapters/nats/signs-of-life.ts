@@ -15,14 +15,14 @@ interface Sign {
   readonly slot: number | null
 }
 
-interface Heard {
+interface Renewals {
   readonly data: Uint8Array
   readonly held: ReadonlyMap<string, number>
 }
 
 /**
- * When this process last saw a sign of life of each lease, by its own monotonic clock: the holder's renewals as they are
- * heard, an append, or the first sight of the run. A process takes a run over only when it has seen none for the length of a lease. So
+ * When this process last saw a sign of life of each lease, by its own monotonic clock: the holder's renewals as they
+ * arrive, an append, or the first sight of the run. A process takes a run over only when it has seen none for the length of a lease. So
  * clocks of different machines are never compared.
  */
 export class SignsOfLife {
@@ -30,14 +30,14 @@ export class SignsOfLife {
   readonly #clock: Clock
   readonly #signs = new Map<string, Sign>()
   /** The latest message of each process. */
-  readonly #heard = new Map<string, Heard>()
+  readonly #latest = new Map<string, Renewals>()
   readonly #stop: () => void
 
   constructor(broker: Broker, clock: Clock) {
     this.#broker = broker
     this.#clock = clock
     this.#stop = broker.listen(broker.names.anyoneAlive, ({ subject, data }) => {
-      this.#hear(lastToken(subject), data)
+      this.#received(lastToken(subject), data)
     })
   }
 
@@ -65,25 +65,25 @@ export class SignsOfLife {
     return moved ? 0 : at - sign.at
   }
 
-  /** Asks the broker for the holder's latest renewal, which may not have been heard here. Whether there is one. */
+  /** Asks the broker for the holder's latest renewal, which may not have arrived here. Whether there is one. */
   async hasRenewed(run_id: string, { facts }: Slot): Promise<boolean> {
     const { session, fence } = facts
     if (session === "") return false
     const stored = await this.#broker.getFromLeader("alive", this.#broker.names.alive(session))
-    const heard = this.#heard.get(session)
-    if (stored === null || (heard !== undefined && Buffer.from(stored.data).equals(heard.data))) return false
-    this.#hear(session, stored.data)
-    return this.#heard.get(session)?.held.get(run_id) === fence
+    const latest = this.#latest.get(session)
+    if (stored === null || (latest !== undefined && Buffer.from(stored.data).equals(latest.data))) return false
+    this.#received(session, stored.data)
+    return this.#latest.get(session)?.held.get(run_id) === fence
   }
 
   /** Forgets the runs that are not open any more. */
   keepOnly(run_ids: ReadonlySet<string>): void {
     for (const run_id of this.#signs.keys()) if (!run_ids.has(run_id)) this.#signs.delete(run_id)
     const sessions = new Set([...this.#signs.values()].map(({ session }) => session))
-    for (const session of this.#heard.keys()) if (!sessions.has(session)) this.#heard.delete(session)
+    for (const session of this.#latest.keys()) if (!sessions.has(session)) this.#latest.delete(session)
   }
 
-  #hear(session: string, data: Uint8Array): void {
+  #received(session: string, data: Uint8Array): void {
     let said: readonly SaidLease[]
     try {
       said = unpackFrame<{ held: readonly SaidLease[] }>(session, data).facts.held
@@ -94,14 +94,14 @@ export class SignsOfLife {
     const now = this.#clock.monotonic()
     for (const [run_id, fence, , age = 0] of said) this.#note(run_id, fence, now - age, session)
     const held = new Map(said.map(([run_id, fence]) => [run_id, fence]))
-    for (const [run_id, fence] of this.#heard.get(session)?.held ?? []) {
+    for (const [run_id, fence] of this.#latest.get(session)?.held ?? []) {
       const sign = this.#signs.get(run_id)
       // No longer among its leases: it may have been given back.
       if (held.get(run_id) !== fence && sign?.session === session && sign.fence === fence) {
         this.#signs.set(run_id, { ...sign, session: null })
       }
     }
-    this.#heard.set(session, { data, held })
+    this.#latest.set(session, { data, held })
   }
 
   #note(run_id: string, fence: number, at: number, session: string): void {

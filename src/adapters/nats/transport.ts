@@ -12,7 +12,7 @@ export interface Stored {
   readonly data: Uint8Array
 }
 
-export type Heard = Pick<Msg, "subject" | "data">
+export type Announcement = Pick<Msg, "subject" | "data">
 
 /** What a broker says of itself. */
 export interface BrokerInfo {
@@ -39,7 +39,7 @@ export interface Transport {
   purge(stream: string, filter: string, keep: number): Promise<void>
   /** Overwrites the message on the disk. */
   erase(stream: string, seq: number): Promise<boolean>
-  listen(subject: string, listener: (message: Heard) => void): () => void
+  listen(subject: string, listener: (message: Announcement) => void): () => void
   /** Resolves when the nearest node knows what we listen to. */
   flush(): Promise<void>
   onStatus(listener: (type: string) => void): void
@@ -121,7 +121,7 @@ export class NatsTransport implements Transport {
     return this.manager.streams.deleteMessage(stream, seq, true)
   }
 
-  listen(subject: string, listener: (message: Heard) => void): () => void {
+  listen(subject: string, listener: (message: Announcement) => void): () => void {
     const callback = (error: Error | null, message: Msg): void => {
       if (error === null) listener(message)
     }

@@ -119,7 +119,7 @@ test("a schema that does not fit the strict subset is sent without strict", asyn
   assert.equal(format["strict"], false)
 })
 
-for (const [response_format, type, told] of [
+for (const [response_format, type, instructs] of [
   ["json_schema", "json_schema", false],
   ["json_object", "json_object", true],
   ["instruction_only", undefined, true],
@@ -130,7 +130,7 @@ for (const [response_format, type, told] of [
     assert.equal(failure.error.kind, "output_error")
     for (const body of fake.asked) {
       assert.equal((body["text"] as { format?: JsonObject } | undefined)?.format?.["type"], type)
-      assert.equal(JSON.stringify(body["input"]).includes("JSON Schema"), told)
+      assert.equal(JSON.stringify(body["input"]).includes("JSON Schema"), instructs)
       assert.equal(JSON.stringify(body["input"]).split("Greet Ada.").length, 2)
     }
   })

@@ -57,14 +57,14 @@ class ResponsesTurn implements ApiTurn {
     return false
   }
 
-  build({ added, told, options, format, tools, stream }: Ask): Built {
+  build({ added, instruction, options, format, tools, stream }: Ask): Built {
     const { origin, no_tool_strict, no_reasoning_back } = this.#quirks
     const reasoning = !no_reasoning_back && this.#holdsReasoning
     const body = requestBody({
       model: this.#request.model,
       system: this.#request.system,
       input: [
-        told === null ? "" : itemsText([systemItem(told)]),
+        instruction === null ? "" : itemsText([systemItem(instruction)]),
         this.#input(reasoning),
         itemsText(toItems(added, origin, reasoning)),
       ],

@@ -79,8 +79,8 @@ describe("a run that begins before it is stored", async () => {
   test("can be asked to stop as soon as it begins", async () => {
     const { run, lease } = aNewRun()
     const stored = start(run, lease, leaseMs)
-    const heard = new Promise<void>((resolve) => store.onCancel(run.run_id, resolve))
+    const cancelled = new Promise<void>((resolve) => store.onCancel(run.run_id, resolve))
     assert.equal(await store.requestCancel(run.run_id), true)
-    await Promise.all([stored, heard])
+    await Promise.all([stored, cancelled])
   })
 })

@@ -110,33 +110,33 @@ export class Changes {
   }
 
   onOutcome(listener: (run_id: string) => void): () => void {
-    const heard = (run_id: string): void => {
-      if (this.#outcomeListeners.has(heard)) listener(run_id)
+    const registered = (run_id: string): void => {
+      if (this.#outcomeListeners.has(registered)) listener(run_id)
     }
-    this.#outcomeListeners.add(heard)
+    this.#outcomeListeners.add(registered)
     // What came before is announced as well.
     this.#seenVersion = -1
     this.#pollLater()
-    return () => this.#outcomeListeners.delete(heard)
+    return () => this.#outcomeListeners.delete(registered)
   }
 
   outcomeStored(run_id: string): void {
-    for (const heard of this.#outcomeListeners) queueMicrotask(() => heard(run_id))
+    for (const registered of this.#outcomeListeners) queueMicrotask(() => registered(run_id))
   }
 
   onCancel(run_id: string, listener: () => void): () => void {
     if (this.#closed) return () => {}
     const listeners = this.#cancelListeners.get(run_id) ?? new Set()
-    const heard = () => {
-      if (!listeners.delete(heard)) return
+    const registered = () => {
+      if (!listeners.delete(registered)) return
       if (listeners.size === 0) this.#cancelListeners.delete(run_id)
       listener()
     }
-    this.#cancelListeners.set(run_id, listeners.add(heard))
+    this.#cancelListeners.set(run_id, listeners.add(registered))
     this.#pollLater()
-    if (this.#wasCancelled(run_id)) queueMicrotask(heard)
+    if (this.#wasCancelled(run_id)) queueMicrotask(registered)
     return () => {
-      listeners.delete(heard)
+      listeners.delete(registered)
       if (listeners.size === 0) this.#cancelListeners.delete(run_id)
     }
   }
@@ -162,17 +162,17 @@ export class Changes {
   }
 
   cancelStored(run_id: string): void {
-    for (const heard of this.#cancelListeners.get(run_id) ?? []) queueMicrotask(heard)
+    for (const registered of this.#cancelListeners.get(run_id) ?? []) queueMicrotask(registered)
   }
 
   onNotice(listener: () => void): () => void {
-    const heard = (): void => listener()
-    this.#noticeListeners.add(heard)
-    return () => this.#noticeListeners.delete(heard)
+    const registered = (): void => listener()
+    this.#noticeListeners.add(registered)
+    return () => this.#noticeListeners.delete(registered)
   }
 
   noticeStored(): void {
-    for (const heard of this.#noticeListeners) queueMicrotask(heard)
+    for (const registered of this.#noticeListeners) queueMicrotask(registered)
   }
 
   close(): void {

@@ -77,7 +77,7 @@ test("a log that has gone missing is reported", async (context) => {
   assert.deepEqual(more, [])
 })
 
-test("a damaged log is reported with what it loses, and kept aside", async (context) => {
+test("a damaged log is reported with what it loses, and kept under another name", async (context) => {
   const { path, key } = await killed(context, "damaged-log")
   damage(`${path}-wal`)
   const [warning = "", ...more] = await warningsOf(path, key)

@@ -86,17 +86,17 @@ function readKeyFile(file: string): Uint8Array {
 /** Written whole or not at all, even if another process starts or dies meanwhile: written to another file, then linked to the name. */
 function makeKeyFile(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-  const aside = `${file}.${randomBytes(8).toString("hex")}`
-  const handle = openSync(aside, "wx", 0o600)
+  const temporary = `${file}.${randomBytes(8).toString("hex")}`
+  const handle = openSync(temporary, "wx", 0o600)
   try {
     writeSync(handle, `${randomBytes(32).toString("base64")}\n`)
     fsyncSync(handle)
-    linkSync(aside, file)
+    linkSync(temporary, file)
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error
   } finally {
     closeSync(handle)
-    unlinkSync(aside)
+    unlinkSync(temporary)
   }
   // The name must be as durable as what will be encrypted under the key.
   const directory = openSync(dirname(file), "r")

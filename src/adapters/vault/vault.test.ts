@@ -41,7 +41,7 @@ describe("vault", () => {
     }
   })
 
-  test("any text comes back, save that a lone surrogate has no UTF-8", () => {
+  test("any text comes back; a lone surrogate, which has no UTF-8, is replaced", () => {
     const { key } = vault.newKey("run a")
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (text) => {

@@ -151,7 +151,7 @@ export class AgentTools {
   ): Promise<ToolReply> {
     const offer = this.#offers.get(call.name)
     if (past !== null) {
-      if (past.outcome?.kind === "failed" && past.outcome.refused) return told(past.outcome.told ?? "")
+      if (past.outcome?.kind === "failed" && past.outcome.refused) return textReply(past.outcome.modelText ?? "")
       if (offer !== undefined) offer.used++
     }
     if (offer === undefined) {
@@ -227,13 +227,13 @@ export class AgentTools {
       shownValues: { ...own, ...offer.bound.shown },
       kept,
       past,
-      told: true,
+      answersModel: true,
       approval: offer.approval,
       place,
     })
-    if (outcome.kind === "failed") return told(outcome.told ?? outcome.error.message)
+    if (outcome.kind === "failed") return textReply(outcome.modelText ?? outcome.error.message)
     const { result, parts } = outcome
-    if (parts === undefined) return told(toText(result))
+    if (parts === undefined) return textReply(toText(result))
     const images = this.#seesImages ? partsImages(parts) : []
     // What a tool gives as a value of its own says more than the same in parts.
     const isValue = typeof result === "object" && !Array.isArray(result)
@@ -248,7 +248,7 @@ export class AgentTools {
     past: CallPast | null,
     place: Place | undefined,
   ): Promise<ToolReply> {
-    if (past?.outcome?.kind === "completed") return told(toText(past.outcome.result))
+    if (past?.outcome?.kind === "completed") return textReply(toText(past.outcome.result))
     if (past?.outcome?.kind === "failed") throw new RunFailure(past.outcome.error)
     const { log, ports, plan } = this.#running
     const { name } = offer.use
@@ -275,7 +275,7 @@ export class AgentTools {
         { ...about, result: asShown, duration_ms },
         asShown === value ? undefined : { result: value },
       )
-      return await told(toText(value))
+      return await textReply(toText(value))
     } catch (error) {
       if (!(error instanceof RunFailure) || this.#running.signal.aborted || endsRun(error.error)) throw error
       log.add("tool_call_failed", { ...about, error: error.error, duration_ms: ports.clock.now() - startedAt }, {})
@@ -302,11 +302,11 @@ export class AgentTools {
     if (past === null) log.add("tool_call_started", { ...about, arguments: shown(own) }, kept())
     const error = wireError("tool_error", [{ path: this.#caller.path, message: `${call.name}: ${reason}` }])
     log.add("tool_call_failed", { ...about, error, duration_ms: 0 }, { told: reason, refused: true })
-    return told(reason)
+    return textReply(reason)
   }
 }
 
-function told(text: string): Promise<ToolReply> {
+function textReply(text: string): Promise<ToolReply> {
   return Promise.resolve({ text, images: [] })
 }
 

@@ -203,12 +203,12 @@ test("bindings of a use win over those of the declaration, and can come from a l
 test("isError goes back to the model; a transport failure fails the agent", async () => {
   const flaky = search({ call: () => ({ text: "no such project", is_error: true }) })
   const calls = [{ name: "search", arguments: { query: "x", project: "w" } }]
-  const told = await runPlan(toolPlan(), {
+  const answered = await runPlan(toolPlan(), {
     model: callsThenAnswers(calls),
     tools: new InProcessTools({ tools: { search: flaky } }),
   })
-  assert.deepEqual(resultOf(told), { message: "no such project" })
-  assert.equal(dataOf(told.events, "tool_call_failed")[0]?.error.message, "search: no such project")
+  assert.deepEqual(resultOf(answered), { message: "no such project" })
+  assert.equal(dataOf(answered.events, "tool_call_failed")[0]?.error.message, "search: no such project")
 
   const down = search({ call: () => Promise.reject(failure("tool_error", "tool.search", "The server is gone")) })
   const tools = new InProcessTools({ tools: { search: down } })

@@ -121,7 +121,7 @@ const calls = fc.array(
     /** How much of its reservation it uses, whether it answers, and whether the backend says what it used. */
     part: fc.double({ min: 0, max: 1, noNaN: true }),
     answered: fc.boolean(),
-    told: fc.boolean(),
+    reported: fc.boolean(),
     /** Which of the open calls ends next. */
     pick: fc.nat(),
   }),
@@ -149,7 +149,7 @@ test("whatever is called and ends in whatever order: no limit is exceeded, nothi
         if (ended === undefined) return
         const { grant, one } = ended
         const output = Math.floor(grant.output * one.part)
-        grant.settle(one.told && !one.tool ? used(one.input, output) : null, one.answered)
+        grant.settle(one.reported && !one.tool ? used(one.input, output) : null, one.answered)
         await new Promise((resolve) => setImmediate(resolve))
         check()
       }

@@ -38,7 +38,7 @@ interface KeptOf {
     readonly parts?: readonly ToolPart[]
   }
   tool_call_failed: {
-    /** What the model was shown; absent where the failure ended the agent. */
+    /** The text that the model was shown; absent where the failure ended the agent. */
     readonly told?: string
     /** The call was not made, and counts for nothing. */
     readonly refused?: boolean

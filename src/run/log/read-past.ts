@@ -205,7 +205,7 @@ export class PastReader {
         this.#callEnded(event.data.call_id, {
           kind: "failed",
           error: event.data.error,
-          told: more?.told ?? null,
+          modelText: more?.told ?? null,
           refused: more?.refused ?? false,
         })
         break

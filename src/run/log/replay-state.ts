@@ -120,7 +120,7 @@ export type QuestionOutcome = { readonly kind: "answered"; readonly answer: Json
 
 export type CallOutcome =
   | { readonly kind: "completed"; readonly result: JsonValue; readonly parts?: readonly ToolPart[] }
-  | { readonly kind: "failed"; readonly error: WireError; readonly told: string | null; readonly refused: boolean }
+  | { readonly kind: "failed"; readonly error: WireError; readonly modelText: string | null; readonly refused: boolean }
 
 export type EffectPast =
   | { readonly kind: "call"; readonly call: CallPast }

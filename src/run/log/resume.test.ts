@@ -260,10 +260,10 @@ test("an interrupted call of a tool that is not idempotent: its model learns tha
   const tools = new InProcessTools(served(false))
   const again = model()
   const store = await crashedAfter(await started(oneTool), {})
-  const told = await runPlan(oneTool, { model: again, tools, store, run_id: "r", resumed: "restart" })
-  assert.match(JSON.stringify(resultOf(told)), unknown)
+  const resumedRun = await runPlan(oneTool, { model: again, tools, store, run_id: "r", resumed: "restart" })
+  assert.match(JSON.stringify(resultOf(resumedRun)), unknown)
   assert.equal(tools.calls.length, 0)
-  assert.match(dataOf(told.events, "tool_call_failed")[0]?.error.message ?? "", unknown)
+  assert.match(dataOf(resumedRun.events, "tool_call_failed")[0]?.error.message ?? "", unknown)
   // The interrupted call counts: it may have been made.
   assert.deepEqual(again.requests[0]?.tools, [])
 

@@ -31,8 +31,8 @@ export interface ToolCall {
   readonly site?: string
   /** The call as the log of an interrupted run has it. */
   readonly past: CallPast | null
-  /** What the caller's model may hear goes back as an outcome; a `call` of the workflow fails. */
-  readonly told: boolean
+  /** A failure that the model may see is returned as an outcome; a failed `call` of the workflow throws. */
+  readonly answersModel: boolean
   /** Each call waits for a person; null: no approval is needed. */
   readonly approval: Approval | null
   /** A place among the open calls that the caller holds for the first call that claims it. */
@@ -47,7 +47,7 @@ export async function callTool(running: RunContext, call: ToolCall): Promise<Cal
     running.approvedAgents.add(placeKey(call.about.agent, call.about.iteration))
   }
   if (past?.outcome !== undefined && past.outcome !== null) {
-    if (past.outcome.kind === "failed" && past.outcome.told === null) throw new RunFailure(past.outcome.error)
+    if (past.outcome.kind === "failed" && past.outcome.modelText === null) throw new RunFailure(past.outcome.error)
     return past.outcome
   }
   const { log, ports } = running
@@ -57,15 +57,15 @@ export async function callTool(running: RunContext, call: ToolCall): Promise<Cal
   let startedAt = past?.startedAt ?? ports.clock.now()
   const about = { ...call.about, tool, server: plan.server, call_id: callId }
 
-  const failed = (message: string, told: string | null): CallOutcome => {
+  const failed = (message: string, modelText: string | null): CallOutcome => {
     const error = wireError("tool_error", [{ path, message }])
     const duration_ms = ports.clock.now() - startedAt
-    log.add("tool_call_failed", { ...about, error, duration_ms }, told === null ? {} : { told })
-    return { kind: "failed", error, told, refused: false }
+    log.add("tool_call_failed", { ...about, error, duration_ms }, modelText === null ? {} : { told: modelText })
+    return { kind: "failed", error, modelText, refused: false }
   }
-  const end = (message: string, told: string): CallOutcome => {
-    const outcome = failed(message, call.told ? told : null)
-    if (call.told || outcome.kind !== "failed") return outcome
+  const end = (message: string, modelText: string): CallOutcome => {
+    const outcome = failed(message, call.answersModel ? modelText : null)
+    if (call.answersModel || outcome.kind !== "failed") return outcome
     throw new RunFailure(outcome.error)
   }
 
@@ -119,7 +119,7 @@ export async function callTool(running: RunContext, call: ToolCall): Promise<Cal
   }
   const asShown = shown(result.value)
   const duration_ms = ports.clock.now() - startedAt
-  const parts = call.told && clean.parts !== undefined ? { parts: clean.parts } : {}
+  const parts = call.answersModel && clean.parts !== undefined ? { parts: clean.parts } : {}
   const kept = { ...(asShown === result.value ? {} : { result: result.value }), ...parts }
   log.add(
     "tool_call_completed",

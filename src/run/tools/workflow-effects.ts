@@ -70,7 +70,7 @@ export function workflowEffects(running: RunContext, path: string, about: ToolCa
         kept: () => ({ site: expression.site, facts }),
         site: expression.site,
         past: past?.kind === "call" ? past.call : null,
-        told: false,
+        answersModel: false,
         approval: await approvalAt(expression.approval, scope, effects),
       })
       if (outcome.kind === "failed") throw new RunFailure(outcome.error)

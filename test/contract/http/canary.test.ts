@@ -207,7 +207,7 @@ output { message: agent.reply.message ${direct} }
 `
 }
 
-async function heard(where: string, response: Response): Promise<string> {
+async function searchedText(where: string, response: Response): Promise<string> {
   const text = await within(30_000, where, response.text())
   watch.search(`the answer (${where})`, text)
   watch.search(`the headers (${where})`, JSON.stringify([...response.headers]))
@@ -220,12 +220,12 @@ async function execute(where: string, body: unknown, headers: Record<string, str
     headers: { authorization: `Bearer ${apiKey.value}`, "content-type": "application/json", ...headers },
     body: typeof body === "string" ? body : JSON.stringify(body),
   })
-  const text = await heard(where, response)
+  const text = await searchedText(where, response)
   const run_id = response.headers.get("x-service-run-id")
   if (run_id !== null) {
     for (const path of [`/execute/${run_id}`, `/execute/${run_id}/events`]) {
       const more = await fetch(`${service.address}${path}`, { headers: { authorization: `Bearer ${apiKey.value}` } })
-      await heard(`${path} of ${where}`, more)
+      await searchedText(`${path} of ${where}`, more)
     }
   }
   return text
@@ -238,12 +238,12 @@ describe("canaries", async () => {
     const asked = JSON.parse(request.body) as JsonObject
     const way = /way=<([^>]*)>/.exec(request.body)?.[1] ?? ""
     const called = request.body.includes("function_call_output")
-    // After a tool call, whatever came of it, an answer that repeats what the model was told.
+    // After a tool call, whatever came of it, an answer that repeats what the model was given.
     const next = called
       ? send(200, says(JSON.stringify({ message: JSON.stringify(asked["input"]) })))
       : backendWays[way]
     // Secrets reach the backend, and nothing of a tool's answer brings them back to it.
-    if (called) watch.search(`what a model was told (${way})`, JSON.stringify(asked["input"]))
+    if (called) watch.search(`what a model was given (${way})`, JSON.stringify(asked["input"]))
     watch.search(`what a model was offered (${way})`, JSON.stringify(asked["tools"] ?? null))
     if (next === undefined) send(200, toolCall({}))(reply, asked)
     else next(reply, asked)
@@ -385,7 +385,7 @@ describe("canaries", async () => {
       const text = typeof body === "string" ? body : JSON.stringify(body)
       for (const path of ["/validate", "/format", "/cache/invalidate"]) {
         const headers = { authorization: `Bearer ${apiKey.value}`, "content-type": "application/json" }
-        await heard(
+        await searchedText(
           `wrong body ${index} of ${path}`,
           await fetch(`${service.address}${path}`, { method: "POST", headers, body: text }),
         )
@@ -430,7 +430,7 @@ describe("canaries", async () => {
       method: "POST",
       headers: { authorization: headers.authorization },
     })
-    await heard("a cancelled run", hanging)
+    await searchedText("a cancelled run", hanging)
     const short = JSON.stringify({ ...body, options: { timeout_ms: 5000 } })
     const left = await fetch(`${service.address}/execute`, { method: "POST", headers, body: short })
     await within(30_000, "its first events", left.body?.getReader().read() ?? Promise.reject(new Error("no body")))
@@ -446,7 +446,7 @@ describe("canaries", async () => {
   it("are in no log line, metric, trace or file", async () => {
     service = await start()
     const metrics = await fetch(`${service.address}/metrics`, { headers: { authorization: `Bearer ${apiKey.value}` } })
-    await heard("metrics", metrics)
+    await searchedText("metrics", metrics)
     service.child.kill("SIGTERM")
     await service.ended
     watch.search("the log", service.output())

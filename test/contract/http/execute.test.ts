@@ -179,8 +179,8 @@ describe("POST /execute", async () => {
       events.slice(-2).map(({ type }) => type),
       ["agent_failed", "workflow_failed"],
     )
-    const told = events.at(-1)?.data["error"] as { kind: string; message: string }
-    assert.deepEqual([told.kind, told.message], [error.kind, error.message])
+    const streamed = events.at(-1)?.data["error"] as { kind: string; message: string }
+    assert.deepEqual([streamed.kind, streamed.message], [error.kind, error.message])
   })
 
   it("gives output_error when the model's answer does not fit, without the answer", async (t) => {

@@ -21,7 +21,7 @@ export interface Malformed {
   readonly bytes: Buffer
   /** Whether our half is closed after the bytes. */
   readonly end: boolean
-  /** `refused`: a 4xx is owed; `any`: whatever is not our fault. */
+  /** `refused`: the answer is a 4xx; `any`: it is not a 5xx. */
   readonly expect: "refused" | "any"
 }
 

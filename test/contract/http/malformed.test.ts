@@ -85,7 +85,7 @@ describe("200 malformed requests of each route", async () => {
         const what = `${name} (${JSON.stringify(bytes.subarray(0, 80).toString("latin1"))})`
         try {
           const { answers } = await sendRaw(service.port, bytes, { end })
-          // Who closes its half of a connection is gone: such a one is owed no answer to a request that is whole.
+          // A client that closes its half of a connection counts as gone: even a complete request need not be answered.
           const trouble = answers[0] === undefined && end && expect === "any" ? null : judge(answers[0], expect)
           if (trouble !== null) wrong.push(`${what}: ${trouble}`)
         } catch (error) {

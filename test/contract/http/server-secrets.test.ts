@@ -273,9 +273,9 @@ output { a: call tool.probe ${use === "" && !batch ? "{ bindings { token: secret
 describe("canaries: what a caller sends never gets a secret of the server", async () => {
   const key = canary("server-key")
   const own = canary("own-token")
-  const heard: string[] = []
+  const requests: string[] = []
   const server = await startServer((request, response) => {
-    heard.push(`${request.url} ${JSON.stringify(request.headers)} ${request.body}`)
+    requests.push(`${request.url} ${JSON.stringify(request.headers)} ${request.body}`)
     response.writeHead(200, { "content-type": "application/json" })
     response.end(JSON.stringify(answerOf([messageItem('{"message":"fine"}')])))
   })
@@ -331,17 +331,17 @@ describe("canaries: what a caller sends never gets a secret of the server", asyn
       await show("steered", await service.post("/workflows/steered/execute", { input, secrets: { api_key: "mine" } }))
       await show("steered", await service.post("/workflows/steered/execute", { input }))
     }
-    for (const line of heard) watch.search("a backend", line)
+    for (const line of requests) watch.search("a backend", line)
     assert.deepEqual(watch.found, [])
-    assert.ok(heard.length > 0 && watch.searched > 50)
+    assert.ok(requests.length > 0 && watch.searched > 50)
 
     // The same secret does reach the workflow that it is for, and nothing that is said of that run.
-    heard.length = 0
+    requests.length = 0
     const response = await service.post("/workflows/flow/execute", { input: ada }, { accept: "text/event-stream" })
     const run = response.headers.get("x-service-run-id")
     await show("flow", response)
     await show("flow's record", await service.get(`/execute/${run}`))
     assert.deepEqual(watch.found, [])
-    assert.ok(heard[0]?.includes(key.value))
+    assert.ok(requests[0]?.includes(key.value))
   })
 })

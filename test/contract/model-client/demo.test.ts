@@ -77,7 +77,7 @@ for (const api of ["responses", "chat", "anthropic", "google"] as const) {
         assert.deepEqual(second.kind === "output" && second.output, greeting)
       })
 
-      test(`demo-sloppy is mended within the usual two repairs${deltas ? ", streamed" : ""}`, async (t) => {
+      test(`demo-sloppy is repaired within the usual two repairs${deltas ? ", streamed" : ""}`, async (t) => {
         const model = await start(t)
         const turn = await model.ask({ backend, model: "demo-sloppy", contract: reply, deltas })
         assert.deepEqual(turn.kind === "output" && turn.output, greeting)

@@ -108,18 +108,18 @@ export function asking(onBench: OnBench): void {
     assert.equal(await store.answer("nobody", "q1", ann), null)
   })
 
-  onBench("an outcome is told until the log shows it", async ({ store, other, clock }) => {
+  onBench("an outcome is reported until the log shows it", async ({ store, other, clock }) => {
     const lease = await created(store)
     await store.append(lease, [asked(1, aQuestion(lease.run_id, "q1", clock))])
     await store.append(lease, [asked(2, aQuestion(lease.run_id, "q2", clock))])
-    const heard = new Promise<string>((resolve) => {
+    const announced = new Promise<string>((resolve) => {
       const stop = store.onOutcome((run_id) => {
         stop()
         resolve(run_id)
       })
     })
     await other.answer(lease.run_id, "q2", ann)
-    assert.equal(await within(soon, "the outcome", heard), lease.run_id)
+    assert.equal(await within(soon, "the outcome", announced), lease.run_id)
     assert.deepEqual(
       (await store.outcomes(lease.run_id)).map(({ id, answer }) => ({ id, answer })),
       [{ id: "q2", answer: ann.answer }],
@@ -188,12 +188,12 @@ export function asking(onBench: OnBench): void {
   onBench("an answer wakes it, and it is claimed before others", async ({ store, other, clock }) => {
     const lapsed = await created(store)
     const lease = await parked(store, clock, ["q1", "q2"])
-    const heard = new Promise<string>((resolve) => store.onOutcome(resolve))
+    const announced = new Promise<string>((resolve) => store.onOutcome(resolve))
     await store.release(lapsed)
     assert.equal((await other.answer(lease.run_id, "q1", ann))?.stored, true)
     assert.equal((await row(store, lease.run_id)).waiting, false)
     assert.equal(await store.waiting(""), 0)
-    assert.equal(await within(soon, "the wake", heard), lease.run_id)
+    assert.equal(await within(soon, "the wake", announced), lease.run_id)
     const [claim] = await store.claim("owner-2", 1, leaseMs)
     assert.ok(claim !== undefined)
     assert.deepEqual([claim.run_id, claim.woken], [lease.run_id, true])
@@ -209,10 +209,10 @@ export function asking(onBench: OnBench): void {
 
   onBench("an expiry wakes it", async ({ store, other, clock }) => {
     const lease = await parked(store, clock, ["q1"], { expires_at: isoTime(clock.now() + 1_000) })
-    const heard = new Promise<string>((resolve) => store.onOutcome(resolve))
+    const announced = new Promise<string>((resolve) => store.onOutcome(resolve))
     clock.advance(1_000)
     assert.equal(await other.expire(), 1)
-    assert.equal(await within(soon, "the wake", heard), lease.run_id)
+    assert.equal(await within(soon, "the wake", announced), lease.run_id)
     const [claim] = await store.claim("owner-2", 10, leaseMs)
     assert.deepEqual([claim?.run_id, claim?.woken], [lease.run_id, true])
     assert.deepEqual(
@@ -223,9 +223,9 @@ export function asking(onBench: OnBench): void {
 
   onBench("a cancel wakes it", async ({ store, other, clock }) => {
     const lease = await parked(store, clock, ["q1"])
-    const heard = new Promise<string>((resolve) => store.onOutcome(resolve))
+    const announced = new Promise<string>((resolve) => store.onOutcome(resolve))
     assert.equal(await other.requestCancel(lease.run_id), true)
-    assert.equal(await within(soon, "the wake", heard), lease.run_id)
+    assert.equal(await within(soon, "the wake", announced), lease.run_id)
     const found = await row(other, lease.run_id)
     assert.deepEqual([found.waiting, found.cancel_requested], [false, true])
     const [claim] = await store.claim("owner-2", 10, leaseMs)

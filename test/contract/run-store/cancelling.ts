@@ -5,9 +5,9 @@ import { created, ended, happened, lapse, leaseMs, row, soon, type OnBench } fro
 export function cancelling(onBench: OnBench): void {
   onBench("a cancel is seen by those who listen already", async ({ store, other }) => {
     const lease = await created(store)
-    const heard = new Promise<void>((resolve) => store.onCancel(lease.run_id, resolve))
+    const called = new Promise<void>((resolve) => store.onCancel(lease.run_id, resolve))
     assert.equal(await other.requestCancel(lease.run_id), true)
-    await within(soon, "the cancel", heard)
+    await within(soon, "the cancel", called)
     assert.equal((await row(store, lease.run_id)).cancel_requested, true)
   })
 
@@ -15,9 +15,9 @@ export function cancelling(onBench: OnBench): void {
     const lease = await created(store)
     await other.requestCancel(lease.run_id)
     let registered = false
-    const heard = new Promise<boolean>((resolve) => store.onCancel(lease.run_id, () => resolve(registered)))
+    const called = new Promise<boolean>((resolve) => store.onCancel(lease.run_id, () => resolve(registered)))
     registered = true
-    assert.equal(await within(soon, "the cancel", heard), true)
+    assert.equal(await within(soon, "the cancel", called), true)
     // The process that takes the run over learns of it too.
     await lapse({ store, other, clock })
     await other.claim("owner-2", 1, leaseMs)
@@ -27,7 +27,7 @@ export function cancelling(onBench: OnBench): void {
   onBench("each listener hears once, however often it is asked for", async ({ store, other }) => {
     const lease = await created(store)
     let first = 0
-    const heard = new Promise<void>((resolve) => {
+    const called = new Promise<void>((resolve) => {
       store.onCancel(lease.run_id, () => {
         first++
         resolve()
@@ -36,8 +36,8 @@ export function cancelling(onBench: OnBench): void {
     assert.equal(await store.requestCancel(lease.run_id), true)
     assert.equal(await other.requestCancel(lease.run_id), true)
     assert.equal(await store.requestCancel(lease.run_id), true)
-    await within(soon, "the cancel", heard)
-    // By the time that a listener who came last has heard, the first would have heard again.
+    await within(soon, "the cancel", called)
+    // When the listener that came last has been called, the first would have been called again.
     await within(soon, "the cancel", new Promise<void>((resolve) => store.onCancel(lease.run_id, resolve)))
     assert.equal(first, 1)
   })

@@ -69,7 +69,7 @@ export function following(onBench: OnBench): void {
     assert.equal(await early.next(), null)
   })
 
-  onBench("whoever leaves early leaves nothing behind", async ({ store, other }) => {
+  onBench("a follower that leaves early leaves nothing behind", async ({ store, other }) => {
     const lease = await created(store)
     await store.append(lease, several(1, 3))
     for await (const event of other.follow(lease.run_id, 0, new AbortController().signal)) {

@@ -156,12 +156,12 @@ export function notifyingContract(test: OnBench): void {
     clock,
   }) => {
     const end = ended(1, new Date(clock.now()).toISOString())
-    const [pending, told] = [await notifying(store), await notifying(store)]
-    await store.append(told, [end])
+    const [pending, delivered] = [await notifying(store), await notifying(store)]
+    await store.append(delivered, [end])
     await store.settleNotice(await theOne(store), { status: "delivered", last_error: null, due_at: 0 })
     await store.append(pending, [end])
     assert.equal(await store.sweep(clock.now() + 1), 2)
-    assert.deepEqual(await store.notices(told.run_id), [])
+    assert.deepEqual(await store.notices(delivered.run_id), [])
     const notice = await theOne(other)
     assert.deepEqual([notice.run_id, notice.url], [pending.run_id, url])
     await other.settleNotice(notice, { status: "delivered", last_error: null, due_at: 0 })
@@ -170,10 +170,10 @@ export function notifyingContract(test: OnBench): void {
   })
 
   test("says when there is a notice to deliver", async ({ store }) => {
-    const heard = Promise.withResolvers<void>()
-    const stop = store.onNotice(heard.resolve)
+    const announced = Promise.withResolvers<void>()
+    const stop = store.onNotice(announced.resolve)
     await store.append(await notifying(store), [ended(1)])
-    await within(soon, "the announcement", heard.promise)
+    await within(soon, "the announcement", announced.promise)
     stop()
   })
 }

@@ -34,7 +34,7 @@ export function retaining(onBench: OnBench): void {
     assert.equal((await row(store, running.run_id)).last_event_id, 1)
   })
 
-  onBench("a follower of a run that is deleted gets the rest, or is told", async ({ store, other, clock }) => {
+  onBench("a follower of a run that is deleted gets the rest, or an error", async ({ store, other, clock }) => {
     const lease = await created(store)
     // Far more than a follower has in hand at a time.
     for (const n of from(0, 20)) {

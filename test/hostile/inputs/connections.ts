@@ -6,7 +6,7 @@ import type { Hostile } from "../hostile-input.ts"
 import { sends } from "../hostile-input.ts"
 import type { HostileService } from "../hostile-service.ts"
 
-/** Connections that are open and say what they are told, and no more. */
+/** Connections that are open and send what a test writes, and no more. */
 async function hold(service: HostileService, count: number, text: (at: number) => string): Promise<Socket[]> {
   const sockets = Array.from({ length: count }, () => connect(service.port, "127.0.0.1"))
   await Promise.all(
