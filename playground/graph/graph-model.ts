@@ -37,7 +37,7 @@ const runNodes = computed((): readonly GraphNode[] => {
 export const isOutdated = computed(() => compilation.value.text !== lastGood.value.text)
 
 /** How much room the pane has, in steps, so that dragging a divider does not move the nodes all the time. */
-export const graphRoom = signal<Room>({ width: 0, height: 0 })
+const graphRoom = signal<Room>({ width: 0, height: 0 })
 
 export function setGraphRoom(width: number, height: number): void {
   const [wide, high] = [Math.floor(width / 50) * 50, Math.floor(height / 50) * 50]

@@ -230,10 +230,6 @@ function remember(run: RunView): void {
   if (secretIn(JSON.stringify(request)) === undefined) keep("session", "run", kept)
 }
 
-export function forgetRun(): void {
-  keep("session", "run", undefined)
-}
-
 /** The run that the address names, else the one that was under way, or the last one that ended, when the page was left. */
 export function findRunAgain(): void {
   const kept = readKept("session", "run") as Remembered | undefined

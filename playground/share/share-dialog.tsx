@@ -16,7 +16,7 @@ import { toFragment } from "../state/link.ts"
 import type { SnippetLanguage } from "./snippets.ts"
 import { snippet, snippetLanguages } from "./snippets.ts"
 
-export const shareOpen = signal(false)
+const shareOpen = signal(false)
 const language = signal<SnippetLanguage>("curl")
 
 /** Opens the dialog, unless a secret's value is in what would leave the page. */

@@ -14,7 +14,7 @@ import { announcement } from "../state/notices.ts"
 import { editCopy, served } from "../state/served.ts"
 import { errorCount, linkHasRun, origin } from "../state/source.ts"
 import { CloseDialog, FileTabs } from "./file-tabs.tsx"
-import { Divider } from "./divider.tsx"
+import { PaneDivider } from "./pane-divider.tsx"
 import { Icon } from "../ui/icon.tsx"
 import { openDialogs } from "../ui/dialog.tsx"
 import { Notices } from "../ui/notices.tsx"
@@ -105,13 +105,13 @@ function Panes() {
             {all ? null : <Problems />}
           </section>
         </div>
-        {all ? <Divider name="left" label="Height of the editor" direction="rows" /> : null}
+        {all ? <PaneDivider name="left" label="Height of the editor" direction="rows" /> : null}
         <div class="cell" hidden={!shows("input")} {...panel("input")}>
           <InputsPane />
         </div>
         {all ? <Problems /> : null}
       </div>
-      {all ? <Divider name="columns" label="Width of the editor" direction="columns" /> : null}
+      {all ? <PaneDivider name="columns" label="Width of the editor" direction="columns" /> : null}
       <div class="side" style={{ "--share": `${right}%` }} hidden={!shows("graph") && !shows("results")}>
         {shows("graph") ? (
           <div class="cell" {...panel("graph")}>
@@ -119,7 +119,7 @@ function Panes() {
             {!all && (watchShown() !== null || selection.value !== null) ? <DetailsPane /> : null}
           </div>
         ) : null}
-        {all ? <Divider name="right" label="Height of the graph" direction="rows" /> : null}
+        {all ? <PaneDivider name="right" label="Height of the graph" direction="rows" /> : null}
         {shows("results") ? (
           <div class="cell" {...panel("results")}>
             <ResultsPane />

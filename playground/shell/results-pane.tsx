@@ -11,8 +11,8 @@ import { watchShown } from "../state/runs.ts"
 import { showsAnswer } from "../state/selection.ts"
 import { RunsPane } from "../runs/runs-pane.tsx"
 import { TimelinePane } from "../timeline/timeline-pane.tsx"
-import { Divider } from "./divider.tsx"
-import { RunLimits } from "./run-limits.tsx"
+import { PaneDivider } from "./pane-divider.tsx"
+import { limitFacts } from "../ui/limit-words.ts"
 import { TabPanel, Tabs } from "../ui/tabs.tsx"
 
 /** What a run has done, by tab, with the details of the selected step beside it. */
@@ -60,7 +60,7 @@ export function ResultsPane() {
       </section>
       {isAlone ? null : (
         <>
-          <Divider name="details" label="Width of the results" direction="columns" />
+          <PaneDivider name="details" label="Width of the results" direction="columns" />
           <DetailsPane />
         </>
       )}
@@ -71,4 +71,20 @@ export function ResultsPane() {
 function eventCount(): number {
   const run = watchShown()
   return run === null ? 0 : run.events.length - run.deltas
+}
+
+/** The limits of the shown run, and how much of each is used. */
+function RunLimits() {
+  const limits = watchShown()?.state.limits ?? null
+  if (limits === null) return null
+  return (
+    <ul class="run-limits" aria-label="Limits of this run">
+      {limitFacts(limits).map(({ name, text, share }) => (
+        <li key={name} class={share === 1 ? "is-used-up" : undefined}>
+          <span class="limit-name">{name}</span> {text}
+          <span class="limit-bar" aria-hidden="true" style={{ "--used": `${share * 100}%` }} />
+        </li>
+      ))}
+    </ul>
+  )
 }

@@ -43,7 +43,7 @@ let lastId = 0
 /** What each file that is not shown has run. */
 const runs = new Map<string, RunView>()
 
-export function currentContent(): FileContent {
+function currentContent(): FileContent {
   return {
     name: fileName.value,
     source: compilation.value.text,

@@ -6,7 +6,7 @@ export const shownRun = signal<RunView | null>(null)
 /** The run that this page follows; null when none is under way. */
 export const liveRun = signal<RunView | null>(null)
 /** Counts what has changed in any run: one step at a time, however many events came. */
-export const runVersion = signal(0)
+const runVersion = signal(0)
 /** The service's time for what grows while a run goes on. */
 export const runClock = signal(0)
 

@@ -22,7 +22,7 @@ export const compilation = signal(compileText(""))
 export const lastGood = signal<{ readonly text: string; readonly plan: Plan }>({ text: "", plan: emptyPlan() })
 export const errorCount = computed(() => compilation.value.diagnostics.filter(isError).length)
 
-export function compileText(text: string): Compilation {
+function compileText(text: string): Compilation {
   return { ...compile(text), text, lines: new LineMap(text) }
 }
 

@@ -44,7 +44,7 @@ export function capital(text: string): string {
 }
 
 /** `14:03:27`, of a wall clock time. */
-export function showTime(at: number): string {
+function showTime(at: number): string {
   const date = new Date(at)
   return [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => String(part).padStart(2, "0")).join(":")
 }

@@ -35,7 +35,7 @@ export interface ApiError {
 
 export type Reading = { readonly question: Question } | { readonly error: ApiError }
 
-export const modelIds = ["demo", "demo-slow", "demo-flaky", "demo-sloppy"] as const
+const modelIds = ["demo", "demo-slow", "demo-flaky", "demo-sloppy"] as const
 
 /** `body` is the request's text, or the JSON that a server already made of it. */
 export function readQuestion(body: unknown): Reading {

@@ -118,7 +118,7 @@ export function branchLabels(program: Program, match: Syntax.MatchNode): readonl
 type Root = "input" | "secrets" | "agent" | "ask" | "dynamic" | "model" | Syntax.ImportKind
 
 /** The names that may follow a root and its dot; `qualified` with both. */
-export function namesUnder(program: Program, root: Root, setting: Setting, qualified: boolean): Completion[] {
+function namesUnder(program: Program, root: Root, setting: Setting, qualified: boolean): Completion[] {
   const item = (name: string, kind: Completion["kind"], target: Target): Completion => {
     const { detail, doc } = describe(program, target)
     const label = qualified ? `${root}.${name}` : name
@@ -298,7 +298,7 @@ function fieldItem({ name, type, doc }: Field, prefix: string): Completion {
   return { label, kind: "field", insert: label, detail: detailOf(type), ...(doc === undefined ? {} : { doc }) }
 }
 
-export function caseItems(program: Program, type: Type | undefined): Completion[] {
+function caseItems(program: Program, type: Type | undefined): Completion[] {
   const variant = plainType(program, type)
   if (variant?.kind !== "variant") return []
   return variant.cases.map(({ name, fields, doc }): Completion => {

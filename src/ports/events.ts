@@ -303,7 +303,7 @@ export type LogEvent = {
   }
 }[EventType]
 
-export const terminalEvents = ["workflow_completed", "workflow_failed", "workflow_cancelled"] as const
+const terminalEvents = ["workflow_completed", "workflow_failed", "workflow_cancelled"] as const
 
 export function isTerminal(type: EventType): boolean {
   return (terminalEvents as readonly string[]).includes(type)

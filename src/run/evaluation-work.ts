@@ -27,7 +27,7 @@ const perWritten = 32
 const perExpression = 2048
 
 /** What all expressions of a run may work together before anything comes in from outside. */
-export const usualRunWork = 48 * 1024 * 1024
+const usualRunWork = 48 * 1024 * 1024
 /** What each byte that comes in from outside adds to that. */
 const perByteIn = 128
 

@@ -23,7 +23,7 @@ const demo: OperationText = {
 }
 
 /** By `operationId`. */
-export const operationTexts: Readonly<Record<string, OperationText>> = {
+const operationTexts: Readonly<Record<string, OperationText>> = {
   execute: {
     description:
       "Checks the source, the input and the secrets, then runs the workflow. JSON mode answers with the output when the run ends; with " +

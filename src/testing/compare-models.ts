@@ -55,7 +55,7 @@ function costCell(results: readonly TestResult[]): string {
   return cost === null ? "unknown" : costText(cost)
 }
 
-export function medianTime(results: readonly TestResult[]): number {
+function medianTime(results: readonly TestResult[]): number {
   const times = results.flatMap(({ runs }) => runs.map(({ duration_ms }) => duration_ms)).sort((a, b) => a - b)
   const middle = times.length >> 1
   const high = times[middle] ?? 0

@@ -33,13 +33,3 @@ export class OverBudget extends Error {
     this.name = "OverBudget"
   }
 }
-
-/** The result of the work, or undefined where it takes more than `most` steps. */
-export function withinSteps<T>(most: number, work: (steps: StepBudget) => T): { readonly value: T } | undefined {
-  try {
-    return { value: work(new StepBudget(most)) }
-  } catch (error) {
-    if (error instanceof OverBudget) return undefined
-    throw error
-  }
-}

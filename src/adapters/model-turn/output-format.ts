@@ -92,7 +92,7 @@ export function looser(...rungs: readonly (Rung | null)[]): Rung {
 }
 
 /** The rung itself, or the next looser one that the API has. */
-export function onLadder(rung: Rung, ladder: readonly Rung[]): Rung {
+function onLadder(rung: Rung, ladder: readonly Rung[]): Rung {
   return ladder.find((candidate) => place(candidate) >= place(rung)) ?? "instruction_only"
 }
 

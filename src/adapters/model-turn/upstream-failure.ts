@@ -86,7 +86,7 @@ export function readInnerError(
   return { ...read, status: status ?? 200, retryable: status === null ? true : isTransient(status) }
 }
 
-export function isTransient(status: number): boolean {
+function isTransient(status: number): boolean {
   return status === 408 || status === 425 || status === 429 || status >= 500
 }
 

@@ -121,10 +121,6 @@ export function namesOf(prefix: string): Names {
   }
 }
 
-export function isPrefix(text: string): boolean {
-  return /^[A-Za-z0-9_-]{1,32}$/.test(text)
-}
-
 /** Whether a run can have this id at all: what comes in a request may hold dots and wildcards. */
 export function isRunId(text: string): boolean {
   return /^[A-Za-z0-9_-]{1,128}$/.test(text)

@@ -17,7 +17,7 @@ export type Exchanges = Readonly<Record<string, Exchange>>
 export type RecordingMode = "play" | "record" | "live"
 
 /** Changes with what goes into a key: recordings of other versions are made anew. */
-export const recordingVersion = 1
+const recordingVersion = 1
 
 /** A recording in use by the runs of one test file. */
 export class Recording {

@@ -166,7 +166,7 @@ export interface SweepOperation extends Blobs<readonly []> {
   readonly tombstone_until: number
 }
 
-export interface ProbeOperation extends Blobs<readonly []> {
+interface ProbeOperation extends Blobs<readonly []> {
   readonly kind: "probe"
   /** How much to write beside the usual page; it is deleted by the next sweep. */
   readonly bytes: number
@@ -188,7 +188,7 @@ export interface RewrapOperation extends Blobs<readonly [before: Uint8Array, aft
   readonly event_id: number
 }
 
-export interface ForgetCacheOperation extends Blobs<readonly []> {
+interface ForgetCacheOperation extends Blobs<readonly []> {
   readonly kind: "forget cache"
 }
 

@@ -4,9 +4,9 @@ import type { ErrorIssue } from "../../ports/events.ts"
 import { secretTexts } from "./secret-texts.ts"
 
 // Whatever enters a run is searched for all of its secrets: these bound the memory that the search takes (10 MB or so).
-export const mostSecrets = 256
-export const longestSecretBytes = 16 * 1024
-export const allSecretsBytes = 64 * 1024
+const mostSecrets = 256
+const longestSecretBytes = 16 * 1024
+const allSecretsBytes = 64 * 1024
 
 /** What of a request's secrets is over the limits, one issue for each kind of excess. Never names a value. */
 export function secretsOverLimits(secrets: JsonObject): ErrorIssue[] {

@@ -1,17 +1,17 @@
 import type { DividerName } from "../state/layout.ts"
 import { moveDivider, positions, resetDivider } from "../state/layout.ts"
-import { Divider as AnyDivider } from "../ui/divider.tsx"
+import { Divider } from "../ui/divider.tsx"
 
-interface DividerProps {
+interface PaneDividerProps {
   readonly name: DividerName
   readonly label: string
   readonly direction: "columns" | "rows"
 }
 
 /** Between two panes; where it was put is remembered. */
-export function Divider({ name, label, direction }: DividerProps) {
+export function PaneDivider({ name, label, direction }: PaneDividerProps) {
   return (
-    <AnyDivider
+    <Divider
       label={label}
       direction={direction}
       value={positions.value[name]}
