@@ -61,7 +61,7 @@ function kb(value = 0): string {
 
 // -------------------------------------------------------------------------------------------------------- start-up
 
-/** Of visits with an empty cache. */
+/** Times of visits with an empty cache. */
 async function startUp(from: Browser, address: string): Promise<string> {
   const paints: number[] = []
   const ready: number[] = []
@@ -149,7 +149,7 @@ async function settled(page: Page): Promise<void> {
 interface FrameCount {
   readonly seconds: number
   readonly perSecond: number
-  /** Of the slowest whole second. */
+  /** Frames in the slowest whole second. */
   readonly worst: number
   /** The longest time between two frames. */
   readonly longest: number

@@ -179,7 +179,7 @@ async function cpu(work: () => Promise<void>): Promise<number> {
   return least
 }
 
-/** So many at a time, as a service has them. */
+/** Does the work `width` at a time, as a service does. */
 async function sideBySide(times: number, width: number, work: () => Promise<void>): Promise<void> {
   let left = times
   await Promise.all(

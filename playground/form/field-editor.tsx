@@ -279,7 +279,7 @@ interface ListProps extends EditorProps {
   readonly fixed: boolean
 }
 
-/** Of a longer list the rest is shown on request. */
+/** The rest of a longer list is shown on request. */
 const shownAtFirst = 20
 
 function ListEditor({ form, path, value, onChange, element, fixed }: ListProps) {

@@ -3,7 +3,7 @@ import { layeredLayout } from "./layered-layout.ts"
 import { pack } from "./packed-layout.ts"
 
 export interface PlacedNode extends GraphNode {
-  /** Of its upper left corner. */
+  /** The position of its upper left corner. */
   readonly x: number
   readonly y: number
 }

@@ -24,7 +24,7 @@ interface Cell {
   readonly after: Cell[]
   /** Its place in the column, from 0 to 1. */
   order: number
-  /** Of its middle. */
+  /** The position of its middle. */
   y: number
 }
 

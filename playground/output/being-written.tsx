@@ -8,7 +8,7 @@ import { counted, showNumber } from "../ui/show.ts"
 import { StateMark } from "../ui/state-mark.tsx"
 import { partialJson } from "./partial-json.ts"
 
-/** Of a longer text only the end is shown until it is whole. */
+/** Only the end of a longer text is shown until it is complete. */
 const mostRead = 60_000
 
 /** A run under way: the text of the step that writes, field by field as it comes, else which steps run. */

@@ -7,7 +7,7 @@ export interface Swap {
   readonly revert: () => void
 }
 
-/** What the rest of the page asks of the editor. */
+/** What the rest of the page needs from the editor. */
 export interface EditorPort {
   /** Replaces the text as one step that can be undone; `swap` is called when it is undone or done again. */
   replace(text: string, swap: Swap): void

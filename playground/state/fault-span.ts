@@ -21,7 +21,7 @@ export function faultSpan(program: Program, plan: Plan | undefined, { kind, issu
 function causeOf(plan: Plan, kind: ApiErrorKind, { path, upstream_status: status }: ErrorIssue): string | undefined {
   if (kind !== "provider_error" && (kind !== "timeout" || path.includes(".limits."))) return undefined
   const node = plan.nodes.find(({ id }) => path === id || path.startsWith(`${id}[`) || path.startsWith(`${id}.`))
-  // Of a list of models the last one failed too.
+  // The last model of a list failed too.
   const model = node?.kind === "agent" ? node.models.at(-1)?.name : undefined
   const provider = model === undefined ? undefined : plan.models[model]?.provider
   if (model === undefined || provider === undefined) return undefined

@@ -28,7 +28,7 @@ export interface FileContent {
 
 interface OpenFile {
   readonly id: string
-  /** Of the shown file: as it was when it was opened. */
+  /** The shown file as it was when it was opened. */
   readonly content: FileContent
   /** The content without edits; null for a file that was edited before the page was loaded. */
   readonly original: string | null

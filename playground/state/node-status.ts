@@ -14,7 +14,7 @@ export interface NodeStatus {
   readonly time: string
   /** Tokens, cost, retries and fallbacks. */
   readonly figures: string
-  /** Of a loop, from 0 to 1. */
+  /** Progress of a loop, from 0 to 1. */
   readonly progress: number | undefined
 }
 
@@ -37,7 +37,7 @@ function figuresText(nodes: readonly NodeState[]): string {
   const tokens = sumOf(nodes, ({ usage }) => tokensOf(usage))
   const isPriced = nodes.every(({ usage }) => typeof usage.cost === "number")
   const retries = sumOf(nodes, retriesOf)
-  // Of a loop whose other items ran.
+  // In a loop whose other items ran.
   const reused = sumOf(nodes, ({ loop, reused: taken = 0 }) => (loop === null || taken === loop.total ? 0 : taken))
   const fallbacks = sumOf(nodes, (node) => node.fallbacks)
   const figures = [

@@ -10,7 +10,7 @@ import type { Origin } from "./source.ts"
 
 /** What a run was asked to do, without its secrets. */
 export interface RunRequest {
-  /** Of its file; absent in runs that an older page kept. */
+  /** The name of its file; absent in runs that an older page kept. */
   readonly name?: string
   readonly source: string
   readonly input: JsonObject
@@ -83,7 +83,7 @@ export class RunView {
     this.connection = connection
   }
 
-  /** `isUnanswered`: nobody knows whether the service began it. */
+  /** `isUnanswered`: it is unknown whether the service began it. */
   refuse(error: ApiError, isUnanswered = false): void {
     this.isUnanswered = isUnanswered
     if (this.connection === "open") this.#heard_at = Date.now()

@@ -8,7 +8,7 @@ export interface Selection {
   readonly node: string
   /** Position of the span in the run's state. */
   readonly span?: number
-  /** Of a loop: the item that was selected in the run before. */
+  /** In a loop: the item that was selected in the run before. */
   readonly iteration?: number
   /** The cursor in the editor is in this step. */
   readonly by?: "cursor"

@@ -4,7 +4,7 @@ import { graphOf, shownRun } from "./runs.ts"
 import { compilation } from "./source.ts"
 
 /**
- * Whose result the page shows: that of the text in the editor, of an earlier state of it, or of another text altogether
+ * Which text the shown result belongs to: the text in the editor, an earlier state of it, or another text altogether
  * (an old run from the history, another person's run).
  */
 export type Standing = "current" | "earlier" | "other"

@@ -212,9 +212,9 @@ interface BarProps {
   readonly row: Row
   readonly known: Known
   readonly span: Span
-  /** That of its step, as long as there is room for. */
+  /** The name of its step, where there is room for it. */
   readonly name: string | undefined
-  /** Of an iteration: what its item is. */
+  /** For an iteration: its item. */
   readonly item: string
   readonly started: number
   readonly now: number

@@ -89,7 +89,7 @@ export interface RunAnswer {
   readonly output: JsonValue
   readonly error: WireError | null
   readonly usage: Usage
-  /** Of a run with limits. */
+  /** Only for a run with limits. */
   readonly limits?: ShownRunLimits
   readonly last_event_id: number
   /** The workflow of the server's folder that it runs; null for source that the caller sent. */
@@ -103,7 +103,7 @@ export interface RunAnswer {
 /** `POST /execute/{run_id}/questions/{id}` */
 export interface AnswerBody {
   readonly answer: JsonValue
-  /** Of an approval: that of the question. */
+  /** For an approval: the digest of the question. */
   readonly digest?: string | null
   /** A label for the person, of up to 200 characters. */
   readonly by?: string | null

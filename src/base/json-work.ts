@@ -43,7 +43,7 @@ const carriageReturn = 0x0d
 const specials = [quote, backslash, lineFeed, carriageReturn]
 const specialTexts = String.fromCharCode(...specials)
 
-/** So many characters of a string are read one by one, then the next special one is searched for, which takes longer to begin. */
+/** This many characters of a string are read one by one; then the next special character is searched for, which takes longer to begin. */
 const oneByOne = 32
 
 /** Bytes, or the UTF-16 units of a text. */
@@ -102,7 +102,7 @@ export class JsonWork {
   /** Keys of the innermost object, then of those around it. */
   #keys = 0
   readonly #around: number[] = []
-  /** Of events: nothing has come since the last line break. */
+  /** In a stream of events: no character has come since the last line break. */
   #atLineStart = true
 
   readonly #most: number

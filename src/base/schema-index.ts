@@ -34,7 +34,7 @@ export class SchemaIndex {
   }
 }
 
-/** Of several with one name, the first. */
+/** Anchors by name; the first of several with one name. */
 function anchorsOf(root: JsonObject): Map<string, JsonObject> {
   const anchors = new Map<string, JsonObject>()
   const open = [root]

@@ -146,7 +146,7 @@ export async function compose(
       ...usualLimits,
       max_iterations: settings.maxIterations,
       cacheTtlMs: settings.cacheTtl,
-      // Who may send more may also compute more of it.
+      // Where larger bodies are allowed, larger values are too.
       value_bytes: Math.max(usualLimits.value_bytes, 2 * settings.maxBody),
       kept_bytes: settings.maxRunMemory,
       log_bytes: settings.maxRunLog,

@@ -15,7 +15,7 @@ export interface Diagnosis {
   readonly warnings: number
 }
 
-/** Of a test file, also against the workflow that it tests. */
+/** A test file is also checked against the workflow that it tests. */
 export function diagnose(file: string, text: string): Diagnosis {
   return diagnosisOf(text, isTestFile(file) ? compileTestFile(file, text).diagnostics : compile(text).diagnostics)
 }

@@ -55,7 +55,7 @@ function listen(http: Server, { host, port }: Settings): Promise<number> {
   })
 }
 
-/** Who may not call, or not so. */
+/** Rejects unauthorized callers and origins. */
 function refusalOf(request: IncomingMessage, callers: Callers, settings: Settings): HttpError | null {
   try {
     if (callers.required) callers.name(request.headers.authorization)

@@ -3,7 +3,7 @@ import type { Question } from "../ports/events.ts"
 
 export interface AnswerOptions {
   readonly signal?: AbortSignal
-  /** Of an approval; unless set, that of the question as this object has seen it. */
+  /** For an approval. Default: the digest of the question as this object has seen it. */
   readonly digest?: string
   /** A label for the person who answers, of up to 200 characters. */
   readonly by?: string

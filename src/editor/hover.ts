@@ -81,7 +81,7 @@ function textOf(text: string | undefined): { text?: string } {
   return text === undefined ? {} : { text }
 }
 
-/** Whose field, case or variable it is. */
+/** A phrase that names the owner of the field, case or variable. */
 function whatIs(program: Program, target: Target): string | undefined {
   switch (target.kind) {
     case "field":

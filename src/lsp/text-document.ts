@@ -25,7 +25,7 @@ export type Tested = (uri: string, path: string) => TestedDocument | undefined
 export interface CompiledDocument {
   readonly program: Program
   readonly diagnostics: readonly Diagnostic[]
-  /** Of a test file: what it tests, where that could be read. */
+  /** For a test file: the workflow that it tests, if it could be read. */
   readonly tested: TestedDocument | undefined
 }
 

@@ -18,7 +18,7 @@ export interface Plan {
   readonly tools: { readonly [name: string]: ToolPlan }
   readonly resources: { readonly [name: string]: RemotePlan }
   readonly prompts: { readonly [name: string]: RemotePlan }
-  /** Of the whole run; null where it has none. */
+  /** The limits of the whole run; null without any. */
   readonly limits: Limits | null
   /** In an order in which they can run; the output, where there is one, is last. */
   readonly nodes: readonly PlanNode[]
@@ -46,7 +46,7 @@ export interface ModelPlan {
   readonly price: Price | null
 }
 
-/** Of a million tokens each. */
+/** Prices of a million tokens. */
 export interface Price {
   readonly input: number
   readonly cached: number

@@ -110,7 +110,7 @@ export interface AskedQuestion {
   readonly id: string
   readonly run_id: string
   readonly kind: "ask" | "approval"
-  /** Of the step, or the declared name of the tool. */
+  /** The name of the step, or the declared name of the tool. */
   readonly name: string
   /** Inside a loop, counted from 0. */
   readonly iteration?: number
@@ -121,12 +121,12 @@ export interface AskedQuestion {
   readonly to: string | null
   /** JSON Schema of the answer. */
   readonly schema: JsonObject
-  /** Of an approval: the tool's name on its server, the server, and the arguments as they would be sent, secrets by name. */
+  /** For an approval: the tool's name on its server, the server, and the arguments as they would be sent, secrets by name. */
   readonly tool?: string
   readonly server?: string
   readonly endpoint?: string
   readonly arguments?: JsonObject
-  /** Of all that an approval allows; the answer repeats it. */
+  /** Digest of everything that an approval allows; the answer repeats it. */
   readonly digest?: string
   readonly asked_at: string
   readonly expires_at: string
@@ -212,9 +212,9 @@ export interface EventData {
     readonly output: Shown
     /** The earlier run. */
     readonly run_id: string
-    /** Of a call, read or render in an expression. */
+    /** Only for a call, read or render in an expression. */
     readonly site?: string
-    /** Of a prompt; `output` is their text. */
+    /** Only for a prompt; `output` is their text. */
     readonly messages?: ShownMessages
   }
   agent_loop_started: { readonly agent: string; readonly iterations: number }

@@ -70,7 +70,7 @@ export interface QuestionStore {
   onOutcome(listener: (run_id: string) => void): () => void
   /** How many runs of the caller are parked. */
   waiting(caller: string): Promise<number>
-  /** Of all callers, for an operator. May be some seconds old. */
+  /** Counts for all callers, for an operator. May be some seconds old. */
   waitingCounts(): Promise<WaitingCounts>
 }
 

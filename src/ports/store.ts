@@ -132,7 +132,7 @@ export class Damaged extends StoreFailure {
   }
 }
 
-/** Something of a run was written by a release that this one knows nothing of. Others may be able to read it. */
+/** A later release wrote part of this run, and this one cannot read it. Another process may be able to. */
 export class TooNew extends StoreFailure {
   constructor(message: string) {
     super(message)

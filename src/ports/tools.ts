@@ -96,7 +96,7 @@ export type ToolPart =
       readonly type: "image" | "audio" | "file"
       readonly media_type: string
       readonly url: string
-      /** Of the resource that it is. */
+      /** The URI of the resource, if it is one. */
       readonly uri?: string
     }
   | { readonly type: "resource"; readonly uri: string; readonly media_type: string; readonly text: string }

@@ -10,9 +10,9 @@ export interface DataKey {
 
 /** What a store remembers of its master keys. All of it can be read without any key. */
 export interface KeyRecord {
-  /** Of the key that everything new is written with. */
+  /** Mark of the key that everything new is written with. */
   readonly mark: Uint8Array
-  /** Of the key before it, while something may still need it. */
+  /** Mark of the key before it, while something may still need it. */
   readonly old: Uint8Array | null
   /** The key of digests, wrapped by the first key; null: it is derived from that key, which was never changed. */
   readonly digest: Uint8Array | null
@@ -37,7 +37,7 @@ export interface KeyChange {
 }
 
 export interface Vault {
-  /** Of the keys that this process has, the one that writes first. A mark reveals nothing of its key. */
+  /** Marks of the keys that this process has, the one that writes first. A mark reveals nothing of its key. */
   readonly marks: readonly Uint8Array[]
   /**
    * Takes up what the store remembers; nothing of what it needs may be missing. `begin`: the first of our keys writes from now

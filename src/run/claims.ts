@@ -21,7 +21,7 @@ export interface HeldRun {
   readonly plan: Plan
   readonly request: RunRequest
   readonly caller: string
-  /** Whose share of the places it takes. */
+  /** The caller whose share of the places it takes. */
   readonly share: string
   readonly created_at: number
   /** Why the run is taken up again; null for a new one. */

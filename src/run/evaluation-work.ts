@@ -105,7 +105,7 @@ export class EvaluationWork {
     this.#allowed += 2 * this.largest
   }
 
-  /** So many bytes came in from outside: expressions may work with them. */
+  /** Counts bytes that came in from outside, which expressions may work with. */
   received(bytes: number): void {
     this.#allowed += bytes * perByteIn
   }

@@ -116,7 +116,7 @@ export interface RunContext {
   readonly histories: Map<string, readonly Message[]>
   /** Summaries that the steps of a loop share, by agent. */
   readonly summaries: Map<string, Promise<{ readonly text: string; readonly fellBack: boolean }>>
-  /** Of each provider. */
+  /** The backend of each provider. */
   readonly backends: Map<string, Backend>
   /** The same without the values of secrets. */
   readonly backendFacts: Map<string, CanonicalText>
@@ -126,7 +126,7 @@ export interface RunContext {
   /** What calls may still use, in a run with limits. */
   readonly budget: Budget
   readonly time: TimeLimits
-  /** By all calls whose agent has ended. */
+  /** Used by all calls whose agent has ended. */
   spent: Spent
   /** The calls of each step that has not ended. */
   readonly unfinished: Set<() => readonly ModelCallRecord[]>

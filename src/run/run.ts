@@ -349,7 +349,7 @@ class Run {
     })
   }
 
-  /** By all calls, those of steps that the end of the run interrupted too. */
+  /** Used by all calls, including those of steps that the end of the run interrupted. */
   #spent(): Spent {
     const { plan, spent, unfinished } = this.#running
     return [...unfinished].reduce((sum, calls) => addSpent(sum, spentBy(calls(), pricesOf(plan))), spent)

@@ -183,7 +183,7 @@ export class Runs {
     return { outcome: "created", run_id }
   }
 
-  /** What of a request does not fit the workflow's blocks, with the server's own secrets where it may have them. */
+  /** The parts of a request that do not fit the workflow's blocks, with the server's own secrets where it may have them. */
   validate(plan: Plan, request: RunRequest): WireError | null {
     return validateRequest(
       plan,

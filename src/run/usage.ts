@@ -36,7 +36,7 @@ function addTokens(a: TokenUsage, b: TokenUsage): TokenUsage {
   }
 }
 
-/** Of the calls whose backend reported it, as shown. */
+/** The usage of the calls whose backend reported it, as shown. */
 export function usageOf(calls: readonly ModelCallRecord[]): Usage {
   return calls.reduce((sum, { usage }) => (usage === undefined ? sum : addUsage(sum, usage)), noUsage)
 }

@@ -168,7 +168,7 @@ function pathOf(request: FastifyRequest): string {
   return end < 0 ? request.url : request.url.slice(0, end)
 }
 
-/** Who may call, from where and how often: before any body is read. */
+/** Checks who calls, from where and how often, before any body is read. */
 function guard(app: FastifyInstance, options: ServerOptions): void {
   const callers = new Callers(options.keys)
   const metricsKey = new Callers(options.metrics.key === null ? [] : [{ name: "metrics", key: options.metrics.key }])

@@ -5,7 +5,7 @@ import type { RouteDependencies } from "./route-dependencies.ts"
 import { callerOf } from "./route-dependencies.ts"
 import { runExpired } from "./start-run.ts"
 
-/** To whom a run does not belong, it does not exist. */
+/** A run of another caller is reported as not found. */
 export async function ownRun(parts: RouteDependencies, request: FastifyRequest, run_id: string): Promise<RunRow> {
   const caller = callerOf(request)
   const found = await parts.store.lookup(run_id)

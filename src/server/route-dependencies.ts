@@ -47,7 +47,7 @@ export interface ServerLog {
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Whose it is, once that is known. */
+    /** The caller, once it is known. */
     caller: string | null
   }
 }
@@ -57,7 +57,7 @@ export function callerOf({ caller }: FastifyRequest): string {
   return caller
 }
 
-/** Whose share of the service a request uses: without keys all callers are one, and their addresses tell them apart. */
+/** The caller whose share of the service a request uses. Without keys all callers are one, and addresses distinguish them. */
 export function shareOf(request: FastifyRequest): string {
   const caller = callerOf(request)
   return caller === "" ? request.ip : caller

@@ -107,7 +107,7 @@ function explain(expression: Expression, scope: Scope): string[] {
   return [...new Set(lines), ...difference, ...showAsked(expression, scope)]
 }
 
-/** Of a path that leads nowhere, where it begins. */
+/** Shows the value of a part; for a path that leads nowhere, the value at its beginning. */
 function showPart(part: Part, scope: Scope): string[] {
   const { value, problem } = tried(part, scope)
   if (problem === null) return [`${part.text} is ${showValue(value)}`]

@@ -31,7 +31,7 @@ export interface TestResult {
   readonly pass_rate: number
   readonly runs: readonly TestRun[]
   readonly usage: Usage
-  /** Of the slowest part of what it is: the sum of its runs. */
+  /** The sum of the times of its runs. */
   readonly duration_ms: number
 }
 

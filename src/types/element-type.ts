@@ -27,7 +27,7 @@ export function typeAt(type: Type, index: number, types: TypeTable): Type | unde
   const resolved = resolve(type, types)
   switch (resolved.kind) {
     case "array": {
-      // Of an array of known length the element is surely there.
+      // An array of known length has the element.
       const isThere = resolved.length !== undefined && index < resolved.length
       return isThere ? resolved.element : union([resolved.element, { kind: "null" }])
     }

@@ -128,7 +128,7 @@ function keyOf(type: Type): unknown {
   }
 }
 
-/** Of hundreds of different members of one shape, some may stay although they say the same. */
+/** Among hundreds of members of one shape, some equal ones may stay. */
 const mostCompared = 200
 
 /** The members that are kept, those together that could be the same. */

@@ -19,7 +19,7 @@ export interface NamedWorkflow {
   readonly broken: LoadedWorkflow | null
   /** The version of the present file, where it could be read. */
   readonly version: string | null
-  /** Of the present file. */
+  /** The issues of the present file. */
   readonly issues: readonly AnyIssue[]
   /** Its name is refused, or it is a link that leaves the folder: it cannot be executed. */
   readonly refused: boolean

@@ -35,7 +35,7 @@ test("a page that rebinds its name to the service reads nothing from it", async 
   }
   assert.equal((await read("/validate", "POST"))[0], 403)
 
-  // By its address the same browser is welcome.
+  // The same browser may call by the address.
   await page.goto(`http://127.0.0.1:${port}/playground`)
   assert.equal((await read("/metrics"))[0], 200)
   service.child.kill("SIGTERM")

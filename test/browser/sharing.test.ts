@@ -97,7 +97,7 @@ describe("sharing", () => {
     await written(page, /^input \{\n {4}name: string/)
     await hasValue(page.getByRole("textbox", { name: "name string" }), "Grace")
     await refused(page, () => run(page), /secrets\.api_key/)
-    // Who would get it is said before it is typed.
+    // The page names the receivers before the secret is typed.
     const field = page.getByRole("textbox", { name: /^api_key/ })
     await hasValue(field, "")
     await page

@@ -28,7 +28,7 @@ type Reply = (response: ServerResponse) => void
 interface Case {
   /** The replies of the model, in their order; the last one to all further calls. */
   readonly replies: readonly Reply[]
-  /** So many calls are there when the process is killed. */
+  /** How many calls are in flight when the process is killed. */
   readonly killedAt: number
   /** An event without which it is too early. */
   readonly seen?: string

@@ -12,7 +12,7 @@ import type { WorkflowName } from "./workflows.ts"
 export interface ChildOptions {
   readonly workflow: WorkflowName
   readonly place: string
-  /** Of the model and the counterpart of the tools. */
+  /** The server that the model and the tools are called at. */
   readonly origin: string
   /** After so many it kills itself; 0: never. */
   readonly appends: number

@@ -207,7 +207,7 @@ describe("SIGTERM to the service with runs under way", () => {
     assert.deepEqual([refused.status, refused.headers.get("retry-after")], [503, "1"])
     assert.equal(((await refused.json()) as { error: { kind: string } }).error.kind, "overloaded")
 
-    // Who asks for a run that exists asks for nothing new.
+    // A request for a run that exists creates nothing new.
     const replayed = await keyed()
     assert.deepEqual([replayed.status, replayed.headers.get("idempotency-replayed")], [200, "true"])
 

@@ -269,7 +269,7 @@ describe("mistakes", () => {
     let most: { count: number; at: number } = { count: 0, at: 0 }
     for (const token of lex(source).tokens) {
       if (!/^(?:[{}[\]():,.]|string|head|tail)$/.test(token.kind)) continue
-      // Of a string its last character, which is a quote.
+      // The last character of a string, which is a quote.
       const at = token.kind.length > 1 ? token.end - 1 : token.start
       const { diagnostics } = parseWithTests(source.slice(0, at) + source.slice(at + 1))
       if (diagnostics.length > most.count) most = { count: diagnostics.length, at }

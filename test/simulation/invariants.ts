@@ -9,7 +9,7 @@ import type { Ledger, LedgerCall } from "./ledger.ts"
 import type { SimulatedReceiver } from "./simulated-receiver.ts"
 import { planned } from "./simulated-service.ts"
 
-/** Who held the right to write to a run, from when to when. */
+/** Which process held the right to write to a run, from when to when. */
 export interface Tenure {
   readonly owner: string
   readonly fence: number

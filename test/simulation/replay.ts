@@ -28,7 +28,7 @@ const traced: ReadonlySet<string> = new Set<keyof RunStore>([
   "waiting",
 ])
 
-/** The same store, which writes down what is asked of it. */
+/** The same store, which records the calls that it gets. */
 export function traceStore(store: RunStore, clock: Clock, trace: TracedCall[]): RunStore {
   return new Proxy(store, {
     get(target, name) {

@@ -193,12 +193,12 @@ function republished(source: string, destination: string, subject: string): stri
 }
 
 export interface BrokerFaults {
-  /** Of requests that never arrive, and of those whose answers do not. */
+  /** Chance that a request never arrives, and that its answer does not. */
   readonly failed: number
   readonly unanswered: number
-  /** Of messages that take seconds. */
+  /** Chance that a message takes seconds. */
   readonly slow: number
-  /** Of announcements that get lost. */
+  /** Chance that an announcement gets lost. */
   readonly unheard: number
   /** By how many milliseconds the nearest node is behind the leader at most. */
   readonly behind: number

@@ -10,7 +10,7 @@ import type { Ledger } from "./ledger.ts"
 import type { Machine, World } from "./world.ts"
 
 export interface ModelFaults {
-  /** Of calls that fail and are made again, fail for good, never answer, take long. */
+  /** Chances that a call fails and is made again, fails for good, never answers, takes long. */
   readonly retried: number
   readonly failed: number
   readonly hanging: number

@@ -3,7 +3,7 @@ import type { Notify } from "../../src/ports/notices.ts"
 import type { Machine, World } from "./world.ts"
 
 export interface ReceiverFaults {
-  /** Of messages that never arrive, that the receiver refuses for now, whose answers never arrive, and that take long. */
+  /** Chances that a message never arrives, that the receiver refuses it for now, that its answer never arrives, and that it takes long. */
   readonly failed: number
   readonly refused: number
   readonly unanswered: number

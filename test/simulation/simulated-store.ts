@@ -21,13 +21,13 @@ import { isTerminal, type LogEvent, type Question } from "../../src/ports/events
 import type { Machine, World } from "./world.ts"
 
 export interface StoreFaults {
-  /** Of operations that fail before they are done, are done without an answer that arrives, and are done after they have failed. */
+  /** Chances that an operation fails before it is done, is done but its answer never arrives, and is done after it has failed. */
   readonly failed: number
   readonly unanswered: number
   readonly late: number
-  /** Of operations that take seconds. */
+  /** Chance that an operation takes seconds. */
   readonly slow: number
-  /** Of announcements that never arrive. */
+  /** Chance that an announcement never arrives. */
   readonly unheard: number
 }
 

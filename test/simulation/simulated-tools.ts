@@ -7,7 +7,7 @@ import type { Ledger } from "./ledger.ts"
 import type { Machine, World } from "./world.ts"
 
 export interface ToolFaults {
-  /** Of calls that fail before anything is done, are done without an answer that arrives, never answer, take long. */
+  /** Chances that a call fails before anything is done, is done but its answer never arrives, never answers, takes long. */
   readonly failed: number
   readonly unanswered: number
   readonly hanging: number

@@ -7,7 +7,7 @@ import { Random } from "../support/random.ts"
 interface Entry {
   readonly at: number
   readonly order: number
-  /** Whose doing it is; null for the world's own. */
+  /** The actor; null for the world itself. */
   readonly machine: Machine | null
   readonly act: () => void
   cancelled: boolean

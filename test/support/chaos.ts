@@ -25,7 +25,7 @@ export interface ChaosReport {
   readonly runs: number
   readonly deeds: readonly string[]
   readonly reconnects: number
-  /** Of the model, and how many a run without trouble would have made. */
+  /** Calls of the model, and how many a run without trouble would have made. */
   readonly calls: number
   readonly agents: number
   /** Times that a run was taken up again. */

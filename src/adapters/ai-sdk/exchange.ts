@@ -33,7 +33,7 @@ export interface ExchangeParts {
 /** The answer came whole where a stream was asked for, or the reverse. */
 class OtherForm extends Error {}
 
-/** So much of an error's body is read. */
+/** How much of an error's body is read. */
 const largestError = 64 * 1024
 
 /**

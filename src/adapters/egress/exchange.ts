@@ -14,7 +14,7 @@ export interface ExchangeRequest extends Pick<EgressRequest, "method" | "headers
   readonly leaves: (status: number, headers: Readonly<Record<string, string>>) => boolean
 }
 
-/** So much of a body is taken from the socket before its reader asks for it. */
+/** How much of a body is taken from the socket before its reader asks for it. */
 const highWater = 256 * 1024
 
 /**

@@ -12,9 +12,9 @@ const lineFeed = 10
 const carriageReturn = 13
 
 export interface EventLimits {
-  /** Of one event: readers keep events whole. */
+  /** Bytes of one event: readers keep events whole. */
   readonly event_bytes: number
-  /** Of the stream. */
+  /** Bytes of the stream. */
   readonly bytes: number
   readonly events: number
 }

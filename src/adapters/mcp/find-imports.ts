@@ -9,7 +9,7 @@ import { parseUriTemplate } from "./uri-template.ts"
 
 export type Found<T> = { readonly found: T } | { readonly problem: ErrorIssue }
 
-/** Of several tools with one name, the first. */
+/** Finds the first of several tools with one name. */
 export function findTool(imported: Imported, tools: readonly JsonObject[]): Found<JsonObject> {
   const [found] = matching(tools, "name", imported.remote)
   return found === undefined ? unknown("tool", imported, tools, nameOf) : { found }

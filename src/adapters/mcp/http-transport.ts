@@ -46,7 +46,7 @@ const openStream = {
 /** News of its progress and the like that one call may send before its answer. */
 const mostCallEvents = 10_000
 
-/** So often, and no sooner than that, a broken stream is opened again: the SDK would do it without end, at a server's word at once. */
+/** How often a broken stream is opened again, and how long to wait before: the SDK would try without end, and at once if the server says so. */
 const mostReconnections = 20
 const soonestReconnectionMs = 100
 

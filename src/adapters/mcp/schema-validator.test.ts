@@ -66,7 +66,7 @@ const rows: readonly [schema: JsonObject, value: JsonValue, problems: [path: str
     1,
     [],
   ],
-  // Of the dialects, that which the schema names.
+  // The schema names its dialect.
   [
     { $schema: "http://json-schema.org/draft-07/schema#", items: [{ type: "string" }] },
     [1],

@@ -30,9 +30,9 @@ export interface McpLimits {
   readonly silenceMs: number
   /** For an answer, however much progress is reported. */
   readonly callMs: number
-  /** Of one answer to a call. */
+  /** Bytes of one answer to a call. */
   readonly max_bytes: number
-  /** Of one list, all its pages together. */
+  /** Bytes of one list, all its pages together. */
   readonly max_list_bytes: number
 }
 

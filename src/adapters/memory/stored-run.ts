@@ -17,7 +17,7 @@ export interface StoredRun {
   readonly events: LogEvent[]
   /** `kept` of the event with that id: as long as the run, for a re-run may take results over. */
   readonly kept: Map<number, JsonValue>
-  /** Of a condemned run: all that its log still is. */
+  /** The only event that is left of a condemned run's log. */
   end: LogEvent | null
   request: RunRequest
   finished_at: number | null

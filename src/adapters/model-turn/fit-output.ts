@@ -56,7 +56,7 @@ function problemOf(misfit: Misfit): string {
   return misfit.hint === undefined ? misfit.message : `${misfit.message}. ${misfit.hint}`
 }
 
-/** Of a misfit at the root the value found is the whole answer: its sort has to do. */
+/** At the root the value found is the whole answer: only its kind is named. */
 function issueOf(misfit: Misfit, root: string): ErrorIssue {
   const { path, message, expected, found, hint } = misfit
   if (path !== root) return { path, message, ...(hint === undefined ? {} : { hint }) }

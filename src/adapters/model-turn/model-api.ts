@@ -62,7 +62,7 @@ export interface Built {
   readonly url: string
   /** Tokens of all that is sent, before anything is sent. */
   estimate(): number
-  /** What of it the backend may refuse. */
+  /** The parts of it that the backend may refuse. */
   readonly sent: Sent
   /** Rejects with an `UpstreamFailure`, or with what the egress door throws. */
   send(call: Call): Promise<Answer>

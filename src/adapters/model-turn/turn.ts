@@ -47,7 +47,7 @@ export interface TurnParts {
 }
 
 const defaultRepairs = 2
-/** Of an answer that does not fit, so much is shown to the model again, and in events. */
+/** How much of an answer that does not fit is shown to the model again, and in events. */
 const longestQuote = 64 * 1024
 
 /** Some contract, and how it is put to the backend at the moment. */

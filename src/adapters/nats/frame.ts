@@ -10,7 +10,7 @@ import { Damaged, TooNew } from "../../ports/store.ts"
 
 const version = 1
 const newestReadable = version + 1
-/** What is above is not a version, but something else's first byte: letters begin at 65. */
+/** A larger number is not a version but the first byte of something else: letters begin at 65. */
 const newestPlausible = 32
 
 export interface Frame<Facts> {

@@ -4,7 +4,7 @@ import type { Broker } from "./broker.ts"
 import { packFrame, unpackFrame } from "./frame.ts"
 
 interface KeyFacts {
-  /** Of the key before, in Base64, while something may still need it. */
+  /** Mark of the key before, in Base64, while something may still need it. */
   readonly old?: string
 }
 

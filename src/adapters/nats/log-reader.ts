@@ -9,7 +9,7 @@ import { aboutRun, carriedOn, endOf, openEvents, type HeadFacts, type Slot, type
 import type { Stored } from "./transport.ts"
 
 const keptRuns = 5_000
-/** Of a run's slots we remember some, to find others from there. */
+/** Some slots of a run are remembered, to find others from there. */
 const keptMarks = 64
 const window = 16
 

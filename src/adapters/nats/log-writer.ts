@@ -230,7 +230,7 @@ export class LogWriter {
     const next = carriedBy(carried, events)
     const facts = {
       kind: "events",
-      // Who parks a run gives it back with the same slot.
+      // Parking a run gives it back with the same slot.
       fence: parks ? fence + 1 : fence,
       session: parks ? "" : this.#session,
       until: parks ? 0 : this.#events.until(run_id),

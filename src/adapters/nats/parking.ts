@@ -110,7 +110,7 @@ export class Parking {
     await this.#broker.erase("ask", parked)
   }
 
-  /** Of a run that has waited: its entry, with the secrets, while it is parked. */
+  /** The entry of a run that has waited, with the secrets, while it is parked. */
   async entry(run_id: string, caller: string): Promise<{ readonly subject: string; readonly data: Uint8Array } | null> {
     return this.#broker.get("ask", this.#broker.names.parked(this.callerToken(caller), run_id), "sure")
   }
@@ -127,7 +127,7 @@ export class Parking {
     await Promise.all(subjects.map((subject) => this.#broker.erase("ask", subject)))
   }
 
-  /** Of many runs the count may be a moment old: every admission asks for it. */
+  /** With many runs the count may be a moment old: every admission asks for it. */
   count(caller: string): Promise<number> {
     return this.#count(this.callerToken(caller), admissionMs)
   }

@@ -115,7 +115,7 @@ export class Questions {
     return entry === null || tail === null ? null : this.#view(entry, tail)
   }
 
-  /** Of a run's questions those that have an outcome which the log does not show. */
+  /** The questions of a run that have an outcome which the log does not show. */
   async outcomes(run_id: string): Promise<Question[]> {
     const tail = await this.#reader.tail(run_id)
     if (tail === null || endOf(tail.facts) !== null) return []

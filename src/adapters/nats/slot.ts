@@ -87,7 +87,7 @@ export interface Slot {
   readonly slot: number
   readonly facts: SlotFacts
   readonly parts: readonly Uint8Array[]
-  /** So many slots, this one the last of them, are damaged: the facts are those of the slot before them. */
+  /** How many slots, up to this one, are damaged: the facts are those of the slot before them. */
   readonly damaged?: number
 }
 

@@ -22,7 +22,7 @@ export interface Call {
   readonly limits: EgressLimits
 }
 
-/** So much of an error's body is read. */
+/** How much of an error's body is read. */
 const largestError = 64 * 1024
 /** After the terminal event the rest (`[DONE]`) is awaited for so long, for the connection's sake. */
 const restWithinMs = 100

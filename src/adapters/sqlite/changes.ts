@@ -20,7 +20,7 @@ export class Changes {
   readonly #pollMs: number
   /** Runs that this store has the lease of, as far as it knows. */
   readonly #own = new Set<string>()
-  /** Of those, the ones that were made here and were not asked to stop through this store. */
+  /** The ones of those that were made here and were not asked to stop through this store. */
   readonly #fresh = new Set<string>()
   readonly #watches = new Map<string, Watch>()
   readonly #cancelListeners = new Map<string, Set<() => void>>()

@@ -12,7 +12,7 @@ const stepRows = 200
 
 interface Place {
   readonly table: "runs" | "outbox"
-  /** Of the last row that was looked at. */
+  /** The key of the last row that was looked at. */
   readonly after: readonly [string | number, number]
 }
 

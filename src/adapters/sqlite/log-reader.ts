@@ -23,7 +23,7 @@ export interface RunHead {
 
 export interface PageLimits {
   readonly events: number
-  /** Of what is stored; a page has at least one event all the same. */
+  /** Bytes as stored. A page has at least one event, however large. */
   readonly bytes: number
 }
 
@@ -61,7 +61,7 @@ export class LogReader {
     return head
   }
 
-  /** Of a run that has ended: it may be read again, but need not. */
+  /** For a run that has ended: it may be read again, but need not. */
   forget(run_id: string): void {
     this.#heads.delete(run_id)
   }

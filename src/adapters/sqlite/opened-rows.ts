@@ -1,6 +1,6 @@
 import type { LogEvent } from "../../ports/events.ts"
 
-/** Of what is stored; opened it takes a few times as much. */
+/** Bytes as stored. Opened, they take a few times as much. */
 const keptBytes = 4 * 1024 * 1024
 
 /**

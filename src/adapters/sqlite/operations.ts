@@ -10,7 +10,7 @@ interface Blobs<T extends readonly (Uint8Array | null)[]> {
 
 export interface CreateOperation extends Blobs<
   readonly [
-    /** Of the key, a keyed hash; and of the request. */
+    /** Keyed hashes of the idempotency key, and of the request. */
     idempotency: Uint8Array | null,
     fingerprint: Uint8Array | null,
     /** The run's key, wrapped. */

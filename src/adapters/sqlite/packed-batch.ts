@@ -6,7 +6,7 @@ import type { Operation, Outcome } from "./operations.ts"
 export interface PackedBatch {
   /** JSON: the operations, with the number of their blobs in place of the blobs. */
   readonly operations: string
-  /** Of all blobs in order; -1 for one that is null. */
+  /** The lengths of all blobs in order; -1 for one that is null. */
   readonly lengths: readonly number[]
   readonly bytes: Uint8Array<ArrayBuffer>
 }

@@ -14,7 +14,7 @@ export function countUnderOldKey(database: DatabaseSync, vault: Vault): number {
   return count
 }
 
-/** What of a row is not under the key that writes. */
+/** One operation for each part of a row that is not under the key that writes. */
 export function rewrapsOf(vault: Vault, row: Readonly<Record<string, unknown>>): RewrapOperation[] {
   const [run_id, event_id] = [row["run_id"] as string, row["event_id"] as number]
   const rewritten = (

@@ -12,7 +12,7 @@ import { Writer } from "./writer.ts"
 
 export interface WriterThreadData {
   readonly path: string
-  /** Of the keys that this process has, the one that writes first. */
+  /** Marks of the keys that this process has, the one that writes first. */
   readonly marks: readonly Uint8Array[]
   /** How long after a deletion its residue may be found in the log. */
   readonly residueMs: number

@@ -27,7 +27,7 @@ import type { Approval } from "../questions/approval.ts"
 import { partsImages, partsText } from "../tools/tool-parts.ts"
 import { approvalAt, readResource, remoteOf } from "../tools/workflow-effects.ts"
 
-/** Who calls. */
+/** The step that calls the tools. */
 export interface Caller {
   readonly path: string
   readonly about: { readonly agent: string; readonly iteration?: number }

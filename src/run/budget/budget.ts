@@ -206,7 +206,7 @@ function account(limits: LimitSet, used: Used): Account {
   return { limits, used: { ...used }, tokens: 0, cost: 0n, open: 0 }
 }
 
-/** What of an account is left for one more call. */
+/** What is left of an account for one more call. */
 function left({ limits, used, tokens, cost }: Account): Record<"tokens" | "model_calls" | "tool_calls", number> & {
   cost: Money | null
 } {

@@ -95,7 +95,7 @@ export interface KeptAsk {
 export interface KeptApproval {
   /** What the start of the call would keep. */
   readonly call: KeptModelCall | KeptWorkflowCall
-  /** Whose call it is, where an agent makes it. */
+  /** The agent that makes the call, if one does. */
   readonly agent?: string
 }
 

@@ -15,7 +15,7 @@ export interface HeldLease {
 
 interface Held extends HeldLease {
   readonly abort: AbortController
-  /** Of a run that is not stored yet: resolves when it is. */
+  /** For a run that is not stored yet: resolves when it is. */
   creating: Promise<void> | null
   /** When the latest renewal was asked for. */
   renewedAt: Instant

@@ -22,12 +22,12 @@ export interface LogWriter {
 
 const engine = about.version
 
-/** Who writes the log of a run of this plan; null where no work is done. */
+/** The writer of the log of a run of this plan; null where no work is done. */
 export function writerFor(plan: Plan | null, rerun = false): LogWriter {
   return { log: plan !== null && (rerun || mayWait(plan)) ? version : 2, engine }
 }
 
-/** Of a log that does not say who wrote it. */
+/** For a log that does not name its writer. */
 export const firstWriter: LogWriter = { log: 1, engine: "0.1" }
 
 /** Why this release cannot go on from a log of that writer; null when it can. */

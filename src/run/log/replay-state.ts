@@ -17,7 +17,7 @@ import { firstWriter, type LogWriter } from "./log-version.ts"
  */
 export interface ReplayState {
   lastId: number
-  /** Who wrote the log, in the newest form that is in it. */
+  /** The writer of the log; the newest one if there were several. */
   writer: LogWriter
   /** The size of the log. */
   logBytes: number
@@ -169,5 +169,5 @@ export function isWaiting({ waits }: ReplayState): boolean {
   return waits.at(-1)?.to === null
 }
 
-/** Of a run that is new. Never written to. */
+/** The state of a new run. Never written to. */
 export const noPast: ReplayState = emptyPast()

@@ -60,7 +60,7 @@ export async function answerQuestion(
   return settled(outcome.question, stored) ?? { outcome: "conflict", message: sentences.answered }
 }
 
-/** Of a question that has its outcome: the same answer again is welcome. */
+/** A question that has its outcome accepts the same answer again. */
 function settled(question: Question, answer: JsonValue): AnswerResult | null {
   const { status } = question
   if (status === "open") return null

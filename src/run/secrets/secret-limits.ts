@@ -8,7 +8,7 @@ const mostSecrets = 256
 const longestSecretBytes = 16 * 1024
 const allSecretsBytes = 64 * 1024
 
-/** What of a request's secrets is over the limits, one issue for each kind of excess. Never names a value. */
+/** Which limits a request's secrets exceed, one issue for each. Never names a value. */
 export function secretsOverLimits(secrets: JsonObject): ErrorIssue[] {
   const found = secretTexts(secrets)
   const issues: ErrorIssue[] = []

@@ -19,7 +19,7 @@ export interface Bindings {
   readonly entries: readonly Entry[]
 }
 
-/** Of the same name, the later wins. */
+/** The later of two with the same name wins. */
 export async function bind(
   running: RunContext,
   layers: readonly Bindings[],

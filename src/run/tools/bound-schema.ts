@@ -105,7 +105,7 @@ class Removal {
       else if (key === "required" && Array.isArray(value)) left[key] = this.#unbound(value)
       else if (branches.includes(key) && Array.isArray(value)) {
         const parts = value.map((part) => this.#inner(part, depth))
-        // Of branches that differed in a bound argument alone, more than one may fit now.
+        // Branches that differed only in a bound argument may now all fit.
         const changed = key === "oneOf" && value.some((part) => this.#speaksOfBound(part))
         if (!changed) left[key] = parts
         else if (schema["anyOf"] === undefined) left["anyOf"] = parts

@@ -27,7 +27,7 @@ export interface ToolCall {
   /** The arguments as the event shows them: secrets by name. */
   readonly shownValues: JsonObject
   readonly kept: () => Kept<"tool_call_started">
-  /** Of a call in an expression. */
+  /** Only for a call in an expression. */
   readonly site?: string
   /** The call as the log of an interrupted run has it. */
   readonly past: CallPast | null
@@ -217,7 +217,7 @@ function readAnswer(answer: ToolAnswer, plan: ToolPlan, hosted: HostedTool, runn
   const json = structured ?? parseJson(text)
   if (plan.output === null && !hosted.typed) {
     if (structured === undefined && parts !== undefined) return { fits: true, value: partsValue(parts) }
-    // Of text that happens to be JSON, only objects and arrays are taken for more than text.
+    // A text that is JSON by chance counts as a value only if it is an object or array.
     return { fits: true, value: typeof json === "object" && json !== null ? json : (structured ?? text) }
   }
   const misfits = (value: JsonValue): readonly string[] =>

@@ -60,7 +60,7 @@ export function questionRoutes(app: FastifyInstance, parts: RouteDependencies, i
       const { answer, digest = null, by = null } = request.body
       const caller = callerOf(request)
       const found = await parts.store.lookup(run_id)
-      // Who may not see the run learns here that it does not exist; a member of a group sees its questions alone.
+      // A caller who may not see the run gets "not found"; a member of a group sees only its questions.
       const question = found.found === "run" ? await parts.store.question(run_id, id) : null
       if (found.found !== "run") await ownRun(parts, request, run_id)
       if (
