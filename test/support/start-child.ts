@@ -3,6 +3,9 @@ import { once } from "node:events"
 import { createInterface } from "node:readline"
 import { within } from "./within.ts"
 
+/** On a busy machine a process may take long to start. */
+const patienceMs = 120_000
+
 export interface Child {
   readonly process: ChildProcessWithoutNullStreams
   /** What it has printed so far, and will. */
@@ -41,10 +44,10 @@ export function startChild(file: string, args: readonly string[], by: readonly s
         look()
         void gone.then(() => reject(new Error(`It ended after ${lines.length} lines: ${errors}`)))
       })
-      return within(30_000, `line ${count}`, enough)
+      return within(patienceMs, `line ${count}`, enough)
     },
     async ended() {
-      await within(30_000, "the child's end", gone)
+      await within(patienceMs, "the child's end", gone)
       return { code: child.exitCode, errors }
     },
   }
