@@ -1,12 +1,11 @@
 import type * as Syntax from "../syntax/tree.ts"
-import { constantOf } from "./constants.ts"
+import { constantIn } from "./constants.ts"
 import type { ApiName } from "./provider-kinds.ts"
 import { providerKinds, wireApis } from "./provider-kinds.ts"
 
 /** The API that a provider speaks; undefined where its kind is unknown. */
 export function apiOf({ providerKind, body }: Syntax.ProviderDeclaration): ApiName | undefined {
   const kind = providerKinds.get(providerKind?.text ?? "")
-  const value = body.items.find(({ name }) => name.text === "wire_api")?.value
-  const written = value?.kind === "expression" ? constantOf(value.expression) : undefined
+  const written = constantIn(body, "wire_api")
   return (typeof written === "string" ? wireApis.get(written) : undefined) ?? kind?.api
 }

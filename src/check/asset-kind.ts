@@ -1,5 +1,7 @@
+import type { Properties } from "../syntax/property-of.ts"
+import { expressionIn } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
-import { constantOf } from "./constants.ts"
+import { constantIn } from "./constants.ts"
 
 // Which kind of asset it is, as far as the source tells it.
 
@@ -12,19 +14,13 @@ export function isAssetKind(word: string): word is AssetKind {
 
 /** The kind that `type` names, or that follows from a literal `media_type` or from a source that is written out. */
 export function assetKindOf({ value, block }: Syntax.AssetNode): AssetKind | undefined {
-  const type = property(block, "type")
+  const type = expressionIn(block, "type")
   if (type !== undefined) {
     const word = wordOrString(type)
     return word !== undefined && isAssetKind(word) ? word : undefined
   }
-  const mediaType = property(block, "media_type")
-  const written = mediaType && constantOf(mediaType)
+  const written = constantIn(block, "media_type")
   return (typeof written === "string" ? kindOfMediaType(written) : undefined) ?? kindOfSource(value)
-}
-
-function property(block: Syntax.AssetNode["block"], name: string): Syntax.Expression | undefined {
-  const value = block?.items.find((item) => item.name.text === name)?.value
-  return value?.kind === "expression" ? value.expression : undefined
 }
 
 function kindOfMediaType(mediaType: string): AssetKind | undefined {
@@ -84,4 +80,10 @@ export function wordOrString(node: Syntax.Expression): string | undefined {
   if (node.kind === "string" && node.interpolations.length === 0) return node.texts[0]
   if (node.kind === "chain" && node.base.kind === "name" && node.steps.length === 0) return node.base.text
   return undefined
+}
+
+/** That of a property. */
+export function wordIn(block: Properties | undefined, name: string): string | undefined {
+  const expression = expressionIn(block, name)
+  return expression && wordOrString(expression)
 }

@@ -8,6 +8,7 @@ import { unknownReference } from "./infer-steps.ts"
 import { presentUpTo } from "./narrowing.ts"
 import { expressionOf, readProperties } from "./properties.ts"
 import type { Scope } from "./scope.ts"
+import { stringType } from "../types/primitives.ts"
 
 /**
  * `context: agent.x`, `context: compact agent.x { … }`: whose message history a step continues. Gives the models that
@@ -45,7 +46,7 @@ export function checkContext(
   const instruction = expressionOf(checking, properties.get("instruction"), path)
   if (instruction === undefined) return models
   const inner: Scope = { ...scope, path: `${path}.instruction`, place: "an instruction" }
-  expectType(checking, instruction, { kind: "string" }, inner)
+  expectType(checking, instruction, stringType, inner)
   return models
 }
 

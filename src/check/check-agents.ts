@@ -3,79 +3,45 @@ import { blockOf } from "./block-of.ts"
 import { checkContext } from "./check-agent-context.ts"
 import { checkFile } from "./check-file.ts"
 import { checkResponseFormat } from "./check-inference.ts"
-import { hasBrokenLoop, loopVariables } from "./check-loop.ts"
 import { checkLimits, checkPriced } from "./check-limits.ts"
 import type { ModelReference } from "./check-model-reference.ts"
 import { checkModelReference } from "./check-model-reference.ts"
+import { checkStep, stepSymbol } from "./check-steps.ts"
 import { checkUses } from "./check-uses.ts"
-import { checkWhen, hasCondition } from "./check-when.ts"
 import { instructionPlace } from "./allowance.ts"
 import type { CheckContext } from "./check-context.ts"
 import { positiveInteger } from "./constants.ts"
 import { expectType } from "./infer.ts"
-import { wordOrString } from "./asset-kind.ts"
+import { wordIn, wordOrString } from "./asset-kind.ts"
 import { inferLocals } from "./infer-dynamics.ts"
-import type { DynamicSymbol } from "./program.ts"
 import { expressionOf, readProperties } from "./properties.ts"
 import { declareUnique } from "./repeated-name.ts"
 import { checkAssetsOfModel } from "./rules/unsupported-asset.ts"
-import type { AgentScope, Scope } from "./scope.ts"
-import { runScope } from "./scope.ts"
-import { typesOf } from "./types-of.ts"
-import { maybe } from "../types/relations.ts"
-import type { RecordType, Type } from "../types/types.ts"
-
-const stringType: Type = { kind: "string" }
+import type { Scope } from "./scope.ts"
+import { stringType } from "../types/primitives.ts"
 
 /** The types of all agents' outputs come first: everything may refer to them. */
 export function declareAgents(checking: CheckContext): void {
   for (const declaration of checking.tree.declarations) {
     if (declaration.kind !== "agent") continue
+    const symbol = stepSymbol(checking, declaration, wordIn(declaration.body, "on_failure") === "skip")
     const name = declaration.name.text
-    const property = declaration.body.items.find((item) => item.name.text === "output")
-    const output = typesOf(checking, property, `agent.${name}.output`)
-    if (checking.agentDeclarations.get(name) !== declaration) continue
-    const record: RecordType = output ?? { kind: "record", fields: [] }
-    // Whether it is one output or an array of them, a broken loop leaves open.
-    const given: Type = output === undefined || declaration.brokenLoop ? { kind: "error" } : output
-    const mayBeSkipped = hasCondition(checking, declaration) || skipsFailures(declaration)
-    const one = mayBeSkipped ? maybe(given) : given
-    checking.agents.set(name, {
-      declaration,
-      output: record,
-      type: declaration.loop === undefined ? one : { kind: "array", element: one },
-      mayBeSkipped,
-      variables: new Map(),
-      locals: new Map(),
-    })
+    if (checking.agentDeclarations.get(name) === declaration) checking.agents.set(name, symbol)
   }
 }
 
 export function checkAgents(checking: CheckContext): void {
   for (const declaration of checking.tree.declarations) {
-    if (declaration.kind === "agent") checkAgent(checking, declaration)
+    if (declaration.kind !== "agent") continue
+    checkStep(
+      checking,
+      declaration,
+      checking.agents,
+      "an agent",
+      (path) => declareLocals(checking, declaration, path),
+      (scope) => checkBody(checking, declaration, scope),
+    )
   }
-}
-
-function checkAgent(checking: CheckContext, declaration: Syntax.AgentDeclaration): void {
-  const name = declaration.name.text
-  const path = `agent.${name}`
-  const symbol = checking.agents.get(name)
-  // The second of two with one name is not a node: it makes no cycles.
-  const node = symbol?.declaration === declaration ? path : undefined
-  const base: Scope = { ...runScope(path, "an agent"), node }
-  const variables = loopVariables(checking, declaration, base)
-  const locals = new Map<string, DynamicSymbol>()
-  const localFields = declareLocals(checking, declaration, path)
-  const agent: AgentScope = {
-    name,
-    variables,
-    hasBrokenLoop: hasBrokenLoop(checking, declaration),
-    localFields,
-    locals,
-  }
-  if (symbol?.declaration === declaration) checking.agents.set(name, { ...symbol, variables, locals })
-  checkWhen(checking, declaration, { ...base, agent }, (scope) => checkBody(checking, declaration, scope))
 }
 
 function checkBody(checking: CheckContext, declaration: Syntax.AgentDeclaration, scope: Scope): void {
@@ -96,11 +62,6 @@ function checkBody(checking: CheckContext, declaration: Syntax.AgentDeclaration,
 }
 
 const failureWords = ["fail", "skip"]
-
-function skipsFailures({ body }: Syntax.AgentDeclaration): boolean {
-  const value = body.items.find((item) => item.name.text === "on_failure")?.value
-  return value?.kind === "expression" && wordOrString(value.expression) === "skip"
-}
 
 /** `on_failure: skip`, as a bare word or a string */
 function checkOnFailure(checking: CheckContext, property: Syntax.Property | undefined, path: string): void {

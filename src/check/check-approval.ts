@@ -7,6 +7,7 @@ import { checkConstant } from "./constants.ts"
 import { mustFit } from "./must-fit.ts"
 import { expressionOf, readProperties } from "./properties.ts"
 import type { Infer, Scope } from "./scope.ts"
+import { stringType } from "../types/primitives.ts"
 
 const longestExpiry = 7_776_000
 
@@ -40,7 +41,7 @@ export function checkApproval(
     if (to !== undefined) {
       const place: Scope = { ...withoutSecrets(scope), path: `${path}.to`, place: "an approval" }
       infer(checking, to, place)
-      mustFit(checking, to, { kind: "string" }, place.path)
+      mustFit(checking, to, stringType, place.path)
       if (to.end - to.start > longestApprover) {
         const message = `The name of the approver may have at most ${longestApprover} characters`
         checking.report("invalid-value", place.path, to, message, "Name a group.")

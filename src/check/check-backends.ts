@@ -7,19 +7,18 @@ import type { CheckContext } from "./check-context.ts"
 import { expectType } from "./infer.ts"
 import { checkAssetKind } from "./infer-asset.ts"
 import { constantOf } from "./constants.ts"
-import { knownList, knownNames } from "./known-list.ts"
+import { knownList, knownNames, nearAnd } from "./known-list.ts"
 import { expressionOf, readProperties } from "./properties.ts"
 import { meantKind, providerKinds, wireApis } from "./provider-kinds.ts"
 import { checkEndpoint } from "./rules/invalid-endpoint.ts"
 import { checkHardcodedSecret } from "./rules/hardcoded-secret.ts"
 import { checkHeaders } from "./rules/invalid-header.ts"
+import { stringType } from "../types/primitives.ts"
 import { maybe } from "../types/relations.ts"
 import { requestScope } from "./scope.ts"
-import type { Type } from "../types/types.ts"
 
 // Providers, models and MCP servers: where calls go, and as whom.
 
-const stringType: Type = { kind: "string" }
 /** A key or header that is null is not sent. */
 const maybeString = maybe(stringType)
 
@@ -92,7 +91,7 @@ function checkProviderKind(checking: CheckContext, declaration: Syntax.ProviderD
       [...providerKinds.keys()].map((kind) => ({ name: kind })),
       "Known are",
     )
-    const hint = near === undefined ? known : `Did you mean \`${near}\`? ${known}`
+    const hint = nearAnd(near, known)
     checking.report("unknown-provider-kind", path, providerKind, message, hint)
   }
 }

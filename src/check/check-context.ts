@@ -1,3 +1,4 @@
+import { remembered } from "../base/remembered.ts"
 import { cutText } from "../base/cut-text.ts"
 import { didYouMean } from "../base/did-you-mean.ts"
 import type { DiagnosticCode } from "../source/codes.ts"
@@ -130,9 +131,7 @@ export class CheckContext {
   }
 
   refer(id: string, span: Span): void {
-    const spans = this.references.get(id)
-    if (spans === undefined) this.references.set(id, [span])
-    else spans.push(span)
+    remembered(this.references, id, () => []).push(span)
   }
 
   /** Remembers that one type had to fit another, where they have fields to rename. */
@@ -145,16 +144,21 @@ export class CheckContext {
   }
 
   dependLocally(agent: string, local: string, on: string, edge: Edge): void {
-    let edges = this.localEdges.get(agent)
-    if (edges === undefined) this.localEdges.set(agent, (edges = new Map()))
-    addEdge(edges, local, on, edge)
+    addEdge(
+      remembered(this.localEdges, agent, () => new Map()),
+      local,
+      on,
+      edge,
+    )
   }
 }
 
 function addEdge(edges: Map<string, Map<string, Edge>>, from: string, to: string, edge: Edge): void {
-  let targets = edges.get(from)
-  if (targets === undefined) edges.set(from, (targets = new Map()))
-  if (!targets.has(to)) targets.set(to, edge)
+  remembered(
+    remembered(edges, from, () => new Map<string, Edge>()),
+    to,
+    () => edge,
+  )
 }
 
 /** What is not worth a second message where the parser has reported already. */

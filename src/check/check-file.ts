@@ -1,13 +1,11 @@
 import type * as Syntax from "../syntax/tree.ts"
-import type { Type } from "../types/types.ts"
+import { stringType } from "../types/primitives.ts"
 import type { CheckContext } from "./check-context.ts"
 import { expectType, infer } from "./infer.ts"
 import { readableNull } from "./infer-text.ts"
 import { refuseAsset } from "./misplaced-asset.ts"
 import { expressionOf, readProperties } from "./properties.ts"
 import type { Scope } from "./scope.ts"
-
-const stringType: Type = { kind: "string" }
 
 /** `file { name, content, media_type }`, or short `file content { name, media_type }` */
 export function checkFile(checking: CheckContext, property: Syntax.Property, scope: Scope): void {

@@ -1,18 +1,18 @@
 import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
+import { errorType } from "../types/primitives.ts"
 import { elementType } from "../types/element-type.ts"
 import { fieldNamed } from "../types/field-named.ts"
 import { fieldType } from "../types/field-type.ts"
 import { infer } from "./infer.ts"
 import { knownList } from "./known-list.ts"
 import type { LoopVariable } from "./program.ts"
+import { membersOf } from "../types/members-of.ts"
 import { nullable, resolve } from "../types/relations.ts"
 import { declareUnique } from "./repeated-name.ts"
 import type { Scope } from "./scope.ts"
 import { showType } from "../types/show-type.ts"
 import type { Type } from "../types/types.ts"
-
-const errorType: Type = { kind: "error" }
 
 /** The variables of a step's loop: the element, or some of its fields. The list itself does not see them. */
 export function loopVariables(
@@ -64,7 +64,7 @@ function patternField(
   const found = fieldType(element, field.text, types)
   if (found !== undefined) return found
   const resolved = resolve(element, types)
-  const members = resolved.kind === "union" ? resolved.members.map((member) => resolve(member, types)) : [resolved]
+  const members = membersOf(resolved, types).map((member) => resolve(member, types))
   if (members.some((member) => member.kind === "record" && incomplete.has(member))) return errorType
   const each = `An element of \`${checking.quote(items)}\``
   if (nullable(resolved, types)) {

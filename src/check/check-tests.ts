@@ -1,6 +1,7 @@
 import type { DiagnosticCode } from "../source/codes.ts"
 import { eachChain } from "../syntax/each-chain.ts"
 import type * as Syntax from "../syntax/tree.ts"
+import { anyType, booleanType, errorType, integerType, numberType, stringType } from "../types/primitives.ts"
 import { maybe } from "../types/relations.ts"
 import type { RecordType, Type } from "../types/types.ts"
 import { checkBackends } from "./check-backends.ts"
@@ -25,11 +26,7 @@ import { at, nonePresent } from "./scope.ts"
 import type { TestedStep } from "./tested-step.ts"
 import { testedStep } from "./tested-step.ts"
 
-const anyType: Type = { kind: "any" }
-const stringType: Type = { kind: "string" }
-const integerType: Type = { kind: "integer" }
-
-const errorType: RecordType = record({
+const failureType: RecordType = record({
   kind: stringType,
   message: stringType,
   issues: { kind: "array", element: anyType },
@@ -40,7 +37,7 @@ const usageType: RecordType = record({
   output_tokens: integerType,
   cached_tokens: integerType,
   reasoning_tokens: integerType,
-  cost: maybe({ kind: "number" }),
+  cost: maybe(numberType),
 })
 
 function record(fields: Readonly<Record<string, Type>>): RecordType {
@@ -192,10 +189,10 @@ class TestCheck {
       variables.set(name, { name: own, type })
     }
     if (after === "after") {
-      if (expectsFailure(this.#test)) add("error", errorType)
+      if (expectsFailure(this.#test)) add("error", failureType)
       else add("output", this.#tested.output?.type ?? record({}))
       add("usage", usageType)
-      add("duration_ms", { kind: "number" })
+      add("duration_ms", numberType)
     }
     const { rows } = this.#test
     if (rows !== undefined) add(rows.variable.text, anyType, rows.variable)
@@ -279,8 +276,8 @@ class TestCheck {
   #observedType({ word, target }: Syntax.ObservedNode): Type {
     const checking = this.#checking
     const step = testedStep(checking, target, this.#tested, this.#path)
-    const type: Type = word === "asked" ? stringType : word === "calls" ? integerType : { kind: "boolean" }
-    if (step === undefined) return { kind: "error" }
+    const type: Type = word === "asked" ? stringType : word === "calls" ? integerType : booleanType
+    if (step === undefined) return errorType
     if (word === "asked" && step.kind !== "agent") {
       checking.report("type-mismatch", this.#path, target, "Only an agent is asked", "Write `asked agent.name`.")
     } else if (step.index !== undefined && (word !== "asked" || !step.looped)) {

@@ -17,6 +17,7 @@ import { checkDependencyCycles } from "./rules/dependency-cycle.ts"
 import { checkMissingOutput } from "./rules/missing-output.ts"
 import { checkUnused } from "./rules/unused-declaration.ts"
 import { runScope } from "./scope.ts"
+import { anyType } from "../types/primitives.ts"
 import { bounded } from "../types/type-size.ts"
 import type { Field, RecordType } from "../types/types.ts"
 
@@ -69,7 +70,7 @@ function checkOutput(checking: CheckContext): void {
   }
   const output: RecordType = { kind: "record", fields }
   // A result that is too large to be written out keeps the names of its fields.
-  const bare = fields.map(({ name }): Field => ({ name, type: { kind: "any" } }))
+  const bare = fields.map(({ name }): Field => ({ name, type: anyType }))
   checking.output = bounded(output) === output ? output : { kind: "record", fields: bare }
 }
 

@@ -1,4 +1,6 @@
 import type { JsonValue } from "../base/json-value.ts"
+import type { Properties } from "../syntax/property-of.ts"
+import { expressionIn } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
 import { declareUnique, refuseKey } from "./repeated-name.ts"
@@ -28,6 +30,18 @@ export function constantOf(node: Syntax.Expression): JsonValue | undefined {
 }
 
 /** The value of a block of values that are all written out. */
+/** The constant that a property has; undefined where it is missing or not constant. */
+export function constantIn(block: Properties | undefined, name: string): JsonValue | undefined {
+  const expression = expressionIn(block, name)
+  return expression && constantOf(expression)
+}
+
+/** The number that a property has; null where it has none. */
+export function numberIn(block: Properties | undefined, name: string): number | null {
+  const constant = constantIn(block, name)
+  return typeof constant === "number" ? constant : null
+}
+
 export function constantFields(block: Syntax.Block<Syntax.ValueField>): { [key: string]: JsonValue } | undefined {
   const entries: [string, JsonValue][] = []
   for (const field of block.items) {

@@ -1,3 +1,4 @@
+import { firstFrom } from "../source/first-from.ts"
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Program } from "./program.ts"
@@ -61,20 +62,8 @@ function chainsOf(program: Program, kind: "input" | "secrets"): Syntax.Chain[] {
 }
 
 /** Those of the sorted chains that begin in a span. */
-function within(chains: readonly Syntax.Chain[], { start, end }: Span): Syntax.Chain[] {
-  let [low, high] = [0, chains.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((chains[middle]?.start ?? 0) < start) low = middle + 1
-    else high = middle
-  }
-  const found: Syntax.Chain[] = []
-  for (let at = low; at < chains.length; at++) {
-    const chain = chains[at]
-    if (chain === undefined || chain.start >= end) break
-    found.push(chain)
-  }
-  return found
+function within(chains: readonly Syntax.Chain[], { start, end }: Span): readonly Syntax.Chain[] {
+  return chains.slice(firstFrom(chains, start), firstFrom(chains, end))
 }
 
 function secretNames(program: Program, { steps: [first] }: Syntax.Chain): string[] {

@@ -7,11 +7,11 @@ import { mustFit } from "./must-fit.ts"
 import { expressionOf, readProperties } from "./properties.ts"
 import type { Infer, Scope } from "./scope.ts"
 import { at } from "./scope.ts"
+import { assetType, stringType } from "../types/primitives.ts"
 import { elementType } from "../types/element-type.ts"
 import { resolve, withoutNull } from "../types/relations.ts"
 import type { Type } from "../types/types.ts"
 
-const stringType: Type = { kind: "string" }
 const stringsType: Type = { kind: "array", element: stringType }
 
 /** `asset e { type, media_type, title }` */
@@ -30,7 +30,7 @@ export function inferAsset(checking: CheckContext, node: Syntax.AssetNode, scope
   const type = expressionOf(checking, properties.get("type"), scope.path)
   if (type !== undefined) checkAssetKind(checking, type, `${scope.path}.type`)
   else if (!properties.has("type") && assetKindOf(node) === undefined) missingKind(checking, node, scope.path)
-  return { kind: "asset" }
+  return assetType
 }
 
 function isArray(checking: CheckContext, type: Type): boolean {

@@ -5,6 +5,7 @@ import { blockOf } from "./block-of.ts"
 import { checkApproval } from "./check-approval.ts"
 import type { CheckContext } from "./check-context.ts"
 import { positiveInteger } from "./constants.ts"
+import { anyType, errorType, stringType } from "../types/primitives.ts"
 import { fieldNamed } from "../types/field-named.ts"
 import { nameOf, unknownReference } from "./infer-steps.ts"
 import { knownList } from "./known-list.ts"
@@ -39,9 +40,9 @@ export function inferInvoke(checking: CheckContext, node: Syntax.InvokeNode, sco
   }
   positiveInteger(checking, properties.get("max_calls"), `${scope.path}.max_calls`)
   checkApproval(checking, properties.get("approval"), inner, infer)
-  if (symbol === undefined) return { kind: "error" }
-  if (node.kind === "render") return { kind: "string" }
-  return node.kind === "call" ? (symbol.output ?? { kind: "any" }) : { kind: "any" }
+  if (symbol === undefined) return errorType
+  if (node.kind === "render") return stringType
+  return node.kind === "call" ? (symbol.output ?? anyType) : anyType
 }
 
 /** `tool.t`: the import of that kind and name. */

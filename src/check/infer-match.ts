@@ -6,13 +6,12 @@ import { unknownCase, untypedHint } from "./infer-steps.ts"
 import type { Choice } from "./match-choice.ts"
 import { choiceOf, listLabels, showLabel } from "./match-choice.ts"
 import { narrowed, pathOf, pathOfCase } from "./narrowing.ts"
+import { errorType, nullType, stringType } from "../types/primitives.ts"
 import { caseRecord, isAssignable, maybe, nullable, resolve, union, withoutNull } from "../types/relations.ts"
 import type { Infer, Scope } from "./scope.ts"
 import { refuseSecrets } from "./rules/secret-exposed.ts"
 import { showType } from "../types/show-type.ts"
 import type { Type } from "../types/types.ts"
-
-const errorType: Type = { kind: "error" }
 
 /** `match v { … }`: every case or `_`, all branches of one type. */
 export function inferMatch(checking: CheckContext, node: Syntax.MatchNode, scope: Scope, infer: Infer): Type {
@@ -181,11 +180,11 @@ function joinBranches(checking: CheckContext, branches: readonly BranchType[], p
       return errorType
     }
   }
-  if (joined === undefined) return branches.length === 0 ? errorType : { kind: "null" }
+  if (joined === undefined) return branches.length === 0 ? errorType : nullType
   return mayBeNull ? maybe(joined) : joined
 }
 
 function withoutLiterals(type: Type): Type {
-  if (type.kind === "literal") return { kind: "string" }
+  if (type.kind === "literal") return stringType
   return type.kind === "union" ? union(type.members.map(withoutLiterals)) : type
 }

@@ -1,5 +1,7 @@
 import type * as Syntax from "../syntax/tree.ts"
+import { booleanType, errorType, numberType, stringType } from "../types/primitives.ts"
 import { elementType } from "../types/element-type.ts"
+import { membersOf } from "../types/members-of.ts"
 import { overlaps } from "../types/overlap.ts"
 import { isAssignable, nullable, resolve, union, withoutNull } from "../types/relations.ts"
 import { showType } from "../types/show-type.ts"
@@ -7,13 +9,10 @@ import type { Type } from "../types/types.ts"
 import { inOperand } from "./allowance.ts"
 import type { CheckContext } from "./check-context.ts"
 import { constantOf } from "./constants.ts"
-import { mostListed } from "./known-list.ts"
+import { firstOf, mostListed, nearAnd } from "./known-list.ts"
+import { isAsset } from "./misplaced-asset.ts"
 import { narrowed, pathsPresent } from "./narrowing.ts"
 import type { Infer, Scope } from "./scope.ts"
-
-const booleanType: Type = { kind: "boolean" }
-const numberType: Type = { kind: "number" }
-const stringType: Type = { kind: "string" }
 
 /** `a && b`, `a == b`, `a contains b` … */
 export function inferBinary(checking: CheckContext, node: Syntax.BinaryNode, scope: Scope, infer: Infer): Type {
@@ -108,16 +107,10 @@ function inferBoolean(
 function inferOperand(checking: CheckContext, node: Syntax.Expression, scope: Scope, infer: Infer): Type | undefined {
   // An asset is not allowed either, but the check of its type reports it, once.
   const type = infer(checking, node, { ...inOperand(scope), assets: "value" })
-  if (!isAsset(type, checking)) return type
+  if (!isAsset(checking, type)) return type
   const hint = "Decide by something else, such as the text that it is made from."
   checking.report("type-mismatch", scope.path, node, "An asset cannot be compared", hint)
   return undefined
-}
-
-function isAsset(type: Type, checking: CheckContext): boolean {
-  const resolved = resolve(type, checking.types)
-  const members = resolved.kind === "union" ? resolved.members : [resolved]
-  return members.some(({ kind }) => kind === "asset")
 }
 
 /** Reports an operand that is not of the type that its operator takes, or may be null. True when it is right. */
@@ -230,15 +223,14 @@ function nearest(checking: CheckContext, node: Syntax.BinaryNode, left: Type, ri
   const [written, type] =
     right.kind === "literal" ? [right.value, left] : left.kind === "literal" ? [left.value, right] : []
   if (written === undefined || type === undefined) return mayNeedText(node, left, right)
-  const shown: string[] = []
-  for (const value of stringsOf(type, checking)) {
-    if (shown.length === mostListed) break
-    shown.push(`\`${JSON.stringify(value)}\``)
+  const strings = function* (): Generator<string> {
+    for (const value of stringsOf(type, checking)) yield JSON.stringify(value)
   }
+  const shown = firstOf(strings(), mostListed)
   if (shown.length === 0) return undefined
   const near = checking.suggest(written, stringsOf(type, checking))
   const list = `It is one of ${shown.join(", ")}${shown.length === mostListed ? ", …" : ""}.`
-  return near === undefined ? list : `Did you mean \`${JSON.stringify(near)}\`? ${list}`
+  return nearAnd(near && JSON.stringify(near), list)
 }
 
 function mayNeedText(node: Syntax.BinaryNode, left: Type, right: Type): string | undefined {
@@ -251,9 +243,7 @@ function mayNeedText(node: Syntax.BinaryNode, left: Type, right: Type): string |
 
 /** One after the other, as far as they are asked for: a type may have very many. */
 function* stringsOf(type: Type, checking: CheckContext): Generator<string> {
-  const resolved = resolve(type, checking.types)
-  const members = resolved.kind === "union" ? resolved.members : [resolved]
-  for (const member of members) {
+  for (const member of membersOf(type, checking.types)) {
     if (member.kind === "literal") yield member.value
     else if (member.kind === "enum") yield* member.values
   }
@@ -272,7 +262,7 @@ function exactType(checking: CheckContext, node: Syntax.Expression): Type {
         fields: node.body.items.map(({ name, value }) => ({ name: name.text, type: exactType(checking, value) })),
       }
     default:
-      return checking.expressionTypes.get(node) ?? { kind: "error" }
+      return checking.expressionTypes.get(node) ?? errorType
   }
 }
 
@@ -288,7 +278,7 @@ function checkContains(
 ): boolean {
   const { types } = checking
   const holder = resolve(withoutNull(left, types), types)
-  const members = holder.kind === "union" ? holder.members.map((member) => resolve(member, types)) : [holder]
+  const members = membersOf(holder, types).map((member) => resolve(member, types))
   const elements = members.map((member) => elementType(member, types))
   const isText = members.every((member) => isAssignable(member, stringType, types))
   if (!isText && elements.some((element) => element === undefined)) {

@@ -2,19 +2,18 @@ import { cutText } from "../base/cut-text.ts"
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
+import { anyType, errorType } from "../types/primitives.ts"
 import { elementType, typeAt } from "../types/element-type.ts"
 import { fieldType } from "../types/field-type.ts"
-import { asWritten, knownNames, namesOf } from "./known-list.ts"
+import { asWritten, knownNames, namesOf, nearAnd } from "./known-list.ts"
 import type { Label } from "./match-choice.ts"
-import { listLabels, showLabel } from "./match-choice.ts"
+import { listLabels, shownLabels } from "./match-choice.ts"
 import { presentUpTo } from "./narrowing.ts"
 import type { Scope } from "./scope.ts"
 import { caseRecord, maybe, nullable, resolve, withoutNull } from "../types/relations.ts"
 import { showType } from "../types/show-type.ts"
 import type { Type, UnionType, VariantType } from "../types/types.ts"
 
-const anyType: Type = { kind: "any" }
-const errorType: Type = { kind: "error" }
 const none = (): Iterable<string> => []
 
 type Step = Syntax.ChainStep
@@ -260,14 +259,8 @@ export function unknownCase(
 ): void {
   if (checking.skipped.isSkipped(name.text)) return
   const near = checking.suggest(name.text, shownLabels(known))
-  const list = `Its cases are ${listLabels(known)}.`
-  const hint = instead ?? (near === undefined ? list : `Did you mean \`${near}\`? ${list}`)
+  const hint = instead ?? nearAnd(near, `Its cases are ${listLabels(known)}.`)
   checking.report("unknown-case", path, name, `Unknown case: ${name.text}`, hint)
-}
-
-/** One after the other, as far as they are asked for: a type may have very many. */
-function* shownLabels(known: Iterable<Label>): Generator<string> {
-  for (const label of known) yield showLabel(label)
 }
 
 /** `a.b` of `a.b .` */

@@ -10,6 +10,7 @@ import { inferSteps } from "./infer-steps.ts"
 import { readableNull } from "./infer-text.ts"
 import { refuseAsset } from "./misplaced-asset.ts"
 import { mustFit } from "./must-fit.ts"
+import { anyType, booleanType, errorType, integerType, nullType, numberType, stringType } from "../types/primitives.ts"
 import { isAssignable, nullable, union, withoutNull } from "../types/relations.ts"
 import { declareUnique, refuseKey } from "./repeated-name.ts"
 import { inferRoot } from "./resolve-root.ts"
@@ -17,9 +18,6 @@ import { suspiciousBraces } from "./rules/suspicious-braces.ts"
 import type { Scope } from "./scope.ts"
 import { at, nonePresent } from "./scope.ts"
 import type { Field, Type } from "../types/types.ts"
-
-const errorType: Type = { kind: "error" }
-const stringType: Type = { kind: "string" }
 
 /** The type of an expression where it stands; what is wrong with it is reported. */
 export function infer(checking: CheckContext, expression: Syntax.Expression, scope: Scope): Type {
@@ -33,9 +31,9 @@ function inferHere(checking: CheckContext, expression: Syntax.Expression, scope:
     case "string":
       return inferString(checking, expression, scope)
     case "number":
-      return Number.isSafeInteger(expression.value) ? { kind: "integer" } : { kind: "number" }
+      return Number.isSafeInteger(expression.value) ? integerType : numberType
     case "word":
-      return expression.value === null ? { kind: "null" } : { kind: "boolean" }
+      return expression.value === null ? nullType : booleanType
     case "array":
       return inferArray(checking, expression, scope)
     case "object":
@@ -90,7 +88,7 @@ function inferArray(checking: CheckContext, node: Syntax.Expression & { kind: "a
     refuseAsset(checking, item, type, scope.path)
     return node.items.length > 1 ? widen(type) : type
   })
-  const element: Type = elements.length === 0 ? { kind: "any" } : union(elements)
+  const element: Type = elements.length === 0 ? anyType : union(elements)
   for (const one of elements) checking.fit(one, element)
   return { kind: "array", element }
 }

@@ -10,15 +10,29 @@ interface Named {
 /** "Did you mean `x`? Its fields are `x`, `y`." */
 export function knownList(checking: CheckContext, name: string, known: readonly Named[], intro: string): string {
   const near = checking.suggest(name, namesOf(known))
-  const list = known.length === 0 ? "None are declared." : `${intro} ${listed(known, (one) => one)}.`
+  return nearAnd(near, known.length === 0 ? "None are declared." : `${intro} ${listed(namesOf(known), known.length)}.`)
+}
+
+/** The name that was probably meant, if there is one, and the names that there are. */
+export function nearAnd(near: string | undefined, list: string): string {
   return near === undefined ? list : `Did you mean \`${near}\`? ${list}`
 }
 
 /** "`a`, `b` and 7 more" */
-export function listed(known: readonly Named[], show: (name: string) => string): string {
-  const shown = known.slice(0, mostListed).map(({ name }) => `\`${show(name)}\``)
-  const more = known.length - shown.length
+export function listed(names: Iterable<string>, count: number): string {
+  const shown = firstOf(names, mostListed)
+  const more = count - shown.length
   return more > 0 ? `${shown.join(", ")} and ${more} more` : shown.join(", ")
+}
+
+/** The first few names, in backticks. */
+export function firstOf(names: Iterable<string>, most: number): string[] {
+  const shown: string[] = []
+  for (const name of names) {
+    if (shown.length === most) break
+    shown.push(`\`${name}\``)
+  }
+  return shown
 }
 
 /** One after the other, as far as they are asked for: a block may have very many. */
@@ -28,16 +42,13 @@ export function* namesOf(known: readonly Named[]): Generator<string> {
 
 /** The first few of what could stand there. */
 export function knownNames(candidates: Iterable<string>): string {
-  const shown: string[] = []
-  let end = "."
-  for (const candidate of candidates) {
-    if (shown.length === 8) {
-      end = ", …"
-      break
-    }
-    shown.push(`\`${asWritten(candidate)}\``)
-  }
-  return shown.length === 0 ? "Nothing of this kind is declared." : `Known: ${shown.join(", ")}${end}`
+  const shown = firstOf(asAllWritten(candidates), 9)
+  if (shown.length === 0) return "Nothing of this kind is declared."
+  return `Known: ${shown.slice(0, 8).join(", ")}${shown.length > 8 ? ", …" : "."}`
+}
+
+function* asAllWritten(names: Iterable<string>): Generator<string> {
+  for (const name of names) yield asWritten(name)
 }
 
 /** A name as it is written: in quotes when it is not an identifier. */

@@ -1,6 +1,7 @@
+import { membersOf } from "../types/members-of.ts"
 import { resolve, withoutNull } from "../types/relations.ts"
 import type { Type, TypeTable, VariantType } from "../types/types.ts"
-import { asWritten, mostListed } from "./known-list.ts"
+import { asWritten, listed } from "./known-list.ts"
 
 /** A case of a variant, a string, or a boolean. */
 export type Label = string | boolean
@@ -16,9 +17,8 @@ export function choiceOf(type: Type, types: TypeTable): Choice | undefined {
   const plain = resolve(withoutNull(type, types), types)
   if (plain.kind === "variant") return { variant: plain, labels: new Set(plain.cases.map(({ name }) => name)) }
   if (plain.kind === "boolean") return { variant: undefined, labels: new Set([true, false]) }
-  const members = plain.kind === "union" ? plain.members : [plain]
   const labels = new Set<Label>()
-  for (const member of members) {
+  for (const member of membersOf(plain, types)) {
     if (member.kind === "literal") labels.add(member.value)
     else if (member.kind === "enum") for (const value of member.values) labels.add(value)
     else return undefined
@@ -34,13 +34,12 @@ export function showLabel(label: Label): string {
 
 /** "`a`, `b` and 7 more" */
 export function listLabels(labels: ReadonlySet<Label>): string {
-  const shown: string[] = []
-  for (const label of labels) {
-    if (shown.length === mostListed) break
-    shown.push(`\`${showLabel(label)}\``)
-  }
-  const more = labels.size - shown.length
-  return more > 0 ? `${shown.join(", ")} and ${more} more` : shown.join(", ")
+  return listed(shownLabels(labels), labels.size)
+}
+
+/** One after the other, as far as they are asked for. */
+export function* shownLabels(labels: ReadonlySet<Label>): Generator<string> {
+  for (const label of labels) yield showLabel(label)
 }
 
 function isWord(name: string): boolean {

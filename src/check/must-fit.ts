@@ -1,5 +1,6 @@
 import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
+import { errorType } from "../types/primitives.ts"
 import { fieldNamed } from "../types/field-named.ts"
 import { knownList } from "./known-list.ts"
 import { refuseAsset } from "./misplaced-asset.ts"
@@ -12,7 +13,7 @@ import type { ArrayType, RecordType, TupleType, Type } from "../types/types.ts"
  * as the misfit is. An array literal is as good as a tuple, and its strings as good as names of an enum.
  */
 export function mustFit(checking: CheckContext, node: Syntax.Expression, expected: Type, path: string): void {
-  const found: Type = checking.expressionTypes.get(node) ?? { kind: "error" }
+  const found: Type = checking.expressionTypes.get(node) ?? errorType
   checking.fit(found, expected)
   if (isAssignable(found, expected, checking.types) || refuseAsset(checking, node, found, path)) return
   const wanted = resolve(withoutNull(expected, checking.types), checking.types)

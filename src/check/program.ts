@@ -74,7 +74,9 @@ export interface DynamicSymbol {
 
 export type StepSymbol = AgentSymbol | AskSymbol
 
-interface StepSymbolBase {
+/** The symbol of an agent or of a question. */
+export interface StepSymbolOf<Step> {
+  readonly declaration: Step
   /** What one step yields: a model's output, or a person's answer. */
   readonly output: RecordType
   /** What `agent.x` or `ask.x` is: the output, or for a loop the array of them; `maybe` where a step may be skipped. */
@@ -86,13 +88,8 @@ interface StepSymbolBase {
   readonly locals: ReadonlyMap<string, DynamicSymbol>
 }
 
-export interface AgentSymbol extends StepSymbolBase {
-  readonly declaration: Syntax.AgentDeclaration
-}
-
-export interface AskSymbol extends StepSymbolBase {
-  readonly declaration: Syntax.AskDeclaration
-}
+export type AgentSymbol = StepSymbolOf<Syntax.AgentDeclaration>
+export type AskSymbol = StepSymbolOf<Syntax.AskDeclaration>
 
 export interface LoopVariable {
   readonly name: Syntax.Name

@@ -2,6 +2,7 @@ import { environmentHint } from "../syntax/chain-parser.ts"
 import { isCutOff } from "../syntax/cut-off.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
+import { errorType } from "../types/primitives.ts"
 import { fieldNamed } from "../types/field-named.ts"
 import { secretExposed } from "./rules/secret-exposed.ts"
 import { unknownReference } from "./infer-steps.ts"
@@ -9,8 +10,6 @@ import { isBuiltInType } from "./resolve-types.ts"
 import type { StepSymbol } from "./program.ts"
 import type { Scope } from "./scope.ts"
 import type { Type } from "../types/types.ts"
-
-const errorType: Type = { kind: "error" }
 
 /** What the start of a chain refers to, its type, and how many steps belong to it (`agent.x` takes one). */
 export interface InferredRoot {

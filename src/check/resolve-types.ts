@@ -5,6 +5,15 @@ import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
 import { knownNames } from "./known-list.ts"
+import {
+  booleanType,
+  errorType,
+  integerType,
+  nullType,
+  numberType,
+  objectType,
+  stringType,
+} from "../types/primitives.ts"
 import { maybe, union } from "../types/relations.ts"
 import { declareUnique, refuseKey } from "./repeated-name.ts"
 import { suspiciousLiteral } from "./rules/suspicious-literal.ts"
@@ -13,13 +22,13 @@ import { typeSize } from "../types/type-size.ts"
 import type { Field, RecordType, Type, VariantCase, VariantType } from "../types/types.ts"
 
 const builtIn: Readonly<Record<string, Type>> = {
-  string: { kind: "string" },
-  boolean: { kind: "boolean" },
-  null: { kind: "null" },
-  number: { kind: "number" },
-  float: { kind: "number" },
-  integer: { kind: "integer" },
-  object: { kind: "object" },
+  string: stringType,
+  boolean: booleanType,
+  null: nullType,
+  number: numberType,
+  float: numberType,
+  integer: integerType,
+  object: objectType,
 }
 
 export function isBuiltInType(name: string): boolean {
@@ -42,8 +51,6 @@ const foreign: Readonly<Record<string, string>> = {
   date: "string",
   datetime: "string",
 }
-
-const errorType: Type = { kind: "error" }
 
 const mostCopiedParts = 200_000
 const deepestType = 200

@@ -1,3 +1,4 @@
+import { remembered } from "../base/remembered.ts"
 import { strongComponents } from "../base/strong-components.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
@@ -132,12 +133,9 @@ const tables = new WeakMap<FieldBlock, ReadonlyMap<string, Syntax.TypeField>>()
 
 /** The fields of a block by name; of two with one name the first. */
 function fieldTable(block: FieldBlock): ReadonlyMap<string, Syntax.TypeField> {
-  const known = tables.get(block)
-  if (known !== undefined) return known
-  const table = new Map<string, Syntax.TypeField>()
-  for (const item of block.items) {
-    if (item.kind === "type-field" && !table.has(item.name.text)) table.set(item.name.text, item)
-  }
-  tables.set(block, table)
-  return table
+  return remembered(tables, block, ({ items }) => {
+    const table = new Map<string, Syntax.TypeField>()
+    for (const item of items) if (item.kind === "type-field") remembered(table, item.name.text, () => item)
+    return table
+  })
 }

@@ -1,3 +1,4 @@
+import { firstFrom } from "../source/first-from.ts"
 import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
 
@@ -98,18 +99,6 @@ export class SkippedText {
 
 /** The beginning of a field or property without its name. */
 const nameless = /^[^A-Za-z_"]*[:{]/
-
-/** Index of the first span (of those in source order) that does not start before an offset. */
-function firstFrom(spans: readonly Span[], offset: number): number {
-  let low = 0
-  let high = spans.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((spans[middle]?.start ?? 0) < offset) low = middle + 1
-    else high = middle
-  }
-  return low
-}
 
 /** Names in the skipped text with what follows the name of a field, property, case or declaration. */
 function namesDeclaredIn({ text, tokens, skipped }: Syntax.Tree): Set<string> {

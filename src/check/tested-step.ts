@@ -1,4 +1,5 @@
 import type * as Syntax from "../syntax/tree.ts"
+import { anyType, stringType } from "../types/primitives.ts"
 import type { Type } from "../types/types.ts"
 import type { CheckContext } from "./check-context.ts"
 import { nameOf, unknownReference } from "./infer-steps.ts"
@@ -63,10 +64,10 @@ function lookUp(
   const once = { looped: false, mayBeSkipped: false }
   if (kind === "tool") {
     const tool = tested.tools.get(name)
-    return tool && { type: tool.output ?? { kind: "any" }, ...once }
+    return tool && { type: tool.output ?? anyType, ...once }
   }
-  if (kind === "resource") return tested.resources.has(name) ? { type: { kind: "any" }, ...once } : undefined
-  return tested.prompts.has(name) ? { type: { kind: "string" }, ...once } : undefined
+  if (kind === "resource") return tested.resources.has(name) ? { type: anyType, ...once } : undefined
+  return tested.prompts.has(name) ? { type: stringType, ...once } : undefined
 }
 
 export function stepNames(tested: Program, kind: StepKind): Iterable<string> {

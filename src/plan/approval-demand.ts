@@ -1,8 +1,8 @@
-import { wordOrString } from "../check/asset-kind.ts"
-import { constantOf } from "../check/constants.ts"
+import { wordIn } from "../check/asset-kind.ts"
+import { numberIn } from "../check/constants.ts"
 import type * as Syntax from "../syntax/tree.ts"
-import type { Properties } from "./property-of.ts"
-import { propertyOf } from "./property-of.ts"
+import type { Properties } from "../syntax/property-of.ts"
+import { expressionIn, propertyOf } from "../syntax/property-of.ts"
 
 /** How long a question stays open where nothing else is written: 7 days. */
 export const defaultExpirySeconds = 604_800
@@ -17,15 +17,11 @@ export interface ApprovalDemand {
 export function demandOf(block: Properties | undefined): ApprovalDemand | undefined {
   const value = propertyOf(block, "approval")?.value
   if (value?.kind === "properties") {
-    const to = propertyOf(value.block, "to")?.value
-    return { to: to?.kind === "expression" ? to.expression : undefined, expires_seconds: expiryOf(value.block) }
+    return { to: expressionIn(value.block, "to"), expires_seconds: expiryOf(value.block) }
   }
-  if (value?.kind !== "expression" || wordOrString(value.expression) !== "required") return undefined
-  return { to: undefined, expires_seconds: undefined }
+  return wordIn(block, "approval") === "required" ? { to: undefined, expires_seconds: undefined } : undefined
 }
 
 export function expiryOf(block: Properties): number | undefined {
-  const value = propertyOf(block, "expires_seconds")?.value
-  const seconds = value?.kind === "expression" ? constantOf(value.expression) : undefined
-  return typeof seconds === "number" ? seconds : undefined
+  return numberIn(block, "expires_seconds") ?? undefined
 }

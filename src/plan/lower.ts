@@ -1,6 +1,6 @@
 import { cutText } from "../base/cut-text.ts"
-import { constantOf } from "../check/constants.ts"
-import { assetKindOf } from "../check/asset-kind.ts"
+import { constantOf, numberIn } from "../check/constants.ts"
+import { assetKindOf, isAssetKind } from "../check/asset-kind.ts"
 import type { Program } from "../check/program.ts"
 import { branchLabel } from "../syntax/match-branch.ts"
 import type * as Syntax from "../syntax/tree.ts"
@@ -16,8 +16,8 @@ import type {
 } from "./expression.ts"
 import { defaultExpirySeconds, demandOf } from "./approval-demand.ts"
 import type { AssetKind } from "./plan-shape.ts"
-import type { Properties } from "./property-of.ts"
-import { propertyOf, valuesOf } from "./property-of.ts"
+import type { Properties } from "../syntax/property-of.ts"
+import { expressionIn, valuesOf } from "../syntax/property-of.ts"
 
 /** Turns checked expressions into those of the plan: names resolved, constants folded, source forgotten. */
 export class Lowering {
@@ -59,7 +59,7 @@ export class Lowering {
         return this.#call(node, place)
       case "read":
       case "render": {
-        const name = targetName(node)
+        const name = targetName(node.target)
         const site = this.site(place, node.kind, name)
         const bindings = this.entries(valuesOf(node.block, "bindings"), place)
         const text = this.#text(node)
@@ -149,16 +149,14 @@ export class Lowering {
   }
 
   #call(node: Syntax.InvokeNode, place: string): CallExpression {
-    const tool = targetName(node)
+    const tool = targetName(node.target)
     const site = this.site(place, "call", tool)
-    const limit = propertyOf(node.block, "max_calls")
-    const max = limit?.value.kind === "expression" ? constantOf(limit.value.expression) : undefined
     return {
       op: "call",
       tool,
       input: this.entries(valuesOf(node.block, "input"), place),
       bindings: this.entries(valuesOf(node.block, "bindings"), place),
-      max_calls: typeof max === "number" ? max : null,
+      max_calls: numberIn(node.block, "max_calls"),
       approval: this.approval(tool, node.block, place),
       site,
       text: this.#text(node),
@@ -191,8 +189,8 @@ export class Lowering {
 
   #asset(node: Syntax.AssetNode, place: string): AssetExpression {
     const optional = (name: string): Expression | null => {
-      const value = propertyOf(node.block, name)?.value
-      return value?.kind === "expression" ? this.expression(value.expression, place) : null
+      const expression = expressionIn(node.block, name)
+      return expression === undefined ? null : this.expression(expression, place)
     }
     return {
       op: "asset",
@@ -211,25 +209,11 @@ export class Lowering {
 }
 
 export function assetKind(word: string | undefined): AssetKind {
-  if (word === "image" || word === "document" || word === "video") return word
-  throw new Error(`The checker let an asset of type ${String(word)} through`)
+  return word !== undefined && isAssetKind(word) ? word : unchecked(`an asset of type ${String(word)}`)
 }
 
 function planRoot(root: NonNullable<ReturnType<Program["roots"]["get"]>>): Root {
-  switch (root.kind) {
-    case "input":
-      return { kind: "input" }
-    case "secrets":
-      return { kind: "secrets" }
-    case "matched":
-      return { kind: "matched" }
-    case "agent":
-    case "ask":
-    case "dynamic":
-    case "local":
-    case "variable":
-      return { kind: root.kind, name: root.name }
-  }
+  return "name" in root ? { kind: root.kind, name: root.name } : { kind: root.kind }
 }
 
 function takes(branch: Syntax.MatchBranch, isVariant: boolean): MatchBranch["takes"] {
@@ -238,8 +222,12 @@ function takes(branch: Syntax.MatchBranch, isVariant: boolean): MatchBranch["tak
   return isVariant ? { kind: "case", name: label.name } : { kind: "value", value: label.name }
 }
 
-function targetName(node: Syntax.InvokeNode): string {
-  const [step] = node.target.steps
-  if (step?.kind !== "field") throw new Error("The checker let a call without a target through")
-  return step.name.text
+/** The name after the dot: of `tool.search`, `search`. */
+export function targetName({ steps: [step] }: Syntax.Chain): string {
+  return step?.kind === "field" ? step.name.text : unchecked("a reference without a name")
+}
+
+/** For what the checker refuses: a program with it is never planned. */
+export function unchecked(what: string): never {
+  throw new Error(`The checker let ${what} through`)
 }

@@ -2,18 +2,20 @@ import type { JsonValue } from "../base/json-value.ts"
 import { apiOf } from "../check/api-of.ts"
 import { exposedSecrets } from "../check/exposed-secrets.ts"
 import { fileStem } from "../check/check-file.ts"
-import { constantFields, constantOf } from "../check/constants.ts"
-import { wordOrString } from "../check/asset-kind.ts"
+import { constantFields, constantIn, numberIn } from "../check/constants.ts"
+import { wordIn } from "../check/asset-kind.ts"
 import type { AgentSymbol, AskSymbol, ImportSymbol, Program } from "../check/program.ts"
 import { modelEntries } from "../check/check-model-reference.ts"
 import { inferenceKeys, limitKeys } from "../check/properties.ts"
+import { assetsOfModel } from "../check/rules/unsupported-asset.ts"
 import { providerKinds } from "../check/provider-kinds.ts"
 import type { RecordType } from "../types/types.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Entry, Expression } from "./expression.ts"
 import { defaultExpirySeconds, expiryOf } from "./approval-demand.ts"
-import { assetKind, Lowering } from "./lower.ts"
-import { propertyOf, valuesOf } from "./property-of.ts"
+import { assetKind, Lowering, targetName, unchecked } from "./lower.ts"
+import type { Properties } from "../syntax/property-of.ts"
+import { expressionIn, propertyOf, valuesOf } from "../syntax/property-of.ts"
 import type {
   AgentNode,
   AskNode,
@@ -129,7 +131,6 @@ class Planner {
     const { declaration } = symbol
     const { body } = declaration
     const models = this.#modelUses(propertyOf(body, "model"))
-    const steps = constantProperty(body, "max_steps")
     return {
       id,
       kind: "agent",
@@ -137,10 +138,10 @@ class Planner {
       depends_on,
       loop: declaration.loop === undefined ? null : this.#loop(declaration.loop, id),
       when: declaration.when === undefined ? null : this.#when(declaration.when, id),
-      on_failure: wordProperty(body, "on_failure") === "skip" ? "skip" : "fail",
+      on_failure: wordIn(body, "on_failure") === "skip" ? "skip" : "fail",
       models,
       response_format: responseFormat(body),
-      max_steps: typeof steps === "number" ? steps : defaultMaxSteps,
+      max_steps: numberIn(body, "max_steps") ?? defaultMaxSteps,
       uses: this.#uses(propertyOf(body, "uses"), id),
       context: this.#context(propertyOf(body, "context"), models, id),
       locals: this.#locals(name, symbol),
@@ -198,20 +199,17 @@ class Planner {
   #uses(property: Syntax.Property | undefined, id: string): UsePlan[] {
     if (property?.value.kind !== "uses") return []
     return property.value.entries.map((entry) => {
-      const { base, steps } = entry.reference
-      const [step] = steps
+      const { base } = entry.reference
       const kind = base.kind === "name" ? base.text : ""
-      if (step?.kind !== "field" || (kind !== "tool" && kind !== "resource" && kind !== "prompt")) {
-        throw new Error("The checker let a strange use through")
-      }
-      const max = constantProperty(entry.block, "max_calls")
+      const name = targetName(entry.reference)
+      if (kind !== "tool" && kind !== "resource" && kind !== "prompt") return unchecked("a strange use")
       return {
         kind,
-        name: step.name.text,
-        site: this.#lower.site(`${id}.uses`, "use", `${kind}.${step.name.text}`),
+        name,
+        site: this.#lower.site(`${id}.uses`, "use", `${kind}.${name}`),
         bindings: this.#lower.entries(valuesOf(entry.block, "bindings"), `${id}.uses`),
-        max_calls: typeof max === "number" ? max : null,
-        approval: kind === "tool" ? this.#lower.approval(step.name.text, entry.block, `${id}.uses`) : null,
+        max_calls: numberIn(entry.block, "max_calls"),
+        approval: kind === "tool" ? this.#lower.approval(name, entry.block, `${id}.uses`) : null,
       }
     })
   }
@@ -219,32 +217,25 @@ class Planner {
   #context(property: Syntax.Property | undefined, own: ModelUses, id: string): ContextPlan | null {
     if (property?.value.kind !== "context") return null
     const { reference, compact, block } = property.value
-    const [step] = reference.steps
-    if (step?.kind !== "field") throw new Error("The checker let a strange context through")
-    const agent = step.name.text
+    const agent = targetName(reference)
     if (compact === undefined) return { agent, compact: null }
     const model = propertyOf(block, "model")
-    const instruction = propertyOf(block, "instruction")?.value
+    const instruction = expressionIn(block, "instruction")
     return {
       agent,
       compact: {
         // The agent's own models summarise without what the agent sets for its own step.
         models: model === undefined ? mapUses(own, ({ name }) => ({ name, inference: {} })) : this.#modelUses(model),
-        instruction:
-          instruction?.kind === "expression" ? this.#lower.expression(instruction.expression, `${id}.context`) : null,
+        instruction: instruction === undefined ? null : this.#lower.expression(instruction, `${id}.context`),
       },
     }
   }
 
   #file({ value }: Syntax.Property, id: string): FilePlan {
-    if (value.kind !== "properties" && value.kind !== "file") throw new Error("The checker let a strange file through")
-    const written = value.kind === "properties" ? propertyOf(value.block, "content")?.value : undefined
-    const content =
-      value.kind === "file" ? value.content : written?.kind === "expression" ? written.expression : undefined
-    if (content === undefined) throw new Error("The checker let a file without content through")
-    const optional = (name: string): Expression | null => {
-      return value.block === undefined ? null : this.#optional(value.block, name, `${id}.file`)
-    }
+    if (value.kind !== "properties" && value.kind !== "file") return unchecked("a strange file")
+    const content = value.kind === "file" ? value.content : expressionIn(value.block, "content")
+    if (content === undefined) return unchecked("a file without content")
+    const optional = (name: string): Expression | null => this.#optional(value.block, name, `${id}.file`)
     const name = optional("name")
     return {
       name,
@@ -255,29 +246,23 @@ class Planner {
   }
 
   #propertyExpression(block: Syntax.Block<Syntax.Property>, name: string, place: string): Expression {
-    const value = propertyOf(block, name)?.value
-    if (value?.kind !== "expression") throw new Error(`The checker let a missing ${name} through`)
-    return this.#lower.expression(value.expression, place)
+    return this.#optional(block, name, place) ?? unchecked(`a missing ${name}`)
   }
 
   /** `model.fast` or a list, with what the place sets. */
   #modelUses(property: Syntax.Property | undefined): ModelUses {
     const entries = property === undefined ? undefined : modelEntries(property.value)
     const [first, ...others] = (entries ?? []).map(({ reference, block }): ModelUse => {
-      const [step] = reference.steps
-      if (step?.kind !== "field") throw new Error("The checker let a strange model through")
-      return { name: step.name.text, inference: inferenceOf(block) }
+      return { name: targetName(reference), inference: inferenceOf(block) }
     })
-    if (first === undefined) throw new Error("The checker let an agent without a model through")
-    return [first, ...others]
+    return [first ?? unchecked("an agent without a model"), ...others]
   }
 
   // ------------------------------------------------------------------------------------- backends, servers, imports
 
   #provider(declaration: Syntax.ProviderDeclaration, name: string): ProviderPlan {
     const { body, providerKind } = declaration
-    const kind = providerKinds.get(providerKind?.text ?? "")
-    if (kind === undefined) throw new Error("The checker let an unknown kind of provider through")
+    const kind = providerKinds.get(providerKind?.text ?? "") ?? unchecked("an unknown kind of provider")
     const endpoint = this.#optional(body, "endpoint", `provider.${name}`)
     return {
       kind: providerKind?.text ?? "",
@@ -289,20 +274,18 @@ class Planner {
     }
   }
 
-  #optional(block: Syntax.Block<Syntax.Property>, name: string, place: string): Expression | null {
-    return propertyOf(block, name) === undefined ? null : this.#propertyExpression(block, name, place)
+  #optional(block: Properties | undefined, name: string, place: string): Expression | null {
+    const expression = expressionIn(block, name)
+    return expression === undefined ? null : this.#lower.expression(expression, place)
   }
 
   #model(declaration: Syntax.ModelDeclaration, name: string): ModelPlan {
     const { body, provider } = declaration
-    if (provider === undefined) throw new Error("The checker let a model without a provider through")
-    const assets = propertyOf(body, "assets")?.value
-    const items = assets?.kind === "expression" && assets.expression.kind === "array" ? assets.expression.items : []
     return {
-      provider: provider.text,
+      provider: provider?.text ?? unchecked("a model without a provider"),
       id: this.#propertyExpression(body, "id", `model.${name}`),
       inference: inferenceOf(body),
-      assets: items.map((item) => assetKind(wordOrString(item))),
+      assets: assetsOfModel(declaration).map(assetKind),
       response_format: responseFormat(body),
       system: this.#optional(body, "system", `model.${name}.system`),
       price: priceOf(propertyBlock(body, "price")),
@@ -318,27 +301,28 @@ class Planner {
 
   #remote(symbol: ImportSymbol): RemotePlan {
     const { server, remote, batch, node } = symbol
-    if (server === undefined) throw new Error("The checker let an import without a server through")
     const place = `${symbol.kind}.${symbol.name.text}`
     const shared = this.#lower.entries(valuesOf(batch?.body, "bindings"), place)
     const own = this.#lower.entries(valuesOf(node.body, "bindings"), place)
     const ownKeys = new Set(own.map((entry) => entry.key))
-    return { server: server.text, remote, bindings: [...shared.filter((entry) => !ownKeys.has(entry.key)), ...own] }
+    return {
+      server: server?.text ?? unchecked("an import without a server"),
+      remote,
+      bindings: [...shared.filter((entry) => !ownKeys.has(entry.key)), ...own],
+    }
   }
 
   #tool(symbol: ImportSymbol): ToolPlan {
     const { node, batch } = symbol
-    const own = constantProperty(node.body, "max_calls")
-    const max = own ?? constantProperty(batch?.body, "max_calls")
-    const description = constantProperty(node.body, "description")
-    const pin = constantProperty(node.body, "pin")
+    const description = constantIn(node.body, "description")
+    const pin = constantIn(node.body, "pin")
     return {
       ...this.#remote(symbol),
       input: symbol.input ?? null,
       output: symbol.output ?? null,
-      max_calls: typeof max === "number" ? max : null,
+      max_calls: numberIn(node.body, "max_calls") ?? numberIn(batch?.body, "max_calls"),
       description: typeof description === "string" ? description : null,
-      idempotent: constantProperty(node.body, "idempotent") === true,
+      idempotent: constantIn(node.body, "idempotent") === true,
       pin: typeof pin === "string" ? pin : null,
     }
   }
@@ -351,20 +335,8 @@ function mapped<In, Out>(table: ReadonlyMap<string, In>, to: (value: In, name: s
   return out
 }
 
-type AnyBlock = { readonly items: readonly (Syntax.Property | Syntax.BatchItem)[] } | undefined
-
-function constantProperty(block: AnyBlock, name: string): JsonValue | undefined {
-  const value = propertyOf(block, name)?.value
-  return value?.kind === "expression" ? constantOf(value.expression) : undefined
-}
-
-function wordProperty(block: AnyBlock, name: string): string | undefined {
-  const value = propertyOf(block, name)?.value
-  return value?.kind === "expression" ? wordOrString(value.expression) : undefined
-}
-
-function responseFormat(block: AnyBlock): ResponseFormat | null {
-  const word = wordProperty(block, "response_format")
+function responseFormat(block: Properties | undefined): ResponseFormat | null {
+  const word = wordIn(block, "response_format")
   return word === "auto" || word === "json_schema" || word === "json_object" || word === "instruction_only"
     ? word
     : null
@@ -374,39 +346,33 @@ function mapUses([first, ...others]: ModelUses, to: (use: ModelUse) => ModelUse)
   return [to(first), ...others.map(to)]
 }
 
-function propertyBlock(block: AnyBlock, name: string): AnyBlock {
+function propertyBlock(block: Properties | undefined, name: string): Properties | undefined {
   const value = propertyOf(block, name)?.value
   return value?.kind === "properties" ? value.block : undefined
 }
 
-function priceOf(block: AnyBlock): Price | null {
-  const [input, cached, output] = ["input", "cached", "output"].map((name) => constantProperty(block, name))
-  if (typeof input !== "number" || typeof output !== "number") return null
-  return { input, cached: typeof cached === "number" ? cached : input, output }
+function priceOf(block: Properties | undefined): Price | null {
+  const input = numberIn(block, "input")
+  const output = numberIn(block, "output")
+  return input === null || output === null ? null : { input, cached: numberIn(block, "cached") ?? input, output }
 }
 
-function limitsOf(block: AnyBlock): Limits | null {
+function limitsOf(block: Properties | undefined): Limits | null {
   const limits: Partial<Record<(typeof limitKeys)[number], number>> = {}
   for (const key of limitKeys) {
-    const limit = constantProperty(block, key)
-    if (typeof limit === "number") limits[key] = limit
+    const limit = numberIn(block, key)
+    if (limit !== null) limits[key] = limit
   }
   return Object.keys(limits).length === 0 ? null : limits
 }
 
-function inferenceOf(block: AnyBlock): Inference {
-  const value = propertyOf(block, "inference")?.value
-  if (value?.kind !== "properties") return {}
+function inferenceOf(block: Properties | undefined): Inference {
+  const settings = propertyBlock(block, "inference")
   const inference: Record<string, JsonValue> = {}
   for (const key of inferenceKeys) {
-    const property = propertyOf(value.block, key)
-    if (property?.value.kind === "values") {
-      const extra = constantFields(property.value.block)
-      if (extra !== undefined) inference[key] = extra
-    } else {
-      const constant = constantProperty(value.block, key)
-      if (constant !== undefined) inference[key] = constant
-    }
+    const value = propertyOf(settings, key)?.value
+    const constant = value?.kind === "values" ? constantFields(value.block) : constantIn(settings, key)
+    if (constant !== undefined) inference[key] = constant
   }
   return inference
 }

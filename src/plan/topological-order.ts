@@ -1,3 +1,5 @@
+import { remembered } from "../base/remembered.ts"
+
 /**
  * The nodes in an order in which each comes after all that it depends on; of those that could come next, the one that was
  * given first. Nodes in a circle are left out: the checker has refused those.
@@ -15,9 +17,7 @@ export function topologicalOrder(
     for (const other of dependencies(node)) {
       if (!position.has(other)) continue
       count++
-      const known = dependents.get(other)
-      if (known === undefined) dependents.set(other, [node])
-      else known.push(node)
+      remembered(dependents, other, () => []).push(node)
     }
     waiting.set(node, count)
     if (count === 0) ready.push(index)

@@ -1,6 +1,7 @@
 import { cutText } from "../base/cut-text.ts"
 import type { Diagnostic } from "../source/diagnostic.ts"
 import { diagnostic } from "../source/diagnostic.ts"
+import { firstFrom } from "../source/first-from.ts"
 import type { Span } from "../source/span.ts"
 import { explainBad } from "./bad-token.ts"
 import type { Lexed } from "./lexer.ts"
@@ -133,16 +134,8 @@ export class MistakeReporter extends TokenCursor {
   }
 
   #pathAt(offset: number): string {
-    const regions = this.#regions
-    let low = 0
-    let high = regions.length - 1
-    while (low < high) {
-      const middle = (low + high + 1) >> 1
-      if ((regions[middle]?.start ?? 0) <= offset) low = middle
-      else high = middle - 1
-    }
-    const region = regions[low]
-    return region !== undefined && region.start <= offset && offset < region.end ? region.path : ""
+    const region = this.#regions[firstFrom(this.#regions, offset + 1) - 1]
+    return region !== undefined && offset < region.end ? region.path : ""
   }
 
   /** Takes a token of this kind, or reports that `what` was expected. */

@@ -1,4 +1,6 @@
-import { resolve, union } from "./relations.ts"
+import { unionOf } from "./members-of.ts"
+import { nullType } from "./primitives.ts"
+import { maybe, resolve, union } from "./relations.ts"
 import type { Type, TypeTable } from "./types.ts"
 
 /** What the elements of an array are: of a union of arrays, of one of them. Undefined for what is not always an array. */
@@ -12,11 +14,8 @@ export function elementType(type: Type, types: TypeTable): Type | undefined {
     case "any":
     case "error":
       return resolved
-    case "union": {
-      const elements = resolved.members.map((member) => elementType(member, types))
-      const known = elements.filter((element) => element !== undefined)
-      return known.length === elements.length ? union(known) : undefined
-    }
+    case "union":
+      return unionOf(resolved.members, (member) => elementType(member, types))
     default:
       return undefined
   }
@@ -29,19 +28,13 @@ export function typeAt(type: Type, index: number, types: TypeTable): Type | unde
     case "array": {
       // An array of known length has the element.
       const isThere = resolved.length !== undefined && index < resolved.length
-      return isThere ? resolved.element : union([resolved.element, { kind: "null" }])
+      return isThere ? resolved.element : maybe(resolved.element)
     }
     case "tuple":
-      return resolved.elements[index] ?? { kind: "null" }
-    case "any":
-    case "error":
-      return resolved
-    case "union": {
-      const elements = resolved.members.map((member) => typeAt(member, index, types))
-      const known = elements.filter((element) => element !== undefined)
-      return known.length === elements.length ? union(known) : undefined
-    }
+      return resolved.elements[index] ?? nullType
+    case "union":
+      return unionOf(resolved.members, (member) => typeAt(member, index, types))
     default:
-      return undefined
+      return elementType(resolved, types)
   }
 }

@@ -1,3 +1,4 @@
+import { remembered } from "../base/remembered.ts"
 import type { Field, RecordType } from "./types.ts"
 
 const tables = new WeakMap<RecordType, ReadonlyMap<string, Field>>()
@@ -6,7 +7,9 @@ const tables = new WeakMap<RecordType, ReadonlyMap<string, Field>>()
 export function fieldNamed(record: RecordType, name: string): Field | undefined {
   const { fields } = record
   if (fields.length < 20) return fields.find((field) => field.name === name)
-  let table = tables.get(record)
-  if (table === undefined) tables.set(record, (table = new Map(fields.map((field) => [field.name, field]))))
-  return table.get(name)
+  return remembered(tables, record, tableOf).get(name)
+}
+
+function tableOf({ fields }: RecordType): ReadonlyMap<string, Field> {
+  return new Map(fields.map((field) => [field.name, field]))
 }

@@ -1,5 +1,7 @@
+import { anyType } from "./primitives.ts"
 import { fieldNamed } from "./field-named.ts"
-import { resolve, tagType, union } from "./relations.ts"
+import { unionOf } from "./members-of.ts"
+import { resolve, tagType } from "./relations.ts"
 import type { Type, TypeTable } from "./types.ts"
 
 /**
@@ -15,14 +17,11 @@ export function fieldType(type: Type, name: string, types: TypeTable): Type | un
       return resolved.tag === name ? tagType(resolved) : undefined
     case "object":
     case "any":
-      return { kind: "any" }
+      return anyType
     case "error":
       return resolved
-    case "union": {
-      const found = resolved.members.map((member) => fieldType(member, name, types))
-      const known = found.filter((one) => one !== undefined)
-      return known.length === found.length ? union(known) : undefined
-    }
+    case "union":
+      return unionOf(resolved.members, (member) => fieldType(member, name, types))
     default:
       return undefined
   }

@@ -1,3 +1,4 @@
+import { remembered } from "../base/remembered.ts"
 import { caseRecord, resolve } from "./relations.ts"
 import type { EnumType, RecordType, Type, TypeTable, UnionType, VariantType } from "./types.ts"
 import { indexOfUnion } from "./union-index.ts"
@@ -25,9 +26,9 @@ class Overlap {
     const a = resolve(one, this.#types)
     const b = resolve(other, this.#types)
     if (a === b || isOpen(a) || isOpen(b) || depth > deepest || ++this.#pairs > mostPairs) return true
-    if (this.#open.get(a)?.has(b) === true) return false
-    const inside = this.#open.get(a) ?? new Set()
-    this.#open.set(a, inside.add(b))
+    const inside = remembered(this.#open, a, () => new Set())
+    if (inside.has(b)) return false
+    inside.add(b)
     const found = this.#byKind(a, b, depth + 1)
     inside.delete(b)
     return found
@@ -133,9 +134,7 @@ function isText({ kind }: Type): boolean {
 const setsOfEnums = new WeakMap<EnumType, ReadonlySet<string>>()
 
 function valuesOf(type: EnumType): ReadonlySet<string> {
-  let set = setsOfEnums.get(type)
-  if (set === undefined) setsOfEnums.set(type, (set = new Set(type.values)))
-  return set
+  return remembered(setsOfEnums, type, ({ values }) => new Set(values))
 }
 
 function isOpen({ kind }: Type): boolean {

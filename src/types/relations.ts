@@ -1,5 +1,7 @@
+import { remembered } from "../base/remembered.ts"
+import { anyType, errorType, nullType } from "./primitives.ts"
 import { indexOfUnion } from "./union-index.ts"
-import type { EnumType, PrimitiveType, RecordType, Type, TypeTable, UnionType, VariantType } from "./types.ts"
+import type { Field, EnumType, RecordType, Type, TypeTable, UnionType, VariantType } from "./types.ts"
 
 /**
  * Further than this two types are not compared, but taken to agree: the values are validated anyway when the workflow
@@ -7,10 +9,6 @@ import type { EnumType, PrimitiveType, RecordType, Type, TypeTable, UnionType, V
  */
 const deepest = 400
 const mostPairs = 200_000
-
-const anyType: Type = { kind: "any" }
-const errorType: PrimitiveType = { kind: "error" }
-const nullType: Type = { kind: "null" }
 
 /** The type that a reference stands for. A name that is not in the table was reported before: it gives `error`. */
 export function resolve(type: Type, types: TypeTable): Exclude<Type, { kind: "ref" }> {
@@ -180,33 +178,27 @@ const tagsOfVariants = new WeakMap<VariantType, EnumType>()
 
 /** What the tag of a variant may be: the names of its cases. */
 export function tagType(variant: VariantType): EnumType {
-  let tag = tagsOfVariants.get(variant)
-  if (tag === undefined) {
-    tag = { kind: "enum", values: variant.cases.map(({ name }) => name) }
-    tagsOfVariants.set(variant, tag)
-  }
-  return tag
+  return remembered(tagsOfVariants, variant, ({ cases }) => ({ kind: "enum", values: cases.map(({ name }) => name) }))
 }
 
 /** The object that a variant's value is when it is of this case: the tag, then the case's fields. */
 export function caseRecord(variant: VariantType, name: string): RecordType | undefined {
-  return caseRecords(variant).get(name)
+  return recordsOf(variant).get(name)
 }
 
 const recordsOfVariants = new WeakMap<VariantType, ReadonlyMap<string, RecordType>>()
 
-function caseRecords(variant: VariantType): ReadonlyMap<string, RecordType> {
-  let records = recordsOfVariants.get(variant)
-  if (records === undefined) {
-    records = new Map(
-      variant.cases.map((one): [string, RecordType] => {
-        const tag = { name: variant.tag, type: { kind: "literal", value: one.name } as const }
-        return [one.name, { kind: "record", fields: [tag, ...one.fields] }]
-      }),
-    )
-    recordsOfVariants.set(variant, records)
-  }
-  return records
+function recordsOf(variant: VariantType): ReadonlyMap<string, RecordType> {
+  return remembered(recordsOfVariants, variant, makeRecords)
+}
+
+function makeRecords({ tag, cases }: VariantType): ReadonlyMap<string, RecordType> {
+  return new Map(
+    cases.map(({ name, fields }) => {
+      const tagField: Field = { name: tag, type: { kind: "literal", value: name } }
+      return [name, { kind: "record", fields: [tagField, ...fields] }]
+    }),
+  )
 }
 
 /**
@@ -305,7 +297,7 @@ class Comparison {
         )
       case "variant":
         // A variant is the union of its cases, each an object with the tag among its fields.
-        return to.kind === "object" || [...caseRecords(from).values()].every((record) => this.fits(record, to, depth))
+        return to.kind === "object" || [...recordsOf(from).values()].every((record) => this.fits(record, to, depth))
       case "record":
         if (to.kind === "object") return true
         if (to.kind === "record") return this.#fitsRecord(from, to, depth)
@@ -340,7 +332,7 @@ class Comparison {
         return kinds.has(from.kind)
     }
     if (others.some((member) => this.fits(from, member, depth))) return true
-    return from.kind === "variant" && [...caseRecords(from).values()].every((record) => this.fits(record, to, depth))
+    return from.kind === "variant" && [...recordsOf(from).values()].every((record) => this.fits(record, to, depth))
   }
 
   /** Both closed: the same fields, in any order. */
@@ -403,7 +395,5 @@ function isLenient(type: Type): boolean {
 }
 
 function add(pairs: Map<Type, Set<Type>>, from: Type, to: Type): void {
-  const known = pairs.get(from)
-  if (known === undefined) pairs.set(from, new Set([to]))
-  else known.add(to)
+  remembered(pairs, from, () => new Set()).add(to)
 }

@@ -1,3 +1,5 @@
+import { remembered } from "../base/remembered.ts"
+import { anyType } from "./primitives.ts"
 import { partsOf } from "./type-parts.ts"
 import type { Type } from "./types.ts"
 
@@ -12,8 +14,10 @@ export interface TypeSize {
 const measured = new WeakMap<Type, TypeSize>()
 
 export function typeSize(type: Type): TypeSize {
-  const known = measured.get(type)
-  if (known !== undefined) return known
+  return remembered(measured, type, measure)
+}
+
+function measure(type: Type): TypeSize {
   let parts = 1
   let depth = 0
   for (const part of partsOf(type)) {
@@ -21,9 +25,7 @@ export function typeSize(type: Type): TypeSize {
     parts += size.parts
     depth = Math.max(depth, size.depth)
   }
-  const size = { parts, depth: depth + 1 }
-  measured.set(type, size)
-  return size
+  return { parts, depth: depth + 1 }
 }
 
 const mostParts = 50_000
@@ -32,5 +34,5 @@ const deepest = 200
 /** The type of a value that is built from others; one that is too large to be written out is left to the run. */
 export function bounded(type: Type): Type {
   const { parts, depth } = typeSize(type)
-  return parts > mostParts || depth > deepest ? { kind: "any" } : type
+  return parts > mostParts || depth > deepest ? anyType : type
 }

@@ -1,3 +1,4 @@
+import { remembered } from "../base/remembered.ts"
 import type { PrimitiveKind, Type, UnionType } from "./types.ts"
 
 /** The members of a union by sort, so that a union of a thousand literals is not searched a thousand times. */
@@ -12,9 +13,7 @@ export interface UnionIndex {
 const indexes = new WeakMap<UnionType, UnionIndex>()
 
 export function indexOfUnion(type: UnionType): UnionIndex {
-  let index = indexes.get(type)
-  if (index === undefined) indexes.set(type, (index = buildIndex(type)))
-  return index
+  return remembered(indexes, type, buildIndex)
 }
 
 function buildIndex(type: UnionType): UnionIndex {

@@ -1,6 +1,6 @@
 import type * as Syntax from "../../syntax/tree.ts"
 import type { CheckContext } from "../check-context.ts"
-import { literalsIn } from "../literals-in.ts"
+import { literalsIn } from "../outcomes-of.ts"
 
 /** How the keys of well-known services begin. */
 const knownPrefix =

@@ -1,15 +1,17 @@
+import { remembered } from "../../base/remembered.ts"
 import { shortestCycle } from "../../base/shortest-cycle.ts"
 import { strongComponents } from "../../base/strong-components.ts"
 import type { Span } from "../../source/span.ts"
 import type * as Syntax from "../../syntax/tree.ts"
 import type { CheckContext } from "../check-context.ts"
 import { spellCircle } from "../spell-circle.ts"
+import { errorType } from "../../types/primitives.ts"
 import { partsOf, schemasIn } from "../../types/type-parts.ts"
 import type { Type } from "../../types/types.ts"
 
 /** Schemas that no finite value fits. */
 export function checkInfiniteTypes(checking: CheckContext): void {
-  const typeOf = (name: string): Type => checking.types[name]?.type ?? { kind: "error" }
+  const typeOf = (name: string): Type => checking.types[name]?.type ?? errorType
   const finite = finiteSchemas([...checking.schemas.keys()], typeOf)
   const infinite = [...checking.schemas.keys()].filter((name) => !finite.has(name))
   const blamed = new Map(infinite.map((name) => [name, [...new Set(endlessParts(typeOf(name), finite))]]))
@@ -40,11 +42,7 @@ function finiteSchemas(names: readonly string[], typeOf: (name: string) => Type)
   const referred = new Map(names.map((name) => [name, schemasIn(typeOf(name))]))
   const referring = new Map<string, string[]>()
   for (const [name, others] of referred) {
-    for (const other of others) {
-      const known = referring.get(other)
-      if (known === undefined) referring.set(other, [name])
-      else known.push(name)
-    }
+    for (const other of others) remembered(referring, other, () => []).push(name)
   }
   // Those first that others refer to, so that most are found to be finite at the first look.
   const waiting = strongComponents(names, (name) => referred.get(name) ?? []).flat()

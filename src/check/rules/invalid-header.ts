@@ -1,6 +1,6 @@
 import type * as Syntax from "../../syntax/tree.ts"
 import type { CheckContext } from "../check-context.ts"
-import { literalsIn } from "../literals-in.ts"
+import { literalsIn } from "../outcomes-of.ts"
 import { refuseKey } from "../repeated-name.ts"
 
 /** Headers that frame the message: a value in them could smuggle in a second request. */

@@ -1,6 +1,8 @@
+import { expressionIn } from "../../syntax/property-of.ts"
 import type * as Syntax from "../../syntax/tree.ts"
 import { assetKindOf, wordOrString } from "../asset-kind.ts"
 import type { CheckContext } from "../check-context.ts"
+import { outcomesOf } from "../outcomes-of.ts"
 import type { Scope } from "../scope.ts"
 
 /** Reports the assets in an instruction, named or written there, of a kind that its model does not take. */
@@ -25,41 +27,21 @@ export function checkAssetsOfModel(
   }
 }
 
-function assetsOfModel(model: Syntax.ModelDeclaration): string[] {
-  const property = model.body.items.find((item) => item.name.text === "assets")
-  if (property?.value.kind !== "expression" || property.value.expression.kind !== "array") return []
-  return property.value.expression.items.flatMap((item) => wordOrString(item) ?? [])
+/** The kinds that the `assets` of a model lists. */
+export function assetsOfModel({ body }: Syntax.ModelDeclaration): string[] {
+  const list = expressionIn(body, "assets")
+  return list?.kind === "array" ? list.items.flatMap((item) => wordOrString(item) ?? []) : []
 }
 
 /** The kinds of the assets that an expression (already inferred) may be. */
 export function assetKindsOf(checking: CheckContext, expression: Syntax.Expression, scope: Scope): ReadonlySet<string> {
-  const kinds = new Set<string>()
-  const add = (node: Syntax.Expression): void => {
-    switch (node.kind) {
-      case "asset": {
-        const kind = assetKindOf(node)
-        if (kind !== undefined) kinds.add(kind)
-        return
-      }
-      case "group":
-        return add(node.expression)
-      case "default":
-        add(node.left)
-        return add(node.right)
-      case "match":
-        for (const branch of node.body.items) add(branch.value)
-        return
-      case "chain": {
-        const root = checking.roots.get(node)
-        if (root?.kind !== "dynamic" && root?.kind !== "local") return
-        const values = root.kind === "dynamic" ? checking.dynamics : scope.agent?.locals
-        for (const kind of values?.get(root.name)?.assets ?? []) kinds.add(kind)
-        return
-      }
-      default:
-        return
-    }
-  }
-  add(expression)
-  return kinds
+  return new Set(
+    outcomesOf(expression).flatMap((node) => {
+      if (node.kind === "asset") return assetKindOf(node) ?? []
+      const root = node.kind === "chain" ? checking.roots.get(node) : undefined
+      if (root?.kind !== "dynamic" && root?.kind !== "local") return []
+      const values = root.kind === "dynamic" ? checking.dynamics : scope.agent?.locals
+      return [...(values?.get(root.name)?.assets ?? [])]
+    }),
+  )
 }

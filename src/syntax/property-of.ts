@@ -1,4 +1,5 @@
-import type * as Syntax from "../syntax/tree.ts"
+import { remembered } from "../base/remembered.ts"
+import type * as Syntax from "./tree.ts"
 
 export type Properties = { readonly items: readonly (Syntax.Property | Syntax.BatchItem)[] }
 
@@ -8,20 +9,21 @@ const long = 32
 
 export function propertyOf(block: Properties | undefined, name: string): Syntax.Property | undefined {
   if (block === undefined) return undefined
-  if (block.items.length > long) return propertiesOf(block).get(name)
+  if (block.items.length > long) return remembered(longBlocks, block, propertiesOf).get(name)
   for (const item of block.items) if (item.kind === "property" && item.name.text === name) return item
   return undefined
 }
 
 function propertiesOf(block: Properties): ReadonlyMap<string, Syntax.Property> {
-  const before = longBlocks.get(block)
-  if (before !== undefined) return before
   const found = new Map<string, Syntax.Property>()
-  for (const item of block.items) {
-    if (item.kind === "property" && !found.has(item.name.text)) found.set(item.name.text, item)
-  }
-  longBlocks.set(block, found)
+  for (const item of block.items) if (item.kind === "property") remembered(found, item.name.text, () => item)
   return found
+}
+
+/** The expression of a property; undefined where it has none, or another kind of value. */
+export function expressionIn(block: Properties | undefined, name: string): Syntax.Expression | undefined {
+  const value = propertyOf(block, name)?.value
+  return value?.kind === "expression" ? value.expression : undefined
 }
 
 /** The fields of a block of values such as `bindings { … }`; none when it is not there. */

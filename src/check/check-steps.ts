@@ -1,0 +1,64 @@
+import { propertyOf } from "../syntax/property-of.ts"
+import type * as Syntax from "../syntax/tree.ts"
+import { errorType } from "../types/primitives.ts"
+import { maybe } from "../types/relations.ts"
+import type { Type } from "../types/types.ts"
+import type { CheckContext } from "./check-context.ts"
+import { hasBrokenLoop, loopVariables } from "./check-loop.ts"
+import { checkWhen, hasCondition } from "./check-when.ts"
+import type { DynamicSymbol, StepSymbolOf } from "./program.ts"
+import type { AgentScope, Scope } from "./scope.ts"
+import { runScope } from "./scope.ts"
+import { typesOf } from "./types-of.ts"
+
+// What agents and questions have in common: an output, a loop and a condition.
+
+/** The symbol of a step: everything may refer to its output. */
+export function stepSymbol<Step extends Syntax.StepDeclaration>(
+  checking: CheckContext,
+  declaration: Step,
+  skipsFailures: boolean,
+): StepSymbolOf<Step> {
+  const { kind, name, body, loop, brokenLoop } = declaration
+  const output = typesOf(checking, propertyOf(body, "output"), `${kind}.${name.text}.output`)
+  // Whether it is one output or an array of them, a broken loop leaves open.
+  const given: Type = output === undefined || brokenLoop ? errorType : output
+  const mayBeSkipped = hasCondition(checking, declaration) || skipsFailures
+  const one = mayBeSkipped ? maybe(given) : given
+  return {
+    declaration,
+    output: output ?? { kind: "record", fields: [] },
+    type: loop === undefined ? one : { kind: "array", element: one },
+    mayBeSkipped,
+    variables: new Map(),
+    locals: new Map(),
+  }
+}
+
+/** Checks the loop and the condition of a step, then its body in the scope that they make. */
+export function checkStep<Step extends Syntax.StepDeclaration>(
+  checking: CheckContext,
+  declaration: Step,
+  symbols: Map<string, StepSymbolOf<Step>>,
+  place: string,
+  declareLocals: (path: string) => AgentScope["localFields"],
+  checkBody: (scope: Scope) => void,
+): void {
+  const name = declaration.name.text
+  const path = `${declaration.kind}.${name}`
+  const symbol = symbols.get(name)
+  // The second of two with one name is not a node: it makes no cycles.
+  const isNode = symbol?.declaration === declaration
+  const base: Scope = { ...runScope(path, place), node: isNode ? path : undefined }
+  const variables = loopVariables(checking, declaration, base)
+  const locals = new Map<string, DynamicSymbol>()
+  const agent: AgentScope = {
+    name,
+    variables,
+    hasBrokenLoop: hasBrokenLoop(checking, declaration),
+    localFields: declareLocals(path),
+    locals,
+  }
+  if (isNode) symbols.set(name, { ...symbol, variables, locals })
+  checkWhen(checking, declaration, { ...base, agent }, checkBody)
+}
