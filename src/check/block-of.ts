@@ -1,16 +1,28 @@
 import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
 
+type BlockValue<Kind> = Syntax.PropertyValue & { readonly kind: Kind }
+
 /** The block of values that a property such as `bindings { … }` has; reports anything else in its place. */
 export function blockOf(
   checking: CheckContext,
   property: Syntax.Property | undefined,
   path: string,
 ): Syntax.Block<Syntax.ValueField> | undefined {
+  return blockAs(checking, property, path, "values")?.block
+}
+
+/** The value of a property that is written as a block, such as `example`; reports anything else in its place. */
+export function blockAs<Kind extends "values" | "properties">(
+  checking: CheckContext,
+  property: Syntax.Property | undefined,
+  path: string,
+  kind: Kind,
+  example = `${property?.name.text} { … }`,
+): BlockValue<Kind> | undefined {
   if (property === undefined || property.value.kind === "missing") return undefined
-  if (property.value.kind === "values") return property.value.block
-  const message = `Expected a block: \`${property.name.text} { … }\``
+  if (property.value.kind === kind) return property.value as BlockValue<Kind>
   const span = property.value.kind === "expression" ? property.value.expression : property.name
-  checking.report("type-mismatch", path, span, message)
+  checking.report("type-mismatch", path, span, `Expected a block: \`${example}\``)
   return undefined
 }

@@ -3,10 +3,10 @@ import type * as Syntax from "../syntax/tree.ts"
 import type { ModelReference } from "./check-model-reference.ts"
 import { checkModelReference } from "./check-model-reference.ts"
 import type { CheckContext } from "./check-context.ts"
-import { expectType } from "./infer.ts"
+import { expectProperty } from "./infer.ts"
 import { unknownReference } from "./infer-steps.ts"
 import { presentUpTo } from "./narrowing.ts"
-import { expressionOf, readProperties } from "./properties.ts"
+import { readProperties } from "./properties.ts"
 import type { Scope } from "./scope.ts"
 import { stringType } from "../types/primitives.ts"
 
@@ -43,10 +43,8 @@ export function checkContext(
   }
   const properties = readProperties(checking, "compact", block, path, property.name)
   const models = checkModelReference(checking, properties.get("model"), `${path}.model`)
-  const instruction = expressionOf(checking, properties.get("instruction"), path)
-  if (instruction === undefined) return models
   const inner: Scope = { ...scope, path: `${path}.instruction`, place: "an instruction" }
-  expectType(checking, instruction, stringType, inner)
+  expectProperty(checking, properties.get("instruction"), stringType, path, inner)
   return models
 }
 

@@ -11,13 +11,14 @@ import { checkUses } from "./check-uses.ts"
 import { instructionPlace } from "./allowance.ts"
 import type { CheckContext } from "./check-context.ts"
 import { positiveInteger } from "./constants.ts"
-import { expectType } from "./infer.ts"
+import { expectProperty, expectType } from "./infer.ts"
 import { wordIn, wordOrString } from "./asset-kind.ts"
 import { inferLocals } from "./infer-dynamics.ts"
 import { expressionOf, readProperties } from "./properties.ts"
 import { declareUnique } from "./repeated-name.ts"
 import { checkAssetsOfModel } from "./rules/unsupported-asset.ts"
 import type { Scope } from "./scope.ts"
+import { at } from "./scope.ts"
 import { stringType } from "../types/primitives.ts"
 
 /** The types of all agents' outputs come first: everything may refer to them. */
@@ -76,9 +77,8 @@ function checkOnFailure(checking: CheckContext, property: Syntax.Property | unde
 
 /** `system: "…"` */
 function checkSystem(checking: CheckContext, property: Syntax.Property | undefined, scope: Scope): void {
-  const path = `${scope.path}.system`
-  const expression = expressionOf(checking, property, scope.path)
-  if (expression !== undefined) expectType(checking, expression, stringType, { ...scope, path, place: "a system text" })
+  const inner = { ...at(scope, "system"), place: "a system text" }
+  expectProperty(checking, property, stringType, scope.path, inner)
 }
 
 function declareLocals(

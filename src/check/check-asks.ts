@@ -2,7 +2,7 @@ import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
 import { checkExpiry } from "./check-approval.ts"
 import { checkStep, stepSymbol } from "./check-steps.ts"
-import { expectType, infer } from "./infer.ts"
+import { expectProperty, expectType, infer } from "./infer.ts"
 import { refuseAsset } from "./misplaced-asset.ts"
 import { expressionOf, readProperties } from "./properties.ts"
 import type { Scope } from "./scope.ts"
@@ -38,8 +38,7 @@ function checkBody(checking: CheckContext, declaration: Syntax.AskDeclaration, s
   const { path } = scope
   const properties = readProperties(checking, "ask", declaration.body, path, declaration.name)
   for (const text of ["question", "to"]) {
-    const expression = expressionOf(checking, properties.get(text), path)
-    if (expression !== undefined) expectType(checking, expression, stringType, at(scope, text))
+    expectProperty(checking, properties.get(text), stringType, path, at(scope, text))
   }
   checkValue(checking, properties.get("show"), undefined, at(scope, "show"))
   checkExpiry(checking, properties.get("expires_seconds"), `${path}.expires_seconds`)

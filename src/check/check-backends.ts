@@ -4,7 +4,7 @@ import { checkInference, checkResponseFormat } from "./check-inference.ts"
 import { checkPrice } from "./check-limits.ts"
 import { modelPlace } from "./allowance.ts"
 import type { CheckContext } from "./check-context.ts"
-import { expectType } from "./infer.ts"
+import { expectProperty, expectType } from "./infer.ts"
 import { checkAssetKind } from "./infer-asset.ts"
 import { constantOf } from "./constants.ts"
 import { knownList, knownNames, nearAnd } from "./known-list.ts"
@@ -16,6 +16,8 @@ import { checkHeaders } from "./rules/invalid-header.ts"
 import { stringType } from "../types/primitives.ts"
 import { maybe } from "../types/relations.ts"
 import { requestScope } from "./scope.ts"
+
+type Properties = ReadonlyMap<string, Syntax.Property>
 
 // Providers, models and MCP servers: where calls go, and as whom.
 
@@ -34,17 +36,10 @@ function checkProvider(checking: CheckContext, declaration: Syntax.ProviderDecla
   const path = `provider.${declaration.name.text}`
   checkProviderKind(checking, declaration, path)
   const properties = readProperties(checking, "provider", declaration.body, path, declaration.name)
-  const endpoint = expressionOf(checking, properties.get("endpoint"), path)
-  if (endpoint !== undefined) {
-    expectType(checking, endpoint, stringType, requestScope(`${path}.endpoint`, "an `endpoint`"))
-    checkEndpoint(checking, endpoint, `${path}.endpoint`, "demo model")
-  }
-  const key = expressionOf(checking, properties.get("api_key"), path)
-  if (key !== undefined) {
-    expectType(checking, key, maybeString, requestScope(`${path}.api_key`, "an `api_key`"))
-    checkHardcodedSecret(checking, key, `${path}.api_key`, "api_key")
-  }
-  checkHeadersProperty(checking, properties.get("headers"), `${path}.headers`)
+  checkAddress(checking, properties, path, "demo model")
+  const keyScope = requestScope(`${path}.api_key`, "an `api_key`")
+  const key = expectProperty(checking, properties.get("api_key"), maybeString, path, keyScope)
+  if (key !== undefined) checkHardcodedSecret(checking, key, keyScope.path, "api_key")
   checkInference(checking, properties.get("inference"), `${path}.inference`, declaration)
   checkWireApi(checking, properties.get("wire_api"), declaration, path)
 }
@@ -96,25 +91,24 @@ function checkProviderKind(checking: CheckContext, declaration: Syntax.ProviderD
   }
 }
 
-function checkHeadersProperty(checking: CheckContext, property: Syntax.Property | undefined, path: string): void {
-  const fields = blockOf(checking, property, path)?.items ?? []
+/** `endpoint` and `headers`: where to, and with what. */
+function checkAddress(checking: CheckContext, properties: Properties, path: string, demo: string): void {
+  const scope = requestScope(`${path}.endpoint`, "an `endpoint`")
+  const endpoint = expectProperty(checking, properties.get("endpoint"), stringType, path, scope)
+  if (endpoint !== undefined) checkEndpoint(checking, endpoint, scope.path, demo)
+  const fields = blockOf(checking, properties.get("headers"), `${path}.headers`)?.items ?? []
   for (const { name, value } of fields) {
-    const fieldPath = `${path}.${name.text}`
+    const fieldPath = `${path}.headers.${name.text}`
     expectType(checking, value, maybeString, requestScope(fieldPath, "a header"))
     checkHardcodedSecret(checking, value, fieldPath, "header")
   }
-  checkHeaders(checking, fields, path)
+  checkHeaders(checking, fields, `${path}.headers`)
 }
 
 function checkServer(checking: CheckContext, declaration: Syntax.McpDeclaration): void {
   const path = `mcp.${declaration.name.text}`
   const properties = readProperties(checking, "mcp", declaration.body, path, declaration.name)
-  const endpoint = expressionOf(checking, properties.get("endpoint"), path)
-  if (endpoint !== undefined) {
-    expectType(checking, endpoint, stringType, requestScope(`${path}.endpoint`, "an `endpoint`"))
-    checkEndpoint(checking, endpoint, `${path}.endpoint`, "demo server")
-  }
-  checkHeadersProperty(checking, properties.get("headers"), `${path}.headers`)
+  checkAddress(checking, properties, path, "demo server")
 }
 
 function checkModel(checking: CheckContext, declaration: Syntax.ModelDeclaration): void {
@@ -129,10 +123,9 @@ function checkModel(checking: CheckContext, declaration: Syntax.ModelDeclaration
     }
   }
   const properties = readProperties(checking, "model", declaration.body, path, declaration.name)
-  const id = expressionOf(checking, properties.get("id"), path)
-  if (id !== undefined) {
-    const scope = requestScope(`${path}.id`, "a model's `id`", modelPlace)
-    expectType(checking, id, stringType, scope)
+  for (const name of ["id", "system"]) {
+    const scope = requestScope(`${path}.${name}`, `a model's \`${name}\``, modelPlace)
+    expectProperty(checking, properties.get(name), stringType, path, scope)
   }
   checkInference(
     checking,
@@ -140,11 +133,6 @@ function checkModel(checking: CheckContext, declaration: Syntax.ModelDeclaration
     `${path}.inference`,
     checking.providers.get(provider?.text ?? ""),
   )
-  const system = expressionOf(checking, properties.get("system"), path)
-  if (system !== undefined) {
-    const scope = requestScope(`${path}.system`, "a model's `system`", modelPlace)
-    expectType(checking, system, stringType, scope)
-  }
   checkAssets(checking, properties.get("assets"), path)
   checkResponseFormat(checking, properties.get("response_format"), path)
   checkPrice(checking, properties.get("price"), `${path}.price`)

@@ -1,7 +1,7 @@
 import type * as Syntax from "../syntax/tree.ts"
 import { stringType } from "../types/primitives.ts"
 import type { CheckContext } from "./check-context.ts"
-import { expectType, infer } from "./infer.ts"
+import { expectProperty, infer } from "./infer.ts"
 import { readableNull } from "./infer-text.ts"
 import { refuseAsset } from "./misplaced-asset.ts"
 import { expressionOf, readProperties } from "./properties.ts"
@@ -55,8 +55,7 @@ function checkTexts(
   path: string,
 ): void {
   for (const name of ["name", "media_type"]) {
-    const value = expressionOf(checking, properties.get(name), path)
-    if (value !== undefined) expectType(checking, value, stringType, { ...scope, path: `${path}.${name}` })
+    expectProperty(checking, properties.get(name), stringType, path, { ...scope, path: `${path}.${name}` })
   }
 }
 

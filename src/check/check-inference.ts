@@ -1,4 +1,5 @@
 import type * as Syntax from "../syntax/tree.ts"
+import { blockAs } from "./block-of.ts"
 import type { CheckContext } from "./check-context.ts"
 import type { ConstantRule } from "./constants.ts"
 import { checkConstant, isWhole } from "./constants.ts"
@@ -55,13 +56,9 @@ export function checkInference(
   path: string,
   provider: Syntax.ProviderDeclaration | undefined,
 ): void {
-  if (property === undefined || property.value.kind === "missing") return
-  if (property.value.kind !== "properties") {
-    const span = property.value.kind === "expression" ? property.value.expression : property.name
-    checking.report("type-mismatch", path, span, "Expected a block: `inference { temperature: 0.2 }`")
-    return
-  }
-  const properties = readProperties(checking, "inference", property.value.block, path, property.name)
+  const value = blockAs(checking, property, path, "properties", "inference { temperature: 0.2 }")
+  if (property === undefined || value === undefined) return
+  const properties = readProperties(checking, "inference", value.block, path, property.name)
   for (const [name, item] of properties) {
     const rule = Object.hasOwn(rules, name) ? rules[name as keyof typeof rules] : undefined
     if (rule !== undefined) checkConstant(checking, item, `${path}.${name}`, rule)

@@ -1,4 +1,7 @@
+import type { Span } from "../source/span.ts"
+import { propertyOf } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
+import { blockAs } from "./block-of.ts"
 import type { CheckContext } from "./check-context.ts"
 import type { ConstantRule } from "./constants.ts"
 import { checkConstant } from "./constants.ts"
@@ -22,45 +25,38 @@ const aboveZero: ConstantRule = {
 
 /** `price { input: 0.40, output: 1.60 }` of a model */
 export function checkPrice(checking: CheckContext, property: Syntax.Property | undefined, path: string): void {
-  const block = blockOf(checking, property, path, "price { input: 0.40 output: 1.60 }")
-  if (property === undefined || block === undefined) return
-  checkNumbers(checking, readProperties(checking, "price", block, path, property.name), path, fromZero)
+  const value = blockAs(checking, property, path, "properties", "price { input: 0.40 output: 1.60 }")
+  if (property !== undefined && value !== undefined) {
+    checkNumbers(checking, "price", value.block, path, property.name, fromZero)
+  }
 }
 
 /** `limits { … }` of an agent */
 export function checkLimits(checking: CheckContext, property: Syntax.Property | undefined, path: string): void {
-  const block = blockOf(checking, property, path, "limits { tokens: 200_000 }")
-  if (property === undefined || block === undefined) return
-  checkNumbers(checking, readProperties(checking, "limits", block, path, property.name), path, aboveZero)
+  const value = blockAs(checking, property, path, "properties", "limits { tokens: 200_000 }")
+  if (property !== undefined && value !== undefined) {
+    checkNumbers(checking, "limits", value.block, path, property.name, aboveZero)
+  }
 }
 
 /** `limits { … }` of the whole run */
 export function checkRunLimits(checking: CheckContext): void {
   for (const { body, keyword } of checking.limits) {
-    checkNumbers(checking, readProperties(checking, "limits", body, "limits", keyword), "limits", aboveZero)
+    checkNumbers(checking, "limits", body, "limits", keyword, aboveZero)
   }
 }
 
 function checkNumbers(
   checking: CheckContext,
-  properties: ReadonlyMap<string, Syntax.Property>,
+  place: "price" | "limits",
+  block: Syntax.Block<Syntax.Property>,
   path: string,
+  owner: Span,
   rule: ConstantRule,
 ): void {
-  for (const [name, property] of properties) checkConstant(checking, property, `${path}.${name}`, rule)
-}
-
-function blockOf(
-  checking: CheckContext,
-  property: Syntax.Property | undefined,
-  path: string,
-  example: string,
-): Syntax.Block<Syntax.Property> | undefined {
-  if (property === undefined || property.value.kind === "missing") return undefined
-  if (property.value.kind === "properties") return property.value.block
-  const span = property.value.kind === "expression" ? property.value.expression : property.name
-  checking.report("type-mismatch", path, span, `Expected a block: \`${example}\``)
-  return undefined
+  for (const [name, property] of readProperties(checking, place, block, path, owner)) {
+    checkConstant(checking, property, `${path}.${name}`, rule)
+  }
 }
 
 /** Reports the models of an agent that have no price, where a limit on cost governs them. */
@@ -69,23 +65,16 @@ export function checkPriced(
   agent: Syntax.AgentDeclaration,
   models: readonly ModelReference[],
 ): void {
-  const own = agent.body.items.find((item) => item.name.text === "limits")?.value
-  const governed = checking.limits.some(({ body }) => limitsCost(body)) || (own !== undefined && limitsCostIn(own))
-  if (!governed) return
+  const own = propertyOf(agent.body, "limits")?.value
+  const blocks = own?.kind === "properties" ? [own.block] : []
+  const bodies = [...checking.limits.map(({ body }) => body), ...blocks]
+  if (!bodies.some((body) => propertyOf(body, "cost") !== undefined)) return
   for (const { declaration, reference, path } of models) {
-    if (declaration.body.items.some((item) => item.name.text === "price")) continue
+    if (propertyOf(declaration.body, "price") !== undefined) continue
     if (checking.skipped.isIncomplete(declaration.body, "price")) continue
     const name = declaration.name.text
     const message = `model.${name} has no price, and \`limits\` bounds the cost`
     const hint = `Add \`price { input: … output: … }\` to \`model ${name}\`.`
     checking.report("unpriced-model", path, reference, message, hint)
   }
-}
-
-function limitsCostIn(value: Syntax.PropertyValue): boolean {
-  return value.kind === "properties" && limitsCost(value.block)
-}
-
-function limitsCost({ items }: Syntax.Block<Syntax.Property>): boolean {
-  return items.some((item) => item.name.text === "cost")
 }

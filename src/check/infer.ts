@@ -12,6 +12,7 @@ import { refuseAsset } from "./misplaced-asset.ts"
 import { mustFit } from "./must-fit.ts"
 import { anyType, booleanType, errorType, integerType, nullType, numberType, stringType } from "../types/primitives.ts"
 import { isAssignable, nullable, union, withoutNull } from "../types/relations.ts"
+import { expressionOf } from "./properties.ts"
 import { declareUnique, refuseKey } from "./repeated-name.ts"
 import { inferRoot } from "./resolve-root.ts"
 import { suspiciousBraces } from "./rules/suspicious-braces.ts"
@@ -67,6 +68,19 @@ function inferHere(checking: CheckContext, expression: Syntax.Expression, scope:
 export function expectType(checking: CheckContext, expression: Syntax.Expression, expected: Type, scope: Scope): void {
   infer(checking, expression, scope)
   mustFit(checking, expression, expected, scope.path)
+}
+
+/** Checks the value of a property of the block at `path`; returns it where there is one. */
+export function expectProperty(
+  checking: CheckContext,
+  property: Syntax.Property | undefined,
+  expected: Type,
+  path: string,
+  scope: Scope,
+): Syntax.Expression | undefined {
+  const expression = expressionOf(checking, property, path)
+  if (expression !== undefined) expectType(checking, expression, expected, scope)
+  return expression
 }
 
 function inferString(checking: CheckContext, node: Syntax.StringNode, scope: Scope): Type {

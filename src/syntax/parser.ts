@@ -55,14 +55,16 @@ function parseDeclaration(reader: TokenReader, isBroken: boolean, parseTest: Par
   reader.endLeaving()
   const keyword = reader.token
   if (isTest(reader)) return parseTest(reader)
-  if (reader.isWord("mcp") && reader.peek().kind === ".") return parseFromless(reader)
-  const word = declarationWord(reader) ?? misspeltWord(reader)
+  // `mcp.server {`: reported, and read as `from mcp.server {`.
+  const isFromless = reader.isWord("mcp") && reader.peek().kind === "."
+  if (isFromless) reader.report(keyword, "Expected `from` before `mcp.`")
+  const word = isFromless ? "from" : (declarationWord(reader) ?? misspeltWord(reader))
   if (word === undefined) {
     notADeclaration(reader, isBroken)
     return undefined
   }
   const start: Start = { reader, keyword, doc: docBefore(reader), path: word, hasBlock: false }
-  reader.take()
+  if (!isFromless) reader.take()
   const declaration = parseBody(start, word)
   if (declaration === undefined && start.path === word) reader.nameless.add(word)
   if (declaration === undefined && !start.hasBlock) skipToDeclaration(reader)
@@ -82,18 +84,6 @@ function skipTest(reader: TokenReader): Declaration {
   return kind === "tests"
     ? { kind, keyword, doc: undefined, file: title, body: undefined, ...span }
     : { kind, keyword, doc: undefined, title, rows: undefined, body, ...span }
-}
-
-/** `mcp.server {`: reported, and read as `from mcp.server {`. */
-function parseFromless(reader: TokenReader): Declaration | undefined {
-  const keyword = reader.token
-  const start: Start = { reader, keyword, doc: docBefore(reader), path: "mcp", hasBlock: false }
-  reader.report(keyword, "Expected `from` before `mcp.`")
-  const declaration = parseBatch(start)
-  if (!start.hasBlock) skipToDeclaration(reader)
-  reader.region({ start: keyword.start, end: reader.previous.end }, start.path)
-  reader.separator()
-  return declaration
 }
 
 /** `agnet writer {`: reported, and read as an agent. */
