@@ -1,7 +1,5 @@
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
-import { brotliCompressSync, gzipSync } from "node:zlib"
-import { build } from "esbuild"
 import { parse as parseGraphql } from "graphql"
 import { format as formatWithPrettier } from "prettier"
 import { check } from "../src/check/check.ts"
@@ -9,6 +7,8 @@ import { compile } from "../src/compile.ts"
 import { format, formatText } from "../src/syntax/format.ts"
 import { lex } from "../src/syntax/lexer.ts"
 import { parse } from "../src/syntax/parser.ts"
+import type { BundleSize } from "./bundle-size.ts"
+import { bundleSize } from "./bundle-size.ts"
 import { graphqlOf, lineCount, workflowOf } from "./language-sources.ts"
 
 // What the language costs: CPU of each step on a workflow of 40, 500 and 5,000 lines, against two floors in the same run:
@@ -75,26 +75,12 @@ function lowerQuartile(times: readonly number[]): number {
   return times.toSorted((a, b) => a - b)[Math.floor(times.length / 4)] ?? Number.NaN
 }
 
-interface Bundle {
+interface Bundle extends BundleSize {
   readonly name: string
-  readonly minified: number
-  readonly gzip: number
-  readonly brotli: number
 }
 
 async function bundle(name: string, contents: string): Promise<Bundle> {
-  const { outputFiles } = await build({
-    stdin: { contents, resolveDir: new URL("..", import.meta.url).pathname },
-    bundle: true,
-    minify: true,
-    format: "esm",
-    platform: "browser",
-    target: "es2024",
-    write: false,
-  })
-  const bytes = outputFiles[0]?.contents ?? new Uint8Array()
-  const gzip = gzipSync(bytes, { level: 9 }).length
-  return { name, minified: bytes.length, gzip, brotli: brotliCompressSync(bytes).length }
+  return { name, ...(await bundleSize(contents)) }
 }
 
 const sizes: Size[] = []
