@@ -16,7 +16,8 @@ import { Callers } from "./callers.ts"
 import { EventStreams } from "./event-stream.ts"
 import { Groups, type Group } from "./groups.ts"
 import { refuse } from "./http-error.ts"
-import { openApi } from "./openapi.ts"
+import { openApiText } from "./openapi.ts"
+import { stepsInTurns } from "../run/in-turns.ts"
 import { schemaCompilers } from "./late-validation.ts"
 import type { McpRoute, RouteDependencies, ServerLog } from "./route-dependencies.ts"
 import type { Page } from "./page.ts"
@@ -241,15 +242,20 @@ function operations(app: FastifyInstance, options: ServerOptions, isDraining: ()
     return reply.type(type).send(text)
   })
   // Bytes, which all answers share: with many workflows they are megabytes, and readers may be slow.
-  let document: Buffer | null = null
+  let document: Promise<Buffer> | null = null
   options.folder?.onChange(() => (document = null))
   app.get("/openapi.json", async (_request, reply) => {
     await options.folder?.ready
-    document ??= Buffer.from(
-      JSON.stringify(openApi(options.version, options.keys.length > 0, options.folder?.list() ?? [])),
-    )
-    return reply.type("application/json; charset=utf-8").send(document)
+    document ??= openApiDocument(options)
+    return reply.type("application/json; charset=utf-8").send(await document)
   })
+}
+
+async function openApiDocument({ version, keys, folder }: ServerOptions): Promise<Buffer> {
+  const pieces: Buffer[] = []
+  const text = openApiText(version, keys.length > 0, folder?.list() ?? [])
+  await stepsInTurns(text, (piece) => pieces.push(Buffer.from(piece)))
+  return Buffer.concat(pieces)
 }
 
 type Readiness = "ready" | "store unreachable" | "out of file descriptors"

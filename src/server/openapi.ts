@@ -88,9 +88,44 @@ const executeShapes = {
   },
 } satisfies ExecuteShapes
 
-/** The contract, from the schemas that check requests. */
-export function openApi(version: string, keysRequired: boolean, workflows: readonly NamedWorkflow[] = []): JsonObject {
-  const ofWorkflows = workflowPaths(workflows, executeShapes)
+/**
+ * The pieces of the document's JSON text, with the paths of the workflows. A workflow takes a third of a millisecond, and a folder may have
+ * thousands of them: whoever joins the pieces lets others have their turn.
+ */
+export function* openApiText(
+  version: string,
+  keysRequired: boolean,
+  workflows: readonly NamedWorkflow[],
+): Generator<string, undefined, undefined> {
+  const { paths, components, ...rest } = openApi(version, keysRequired)
+  const { schemas, ...others } = isJsonObject(components) ? components : {}
+  const more: string[] = []
+  yield `${openEnded(rest)}"paths":${JSON.stringify(paths).slice(0, -1)}`
+  for (const workflow of workflows) {
+    const own = workflowPaths([workflow], executeShapes)
+    yield entriesText(openObjects(describeOperations(own.paths)))
+    more.push(entriesText(openObjects(own.components)))
+    yield ""
+  }
+  yield `},"components":${openEnded(others)}"schemas":${JSON.stringify(schemas).slice(0, -1)}`
+  yield* more
+  yield "}}}"
+}
+
+/** The text of an object that is to have more members. */
+function openEnded(object: JsonObject): string {
+  const text = JSON.stringify(object).slice(0, -1)
+  return text === "{" ? text : `${text},`
+}
+
+/** The members of an object that has some before. */
+function entriesText(object: JsonObject): string {
+  const members = JSON.stringify(object).slice(1, -1)
+  return members === "" ? "" : `,${members}`
+}
+
+/** The contract without the workflows of a folder, from the schemas that check requests. */
+export function openApi(version: string, keysRequired: boolean): JsonObject {
   const document: JsonObject = {
     openapi: "3.1.0",
     info: {
@@ -401,9 +436,8 @@ export function openApi(version: string, keysRequired: boolean, workflows: reado
           },
         ],
       },
-      ...ofWorkflows.paths,
     },
-    components: { schemas: { ...responseComponents, ...eventComponents, ...ofWorkflows.components } },
+    components: { schemas: { ...responseComponents, ...eventComponents } },
   }
   const tagged = openObjects({ ...document, tags, paths: describeOperations(document["paths"]) })
   if (!keysRequired) return tagged
