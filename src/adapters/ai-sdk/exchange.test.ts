@@ -19,7 +19,7 @@ async function answerOf(t: TestContext, body: string, type: string, stream: bool
     headers: { "content-type": "application/json" },
     call: {
       attempt: 1,
-      limits: { firstByteMs: 60_000, silenceMs: 60_000, totalMs: 120_000, max_bytes: 16_000_000 },
+      limits: { firstByteMs: 60_000, silenceMs: 60_000, totalMs: 120_000, max_bytes: 4_194_304 },
       watch: {
         signal: t.signal,
         now,
@@ -66,4 +66,18 @@ test("an answer, or an event, that holds more values than a model writes is refu
   await assert.rejects(answerOf(t, body(20_000), json, false), /too many JSON values/)
   const events = await answerOf(t, `data: ${body(20_000)}\n\n`, "text/event-stream", true)
   await assert.rejects(events.text(), /too many JSON values/)
+})
+
+test("log probabilities of 4,096 tokens, 20 for each, pass: nobody reads them", async (t) => {
+  const other = '{"token":" word","logprob":-12.345678,"bytes":[32,119,111,114,100]}'
+  const token = `{"token":" word","logprob":-0.001,"bytes":[32,119,111,114,100],"top_logprobs":[${Array.from({ length: 20 }, () => other).join(",")}]}`
+  const logprobs = `{"content":[${`${token},`.repeat(4095)}${token}]}`
+  const body = (value: string): string => `{"choices":[{"message":{"content":"x"},"logprobs":${value},"index":0}]}`
+  assert.equal(await (await answerOf(t, body(logprobs), "application/json", false)).text(), body("null"))
+  await assert.rejects(answerOf(t, `{"choices":${logprobs}}`, "application/json", false), /more than 4194304 bytes/)
+})
+
+test("an event without an end is refused when it is too large", async (t) => {
+  const events = await answerOf(t, `data: x\n\ndata: ${"x".repeat(5_000_000)}`, "text/event-stream", true)
+  await assert.rejects(events.text(), /An event of the stream is too large/)
 })

@@ -9,6 +9,7 @@ import { EgressFailure } from "../../ports/egress.ts"
 import { RunFailure } from "../../ports/run-failure.ts"
 import { turnForAnswer } from "../model-turn/answer-turn.ts"
 import type { Call } from "../model-turn/model-api.ts"
+import { WithoutFields } from "../model-turn/without-fields.ts"
 import { readUpTo } from "../model-turn/read-up-to.ts"
 import { readRetryAfter } from "../model-turn/retry-delay.ts"
 import {
@@ -41,6 +42,11 @@ const largestError = 64 * 1024
  * schema, which takes a hundred times as long as parsing it. No model writes as many.
  */
 const mostValues = 50_000
+
+/** Fields that no package reads: log probabilities, which a workflow can ask for with `extra`. */
+const unread = ["logprobs", "logprobsResult"]
+/** With them an answer may have so many times the bytes. */
+const withUnread = 4
 
 /** Bytes of a stream that are read before others have their turn: hundreds of small events. */
 const bytesPerTurn = 16 * 1024
@@ -107,7 +113,7 @@ export class Exchange {
       body,
       signal: watch.signal,
       gate: watch.gate,
-      limits: stream ? streamLimits(limits) : limits,
+      limits: stream ? streamLimits(limits) : { ...limits, max_bytes: limits.max_bytes * withUnread },
     })
     const retryAfterMs = readRetryAfter(response.headers, now())
     if (response.status < 200 || response.status > 299) {
@@ -116,7 +122,7 @@ export class Exchange {
     }
     const type = (response.headers["content-type"] ?? "").toLowerCase()
     if (type.startsWith("text/event-stream") && stream) return this.#streamed(response)
-    const text = await response.text()
+    const text = await readWhole(response, limits.max_bytes)
     const turn = turnForAnswer(text, watch)
     if (turn !== null) await turn
     const isStream = type.startsWith("text/event-stream") || /^\s*(?:event|data|:)/.test(text)
@@ -151,7 +157,8 @@ export class Exchange {
 
   /** The body as the package wants it. The failure that breaks it off is kept. */
   #streamed(response: EgressResponse): Response {
-    return eventStream(withFewValues(piecesInTurns(response.body)), {
+    const events = withFewValues(piecesInTurns(response.body), this.#parts.call.limits.max_bytes)
+    return eventStream(events, {
       broken: (error) => {
         this.#failure = error
         response.discard()
@@ -159,6 +166,56 @@ export class Exchange {
       cancelled: () => response.discard(),
     })
   }
+}
+
+const lineFeed = 0x0a
+const carriageReturn = 0x0d
+
+/** Bytes since the last end of an event. The packages keep an event that has not ended, and search it again with each piece. */
+class EventSize {
+  #size = 0
+  #atLineStart = true
+
+  add(piece: Uint8Array): number {
+    for (const byte of piece) {
+      this.#size++
+      if (byte === lineFeed) {
+        if (this.#atLineStart) this.#size = 0
+        this.#atLineStart = true
+      } else if (byte !== carriageReturn) this.#atLineStart = false
+    }
+    return this.#size
+  }
+}
+
+/** The text of an answer in one piece, without the fields that nobody reads. */
+async function readWhole(response: EgressResponse, max_bytes: number): Promise<string> {
+  const filter = new WithoutFields(unread)
+  const kept: Uint8Array[] = []
+  let size = 0
+  let sinceTurn = 0
+  let isJson: boolean | null = null
+  for await (const chunk of response.body) {
+    for (let at = 0; at < chunk.length; at += bytesPerTurn) {
+      const piece = chunk.subarray(at, at + bytesPerTurn)
+      if (sinceTurn >= bytesPerTurn) {
+        await nextTurn()
+        sinceTurn = 0
+      }
+      sinceTurn += piece.length
+      // Anything else may have quotes that do not belong to a string.
+      isJson ??= /^\uFEFF?\s*[{[]/.test(Buffer.from(piece).toString("utf8"))
+      const rest = isJson ? filter.take(piece) : piece
+      size += rest.length
+      if (size > max_bytes) {
+        response.discard()
+        throw brokenAnswer(`The model backend answered with more than ${max_bytes} bytes`, false)
+      }
+      kept.push(rest)
+    }
+  }
+  const text = Buffer.concat(kept).toString("utf8")
+  return text.startsWith("\uFEFF") ? text.slice(1) : text
 }
 
 /** The packages read what has come without a rest, however much it is. */
@@ -173,11 +230,16 @@ async function* piecesInTurns(
   }
 }
 
-/** The pieces of a stream's body, until an event holds too many values. */
-async function* withFewValues(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, undefined> {
+/** The pieces of a stream's body, until an event holds too many values or is too large. */
+async function* withFewValues(
+  pieces: AsyncIterable<Uint8Array>,
+  max_bytes: number,
+): AsyncGenerator<Uint8Array, undefined> {
   const values = new JsonWork(mostValues)
+  const size = new EventSize()
   for await (const piece of pieces) {
     if (!values.addEvents(piece)) throw tooManyValues()
+    if (size.add(piece) > max_bytes) throw brokenAnswer("An event of the stream is too large", false)
     yield piece
   }
 }

@@ -180,3 +180,9 @@ test("a long answer with prose around its JSON is still found", () => {
   assert.deepEqual(parseLenient(`Here it is: ${JSON.stringify(value)}\nBye!`).candidates, [value])
   assert.deepEqual(parseLenient(`\`\`\`json\n${JSON.stringify(value)}\n\`\`\``).candidates, [value])
 })
+
+test("JSON of more values than a model writes is not read", () => {
+  const list = (count: number): string => `{"a":[${"1,".repeat(count)}1]}`
+  assert.equal(parseLenient(list(300_000)).candidates.length, 1)
+  assert.deepEqual(parseLenient(list(600_000)).candidates, [])
+})
