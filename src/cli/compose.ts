@@ -1,5 +1,6 @@
 import about from "../../package.json" with { type: "json" }
 import { randomUUID } from "node:crypto"
+import { getHeapStatistics } from "node:v8"
 import { systemClock } from "../adapters/system/system-clock.ts"
 import { createMetrics } from "../adapters/telemetry/metrics.ts"
 import { observeStore } from "../adapters/telemetry/observe-store.ts"
@@ -19,6 +20,7 @@ import { isStoreTrouble } from "../ports/store.ts"
 import type { RunPorts } from "../run/run-context.ts"
 import { usualLimits } from "../run/run-context.ts"
 import { Health, type TroubleKind } from "../run/health.ts"
+import type { MemoryBounds } from "../run/memory-share.ts"
 import { Notifier } from "../run/notifications/notifier.ts"
 import { Runs } from "../run/runs.ts"
 import { watchStore } from "../run/watch-store.ts"
@@ -135,12 +137,14 @@ export async function compose(
   } satisfies RunPorts
   const plans = new PlanCache((source, share) => compiler.plan(source, share))
   const planOf = (source: string, share: string): Promise<Planned> => plans.get(source, share)
+  const perCaller = settings.maxRunsPerCaller ?? usualShare(settings)
   const runs = new Runs(ports, planOf, {
     owner: randomUUID(),
     leaseMs: opened.leaseMs,
     max_runs: settings.maxRuns,
     max_queued: settings.maxQueued,
-    max_runs_per_caller: settings.maxRunsPerCaller ?? usualShare(settings),
+    max_runs_per_caller: perCaller,
+    memory: memoryBounds(settings.maxRuns, perCaller),
     max_waiting: settings.maxWaiting,
     limits: {
       ...usualLimits,
@@ -272,6 +276,12 @@ async function openFolder(settings: Settings, compiler: Compiler, log: ServerLog
 const troubleForCallers: Readonly<Record<TroubleKind, string>> = {
   store: "The store cannot be written to right now: no run can begin. Try again later",
   descriptors: "The service is out of file descriptors: no run can begin. Try again later",
+}
+
+/** Runs take a few times as much as is counted for them: a quarter of the heap leaves room for the rest. */
+function memoryBounds(maxRuns: number, runsPerCaller: number): MemoryBounds {
+  const all = getHeapStatistics().heap_size_limit / 4
+  return { all, perCaller: runsPerCaller < maxRuns ? all / 2 : all, perRun: all / maxRuns }
 }
 
 /** Where several callers use the service, none of them can take more than half of it. */

@@ -2,6 +2,8 @@ import type { JsonValue } from "../base/json-value.ts"
 import { deepestValue } from "../types/value-fits.ts"
 import { RunEnding } from "../ports/run-failure.ts"
 import { failure, wireError } from "./failure.ts"
+import { loopTurns } from "./loop-turns.ts"
+import type { RunMemory } from "./memory-share.ts"
 import { scalarBytes, sizeOf, stringBytes, type ValueSize } from "./value-size.ts"
 
 /** Bytes of JSON of the largest value that an expression may make, unless the operator allows larger requests. */
@@ -70,8 +72,17 @@ export class EvaluationWork {
   #together = false
   #resting: Promise<void> | null = null
 
-  constructor(largest = usualLargestValue, mostKept = usualMostKept, inputBytes: (() => number) | null = null) {
+  /** Counts the same with that of the other runs. */
+  readonly #memory: RunMemory | null
+
+  constructor(
+    largest = usualLargestValue,
+    mostKept = usualMostKept,
+    inputBytes: (() => number) | null = null,
+    memory: RunMemory | null = null,
+  ) {
     this.largest = largest
+    this.#memory = memory
     this.#most = 12 * largest
     this.#mostKept = mostKept
     this.#perTurn = usualLargestValue / 4
@@ -225,14 +236,30 @@ export class EvaluationWork {
   /** Counts memory of a value that is kept for as long as the run, or an agent of it, lasts. */
   keep(amount: number, path: string): void {
     this.#kept += amount
-    if (this.#kept <= this.#mostKept) return
-    const message = `The values that the run keeps take more than ${this.#mostKept} bytes of memory together (WIRE_MAX_RUN_MEMORY)`
+    if (this.#kept > this.#mostKept) {
+      const message = `The values that the run keeps take more than ${this.#mostKept} bytes of memory together (WIRE_MAX_RUN_MEMORY)`
+      throw new RunEnding(wireError("limit_exceeded", [{ path, message }]))
+    }
+    this.share(amount, path)
+  }
+
+  /** Counts memory among that of all runs, but not as kept by this one: it is needed for a moment, or was there before the run. */
+  share(amount: number, path: string): void {
+    if (this.#memory === null || this.#memory.add(amount)) return
+    const message =
+      "The runs under way take more memory together than they may: have fewer at a time, or smaller values"
     throw new RunEnding(wireError("limit_exceeded", [{ path, message }]))
+  }
+
+  /** What was counted by `share` is not needed any more. */
+  unshare(amount: number): void {
+    this.#memory?.remove(amount)
   }
 
   /** Kept values are not needed any more. */
   forget(kept: number): void {
     this.#kept -= kept
+    this.unshare(kept)
   }
 
   /** An expression waits for the event loop's turn. */
@@ -243,12 +270,9 @@ export class EvaluationWork {
   /** Null, or a promise to wait for before more is evaluated: the event loop is due for a turn. */
   rest(): Promise<void> | null {
     if (this.#sinceTurn < this.#perTurn) return null
-    this.#resting ??= new Promise((resolve) => {
-      setImmediate(() => {
-        this.#resting = null
-        this.#sinceTurn = 0
-        resolve()
-      })
+    this.#resting ??= loopTurns.spend(this.#perTurn).then(() => {
+      this.#resting = null
+      this.#sinceTurn = 0
     })
     return this.#resting
   }

@@ -9,6 +9,7 @@ import type { LogEvent, WireError, ShownRunLimits } from "../ports/events.ts"
 import { endWithoutRunning, storeEnd, type RunStop } from "./end-without-running.ts"
 import { endsRun, failure, wireError } from "./failure.ts"
 import { EvaluationWork } from "./evaluation-work.ts"
+import type { RunMemory } from "./memory-share.ts"
 import { whyNotResumable, writerFor, type LogWriter } from "./log/log-version.ts"
 import { RunLog } from "./log/log.ts"
 import { Permits } from "./permits.ts"
@@ -58,6 +59,8 @@ export interface RunJob {
   /** Why there is a log already; null for a run that is new. */
   readonly resumed: Resumption | null
   readonly deadlines: Deadlines
+  /** Counts what the run keeps with what others do. */
+  readonly memory?: RunMemory
 }
 
 /**
@@ -169,7 +172,12 @@ class Run {
       }),
       spent: past.spent,
       unfinished: new Set(),
-      work: new EvaluationWork(limits.value_bytes, limits.kept_bytes, () => sizeOf(this.#running.input).bytes),
+      work: new EvaluationWork(
+        limits.value_bytes,
+        limits.kept_bytes,
+        () => sizeOf(this.#running.input).bytes,
+        job.memory ?? null,
+      ),
       backgroundWork: new Set(),
       busyWork: new Set(),
       fail: (error) => this.#fail(error),

@@ -14,6 +14,8 @@ import { Damaged, firstFence, StoreFailure } from "../ports/store.ts"
 import { run } from "./run.ts"
 import { endWithoutRunning, type RunStop } from "./end-without-running.ts"
 import type { RunLimits, RunPorts } from "./run-context.ts"
+import { memoryOf } from "./memory-of.ts"
+import { MemoryShare, type MemoryBounds, type RunMemory } from "./memory-share.ts"
 import { readRecord, readStatus, type RunRecord } from "./run-record.ts"
 import { announceTaken } from "./taken-run.ts"
 import { validateRequest } from "./validate-request.ts"
@@ -32,6 +34,8 @@ export interface RunsSettings {
   /** Most runs of one caller that wait for people; 10,000 unless set. */
   readonly max_waiting?: number
   readonly limits: RunLimits
+  /** What all runs may keep together; no bounds unless set. */
+  readonly memory?: MemoryBounds
 }
 
 export type Admission =
@@ -44,6 +48,7 @@ export type NewRequest = Omit<NewRun, "run_id" | "created_at">
 interface Job extends HeldRun {
   /** When this process took it, on the monotonic clock. */
   readonly takenAt: number
+  readonly memory: RunMemory
   readonly ended: (end: LogEvent | null) => void
   readonly end: Promise<LogEvent | null>
 }
@@ -70,6 +75,7 @@ export class Runs {
   /** By share: runs that are admitted, run or wait here, and those that run. */
   readonly #taken = new Tally()
   readonly #running = new Tally()
+  readonly #memory: MemoryShare
   readonly #active = new Set<Promise<void>>()
   readonly #stop = new AbortController()
   /** Between the check of capacity and the store's answer. */
@@ -81,6 +87,7 @@ export class Runs {
   constructor(ports: RunPorts, planOf: PlanOf, settings: RunsSettings) {
     this.#ports = ports
     this.#settings = settings
+    this.#memory = new MemoryShare(settings.memory)
     this.#deadlines = new Deadlines(ports.clock)
     this.#keeper = new LeaseKeeper(ports.store, ports.clock, settings.leaseMs)
     const { owner, leaseMs, max_runs, max_queued } = settings
@@ -115,7 +122,8 @@ export class Runs {
   async admit(plan: Plan, request: NewRequest, share = request.caller): Promise<Admission> {
     const { clock, chance, store } = this.#ports
     const { owner, leaseMs } = this.#settings
-    const refusal = this.#whyNot(share) ?? (mayWait(plan) ? await this.#whyNotWait(request.caller) : null)
+    const refusal =
+      this.#whyNot(share, request.request) ?? (mayWait(plan) ? await this.#whyNotWait(request.caller) : null)
     if (refusal !== null) {
       // A request that repeats an existing run needs no room.
       const { caller, idempotency } = request
@@ -193,7 +201,7 @@ export class Runs {
     )
   }
 
-  #whyNot(share: string): WireError | null {
+  #whyNot(share: string, request: RunRequest): WireError | null {
     const { max_runs, max_queued } = this.#settings
     if (this.#draining) return stopping()
     const trouble = this.#ports.trouble?.() ?? null
@@ -202,8 +210,17 @@ export class Runs {
       return refusal("overloaded", "The service is at capacity")
     }
     const most = this.#perCaller + Math.ceil((max_queued * this.#perCaller) / max_runs)
-    if (this.#taken.of(share) < most) return null
-    return refusal("rate_limited", `${most} of your runs run or wait, which is your share (WIRE_MAX_RUNS_PER_CALLER)`)
+    if (this.#taken.of(share) >= most) {
+      return refusal("rate_limited", `${most} of your runs run or wait, which is your share (WIRE_MAX_RUNS_PER_CALLER)`)
+    }
+    switch (this.#memory.whyFull(share, requestBytes(request))) {
+      case "all":
+        return refusal("overloaded", "The runs under way take all the memory that they may")
+      case "caller":
+        return refusal("rate_limited", "Your runs under way take your share of the memory: wait until some have ended")
+      case null:
+        return null
+    }
   }
 
   /** What waits for people costs rows only, but those stay for days. */
@@ -305,7 +322,10 @@ export class Runs {
 
   #take(run: HeldRun): void {
     const { promise, resolve } = Promise.withResolvers<LogEvent | null>()
-    const job: Job = { ...run, takenAt: this.#ports.clock.monotonic(), ended: resolve, end: promise }
+    const memory = this.#memory.open(run.share)
+    // A run that is taken up again may be too much: it ends with the first value that it keeps.
+    memory.add(requestBytes(run.request))
+    const job: Job = { ...run, takenAt: this.#ports.clock.monotonic(), memory, ended: resolve, end: promise }
     this.#jobs.set(job.held.lease.run_id, job)
     this.#taken.add(job.share)
     if (this.#mayRun(job.share)) this.#start(job, () => this.#runJob(job))
@@ -376,21 +396,27 @@ export class Runs {
     const { run_id } = job.held.lease
     this.#jobs.delete(run_id)
     this.#taken.remove(job.share)
+    job.memory.close()
     job.ended(end)
     this.#claims.left(run_id, end?.type === "run_waiting")
   }
 
-  #runJob({ plan, request, caller, created_at, held, resumed, takenAt }: Job): Promise<LogEvent | null> {
+  #runJob({ plan, request, caller, created_at, held, resumed, takenAt, memory }: Job): Promise<LogEvent | null> {
     const { lease, leave, gate } = held
     this.#ports.started?.(lease.run_id, this.#ports.clock.monotonic() - takenAt)
     const deadlines = this.#deadlines
-    const job = { plan, request, caller, created_at, lease, leave, gate, resumed, deadlines }
+    const job = { plan, request, caller, created_at, lease, leave, gate, resumed, deadlines, memory }
     return run(job, this.#ports, this.#settings.limits)
   }
 
   #endJob({ held, plan, request, created_at }: Job, how: RunStop): Promise<LogEvent | null> {
     return endWithoutRunning({ plan, request, lease: held.lease, created_at }, how, this.#ports)
   }
+}
+
+/** About what a request takes in memory for as long as its run is here. */
+function requestBytes({ input, source }: RunRequest): number {
+  return memoryOf(input) + source.length
 }
 
 function stopping(): WireError {

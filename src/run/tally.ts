@@ -6,13 +6,13 @@ export class Tally {
     return this.#counts.get(name) ?? 0
   }
 
-  add(name: string): void {
-    this.#counts.set(name, this.of(name) + 1)
+  add(name: string, amount = 1): void {
+    const now = this.of(name) + amount
+    if (now > 0) this.#counts.set(name, now)
+    else this.#counts.delete(name)
   }
 
   remove(name: string): void {
-    const left = this.of(name) - 1
-    if (left > 0) this.#counts.set(name, left)
-    else this.#counts.delete(name)
+    this.add(name, -1)
   }
 }

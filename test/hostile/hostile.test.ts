@@ -9,6 +9,7 @@ import type { Health } from "./probe-health.ts"
 import { bodies } from "./inputs/bodies.ts"
 import { connections } from "./inputs/connections.ts"
 import { models } from "./inputs/models.ts"
+import { runs } from "./inputs/runs.ts"
 import { servers } from "./inputs/servers.ts"
 import { sources } from "./inputs/sources.ts"
 
@@ -31,6 +32,7 @@ const groups: Readonly<Record<string, readonly Hostile[]>> = {
   "requests and headers": bodies,
   connections,
   sources,
+  "large runs": runs,
   "model backends": models,
   "MCP servers": servers,
 }

@@ -49,7 +49,7 @@ import { aboutRun, endOf } from "./slot.ts"
 import { RunEntries } from "./run-entries.ts"
 import type { StreamSizes } from "./streams.ts"
 
-const readBytes = 8 * 1024 * 1024
+const readBytes = 1024 * 1024
 
 /** What a store needs beside its broker. */
 export interface StoreParts {

@@ -119,6 +119,16 @@ export class LogReader {
     return { ...request, secrets: JSON.parse(secrets) as JsonObject }
   }
 
+  /** Bytes of the rows that have the next so many events. Asks for no more rows than that, and reads none of them. */
+  bytesAfter(head: RunHead, after: number, events: number): number {
+    const rows = `SELECT length(body) + ifnull(length(kept), 0) AS bytes FROM events WHERE run = ? AND last > ? ORDER BY last LIMIT ?`
+    const row = this.#guard(
+      () => this.#statements.get(`SELECT ifnull(sum(bytes), 0) AS bytes FROM (${rows})`).get(head.num, after, events),
+      "of a run",
+    )
+    return (row?.["bytes"] as number | undefined) ?? 0
+  }
+
   /** Events with an id over `after`, with what was kept for a continuation. */
   pageWithKept(head: RunHead, after: number, limits: PageLimits): LogEvent[] {
     const columns = "last, body, kept, length(body) + ifnull(length(kept), 0) AS bytes"

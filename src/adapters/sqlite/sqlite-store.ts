@@ -29,6 +29,7 @@ import {
 import { AnswerCache } from "./answer-cache.ts"
 import { Outbox } from "./outbox.ts"
 import { endStatus, type ListedRun, type RunQuery } from "../../ports/run-list.ts"
+import { loopTurns } from "../../run/loop-turns.ts"
 import { usageOfEvents } from "../../run/usage-after.ts"
 import type { RunListReader } from "./run-list-reader.ts"
 import { Changes } from "./changes.ts"
@@ -42,7 +43,7 @@ import { Questions } from "./questions.ts"
 /** What a probe writes after a failure. */
 const probeBytes = 256 * 1024
 /** What one reader is given at once. */
-const readBytes = 8 * 1024 * 1024
+const readBytes = 1024 * 1024
 
 /** A store whose master key may be changing. */
 export interface RekeyedStore extends RunStore {
@@ -247,6 +248,10 @@ export class SqliteStore implements RekeyedStore {
     const head = this.#reader.head(run_id)
     if (head === undefined) return []
     const limits = { events: limit, bytes: readBytes }
+    const bytes = Math.min(this.#reader.bytesAfter(head, after, limit), readBytes)
+    const turn = loopTurns.forLarge(bytes)
+    if (turn !== null) await turn
+    this.#checkOpen()
     return kept === undefined ? this.#reader.page(head, after, limits) : this.#reader.pageWithKept(head, after, limits)
   }
 

@@ -76,6 +76,8 @@ class AgentStep {
   /** Null until it is rendered, and for a result that a test gives. */
   #asked: Asked | null = null
   #startedAt = 0
+  /** Of what is sent to its model, which all runs together may have only so much of. */
+  #sharedBytes = 0
   /** Its failure is in the log. */
   #hasFailed = false
   readonly #ownCalls = (): readonly ModelCallRecord[] => this.#progress.calls
@@ -111,6 +113,7 @@ class AgentStep {
       return this.skip(this.#failed(error).error)
     } finally {
       this.#running.work.forget(this.#progress.keptBytes)
+      this.#running.work.unshare(this.#sharedBytes)
     }
   }
 
@@ -144,6 +147,8 @@ class AgentStep {
     for (const local of this.#node.locals) await this.#resolveLocal(local.key, local.value)
     const given = ports.given?.(this.#node.id, this.#caller.about.iteration ?? null)
     const rendered = given === undefined ? await renderStep(this.#step) : await renderGiven(this.#step)
+    this.#sharedBytes = rendered.instruction.text.length + memoryOf(rendered.files)
+    work.share(this.#sharedBytes, this.#caller.path)
     const { earlier } = this.#running
     const reused = given === undefined && earlier !== null ? await this.#reused(earlier, rendered) : undefined
     if (reused !== undefined) return reused

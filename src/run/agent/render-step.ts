@@ -5,6 +5,9 @@ import type { FilePart, Message } from "../../ports/messages.ts"
 import { toJsonSchema } from "../../types/json-schema.ts"
 import type { TypeTable } from "../../types/types.ts"
 import { backendFacts, modelId } from "../backends.ts"
+import { loopTurns } from "../loop-turns.ts"
+import { memoryOf } from "../memory-of.ts"
+import { whileBusy } from "../run-context.ts"
 import { serverFacts } from "../tools/tool-servers.ts"
 import { renderPrompt } from "../tools/workflow-effects.ts"
 import { compactFacts, continuedHistory } from "./agent-context.ts"
@@ -94,6 +97,8 @@ export async function askedOf(step: StepContext, rendered: Rendered): Promise<As
   }
   const messages = step.node.uses.length === 0 ? [instruction] : [...(await renderPrompts(step)), instruction]
   const continued = context === null ? [] : continuedHistory(step.running, context)
+  const turn = loopTurns.forLarge(memoryOf(messages) + memoryOf(continued))
+  if (turn !== null) await whileBusy(step.running, turn)
   return { messages, continued, facts: hashOf(step, rendered, continued, messages) }
 }
 
