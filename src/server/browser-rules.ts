@@ -14,12 +14,15 @@ export interface BrowserRules {
  *
  * The marks are `Origin`, `Sec-Fetch-Site` and a browser's `User-Agent`. To a page that was loaded over plain HTTP under a
  * name, its own service is "same origin" and not "potentially trustworthy": browsers send its GET requests with the last one only.
+ * Firefox lets a page write another `User-Agent`, but not leave out `Accept-Language`. Of other clients only Node's `fetch` sends that, with a
+ * `Sec-Fetch-Mode`, which no page can write.
  */
 export function checkBrowser(headers: IncomingHttpHeaders, rules: BrowserRules, navigation: boolean): void {
   const { origin, host } = headers
   const site = headers["sec-fetch-site"]
   const marked = origin !== undefined || site !== undefined
-  if (!marked && !isBrowser(headers["user-agent"])) return
+  const speaks = headers["accept-language"] !== undefined && headers["sec-fetch-mode"] === undefined
+  if (!marked && !speaks && !isBrowser(headers["user-agent"])) return
   const name = hostName(host ?? "")
   if (name !== "localhost" && isIP(name) === 0 && !rules.allowedHosts.some((allowed) => hostName(allowed) === name)) {
     throw forbidden(

@@ -130,6 +130,19 @@ describe("callers without keys", async () => {
     }
   })
 
+  it("that a page sends under another User-Agent need a known Host: no page can leave out Accept-Language", async () => {
+    const page = { "user-agent": "curl/8.5.0", "accept-language": "*" }
+    for (const [host, status] of [
+      ["rebound.example", 403],
+      ["localhost", 200],
+    ] as const) {
+      assert.equal((await send({ ...page, host }, "GET", "/openapi.json")).status, status, host)
+    }
+    // Node's `fetch`.
+    const node = { ...page, "user-agent": "node", "sec-fetch-mode": "cors", host: "whatever.example" }
+    assert.equal((await send(node, "GET", "/openapi.json")).status, 200)
+  })
+
   it("that are browsers need an own or allowed origin, under a known Host", async () => {
     const own = `127.0.0.1:${service.port}`
     const rows: [Record<string, string>, number][] = [
