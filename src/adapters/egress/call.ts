@@ -8,6 +8,7 @@ export class Call {
   readonly #onAbort = (): void => this.stop(abortReason(this.#signal))
   #stopNow: ((error: Error) => void) | null = null
   #error: Error | null = null
+  #afterwards: (() => void) | null = null
   #ended = false
 
   constructor(signal: AbortSignal, totalMs: number) {
@@ -29,6 +30,11 @@ export class Call {
     if (this.#error !== null) stopNow(this.#error)
   }
 
+  /** Called once, when the call has ended for whatever reason. */
+  onEnd(afterwards: () => void): void {
+    this.#afterwards = afterwards
+  }
+
   stop(error: Error): void {
     if (this.#ended) return
     this.end()
@@ -41,6 +47,7 @@ export class Call {
     this.#ended = true
     this.#signal.removeEventListener("abort", this.#onAbort)
     if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#afterwards?.()
   }
 }
 

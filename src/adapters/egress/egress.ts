@@ -7,7 +7,7 @@ import { EgressFailure } from "../../ports/egress.ts"
 import { pass } from "../../ports/gate.ts"
 import { Call } from "./call.ts"
 import { ConnectionPool } from "./connection-pool.ts"
-import type { ExchangeRequest } from "./exchange.ts"
+import type { Address, ExchangeRequest } from "./exchange.ts"
 import { exchange } from "./exchange.ts"
 import type { Redirects } from "./fetch.ts"
 import { toFetch } from "./fetch.ts"
@@ -65,12 +65,29 @@ export function createEgress(options: EgressOptions): Egress {
     ...(options.ca === undefined ? {} : { ca: options.ca }),
   })
 
-  // Nothing is remembered of a URL: it may hold a secret, which must not outlive its run.
-  function permit(text: string, base?: URL): URL {
+  function permit(text: string, base?: URL): Address {
     const url = parseUrl(text, base)
     const refusal = judgeDestination(policy, destinationOf(url))
     if (refusal !== null) throw refusal
-    return url
+    return { url, origin: url.origin, path: url.pathname + url.search }
+  }
+
+  // Most calls of a busy service go to the same few addresses, and to read and judge one takes a while. A URL may hold a secret,
+  // which must not outlive its run: it is forgotten with the last call to it.
+  const underWay = new Map<string, { readonly address: Address; calls: number }>()
+
+  function permitFor(call: Call, text: string): Address {
+    let known = underWay.get(text)
+    if (known === undefined) {
+      known = { address: permit(text), calls: 0 }
+      underWay.set(text, known)
+    }
+    const used = known
+    used.calls++
+    call.onEnd(() => {
+      if (--used.calls === 0) underWay.delete(text)
+    })
+    return used.address
   }
 
   async function send(sent: ExchangeRequest, call: Call): Promise<EgressResponse> {
@@ -80,7 +97,7 @@ export function createEgress(options: EgressOptions): Egress {
         await wait
         await pass(sent.gate)
       }
-      const response = await exchange(await pool.acquire(sent.url.origin, call), sent, call)
+      const response = await exchange(await pool.acquire(sent.address.origin, call), sent, call)
       if (response !== "held back") return response
     }
   }
@@ -89,14 +106,15 @@ export function createEgress(options: EgressOptions): Egress {
     const given = asked.limits === undefined ? limits : { ...limits, ...asked.limits }
     const call = new Call(asked.signal, given.totalMs)
     try {
-      let url = permit(asked.url)
+      let address = permitFor(call, asked.url)
       let headers = sendable(asked.headers, options.user_agent ?? "wireworks")
       let { method, body } = asked
       for (let redirects = 0; ; redirects++) {
         const { gate } = asked
-        const sent = { url, method, headers, body, gate, limits: given, leaves: redirecting(redirect, method) }
+        const sent = { address, method, headers, body, gate, limits: given, leaves: redirecting(redirect, method) }
         const response = await send(sent, call)
         if (!sent.leaves(response.status, response.headers)) return response
+        const { url } = address
         if (redirect === "error" || redirects === maxRedirects) {
           const most = redirect === "error" ? 0 : maxRedirects
           throw new EgressFailure("too_many_redirects", `${url.host} redirects more than ${most} times`)
@@ -106,14 +124,14 @@ export function createEgress(options: EgressOptions): Egress {
           method = method === "HEAD" ? "HEAD" : "GET"
           body = null
         }
-        if (next.origin !== url.origin) {
+        if (next.origin !== address.origin) {
           if (body !== null && asked.body_stays === true) {
-            const where = `${url.host} redirects to ${next.host}`
+            const where = `${url.host} redirects to ${next.url.host}`
             throw new EgressFailure("redirect_refused", `${where}: a request that holds secrets is not sent there`)
           }
           headers = pickHarmless(headers)
         }
-        url = next
+        address = next
       }
     } catch (error) {
       call.end()

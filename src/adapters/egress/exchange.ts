@@ -7,8 +7,15 @@ import { RunFailure } from "../../ports/run-failure.ts"
 import type { Call } from "./call.ts"
 import type { Connection } from "./connection-pool.ts"
 
-export interface ExchangeRequest extends Pick<EgressRequest, "method" | "headers" | "body" | "gate"> {
+/** Where a request goes: a URL that may be called, and what of it every call needs. */
+export interface Address {
   readonly url: URL
+  readonly origin: string
+  readonly path: string
+}
+
+export interface ExchangeRequest extends Pick<EgressRequest, "method" | "headers" | "body" | "gate"> {
+  readonly address: Address
   readonly limits: EgressLimits
   /** The call goes on elsewhere after a response with such a head: nothing more of it is read. */
   readonly leaves: (status: number, headers: Readonly<Record<string, string>>) => boolean
@@ -30,7 +37,7 @@ export function exchange(
     const handler = new Exchange(connection, request, call, resolve, reject)
     connection.client.dispatch(
       {
-        path: request.url.pathname + request.url.search,
+        path: request.address.path,
         method: request.method,
         headers: request.headers,
         body: request.body,
@@ -101,7 +108,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#onHead({
       status,
       headers: joined,
-      url: this.#request.url.href,
+      url: this.#request.address.url.href,
       body: { [Symbol.asyncIterator]: () => this.#iterate() },
       text: () => this.#text(),
       discard: () => this.#fail(new EgressFailure("connection", "The answer was discarded")),
@@ -112,7 +119,9 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#received += chunk.length
     const { max_bytes } = this.#request.limits
     if (max_bytes > 0 && this.#received > max_bytes) {
-      this.#fail(new EgressFailure("too_large", `${this.#request.url.host} answered with more than ${max_bytes} bytes`))
+      this.#fail(
+        new EgressFailure("too_large", `${this.#request.address.url.host} answered with more than ${max_bytes} bytes`),
+      )
       return
     }
     this.#chunks.push(chunk)
@@ -161,7 +170,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #watch(reason: EgressReason, ms: number, what: string): void {
     this.#unwatch()
     if (ms <= 0) return
-    const late = (): void => this.#fail(new EgressFailure(reason, `${this.#request.url.host} ${what}`))
+    const late = (): void => this.#fail(new EgressFailure(reason, `${this.#request.address.url.host} ${what}`))
     this.#watchdog = setTimeout(late, timerMs(ms))
   }
 
@@ -236,7 +245,7 @@ function joinHeaders(headers: IncomingHttpHeaders): Record<string, string> {
 function explain(error: Error & { readonly code?: unknown }, request: ExchangeRequest): Error {
   if (error instanceof RunFailure || error instanceof EgressFailure) return error
   const code = typeof error.code === "string" ? error.code : ""
-  const { host } = request.url
+  const { host } = request.address.url
   switch (code) {
     case "UND_ERR_INVALID_ARG":
       return error

@@ -80,9 +80,9 @@ export function listedRun(run_id: string, run: StoredRun): ListedRun {
 }
 
 export function withoutKept(event: LogEvent, keep: Map<number, JsonValue>): LogEvent {
-  const { kept, ...shown } = event
-  if (kept !== undefined) keep.set(event.id, kept)
-  return shown
+  const { id, type, at, data, cost, kept } = event
+  if (kept !== undefined) keep.set(id, kept)
+  return (cost === undefined ? { id, type, at, data } : { id, type, at, data, cost }) as LogEvent
 }
 
 export function withKept(event: LogEvent, keep: ReadonlyMap<number, JsonValue>): LogEvent {

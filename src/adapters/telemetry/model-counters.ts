@@ -36,14 +36,14 @@ export class ModelCounters {
 
   /** The calls of one step. */
   count(calls: readonly ModelCallRecord[]): void {
-    const turns = new Set<string>()
+    const turns = calls.length > 1 ? new Set<string>() : null
     for (const call of calls) {
       const { provider, model } = this.#labels(call)
       // A call that gave no answer has no format that held.
       this.#calls.of(provider, model, call.format === undefined ? "failed" : "answered").add()
-      const turn = `${call.turn} ${call.model ?? ""}`
-      if (turns.has(turn)) this.#retries.of(provider, model).add()
-      turns.add(turn)
+      const turn = turns === null ? "" : `${call.turn} ${call.model ?? ""}`
+      if (turns?.has(turn) === true) this.#retries.of(provider, model).add()
+      turns?.add(turn)
       if (call.usage === undefined) continue
       const { input_tokens, output_tokens, cached_tokens, reasoning_tokens, cost } = call.usage
       this.#tokens.of(provider, model, "input").add(input_tokens)
