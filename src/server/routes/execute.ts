@@ -6,6 +6,7 @@ import { readNotify } from "../check-notify.ts"
 import { HttpError } from "../http-error.ts"
 import type { RouteDependencies } from "../route-dependencies.ts"
 import { shareOf } from "../route-dependencies.ts"
+import { turnOfItsOwn } from "../read-body.ts"
 import { readSource } from "../read-source.ts"
 import { startRun } from "../start-run.ts"
 
@@ -16,6 +17,9 @@ export function executeRoute(app: FastifyInstance, parts: RouteDependencies): vo
     const run = { source: readSource(body), ...requestOf(body) }
     const compiled = await parts.planOf(run.source, shareOf(request))
     if ("error" in compiled) throw new HttpError(compiled.error)
+    // Compiling has taken its time already.
+    const turn = turnOfItsOwn(request)
+    if (turn !== null) await turn
     const misfit = parts.runs.validate(compiled.plan, run)
     if (misfit !== null) throw new HttpError(misfit)
     return startRun(parts, request, reply, compiled.plan, run)
