@@ -179,7 +179,7 @@ export const answerBody: JsonObject = {
   type: "object",
   properties: {
     answer: { description: "Must fit the question's `schema`." },
-    digest: nullable("string", { description: "Of an approval: that of the question." }),
+    digest: nullable("string", { description: "For an approval: the digest of the question." }),
     by: nullable("string", { maxLength: 200, description: "A label for the person." }),
   },
   required: ["answer"],

@@ -163,7 +163,7 @@ export function openApi(version: string, keysRequired: boolean): JsonObject {
             {
               name: "wait",
               in: "query",
-              description: "Holds the answer for so many seconds at most, until the run ends or begins to wait.",
+              description: "Waits up to this many seconds until the run ends or begins to wait for people.",
               schema: { type: "integer", minimum: 0, maximum: 60 },
             },
           ],

@@ -77,7 +77,7 @@ const sentences = {
 function digestSentence({ digest }: Question, given: GivenAnswer): string {
   if (digest === undefined) return "This question has no digest: leave `digest` out"
   if (given.digest === null) return "The answer to an approval repeats the question's `digest`, which is missing"
-  return "The `digest` is not that of this question: what was to be approved is something else"
+  return "The `digest` does not match this question: the answer was meant for another call"
 }
 
 function typeOf({ kind, name }: Question, plan: Plan): { readonly type: RecordType; readonly types: TypeTable } {
