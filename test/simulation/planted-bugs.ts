@@ -193,7 +193,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "SQLite renews a lease that is lost",
-    file: "src/adapters/sqlite/writer.ts",
+    file: "src/adapters/sqlite/lease-writer.ts",
     from: "UPDATE runs SET lease_until = ? WHERE run_id = ? AND fence = ? AND",
     to: "UPDATE runs SET lease_until = ? WHERE run_id = ? AND fence >= ? AND",
     on: "sqlite",
