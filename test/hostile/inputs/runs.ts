@@ -12,14 +12,14 @@ const agents = (count: number): string =>
 
 export const runs: readonly Hostile[] = [
   {
-    name: "40 runs at once, each of 60 agents that are sent 100 KB",
+    name: "20 runs at once, each of 30 agents that are sent 400 KB",
     kinds: [null, "limit_exceeded", "rate_limited"],
     prepare: async (service, during) => {
       const backend = await answered(() => ({ message: "x" }))
       during(() => backend.close())
-      const source = `input { t: string }\n${provider(backend)}\n${agents(60)}\noutput { m: agent.a0.message }`
-      const input = { t: "x".repeat(100_000) }
-      return () => Promise.all(times(40, () => service.execute(source, { input })))
+      const source = `input { t: string }\n${provider(backend)}\n${agents(30)}\noutput { m: agent.a0.message }`
+      const input = { t: "x".repeat(400_000) }
+      return () => Promise.all(times(20, () => service.execute(source, { input })))
     },
   },
   {
