@@ -148,6 +148,8 @@ export class Claims {
           else if (silent) await this.#parking.park(run_id, head, tail)
           return null
         }
+        // The process that parked it may have died before it stored the notice. Once the run is claimed, nobody looks for that any more.
+        await this.#parking.notify(run_id, head, tail)
       } else if (facts.kind !== "release" && (!silent || (await this.#signs.hasRenewed(run_id, tail)))) return null
       const askedAt = instant(this.#clock)
       const { last } = facts

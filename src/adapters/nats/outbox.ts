@@ -126,25 +126,39 @@ export class Outbox {
   }
 
   async settle({ run_id, event_id, attempts }: Notice, outcome: NoticeOutcome): Promise<void> {
-    const { names } = this.#broker
-    const subject = names.due(run_id, event_id)
-    const stored = await this.#broker.getFromLeader("outbox", subject)
-    if (stored === null) return
-    const { facts, notice } = this.#open(stored)
-    if (facts.attempts !== attempts && outcome.status !== "delivered") return
-    const { status, last_error, due_at } = outcome
-    const packed = this.#pack({ ...facts, status, due_at }, { url: notice.url, last_error })
-    if (status === "pending") {
-      if ((await this.#broker.replace(subject, packed, stored.seq)) !== null) {
-        this.#pending.set(subject, { due_at, receiver: receiverOf(notice.url) })
+    const subject = this.#broker.names.due(run_id, event_id)
+    for (;;) {
+      const stored = await this.#broker.getFromLeader("outbox", subject)
+      if (stored === null) return
+      const { facts, notice } = this.#open(stored)
+      if (facts.attempts !== attempts && outcome.status !== "delivered") return
+      const { status, last_error, due_at } = outcome
+      const settled = { ...facts, status, due_at }
+      const packed = this.#pack(settled, { url: notice.url, last_error })
+      if (status === "pending") {
+        if ((await this.#broker.replace(subject, packed, stored.seq)) !== null) {
+          this.#pending.set(subject, { due_at, receiver: receiverOf(notice.url) })
+        }
+        return
       }
-      return
+      // Nothing is kept of a run that retention has deleted.
+      if ((await this.#reader.slot(run_id, 0, "sure")) !== null) await this.#keep(settled, packed)
+      this.#pending.delete(subject)
+      // Exactly this one: where another process has taken the notice since, its attempt counts, too.
+      if (await this.#broker.erase("outbox", subject, stored.seq)) return
     }
-    // Nothing is kept of a run that retention has deleted.
-    const kept = (await this.#reader.slot(run_id, 0, "sure")) !== null
-    if (kept) await this.#broker.put(names.settledNotice(run_id, event_id), packed)
-    await this.#broker.erase("outbox", subject)
-    this.#pending.delete(subject)
+  }
+
+  /** Keeps what became of a notice. What is kept already after more attempts stays. */
+  async #keep({ run_id, event_id, attempts }: NoticeFacts, packed: Uint8Array): Promise<void> {
+    const subject = this.#broker.names.settledNotice(run_id, event_id)
+    for (;;) {
+      const before = await this.#broker.getFromLeader("outbox", subject)
+      if (before === null) {
+        if ((await this.#broker.putOnce(subject, packed)) !== null) return
+      } else if (unpackFrame<NoticeFacts>(subject, before.data).facts.attempts >= attempts) return
+      else if ((await this.#broker.replace(subject, packed, before.seq)) !== null) return
+    }
   }
 
   /** Retention deletes the run. Pending notices stay until they are delivered or given up. */

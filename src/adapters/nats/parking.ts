@@ -37,7 +37,7 @@ export class Parking {
   async park(run_id: string, head: RunHead, tail: Slot): Promise<boolean> {
     const { names } = this.#broker
     const { caller, created_at } = head.facts
-    if (tail.facts.kind === "events") await this.#outbox.add(run_id, head, tail.facts.caused ?? null)
+    await this.notify(run_id, head, tail)
     const open = names.open(created_at, run_id)
     const entry = await this.#broker.get("open", open, "sure")
     if (entry !== null) {
@@ -48,6 +48,11 @@ export class Parking {
     const { valid, stale } = await this.#marks(run_id, tail.facts)
     await this.unmark(run_id, stale)
     return valid.length > 0
+  }
+
+  /** Stores the notice that the run waits, unless it is there already. */
+  async notify(run_id: string, head: RunHead, tail: Slot): Promise<void> {
+    if (tail.facts.kind === "events") await this.#outbox.add(run_id, head, tail.facts.caused ?? null)
   }
 
   /** Whether something has come that the log does not show: an outcome, or a cancel. */
