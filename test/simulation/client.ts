@@ -1,11 +1,11 @@
 import type { Limits } from "../../src/plan/plan-shape.ts"
 import type { Notify } from "../../src/ports/notices.ts"
-import type { RerunOf } from "../../src/ports/store.ts"
+import type { RerunOf, RunOptions } from "../../src/ports/store.ts"
 import type { LogEvent } from "../../src/ports/events.ts"
 import { isTerminal } from "../../src/ports/events.ts"
 import { usualOptions } from "../support/run-plan.ts"
 import { digest } from "./simulated-model.ts"
-import { planned, type SimulatedService } from "./simulated-service.ts"
+import { planned, serverSecret, type SimulatedService } from "./simulated-service.ts"
 import type { World } from "./world.ts"
 
 type Asked = Extract<LogEvent, { type: "question_asked" }>["data"]
@@ -21,6 +21,18 @@ export interface Job {
   readonly limits: Limits | null
   readonly notify: Notify | null
   readonly rerun: RerunOf | null
+  /** A re-run whose last agent is asked something else than in the run before. */
+  readonly edited: boolean
+  /** False: its caller waits for the answer, and a run whose process dies is of no use to anybody. */
+  readonly resumable: boolean
+  /** Where a workflow with secrets gets them from: the request, or the server, for a workflow of its folder. */
+  readonly named: boolean
+  readonly options: Pick<RunOptions, "cache_key" | "max_concurrency" | "deltas">
+}
+
+/** What nobody may see. */
+export function secretOf({ id, named }: Pick<Job, "id" | "named">): string {
+  return named ? serverSecret : `tk_${id}_8f3a6c91`
 }
 
 const left = new Error("The client has left")
@@ -36,6 +48,7 @@ export class Client {
   readonly #world: World
   readonly #service: () => SimulatedService | null
   #connection = 0
+  #asked = false
   done = false
   /** It asked for a run, without a key, and the connection broke: whether there is one is unknown. */
   lost = false
@@ -59,6 +72,7 @@ export class Client {
     const service = this.#service()
     if (run_id === null || service === null) return
     this.#world.note(`cancel of ${this.job.label}`)
+    this.#world.count("client: cancels")
     service.runs.cancel(run_id).catch(() => undefined)
   }
 
@@ -88,7 +102,9 @@ export class Client {
   }
 
   async #ask(service: SimulatedService): Promise<void> {
-    const { id, source, items, key, timeout_ms, limits, notify, rerun } = this.job
+    const { id, source, items, key, timeout_ms, limits, notify, rerun, named, resumable, options } = this.job
+    if (this.#asked) this.#world.count("client: repeats the request with the same key")
+    this.#asked = true
     const compiled = planned(source)
     if (!("plan" in compiled)) throw new Error("The workflow is not valid")
     const admission = await service.runs.admit(compiled.plan, {
@@ -96,17 +112,20 @@ export class Client {
       request: {
         source,
         input: { id, items: [...items] },
-        secrets: {},
-        options: { ...usualOptions, timeout_ms, limits, ...(notify === null ? {} : { notify }) },
+        secrets: !named && source.includes("secrets {") ? { token: secretOf(this.job) } : {},
+        options: { ...usualOptions, ...options, timeout_ms, limits, ...(notify === null ? {} : { notify }) },
+        ...(named ? { workflow: { name: "folder/workflow", version: "0123456789ab" } } : {}),
         ...(rerun === null ? {} : { rerun }),
       },
       idempotency: key === null ? null : { key, fingerprint: key },
-      resumable: true,
+      resumable,
     })
     if (admission.outcome === "refused") {
+      this.#world.count("client: is refused")
       if (key === null) this.done = true
       return this.#later()
     }
+    if (admission.outcome === "exists") this.#world.count("client: is given the run of its key")
     if (admission.outcome === "conflict") this.problems.push("The same request with the same key is a conflict")
     this.ids.add(admission.run_id)
     await this.#follow(service)
@@ -119,12 +138,18 @@ export class Client {
     // Two people do not always agree.
     const yes = (digest(question) + random.below(2)) % 3 !== 0
     const answer = kind === "ask" ? { go: yes, note: null } : { approve: yes, note: null }
-    this.#world.after(random.next() * 30_000, null, () => {
+    const say = (): void => {
       const service = this.#service()
       if (service === null || run_id === null) return
       this.#world.note(`answer to ${id} of ${this.job.label}: ${JSON.stringify(answer)}`)
+      this.#world.count("client: answers")
       service.store.answer(run_id, id, { answer, answered_by: { caller: null, by: null } }).catch(() => undefined)
-    })
+    }
+    const thinks = random.next() * 30_000
+    this.#world.after(thinks, null, say)
+    if (!random.chance(0.2)) return
+    this.#world.count("client: answers twice")
+    this.#world.after(thinks + random.next() * 1_000, null, say)
   }
 
   async #follow(service: SimulatedService): Promise<void> {
@@ -142,6 +167,7 @@ export class Client {
       if (isTerminal(event.type)) this.done = true
       // Now and then the client leaves, and comes back.
       if (!this.done && this.#world.random.chance(0.05)) {
+        this.#world.count("client: leaves, and comes back")
         signal.abort(left)
         return this.#later()
       }

@@ -9,8 +9,9 @@ import { isTerminal } from "../../src/ports/events.ts"
 import { Client, type Job } from "./client.ts"
 import { violations, type StoredEvent, type Tenure } from "./invariants.ts"
 import { Ledger } from "./ledger.ts"
+import { requestFeatures } from "./coverage.ts"
 import { natsHome } from "./nats-home.ts"
-import type { TracedCall } from "./replay.ts"
+import type { SetClock, TracedCall } from "./replay.ts"
 import { noBrokerFaults } from "./simulated-broker.ts"
 import { leaseMs, SimulatedService, type Faults } from "./simulated-service.ts"
 import { noFaults } from "./simulated-store.ts"
@@ -31,9 +32,13 @@ export interface History {
   readonly problems: readonly string[]
   readonly diary: readonly string[]
   readonly figures: Figures
+  /** How often what happened. */
+  readonly counts: ReadonlyMap<string, number>
   /** What the store was asked for, and the store. */
   readonly trace: readonly TracedCall[]
   readonly store: RunStore
+  /** When it was over, on the store's clock. */
+  readonly end: SetClock["at"]
 }
 
 export interface Figures {
@@ -48,8 +53,8 @@ export interface Figures {
 const quiet: Faults = {
   store: noFaults,
   broker: noBrokerFaults,
-  model: { retried: 0, failed: 0, hanging: 0, slow: 0 },
-  tools: { failed: 0, unanswered: 0, hanging: 0, slow: 0 },
+  model: { retried: 0, failed: 0, hanging: 0, slow: 0, deaf: 0 },
+  tools: { failed: 0, unanswered: 0, hanging: 0, slow: 0, deaf: 0, wrong: 0 },
   receiver: noReceiverFaults,
 }
 
@@ -123,6 +128,10 @@ export async function simulate(
       if (isHeld && held.promisedAt <= world.now - onWayMs && (kind === "memory" || calm)) {
         taken.push(`${lease.owner} took ${lease.run_id} from ${held.owner}, which held it`)
       }
+      if (held !== undefined && held.until > world.now) {
+        const owner = services.find(({ machine }) => machine.name === held.owner)
+        world.count(`lease: runs out while its process is ${owner?.machine.state ?? "gone"}`)
+      }
       hold(lease.run_id, lease)
     } else if (operation === "renew") {
       const { run_id, fence, ageMs } = detail as Lease & { readonly ageMs?: number }
@@ -143,6 +152,7 @@ export async function simulate(
         world.note(() => `${lease.owner} stores ${lease.run_id} ${event.id} ${event.type} ${about(event)}`)
       }
       stored.set(lease.run_id, list)
+      for (const { type } of events) world.count(`event: ${type}`)
       const caused = causedBy(events)
       if (caused !== null && receiver?.notify.events.includes(caused.event) === true) {
         receiver.awaited.add(`${lease.run_id}/${caused.event_id}`)
@@ -166,35 +176,74 @@ export async function simulate(
     const service = new SimulatedService(name, world, home, { ledger, receiver }, faultsNow(), (error) =>
       bugs.push(error),
     )
-    if (service.clock.offset_ms !== 0) punctual = false
+    if (service.clock.offset_ms !== 0) {
+      punctual = false
+      world.count("process: its clock is wrong")
+    }
     services.push(service)
   }
   let troubled = true
   const faultsNow = (): Faults => (troubled ? faults : quiet)
   const anyService = (): SimulatedService | null => {
-    const running = services.filter(({ machine }) => machine.state === "running")
+    const running = services.filter(({ machine, isReady }) => machine.state === "running" && isReady)
     return running.length === 0 ? null : random.pick(running)
+  }
+
+  const restart = (service: SimulatedService): void => {
+    service.stop(random.next() * 10_000).then(
+      () => service.die(world),
+      () => undefined,
+    )
+    world.after(random.next() * 15_000, null, begin)
   }
 
   const count = 1 + random.below(random.chance(0.2) ? 5 : 3)
   for (let at = 0; at < count; at++) begin()
+  /** The operator changes the master key: all processes are started again with the new one beside the one before. */
+  let changesKey = false
+  if (home.keys !== null && random.chance(0.3)) {
+    const { keys } = home
+    changesKey = true
+    world.count("operator: changes the key")
+    world.after(random.next() * 15_000, null, () => {
+      world.note("the key is changed")
+      keys.begin()
+      for (const service of services.filter(({ machine }) => machine.state !== "dead")) {
+        world.after(random.next() * 20_000, null, () => {
+          world.note(`${service.machine.name} is started again with the new key`)
+          restart(service)
+        })
+      }
+    })
+  }
 
   const clients: Client[] = []
   const jobs = 1 + random.below(random.chance(0.3) ? 4 : 2)
   for (let at = 0; at < jobs; at++) {
+    const key = random.chance(0.8) ? `key${at}` : null
     const job: Job = {
       label: `run${at}`,
       id: `run${at}`,
       source: workflowOf(seed, random),
       items: random.list(random.below(4), (index) => `i${index}`),
-      key: random.chance(0.8) ? `key${at}` : null,
+      key,
+      edited: false,
+      resumable: key !== null || random.chance(0.5),
+      named: random.chance(0.3),
+      options: {
+        cache_key: random.chance(0.15) ? "cache" : null,
+        max_concurrency: random.chance(0.2) ? 1 + random.below(3) : null,
+        deltas: random.chance(0.15),
+      },
       timeout_ms: random.chance(0.1) ? 1_000 + random.below(30_000) : null,
       limits: random.chance(0.3) ? randomLimits(random) : null,
       notify: receiver?.notify ?? null,
       rerun: null,
     }
     // Two clients that ask for the same, at about the same time, are given the same run.
-    const twins = job.key !== null && random.chance(0.3) ? 2 : 1
+    const twins = key !== null && random.chance(0.3) ? 2 : 1
+    if (twins === 2) world.count("client: a second one asks for the same")
+    for (const feature of requestFeatures(job)) world.count(feature)
     const asked = random.next() * 3_000
     for (let twin = 0; twin < twins; twin++) {
       const client = new Client(world, job, anyService)
@@ -213,16 +262,25 @@ export async function simulate(
         const service = anyService()
         if (service === null || !troubled) return
         const { machine } = service
-        const trouble = random.below(6)
-        if (trouble === 5 && service.disconnect(random.next() * 15_000)) {
-          world.note(`${machine.name} loses its connection`)
-          calm = false
-        } else if (trouble <= 1) {
+        const trouble = random.below(7)
+        const crash = (): void => {
           world.note(`crash of ${machine.name}`)
           crashes++
           service.die(world)
           world.after(random.next() * 15_000, null, begin)
+        }
+        if (trouble === 6) {
+          world.count("process: crashes in place of its next step")
+          machine.fuse = { left: 1 + random.below(30), blow: crash }
+        } else if (trouble === 5 && service.disconnect(random.next() * 15_000)) {
+          world.note(`${machine.name} loses its connection`)
+          world.count("process: loses its connection")
+          calm = false
+        } else if (trouble <= 1) {
+          world.count("process: crashes")
+          crash()
         } else if (trouble === 2) {
+          world.count("process: stands still")
           const ms = random.next() * 40_000
           world.note(`${machine.name} stands still for ${ms.toFixed(0)} ms`)
           punctual = false
@@ -231,28 +289,30 @@ export async function simulate(
           world.after(ms, null, () => world.wake(machine))
         } else if (trouble === 3) {
           world.note(`${machine.name} begins to stop`)
-          service.stop(random.next() * 10_000).then(
-            () => service.die(world),
-            () => undefined,
-          )
-          world.after(random.next() * 15_000, null, begin)
+          world.count("process: is told to stop")
+          restart(service)
         } else {
           const ms = (random.next() - 0.5) * 1_200_000
           world.note(`the clock of ${machine.name} is set by ${ms.toFixed(0)} ms`)
           service.clock.offset_ms += ms
           punctual = false
+          world.count("process: its clock is set")
         }
       })
     }
 
     const isOver = (): boolean =>
-      open.size === 0 && clients.every(({ done }) => done) && (receiver?.awaited.size ?? 0) === 0
+      open.size === 0 &&
+      clients.every(({ done }) => done) &&
+      (receiver?.awaited.size ?? 0) === 0 &&
+      (!changesKey || home.keys?.isDone() === true)
     await world.run(troubleMs, isOver)
     troubled = false
     world.note("nothing goes wrong any more")
     for (const service of services) {
       world.wake(service.machine)
       service.faults = quiet
+      delete service.machine.fuse
     }
     // Those that hang go on hanging, so that only a cancel or the time limit ends their runs.
     begin()
@@ -266,17 +326,37 @@ export async function simulate(
     ledger.suffix = "'"
     for (const [run_id, job] of again) {
       const from = random.chance(0.3) ? ["agent.a0"] : []
-      const rerun: Job = { ...job, label: `${job.label}'`, key: `${job.label}'`, limits: null, rerun: { run_id, from } }
+      const edited = random.chance(0.2)
+      const rerun: Job = {
+        ...job,
+        label: `${job.label}'`,
+        source: edited
+          ? job.source.replace(/(instruction: "(?!.*instruction: )[^\n]*)"\n/s, '$1 again"\n')
+          : job.source,
+        edited,
+        key: `${job.label}'`,
+        resumable: true,
+        limits: null,
+        rerun: { run_id, from },
+      }
+      world.count(edited ? "client: runs an edited workflow again" : "client: runs again")
+      if (from.length > 0) world.count("client: runs again from a step")
       const client = new Client(world, rerun, anyService)
       clients.push(client)
       world.note(`re-run of ${run_id}${from.length === 0 ? "" : ` from ${from.join()}`}`)
       world.after(random.next() * 3_000, null, () => client.start())
+      if (random.chance(0.1)) world.after(random.next() * 20_000, null, () => client.cancel())
     }
     await live(random.below(4))
   }
 
-  const problems = await violations(home.audit, clients, ledger, { tenures, stored, answers, receiver, punctual })
+  const audit = await home.audit()
+  const book = { tenures, stored, answers, receiver, punctual }
+  const problems = await violations(audit, clients, ledger, book).catch((error: Error) => [
+    `what is stored cannot be read: ${error.message}`,
+  ])
   problems.push(...taken)
+  if (changesKey && home.keys?.isDone() !== true) problems.push("the key was never changed")
   for (const run_id of open) problems.push(`run ${run_id} never ended`)
   for (const bug of bugs) problems.push(`a bug was reported: ${bug instanceof Error ? bug.stack : String(bug)}`)
   for (const { machine } of services) world.kill(machine)
@@ -285,8 +365,10 @@ export async function simulate(
     seed,
     problems,
     diary: world.diary,
+    counts: world.counts,
     trace,
-    store: home.audit,
+    store: audit,
+    end: { now: home.clock.now(), monotonic: home.clock.monotonic() },
     figures: {
       runs: tenures.size,
       events: all.length,
@@ -317,16 +399,31 @@ function workflowOf(seed: number, random: Random): string {
 function randomFaults({ random }: World): Faults {
   const often = (most: number): number => (random.chance(0.5) ? 0 : random.next() * most)
   return {
-    store: { failed: often(0.1), unanswered: often(0.05), late: often(0.03), slow: often(0.1), unheard: often(0.5) },
+    store: {
+      failed: often(0.1),
+      unanswered: often(0.05),
+      late: often(0.03),
+      slow: often(0.1),
+      unheard: often(0.5),
+      twice: often(0.3),
+    },
     broker: {
       failed: often(0.1),
       unanswered: often(0.05),
       slow: often(0.1),
       unheard: often(0.5),
+      twice: often(0.3),
       behind: often(1) * (random.chance(0.2) ? 5_000 : 300),
     },
-    model: { retried: often(0.3), failed: often(0.1), hanging: often(0.03), slow: often(0.3) },
-    tools: { failed: often(0.1), unanswered: often(0.1), hanging: often(0.03), slow: often(0.2) },
+    model: { retried: often(0.3), failed: often(0.1), hanging: often(0.03), slow: often(0.3), deaf: often(0.3) },
+    tools: {
+      failed: often(0.1),
+      unanswered: often(0.1),
+      hanging: often(0.03),
+      slow: often(0.2),
+      deaf: often(0.3),
+      wrong: often(0.1),
+    },
     receiver: { failed: often(0.2), refused: often(0.2), unanswered: often(0.2), slow: often(0.2) },
   }
 }

@@ -4,7 +4,7 @@ import type { LogEvent } from "../../src/ports/events.ts"
 import { isTerminal } from "../../src/ports/events.ts"
 import type { RunStore } from "../../src/ports/store.ts"
 import { showMoney, toMoney } from "../../src/run/budget/money.ts"
-import type { Client, Job } from "./client.ts"
+import { secretOf, type Client, type Job } from "./client.ts"
 import type { Ledger, LedgerCall } from "./ledger.ts"
 import type { SimulatedReceiver } from "./simulated-receiver.ts"
 import { planned } from "./simulated-service.ts"
@@ -61,8 +61,13 @@ export async function violations(
     found.push(...questionProblems(client.run_id, log, book).map((problem) => `${label}: ${problem}`))
     found.push(...approvalProblems(label, log, ledger, client.job.source).map((problem) => `${label}: ${problem}`))
     const used = ledger.calls.filter(({ run }) => run === label)
-    const late = book.punctual ? timeProblems(client.job.limits, used, book.stored.get(client.run_id) ?? []) : []
-    found.push(...[...limitProblems(client.job.limits, used), ...late].map((problem) => `${label}: ${problem}`))
+    const own = [
+      ...limitProblems(client.job, used, book.punctual ? (book.stored.get(client.run_id) ?? []) : null),
+      ...countProblems(client.job, used),
+      ...secretProblems(client.job, log),
+      ...resumptionProblems(client.job, log),
+    ]
+    found.push(...own.map((problem) => `${label}: ${problem}`))
     if (!client.done) found.push(`${label}: the client never saw the end`)
     if (client.job.rerun !== null) {
       earlier.set(label, client.job.rerun.run_id)
@@ -192,7 +197,8 @@ function questionProblems(run_id: string, log: readonly LogEvent[], book: StoreB
 
 /** Where a tool needs approval, what is called is what was shown and approved. */
 function approvalProblems(label: string, log: readonly LogEvent[], ledger: Ledger, source: string): string[] {
-  if (!source.includes("approval")) return []
+  const tools = importsOf(source).flatMap(({ name, text }) => (text.includes("approval") ? [name] : []))
+  if (tools.length === 0) return []
   const shown = new Map<string, JsonValue | undefined>()
   const approved = new Set<unknown>()
   for (const event of log) {
@@ -203,23 +209,55 @@ function approvalProblems(label: string, log: readonly LogEvent[], ledger: Ledge
     if ((event.data.answer as { approve?: unknown }).approve === true && values !== undefined) approved.add(values.text)
   }
   return ledger.calls
-    .filter(({ run, once }) => run === label && once !== null && !approved.has(once.replace("'", "")))
-    .map(({ once }) => `note "${once ?? ""}" was called without approval`)
+    .filter(({ run, tool, text }) => run === label && tool !== null && tools.includes(tool) && !approved.has(text))
+    .map(({ tool, text }) => `${tool ?? ""} "${text}" was called without approval`)
+}
+
+/** The tools that a source imports. */
+function importsOf(source: string): { readonly name: string; readonly text: string }[] {
+  return [...source.matchAll(/^tool (\w+) .*/gm)].map(([text, name = ""]) => ({ name, text }))
+}
+
+/** A tool is not called more often than its import allows. An idempotent call that is repeated counts once. */
+function countProblems({ source }: Job, calls: readonly LedgerCall[]): string[] {
+  return importsOf(source).flatMap(({ name, text }) => {
+    const most = Number(/max_calls: (\d+)/.exec(text)?.[1] ?? Number.POSITIVE_INFINITY)
+    const count = new Set(calls.flatMap((call) => (call.tool === name ? [call.text] : []))).size
+    return count > most ? [`${count} calls of ${name}, ${most} are allowed`] : []
+  })
+}
+
+/** A secret is in no event, although a tool says it aloud. */
+function secretProblems(job: Job, log: readonly LogEvent[]): string[] {
+  if (!job.source.includes("secrets {")) return []
+  const secret = secretOf(job)
+  const shown = log.find((event) => JSON.stringify(event).includes(secret))
+  return shown === undefined ? [] : [`the event ${shown.id} shows a secret`]
+}
+
+/** A run that nobody can ask for again ends with its process, unless it has waited for people. */
+function resumptionProblems({ resumable }: Job, log: readonly LogEvent[]): string[] {
+  if (resumable) return []
+  const resumed = log.findIndex(({ type }) => type === "run_resumed")
+  const waited = log.slice(0, Math.max(0, resumed)).some(({ type }) => type === "run_waiting")
+  return resumed < 0 || waited ? [] : ["it was resumed, and nobody waits for it"]
 }
 
 /** A re-run with the same source and input repeats no call that the earlier run had completed, and gives the same output. */
 function rerunProblems(job: Job, earlier: readonly LogEvent[], log: readonly LogEvent[], ledger: Ledger): string[] {
   const found: string[] = []
+  const edited = job.edited ? [...job.source.matchAll(/^agent \w+/gm)].at(-1)?.[0].replace(" ", ".") : null
   const before = new Set(earlier.flatMap((event) => (event.type === "agent_completed" ? [stepOf(event.data)] : [])))
   for (const event of log) {
     if (event.type !== "step_reused") continue
     const { step, iteration } = event.data
     const reused = iteration === undefined ? step : `${step}[${iteration}]`
+    if (step === edited) found.push(`${step} is asked something else, and was reused`)
     if (job.rerun?.from.includes(step) === true) found.push(`${step} was to run again, and was reused`)
     if (step.startsWith("agent.") && !before.has(reused)) found.push(`${reused} was reused, and had not completed`)
   }
   const [was, is] = [earlier.at(-1), log.at(-1)]
-  if (job.rerun?.from.length !== 0 || was?.type !== "workflow_completed") return found
+  if (job.edited || job.rerun?.from.length !== 0 || was?.type !== "workflow_completed") return found
   const isWhole = !earlier.some(
     ({ type, data }) => type === "question_expired" || (type === "step_skipped" && data.error),
   )
@@ -234,8 +272,26 @@ function rerunProblems(job: Job, earlier: readonly LogEvent[], log: readonly Log
   return found
 }
 
-/** What the outside world was asked for stays within the limits of the run, whatever crashed in between. */
-function limitProblems(limits: Limits | null, calls: readonly LedgerCall[]): string[] {
+/** What the outside world was asked for stays within the limits of the request, the workflow and each agent. */
+function limitProblems(job: Job, calls: readonly LedgerCall[], stored: readonly StoredEvent[] | null): string[] {
+  const compiled = planned(job.source)
+  if (!("plan" in compiled)) return []
+  const { plan } = compiled
+  const found = [job.limits, plan.limits].flatMap((limits) => [
+    ...overLimit(limits, calls),
+    ...(stored === null ? [] : timeProblems(limits, calls, stored)),
+  ])
+  for (const node of plan.nodes) {
+    if (node.kind !== "agent" || node.limits === null) continue
+    const { id } = node
+    // A conversation that is compacted is another agent's; its values are computed before it begins.
+    const own = calls.filter(({ step }) => step === id || (step.startsWith(`${id}.`) && !step.includes("/")))
+    found.push(...overLimit(node.limits, own).map((problem) => `${id}: ${problem}`))
+  }
+  return found
+}
+
+function overLimit(limits: Limits | null, calls: readonly LedgerCall[]): string[] {
   const found: string[] = []
   const models = calls.filter(({ kind }) => kind === "model").length
   const tokens = calls.reduce((sum, call) => sum + call.tokens, 0)

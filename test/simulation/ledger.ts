@@ -10,6 +10,9 @@ export interface LedgerCall {
   readonly run: string
   readonly step: string
   readonly at: number
+  /** Of a call of a tool: which, and what it was asked to do. A resource that is read counts as one. */
+  readonly tool: string | null
+  readonly text: string
   /** Set for a tool of which a repeated call does harm: what it was asked to do. */
   readonly once: string | null
   /** What a model's answer cost; 0 for a call that is not answered, and for tools. */

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util"
 import type { Clock } from "../../src/ports/clock.ts"
+import type { Notice, TakenNotices } from "../../src/ports/notices.ts"
 import { firstFence, type ClaimedLease, type CreateOutcome, type Lease, type RunStore } from "../../src/ports/store.ts"
 
 /** What a store was asked for, when, and what it answered. */
@@ -26,6 +27,20 @@ const traced: ReadonlySet<string> = new Set<keyof RunStore>([
   "outcomes",
   "lookup",
   "waiting",
+  "existing",
+  "takeNotices",
+  "settleNotice",
+  "cacheGet",
+  "cachePut",
+  "cachePurge",
+])
+
+const writes: ReadonlySet<string> = new Set<keyof RunStore>([
+  "create",
+  "append",
+  "answer",
+  "takeNotices",
+  "settleNotice",
 ])
 
 /** The same store, which records the calls that it gets. */
@@ -74,13 +89,27 @@ export class SetClock implements Clock {
   }
 }
 
-/** Makes the same calls of another store, at the same times. What it answered otherwise, or holds otherwise in the end. */
+/** A store on disk. */
+export interface Replica {
+  readonly store: RunStore
+  /** Crashes during a write that nobody has an answer to, and comes back. */
+  crash(write: () => Promise<unknown>): Promise<Replica>
+}
+
+/**
+ * Makes the same calls of another store, at the same times. What it answered otherwise, or holds otherwise at `end`. With `crashAt`, it crashes
+ * in the first write from that call on.
+ */
 export async function replay(
   trace: readonly TracedCall[],
   first: RunStore,
-  other: RunStore,
+  replica: Replica,
   clock: SetClock,
+  end: SetClock["at"],
+  crashAt: number | null,
 ): Promise<string[]> {
+  let other = replica.store
+  let crashes = crashAt
   const found: string[] = []
   /** The other store's leases, by those of the first. */
   const leases = new Map<string, Lease>()
@@ -88,11 +117,16 @@ export async function replay(
   const runs = new Set<string>()
   /** A run that the other store is still creating: appends need not wait for that, everything else does. */
   let begun: Promise<void> | null = null
-  for (const { now, monotonic, method, values, outcome } of trace) {
+  for (const [at, { now, monotonic, method, values, outcome }] of trace.entries()) {
     clock.at = { now, monotonic }
     const given = values.map((value) =>
       isLease(value) ? (leases.get(nameOf(value)) ?? { ...value, fence: -1 }) : value,
     )
+    if (crashes !== null && at >= crashes && begun === null && writes.has(method)) {
+      crashes = null
+      const lost = other[method] as (...all: unknown[]) => Promise<unknown>
+      other = (await replica.crash(() => lost.apply(other, given).catch(() => undefined))).store
+    }
     let answered: Outcome
     try {
       if (method !== "append") await begun
@@ -114,22 +148,64 @@ export async function replay(
       answered = { error: (error as Error).name }
     }
     if (outcome !== null && "value" in outcome && "value" in answered) {
-      for (const [one, two] of pairs(outcome.value, answered.value)) leases.set(nameOf(one), two)
-      if (method === "create") runs.add((values[0] as { run_id: string }).run_id)
+      for (const [one, two] of pairs(outcome.value, answered.value)) {
+        leases.set(nameOf(one), two)
+        runs.add(one.run_id)
+      }
     }
-    if (!isDeepStrictEqual(withoutFences(outcome), withoutFences(answered))) {
+    if (!isDeepStrictEqual(comparable(method, outcome), comparable(method, answered))) {
       found.push(`${method}: ${JSON.stringify(outcome)} and ${JSON.stringify(answered)}`)
       break
     }
   }
   await begun
-  for (const run_id of runs) {
-    const both = [await first.read(run_id, 0, 100_000), await other.read(run_id, 0, 100_000)]
-    if (!isDeepStrictEqual(both[0], both[1])) found.push(`the logs of ${run_id} differ`)
-    const questions = [await first.questions(run_id), await other.questions(run_id)]
-    if (!isDeepStrictEqual(questions[0], questions[1])) found.push(`the questions of ${run_id} differ`)
+  clock.at = end
+  const calls = [...trace]
+  const [one, two] = [await heldBy(first, calls, runs), await heldBy(other, calls, runs)]
+  for (const [what, held] of one) {
+    if (isDeepStrictEqual(plain(held), plain(two.get(what)))) continue
+    found.push(`${what}: ${JSON.stringify(held)} and ${JSON.stringify(two.get(what))}`)
   }
   return found
+}
+
+/** All that a store holds in the end, by what it is. */
+async function heldBy(
+  store: RunStore,
+  trace: readonly TracedCall[],
+  runs: ReadonlySet<string>,
+): Promise<Map<string, unknown>> {
+  const held = new Map<string, unknown>()
+  const callers = new Set<string>()
+  for (const run_id of runs) {
+    held.set(`the log of ${run_id}`, await store.read(run_id, 0, 100_000))
+    held.set(`what is kept of ${run_id}`, await store.read(run_id, 0, 100_000, "kept"))
+    held.set(`the request of ${run_id}`, await store.request(run_id))
+    held.set(`the record of ${run_id}`, await store.lookup(run_id))
+    held.set(`the questions of ${run_id}`, await store.questions(run_id))
+    held.set(`the outcomes of ${run_id}`, await store.outcomes(run_id))
+    held.set(`the notices of ${run_id}`, await store.notices(run_id))
+  }
+  for (const { method, values } of trace) {
+    if (method === "create") {
+      const [{ caller, idempotency }] = values as Parameters<RunStore["create"]>
+      callers.add(caller)
+      if (idempotency !== null) held.set(`the key ${idempotency.key}`, await store.existing(caller, idempotency))
+    } else if (method === "cachePut") {
+      const [caller, cache_key, hash] = values as Parameters<RunStore["cachePut"]>
+      held.set(`the cached answer ${hash}`, await store.cacheGet(caller, cache_key, hash))
+    }
+  }
+  for (const caller of callers) {
+    const all = { caller, limit: 1000, after: null }
+    held.set(`the list of ${caller}`, await store.list({ ...all, workflow: null, status: null }))
+    for (const status of ["open", "answered", "expired", "withdrawn"] as const) {
+      const { questions } = await store.inbox({ ...all, groups: [], member_of: [], status, to: null })
+      held.set(`the ${status} questions of ${caller}`, questions)
+    }
+  }
+  held.set("what waits", await store.waitingCounts())
+  return held
 }
 
 function isLease(value: unknown): value is Lease {
@@ -148,7 +224,16 @@ function pairs(one: unknown, two: unknown): [Lease, Lease][] {
   return a?.outcome === "created" && b?.outcome === "created" ? [[a.lease, b.lease]] : []
 }
 
-/** Stores count fences in their own ways. */
-function withoutFences(value: unknown): unknown {
-  return JSON.parse(JSON.stringify(value, (key, inner: unknown) => (key === "fence" ? undefined : inner)))
+/** An answer without what stores decide in their own ways: fences, the order in which notices are taken, and when to look again. */
+function comparable(method: keyof RunStore, outcome: Outcome | null): unknown {
+  if (method !== "takeNotices" || outcome === null || !("value" in outcome)) return plain(outcome)
+  const name = ({ run_id, event_id }: Notice): string => `${run_id}/${event_id}`
+  const taken = [...(outcome.value as TakenNotices).taken]
+  return plain(taken.sort((a, b) => (name(a) < name(b) ? -1 : 1)))
+}
+
+function plain(value: unknown): unknown {
+  return JSON.parse(
+    JSON.stringify(value ?? null, (key, inner: unknown) => (key === "fence" ? undefined : inner)),
+  ) as unknown
 }

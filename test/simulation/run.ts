@@ -1,8 +1,10 @@
+import { Coverage } from "./coverage.ts"
 import { simulate } from "./history.ts"
 import { openReplays } from "./replay-on-sqlite.ts"
 
-// `npm run simulate [-- COUNT [FIRST] [--nats | --sqlite] [--stop-at-first]]`: histories with the seeds FIRST, FIRST + 1 …, on the memory
-// store or on the NATS store; with `--sqlite`, what the memory store was asked for is asked of SQLite again, and both must agree. A history that goes wrong is printed with its diary, and `npm run simulate -- 1 SEED` gives exactly that history again.
+// `npm run simulate [-- COUNT [FIRST] [--nats | --sqlite] [--coverage] [--stop-at-first]]`: histories with the seeds FIRST, FIRST + 1 …, on the memory
+// store or on the NATS store; with `--sqlite`, what the memory store was asked for is asked of SQLite again, and both must agree. With `--coverage`,
+// a table says how often each fault and each part of the language came up. A history that goes wrong is printed with its diary, and `npm run simulate -- 1 SEED` gives exactly that history again.
 
 const options = process.argv.slice(2).filter((value) => value.startsWith("--"))
 const [count = "1000", first = "1"] = process.argv.slice(2).filter((value) => !value.startsWith("--"))
@@ -16,11 +18,13 @@ const started = performance.now()
 let lastShown = started
 let made = 0
 let failed = 0
+const coverage = options.includes("--coverage") ? new Coverage() : null
 while (made < Number(count)) {
   const history = await simulate(Number(first) + made, { home, traced: replays !== null })
   const { seed, diary, figures } = history
   const problems = [...history.problems, ...((await replays?.problems(history)) ?? [])]
   made++
+  coverage?.add(history.counts)
   for (const key of Object.keys(total) as (keyof typeof total)[]) total[key] += figures[key]
   if (problems.length > 0) failed++
   if (showsAll || (problems.length > 0 && failed <= 3)) console.log(`\nseed ${seed}\n${diary.join("\n")}\n`)
@@ -32,6 +36,7 @@ while (made < Number(count)) {
   }
 }
 replays?.close()
+if (coverage !== null) console.log(`\n${coverage.table().join("\n")}\n`)
 const seconds = (performance.now() - started) / 1000
 console.log(`${made} histories in ${seconds.toFixed(1)} s, ${failed} went wrong: ${JSON.stringify(total)}`)
 process.exitCode = failed === 0 ? 0 : 1

@@ -198,13 +198,14 @@ export interface BrokerFaults {
   readonly unanswered: number
   /** Chance that a message takes seconds. */
   readonly slow: number
-  /** Chance that an announcement gets lost. */
+  /** Chance that an announcement gets lost, and that it arrives twice. */
   readonly unheard: number
+  readonly twice: number
   /** By how many milliseconds the nearest node is behind the leader at most. */
   readonly behind: number
 }
 
-export const noBrokerFaults: BrokerFaults = { failed: 0, unanswered: 0, slow: 0, unheard: 0, behind: 0 }
+export const noBrokerFaults: BrokerFaults = { failed: 0, unanswered: 0, slow: 0, unheard: 0, twice: 0, behind: 0 }
 
 /** One machine's connection. Its writes arrive in the order in which they were sent, if they arrive. */
 export class SimulatedConnection implements Transport {
@@ -261,11 +262,16 @@ export class SimulatedConnection implements Transport {
     const subscriber: Subscriber = {
       subject,
       hear: (message) => {
-        if (this.#kept !== null || this.#machine.state === "dead" || random.chance(this.faults.unheard)) return
-        this.#heardAt = Math.max(this.#heardAt, this.#world.now + this.#latency())
-        this.#world.after(this.#heardAt - this.#world.now, this.#machine, () => {
-          if (this.#subscribers.has(subscriber)) listener(message)
-        })
+        if (this.#kept !== null || this.#machine.state === "dead") return
+        if (random.chance(this.faults.unheard)) return this.#world.count("announcement: gets lost")
+        const twice = random.chance(this.faults.twice)
+        if (twice) this.#world.count("announcement: arrives twice")
+        for (let times = twice ? 2 : 1; times > 0; times--) {
+          this.#heardAt = Math.max(this.#heardAt, this.#world.now + this.#latency())
+          this.#world.after(this.#heardAt - this.#world.now, this.#machine, () => {
+            if (this.#subscribers.has(subscriber)) listener(message)
+          })
+        }
       },
     }
     this.#subscribers.add(subscriber)
@@ -318,13 +324,17 @@ export class SimulatedConnection implements Transport {
 
   #latency(): number {
     const { random } = this.#world
-    return random.chance(this.faults.slow) ? 100 + random.next() * 4_000 : random.next() * 3
+    if (!random.chance(this.faults.slow)) return random.next() * 3
+    this.#world.count("store: slow")
+    return 100 + random.next() * 4_000
   }
 
   #request<T>(apply: () => T, inOrder = false): Promise<T> {
     const { random } = this.#world
     const fate = random.next()
     const { failed, unanswered } = this.faults
+    if (fate < failed) this.#world.count("store: fails")
+    else if (fate < failed + unanswered) this.#world.count("store: done without an answer")
     return new Promise<T>((resolve, reject) => {
       if (this.#closed) return reject(new Error("closed connection"))
       const forget = this.#world.after(attemptMs, this.#machine, () => reject(new Error("timeout")))
@@ -337,7 +347,10 @@ export class SimulatedConnection implements Transport {
       }
       const arrive = (): void => {
         // What a machine had sent when it died may still arrive.
-        if (this.#machine.state === "dead" && random.chance(0.5)) return
+        if (this.#machine.state === "dead") {
+          if (random.chance(0.5)) return
+          this.#world.count("store: done for a process that is dead")
+        }
         try {
           const value = apply()
           answer(() => resolve(value))

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../src/base/json-value.ts"
 import { pass } from "../../src/ports/gate.ts"
+import type { Message } from "../../src/ports/messages.ts"
 import type { ModelClient, ModelRequest, ModelTurn, ModelWatch } from "../../src/ports/model.ts"
 import type { TokenUsage } from "../../src/ports/events.ts"
 import { failure } from "../../src/run/failure.ts"
@@ -10,11 +11,12 @@ import type { Ledger } from "./ledger.ts"
 import type { Machine, World } from "./world.ts"
 
 export interface ModelFaults {
-  /** Chances that a call fails and is made again, fails for good, never answers, takes long. */
+  /** Chances that a call fails and is made again, fails for good, never answers, takes long, goes on when it should stop. */
   readonly retried: number
   readonly failed: number
   readonly hanging: number
   readonly slow: number
+  readonly deaf: number
 }
 
 /** A model client on one machine. The answer of a model depends only on the request, not on who asks or how often. */
@@ -50,7 +52,7 @@ export class SimulatedModel implements ModelClient {
       await pass(watch.gate)
       watch.signal.throwIfAborted()
       const fate = random.next()
-      const { retried, failed, hanging, slow } = this.faults
+      const { retried, failed, hanging, slow, deaf } = this.faults
       const answers = fate >= hanging + failed + retried || (fate >= hanging + failed && retries >= 3)
       const tokens: TokenUsage = {
         input_tokens: random.below(estimate),
@@ -63,14 +65,27 @@ export class SimulatedModel implements ModelClient {
         owner: this.#machine.name,
         run,
         step: request.contract === null ? `${step}/compact` : step,
+        tool: null,
+        text: "",
         once: null,
         tokens: answers ? tokens.input_tokens + tokens.output_tokens : 0,
         cost: answers && request.price !== null ? costOf(tokens, request.price) : 0n,
       })
       const takes = random.chance(slow) ? random.next() * 20_000 : random.next() * 1_500
+      // One that is deaf answers although nobody waits for it any more.
+      const signal = random.chance(deaf) ? new AbortController().signal : watch.signal
+      if (fate < hanging) this.#world.count("model: hangs")
+      else if (fate < hanging + failed) this.#world.count("model: fails")
+      else if (!answers) this.#world.count("model: fails, and is asked again")
+      if (takes > 1_500) this.#world.count("model: slow")
       try {
         if (fate < hanging) await this.#wait(1e12, watch.signal)
-        await this.#wait(takes, watch.signal)
+        for (let deltas = request.deltas ? 2 : 0; deltas > 0; deltas--) {
+          await this.#wait(takes / 4, signal)
+          watch.delta(attempt, `${deltas}`)
+        }
+        await this.#wait(takes, signal)
+        if (watch.signal.aborted) this.#world.count("model: answers after an abort")
         if (fate < hanging + failed) throw failure("provider_error", "", "The backend answered with status 500")
       } catch (error) {
         reservation?.settle(null, false)
@@ -110,7 +125,7 @@ export class SimulatedModel implements ModelClient {
       return callsTools(calls, request)
     }
     const n = digest(asked)
-    const output: JsonObject = { text: `t${n % 1000}`, n: n % 7, ok: n % 2 === 0 }
+    const output: JsonObject = { text: `t${n}`, n: n % 7, ok: n % 2 === 0, mood: n % 3 === 0 ? "bad" : "good" }
     return answers(output, request)
   }
 
@@ -120,13 +135,18 @@ export class SimulatedModel implements ModelClient {
 }
 
 function currentInstruction(request: ModelRequest): string {
-  const users = request.input.filter(({ role }) => role === "user")
-  return textOf(users.at(request.contract === null ? 0 : -1))
+  const found = request.contract === null ? request.input.find(isInstruction) : request.input.findLast(isInstruction)
+  return textOf(found)
+}
+
+/** The engine says something at times, too: that a tool is used up. */
+function isInstruction(message: Message): boolean {
+  return message.role === "user" && /^run\d+ /.test(textOf(message))
 }
 
 /** How often the model has answered since the instruction. */
 function turnsSince(request: ModelRequest): number {
-  const last = request.input.findLastIndex(({ role }) => role === "user")
+  const last = request.input.findLastIndex(isInstruction)
   return request.input.slice(last).filter(({ role }) => role === "assistant").length
 }
 

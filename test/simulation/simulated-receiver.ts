@@ -53,6 +53,9 @@ export class SimulatedReceiver {
     const fate = random.next()
     const latency = (): number => (random.chance(slow) ? random.next() * 8_000 : random.next() * 50)
     const back = latency()
+    if (fate < failed) this.#world.count("receiver: out of reach")
+    else if (fate < failed + refused) this.#world.count("receiver: refuses")
+    else if (fate < failed + refused + unanswered) this.#world.count("receiver: its answer gets lost")
     return new Promise((resolve, reject) => {
       const { signal } = init
       const forget = this.#world.after(patience, machine, () =>

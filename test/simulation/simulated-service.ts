@@ -25,6 +25,9 @@ export interface Outside {
 
 export const leaseMs = 10_000
 
+/** What workflows with a name get where they need a secret. */
+export const serverSecret = "tk_server_5b2d7e40"
+
 /** The plans of sources: those of neighbouring histories are few. */
 const plans = new Map<string, ReturnType<typeof planSource>>()
 
@@ -50,6 +53,8 @@ export class SimulatedService {
   readonly #notifier: Notifier | null
   #receiverFaults: ReceiverFaults
   readonly #deaths: (() => void)[] = []
+  /** Clients can reach it. */
+  isReady: boolean
 
   constructor(
     name: string,
@@ -70,13 +75,22 @@ export class SimulatedService {
       fraction: () => random.next(),
     }
     this.runs = new Runs(
-      { store: this.store, model: this.#model, tools: this.#tools, clock: this.clock, chance, bug },
+      {
+        store: this.store,
+        model: this.#model,
+        tools: this.#tools,
+        clock: this.clock,
+        chance,
+        bug,
+        serverSecrets: () => ({ token: serverSecret }),
+      },
       (source) => Promise.resolve(planned(source)),
       {
         owner: name,
         leaseMs,
         max_runs: 1 + random.below(4),
-        max_queued: 4,
+        max_queued: random.below(5),
+        ...(random.chance(0.1) ? { max_waiting: 1 } : {}),
         limits: { ...usualLimits, timeout_ms: 120_000 },
       },
     )
@@ -94,7 +108,14 @@ export class SimulatedService {
             },
             { origins: new Set([receiverOrigin]), secrets: [Buffer.alloc(24)] },
           )
-    void this.runs.recover()
+    const { ready } = this.#connection
+    this.isReady = ready === null
+    const recover = (): void => {
+      this.isReady = true
+      void this.runs.recover()
+    }
+    if (ready === null) recover()
+    else void ready.then(recover)
   }
 
   /** As the service stops when it is asked to. */

@@ -27,11 +27,12 @@ export interface StoreFaults {
   readonly late: number
   /** Chance that an operation takes seconds. */
   readonly slow: number
-  /** Chance that an announcement never arrives. */
+  /** Chance that an announcement never arrives, and that it arrives twice. */
   readonly unheard: number
+  readonly twice: number
 }
 
-export const noFaults: StoreFaults = { failed: 0, unanswered: 0, late: 0, slow: 0, unheard: 0 }
+export const noFaults: StoreFaults = { failed: 0, unanswered: 0, late: 0, slow: 0, unheard: 0, twice: 0 }
 
 /** What the store did, in the order in which it did it. */
 export type Applied = (operation: string, detail: unknown) => void
@@ -75,7 +76,9 @@ export class SimulatedStore implements RunStore {
 
   #latency(): number {
     const { random } = this.#world
-    return random.chance(this.faults.slow) ? 100 + random.next() * 8_000 : random.next() * 4
+    if (!random.chance(this.faults.slow)) return random.next() * 4
+    this.#world.count("store: slow")
+    return 100 + random.next() * 8_000
   }
 
   /** Sends a request to the store, and its answer back. `inOrder`: after what was sent before with the same name. */
@@ -95,13 +98,19 @@ export class SimulatedStore implements RunStore {
       const fail = (): void => reject(new StoreFailure("The store cannot be reached"))
       const answer = (ms: number, act: () => void): void => void this.#world.after(ms, this.#machine, act)
       if (fate < failed) {
+        this.#world.count("store: fails")
         answer(way + back, fail)
         return
       }
       const isLate = fate >= failed + unanswered && fate < failed + unanswered + late
+      if (isLate) this.#world.count("store: done after it has failed")
+      else if (fate < failed + unanswered) this.#world.count("store: done without an answer")
       this.#world.after(isLate ? patience + random.next() * 5_000 : way, null, () => {
         // What a machine had sent when it died may still arrive.
-        if (this.#machine.state === "dead" && random.chance(0.5)) return
+        if (this.#machine.state === "dead") {
+          if (random.chance(0.5)) return
+          this.#world.count("store: done for a process that is dead")
+        }
         apply().then(
           (value) => {
             if (fate >= failed + unanswered + late) answer(back, () => resolve(value))
@@ -189,7 +198,10 @@ export class SimulatedStore implements RunStore {
     void (async () => {
       for await (const event of this.#store.follow(run_id, after, signal)) {
         if (!watching) return
-        if (this.#world.random.chance(this.faults.unheard)) continue
+        if (this.#world.random.chance(this.faults.unheard)) {
+          this.#world.count("announcement: gets lost")
+          continue
+        }
         this.#world.after(this.#latency(), this.#machine, () => bell.ring())
         if (isTerminal(event.type)) return
       }
@@ -295,10 +307,14 @@ export class SimulatedStore implements RunStore {
   onOutcome(listener: (run_id: string) => void): () => void {
     let listening = true
     const stop = this.#store.onOutcome((run_id) => {
-      const ms = this.#world.random.chance(this.faults.unheard) ? 5_000 : this.#latency()
-      this.#world.after(ms, this.#machine, () => {
+      const { random } = this.#world
+      const hear = (): void => {
         if (listening) listener(run_id)
-      })
+      }
+      this.#world.after(random.chance(this.faults.unheard) ? 5_000 : this.#latency(), this.#machine, hear)
+      if (!random.chance(this.faults.twice)) return
+      this.#world.count("announcement: arrives twice")
+      this.#world.after(this.#latency(), this.#machine, hear)
     })
     return () => {
       listening = false

@@ -1,3 +1,4 @@
+import type { JsonObject } from "../../src/base/json-value.ts"
 import { failure } from "../../src/run/failure.ts"
 import type { HostRequest, HostSession, HostWatch, ToolHost } from "../../src/ports/tools.ts"
 import { pass } from "../../src/ports/gate.ts"
@@ -7,14 +8,22 @@ import type { Ledger } from "./ledger.ts"
 import type { Machine, World } from "./world.ts"
 
 export interface ToolFaults {
-  /** Chances that a call fails before anything is done, is done but its answer never arrives, never answers, takes long. */
+  /**
+   * Chances that a call fails before anything is done, is done but its answer never arrives, never answers, takes long, goes on when it should
+   * stop, and that its answer says that something is wrong.
+   */
   readonly failed: number
   readonly unanswered: number
   readonly hanging: number
   readonly slow: number
+  readonly deaf: number
+  readonly wrong: number
 }
 
-/** The tools of one server, as one machine reaches them: `note` does harm when it is repeated, `look` does not. */
+/**
+ * The tools of one server, as one machine reaches them: `note` and `mark` do harm when they are repeated, `look` does not. `mark` tells whoever calls it
+ * the tag that the workflow gave it.
+ */
 export class SimulatedTools implements ToolHost {
   readonly #world: World
   readonly #machine: Machine
@@ -26,7 +35,16 @@ export class SimulatedTools implements ToolHost {
     this.#world = world
     this.#machine = machine
     this.#ledger = ledger
-    this.#served = new InProcessTools({ tools: { note: this.#tool(false), look: this.#tool(true) } })
+    this.#served = new InProcessTools({
+      tools: { note: this.#tool("note", false), look: this.#tool("look", true), mark: this.#tool("mark", false) },
+      resources: { page: { variables: ["text"], read: (values) => ({ text: textOf(values), media_type: null }) } },
+      prompts: {
+        hint: {
+          arguments: [{ name: "text", required: true }],
+          render: (values) => [{ role: "user", text: textOf(values), images: [] }],
+        },
+      },
+    })
     this.faults = faults
   }
 
@@ -35,49 +53,79 @@ export class SimulatedTools implements ToolHost {
     await pass(gate)
     await this.#wait(this.#world.random.next() * 20, watch.signal)
     if (this.#world.random.chance(this.faults.failed / 4)) {
+      this.#world.count("tools: the server is out of reach")
       throw failure("tool_error", "", "The server cannot be reached")
     }
     const session = await this.#served.open(request, watch)
-    const call: HostSession["call"] = async (...values) => {
-      await pass(gate)
-      return session.call(...values)
+    const passed =
+      <A extends unknown[], T>(ask: (...values: A) => Promise<T>) =>
+      async (...values: A): Promise<T> => {
+        await pass(gate)
+        return ask(...values)
+      }
+    return {
+      ...session,
+      call: passed((...values: Parameters<HostSession["call"]>) => session.call(...values)),
+      read: passed(async (resource: string, values: JsonObject, signal: AbortSignal) => {
+        await this.#done("page", textOf(values), true, signal)
+        return session.read(resource, values, signal)
+      }),
+      render: passed(async (prompt: string, values: JsonObject, signal: AbortSignal) => {
+        await this.#done("hint", textOf(values), true, signal)
+        return session.render(prompt, values, signal)
+      }),
     }
-    return { ...session, call }
   }
 
-  #tool(idempotent: boolean): ServedTool {
+  #tool(name: string, idempotent: boolean): ServedTool {
     return {
-      input: record({ text: string }),
+      input: record(name === "mark" ? { text: string, tag: string } : { text: string }),
       idempotent,
       call: async (values, _, signal) => {
-        const text = typeof values["text"] === "string" ? values["text"] : ""
-        const [run = "", step = ""] = text.split(" ", 2)
-        const { random } = this.#world
-        const fate = random.next()
-        const { failed, unanswered, hanging, slow } = this.faults
-        const lost = (): Error => failure("tool_error", "", "The connection to the server was lost")
-        if (fate < failed) {
-          await this.#wait(random.next() * 20, signal)
-          throw lost()
-        }
-        this.#ledger.record({
-          kind: "tool",
-          owner: this.#machine.name,
-          run,
-          step,
-          once: idempotent ? null : text,
-          tokens: 0,
-          cost: 0n,
-        })
-        await this.#wait(random.chance(slow) ? random.next() * 20_000 : random.next() * 500, signal)
-        if (fate < failed + hanging) await this.#wait(1e12, signal)
-        if (fate < failed + hanging + unanswered) throw lost()
-        return { text: `done ${text.length}`, is_error: false }
+        const text = textOf(values)
+        await this.#done(name, text, idempotent, signal)
+        const tag = typeof values["tag"] === "string" ? ` with ${values["tag"]}` : ""
+        const wrong = this.#world.random.chance(this.faults.wrong)
+        if (wrong) this.#world.count("tools: answers with an error")
+        return { text: `done ${text.length}${tag}`, is_error: wrong }
       },
+    }
+  }
+
+  /** What happens to a call on its way, and who hears of it. */
+  async #done(tool: string, text: string, idempotent: boolean, signal: AbortSignal): Promise<void> {
+    const [run = "", step = ""] = text.split(" ", 2)
+    const { random } = this.#world
+    const fate = random.next()
+    const { failed, unanswered, hanging, slow, deaf } = this.faults
+    const lost = (): Error => failure("tool_error", "", "The connection to the server was lost")
+    if (fate < failed) {
+      this.#world.count("tools: fails")
+      await this.#wait(random.next() * 20, signal)
+      throw lost()
+    }
+    const asked = { kind: "tool", owner: this.#machine.name, run, step, tool, text } as const
+    this.#ledger.record({ ...asked, once: idempotent ? null : text, tokens: 0, cost: 0n })
+    const isDeaf = random.chance(deaf)
+    const takes = random.chance(slow) ? random.next() * 20_000 : random.next() * 500
+    if (takes > 500) this.#world.count("tools: slow")
+    await this.#wait(takes, isDeaf ? new AbortController().signal : signal)
+    if (isDeaf && signal.aborted) this.#world.count("tools: answers after an abort")
+    if (fate < failed + hanging) {
+      this.#world.count("tools: hangs")
+      await this.#wait(1e12, signal)
+    }
+    if (fate < failed + hanging + unanswered) {
+      this.#world.count("tools: done without an answer")
+      throw lost()
     }
   }
 
   #wait(ms: number, signal: AbortSignal): Promise<void> {
     return this.#world.sleep(ms, this.#machine, signal)
   }
+}
+
+function textOf(values: JsonObject): string {
+  return typeof values["text"] === "string" ? values["text"] : ""
 }

@@ -15,6 +15,8 @@ export interface ConnectionFaults {
 /** One machine's way to the store. */
 export interface StoreConnection {
   readonly store: RunStore
+  /** Resolves when the store can be used; null where it can be at once. */
+  readonly ready: Promise<void> | null
   faults: ConnectionFaults
   /** The process is gone. */
   leave(): void
@@ -26,7 +28,10 @@ export interface StoreConnection {
 export interface StoreHome {
   connect(machine: Machine, clock: Clock, faults: ConnectionFaults): StoreConnection
   /** What there is, without latency and faults. */
-  readonly audit: RunStore
+  audit(): Promise<RunStore>
+  readonly clock: Clock
+  /** How the master key is changed: processes that are started after `begin` have the new key, too. Null: there is no key. */
+  readonly keys: { begin(): void; isDone(): boolean } | null
 }
 
 /** One memory store that all machines share. With `trace`, what it is asked for is written down. */
@@ -41,7 +46,9 @@ export function memoryHome(world: World, applied: Applied, trace: TracedCall[] |
     applied(operation, detail)
   }
   return {
-    audit: shared,
+    audit: async () => shared,
+    clock,
+    keys: null,
     connect: (machine, _, faults) => {
       const store = new SimulatedStore(shared, world, machine, faults.store, watched, {
         isDue: () => due.isDue(),
@@ -49,6 +56,7 @@ export function memoryHome(world: World, applied: Applied, trace: TracedCall[] |
       })
       return {
         store,
+        ready: null,
         set faults(given: ConnectionFaults) {
           store.faults = given.store
         },

@@ -19,6 +19,8 @@ export interface Machine {
   state: "running" | "paused" | "dead"
   /** What would have woken it while it stood still. */
   readonly missed: Entry[]
+  /** Burns down with each thing that wakes the process; in place of the last one, the process dies. */
+  fuse?: { left: number; readonly blow: () => void }
 }
 
 const realImmediate = globalThis.setImmediate
@@ -66,6 +68,8 @@ function outsidePromises<T>(work: () => T): Promise<T> {
 
 export class World {
   readonly random: Random
+  /** How often what happened in this history. */
+  readonly counts = new Map<string, number>()
   readonly #queue: Entry[] = []
   readonly #notes: { readonly at: number; readonly line: string | (() => string) }[] = []
   #now = 0
@@ -87,6 +91,10 @@ export class World {
   /** One line for each thing that happened, for the report of a failure. */
   get diary(): string[] {
     return this.#notes.map(({ at, line }) => `${at.toFixed(0).padStart(8)} ${typeof line === "string" ? line : line()}`)
+  }
+
+  count(what: string): void {
+    this.counts.set(what, (this.counts.get(what) ?? 0) + 1)
   }
 
   /** The result takes it back. */
@@ -149,7 +157,9 @@ export class World {
         entry.machine.missed.push(entry)
         continue
       }
-      entry.act()
+      const fuse = entry.machine?.fuse
+      if (fuse !== undefined && --fuse.left === 0) fuse.blow()
+      else entry.act()
       settle()
     }
     return true

@@ -1,0 +1,177 @@
+import type { EventData } from "../../src/ports/events.ts"
+import type { Job } from "./client.ts"
+
+// How often each fault, and each part of the language and of a request, comes up. What never does proves nothing.
+
+/** What has to come up in one history of five hundred. */
+const enough = 0.002
+
+/** By name: what of a source shows that it uses it. */
+const languageFeatures: Readonly<Record<string, RegExp>> = {
+  "a loop": /^agent \w+ for/m,
+  "a loop over results": /^agent \w+ for item in agent/m,
+  "a condition": /^agent [^{]* when /m,
+  "a condition on a result": /^agent [^{]* when .*agent\.\w+\??\./m,
+  "a condition on an answer": /^agent [^{]* when .*ask\./m,
+  "on_failure: skip": /on_failure: skip/,
+  "fallback models": /model: \[/,
+  "inference of an agent": /inference \{/,
+  "a context": /context: agent/,
+  "a context that is compacted": /context: compact/,
+  "a context that may be missing": /!= null/,
+  max_steps: /max_steps/,
+  "max_calls of an import": /^tool .*max_calls/m,
+  "max_calls of a use": /uses: .*max_calls/,
+  "limits of the workflow": /^limits/m,
+  "limits of an agent": /^ +limits/m,
+  "a question": /^ask /m,
+  "a question for each item": /^ask \w+ for/m,
+  "a question with a condition": /^ask .* when/m,
+  "a question to a group": /^ +to: /m,
+  "an approval": /approval/,
+  "an approval of an idempotent call": /^tool look .*approval/m,
+  "a dynamic value": /^dynamic/m,
+  "a dynamic value of an agent": /^ +dynamic/m,
+  "a match": / match /,
+  "a match that calls": /match .* call /,
+  "a resource that is read": /read resource/,
+  "a resource that a model may read": /uses: .*resource/,
+  "a prompt that is rendered": /render prompt/,
+  "a prompt in the messages": /uses: .*prompt/,
+  "a secret": /^secrets/m,
+  "an asset": /asset "/,
+  "a file": /file \{/,
+}
+
+const requestFeature: Readonly<Record<string, (job: Job) => boolean>> = {
+  "a cache key": ({ options }) => options.cache_key !== null,
+  max_concurrency: ({ options }) => options.max_concurrency !== null,
+  deltas: ({ options }) => options.deltas,
+  timeout_ms: ({ timeout_ms }) => timeout_ms !== null,
+  limits: ({ limits }) => limits !== null,
+  notify: ({ notify }) => notify !== null,
+  "no idempotency key": ({ key }) => key === null,
+  "a run that a restart cancels": ({ resumable }) => !resumable,
+  "a workflow with a name": ({ named }) => named,
+  "a secret of the server": ({ named, source }) => named && source.includes("secrets {"),
+}
+
+/** What a request has, as it is counted. */
+export function requestFeatures(job: Job): string[] {
+  const language = Object.entries(languageFeatures).filter(([, pattern]) => pattern.test(job.source))
+  const request = Object.entries(requestFeature).filter(([, has]) => has(job))
+  return [...language.map(([name]) => `language: ${name}`), ...request.map(([name]) => `request: ${name}`)]
+}
+
+/** All types of events. */
+const events: Readonly<Record<keyof EventData, true>> = {
+  workflow_started: true,
+  workflow_planned: true,
+  agent_started: true,
+  agent_delta: true,
+  agent_retried: true,
+  model_call_started: true,
+  agent_fallback: true,
+  agent_completed: true,
+  agent_failed: true,
+  step_skipped: true,
+  step_reused: true,
+  agent_loop_started: true,
+  agent_loop_completed: true,
+  context_compacted: true,
+  mcp_server_connected: true,
+  tool_call_started: true,
+  tool_call_completed: true,
+  tool_call_failed: true,
+  resource_read: true,
+  prompt_rendered: true,
+  dynamic_resolved: true,
+  cache_degraded: true,
+  question_asked: true,
+  question_answered: true,
+  question_expired: true,
+  run_waiting: true,
+  run_continued: true,
+  run_resumed: true,
+  workflow_completed: true,
+  workflow_failed: true,
+  workflow_cancelled: true,
+}
+
+const happenings = [
+  "announcement: arrives twice",
+  "announcement: gets lost",
+  "client: a second one asks for the same",
+  "client: answers",
+  "client: answers twice",
+  "client: cancels",
+  "client: is given the run of its key",
+  "client: is refused",
+  "client: leaves, and comes back",
+  "client: repeats the request with the same key",
+  "client: runs again",
+  "client: runs again from a step",
+  "client: runs an edited workflow again",
+  "lease: runs out while its process is dead",
+  "lease: runs out while its process is paused",
+  "lease: runs out while its process is running",
+  "model: answers after an abort",
+  "model: fails",
+  "model: fails, and is asked again",
+  "model: hangs",
+  "model: slow",
+  "process: crashes",
+  "process: crashes in place of its next step",
+  "process: is told to stop",
+  "process: its clock is set",
+  "process: its clock is wrong",
+  "process: stands still",
+  "receiver: its answer gets lost",
+  "receiver: out of reach",
+  "receiver: refuses",
+  "store: done after it has failed",
+  "store: done for a process that is dead",
+  "store: done without an answer",
+  "store: fails",
+  "store: slow",
+  "tools: answers after an abort",
+  "tools: answers with an error",
+  "tools: done without an answer",
+  "tools: fails",
+  "tools: hangs",
+  "tools: slow",
+  "tools: the server is out of reach",
+]
+
+/** Adds histories up. */
+export class Coverage {
+  readonly #histories = new Map<string, number>()
+  readonly #times = new Map<string, number>()
+  #count = 0
+
+  constructor() {
+    const eventTypes = Object.keys(events).map((type) => `event: ${type}`)
+    const language = Object.keys(languageFeatures).map((name) => `language: ${name}`)
+    const request = Object.keys(requestFeature).map((name) => `request: ${name}`)
+    for (const name of [...happenings, ...eventTypes, ...language, ...request]) this.#histories.set(name, 0)
+  }
+
+  add(counts: ReadonlyMap<string, number>): void {
+    this.#count++
+    for (const [name, times] of counts) {
+      this.#histories.set(name, (this.#histories.get(name) ?? 0) + 1)
+      this.#times.set(name, (this.#times.get(name) ?? 0) + times)
+    }
+  }
+
+  /** A line for each: in how many of a hundred histories, and how often in all. */
+  table(): string[] {
+    return [...this.#histories]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, histories]) => {
+        const share = ((100 * histories) / this.#count).toFixed(1)
+        const mark = histories < enough * this.#count ? "RARE" : "    "
+        return `${mark} ${share.padStart(5)} % ${String(this.#times.get(name) ?? 0).padStart(7)}  ${name}`
+      })
+  }
+}
