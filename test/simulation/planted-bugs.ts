@@ -17,6 +17,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: "src/adapters/memory/memory-store.ts",
     from: "return run?.fence === lease.fence ? run : undefined",
     to: "return run",
+    seed: 15,
   },
   {
     name: "a run can be claimed while its owner is well",
@@ -182,7 +183,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "a resumed run forgets how often it has called a tool",
     file: "src/run/run.ts",
-    from: "toolCalls: new Map(past.toolCalls)",
+    from: "toolCalls: past.toolCalls.size === 0 ? new Map() : new Map(past.toolCalls)",
     to: "toolCalls: new Map()",
     seed: 18,
   },
@@ -273,8 +274,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "the outcome of an attempt replaces that of a later one",
     file: "src/adapters/nats/outbox.ts",
-    from: ".facts.attempts >= attempts) return",
-    to: ".facts.attempts >= 1e9) return",
+    from: "await this.#keep(settled, packed)",
+    to: "await this.#broker.put(this.#broker.names.told(run_id, event_id), packed)",
     on: "nats",
     seed: 1109,
   },
