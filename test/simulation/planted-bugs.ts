@@ -280,6 +280,14 @@ export const plantedBugs: readonly PlantedBug[] = [
     seed: 5,
   },
   {
+    name: "a change of the key forgets what others write meanwhile",
+    file: "src/adapters/nats/key-change.ts",
+    from: "this.#final = wait <= 0",
+    to: "this.#final = true",
+    on: "nats",
+    seed: 81,
+  },
+  {
     name: "SQLite commits events before what they cause",
     file: "src/adapters/sqlite/writer.ts",
     from: "this.#remember(run, { fence, last })\n    if (people",
