@@ -1,16 +1,8 @@
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
-import { mkdtempSync, openSync, readFileSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { test } from "node:test"
-import { setImmediate as nextTurn } from "node:timers/promises"
-import { LineWriter } from "./line-writer.ts"
-import { createLog } from "./log.ts"
 
-const folder = mkdtempSync(join(tmpdir(), "wire-log-"))
-
-/** What a process writes that runs this, with `log` and `writer`. */
+/** What a process writes that runs this, with `log`. */
 function writtenBy(code: string, level = "info"): Record<string, unknown>[] {
   const script = `
     import { createLog } from ${JSON.stringify(import.meta.resolve("./log.ts"))}
@@ -64,14 +56,4 @@ test("lines are written in their order, many at a time, and the last ones when t
     lines.map(({ n }) => n),
     Array.from({ length: 2_100 }, (_, n) => n),
   )
-})
-
-test("a writer that cannot write goes on", async () => {
-  const path = join(folder, "lines")
-  const kept = openSync(path, "w")
-  createLog("info", new LineWriter(openSync(path, "r"))).error({}, "nobody can write this")
-  createLog("info", new LineWriter(kept)).error({}, "this is written")
-  const deadline = performance.now() + 30_000
-  while (readFileSync(path, "utf8") === "" && performance.now() < deadline) await nextTurn()
-  assert.match(readFileSync(path, "utf8"), /^[^\n]*this is written"}\n$/)
 })
