@@ -1,6 +1,6 @@
 import { resolve } from "node:path"
-import { setFlagsFromString } from "node:v8"
 import about from "../../package.json" with { type: "json" }
+import { boundHeap } from "./bound-heap.ts"
 import type { Service } from "./compose.ts"
 import { count } from "./count.ts"
 import type { Settings } from "./settings.ts"
@@ -11,12 +11,9 @@ import { withoutLogin } from "./without-login.ts"
 /** How long a stop waits for what is under way. */
 const graceMs = 10_000
 
-/** How far the heap may grow beyond what was alive after the last full collection. V8's own limit is 300 %. */
-const heapGrowingPercent = 100
-
 /** Runs the service until it is stopped. Resolves to the exit code. */
 export async function serve(settings: Settings): Promise<number> {
-  setFlagsFromString(`--heap-growing-percent=${heapGrowingPercent}`)
+  boundHeap()
   const { isRefusal, openStore } = await import("./open-store.ts")
   // The store's thread starts while the larger part of the service is still being read.
   const opening = openStore(settings)
