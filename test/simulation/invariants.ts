@@ -312,10 +312,12 @@ function timeProblems(limits: Limits | null, calls: readonly LedgerCall[], store
   const start = stored[0]?.at
   if (limits?.time_seconds === undefined || start === undefined) return []
   let end = start + limits.time_seconds * 1000
-  let waits: number | null = null
+  let [before, waits]: [number, number | null] = [start, null]
   for (const { at, event } of stored) {
     if (waits !== null) end += at - waits
-    waits = event.type === "run_waiting" ? at : null
+    // It waits from when there is nothing else to do, which the event before says, however late a slow store takes the next.
+    waits = event.type === "run_waiting" ? before : null
+    before = at
   }
   const late = calls.find(({ at }) => at > end)
   return late === undefined ? [] : [`${late.kind} was called for ${late.step} after the time limit of the run`]
