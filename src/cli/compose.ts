@@ -24,6 +24,7 @@ import type { MemoryBounds } from "../run/memory-share.ts"
 import { Notifier } from "../run/notifications/notifier.ts"
 import { Runs } from "../run/runs.ts"
 import { watchStore } from "../run/watch-store.ts"
+import type { ArrivingBounds } from "../server/arriving-bodies.ts"
 import { createServer } from "../server/create-server.ts"
 import type { ServerLog } from "../server/route-dependencies.ts"
 import { ServerSecrets } from "../workflows/server-secrets.ts"
@@ -162,6 +163,7 @@ export async function compose(
   const { app, drain, streams } = createServer({
     version: about.version,
     maxBody: settings.maxBody,
+    arriving: arrivingBounds(settings.maxBody, perCaller < settings.maxRuns),
     keys: settings.apiKeys ?? [],
     groups: settings.groups,
     browsers: { allowedHosts: settings.allowedHosts, allowedOrigins: settings.allowedOrigins },
@@ -282,6 +284,12 @@ const troubleForCallers: Readonly<Record<TroubleKind, string>> = {
 function memoryBounds(maxRuns: number, runsPerCaller: number): MemoryBounds {
   const all = getHeapStatistics().heap_size_limit / 4
   return { all, perCaller: runsPerCaller < maxRuns ? all / 2 : all, perRun: all / maxRuns }
+}
+
+/** Bodies that arrive are outside of the heap, and as large as a quarter of it together, but room for several there is always. */
+function arrivingBounds(maxBody: number, hasShares: boolean): ArrivingBounds {
+  const all = Math.max(getHeapStatistics().heap_size_limit / 4, 8 * maxBody)
+  return { all, perCaller: hasShares ? all / 2 : all }
 }
 
 /** Where several callers use the service, none of them can take more than half of it. */

@@ -22,8 +22,9 @@ export function sendError(
   error: ApiError,
   headers: Readonly<Record<string, string>> = {},
 ): FastifyReply {
-  const waits = error.kind === "overloaded" || error.kind === "rate_limited" ? { "retry-after": "1" } : {}
-  if (error.kind === "payload_too_large") lingerAfter(reply)
+  const isBusy = error.kind === "overloaded" || error.kind === "rate_limited"
+  const waits = isBusy ? { "retry-after": "1" } : {}
+  if (isBusy || error.kind === "payload_too_large") lingerAfter(reply)
   return reply
     .code(errorStatus[error.kind])
     .headers({ ...waits, ...headers })

@@ -8,6 +8,7 @@ import type { TroubleKind } from "../run/health.ts"
 import { loopTurns } from "../run/loop-turns.ts"
 import type { Runs } from "../run/runs.ts"
 import { answerError, asHttpError } from "./answer-error.ts"
+import { ArrivingBodies, type ArrivingBounds } from "./arriving-bodies.ts"
 import { answerBrokenRequest, refuseOddities } from "./broken-request.ts"
 import type { BrowserRules } from "./browser-rules.ts"
 import { checkBrowser, corsHeaders, isAllowed, preflightHeaders } from "./browser-rules.ts"
@@ -37,6 +38,8 @@ import { sourceRoutes } from "./routes/source.ts"
 export interface ServerOptions {
   readonly version: string
   readonly maxBody: number
+  /** No bounds unless set. */
+  readonly arriving?: ArrivingBounds
   readonly keys: readonly CallerKey[]
   /** Who answers questions to a group. */
   readonly groups?: readonly Group[]
@@ -118,7 +121,7 @@ export function createServer(options: ServerOptions): Server {
   const parts: RouteDependencies = { ...options, streams, groups }
   let draining = false
 
-  readBodies(app)
+  readBodies(app, new ArrivingBodies(options.arriving ?? { all: Infinity, perCaller: Infinity }))
   app.setErrorHandler((error, request, reply) => {
     options.metrics.service.refused(asHttpError(error)?.error.kind ?? "internal_error")
     return answerError(error, reply, (bug) => logBug(bug, request.routeOptions.url))

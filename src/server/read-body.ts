@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer"
 import type { FastifyInstance, FastifyRequest } from "fastify"
 import { JsonWork, mostJsonWork } from "../base/json-work.ts"
 import { loopTurns } from "../run/loop-turns.ts"
+import type { ArrivingBodies } from "./arriving-bodies.ts"
 import { refuse } from "./http-error.ts"
 import { isDeeperThan } from "./json-depth.ts"
 
@@ -21,7 +22,7 @@ const maxDepth = 512
 export const sourceTypes = ["text/plain", "application/x-www-form-urlencoded"] as const
 
 /** JSON as UTF-8 to the letter, without keys that could poison a prototype; plain text where a route takes source. */
-export function readBodies(app: FastifyInstance): void {
+export function readBodies(app: FastifyInstance, arriving: ArrivingBodies): void {
   app.removeAllContentTypeParsers()
   app.addHook("onRequest", (request, _reply, done) => {
     // The content type of an empty body is ignored: `curl -d ""` calls it a form.
@@ -30,10 +31,12 @@ export function readBodies(app: FastifyInstance): void {
     if (nothing) delete headers["content-type"]
     done()
   })
-  app.addHook("preParsing", (request, _reply, _payload, done) => {
+  app.addHook("preParsing", (request, _reply, payload, done) => {
     const coding = request.headers["content-encoding"]
     const plain = coding === undefined || coding === "" || coding.toLowerCase() === "identity"
-    done(plain ? null : refuse("unsupported_media_type", "The body must not be compressed"))
+    if (!plain) done(refuse("unsupported_media_type", "The body must not be compressed"))
+    else if (announcedBytes(request) <= smallBody / 4) done(null, payload)
+    else done(null, arriving.count(request.raw, request.caller ?? ""))
   })
   app.addHook("preValidation", (request, _reply, goOn) => {
     // A promise for each request would cost more than the check.
@@ -73,9 +76,14 @@ export function readBodies(app: FastifyInstance): void {
 const smallBody = 256 * 1024
 
 /** Ends a step of the work on a large body: others have their turn before the next. Null for a small one, which goes on at once. */
-export function turnOfItsOwn({ headers }: FastifyRequest): Promise<void> | null {
-  const length = Number(headers["content-length"] ?? (headers["transfer-encoding"] === undefined ? 0 : Infinity))
+export function turnOfItsOwn(request: FastifyRequest): Promise<void> | null {
+  const length = announcedBytes(request)
   return length > smallBody ? loopTurns.spend(length) : null
+}
+
+/** Bytes of the body by its headers; infinite where they do not say. */
+function announcedBytes({ headers }: FastifyRequest): number {
+  return Number(headers["content-length"] ?? (headers["transfer-encoding"] === undefined ? 0 : Infinity))
 }
 
 function isPlain(contentType: string | undefined): boolean {
