@@ -71,7 +71,6 @@ async function runTests(files, namePattern) {
   const stream = runFiles({
     files: inOrder(files),
     concurrency: 3,
-    execArgv: ["--require", join(root, "scripts", "quick-tests.cjs")],
     timeout: 600_000,
     ...(namePattern !== null && { testNamePatterns: [namePattern] }),
   })
