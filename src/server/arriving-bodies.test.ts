@@ -18,9 +18,7 @@ async function begin(t: test.TestContext, bodies: ArrivingBodies, caller: string
   socket.on("error", () => undefined)
   socket.write(`POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n${"x".repeat(bytes)}`)
   const [request] = (await once(server, "request")) as [IncomingMessage]
-  const body = bodies.count(request, caller)
-  body.on("error", () => undefined)
-  return { socket, body }
+  return { socket, body: bodies.count(request, caller) }
 }
 
 /** Reads a body until so many bytes of it have come. */

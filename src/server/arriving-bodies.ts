@@ -44,6 +44,8 @@ export class ArrivingBodies {
         done(error)
       },
     })
+    // A request that is refused for something else has nobody who reads its body.
+    counted.on("error", () => undefined)
     body.once("error", (error) => counted.destroy(error))
     body.once("close", () => {
       if (!body.complete) counted.destroy()
@@ -56,6 +58,9 @@ export class ArrivingBodies {
       return refuse("overloaded", "The requests that are being received take all the memory that they may")
     }
     if (this.#callers.of(caller) <= this.#bounds.perCaller) return null
-    return refuse("rate_limited", "Your requests that are being received take your share of the memory: send fewer at a time")
+    return refuse(
+      "rate_limited",
+      "Your requests that are being received take your share of the memory: send fewer at a time",
+    )
   }
 }

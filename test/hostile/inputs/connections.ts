@@ -38,6 +38,21 @@ export const connections: readonly Hostile[] = [
     },
   },
   {
+    name: "150 bodies of 8 MB that stop short of their end",
+    kinds: [],
+    prepare: (service, during) => {
+      const open: Socket[] = []
+      during(() => open.forEach((socket) => socket.destroy()))
+      return Promise.resolve(async () => {
+        const head = `POST /execute HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer attacker\r\n`
+        const rest = `content-type: application/json\r\ncontent-length: 8000001\r\n\r\n${" ".repeat(8_000_000)}`
+        // One after the other: what a connection has not sent yet takes the memory of the test.
+        for (let at = 0; at < 150; at++) open.push(...(await hold(service, 1, () => head + rest)))
+        return []
+      })
+    },
+  },
+  {
     name: "40 readers that never read a stream of large events",
     kinds: [null],
     prepare: async (service, during) => {
