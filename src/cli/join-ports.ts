@@ -1,6 +1,5 @@
 import about from "../../package.json" with { type: "json" }
 import { isIP } from "node:net"
-import { setImmediate as nextTurn } from "node:timers/promises"
 import { createEgress } from "../adapters/egress/egress.ts"
 import type { TraceTargets } from "../adapters/egress/with-trace.ts"
 import { parseTraceTargets, takesTrace, withTrace } from "../adapters/egress/with-trace.ts"
@@ -15,6 +14,7 @@ import type { DemoServer } from "../demo/demo-server.ts"
 import type { Egress } from "../ports/egress.ts"
 import type { RunStore } from "../ports/store.ts"
 import type { HostSession, ToolHost } from "../ports/tools.ts"
+import { loopTurns } from "../run/loop-turns.ts"
 import type { RunPorts } from "../run/run-context.ts"
 import { modelApi } from "./model-apis.ts"
 import { StartRefusal } from "./open-store.ts"
@@ -110,6 +110,9 @@ export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."))
 }
 
+/** Work on so many bytes takes about as long as to load the protocol's client. */
+const bytesOfLoading = 16 * 1024 * 1024
+
 /** The protocol's client takes its time to load: it is loaded by the first run that needs it. */
 class LazyTools implements ToolHost {
   readonly #load: () => Promise<ToolHost & { close(): Promise<void> }>
@@ -125,11 +128,11 @@ class LazyTools implements ToolHost {
     return host.open(...args)
   }
 
-  /** Loading takes 100 ms at its first time: others get their turn before and after. */
+  /** Loading takes 100 ms at its first time, and the first use nearly as long: others get their turn before and after. */
   async #loadInItsTurn(): Promise<ToolHost & { close(): Promise<void> }> {
-    await nextTurn()
+    await loopTurns.spend(bytesOfLoading)
     const host = await this.#load()
-    await nextTurn()
+    await loopTurns.spend(bytesOfLoading)
     return host
   }
 
