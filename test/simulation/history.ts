@@ -351,7 +351,7 @@ export async function simulate(
   }
 
   const audit = await home.audit()
-  const book = { tenures, stored, answers, receiver, punctual }
+  const book = { tenures, stored, answers, receiver, punctual, countsAttempts: kind === "memory" }
   const problems = await violations(audit, clients, ledger, book).catch((error: Error) => [
     `what is stored cannot be read: ${error.message}`,
   ])
