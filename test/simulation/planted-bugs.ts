@@ -80,7 +80,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: "src/run/log/read-past.ts",
     from: "agent.completed = {",
     to: "agent.failed = null; const forgotten = {",
-    seed: 1,
+    seed: 5,
   },
   {
     name: "followers are not notified of appended events",
@@ -206,7 +206,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: "src/run/agent/cache-key.ts",
     from: 'return `{"parts":[{"text":${JSON.stringify(part.text)},',
     to: 'return `{"parts":[{"text":"",',
-    seed: 27,
+    seed: 75,
   },
   {
     name: "what a re-run must run again is taken over",
@@ -221,7 +221,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     from: "const seq = await broker.putOnce(broker.names.slot",
     to: "const seq: number | null = await broker.put(broker.names.slot",
     on: "nats",
-    seed: 3,
+    seed: 5,
   },
   {
     name: "an idempotency key in the broker can be taken twice",
@@ -245,7 +245,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     from: "if (entry !== null && (await this.#mayBeAsked(entry))) return false",
     to: "",
     on: "nats",
-    seed: 76,
+    seed: 527,
   },
   {
     name: "a run in the broker can be claimed while its owner is well",
@@ -269,7 +269,15 @@ export const plantedBugs: readonly PlantedBug[] = [
     from: "await this.#parking.notify(run_id, head, tail)",
     to: "",
     on: "nats",
-    seed: 1221,
+    seed: 1_390,
+  },
+  {
+    name: "what finds a question is stored before the question",
+    file: "src/adapters/nats/questions.ts",
+    from: "await this.#broker.put(names.question(run_id, entry.id), packFrame(entry, []))\n      await Promise.all([",
+    to: "await Promise.all([\n        this.#broker.put(names.question(run_id, entry.id), packFrame(entry, [])),",
+    on: "nats",
+    seed: 13_362,
   },
   {
     name: "a change of the key forgets the runs",
@@ -285,7 +293,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     from: "this.#final = wait <= 0",
     to: "this.#final = true",
     on: "nats",
-    seed: 81,
+    seed: 92,
   },
   {
     name: "SQLite commits events before what they cause",
@@ -293,7 +301,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     from: "this.#remember(run, { fence, last })\n    if (people",
     to: `this.#remember(run, { fence, last })\n    this.#run("COMMIT")\n    this.#run("BEGIN IMMEDIATE")\n    if (people`,
     on: "sqlite",
-    seed: 19,
+    seed: 28,
   },
   {
     name: "SQLite does not count the attempts of a notice",

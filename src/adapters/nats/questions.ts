@@ -84,8 +84,9 @@ export class Questions {
     })
     const { names } = this.#broker
     await inTurns(entries, async (entry) => {
+      // First: what finds the question without it is taken for a remnant. It may be due already, by the clock of another process.
+      await this.#broker.put(names.question(run_id, entry.id), packFrame(entry, []))
       await Promise.all([
-        this.#broker.put(names.question(run_id, entry.id), packFrame(entry, [])),
         this.#broker.put(inboxSubject(this.#broker, "open", entry), packFrame({}, [])),
         this.#broker.put(dueSubject(this.#broker, entry), packFrame({}, [])),
       ])
