@@ -13,6 +13,7 @@ import type { Answer, Built } from "./model-api.ts"
 import type { Refusal } from "./refused-field.ts"
 import { refusedField } from "./refused-field.ts"
 import { longestWait, retryDelay } from "./retry-delay.ts"
+import { turnForRequest } from "./turn-for.ts"
 import { UpstreamFailure } from "./upstream-failure.ts"
 
 /** A request, and the name of its output format for the call's record. */
@@ -83,6 +84,8 @@ export class Caller {
   async call(build: BuildCall, adapt: (refusal: Refusal, call: NamedCall) => string | null): Promise<Answer> {
     const { watch, request } = this.#parts
     const most = watch.reserve === undefined ? null : (request.inference.max_tokens ?? usualOutput)
+    const turn = turnForRequest(request, watch)
+    if (turn !== null) await turn
     let call = build(most)
     while (true) {
       const { built } = call

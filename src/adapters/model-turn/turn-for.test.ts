@@ -3,6 +3,7 @@ import { test } from "node:test"
 import { askModel } from "../../../test/support/ask-model.ts"
 import { messageItem, response } from "../../../test/support/fake-backend.ts"
 import type { Egress } from "../../ports/egress.ts"
+import { userText } from "../../ports/messages.ts"
 import type { ModelRequest, ModelWatch } from "../../ports/model.ts"
 
 /** A door behind which every answer is there at once. */
@@ -61,4 +62,25 @@ test("a run that ends while its answer waits gets no result", async (t) => {
   const asked = model.ask({ backend }, { signal: stop.signal })
   setImmediate(() => stop.abort(new Error("Cancelled")))
   await assert.rejects(asked, /Cancelled/)
+})
+
+test("of many large requests that begin at once, each is written in a turn of the event loop of its own", async (t) => {
+  const body = JSON.stringify(response([messageItem(JSON.stringify({ message: "Hello", tone: "warm" }))]))
+  const sent: number[] = []
+  let turn = 0
+  const next = (): void => void (turn++, (ticker = setImmediate(next)))
+  let ticker = setImmediate(next)
+  const door = answersAtOnce(body)
+  const egress: Egress = {
+    ...door,
+    request: (...args) => {
+      sent.push(turn)
+      return door.request(...args)
+    },
+  }
+  const model = askModel(t, { egress })
+  const input = [userText("x".repeat(200_000))]
+  await Promise.all(Array.from({ length: 10 }, () => model.ask({ backend, input })))
+  clearImmediate(ticker)
+  assert.equal(new Set(sent).size, 10)
 })
