@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { once } from "node:events"
-import { createServer, type IncomingMessage } from "node:http"
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { connect, type AddressInfo, type Socket } from "node:net"
 import { test } from "node:test"
 import type { Transform } from "node:stream"
@@ -17,8 +17,8 @@ async function begin(t: test.TestContext, bodies: ArrivingBodies, caller: string
   })
   socket.on("error", () => undefined)
   socket.write(`POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n${"x".repeat(bytes)}`)
-  const [request] = (await once(server, "request")) as [IncomingMessage]
-  return { socket, body: bodies.count(request, caller) }
+  const [request, answer] = (await once(server, "request")) as [IncomingMessage, ServerResponse]
+  return { socket, answer, body: bodies.count(request, answer, caller) }
 }
 
 /** Reads a body until so many bytes of it have come. */
@@ -58,6 +58,16 @@ test("a body that is whole, and one whose client has left, are not counted any m
   const cut = await begin(t, bodies, "ada", 900)
   await come(cut.body, 900)
   await left(cut.socket, cut.body)
+  const next = await begin(t, bodies, "ada", 1000)
+  await come(next.body, Infinity)
+})
+
+test("a body that nobody reads before the answer is not counted any more", async (t) => {
+  const bodies = new ArrivingBodies({ all: 1000, perCaller: 1000 })
+  const { answer, body } = await begin(t, bodies, "ada", 1000)
+  const ended = once(body, "error")
+  answer.end("refused")
+  await ended
   const next = await begin(t, bodies, "ada", 1000)
   await come(next.body, Infinity)
 })

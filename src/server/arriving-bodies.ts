@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http"
+import type { IncomingMessage, ServerResponse } from "node:http"
 import { Transform, type TransformCallback } from "node:stream"
 import { Tally } from "../run/tally.ts"
 import { refuse } from "./http-error.ts"
@@ -22,8 +22,8 @@ export class ArrivingBodies {
     this.#bounds = bounds
   }
 
-  /** The body, which fails as soon as there is no room for more of it. */
-  count(body: IncomingMessage, caller: string): Transform {
+  /** The body of a request, which fails as soon as there is no room for more of it. */
+  count(body: IncomingMessage, answer: ServerResponse, caller: string): Transform {
     let own = 0
     const add = (bytes: number): void => {
       own += bytes
@@ -44,12 +44,12 @@ export class ArrivingBodies {
         done(error)
       },
     })
-    // A request that is refused for something else has nobody who reads its body.
+    // A request that is refused for something else has nobody who reads its body, and none of it may stay in the way of the next request.
     counted.on("error", () => undefined)
-    body.once("error", (error) => counted.destroy(error))
-    body.once("close", () => {
-      if (!body.complete) counted.destroy()
+    answer.once("finish", () => {
+      if (!counted.readableEnded) counted.destroy(new Error("The request was answered before its body was read"))
     })
+    body.once("error", (error) => counted.destroy(error))
     return body.pipe(counted)
   }
 

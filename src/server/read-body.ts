@@ -31,12 +31,12 @@ export function readBodies(app: FastifyInstance, arriving: ArrivingBodies): void
     if (nothing) delete headers["content-type"]
     done()
   })
-  app.addHook("preParsing", (request, _reply, payload, done) => {
+  app.addHook("preParsing", (request, reply, payload, done) => {
     const coding = request.headers["content-encoding"]
     const plain = coding === undefined || coding === "" || coding.toLowerCase() === "identity"
     if (!plain) done(refuse("unsupported_media_type", "The body must not be compressed"))
     else if (announcedBytes(request) <= smallBody / 4) done(null, payload)
-    else done(null, arriving.count(request.raw, request.caller ?? ""))
+    else done(null, arriving.count(request.raw, reply.raw, request.caller ?? ""))
   })
   app.addHook("preValidation", (request, _reply, goOn) => {
     // A promise for each request would cost more than the check.

@@ -195,6 +195,15 @@ describe("connections to a service with a disk", async () => {
   after(() => rmSync(folder, { recursive: true, force: true }))
   const service = await startService({ STORE: "sqlite", DATA_DIR: folder })
 
+  it("answer the next request after a large body of a type that is refused", async () => {
+    const large = `POST /execute HTTP/1.1\r\nHost: x\r\nContent-Type: text/xml\r\nContent-Length: 2000000\r\n\r\n${"x".repeat(2_000_000)}`
+    const { answers } = await sendRaw(service.port, large + get("/healthz"), { answers: 2, deadline_ms: 30_000 })
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [415, 200],
+    )
+  })
+
   it("that are gone before their run is stored leave no run that goes on", async (t) => {
     const { backend } = await fakeBackend(t, () => () => {})
     const request = post("/execute", { workflow_source: oneAgent(backend.endpoint), input: ada })
