@@ -43,7 +43,7 @@ const largestError = 64 * 1024
  */
 const mostValues = 50_000
 
-/** Fields that no package reads: log probabilities, which a workflow can ask for with `extra`. */
+/** Fields of choices that no package reads: log probabilities, which a workflow can ask for with `extra`. */
 const unread = ["logprobs", "logprobsResult"]
 /** With them an answer may have so many times the bytes. */
 const withUnread = 4

@@ -10,8 +10,11 @@ const closeBrace = 0x7d
 
 const nothing = Buffer.from("null")
 
+/** The fields are those of an object in an array of the answer: a choice, a candidate. Deeper ones may be arguments of a tool. */
+const fieldDepth = 3
+
 /**
- * Replaces the values of some fields with `null` in JSON that comes in pieces of UTF-8, at any depth, without parsing it. Log
+ * Replaces the values of some fields of an answer's choices with `null`, in JSON that comes in pieces of UTF-8, without parsing it. Log
  * probabilities are a hundred times as large as the answer that they belong to, and nobody here reads them.
  */
 export class WithoutFields {
@@ -23,6 +26,8 @@ export class WithoutFields {
   #length = 0
   /** The last string is one of the names, and nothing has come after it. */
   #afterName = false
+  /** Arrays and objects that are open outside of values that are left out. */
+  #open = 0
   /** Arrays and objects that are open within a value that is left out; -1 outside of one. */
   #depth = -1
 
@@ -55,7 +60,11 @@ export class WithoutFields {
         from = piece.length
         this.#afterName = false
         this.#depth = 0
-      } else if (byte > space) this.#afterName = false
+      } else if (byte > space) {
+        this.#afterName = false
+        if (byte === openBrace || byte === openBracket) this.#open++
+        else if (byte === closeBrace || byte === closeBracket) this.#open--
+      }
     }
     if (kept.length === 0) return piece.subarray(from)
     kept.push(piece.subarray(from))
@@ -65,7 +74,7 @@ export class WithoutFields {
   #begin(): void {
     this.#inString = true
     this.#afterName = false
-    this.#candidates = this.#depth < 0 ? this.#names : []
+    this.#candidates = this.#depth < 0 && this.#open === fieldDepth ? this.#names : []
     this.#length = 0
   }
 
