@@ -144,6 +144,12 @@ export const recordQuery: JsonObject = {
   additionalProperties: false,
 }
 
+/** Which part of a list is asked for. */
+const page = {
+  limit: { type: "string", pattern: "^(?:[1-9]\\d?|[1-4]\\d\\d|500)$", description: "1 to 500; 50 unless given." },
+  after: { type: "string", minLength: 1, maxLength: 1000, description: "`next` of the page before." },
+}
+
 export const runsQuery: JsonObject = {
   type: "object",
   properties: {
@@ -158,8 +164,7 @@ export const runsQuery: JsonObject = {
       enum: ["open", "waiting", "ended"],
       description: "`open` is queued, running or cancelling.",
     },
-    limit: { type: "string", pattern: "^(?:[1-9]\\d?|[1-4]\\d\\d|500)$", description: "1 to 500; 50 unless given." },
-    after: { type: "string", minLength: 1, maxLength: 1000, description: "`next` of the page before." },
+    ...page,
   },
   additionalProperties: false,
 }
@@ -169,8 +174,7 @@ export const inboxQuery: JsonObject = {
   properties: {
     status: { type: "string", enum: ["open", "answered", "expired", "withdrawn"], description: "`open` unless given." },
     to: { type: "string", maxLength: 1000, description: "Only questions to this group, or with this label." },
-    limit: { type: "string", pattern: "^(?:[1-9]\\d?|[1-4]\\d\\d|500)$", description: "1 to 500; 50 unless given." },
-    after: { type: "string", minLength: 1, maxLength: 1000, description: "`next` of the page before." },
+    ...page,
   },
   additionalProperties: false,
 }
