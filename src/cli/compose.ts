@@ -24,7 +24,6 @@ import type { MemoryBounds } from "../run/memory-share.ts"
 import { Notifier } from "../run/notifications/notifier.ts"
 import { Runs } from "../run/runs.ts"
 import { watchStore } from "../run/watch-store.ts"
-import type { ArrivingBounds } from "../server/arriving-bodies.ts"
 import { createServer } from "../server/create-server.ts"
 import type { ServerLog } from "../server/route-dependencies.ts"
 import { ServerSecrets } from "../workflows/server-secrets.ts"
@@ -286,10 +285,10 @@ function memoryBounds(maxRuns: number, runsPerCaller: number): MemoryBounds {
   return { all, perCaller: runsPerCaller < maxRuns ? all / 2 : all, perRun: all / maxRuns }
 }
 
-/** Bodies that arrive are outside of the heap, and as large as a quarter of it together, but room for several there is always. */
-function arrivingBounds(maxBody: number, hasShares: boolean): ArrivingBounds {
+/** Bodies that are being received are outside of the heap. Together they may be a quarter as large, but there is always room for several. */
+function arrivingBounds(maxBody: number, hasShares: boolean): MemoryBounds {
   const all = Math.max(getHeapStatistics().heap_size_limit / 4, 8 * maxBody)
-  return { all, perCaller: hasShares ? all / 2 : all }
+  return { all, perCaller: hasShares ? all / 2 : all, perRun: 0 }
 }
 
 /** Where several callers use the service, none of them can take more than half of it. */

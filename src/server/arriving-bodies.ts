@@ -1,44 +1,29 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Transform, type TransformCallback } from "node:stream"
-import { Tally } from "../run/tally.ts"
+import { MemoryShare, type MemoryBounds } from "../run/memory-share.ts"
 import { refuse } from "./http-error.ts"
-
-/** Bytes that may have arrived of bodies that are not whole yet. */
-export interface ArrivingBounds {
-  readonly all: number
-  readonly perCaller: number
-}
 
 /**
  * Counts what has arrived of large bodies that are not whole yet: a client that sends most of one and then no more would keep that
  * memory for as long as a request may take, once for each of its connections.
  */
 export class ArrivingBodies {
-  readonly #bounds: ArrivingBounds
-  readonly #callers = new Tally()
-  #all = 0
+  readonly #share: MemoryShare
 
-  constructor(bounds: ArrivingBounds) {
-    this.#bounds = bounds
+  constructor(bounds?: MemoryBounds) {
+    this.#share = new MemoryShare(bounds)
   }
 
   /** The body of a request, which fails as soon as there is no room for more of it. */
   count(body: IncomingMessage, answer: ServerResponse, caller: string): Transform {
-    let own = 0
-    const add = (bytes: number): void => {
-      own += bytes
-      this.#all += bytes
-      this.#callers.add(caller, bytes)
-    }
+    const own = this.#share.open(caller)
     const counted = new Transform({
       transform: (chunk: Buffer, _encoding: BufferEncoding, next: TransformCallback) => {
-        add(chunk.length)
-        const error = this.#whyFull(caller)
-        if (error === null) next(null, chunk)
-        else next(error)
+        if (own.add(chunk.length)) next(null, chunk)
+        else next(this.#refusal(caller))
       },
       destroy: (error, done) => {
-        add(-own)
+        own.close()
         // The rest of a body that is refused is read and forgotten: a client that still writes would not see the answer.
         if (error !== null) body.unpipe(counted).resume()
         done(error)
@@ -53,14 +38,12 @@ export class ArrivingBodies {
     return body.pipe(counted)
   }
 
-  #whyFull(caller: string): Error | null {
-    if (this.#all > this.#bounds.all) {
-      return refuse("overloaded", "The requests that are being received take all the memory that they may")
-    }
-    if (this.#callers.of(caller) <= this.#bounds.perCaller) return null
-    return refuse(
-      "rate_limited",
-      "Your requests that are being received take your share of the memory: send fewer at a time",
-    )
+  #refusal(caller: string): Error {
+    return this.#share.whyFull(caller, 1) === "caller"
+      ? refuse(
+          "rate_limited",
+          "Your requests that are being received take your share of the memory: send fewer at a time",
+        )
+      : refuse("overloaded", "The requests that are being received take all the memory that they may")
   }
 }

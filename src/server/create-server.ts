@@ -6,9 +6,10 @@ import { answerDemo } from "../demo/handle-demo.ts"
 import type { RunStore } from "../ports/store.ts"
 import type { TroubleKind } from "../run/health.ts"
 import { loopTurns } from "../run/loop-turns.ts"
+import type { MemoryBounds } from "../run/memory-share.ts"
 import type { Runs } from "../run/runs.ts"
 import { answerError, asHttpError } from "./answer-error.ts"
-import { ArrivingBodies, type ArrivingBounds } from "./arriving-bodies.ts"
+import { ArrivingBodies } from "./arriving-bodies.ts"
 import { answerBrokenRequest, refuseOddities } from "./broken-request.ts"
 import type { BrowserRules } from "./browser-rules.ts"
 import { checkBrowser, corsHeaders, isAllowed, preflightHeaders } from "./browser-rules.ts"
@@ -39,7 +40,7 @@ export interface ServerOptions {
   readonly version: string
   readonly maxBody: number
   /** No bounds unless set. */
-  readonly arriving?: ArrivingBounds
+  readonly arriving?: MemoryBounds
   readonly keys: readonly CallerKey[]
   /** Who answers questions to a group. */
   readonly groups?: readonly Group[]
@@ -121,7 +122,7 @@ export function createServer(options: ServerOptions): Server {
   const parts: RouteDependencies = { ...options, streams, groups }
   let draining = false
 
-  readBodies(app, new ArrivingBodies(options.arriving ?? { all: Infinity, perCaller: Infinity }))
+  readBodies(app, new ArrivingBodies(options.arriving))
   app.setErrorHandler((error, request, reply) => {
     options.metrics.service.refused(asHttpError(error)?.error.kind ?? "internal_error")
     return answerError(error, reply, (bug) => logBug(bug, request.routeOptions.url))
