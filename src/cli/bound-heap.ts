@@ -1,18 +1,12 @@
-import { getHeapStatistics, setFlagsFromString } from "node:v8"
+import { setFlagsFromString } from "node:v8"
 
-/** A heap of fewer bytes may grow as V8 likes: to bound it costs a run more CPU than its memory is worth. */
-const largeHeap = 96 * 1024 * 1024
-const checkMs = 500
+const flag = "--heap-growing-percent"
 
 /**
- * Keeps a large heap from growing to more than twice what is alive. V8 lets it grow to four times, of which most are runs that
- * have ended.
+ * Keeps the heap from growing to more than twice what is alive. V8 lets it grow to four times, of which most are runs that have ended.
+ * An operator who gave Node another bound keeps it.
  */
 export function boundHeap(): void {
-  let isLarge = false
-  setInterval(() => {
-    if (getHeapStatistics().used_heap_size > largeHeap === isLarge) return
-    isLarge = !isLarge
-    setFlagsFromString(`--heap-growing-percent=${isLarge ? 100 : 0}`)
-  }, checkMs).unref()
+  const given = [...process.execArgv, process.env["NODE_OPTIONS"] ?? ""].some((text) => text.includes(flag))
+  if (!given) setFlagsFromString(`${flag}=100`)
 }
