@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { ValueProblem } from "../../ports/tools.ts"
 import type { LinearPattern } from "./linear-pattern.ts"
 import { linearPattern } from "./linear-pattern.ts"
-import { canonicalJson, isMultipleOf } from "./schema-values.ts"
+import { comparableText, isMultipleOf } from "./schema-values.ts"
 import { SchemaIndex } from "../../base/schema-index.ts"
 import type { StepBudget } from "./step-budget.ts"
 import { innerSchemas } from "../../base/walk-schema.ts"
@@ -156,7 +156,7 @@ class Validation {
     if (typeof a !== typeof b) return false
     if (typeof a === "string" && typeof b === "string" && a.length === b.length) this.#steps.spend(a.length / 64)
     if (typeof a !== "object" || a === null || b === null) return a === b
-    return canonicalJson(a, this.#steps) === canonicalJson(b, this.#steps)
+    return comparableText(a, this.#steps) === comparableText(b, this.#steps)
   }
 
   #quote(value: JsonValue): string {
@@ -261,7 +261,7 @@ class Validation {
     }
     fits = this.#contains(schema, value, at, depth, seen) && fits
     if (uniqueItems === true) {
-      const known = new Set(value.map((item) => canonicalJson(item, this.#steps)))
+      const known = new Set(value.map((item) => comparableText(item, this.#steps)))
       if (known.size < value.length) fits = this.#wrong(at, "has an item twice")
     }
     if (unevaluatedItems !== undefined && seen !== null) {

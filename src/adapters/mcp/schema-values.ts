@@ -1,15 +1,24 @@
+import { canonicalJson } from "../../base/canonical-json.ts"
 import type { JsonValue } from "../../base/json-value.ts"
 import type { StepBudget } from "./step-budget.ts"
 
-/** Equal for equal values, in whatever order their keys come. */
-export function canonicalJson(value: JsonValue, steps: StepBudget, depth = 0): string {
+/** Equal for equal values, in whatever order their keys come. The steps are counted first: a value that takes too many is not written. */
+export function comparableText(value: JsonValue, steps: StepBudget): string {
+  countSteps(value, steps, 0)
+  return canonicalJson(value)
+}
+
+function countSteps(value: JsonValue, steps: StepBudget, depth: number): void {
   steps.enter(depth)
-  if (typeof value === "string") steps.spend(value.length / 16)
-  if (typeof value !== "object" || value === null) return JSON.stringify(value)
-  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item, steps, depth + 1)).join(",")}]`
-  const keys = Object.keys(value).toSorted()
-  steps.spend(4 * keys.length)
-  return `{${keys.map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key] ?? null, steps, depth + 1)}`).join(",")}}`
+  if (typeof value === "string") return steps.spend(value.length / 16)
+  if (typeof value !== "object" || value === null) return
+  if (Array.isArray(value)) {
+    for (const item of value) countSteps(item, steps, depth + 1)
+    return
+  }
+  const entries = Object.values(value)
+  steps.spend(4 * entries.length)
+  for (const entry of entries) countSteps(entry, steps, depth + 1)
 }
 
 /** Exact, where the remainder of a division is not: 0.3 is a multiple of 0.1. */
