@@ -4,6 +4,7 @@ import { importsOf } from "./imports-of.ts"
 /** Layer of each folder of `src/`, and of the files beside the folders. A folder imports only from lower numbers. */
 export const layers: Readonly<Record<string, number>> = {
   base: 0,
+  "event-loop": 0.5,
   source: 1,
   syntax: 2,
   types: 2,

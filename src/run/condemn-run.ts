@@ -1,7 +1,7 @@
 import { isoTime } from "../base/iso-time.ts"
 import { LeaseLost, type Damaged, type Lease } from "../ports/store.ts"
 import type { LogEvent } from "../ports/events.ts"
-import { wireError } from "./failure.ts"
+import { wireError } from "../ports/run-failure.ts"
 import type { RunPorts } from "./run-context.ts"
 
 const damagedError = wireError("internal_error", [

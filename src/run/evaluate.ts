@@ -4,7 +4,7 @@ import type { AssetExpression, BinaryExpression, Expression, MatchExpression, Ro
 import type { EvaluationWork } from "./evaluation-work.ts"
 import { asset, assetLabel, assetList, assetUrl, isAsset, isAssetList } from "./agent/asset.ts"
 import type { Asset } from "./agent/asset.ts"
-import { failure } from "./failure.ts"
+import { failure } from "../ports/run-failure.ts"
 import { decidedByLeft, operate } from "./operate.ts"
 import type { WrongOperand } from "./operate.ts"
 import type { RunFailure } from "../ports/run-failure.ts"

@@ -1,8 +1,7 @@
 import type { JsonValue } from "../base/json-value.ts"
 import { deepestValue } from "../types/value-fits.ts"
-import { RunEnding } from "../ports/run-failure.ts"
-import { failure, wireError } from "./failure.ts"
-import { loopTurns } from "./loop-turns.ts"
+import { RunEnding, failure, wireError } from "../ports/run-failure.ts"
+import { loopTurns } from "../event-loop/loop-turns.ts"
 import type { RunMemory } from "./memory-share.ts"
 import { scalarBytes, sizeOf, stringBytes, type ValueSize } from "./value-size.ts"
 

@@ -1,18 +1,5 @@
-import type { ErrorIssue, ErrorKind, WireError } from "../ports/events.ts"
+import type { WireError } from "../ports/events.ts"
 import { RunFailure } from "../ports/run-failure.ts"
-
-/** An error from its issues: the message is the first issue's, with a count when there are more. */
-export function wireError<Kind extends string = ErrorKind>(
-  kind: Kind,
-  issues: readonly [ErrorIssue, ...ErrorIssue[]],
-): WireError<Kind> {
-  const more = issues.length - 1
-  return { kind, message: more > 0 ? `${issues[0].message} (and ${more} more)` : issues[0].message, issues }
-}
-
-export function failure(kind: ErrorKind, path: string, message: string): RunFailure {
-  return new RunFailure(wireError(kind, [{ path, message }]))
-}
 
 /** The same failure, seen from a place: issues that name no place of the workflow yet are put below it. */
 export function failureAt(path: string, found: RunFailure): RunFailure {

@@ -3,7 +3,7 @@ import type { JsonValue } from "../base/json-value.ts"
 import type { AgentNode, AskNode, LoopPlan } from "../plan/plan-shape.ts"
 import { describe, problem, textOf } from "./evaluate.ts"
 import { evaluateEffects, type Effects } from "./evaluate-effects.ts"
-import { failure } from "./failure.ts"
+import { failure } from "../ports/run-failure.ts"
 import type { RunContext } from "./run-context.ts"
 import { outerScope } from "./run-context.ts"
 

@@ -1,4 +1,4 @@
-import { Tally } from "./tally.ts"
+import { Tally } from "../base/tally.ts"
 
 /** What the runs of a process may keep in memory together. */
 export interface MemoryBounds {

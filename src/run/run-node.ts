@@ -3,7 +3,7 @@ import type { AgentNode, AskNode, DynamicNode, OutputNode } from "../plan/plan-s
 import { runAgent } from "./agent/agent.ts"
 import { evaluateEffects, evaluateToKeep } from "./evaluate-effects.ts"
 import { setOwn } from "./evaluate.ts"
-import { failure } from "./failure.ts"
+import { failure } from "../ports/run-failure.ts"
 import { placeKey } from "./log/replay-state.ts"
 import { loopItems, loopVariables } from "./loop-items.ts"
 import { askPeople } from "./questions/ask-step.ts"

@@ -11,7 +11,7 @@ import { dataOf, errorOf, resultOf, runPlan, typesOf } from "../../test/support/
 import { answers, hangs, lastText, noRetryProgress, ScriptedModel } from "../../test/support/scripted-model.ts"
 import { within } from "../../test/support/within.ts"
 import type { Plan } from "../plan/plan-shape.ts"
-import { failure } from "./failure.ts"
+import { failure } from "../ports/run-failure.ts"
 import type { RunOptions } from "../ports/store.ts"
 import { StoreFailure } from "../ports/store.ts"
 

@@ -2,8 +2,8 @@ import type { JsonObject } from "../base/json-value.ts"
 import { validateValue } from "../types/validate-value.ts"
 import type { Limits, Plan } from "../plan/plan-shape.ts"
 import type { ErrorIssue, WireError } from "../ports/events.ts"
-import { wireError } from "./failure.ts"
-import { secretsOverLimits } from "./secrets/secret-limits.ts"
+import { wireError } from "../ports/run-failure.ts"
+import { secretsOverLimits } from "../ports/secret-limits.ts"
 
 /**
  * What of `input` and `secrets` does not fit the workflow's blocks, or is over the limits, and a limit on cost for models without

@@ -1,7 +1,7 @@
 import type { ErrorIssue } from "../ports/events.ts"
 import { noticeEvents, type Notify } from "../ports/notices.ts"
 import type { NotifyOption } from "../api/shapes.ts"
-import { wireError } from "../run/failure.ts"
+import { wireError } from "../ports/run-failure.ts"
 import { HttpError } from "./http-error.ts"
 
 /** Where runs may send notices. */

@@ -4,7 +4,7 @@ import { streamError, type ErrorAnswer } from "../api/shapes.ts"
 import { Damaged, NoSuchRun } from "../ports/store.ts"
 import type { LogEvent } from "../ports/events.ts"
 import { asHttpError } from "./answer-error.ts"
-import { loopTurns } from "../run/loop-turns.ts"
+import { loopTurns } from "../event-loop/loop-turns.ts"
 
 const heartbeatMs = 15_000
 

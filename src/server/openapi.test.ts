@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { stepsInTurns } from "../run/in-turns.ts"
+import { stepsInTurns } from "../event-loop/in-turns.ts"
 import type { NamedWorkflow } from "../workflows/workflow-folder.ts"
 import { openApi, openApiText } from "./openapi.ts"
 

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer"
 import type { FastifyInstance, FastifyRequest } from "fastify"
 import { JsonWork, mostJsonWork } from "../base/json-work.ts"
-import { loopTurns } from "../run/loop-turns.ts"
+import { loopTurns } from "../event-loop/loop-turns.ts"
 import type { ArrivingBodies } from "./arriving-bodies.ts"
 import { refuse } from "./http-error.ts"
 import { isDeeperThan } from "./json-depth.ts"

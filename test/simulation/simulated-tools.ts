@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../src/base/json-value.ts"
-import { failure } from "../../src/run/failure.ts"
+import { failure } from "../../src/ports/run-failure.ts"
 import type { HostRequest, HostSession, HostWatch, ToolHost } from "../../src/ports/tools.ts"
 import { pass } from "../../src/ports/gate.ts"
 import { record, string } from "../support/build-types.ts"

@@ -4,7 +4,7 @@ import type {
   LanguageModelV4StreamResult,
 } from "@ai-sdk/provider"
 import type { JsonObject } from "../../base/json-value.ts"
-import { failure } from "../../run/failure.ts"
+import { failure } from "../../ports/run-failure.ts"
 import { estimateTokens } from "../model-turn/estimate-tokens.ts"
 import type { Answer, ApiTurn, ApiTurnParts, Ask, Built, Call, ModelApi } from "../model-turn/model-api.ts"
 import type { Rung } from "../model-turn/output-format.ts"

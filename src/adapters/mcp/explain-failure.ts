@@ -2,9 +2,8 @@ import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, SseError } from "@
 import { cutText } from "../../base/cut-text.ts"
 import { EgressFailure } from "../../ports/egress.ts"
 import type { ErrorIssue } from "../../ports/events.ts"
-import { wireError } from "../../run/failure.ts"
 import type { ToolServer } from "../../ports/tools.ts"
-import { RunFailure } from "../../ports/run-failure.ts"
+import { RunFailure, wireError } from "../../ports/run-failure.ts"
 import { cleanLine } from "./clean-text.ts"
 
 /** The time of a call is up. */

@@ -5,7 +5,6 @@ import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { Egress } from "../../ports/egress.ts"
 import type { Gate } from "../../ports/gate.ts"
 import type { ErrorIssue } from "../../ports/events.ts"
-import { failure, wireError } from "../../run/failure.ts"
 import type {
   HostedTool,
   HostRequest,
@@ -19,7 +18,7 @@ import type {
   ToolHost,
   ToolServer,
 } from "../../ports/tools.ts"
-import { RunFailure } from "../../ports/run-failure.ts"
+import { RunFailure, failure, wireError } from "../../ports/run-failure.ts"
 import { cleanLine } from "./clean-text.ts"
 import { explainFailure } from "./explain-failure.ts"
 import type { PromptFound, ResourceFound } from "./find-imports.ts"

@@ -11,7 +11,7 @@ import { Client, ProtocolError, SdkHttpError } from "@modelcontextprotocol/clien
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { Egress } from "../../ports/egress.ts"
 import type { Gate } from "../../ports/gate.ts"
-import { failure } from "../../run/failure.ts"
+import { failure } from "../../ports/run-failure.ts"
 import type { ToolServer } from "../../ports/tools.ts"
 import { statusOf } from "./explain-failure.ts"
 import { HttpTransport, publishedKey } from "./http-transport.ts"

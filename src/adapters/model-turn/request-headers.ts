@@ -1,4 +1,4 @@
-import { failure } from "../../run/failure.ts"
+import { failure } from "../../ports/run-failure.ts"
 import type { ModelRequest } from "../../ports/model.ts"
 
 /**

@@ -1,6 +1,6 @@
 import type { ModelRequest, ModelWatch } from "../../ports/model.ts"
-import { loopTurns } from "../../run/loop-turns.ts"
-import { memoryOf } from "../../run/memory-of.ts"
+import { loopTurns } from "../../event-loop/loop-turns.ts"
+import { memoryOf } from "../../base/memory-of.ts"
 
 // A turn of the event loop for a large value, since many may come at once. Null for a small one, which waits for nothing.
 

@@ -29,7 +29,7 @@ import {
 import { AnswerCache } from "./answer-cache.ts"
 import { Outbox } from "./outbox.ts"
 import { endStatus, type ListedRun, type RunQuery } from "../../ports/run-list.ts"
-import { loopTurns } from "../../run/loop-turns.ts"
+import { loopTurns } from "../../event-loop/loop-turns.ts"
 import { usageOfEvents } from "../../run/usage-after.ts"
 import type { RunListReader } from "./run-list-reader.ts"
 import { Changes } from "./changes.ts"

@@ -1,7 +1,6 @@
 import type { Price } from "../../plan/plan-shape.ts"
-import { RunEnding } from "../../ports/run-failure.ts"
+import { RunEnding, wireError } from "../../ports/run-failure.ts"
 import type { LimitKey, ShownRunLimits, TokenUsage } from "../../ports/events.ts"
-import { wireError } from "../failure.ts"
 import type { Limit, LimitSet, RunLimitSet } from "./limit-scopes.ts"
 import { hasLimits, showLimits } from "./limit-scopes.ts"
 import type { Money } from "./money.ts"

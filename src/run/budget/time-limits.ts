@@ -1,7 +1,6 @@
 import type { Clock } from "../../ports/clock.ts"
-import { RunEnding } from "../../ports/run-failure.ts"
+import { RunEnding, wireError } from "../../ports/run-failure.ts"
 import type { Deadlines } from "../deadlines.ts"
-import { wireError } from "../failure.ts"
 import type { Limit, RunLimitSet } from "./limit-scopes.ts"
 
 /** A stretch of time, in milliseconds since the epoch. */

@@ -2,7 +2,7 @@ import about from "../../../package.json" with { type: "json" }
 import { mayWait } from "../../plan/may-wait.ts"
 import type { Plan } from "../../plan/plan-shape.ts"
 import type { WireError } from "../../ports/events.ts"
-import { wireError } from "../failure.ts"
+import { wireError } from "../../ports/run-failure.ts"
 
 /**
  * The form of what logs keep for a continuation: the names of call sites, and what `Kept` holds. It counts up when an older release

@@ -34,7 +34,7 @@ import {
 } from "../../../test/support/scripted-model.ts"
 import type { LogEvent } from "../../ports/events.ts"
 import { toText } from "../evaluate.ts"
-import { failure } from "../failure.ts"
+import { failure } from "../../ports/run-failure.ts"
 import type { ModelRequest } from "../../ports/model.ts"
 
 /** Remembers each append as the engine made it. */

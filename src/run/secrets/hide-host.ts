@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../base/json-value.ts"
 import type { Redactor } from "./redact.ts"
-import { secretTexts } from "./secret-texts.ts"
+import { secretTexts } from "../../ports/secret-texts.ts"
 
 /**
  * A secret in the host of an endpoint is written otherwise once the URL is read: in lower case, or in punycode; and where the

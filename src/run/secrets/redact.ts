@@ -4,8 +4,8 @@ import { GramFilter } from "./gram-filter.ts"
 import type { SecretForm } from "./secret-forms.ts"
 import { secretForms, shortestSearched } from "./secret-forms.ts"
 import { SecretPatterns, SecretScan } from "./secret-scan.ts"
-import type { SecretText } from "./secret-texts.ts"
-import { secretTexts } from "./secret-texts.ts"
+import type { SecretText } from "../../ports/secret-texts.ts"
+import { secretTexts } from "../../ports/secret-texts.ts"
 
 /**
  * Replaces secrets in whatever enters a run. It is called once, at the door: before validation, log, cache or another

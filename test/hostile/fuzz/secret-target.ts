@@ -1,5 +1,5 @@
 import { redactor } from "../../../src/run/secrets/redact.ts"
-import { secretsOverLimits } from "../../../src/run/secrets/secret-limits.ts"
+import { secretsOverLimits } from "../../../src/ports/secret-limits.ts"
 import type { Target } from "./target.ts"
 
 const tokens = [

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import type { JsonObject, JsonValue } from "../base/json-value.ts"
 
 /** A value of a request's secrets that is worth hiding: text that is not empty, or a number. */
 export interface SecretText {
