@@ -1,0 +1,453 @@
+import assert from "node:assert/strict"
+import { describe, test } from "node:test"
+import type { Locator } from "playwright-core"
+import { thousandSteps } from "../support/thousand-steps.ts"
+import {
+  copied,
+  cursorAt,
+  editor,
+  eventually,
+  hasAttribute,
+  hasCount,
+  hasFocus,
+  node,
+  nodeSays,
+  openExample,
+  run,
+  runToEnd,
+  says,
+  slowChain,
+  status,
+  tab,
+  write,
+} from "./actions.ts"
+import { startHeldModel } from "./held-model.ts"
+import { openPlayground } from "./open-playground.ts"
+
+const playground = await openPlayground()
+
+/** Where something is, once it has been there for three frames. */
+async function placeOf(target: Locator): Promise<{ x: number; y: number; width: number; height: number }> {
+  return target.evaluate(async (element) => {
+    const look = (): string => {
+      const { x, y, width, height } = element.getBoundingClientRect()
+      return JSON.stringify({ x, y, width, height })
+    }
+    for (let seen = look(), times = 0; ;) {
+      await new Promise(requestAnimationFrame)
+      const now = look()
+      times = now === seen ? times + 1 : 0
+      seen = now
+      if (times === 3) return JSON.parse(seen) as { x: number; y: number; width: number; height: number }
+    }
+  })
+}
+
+/** Visits of which each has its own storage, and none looks at the clipboard, go on side by side: most of them wait. */
+const together = { concurrency: 2 }
+
+/** A step that is never needed, and a loop of which one item is. */
+const conditional = `${slowChain(0)
+  .replace(/output[^]*/, "")
+  .replace("demo-slow", "demo")}
+agent first {
+    model: model.slow
+    instruction: "Say a word."
+    output { text: string }
+}
+
+agent follow when agent.first.text == "" {
+    model: model.slow
+    instruction: "Say more."
+    output { text: string }
+}
+
+agent each for word in ["yes", "no", "no"] when word == "yes" {
+    model: model.slow
+    instruction: "Explain {{ word }}."
+    output { text: string }
+}
+
+output {
+    first: agent.first.text
+    follow: agent.follow?.text
+    each: agent.each.*.text
+}
+`
+
+describe("graph, timeline and details", together, () => {
+  test("the graph follows the text, and keeps the last one that was whole", async () => {
+    const { page, close } = await playground.visit()
+    await write(page, slowChain(2))
+    await node(page, "agent.step2").waitFor()
+    await hasCount(node(page, "agent.greeter"), 0)
+    await editor(page).press("ControlOrMeta+End")
+    await page.keyboard.type("agent ")
+    await page.getByText("as of the last text without errors").waitFor()
+    await hasCount(node(page, "agent.step2"), 1)
+    await close()
+  })
+
+  test("each node shows its state while it runs; a click selects it everywhere", async () => {
+    const model = await startHeldModel()
+    const { page, close } = await playground.visit()
+    await write(page, model.chain(2))
+    await run(page)
+    await nodeSays(page, "agent.step1", /running/)
+    await nodeSays(page, "agent.step2", /waiting/)
+    model.letOneGo()
+    await nodeSays(page, "agent.step2", /running/)
+    await nodeSays(page, "agent.step1", /done [\d.]+ m?s \d+ tok/)
+    // The timeline is drawn while it runs, not when it is over.
+    await page.getByRole("treeitem", { name: /^agent\.step2 running/ }).waitFor()
+    await page.getByRole("treeitem", { name: /^model call running/ }).waitFor()
+    model.letOneGo()
+    await status(page, /completed in/)
+    await eventually(async () => {
+      const title = await page.getByRole("treeitem").last().getAttribute("title")
+      assert.match(title ?? "", /^model call: done\n.* after /)
+    })
+    const name = page.locator(".bar-label").first()
+    const before = (await placeOf(name)).width
+    await page.getByRole("separator", { name: "Width of the names" }).press("ArrowRight")
+    await eventually(async () => assert.ok((await placeOf(name)).width > before))
+
+    await node(page, "agent.step2").click()
+    const details = page.getByRole("region", { name: "Details" })
+    await details.getByRole("heading", { name: "agent.step2" }).waitFor()
+    await details.getByRole("heading", { name: "Instruction, as rendered" }).waitFor()
+    await says(details.locator("pre").first(), /^Say it in a word\. \S+/)
+    await says(details.getByRole("list", { name: "Output" }), /text: /)
+    await says(details, /Tokens in\s+\d+/)
+    await says(page.locator(".cm-selected-node").first(), /^agent step2 \{$/)
+    await page.getByRole("treeitem", { name: /^agent\.step2/, selected: true }).waitFor()
+
+    await page.getByRole("treeitem", { name: /^agent\.step1/ }).click()
+    await details.getByRole("heading", { name: "agent.step1" }).waitFor()
+    await hasAttribute(node(page, "agent.step1"), "aria-pressed", "true")
+    await says(page.locator(".cm-selected-node").first(), /^agent step1 \{$/)
+    await close()
+  })
+
+  test("pan, zoom and fit", async () => {
+    const { page, close } = await playground.visit()
+    const greeter = node(page, "agent.greeter")
+    const first = await placeOf(greeter)
+    await page.getByRole("button", { name: "Zoom in" }).click()
+    await eventually(async () => assert.ok((await placeOf(greeter)).width > first.width * 1.2))
+    const larger = await placeOf(greeter)
+    const view = await placeOf(page.locator(".graph-view"))
+    await page.mouse.move(view.x + 40, view.y + 40)
+    await page.mouse.down()
+    await page.mouse.move(view.x + 90, view.y + 80, { steps: 3 })
+    await page.mouse.up()
+    await eventually(async () => {
+      const moved = await placeOf(greeter)
+      assert.ok(Math.abs(moved.x - larger.x - 50) < 2 && Math.abs(moved.y - larger.y - 40) < 2, JSON.stringify(moved))
+    })
+    await page.getByRole("button", { name: "Fit the graph in" }).click()
+    await eventually(async () => assert.deepEqual(await placeOf(greeter), first))
+    await close()
+  })
+
+  test("a chain of forty steps, and forty side by side, can be read, told apart, searched, moved in and closed", async () => {
+    const { page, close } = await playground.visit()
+    const name = (at: number): string => `translate_chapter_number_${at}_into_german`
+    const step = (id: string, ...before: string[]): string =>
+      `agent ${id} {\n model: model.slow\n instruction: "Say. ${before.map((one) => `{{ agent.${one}.text }}`).join(" ")}"\n output { text: string }\n}\n`
+    const start = slowChain(0)
+      .replace(/output[^]*/, "")
+      .replace("demo-slow", "demo")
+    const forty = Array.from({ length: 40 }, (_, at) => at + 1)
+    const chain = forty.map((at) => step(name(at), ...(at === 1 ? [] : [name(at - 1)])))
+    const side = [...forty.map((at) => step(name(at))), step("join", ...forty.map(name))]
+    const isInView = (id: string, expected = true): Promise<void> =>
+      eventually(async () => {
+        const view = await placeOf(page.locator(".graph-view"))
+        const box = await placeOf(node(page, id))
+        const isIn =
+          box.x >= view.x &&
+          box.y >= view.y &&
+          box.x + box.width <= view.x + view.width &&
+          box.y + box.height <= view.y + view.height
+        assert.equal(isIn, expected, `${id} in view: ${JSON.stringify([view, box])}`)
+      })
+    for (const [steps, last] of [
+      [chain, name(40)],
+      [side, "join"],
+    ] as const) {
+      await write(page, `${start}${steps.join("")}output {\n text: agent.${last}.text\n}\n`)
+      await page.getByText("No problems").waitFor()
+      await node(page, `agent.${last}`).waitFor()
+      await isInView(`agent.${name(1)}`)
+      const box = await placeOf(node(page, `agent.${name(1)}`))
+      assert.ok(box.height >= 36 && box.width >= 135, JSON.stringify(box))
+      const names = await page.locator(".node-name").allTextContents()
+      assert.equal(new Set(names).size, names.length)
+      await isInView(`agent.${last}`, false)
+      await page.getByRole("searchbox", { name: "Find a step" }).fill(last)
+      await page.keyboard.press("Enter")
+      await page.getByRole("heading", { name: `agent.${last}` }).waitFor()
+      await isInView(`agent.${last}`)
+      // The corner of the map is the corner of the graph.
+      await page.locator(".minimap").click({ position: { x: 20, y: 10 } })
+      await isInView(`agent.${name(1)}`)
+      await page.getByRole("button", { name: "Fit the graph in" }).click()
+      // A group closes by keyboard, opens by a click, and keeps the focus.
+      const group = page.locator("[data-group]")
+      await page.getByRole("button", { name: /^Close the group: 40 / }).press("Enter")
+      await page.getByRole("button", { name: /^40 steps/, expanded: false }).waitFor()
+      await hasCount(node(page, `agent.${name(7)}`), 0)
+      await hasFocus(group)
+      await group.click()
+      await page.getByRole("button", { name: /^Close the group/, expanded: true }).waitFor()
+      await node(page, `agent.${name(7)}`).waitFor()
+      // Closed, it shows the state of what is inside, and stays so across a run and a reload.
+      await page.getByRole("button", { name: "Close all groups" }).click()
+      await node(page, `agent.${name(7)}`).waitFor({ state: "detached" })
+      await runToEnd(page)
+      await group.filter({ hasText: /done 40\/40/ }).waitFor()
+      await page.reload()
+      await group.filter({ hasText: /done 40\/40/ }).waitFor()
+      // What is selected elsewhere is shown by its group; what is searched for is uncovered.
+      await page.getByRole("treeitem", { name: new RegExp(`^agent\\.${name(1)} `) }).click()
+      await page.locator(".kind-group.has-selected").waitFor()
+      await page.getByRole("searchbox", { name: "Find a step" }).fill(name(7))
+      await page.keyboard.press("Enter")
+      await nodeSays(page, `agent.${name(7)}`, /done/)
+      await page.getByRole("button", { name: "Close details" }).click()
+      await page.getByRole("button", { name: "Fit the graph in" }).click()
+    }
+    await close()
+  })
+
+  test("a thousand iterations are rows like others, of which only those in view exist", async () => {
+    const { page, close } = await playground.visit()
+    await write(page, thousandSteps)
+    await page.getByRole("button", { name: "JSON" }).click()
+    const items = JSON.stringify({ items: Array.from({ length: 1_000 }, (_, at) => at) })
+    await page.getByRole("textbox", { name: "Input as JSON" }).fill(items)
+    await run(page)
+    await page.locator(".status", { hasText: /completed in/ }).waitFor({ timeout: 180_000 })
+    await nodeSays(page, "agent.step", /done 1,000\/1,000/)
+    await page.getByText("1,001 rows").waitFor()
+    await eventually(async () => assert.ok((await page.getByRole("treeitem").count()) < 80))
+    await page.getByRole("tree", { name: "Timeline" }).press("End")
+    await page.getByRole("treeitem", { name: /^\[999\] 999/, selected: true }).waitFor()
+    await page.keyboard.press("Home")
+    await page.getByRole("treeitem", { name: /^agent\.step done/, selected: true }).waitFor()
+    await close()
+  })
+
+  test("a loop shows its iterations, retries and model calls", async () => {
+    const { page, close } = await playground.visit()
+    await openExample(page, "Loop")
+    await runToEnd(page)
+    await nodeSays(page, "agent.review", /done 3\/3.*(retries|retry)/)
+    for (const name of [/^\[2\] /, /^retry 2/, /^model call/]) {
+      await page.getByRole("treeitem", { name }).first().waitFor()
+    }
+    await page.getByRole("treeitem", { name: /^\[1\] .*retry\.ts/ }).click()
+    const details = page.getByRole("region", { name: "Details" })
+    await details.getByRole("heading", { name: "agent.review[1]" }).waitFor()
+    await says(details, /Review the file src\/retry\.ts/)
+    await details.getByRole("button", { name: "Next" }).click()
+    await details.getByRole("heading", { name: "agent.review[2]" }).waitFor()
+    // Another run keeps the item, not only its step.
+    await runToEnd(page)
+    await page.locator(".tab", { hasText: /History\s*2/ }).waitFor()
+    await page.getByRole("treeitem", { name: /^\[2\] /, selected: true }).waitFor()
+    await details.getByRole("heading", { name: "agent.review[2]" }).waitFor()
+    await close()
+  })
+
+  test("steps with a condition show it, and are skipped where it does not hold", async () => {
+    const { page, close } = await playground.visit()
+    await write(page, conditional)
+    await nodeSays(page, "agent.follow", /when agent\.first\.text == ""/)
+    const dashed = page.locator(".edge.conditional")
+    await hasCount(dashed, 1)
+    assert.match(await dashed.first().evaluate((edge) => getComputedStyle(edge).strokeDasharray), /\d/)
+    await hasAttribute(node(page, "agent.follow"), "aria-description", 'agent, when agent.first.text == ""')
+
+    assert.match(await runToEnd(page), /· 1 step skipped/)
+    await nodeSays(page, "agent.follow", /skipped/)
+    await nodeSays(page, "agent.each", /done 1\/3, 2 skipped/)
+    await page.getByRole("treeitem", { name: /^\[1\] no skipped/ }).waitFor()
+    const row = page.getByRole("treeitem", { name: /^agent\.follow skipped/ })
+    await says(row, /skipped/)
+    await row.click()
+    const details = page.getByRole("region", { name: "Details" })
+    await details.getByText("The condition was false, so it did not run.").waitFor()
+    await says(details, /Condition\s+agent\.first\.text == ""/)
+    await close()
+  })
+
+  test("a failed run shows its sentence, its place and its next step; every view says the same; a result is marked once its text has changed", async () => {
+    const { page, close } = await playground.visit()
+    const source = (id: string): string => `${slowChain(0)
+      .replace(/output[^]*/, "")
+      .replace("demo-slow", id)}
+agent each for word in ["yes", "no"] {
+    model: model.slow
+    instruction: "Explain {{ word }}."
+    output { text: string }
+}
+
+agent after {
+    model: model.slow
+    instruction: "Sum up {{ agent.each.*.text }}."
+    output { text: string }
+}
+
+output {
+    text: agent.after.text
+}
+`
+    await write(page, source("no-such-model"))
+    await runToEnd(page, /failed after/)
+    const details = page.getByRole("region", { name: "Details" })
+    const fault = details.getByRole("group", { name: "Error" })
+    await says(fault, /no-such-model|404/)
+    await says(fault, /At agent\.each\[[01]\]/)
+    await says(fault, /Check the provider/)
+    await fault.getByRole("button", { name: /^Go to line/ }).click()
+    await hasFocus(editor(page))
+    await says(page.locator(".cm-activeLine"), /^ {4}id: "no-such-model"$/)
+    // Graph and timeline agree: the loop has failed, and so have its calls; what comes after was never reached.
+    await nodeSays(page, "agent.each", /failed/)
+    await nodeSays(page, "agent.after", /not reached/)
+    await page.getByRole("treeitem", { name: /^agent\.each failed/ }).waitFor()
+    const call = page.getByRole("treeitem", { name: /^model call failed/ }).first()
+    const colour = (state: string): Promise<string> =>
+      call.evaluate((_, name) => {
+        const probe = document.body.appendChild(document.createElement("i"))
+        probe.style.color = `var(--${name})`
+        const { color } = getComputedStyle(probe)
+        probe.remove()
+        return color
+      }, state)
+    await eventually(async () => {
+      const icon = call.locator(".icon").last()
+      const drawn = await icon.evaluate((element) => getComputedStyle(element).color)
+      assert.equal(drawn, await colour("failed"))
+    })
+    await fault.getByRole("button", { name: /^Details of the failed item \[[01]\]/ }).click()
+    await details.getByRole("heading", { name: /^agent\.each\[[01]\]$/ }).waitFor()
+    await details.getByRole("button", { name: "Close details" }).click()
+
+    // The failure is that of an earlier text now, until the new one has run.
+    await write(page, source("demo"))
+    const note = page.locator(".status", { hasText: "of an earlier text" })
+    await note.waitFor()
+    await details.getByText("of an earlier text").waitFor()
+    await page.locator(".waterfall.of-other-text").waitFor()
+    await runToEnd(page)
+    await note.waitFor({ state: "detached" })
+    // An old run beside another source says so, too.
+    await openExample(page, "Hello")
+    await page.locator(".status", { hasText: "Ready" }).waitFor()
+    await tab(page, "History")
+    await page
+      .getByRole("button", { name: /^Look at/ })
+      .first()
+      .click()
+    await page.locator(".status", { hasText: /completed in.*of another text/s }).waitFor()
+    await details.getByText("of another text").waitFor()
+    await close()
+  })
+})
+
+describe("selection and model calls", () => {
+  test("a step is selected from its text, kept across runs, and by its events; a model call shows its request", async () => {
+    const { page, close } = await playground.visit()
+    await openExample(page, "Context")
+    await cursorAt(page, "context: agent.explore")
+    const narrow = page.locator('[data-node="agent.narrow"][aria-pressed="true"]')
+    await narrow.waitFor()
+    const details = page.getByRole("region", { name: "Details" })
+    await details.getByRole("heading", { name: "agent.narrow" }).waitFor()
+    await page.keyboard.press("Control+Enter")
+    await status(page, /completed in/)
+    // The result comes first, and the step is still the one of the cursor.
+    await says(details.getByRole("list", { name: "Output" }), /answer: /)
+    await narrow.waitFor()
+
+    await page.getByRole("treeitem", { name: /^compacting/ }).click()
+    await details.getByRole("heading", { name: "Summary" }).waitFor()
+    const summary = await details.locator(".part", { hasText: "Summary" }).locator("pre").innerText()
+    await page
+      .getByRole("treeitem", { name: /^model call/ })
+      .last()
+      .click()
+    for (const part of ["user: summary of agent.narrow", "user: instruction", "Output schema", "Answer"]) {
+      await details.getByRole("heading", { name: part }).waitFor()
+    }
+    const copy = details.getByRole("button", { name: "Copy all" })
+    const request = JSON.parse(await copied(page, copy, "Request copied.")) as { messages: { content: string }[] }
+    assert.deepEqual(
+      request.messages.map(({ content }) => content.split(":")[0]),
+      [summary.split(":")[0], "Answer the question in one paragraph"],
+    )
+
+    await tab(page, "Events")
+    await page.getByRole("option", { name: /agent_started.*agent\.explore/ }).click()
+    await details.getByRole("heading", { name: "agent.explore" }).waitFor()
+    await hasAttribute(node(page, "agent.explore"), "aria-pressed", "true")
+    await runToEnd(page)
+    await page.locator(".tab", { hasText: /History\s*2/ }).waitFor()
+    await details.getByRole("heading", { name: "agent.explore" }).waitFor()
+    // The result is one line below the step that was kept; a click on it shows it whole.
+    await details.getByRole("button", { name: /^Result/ }).click()
+    await details.getByRole("list", { name: "Output" }).waitFor()
+    await close()
+  })
+
+  test("a model call shows what came from elsewhere: a prompt, tools, a call in its system text, rejected answers; and so does the last one of a run that failed", async () => {
+    const { page, close } = await playground.visit()
+    await write(
+      page,
+      `mcp library { endpoint: "demo" }
+from mcp.library { tool find-books  resource opening-hours  prompt recommend }
+provider p from openai { endpoint: "demo" }
+model m from p { id: "demo-sloppy"  price { input: 2  output: 8 }  inference { output_retries: 1 } }
+agent choose {
+    model: model.m
+    system: "Found: {{ call tool.find_books { input { query: "owls" } } }}"
+    uses: [tool.find_books, prompt.recommend { bindings { reader: "Ada" } }]
+    instruction: "Choose a book."
+    file { content: read resource.opening_hours  name: "hours.txt" }
+    output { title: string  pages: integer }
+}
+output { title: agent.choose.title }
+`,
+    )
+    await runToEnd(page, /failed after/)
+    // A read before the step began has a row of its own.
+    await page.locator(".of-resource .bar-name", { hasText: /^resource\.opening_hours$/ }).waitFor()
+    const details = page.getByRole("region", { name: "Details" })
+    await page
+      .getByRole("treeitem", { name: /^model call/ })
+      .last()
+      .click()
+    await details.getByRole("group", { name: "Error" }).first().waitFor()
+    for (const part of ["Answer, rejected", "user: prompt.recommend", "assistant: rejected answer"]) {
+      await details.getByRole("heading", { name: part }).waitFor()
+    }
+    await says(details.locator(".part", { hasText: /^System/ }), /Found: \{"books":/)
+    await says(details.locator(".part", { hasText: "file hours.txt" }), /open|closed|\d/i)
+    await says(details.locator(".facts"), /Cost\s+0\.0/)
+    assert.doesNotMatch(await details.innerText(), /do not carry|as its server/)
+    const copyAnswer = details.getByRole("button", { name: "Copy: assistant: rejected answer" })
+    assert.match(await copied(page, copyAnswer, "rejected answer copied"), /"title"/)
+    const copyAll = details.getByRole("button", { name: "Copy all" })
+    const request = JSON.parse(await copied(page, copyAll, "Request copied.")) as {
+      tools: { name: string; parameters: object }[]
+    }
+    assert.deepEqual(
+      request.tools.map(({ name, parameters }) => [name, typeof parameters]),
+      [["find_books", "object"]],
+    )
+    await close()
+  })
+})
