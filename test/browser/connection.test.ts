@@ -1,7 +1,8 @@
 import assert from "node:assert/strict"
-import { describe, test } from "node:test"
+import { after, describe, test } from "node:test"
+import type { CuttingProxy } from "../support/cutting-proxy.ts"
+import { cuttingProxy } from "../support/cutting-proxy.ts"
 import { eventually, nodeSays, run, runToEnd, status, tab, write, written } from "./actions.ts"
-import { startCuttingProxy } from "./cutting-proxy.ts"
 import { startHeldModel } from "./held-model.ts"
 import { lookAt } from "./look-at.ts"
 import { openPlayground } from "./open-playground.ts"
@@ -9,11 +10,17 @@ import { openPlayground } from "./open-playground.ts"
 const playground = await openPlayground()
 const networkErrors = /Failed to load resource|net::ERR/
 
+async function throughProxy(): Promise<CuttingProxy> {
+  const proxy = await cuttingProxy(playground.address)
+  after(() => proxy.close())
+  return proxy
+}
+
 describe("a run and its connection", { concurrency: 3 }, () => {
   test("a connection that drops in the middle is made again, and the timeline is complete", async () => {
-    const proxy = await startCuttingProxy(playground.address)
+    const proxy = await throughProxy()
     const model = await startHeldModel()
-    const { page, close } = await playground.visit({ address: proxy.address, expected: networkErrors })
+    const { page, close } = await playground.visit({ address: proxy.origin, expected: networkErrors })
     await write(page, model.chain(2))
     await run(page)
     await nodeSays(page, "agent.step1", /running/)
@@ -36,8 +43,8 @@ describe("a run and its connection", { concurrency: 3 }, () => {
     })
     await page.getByRole("listbox", { name: "Events" }).press("End")
     await page.getByRole("option", { name: /workflow_completed/, selected: true }).waitFor()
-    assert.equal(proxy.lines.filter((line) => line.startsWith("POST /execute")).length, 1)
-    assert.equal(proxy.lines.filter((line) => /^GET \S+\/events/.test(line)).length, 1)
+    assert.equal(proxy.requests.filter((request) => request.startsWith("POST /execute")).length, 1)
+    assert.equal(proxy.requests.filter((request) => /^GET \S+\/events/.test(request)).length, 1)
     await close()
   })
 
@@ -67,9 +74,9 @@ describe("a run and its connection", { concurrency: 3 }, () => {
   })
 
   test("without a connection the page says so, and Cancel frees it before and during a run", async () => {
-    const proxy = await startCuttingProxy(playground.address)
+    const proxy = await throughProxy()
     const { page, close } = await playground.visit({
-      address: proxy.address,
+      address: proxy.origin,
       expected: networkErrors,
       reducedMotion: "reduce",
     })

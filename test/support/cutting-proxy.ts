@@ -1,13 +1,15 @@
 import type { AddressInfo, Socket } from "node:net"
 import { connect, createServer } from "node:net"
 
+/** A connection to the service that breaks. */
 export interface CuttingProxy {
   /** `http://127.0.0.1:PORT` */
   readonly origin: string
-  /** Connections so far. */
-  readonly connections: () => number
-  /** Resets every connection that is open. */
+  /** Requests so far, by their method and path. */
+  readonly requests: readonly string[]
+  /** Resets every open connection, and refuses new ones until `restore`. */
   cut(): void
+  restore(): void
   close(): Promise<void>
 }
 
@@ -16,13 +18,21 @@ export interface CuttingRules {
   readonly bytes: (connection: number) => number | null
 }
 
-/** A TCP proxy on loopback that breaks connections. */
-export async function cuttingProxy(targetPort: number, rules: CuttingRules): Promise<CuttingProxy> {
+/** A TCP proxy on loopback in front of the service at `target`. */
+export async function cuttingProxy(target: string, rules: CuttingRules = { bytes: () => null }): Promise<CuttingProxy> {
+  const { hostname, port } = new URL(target)
   const sockets = new Set<Socket>()
-  let count = 0
+  const requests: string[] = []
+  let isCut = false
+  let connections = 0
   const server = createServer((near) => {
-    let left = rules.bytes(++count)
-    const far = connect({ port: targetPort, host: "127.0.0.1" })
+    const allowed = isCut ? 0 : rules.bytes(++connections)
+    if (allowed === 0) {
+      near.on("error", () => {})
+      near.resetAndDestroy()
+      return
+    }
+    const far = connect(Number(port), hostname)
     const drop = (): void => {
       near.resetAndDestroy()
       far.destroy()
@@ -36,17 +46,17 @@ export async function cuttingProxy(targetPort: number, rules: CuttingRules): Pro
         far.destroy()
       })
     }
-    if (left === 0) {
-      drop()
+    near.on("data", (chunk: Buffer) => {
+      const request = /^(GET|POST) \S+/.exec(chunk.toString("latin1"))?.[0]
+      if (request !== undefined) requests.push(request)
+    })
+    near.pipe(far)
+    if (allowed === null) {
+      far.pipe(near)
       return
     }
-    near.on("data", (chunk) => far.write(chunk))
-    near.on("end", () => far.end())
-    far.on("data", (chunk) => {
-      if (left === null) {
-        near.write(chunk)
-        return
-      }
+    let left = allowed
+    far.on("data", (chunk: Buffer) => {
       const piece = chunk.subarray(0, left)
       left -= piece.length
       near.write(piece, () => {
@@ -58,9 +68,13 @@ export async function cuttingProxy(targetPort: number, rules: CuttingRules): Pro
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
   return {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    connections: () => count,
+    requests,
     cut() {
+      isCut = true
       for (const socket of sockets) socket.resetAndDestroy()
+    },
+    restore() {
+      isCut = false
     },
     close: () =>
       new Promise((resolve) => {

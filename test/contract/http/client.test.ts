@@ -35,7 +35,7 @@ describe("the typed client", async () => {
   const client = new WireworksClient({ baseUrl: `${service.url}/` })
 
   async function through(t: TestContext, rules: CuttingRules) {
-    const proxy = await cuttingProxy(service.port, rules)
+    const proxy = await cuttingProxy(service.url, rules)
     t.after(() => proxy.close())
     return { proxy, client: new WireworksClient({ baseUrl: proxy.origin, fetch: hurried }) }
   }
