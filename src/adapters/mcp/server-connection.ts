@@ -2,55 +2,22 @@ import { isJsonObject } from "../../base/is-json-object.ts"
 import type {
   CallToolResult,
   GetPromptResult,
-  PriorDiscovery,
   ReadResourceResult,
   RequestOptions,
   StandardSchemaV1,
 } from "@modelcontextprotocol/client"
-import { Client, ProtocolError, SdkHttpError } from "@modelcontextprotocol/client"
+import { ProtocolError, SdkHttpError } from "@modelcontextprotocol/client"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
-import type { Egress } from "../../ports/egress.ts"
-import type { Gate } from "../../ports/gate.ts"
-import { failure } from "../../ports/run-failure.ts"
 import type { ToolServer } from "../../ports/tools.ts"
+import type { ConnectionOptions, ListedKind, LiveConnection } from "./connect-to.ts"
+import { connectTo, legacyStatuses, ownHeaders } from "./connect-to.ts"
 import { statusOf } from "./explain-failure.ts"
-import { HttpTransport, publishedKey } from "./http-transport.ts"
+import { publishedKey } from "./http-transport.ts"
 import { isDeeper } from "./is-deeper.ts"
-import type { KnownServer } from "./known-servers.ts"
-import { listOf, rememberList, rememberWay, wayTo } from "./known-servers.ts"
+import { listOf, rememberList } from "./known-servers.ts"
 import { unwrapSdkError } from "./unwrap-sdk-error.ts"
 import type { Timeouts } from "./timed.ts"
-import { never, timed } from "./timed.ts"
-
-/** Milliseconds, or bytes. */
-export interface McpLimits {
-  /** For a connection to stand, and for each page of a list. */
-  readonly connectMs: number
-  /** For an answer, or the next news of its progress. */
-  readonly silenceMs: number
-  /** For an answer, however much progress is reported. */
-  readonly callMs: number
-  /** Bytes of one answer to a call. */
-  readonly max_bytes: number
-  /** Bytes of one list, all its pages together. */
-  readonly max_list_bytes: number
-}
-
-export interface ConnectionOptions {
-  readonly egress: Egress
-  /** Passed right before every request that wants an answer. */
-  readonly gate: Gate
-  /** Of this service, for servers that ask who calls. */
-  readonly version: string
-  readonly limits: McpLimits
-  readonly known: KnownServer
-  /** Goes along in `_meta` with every request. */
-  readonly meta: () => JsonObject
-  /** The server says that one of its lists is another now. */
-  readonly changed: (list: ListedKind) => void
-}
-
-export type ListedKind = "tools" | "prompts" | "resources"
+import { timed } from "./timed.ts"
 
 const listKeys = {
   "tools/list": "tools",
@@ -70,21 +37,14 @@ const patientPages = 2
 /** Connections that their servers have forgotten, and that others may still wait on. */
 const mostRetired = 4
 
-interface Live {
-  readonly client: Client
-  readonly transport: HttpTransport
-  /** Nothing has been asked yet: that the server speaks so is taken from an earlier connection. */
-  assumed: boolean
-}
-
 /** The connection of one run to one server: made once, made again when it breaks. */
 export class ServerConnection {
   readonly server: ToolServer
   readonly #options: ConnectionOptions
-  #live: Live | null = null
-  #opening: Promise<Live> | null = null
+  #live: LiveConnection | null = null
+  #opening: Promise<LiveConnection> | null = null
   /** Connections that their servers have forgotten. */
-  readonly #retired = new Set<Live>()
+  readonly #retired = new Set<LiveConnection>()
 
   constructor(server: ToolServer, options: ConnectionOptions) {
     this.server = server
@@ -247,7 +207,7 @@ export class ServerConnection {
   async #use<T>(
     signal: AbortSignal,
     times: Timeouts,
-    work: (live: Live, options: RequestOptions) => Promise<T>,
+    work: (live: LiveConnection, options: RequestOptions) => Promise<T>,
   ): Promise<T> {
     for (let again = false; ; again = true) {
       const live = await this.#ready(signal)
@@ -271,7 +231,7 @@ export class ServerConnection {
     }
   }
 
-  #isForgotten({ transport, assumed }: Live, error: unknown): boolean {
+  #isForgotten({ transport, assumed }: LiveConnection, error: unknown): boolean {
     const status = statusOf(error)
     if (transport.sessionId !== undefined) {
       if (status === 404) return true
@@ -283,116 +243,13 @@ export class ServerConnection {
     return assumed && (otherEra || (status !== undefined && legacyStatuses.includes(status)))
   }
 
-  async #ready(signal: AbortSignal): Promise<Live> {
+  async #ready(signal: AbortSignal): Promise<LiveConnection> {
     signal.throwIfAborted()
     if (this.#live !== null && !this.#live.transport.closed) return this.#live
-    this.#opening ??= this.#connect(signal).finally(() => (this.#opening = null))
+    this.#opening ??= connectTo(this.server, this.#options, signal).finally(() => (this.#opening = null))
     return (this.#live = await this.#opening)
   }
-
-  /** The newest era first, the older transport last; the way that was found before any other. */
-  async #connect(signal: AbortSignal): Promise<Live> {
-    const { known } = this.#options
-    const way = wayTo(known)
-    if (way !== null) {
-      try {
-        return await this.#attempt(way.kind, way.prior, signal)
-      } catch (error) {
-        known.way = null
-        if (signal.aborted || statusOf(error) === undefined) throw error
-      }
-    }
-    const failures: unknown[] = []
-    for (const [kind, prior, after] of ladder) {
-      const before = failures.at(-1)
-      if (before !== undefined && !after.includes(statusOf(before) ?? 0)) continue
-      try {
-        return await this.#attempt(kind, prior, signal)
-      } catch (error) {
-        if (signal.aborted) throw error
-        failures.push(error)
-      }
-    }
-    throw failures[0]
-  }
-
-  async #attempt(kind: HttpTransport["kind"], prior: PriorDiscovery | null, signal: AbortSignal): Promise<Live> {
-    const { egress, gate, version, limits, known, changed } = this.#options
-    const { connectMs, max_bytes, max_list_bytes, callMs } = limits
-    signal.throwIfAborted()
-    const { endpoint } = this.server
-    const headers = ownHeaders(this.server.headers)
-    const transport = new HttpTransport({
-      kind,
-      url: urlOf(endpoint),
-      headers,
-      egress,
-      gate,
-      secret_bodies: this.server.secret_bodies ?? false,
-      max_bytes,
-      max_list_bytes,
-      longestMs: callMs,
-    })
-    const client = new Client(
-      { name: "wireworks", version },
-      {
-        capabilities: {},
-        versionNegotiation: { mode: "auto", probe: { timeoutMs: never } },
-      },
-    )
-    for (const list of ["tools", "prompts", "resources"] as const) {
-      client.setNotificationHandler(`notifications/${list}/list_changed`, () => changed(list))
-    }
-    const stop = Promise.withResolvers<never>()
-    const onAbort = (): void => stop.reject(signal.reason as Error)
-    signal.addEventListener("abort", onAbort, { once: true })
-    const late = new Error(`The server did not answer within ${connectMs} ms`)
-    const timer = setTimeout(() => stop.reject(late), connectMs)
-    try {
-      await Promise.race([
-        client.connect(transport, { timeout: never, ...(prior === null ? {} : { prior }) }),
-        stop.promise,
-      ])
-    } catch (error) {
-      await transport.close()
-      throw error
-    } finally {
-      clearTimeout(timer)
-      signal.removeEventListener("abort", onAbort)
-    }
-    const discover = client.getDiscoverResult()
-    // What is taken for granted keeps its term: a server that is asked all the time may be upgraded too.
-    if (wayTo(known) === null) {
-      rememberWay(known, kind, discover === undefined ? { kind: "legacy" } : { kind: "modern", discover })
-    }
-    this.#listen(client)
-    return { client, transport, assumed: prior?.kind === "modern" }
-  }
-
-  /** In the newest era, news of changed lists come only to those who ask for them. */
-  #listen(client: Client): void {
-    if (client.getProtocolEra() !== "modern") return
-    const offered = client.getServerCapabilities()
-    const filter = {
-      ...(offered?.tools?.listChanged === true ? { toolsListChanged: true } : {}),
-      ...(offered?.prompts?.listChanged === true ? { promptsListChanged: true } : {}),
-      ...(offered?.resources?.listChanged === true ? { resourcesListChanged: true } : {}),
-    }
-    if (Object.keys(filter).length === 0) return
-    client.listen(filter, { timeout: never }).catch(() => {
-      // Without them, a change shows when a call meets it.
-    })
-  }
 }
-
-/** How a server is approached: a step is tried when the one before it failed with such a status. */
-const legacyStatuses = [400, 404, 405]
-const ladder: readonly (readonly [HttpTransport["kind"], PriorDiscovery | null, readonly number[]])[] = [
-  ["streamable", null, []],
-  // Some older servers break over a question that they do not know.
-  ["streamable", { kind: "legacy" }, [500, 501]],
-  ["sse", { kind: "legacy" }, legacyStatuses],
-]
 
 const methodNotFound = -32_601
 const unsupportedVersion = -32_022
@@ -404,17 +261,4 @@ const anyObject: StandardSchemaV1<unknown, { readonly [key: string]: JsonValue |
     vendor: "wireworks",
     validate: (value) => (isJsonObject(value) ? { value } : { issues: [{ message: "expected an object" }] }),
   },
-}
-
-function urlOf(endpoint: string): URL {
-  const url = URL.parse(endpoint)
-  if (url === null) throw failure("blocked_destination", "", "The endpoint is not a URL.")
-  return url
-}
-
-/** Those that belong to the protocol are not the workflow's to set. */
-function ownHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers).filter(([name]) => !/^(?:mcp-|accept$|content-type$|last-event-id$)/i.test(name)),
-  )
 }
