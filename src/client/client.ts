@@ -1,6 +1,4 @@
 import { withoutTrailing } from "../base/without-trailing.ts"
-import { timerMs } from "../base/timer-ms.ts"
-import { errorStatus } from "../api/error-status.ts"
 import type {
   AnswerBody,
   CancelAnswer,
@@ -22,10 +20,9 @@ import type {
 } from "../api/shapes.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { Question } from "../ports/events.ts"
-import { isTerminal } from "../ports/events.ts"
-import { errorOf, WireworksError } from "./errors.ts"
+import { errorOf } from "./errors.ts"
+import { followStream } from "./follow-stream.ts"
 import type { StreamEvent } from "./read-events.ts"
-import { readEvents } from "./read-events.ts"
 import type { AnswerOptions, AskingRun } from "./run-waiting.ts"
 import { RunWaiting } from "./run-waiting.ts"
 
@@ -137,9 +134,6 @@ export function createClient<
 >(options: ClientOptions = {}): TypedClient<Workflows> {
   return new WireworksClient(options)
 }
-
-const firstWait = 1000
-const longestWait = 15_000
 
 /** A client of the service, for browsers and for Node. */
 export class WireworksClient {
@@ -304,41 +298,13 @@ export class WireworksClient {
 
   // ---------------------------------------------------------------------------------------------------- streams
 
-  async *#follow(
+  #follow(
     open: () => Promise<Response>,
     options: Omit<StreamOptions, "idempotencyKey">,
     after: number,
   ): AsyncGenerator<StreamEvent, void> {
-    let last = after
-    let run_id: string | undefined
-    let wait = firstWait
-    let failures = 0
-    for (;;) {
-      let broken: unknown
-      try {
-        const response = run_id === undefined ? await open() : await this.#events(run_id, last, options)
-        if (response.status === 204 || response.body === null) return
-        const known = response.headers.get("x-service-run-id")
-        if (run_id === undefined && known !== null) options.onRun?.((run_id = known))
-        for await (const { event, failure, retryMs } of readEvents(response.body)) {
-          if (retryMs !== undefined) wait = retryMs
-          if (failure !== undefined) throw new WireworksError(failure, errorStatus[failure.kind], run_id)
-          if (event === undefined || event.id <= last) continue
-          last = event.id
-          failures = 0
-          yield event
-          if (isTerminal(event.type)) return
-        }
-        broken = new Error("The stream ended before the run did")
-      } catch (error) {
-        if (options.signal?.aborted === true || !isPassing(error)) throw error
-        broken = error
-      }
-      if (failures >= this.#maxReconnects) throw broken
-      failures++
-      options.onReconnect?.(failures, broken)
-      await sleep(Math.max(Math.min(wait * 2 ** (failures - 1), longestWait), asked(broken)), options.signal)
-    }
+    const resume = (run_id: string, last: number): Promise<Response> => this.#events(run_id, last, options)
+    return followStream({ ...options, open, resume, after, maxReconnects: this.#maxReconnects })
   }
 
   #events(run_id: string, after: number, options: CallOptions): Promise<Response> {
@@ -378,17 +344,6 @@ export class WireworksClient {
   }
 }
 
-/** A refusal is final; a broken connection, or a service that is not there just now, is not. */
-function isPassing(error: unknown): boolean {
-  if (!(error instanceof WireworksError)) return true
-  return error.status === 429 || error.status === 502 || error.status === 503 || error.status === 504
-}
-
-/** How long the service asked to be left alone. */
-function asked(error: unknown): number {
-  return error instanceof WireworksError ? (error.retry_after ?? 0) * 1000 : 0
-}
-
 /** `crypto.randomUUID` is not there on pages that came over plain HTTP. */
 function randomKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("")
@@ -408,19 +363,4 @@ function workflowPath(name: string): string {
 
 function runPath(run_id: string): string {
   return `/execute/${encodeURIComponent(run_id)}`
-}
-
-function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", stop)
-      resolve()
-    }, timerMs(ms))
-    const stop = (): void => {
-      clearTimeout(timer)
-      reject(signal?.reason as Error)
-    }
-    if (signal?.aborted === true) stop()
-    else signal?.addEventListener("abort", stop, { once: true })
-  })
 }

@@ -1,0 +1,84 @@
+import { errorStatus } from "../api/error-status.ts"
+import { timerMs } from "../base/timer-ms.ts"
+import { isTerminal } from "../ports/events.ts"
+import { WireworksError } from "./errors.ts"
+import type { StreamEvent } from "./read-events.ts"
+import { readEvents } from "./read-events.ts"
+
+const firstWait = 1000
+const longestWait = 15_000
+
+export interface FollowedStream {
+  /** Opens the stream for the first time. */
+  readonly open: () => Promise<Response>
+  /** Opens the stream of a run that is known again, after the event with that id. */
+  readonly resume: (run_id: string, after: number) => Promise<Response>
+  /** Id of the last event that is known already. */
+  readonly after: number
+  /** Reconnects in a row that may fail. */
+  readonly maxReconnects: number
+  readonly signal?: AbortSignal
+  readonly onRun?: (run_id: string) => void
+  readonly onReconnect?: (attempt: number, cause: unknown) => void
+}
+
+/** The events of a stream, each once and in order, up to the terminal one. Connects again when the connection breaks. */
+export async function* followStream(stream: FollowedStream): AsyncGenerator<StreamEvent, void> {
+  const { open, resume, after, maxReconnects, signal, onRun, onReconnect } = stream
+  let last = after
+  let run_id: string | undefined
+  let wait = firstWait
+  let failures = 0
+  for (;;) {
+    let broken: unknown
+    try {
+      const response = run_id === undefined ? await open() : await resume(run_id, last)
+      if (response.status === 204 || response.body === null) return
+      const known = response.headers.get("x-service-run-id")
+      if (run_id === undefined && known !== null) onRun?.((run_id = known))
+      for await (const { event, failure, retryMs } of readEvents(response.body)) {
+        if (retryMs !== undefined) wait = retryMs
+        if (failure !== undefined) throw new WireworksError(failure, errorStatus[failure.kind], run_id)
+        if (event === undefined || event.id <= last) continue
+        last = event.id
+        failures = 0
+        yield event
+        if (isTerminal(event.type)) return
+      }
+      broken = new Error("The stream ended before the run did")
+    } catch (error) {
+      if (signal?.aborted === true || !isPassing(error)) throw error
+      broken = error
+    }
+    if (failures >= maxReconnects) throw broken
+    failures++
+    onReconnect?.(failures, broken)
+    await sleep(Math.max(Math.min(wait * 2 ** (failures - 1), longestWait), asked(broken)), signal)
+  }
+}
+
+/** A refusal is final; a broken connection, or a service that is not there just now, is not. */
+function isPassing(error: unknown): boolean {
+  if (!(error instanceof WireworksError)) return true
+  return error.status === 429 || error.status === 502 || error.status === 503 || error.status === 504
+}
+
+/** How long the service asked to be left alone. */
+function asked(error: unknown): number {
+  return error instanceof WireworksError ? (error.retry_after ?? 0) * 1000 : 0
+}
+
+function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", stop)
+      resolve()
+    }, timerMs(ms))
+    const stop = (): void => {
+      clearTimeout(timer)
+      reject(signal?.reason as Error)
+    }
+    if (signal?.aborted === true) stop()
+    else signal?.addEventListener("abort", stop, { once: true })
+  })
+}
