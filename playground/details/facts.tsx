@@ -1,0 +1,50 @@
+import type { Usage } from "../../src/ports/events.ts"
+import type { NodeState, Span } from "../../src/run/run-state.ts"
+import { retriesOf } from "../state/step-state.ts"
+import { watchShown } from "../state/runs.ts"
+import { costNumber, showNumber } from "../ui/show.ts"
+
+/** The figures of a span: its model, its calls, its tokens and cost. */
+export function Facts({ span, node }: { readonly span: Span; readonly node: NodeState | undefined }) {
+  watchShown()
+  const usage = span.usage ?? (span.kind === "loop" ? node?.usage : undefined)
+  const isStep = span.kind === "agent" || span.kind === "loop"
+  const facts: [string, string][] = []
+  if (isStep && node?.model !== undefined && node.model !== null) facts.push(["Model", node.model])
+  if (span.from !== undefined) facts.push(["Failed", `model.${span.from}`])
+  if (span.server !== undefined) facts.push(["Server", `mcp.${span.server}`])
+  if (span.call !== undefined) {
+    if (span.call.model !== undefined) facts.push(["Model", `model.${span.call.model}`])
+    if (span.call.id !== undefined) facts.push(["Id", span.call.id])
+    if (span.call.provider !== undefined) facts.push(["Provider", span.call.provider])
+    facts.push(["Turn", String(span.call.turn)], ["Attempt", String(span.call.attempt)])
+    if (span.call.format !== undefined) facts.push(["Output format", span.call.format])
+  }
+  if (isStep && node !== undefined && node.tool_calls > 0) facts.push(["Tool calls", showNumber(node.tool_calls)])
+  const retries = isStep && node !== undefined ? retriesOf(node) : 0
+  if (retries > 0) facts.push(["Retries", showNumber(retries)])
+  if (usage !== undefined) facts.push(...usageFacts(usage))
+  if (facts.length === 0) return null
+  return (
+    <dl class="facts">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+function usageFacts(usage: Usage): [string, string][] {
+  const rows: [string, number][] = [
+    ["Tokens in", usage.input_tokens],
+    ["Tokens out", usage.output_tokens],
+    ["of them cached", usage.cached_tokens],
+    ["of them reasoning", usage.reasoning_tokens],
+  ]
+  const tokens = rows.filter(([, count], at) => at < 2 || count > 0)
+  const shown = tokens.map(([name, count]): [string, string] => [name, showNumber(count)])
+  return typeof usage.cost === "number" ? [...shown, ["Cost", costNumber(usage.cost)]] : shown
+}
