@@ -27,6 +27,7 @@ export function createLog(level: string): ServerLog {
     destination,
   )
   return {
+    debug: (about, message) => log.debug(about, message),
     info: (about, message) => log.info(about, message),
     warn: (about, message) => log.warn(about, message),
     error(about, message) {

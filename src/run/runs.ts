@@ -432,6 +432,8 @@ function orAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | null>
   return new Promise((resolve, reject) => {
     const stop = (): void => resolve(null)
     signal.addEventListener("abort", stop, { once: true })
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop))
+    const settled = (): void => signal.removeEventListener("abort", stop)
+    promise.then(resolve, reject)
+    promise.then(settled, settled)
   })
 }

@@ -40,6 +40,7 @@ export interface RouteDependencies {
 
 /** Run ids and outcomes, never payloads. */
 export interface ServerLog {
+  debug(about: Readonly<Record<string, unknown>>, message: string): void
   info(about: Readonly<Record<string, unknown>>, message: string): void
   warn(about: Readonly<Record<string, unknown>>, message: string): void
   error(about: Readonly<Record<string, unknown>>, message: string): void

@@ -53,7 +53,9 @@ export async function startRun(
   const { run_id } = admitted
   const headers: Record<string, string> = { "x-service-run-id": run_id }
   if (admitted.outcome === "exists") headers["idempotency-replayed"] = "true"
-  parts.log.info({ run_id, replayed: admitted.outcome === "exists", mode }, "run admitted")
+  // The end of a run has a line, too, and for a plain request it comes with the answer.
+  const isPlain = mode === "json" && key === undefined
+  parts.log[isPlain ? "debug" : "info"]({ run_id, replayed: admitted.outcome === "exists", mode }, "run admitted")
   switch (mode) {
     case "stream":
       reply.hijack()
@@ -81,8 +83,10 @@ export async function findExisting(
 }
 
 function modeOf(request: FastifyRequest): Mode {
-  const accepted = readQualityList(request.headers.accept)
-  if ((accepted.get("text/event-stream") ?? 0) > 0) return "stream"
+  const { accept } = request.headers
+  // Most requests do not name it, and reading the whole list takes longer than to look.
+  const named = accept !== undefined && /event-stream/i.test(accept)
+  if (named && (readQualityList(accept).get("text/event-stream") ?? 0) > 0) return "stream"
   return preferencesOf(request.headers["prefer"]).has("respond-async") ? "async" : "json"
 }
 

@@ -1,7 +1,8 @@
 import type { Clock } from "../../ports/clock.ts"
+import type { LogEvent } from "../../ports/events.ts"
 import {
+  causedBy,
   ReceiverCounts,
-  type CausedNotice,
   type Notice,
   type NoticeOutcome,
   type Notify,
@@ -27,7 +28,8 @@ export class MemoryOutbox {
     this.#clock = clock
   }
 
-  add(run_id: string, caller: string, notify: Notify | undefined, caused: CausedNotice | null): void {
+  add(run_id: string, caller: string, notify: Notify | undefined, events: readonly LogEvent[]): void {
+    const caused = notify === undefined ? null : causedBy(events)
     if (notify === undefined || caused === null || !notify.events.includes(caused.event)) return
     const { url } = notify
     const notice = { ...caused, run_id, caller, url, status: "pending", attempts: 0, last_error: null } as const

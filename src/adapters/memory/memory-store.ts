@@ -24,13 +24,7 @@ import type { Clock } from "../../ports/clock.ts"
 import type { AnswerOutcome, GivenAnswer, InboxPage, InboxQuery, WaitingCounts } from "../../ports/questions.ts"
 import { MemoryCache } from "./memory-cache.ts"
 import { MemoryQuestions } from "./memory-questions.ts"
-import {
-  causedBy,
-  type Notice,
-  type NoticeOutcome,
-  type ReceiverLimit,
-  type TakenNotices,
-} from "../../ports/notices.ts"
+import type { Notice, NoticeOutcome, ReceiverLimit, TakenNotices } from "../../ports/notices.ts"
 import { MemoryOutbox } from "./memory-outbox.ts"
 import { eventsAfter, listedRun, newStoredRun, runRow, withKept, withoutKept, type StoredRun } from "./stored-run.ts"
 
@@ -125,7 +119,7 @@ export class MemoryStore implements RunStore {
 
     run.usage = events.reduce(usageAfter, run.usage)
     for (const event of events) run.events.push(event.kept === undefined ? event : withoutKept(event, run.kept))
-    this.#outbox.add(lease.run_id, run.caller, run.request.options.notify, causedBy(events))
+    this.#outbox.add(lease.run_id, run.caller, run.request.options.notify, events)
     this.#questions.appended(lease.run_id, run.caller, events)
     if (isTerminal(last.type)) return this.#finish(lease.run_id, run, last)
     if (last.type === "run_waiting") this.#park(lease.run_id, run)
@@ -219,7 +213,7 @@ export class MemoryStore implements RunStore {
     const run = this.#held(lease)
     if (run === undefined) throw new LeaseLost(lease.run_id)
     run.end = end
-    this.#outbox.add(lease.run_id, run.caller, run.request.options.notify, causedBy([end]))
+    this.#outbox.add(lease.run_id, run.caller, run.request.options.notify, [end])
     run.events.length = 0
     run.kept.clear()
     this.#finish(lease.run_id, run, end)

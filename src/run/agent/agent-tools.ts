@@ -110,7 +110,7 @@ export class AgentTools {
   }
 
   /** What a cache key has to know of them. */
-  get fingerprint(): JsonValue {
+  get fingerprint(): JsonValue[] {
     return [...this.#offers.values()].map(({ use, definition, bound, declared }) => {
       const remote = use.kind === "prompt" ? undefined : remoteOf(this.#running, use.kind, use.name)
       return {

@@ -6,29 +6,34 @@ import type { Inference, ResponseFormat } from "../../plan/plan-shape.ts"
 import type { Message } from "../../ports/messages.ts"
 
 /** Everything that decides an agent's answer. Secrets are in it by their names, never by their values. */
-export interface CacheFacts extends ModelFacts {
-  /** The models after the first, where there are any. */
-  readonly fallbacks?: readonly ModelFacts[] | undefined
-  readonly max_steps: number
+export interface CacheFacts {
+  /** What its source alone decides: a hash that is made once for a plan. */
+  readonly fixed: string
+  /** In the order in which they are asked. */
+  readonly models: readonly ModelFacts[]
   /** The history that the agent continues, and how it is summarised first. */
   readonly context: { readonly history: readonly Message[]; readonly compact: CompactFacts | null } | null
   /** The messages of this step: rendered prompts, the instruction with its parts. */
   readonly messages: readonly Message[]
-  readonly tools: JsonValue
+  readonly tools: readonly JsonValue[]
   /** Where the tools are served, by name of the server. */
-  readonly servers: JsonValue
-  /** JSON Schema of the output contract. */
-  readonly contract: CanonicalText
+  readonly servers: readonly JsonValue[]
 }
 
-/** How one model is asked. */
+export interface FixedFacts {
+  readonly max_steps: number
+  /** JSON Schema of the output contract. */
+  readonly contract: JsonValue
+  /** How each model is asked. */
+  readonly calls: readonly { readonly inference: Inference; readonly response_format: ResponseFormat }[]
+}
+
+/** One model, as a run asks it. */
 export interface ModelFacts {
   /** `BackendFacts`, which all steps of a run share. */
   readonly backend: CanonicalText
   readonly model: string
   readonly system: string | null
-  readonly inference: Inference
-  readonly response_format: ResponseFormat
 }
 
 export interface BackendFacts {
@@ -51,35 +56,36 @@ export interface SummariserFacts {
 }
 
 /** Changes with the composition of the key and with the form of the entry: entries of older releases are then not found. */
-const version = 2
+const version = 3
+
+export function fixedHash(facts: FixedFacts): string {
+  return hash("sha256", canonicalJson(facts), "hex")
+}
 
 export function cacheHash(facts: CacheFacts): string {
   return hash("sha256", `[${version},${factsText(facts)}]`, "hex")
 }
 
 /** The canonical JSON of the facts. Written out because every step of a run makes it: this takes a third of the time. */
-export function factsText(facts: CacheFacts): string {
-  const { backend, context, contract, fallbacks, inference, max_steps, messages, model, servers, system, tools } = facts
-  const others = fallbacks === undefined ? "" : `"fallbacks":${canonicalJson(fallbacks)},`
+export function factsText({ context, fixed, messages, models, servers, tools }: CacheFacts): string {
   const history = context === null ? "null" : canonicalJson(context)
   return (
-    `{"backend":${backend.text},"context":${history},"contract":${contract.text},${others}` +
-    `"inference":${inferenceText(inference)},"max_steps":${max_steps},"messages":[${messages.map(messageText).join(",")}],` +
-    `"model":${JSON.stringify(model)},"response_format":${canonicalJson(facts.response_format)},` +
-    `"servers":${canonicalJson(servers)},"system":${JSON.stringify(system)},"tools":${canonicalJson(tools)}}`
+    `{"context":${history},"fixed":"${fixed}","messages":[${textOfAll(messages, messageText)}],` +
+    `"models":[${textOfAll(models, modelText)}],"servers":${listText(servers)},"tools":${listText(tools)}}`
   )
 }
 
-/** Plans are run again and again. */
-const inferenceTexts = new WeakMap<Inference, string>()
+function textOfAll<T>(items: readonly T[], textOf: (item: T) => string): string {
+  const [only] = items
+  return items.length === 1 && only !== undefined ? textOf(only) : items.map(textOf).join(",")
+}
 
-function inferenceText(inference: Inference): string {
-  let text = inferenceTexts.get(inference)
-  if (text === undefined) {
-    text = canonicalJson(inference)
-    inferenceTexts.set(inference, text)
-  }
-  return text
+function listText(items: readonly JsonValue[]): string {
+  return items.length === 0 ? "[]" : canonicalJson(items)
+}
+
+function modelText({ backend, model, system }: ModelFacts): string {
+  return `{"backend":${backend.text},"model":${JSON.stringify(model)},"system":${JSON.stringify(system)}}`
 }
 
 function messageText(message: Message): string {

@@ -1,12 +1,11 @@
-import { CanonicalText } from "../../base/canonical-json.ts"
 import type { AgentNode } from "../../plan/plan-shape.ts"
 import type { CallSettings } from "../../plan/prepare.ts"
 import type { FilePart, Message } from "../../ports/messages.ts"
 import { toJsonSchema } from "../../types/json-schema.ts"
-import type { TypeTable } from "../../types/types.ts"
 import { backendFacts, modelId } from "../backends.ts"
 import { loopTurns } from "../../event-loop/loop-turns.ts"
 import { memoryOf } from "../../base/memory-of.ts"
+import type { RunContext } from "../run-context.ts"
 import { whileBusy } from "../run-context.ts"
 import { serverFacts } from "../tools/tool-servers.ts"
 import { renderPrompt } from "../tools/workflow-effects.ts"
@@ -15,7 +14,7 @@ import type { Instruction } from "./agent-messages.ts"
 import { evaluateText, promptMessages, renderFiles, renderInstruction } from "./agent-messages.ts"
 import { AgentTools } from "./agent-tools.ts"
 import type { CompactFacts } from "./cache-key.ts"
-import { cacheHash } from "./cache-key.ts"
+import { cacheHash, fixedHash } from "./cache-key.ts"
 import type { StepContext } from "./step-context.ts"
 import { scopeAt } from "./step-context.ts"
 
@@ -132,39 +131,34 @@ function hashOf(
   messages: readonly Message[],
 ): string {
   const { running, node } = step
-  const models = rendered.models.map(({ name, id, system, settings }) => ({
-    backend: backendFacts(running, name),
-    inference: settings.inference,
-    model: id,
-    response_format: settings.response_format,
-    system,
-  }))
-  const [first] = models
-  if (first === undefined) throw new Error(`${node.id} has no model`)
-  // In the order of their names, which is how they are hashed.
+  const hasNoUses = node.uses.length === 0
   return cacheHash({
-    backend: first.backend,
+    fixed: fixedFacts(running, node),
+    models: rendered.models.map(({ name, id, system }) => ({
+      backend: backendFacts(running, name),
+      model: id,
+      system,
+    })),
     context: node.context === null ? null : { compact: rendered.compact, history: continued },
-    contract: contractSchema(node, running.plan.types),
-    fallbacks: models.length === 1 ? undefined : models.slice(1),
-    inference: first.inference,
-    max_steps: node.max_steps,
     messages,
-    model: first.model,
-    response_format: first.response_format,
-    servers: node.uses.length === 0 ? [] : serverFacts(running, node),
-    system: first.system,
-    tools: rendered.tools.fingerprint,
+    servers: hasNoUses ? [] : serverFacts(running, node),
+    tools: hasNoUses ? [] : rendered.tools.fingerprint,
   })
 }
 
-const contracts = new WeakMap<AgentNode, CanonicalText>()
+// Plans are kept by their source and run again and again.
+const fixed = new WeakMap<AgentNode, string>()
 
-function contractSchema(node: AgentNode, types: TypeTable): CanonicalText {
-  let schema = contracts.get(node)
-  if (schema === undefined) {
-    schema = new CanonicalText(toJsonSchema(node.output, types))
-    contracts.set(node, schema)
+function fixedFacts({ plan, prepared }: RunContext, node: AgentNode): string {
+  let facts = fixed.get(node)
+  if (facts === undefined) {
+    const calls = prepared.calls.get(node) ?? []
+    facts = fixedHash({
+      max_steps: node.max_steps,
+      contract: toJsonSchema(node.output, plan.types),
+      calls: calls.map(({ inference, response_format }) => ({ inference, response_format })),
+    })
+    fixed.set(node, facts)
   }
-  return schema
+  return facts
 }

@@ -87,7 +87,7 @@ async function open(running: RunContext, names: readonly string[]): Promise<void
 }
 
 /** What a cache key has to know of the servers behind an agent's tools: secrets by name. */
-export function serverFacts(running: RunContext, node: AgentNode): JsonValue {
+export function serverFacts(running: RunContext, node: AgentNode): JsonValue[] {
   const names = new Set(node.uses.map((use) => remoteOf(running, use.kind, use.name)?.server))
   return [...names].flatMap((name) => {
     if (name === undefined) return []
