@@ -9,7 +9,7 @@ import { visibleText } from "./visible-text.ts"
 export function addInit(program: Command): void {
   program
     .command("init")
-    .summary("begin a project of workflows")
+    .summary("start a project of workflows")
     .description(
       "Writes a workflow, its test, a README, a .gitignore and a GitHub Actions file that checks, formats and tests. Nothing that\n" +
         "is there is overwritten.",

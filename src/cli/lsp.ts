@@ -10,7 +10,7 @@ export function addLsp(program: Command): void {
       "Speaks the Language Server Protocol over standard input and output, for editors: diagnostics, completion, hover,\n" +
         "definitions, references, rename, outline, folding, colours, quick fixes and formatting.",
     )
-    .option("--stdio", "what it does anyway: some editors say so")
+    .option("--stdio", "the default; accepted because some editors pass it")
     .addHelpText("after", "\nExit code: 0 after `shutdown` and `exit`, 1 when the editor goes without them.")
     .action(async () => {
       process.exitCode = await serveStdio(about.version)

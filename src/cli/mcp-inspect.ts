@@ -31,7 +31,7 @@ export function addInspect(mcp: Command): void {
     )
     .argument("<url>", "the server's address (streamable HTTP, or the older HTTP+SSE)")
     .option("-H, --header <name: value>", "a header to send, or name=env:VARIABLE; may be repeated", several)
-    .option("--name <name>", "what the declarations call the server; else its own name")
+    .option("--name <name>", "what the declarations call the server; default: its own name")
     .option("--wire", "print the declarations alone")
     .option("--json", "print everything as one JSON document")
     .addHelpText(

@@ -49,11 +49,11 @@ export function addMcpServe(mcp: Command): void {
     )
     .argument("<file...>", "the workflows; each is a tool named like its file")
     .option("--http", "serve over HTTP instead of standard input and output")
-    .option("--host <address>", "with --http: address to listen on (WIRE_HOST, else 127.0.0.1)")
-    .option("--port <n>", `with --http: port to listen on, 0 for a free one (else ${usualPort})`)
+    .option("--host <address>", "with --http: address to listen on (WIRE_HOST, default 127.0.0.1)")
+    .option("--port <n>", `with --http: port to listen on, 0 for a free one (default ${usualPort})`)
     .option("--secrets-file <file>", "secrets as a JSON file")
     .option("--secret <name=env:VARIABLE>", "one secret from a variable, or name=file:PATH; may be repeated", several)
-    .option("--timeout <duration>", "most time for one run, such as 90s or 1h (else 10m)")
+    .option("--timeout <duration>", "most time for one run, such as 90s or 1h (default 10m)")
     .addHelpText(
       "after",
       `

@@ -5,8 +5,8 @@ import { addMcpServe } from "./mcp-serve.ts"
 export function addMcp(program: Command): void {
   const mcp = program
     .command("mcp")
-    .summary("look at MCP servers, and be one")
-    .description("Looks at what MCP servers offer to workflows, and offers workflows as tools.")
+    .summary("inspect MCP servers, and serve workflows as one")
+    .description("Lists what MCP servers offer to workflows, and serves workflows as MCP tools.")
   addInspect(mcp)
   addMcpServe(mcp)
 }

@@ -71,10 +71,10 @@ export function addRun(program: Command): void {
     .option("--limit <key=number>", `one limit of the run (${limitKeys.join(", ")}); may be repeated`, several)
     .option(
       "--record <file>",
-      "record all calls in a file: what is missing there is asked for, what is not used is dropped",
+      "record all calls in a file: calls that are missing there are made, unused ones are dropped",
     )
     .option("--replay <file>", "play all calls from a recording: no connection is opened, no secret needed")
-    .option("-q, --quiet", "do not show how far it is")
+    .option("-q, --quiet", "do not show progress")
     .addHelpText(
       "after",
       `

@@ -19,7 +19,7 @@ Examples:
 Exit code: 0 after a stop, 1 when it cannot start, 2 for a wrong setting.`,
     )
   for (const { env, description, default: preset } of Object.values(settingTable)) {
-    const fallback = preset === undefined || preset === "" ? "" : `, else ${preset}`
+    const fallback = preset === undefined || preset === "" ? "" : `, default ${preset}`
     command.option(`${flagOf(env)} <value>`, `${description} (WIRE_${env}${fallback})`)
   }
   command.action(async (folder: string | undefined, flags: Record<string, string | undefined>) => {

@@ -169,7 +169,12 @@ export const settingTable = {
     secret: true,
   },
   encryptionKeyOld: {
-    ...setting("ENCRYPTION_KEY_OLD", text, undefined, "the key that ENCRYPTION_KEY replaces, until all is rewritten"),
+    ...setting(
+      "ENCRYPTION_KEY_OLD",
+      text,
+      undefined,
+      "the key that WIRE_ENCRYPTION_KEY replaces, until all is rewritten",
+    ),
     secret: true,
   },
   apiKeys: {
@@ -247,7 +252,7 @@ export const settingTable = {
     "LOG_LEVEL",
     oneOf("trace", "debug", "info", "warn", "error", "fatal", "silent"),
     "info",
-    "least severe message that is logged",
+    "least severe message that is logged: trace, debug, info, warn, error, fatal or silent",
   ),
 } as const satisfies Record<string, Setting<unknown>>
 

@@ -7,8 +7,8 @@ import { Output } from "./terminal.ts"
 export function addStore(program: Command): void {
   const store = program
     .command("store")
-    .summary("look at the store of runs")
-    .description("Looks at the database that the service keeps its runs in.")
+    .summary("check or back up the store of runs")
+    .description("Checks and copies the database that the service keeps its runs in.")
   store
     .command("check")
     .summary("report whether the store is whole")
