@@ -55,6 +55,8 @@ export function editorTheme(): Extension {
     ".cm-lint-marker-error": { content: '""', backgroundColor: "var(--failed)" },
     ".cm-lint-marker-warning": { content: '""', backgroundColor: "var(--retried)", borderRadius: "1px" },
     ".cm-gutter-lint": { width: "12px" },
+    // Else it would cut the mark off.
+    ".cm-gutter-lint .cm-gutterElement": { padding: "0" },
     ".cm-diagnostic": { padding: "8px 12px", borderLeft: "3px solid var(--failed)" },
     ".cm-diagnostic-warning": { borderLeftColor: "var(--retried)" },
     ".cm-tooltip": {
