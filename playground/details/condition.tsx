@@ -19,9 +19,13 @@ export function Condition({ when, state, failed }: ConditionProps) {
       )}
       {state !== "skipped" ? null : (
         <p class="hint-text">
-          {failed
-            ? "It failed, and `on_failure: skip` lets the run go on."
-            : "The condition was false, so it did not run."}
+          {failed ? (
+            <>
+              It failed, and <code>on_failure: skip</code> lets the run go on.
+            </>
+          ) : (
+            "The condition was false, so it did not run."
+          )}
         </p>
       )}
     </>

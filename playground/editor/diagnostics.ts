@@ -5,6 +5,8 @@ import { codeActions } from "../../src/editor/code-actions.ts"
 import type { Edit } from "../../src/editor/edit.ts"
 import type { Diagnostic } from "../../src/source/diagnostic.ts"
 import { codeAddress } from "../state/service.ts"
+import { appendSentence } from "../ui/append-sentence.ts"
+import { withoutBackticks } from "../ui/code-parts.ts"
 
 /** Above this number of problems, quick fixes are not computed. */
 const mostWithActions = 40
@@ -28,7 +30,8 @@ export function toMarks(program: Program, diagnostics: readonly Diagnostic[]): M
 
 function actionsFor(program: Program, found: Diagnostic): Action[] {
   return codeActions(program, [found], found.span).map(({ title, edits }) => ({
-    name: title,
+    // The editor shows it as it is.
+    name: withoutBackticks(title),
     apply: (view) => applyEdits(view, edits, program.tree.text),
   }))
 }
@@ -54,6 +57,6 @@ function tell({ message, hint, code }: Diagnostic): HTMLElement {
 function line(className: string, text: string): HTMLElement {
   const element = document.createElement("div")
   element.className = className
-  element.textContent = text
+  appendSentence(element, text)
   return element
 }

@@ -2,7 +2,9 @@ import { useLayoutEffect, useRef } from "preact/hooks"
 import { editor } from "../state/editor-port.ts"
 import { fixMenu } from "../state/quick-fixes.ts"
 import { codeAddress } from "../state/service.ts"
+import { withoutBackticks } from "../ui/code-parts.ts"
 import { keepWithin } from "../ui/menu.tsx"
+import { Sentence } from "../ui/sentence.tsx"
 
 /** The fixes of the problems at the cursor, opened by Ctrl+. */
 export function FixMenu() {
@@ -43,8 +45,10 @@ export function FixMenu() {
       }}
     >
       {menu.problems.map(({ found: { code, message, span }, fixes }) => (
-        <div key={`${span.start} ${code} ${message}`} role="group" aria-label={message}>
-          <p class="note">{message}</p>
+        <div key={`${span.start} ${code} ${message}`} role="group" aria-label={withoutBackticks(message)}>
+          <p class="note">
+            <Sentence text={message} />
+          </p>
           {fixes.map(({ title, apply }) => (
             <button
               key={title}
@@ -56,7 +60,7 @@ export function FixMenu() {
                 apply()
               }}
             >
-              {title}
+              <Sentence text={title} />
             </button>
           ))}
           <a role="menuitem" tabIndex={-1} href={codeAddress(code)} target="_blank" rel="noopener">

@@ -19,6 +19,7 @@ import type { Hover } from "../../src/editor/hover.ts"
 import { hover } from "../../src/editor/hover.ts"
 import type { Span } from "../../src/source/span.ts"
 import { prepareRename, rename } from "../../src/editor/rename.ts"
+import { appendSentence } from "../ui/append-sentence.ts"
 
 export interface LanguageHost {
   /** The program of the text as it is at this moment. */
@@ -148,20 +149,17 @@ function hoverBox({ code, doc, text }: Hover): HTMLElement {
   box.className = "wire-hover"
   if (code !== undefined) box.append(withText("code", code))
   if (doc !== undefined) box.append(withText("p", doc))
-  if (text !== undefined) box.append(withCode("p", text))
+  if (text !== undefined) {
+    const paragraph = document.createElement("p")
+    appendSentence(paragraph, text)
+    box.append(paragraph)
+  }
   return box
 }
 
 function withText(tag: "code" | "p", text: string): HTMLElement {
   const element = document.createElement(tag)
   element.textContent = text
-  return element
-}
-
-/** Words of the language stand between backticks. */
-function withCode(tag: "p", text: string): HTMLElement {
-  const element = document.createElement(tag)
-  for (const [at, part] of text.split("`").entries()) element.append(at % 2 === 1 ? withText("code", part) : part)
   return element
 }
 

@@ -7,6 +7,7 @@ import { editor } from "../state/editor-port.ts"
 import { paneTab } from "../state/layout.ts"
 import { compilation } from "../state/source.ts"
 import { Icon } from "../ui/icon.tsx"
+import { Sentence } from "../ui/sentence.tsx"
 import { nextStep } from "./next-step.ts"
 
 interface FaultProps {
@@ -22,7 +23,9 @@ export function Fault({ error, run }: FaultProps) {
   const more = error.issues.filter(({ message }) => message !== "" && message !== error.message).slice(0, 5)
   return (
     <div class="fault" role="group" aria-label="Error">
-      <strong>{error.message}</strong>
+      <strong>
+        <Sentence text={error.message} />
+      </strong>
       {first?.path === undefined || first.path === "" ? null : (
         <p>
           At <code>{run ? placeWithItem(first.path, run.state) : first.path}</code>
@@ -32,11 +35,17 @@ export function Fault({ error, run }: FaultProps) {
       {more.length === 0 ? null : (
         <ul>
           {more.map(({ path, message }) => (
-            <li key={`${path} ${message}`}>{message}</li>
+            <li key={`${path} ${message}`}>
+              <Sentence text={message} />
+            </li>
           ))}
         </ul>
       )}
-      {next === undefined ? null : <p>{next}</p>}
+      {next === undefined ? null : (
+        <p>
+          <Sentence text={next} />
+        </p>
+      )}
       <Jump error={error} />
       {run ? <FailedStep run={run} /> : null}
     </div>

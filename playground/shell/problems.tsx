@@ -5,6 +5,7 @@ import { fixesOf, mostWithFixes } from "../state/quick-fixes.ts"
 import { codeAddress } from "../state/service.ts"
 import { compilation, errorCount } from "../state/source.ts"
 import { Icon } from "../ui/icon.tsx"
+import { Sentence } from "../ui/sentence.tsx"
 import { counted } from "../ui/show.ts"
 
 /** The line under the editor: how many problems there are and what the first one is, and on request all of them. */
@@ -57,7 +58,9 @@ export function Problems() {
         </button>
         {first === undefined || isOpen ? null : (
           <button type="button" class="button first-problem" onClick={() => editor()?.reveal(first.span)}>
-            <span>{first.message}</span>
+            <span>
+              <Sentence text={first.message} />
+            </span>
           </button>
         )}
         <span class="tools">
@@ -85,14 +88,19 @@ function Problem({ found, hasFixes }: { readonly found: Diagnostic; readonly has
           {line}:{column}
         </span>
         <span>
-          {message}
-          {hint === undefined ? null : <span class="note"> {hint}</span>}
+          <Sentence text={message} />
+          {hint === undefined ? null : (
+            <span class="note">
+              {" "}
+              <Sentence text={hint} />
+            </span>
+          )}
         </span>
       </button>
       <span class="problem-help">
         {(hasFixes ? fixesOf(found) : []).map(({ title, apply }) => (
           <button key={title} type="button" class="button outlined" onClick={apply}>
-            {title}
+            <Sentence text={title} />
           </button>
         ))}
         <a class="mono" href={codeAddress(code)} target="_blank" rel="noopener">
