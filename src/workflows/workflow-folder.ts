@@ -33,12 +33,13 @@ export interface FolderOptions {
   /** Hears of bugs of ours. */
   readonly bug: (error: unknown) => void
   readonly pollMs?: number
+  /** How long a file that looks half written must stay as it is: one that is empty, or has no line break at its end. */
+  readonly halfWrittenMs?: number
 }
 
 /** How long a changed file must stay as it is before it is read. */
 const quietMs = 30
-/** The same for one that looks half written: empty, or without a line break at its end. */
-const halfWrittenMs = 1_000
+const usualHalfWrittenMs = 1_000
 /** Editors delete a file and write it again: one that is missing for a moment is not gone. */
 const goneMs = 250
 /** Some file systems do not say what changes in them. */
@@ -57,6 +58,7 @@ interface Sighting {
  */
 export class WorkflowFolder {
   readonly #options: FolderOptions
+  readonly #halfWrittenMs: number
   readonly #workflows = new Map<string, NamedWorkflow>()
   /** Of every file that was taken in, by name: the state it had then. Also of those that are not served. */
   readonly #stamps = new Map<string, string>()
@@ -76,6 +78,7 @@ export class WorkflowFolder {
 
   private constructor(options: FolderOptions) {
     this.#options = options
+    this.#halfWrittenMs = options.halfWrittenMs ?? usualHalfWrittenMs
   }
 
   /** Rejects where the folder cannot be read. Its files are compiled after that, so that the service need not wait for them. */
@@ -209,7 +212,7 @@ export class WorkflowFolder {
     if (!(read instanceof Uint8Array)) return this.#settle(file, read, null)
     if (when === "quiet" && looksHalfWritten(read)) {
       const since = this.#sightings.get(name)?.since ?? performance.now()
-      if (performance.now() - since < halfWrittenMs) return
+      if (performance.now() - since < this.#halfWrittenMs) return
     }
     const outcome = await loadWorkflow(read, this.#options.compiler)
     if ("issue" in outcome) this.#settle(file, outcome.issue, outcome.version)
@@ -297,10 +300,10 @@ export class WorkflowFolder {
   /** As soon as the first of the files that are being watched may be quiet. */
   #lookAgain(now: number): void {
     if (this.#sightings.size === 0 || this.#closed) return
-    let wait = halfWrittenMs
+    let wait = this.#halfWrittenMs
     for (const { file, since } of this.#sightings.values()) {
       const age = now - since
-      const due = file === null ? goneMs : age < quietMs ? quietMs : halfWrittenMs
+      const due = file === null ? goneMs : age < quietMs ? quietMs : this.#halfWrittenMs
       wait = Math.min(wait, Math.max(5, due - age))
     }
     if (this.#again !== null) clearTimeout(this.#again)
