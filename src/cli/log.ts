@@ -9,9 +9,9 @@ const gatherMs = 200
 
 /** JSON lines on standard error. Of an error the type, the code and the stack are logged, without its message. */
 export function createLog(level: string): ServerLog {
-  // Lines are written together: a write of its own for each run costs more than all of its events. More than this costs more
-  // again, because the stream measures all that it has gathered with each line. At the end pino itself writes what is left.
-  const destination = pino.destination({ dest: 2, sync: false, minLength: 4 * 1024, periodicFlush: gatherMs })
+  // Lines are written together: a write of its own for each run costs more than all of its events. At the end pino itself
+  // writes what is left.
+  const destination = pino.destination({ dest: 2, sync: false, minLength: 15 * 1024, periodicFlush: gatherMs })
   const log = pino(
     {
       level,
