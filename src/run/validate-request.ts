@@ -32,7 +32,7 @@ function unpriced(plan: Plan): ErrorIssue[] {
   const names = new Set(uses.map(({ name }) => name).filter((name) => plan.models[name]?.price === null))
   return [...names].map((name) => ({
     path: "options.limits.cost",
-    message: `model.${name} has no price, so that its cost cannot be limited`,
+    message: `model.${name} has no price, so its cost cannot be limited`,
     hint: `Add \`price { input: … output: … }\` to \`model ${name}\`.`,
   }))
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { cpSync, existsSync, mkdirSync, writeFileSync } from "node:fs"
+import { cpSync, existsSync, mkdirSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { describe, it } from "node:test"
@@ -134,6 +134,7 @@ describe("wire store backup", () => {
     writes = false
     await writing
     assert.deepEqual([made.code, made.err], [0, ""])
+    assert.equal(statSync(copy).mode & 0o777, 0o600)
     const again = await runWire(["store", "backup", copy, "--data-dir", folder])
     assert.equal(again.code, 1)
     assert.match(again.err, /exists already/)
@@ -158,5 +159,7 @@ describe("wire store backup", () => {
     const wrong = await runWire(["store", "backup", join(folder, "x.db"), "--data-dir", folder])
     assert.equal(wrong.code, 1)
     assert.ok(!existsSync(join(folder, "x.db")))
+    const nowhere = await runWire(["store", "backup", join(folder, "none/x.db"), "--data-dir", folder])
+    assert.deepEqual([nowhere.code, /could not be written: ENOENT/.test(nowhere.err)], [1, true])
   })
 })

@@ -1,4 +1,4 @@
-import { existsSync, rmSync } from "node:fs"
+import { closeSync, openSync, rmSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite"
 import { StoreFailure } from "../../ports/store.ts"
 
@@ -7,16 +7,37 @@ import { StoreFailure } from "../../ports/store.ts"
  * do not stop its writers. Throws a `StoreFailure` with a sentence.
  */
 export function backUp(path: string, target: string): void {
-  if (existsSync(target)) throw new StoreFailure(`${target} exists already: a backup overwrites nothing.`)
   const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 })
+  try {
+    createEmpty(target)
+    copyInto(target, database)
+  } finally {
+    database.close()
+  }
+}
+
+/** For the owner alone, as the database is. SQLite writes into an empty file. */
+function createEmpty(target: string): void {
+  try {
+    closeSync(openSync(target, "wx", 0o600))
+  } catch (error) {
+    const exists = error instanceof Error && "code" in error && error.code === "EEXIST"
+    if (exists) throw new StoreFailure(`${target} exists already: a backup overwrites nothing.`, error)
+    throw notWritten(target, error)
+  }
+}
+
+function copyInto(target: string, database: DatabaseSync): void {
   try {
     database.prepare("VACUUM INTO ?").run(target)
   } catch (error) {
     // A part of a database is worse than none.
     rmSync(target, { force: true })
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new StoreFailure(`The backup ${target} could not be written: ${reason}.`, error)
-  } finally {
-    database.close()
+    throw notWritten(target, error)
   }
+}
+
+function notWritten(target: string, error: unknown): StoreFailure {
+  const reason = error instanceof Error ? error.message : String(error)
+  return new StoreFailure(`The backup ${target} could not be written: ${reason}.`, error)
 }
