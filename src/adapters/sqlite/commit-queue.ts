@@ -13,6 +13,8 @@ const writes: ReadonlySet<Operation["kind"]> = new Set<Operation["kind"]>(["crea
 
 interface Waiting {
   readonly operation: Operation
+  /** Makes what is sent in place of `operation`, at the moment when it is sent. */
+  readonly complete: (() => Operation) | null
   readonly resolve: (value: never) => void
   readonly reject: (reason: Error) => void
 }
@@ -71,11 +73,14 @@ export class CommitQueue {
     return this.#failedLast
   }
 
-  /** Takes its place in the order of operations at once; resolves when it is durable. */
-  send<O extends Operation>(operation: O): Promise<ResultOf<O>> {
+  /**
+   * Takes its place in the order of operations at once; resolves when it is durable. `complete` makes the operation that is sent in its place, at
+   * the moment when its transaction begins.
+   */
+  send<O extends Operation>(operation: O, complete: (() => O) | null = null): Promise<ResultOf<O>> {
     if (this.#broken !== null) return Promise.reject(new StoreFailure(this.#broken))
     return new Promise<ResultOf<O>>((resolve, reject) => {
-      this.#waiting.push({ operation, resolve, reject })
+      this.#waiting.push({ operation, complete, resolve, reject })
       this.#schedule(operation.kind === "create")
     })
   }
@@ -108,7 +113,7 @@ export class CommitQueue {
     }
     const batch = this.#nextBatch()
     try {
-      const packed = packBatch(batch.map(({ operation }) => operation))
+      const packed = packBatch(batch.map(({ operation, complete }) => complete?.() ?? operation))
       this.#worker.postMessage(packed satisfies ToWriterThread, [packed.bytes.buffer])
       this.#worker.ref()
       this.#sent = batch

@@ -131,6 +131,35 @@ describe("sqlite store, encryption at rest", () => {
     await store.close()
   })
 
+  test("short secrets are gone as well, however the rows of their runs have changed and moved", async () => {
+    const { directory, path, open } = place("short-secrets")
+    const store = await open()
+    const runs = await Promise.all(
+      from(1, 300).map((n) =>
+        created(store, { request: aRequest({ secrets: { token: `${n} `.repeat(1 + ((n * 7) % 60)) } }) }),
+      ),
+    )
+    const sealed = rows(path, "SELECT secrets FROM runs").map(({ secrets }) => secrets as Uint8Array)
+    assert.equal(new Set(sealed.map((secrets) => Buffer.from(secrets).toString("hex"))).size, 300)
+    assert.ok(sealed.every((secrets) => foundIn(directory, secrets.subarray(0, 30)).length > 0))
+
+    // Rows grow by what the runs use, some before others end, and a few runs are deleted.
+    const usage = { input_tokens: 1e15, output_tokens: 1e15, cached_tokens: 1e15, reasoning_tokens: 1e15, cost: 0.25 }
+    const used = { id: 1, type: "agent_completed", at: "2026-11-15T01:00:00.000Z", data: { usage } } as unknown as LogEvent
+    const some = (divisor: number) => runs.filter((_, n) => n % divisor === 0)
+    await Promise.all(some(2).map((lease) => store.append(lease, [used])))
+    await Promise.all(some(6).map((lease) => store.append(lease, [ended(2)])))
+    assert.equal(await store.sweep(Number.MAX_SAFE_INTEGER), 50)
+    const left = runs.filter((_, n) => n % 6 !== 0)
+    assert.ok(sealed.some((secrets) => foundIn(directory, secrets.subarray(0, 30)).length > 0))
+    await Promise.all(left.map((lease) => store.append(lease, [ended(runs.indexOf(lease) % 2 === 0 ? 2 : 1)])))
+    assert.deepEqual(rows(path, "SELECT secrets FROM runs WHERE secrets IS NOT NULL"), [])
+    await until("the residue's end", () =>
+      sealed.every((secrets) => foundIn(directory, secrets.subarray(0, 30)).length === 0),
+    )
+    await store.close()
+  })
+
   test("the key of a run that retention deleted is gone from every file", async () => {
     const { directory, path, open } = place("retention")
     const store = await open()

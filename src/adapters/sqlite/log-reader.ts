@@ -105,18 +105,22 @@ export class LogReader {
 
   request(run_id: string): RunRequest {
     const head = this.head(run_id)
-    const body =
-      head === undefined
-        ? undefined
-        : this.#guard(
-            () => this.#statements.get("SELECT body FROM requests WHERE run = ?").get(head.num),
-            "of a run",
-          )?.["body"]
-    if (head === undefined || body === undefined) throw new NoSuchRun(run_id)
-    const request = JSON.parse(head.key.open("request", body as Uint8Array)) as Omit<RunRequest, "secrets">
-    const sealed = this.#get("SELECT body FROM secrets WHERE run = ?", head.num)?.["body"]
-    const secrets = sealed === undefined ? "{}" : head.key.open("secrets", sealed as Uint8Array)
+    const text = head === undefined ? undefined : this.#guard(() => this.#requestText(head), "of a run")
+    if (head === undefined || text === undefined) throw new NoSuchRun(run_id)
+    const request = JSON.parse(text) as Omit<RunRequest, "secrets">
+    const sealed = this.#get(
+      "SELECT ifnull(secrets, (SELECT body FROM secrets WHERE run = num)) AS body FROM runs WHERE num = ?",
+      head.num,
+    )?.["body"]
+    const secrets = sealed instanceof Uint8Array ? head.key.open("secrets", sealed) : "{}"
     return { ...request, secrets: JSON.parse(secrets) as JsonObject }
+  }
+
+  #requestText({ num, key }: RunHead): string | undefined {
+    const alone = this.#statements.get("SELECT body FROM requests WHERE run = ?").get(num)?.["body"]
+    if (alone !== undefined) return key.open("request", alone as Uint8Array)
+    const first = this.#statements.get("SELECT last, body FROM events WHERE run = ? ORDER BY last LIMIT 1").get(num)
+    return first === undefined ? undefined : linesOf(key, first["last"] as number, first["body"]).request
   }
 
   /** Bytes of the rows that have the next so many events. Asks for no more rows than that, and reads none of them. */
@@ -276,33 +280,41 @@ function aboutKept(last: number): string {
   return `kept to ${last}`
 }
 
-export interface SealedEvents {
-  /** What everyone may see of the events, as JSON. */
+/** Events as JSON, before they are sealed. */
+export interface EventsText {
+  /** What everyone may see of them. */
   readonly text: string
-  readonly body: Uint8Array
-  readonly kept: Uint8Array | null
+  /** What only a continuation needs, by event; null where there is nothing. */
+  readonly kept: string | null
+  /** The id of the last of them. */
+  readonly last: number
 }
+
+export type SealedEvents = readonly [body: Uint8Array, kept: Uint8Array | null]
 
 /** So many characters that only a continuation needs are sealed with their events: a seal of its own costs more than to skip them. */
 const smallKept = 2048
 
-/**
- * One row for all events of an append. What only a continuation needs follows them on a line of its own, or, if it is large, stands
- * apart, so that followers need not read it. JSON text has no line breaks.
- */
-export function sealEvents(key: DataKey, events: readonly LogEvent[], last: number): SealedEvents {
-  const about = aboutEvents(last)
+export function textOfEvents(events: readonly LogEvent[], last: number): EventsText {
   const kept: (readonly [number, unknown])[] = []
   const shown = events.map((event) => {
     if (event.kept === undefined) return event
     kept.push([event.id, event.kept])
     return { ...event, kept: undefined }
   })
-  const text = JSON.stringify(shown)
-  if (kept.length === 0) return { text, body: key.seal(about, text), kept: null }
-  const more = JSON.stringify(kept)
-  if (more.length <= smallKept) return { text, body: key.seal(about, `${text}\n${more}`), kept: null }
-  return { text, body: key.seal(about, text), kept: key.seal(aboutKept(last), more) }
+  return { text: JSON.stringify(shown), kept: kept.length === 0 ? null : JSON.stringify(kept), last }
+}
+
+/**
+ * One row for all events of an append. What only a continuation needs follows them on a line of its own, or, if it is large, stands
+ * apart, so that followers need not read it. The run's request, where it is given, is the third line. JSON text has no line breaks.
+ */
+export function sealEvents(key: DataKey, { text, kept, last }: EventsText, request: string | null = null): SealedEvents {
+  const about = aboutEvents(last)
+  const small = kept !== null && kept.length <= smallKept ? kept : null
+  const lines = request !== null ? `${text}\n${small ?? ""}\n${request}` : small !== null ? `${text}\n${small}` : text
+  const apart = kept === null || small !== null ? null : key.seal(aboutKept(last), kept)
+  return [key.seal(about, lines), apart]
 }
 
 /** The one event of a condemned run. */
@@ -310,15 +322,20 @@ export function sealEnd(key: DataKey, end: LogEvent): Uint8Array {
   return key.seal("end", JSON.stringify(end))
 }
 
+/** What a row of events holds, line by line. */
+function linesOf(key: DataKey, last: number, body: unknown): { shown: string; kept?: string; request?: string } {
+  const [shown = "", kept = "", request] = key.open(aboutEvents(last), body as Uint8Array).split("\n")
+  return { shown, ...(kept !== "" && { kept }), ...(request !== undefined && { request }) }
+}
+
 /** Of a row, as everyone may see them. */
 export function openEvents(key: DataKey, last: number, body: unknown): LogEvent[] {
-  const [shown = ""] = key.open(aboutEvents(last), body as Uint8Array).split("\n", 1)
-  return JSON.parse(shown) as LogEvent[]
+  return JSON.parse(linesOf(key, last, body).shown) as LogEvent[]
 }
 
 /** With what was kept for a continuation. Rows of older releases have all of it apart. */
 export function openWithKept(key: DataKey, last: number, body: unknown, apart: unknown): LogEvent[] {
-  const [shown = "", small] = key.open(aboutEvents(last), body as Uint8Array).split("\n")
+  const { shown, kept: small } = linesOf(key, last, body)
   const events = JSON.parse(shown) as LogEvent[]
   const kept = apart instanceof Uint8Array ? key.open(aboutKept(last), apart) : small
   if (kept === undefined) return events

@@ -15,10 +15,14 @@ export interface CreateOperation extends Blobs<
     fingerprint: Uint8Array | null,
     /** The run's key, wrapped. */
     key: Uint8Array,
-    request: Uint8Array,
+    /** Null where it was sealed with the first events. */
+    request: Uint8Array | null,
     secrets: Uint8Array | null,
     /** The URL that the run notifies. */
     notify: Uint8Array | null,
+    /** The first events, where they are stored with the run. */
+    events: Uint8Array | null,
+    kept: Uint8Array | null,
   ]
 > {
   readonly kind: "create"
@@ -32,6 +36,8 @@ export interface CreateOperation extends Blobs<
   readonly version: string | null
   readonly owner: string
   readonly lease_until: number
+  /** The last of the events that are stored with the run; 0 where there are none. */
+  readonly last: number
 }
 
 export type CreateResult =

@@ -12,30 +12,41 @@ export interface PackedBatch {
 }
 
 export function packBatch(batch: readonly Operation[]): PackedBatch {
-  const blobs = batch.flatMap((operation): readonly (Uint8Array | null)[] => operation.blobs)
-  const lengths = blobs.map((blob) => blob?.length ?? -1)
-  const bytes = new Uint8Array(lengths.reduce((sum, length) => sum + Math.max(length, 0), 0))
-  let at = 0
-  for (const blob of blobs) {
-    if (blob === null) continue
-    bytes.set(blob, at)
-    at += blob.length
+  const lengths: number[] = []
+  const bare: unknown[] = []
+  let size = 0
+  for (const operation of batch) {
+    for (const blob of operation.blobs) {
+      lengths.push(blob?.length ?? -1)
+      size += blob?.length ?? 0
+    }
+    bare.push({ ...operation, blobs: operation.blobs.length })
   }
-  const operations = JSON.stringify(batch.map((operation) => ({ ...operation, blobs: operation.blobs.length })))
-  return { operations, lengths, bytes }
+  const bytes = new Uint8Array(size)
+  let at = 0
+  for (const { blobs } of batch) {
+    for (const blob of blobs) {
+      if (blob === null) continue
+      bytes.set(blob, at)
+      at += blob.length
+    }
+  }
+  return { operations: JSON.stringify(bare), lengths, bytes }
 }
 
 export function unpackBatch({ operations, lengths, bytes }: PackedBatch): Operation[] {
   let read = 0
   let at = 0
-  const blob = () => {
-    const length = lengths[read++] ?? -1
-    return length < 0 ? null : bytes.subarray(at, (at += length))
+  const bare = JSON.parse(operations) as { blobs: unknown }[]
+  for (const operation of bare) {
+    const blobs: (Uint8Array | null)[] = []
+    for (let left = operation.blobs as number; left > 0; left--) {
+      const length = lengths[read++] ?? -1
+      blobs.push(length < 0 ? null : bytes.subarray(at, (at += length)))
+    }
+    operation.blobs = blobs
   }
-  const bare = JSON.parse(operations) as { blobs: number }[]
-  return bare.map(
-    (operation) => ({ ...operation, blobs: Array.from({ length: operation.blobs }, blob) }) as unknown as Operation,
-  )
+  return bare as unknown as Operation[]
 }
 
 const stored: Outcome = { value: "stored" }

@@ -16,6 +16,12 @@ import type { LogReader } from "./log-reader.ts"
 import type { AppendOperation } from "./operations.ts"
 import { sealAnswer, sealQuestion, type QuestionReader } from "./question-reader.ts"
 
+/** Whether events ask people, or take outcomes in. */
+export function concernsPeople(events: readonly LogEvent[]): boolean {
+  const { asked, taken } = questionsIn(events)
+  return asked.length > 0 || taken.length > 0
+}
+
 /** What people are asked: seals questions and answers, and tells the listeners of outcomes. */
 export class Questions {
   readonly #queue: CommitQueue

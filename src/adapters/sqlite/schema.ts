@@ -150,6 +150,11 @@ export const migrations: readonly string[] = [
   `
   -- From here on a row of events may hold, after them, what was kept beside them. Releases before cannot read that.
   `,
+  `
+  -- Sealed secrets of a run, if they are short: its end changes its row anyway. Longer ones, and those of older releases, are in the table of that name.
+  -- From here on the first row of a run's events may hold its request as well.
+  ALTER TABLE runs ADD COLUMN secrets BLOB;
+  `,
 ]
 
 export const currentVersion = migrations.length

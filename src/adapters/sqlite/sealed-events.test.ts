@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto"
 import { test } from "node:test"
 import type { LogEvent } from "../../ports/events.ts"
 import { createVault } from "../vault/vault.ts"
-import { openEvents, openWithKept, sealEvents } from "./log-reader.ts"
+import { openEvents, openWithKept, sealEvents, textOfEvents } from "./log-reader.ts"
 
 const { key } = createVault(randomBytes(32)).newKey("run r")
 
@@ -20,19 +20,24 @@ for (const [what, kept, isApart] of [
 ] as const) {
   test(`events with ${what} beside them are read with it and without it`, () => {
     const events = [plain, withKept(kept)]
-    const sealed = sealEvents(key, events, 2)
-    assert.equal(sealed.kept !== null, isApart)
-    assert.deepEqual(JSON.parse(sealed.text), shown)
-    assert.deepEqual(openEvents(key, 2, sealed.body), shown)
-    assert.deepEqual(openWithKept(key, 2, sealed.body, sealed.kept), events)
+    const written = textOfEvents(events, 2)
+    assert.deepEqual(JSON.parse(written.text), shown)
+    for (const request of [null, '{"source":"a"}']) {
+      const [body, apart] = sealEvents(key, written, request)
+      assert.equal(apart !== null, isApart)
+      assert.deepEqual(openEvents(key, 2, body), shown)
+      assert.deepEqual(openWithKept(key, 2, body, apart), events)
+    }
   })
 }
 
 test("events with nothing beside them", () => {
-  const sealed = sealEvents(key, [plain], 1)
-  assert.equal(sealed.kept, null)
-  assert.deepEqual(openEvents(key, 1, sealed.body), [plain])
-  assert.deepEqual(openWithKept(key, 1, sealed.body, null), [plain])
+  for (const request of [null, '{"source":"a"}']) {
+    const [body, apart] = sealEvents(key, textOfEvents([plain], 1), request)
+    assert.equal(apart, null)
+    assert.deepEqual(openEvents(key, 1, body), [plain])
+    assert.deepEqual(openWithKept(key, 1, body, null), [plain])
+  }
 })
 
 test("a row of an older release has even a little apart", () => {

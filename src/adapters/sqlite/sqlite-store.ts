@@ -34,11 +34,11 @@ import { usageOfEvents } from "../../run/usage-after.ts"
 import type { RunListReader } from "./run-list-reader.ts"
 import { Changes } from "./changes.ts"
 import type { CommitQueue } from "./commit-queue.ts"
-import { aboutRun, type LogReader, sealEnd, sealEvents } from "./log-reader.ts"
-import { creationOf, idempotencyDigests, newHead, type NewRunHead } from "./new-run.ts"
+import { aboutRun, type LogReader, sealEnd, sealEvents, textOfEvents } from "./log-reader.ts"
+import { BeginningRun, creationOf, idempotencyDigests, newHead, textOfRequest } from "./new-run.ts"
 import type { CreateResult } from "./operations.ts"
 import type { QuestionReader } from "./question-reader.ts"
-import { Questions } from "./questions.ts"
+import { concernsPeople, Questions } from "./questions.ts"
 
 /** What a probe writes after a failure. */
 const probeBytes = 256 * 1024
@@ -65,7 +65,7 @@ export class SqliteStore implements RekeyedStore {
   readonly #changes: Changes
   readonly #outbox: Outbox
   /** Runs whose creation is on its way to the disk. */
-  readonly #begun = new Map<string, NewRunHead>()
+  readonly #begun = new Map<string, { readonly run: BeginningRun; readonly stored: Promise<CreateResult> }>()
   #closed = false
   #shut: Promise<void> | null = null
 
@@ -96,7 +96,7 @@ export class SqliteStore implements RekeyedStore {
     this.#checkOpen()
     const { run_id } = run
     const key = this.#vault.newKey(aboutRun(run_id))
-    const result = await this.#sendCreation(run, key, owner, leaseMs)
+    const result = await this.#sendCreation(this.#beginning(run, key, owner, leaseMs))
     if (result.outcome !== "created") return result
     this.#reader.remember(run_id, { ...newHead(run, key), num: result.num })
     this.#changes.created(run_id)
@@ -107,22 +107,28 @@ export class SqliteStore implements RekeyedStore {
     this.#checkOpen()
     const { run_id } = run
     const key = this.#vault.newKey(aboutRun(run_id))
-    const head = newHead(run, key)
-    this.#begun.set(run_id, head)
+    const beginning = this.#beginning(run, key, owner, leaseMs)
+    const stored = this.#sendCreation(beginning)
+    this.#begun.set(run_id, { run: beginning, stored })
     this.#changes.created(run_id)
     let result: CreateResult | null = null
     try {
-      result = await this.#sendCreation(run, key, owner, leaseMs)
+      result = await stored
     } finally {
       this.#begun.delete(run_id)
-      if (result?.outcome === "created") this.#reader.remember(run_id, { ...head, num: result.num })
+      if (result?.outcome === "created") this.#reader.remember(run_id, { ...beginning.head, num: result.num })
       else this.#changes.disowned(run_id)
     }
   }
 
-  #sendCreation(run: NewRun, key: ReturnType<Vault["newKey"]>, owner: string, leaseMs: number): Promise<CreateResult> {
+  #beginning(run: NewRun, key: ReturnType<Vault["newKey"]>, owner: string, leaseMs: number): BeginningRun {
     const lease = { owner, lease_until: this.#leaseTime() + leaseMs }
-    return this.#queue.send(creationOf(run, key, lease, this.#vault, this.#outbox))
+    const creation = creationOf(run, key, lease, this.#vault, this.#outbox)
+    return new BeginningRun(newHead(run, key), creation, key.key, textOfRequest(run.request))
+  }
+
+  #sendCreation(beginning: BeginningRun): Promise<CreateResult> {
+    return this.#queue.send(beginning.creation, () => beginning.seal())
   }
 
   async existing(caller: string, idempotency: Idempotency): Promise<ExistingRun | null> {
@@ -149,15 +155,21 @@ export class SqliteStore implements RekeyedStore {
     this.#checkOpen()
     checkAppend(events)
     const { run_id, fence } = lease
-    const head = this.#begun.get(run_id) ?? this.#reader.head(run_id)
+    const begun = this.#begun.get(run_id)
+    const head = begun?.run.head ?? this.#reader.head(run_id)
     if (head === undefined) throw new LeaseLost(run_id)
     const [first, last] = [events[0], events.at(-1)]
     if (first === undefined || last === undefined) return
-    const { text, body, kept } = sealEvents(head.key, events, last.id)
+    const written = textOfEvents(events, last.id)
     const over = isTerminal(last.type)
     const parks = last.type === "run_waiting"
     const finished_at = over ? Date.parse(last.at) : null
     const caused = head.notifies ? causedBy(events) : null
+    const usage = usageOfEvents(events)
+    const joins = begun !== undefined && first.id === 1 && !over && !parks && caused === null && usage === null
+    if (joins && !concernsPeople(events) && begun.run.join(written)) {
+      return this.#joined(run_id, begun.stored, written.text)
+    }
     const result = await this.#queue.send({
       kind: "append",
       run: head.num ?? run_id,
@@ -167,8 +179,8 @@ export class SqliteStore implements RekeyedStore {
       finished_at,
       caused,
       outcome: over ? endStatus(last) : null,
-      usage: usageOfEvents(events),
-      ...this.#questions.appended(head.key, events, parks, [body, kept]),
+      usage,
+      ...this.#questions.appended(head.key, events, parks, sealEvents(head.key, written)),
     })
     if (over || parks || result === "lease lost") {
       this.#changes.disowned(run_id)
@@ -177,6 +189,16 @@ export class SqliteStore implements RekeyedStore {
     if (result === "lease lost") throw new LeaseLost(run_id)
     if (result !== "stored") throw new OutOfSequence(run_id, first.id, result.stored_last)
     if (caused !== null) this.#changes.noticeStored()
+    this.#changes.appended(run_id, written.text)
+  }
+
+  /** The first events of a run, which are stored with it. */
+  async #joined(run_id: string, stored: Promise<unknown>, text: string): Promise<void> {
+    try {
+      await stored
+    } catch {
+      throw new LeaseLost(run_id)
+    }
     this.#changes.appended(run_id, text)
   }
 

@@ -34,7 +34,8 @@ function create(run_id: string): CreateOperation {
     lease_until: 10,
     notify_events: null,
     notify_receiver: null,
-    blobs: [null, null, blob(60), blob(100), null, null],
+    last: 0,
+    blobs: [null, null, blob(60), blob(100), null, null, null, null],
   }
 }
 
@@ -119,7 +120,7 @@ describe("writer", () => {
 
   test("the log file is emptied of what was deleted", () => {
     const { database, writer } = newWriter()
-    writer.commit([{ ...create("a"), blobs: [null, null, blob(60), blob(100), blob(60), null] }])
+    writer.commit([{ ...create("a"), blobs: [null, null, blob(60), blob(100), blob(60), null, null, null] }])
     writer.commit([append(1, 1, 1)])
     assert.equal(writer.hasResidue, false)
     writer.commit([{ ...append(1, 2, 2), finished_at: 5 }])

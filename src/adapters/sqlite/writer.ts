@@ -29,7 +29,17 @@ import type { Sql } from "./sql.ts"
 import { codeOf, sentenceFor, sqliteCode } from "./sqlite-error.ts"
 
 const rememberedRuns = 20_000
+/** Sealed secrets of so many bytes are kept in the run's row, which each change of it writes again. */
+const shortSecrets = 1024
 const probeEntry = Buffer.from("probe")
+
+interface KnownRun {
+  readonly fence: number
+  /** Its last event. */
+  readonly last: number
+  /** It has no row in the tables of questions and secrets. */
+  readonly alone: boolean
+}
 
 /** Applies operations, many to a transaction. Lives in the writer thread; knows nothing of threads. */
 export class Writer {
@@ -37,8 +47,10 @@ export class Writer {
   readonly #path: string
   readonly #holder: string
   readonly #statements: PreparedStatements
-  /** The last event of runs that this store writes to; correct as long as the fence holds, because no other process writes meanwhile. */
-  readonly #lastEvents = new Map<number, { readonly fence: number; readonly last: number }>()
+  /** Runs that this store writes to; correct as long as the fence holds, because no other process writes meanwhile. */
+  readonly #known = new Map<number, KnownRun>()
+  /** Numbers of the runs that were made in the transaction that is under way. */
+  readonly #made = new Map<string, number>()
   readonly #questions: QuestionWriter
   /** Since the log was emptied last, a key or a cache entry was deleted that can still be found in it. */
   #residue = false
@@ -101,10 +113,12 @@ export class Writer {
       this.#run("COMMIT")
       return outcomes
     } catch (error) {
-      this.#lastEvents.clear()
+      this.#known.clear()
       // Some errors have rolled back already.
       if (this.#database.isTransaction) this.#run("ROLLBACK")
       throw error
+    } finally {
+      this.#made.clear()
     }
   }
 
@@ -155,7 +169,7 @@ export class Writer {
 
   #create(operation: CreateOperation): CreateResult {
     const { run_id } = operation
-    const [idempotency, fingerprint, key, request, secrets, notify] = operation.blobs
+    const [idempotency, fingerprint, key, request, secrets, notify, events, kept] = operation.blobs
     if (idempotency !== null) {
       const existing = this.#get("SELECT run_id, fingerprint FROM runs WHERE idempotency = ?", idempotency)
       if (existing !== undefined) {
@@ -164,10 +178,11 @@ export class Writer {
       }
     }
     const fence = firstFence
+    const short = secrets !== null && secrets.length <= shortSecrets
     const { lastInsertRowid } = this.#run(
       `INSERT INTO runs (run_id, caller, created_at, resumable, workflow, version, fence, owner, holder, lease_until,
-         idempotency, fingerprint, key, notify, notify_events, notify_receiver)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         idempotency, fingerprint, key, secrets, notify, notify_events, notify_receiver)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       run_id,
       operation.caller,
       operation.created_at,
@@ -181,16 +196,20 @@ export class Writer {
       idempotency,
       fingerprint,
       key,
+      short ? secrets : null,
       notify,
       operation.notify_events,
       operation.notify_receiver,
     )
     const num = Number(lastInsertRowid)
-    this.#run("INSERT INTO requests (run, body) VALUES (?, ?)", num, request)
-    if (secrets !== null) {
-      this.#run("INSERT INTO secrets (run, body) VALUES (?, ?)", num, secrets)
+    if (request !== null) this.#run("INSERT INTO requests (run, body) VALUES (?, ?)", num, request)
+    if (secrets !== null && !short) this.#run("INSERT INTO secrets (run, body) VALUES (?, ?)", num, secrets)
+    const { last } = operation
+    if (events !== null) {
+      this.#run("INSERT INTO events (run, last, body, kept) VALUES (?, ?, ?, ?)", num, last, events, kept)
     }
-    this.#remember(num, { fence, last: 0 })
+    this.#made.set(run_id, num)
+    this.#remember(num, { fence, last, alone: secrets === null || short })
     return { outcome: "created", num, fence }
   }
 
@@ -200,7 +219,9 @@ export class Writer {
     const run = typeof operation.run === "number" ? operation.run : this.#numberOf(operation.run)
     // It could not be created.
     if (run === undefined) return "lease lost"
-    const stored_last = this.#lastEvent(run, fence)
+    const known = this.#known.get(run)
+    const current = known?.fence === fence ? known : null
+    const stored_last = current?.last ?? this.#lastEvent(run)
     // Fence and insert in one statement: asking first would cost as much again.
     const { changes } = this.#run(
       `INSERT INTO events (run, last, body, kept) SELECT ?1, ?2, ?3, ?4
@@ -216,28 +237,29 @@ export class Writer {
       const held = this.#get("SELECT 1 FROM runs WHERE num = ? AND fence = ? AND finished_at IS NULL", run, fence)
       return held === undefined ? "lease lost" : { stored_last }
     }
-    this.#remember(run, { fence, last })
+    const alone = current !== null && current.alone && people === undefined
+    this.#remember(run, { fence, last, alone })
     if (people !== undefined) this.#questions.appended(run, people, questions)
     if (caused !== null) addNotice(this.#sql, run, caused)
     const usage = operation.usage === null ? null : this.#usageAfter(run, operation.usage)
-    if (finished_at !== null) this.#finish(run, finished_at, operation.outcome, usage)
+    if (finished_at !== null) this.#finish(run, finished_at, operation.outcome, usage, alone)
     else if (usage !== null) this.#run("UPDATE runs SET usage = ? WHERE num = ?", usage, run)
     return "stored"
   }
 
   #numberOf(run_id: string): number | undefined {
+    const made = this.#made.get(run_id)
+    if (made !== undefined) return made
     return this.#get("SELECT num FROM runs WHERE run_id = ?", run_id)?.["num"] as number | undefined
   }
 
-  #lastEvent(run: number, fence: number): number {
-    const known = this.#lastEvents.get(run)
-    if (known?.fence === fence) return known.last
+  #lastEvent(run: number): number {
     return this.#get("SELECT ifnull(max(last), 0) AS last FROM events WHERE run = ?", run)?.["last"] as number
   }
 
-  #remember(run: number, event: { readonly fence: number; readonly last: number }): void {
-    if (this.#lastEvents.size > rememberedRuns) this.#lastEvents.clear()
-    this.#lastEvents.set(run, event)
+  #remember(run: number, state: KnownRun): void {
+    if (this.#known.size > rememberedRuns) this.#known.clear()
+    this.#known.set(run, state)
   }
 
   /** Touches no row of the log: the pages that they are on may be what is damaged. */
@@ -252,7 +274,7 @@ export class Writer {
     if (changes === 0) return false
     const num = this.#numberOf(run_id) as number
     if (caused !== null) addNotice(this.#sql, num, caused)
-    this.#finish(num, finished_at, "failed", null)
+    this.#finish(num, finished_at, "failed", null, false)
     return true
   }
 
@@ -263,18 +285,20 @@ export class Writer {
   }
 
   /** In one statement: each change of a row writes all of it again. */
-  #finish(run: number, finished_at: number, outcome: string | null, usage: string | null): void {
+  #finish(run: number, finished_at: number, outcome: string | null, usage: string | null, alone: boolean): void {
     this.#run(
       `UPDATE runs SET finished_at = ?, outcome = ?, usage = ifnull(?, usage), fence = fence + 1, owner = NULL, holder = NULL,
-         lease_until = 0, waiting = 0, woken_at = NULL WHERE num = ?`,
+         lease_until = 0, waiting = 0, woken_at = NULL, secrets = NULL WHERE num = ?`,
       finished_at,
       outcome,
       usage,
       run,
     )
+    this.#residue = true
+    this.#known.delete(run)
+    if (alone) return
     this.#questions.withdraw(run, finished_at)
-    if (this.#run("DELETE FROM secrets WHERE run = ?", run).changes > 0) this.#residue = true
-    this.#lastEvents.delete(run)
+    this.#run("DELETE FROM secrets WHERE run = ?", run)
   }
 
   #cancel({ run_id, now }: CancelOperation): ResultOf<CancelOperation> {
