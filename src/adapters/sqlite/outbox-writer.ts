@@ -69,9 +69,13 @@ export function settleNotice(sql: Sql, operation: SettleNoticeOperation): null {
   return null
 }
 
-/** Retention deletes the run. Pending notices stay until they are delivered or given up. */
-export function forgetNotices(sql: Sql, run_id: string): void {
-  sql.run("DELETE FROM outbox WHERE run_id = ? AND status <> 'pending'", run_id)
+/** Retention deletes the runs of these numbers, a JSON text. Pending notices stay until they are delivered or given up. */
+export function forgetNotices(sql: Sql, runs: string): void {
+  sql.run(
+    `DELETE FROM outbox WHERE status <> 'pending'
+     AND run_id IN (SELECT run_id FROM runs WHERE num IN (SELECT value FROM json_each(?)))`,
+    runs,
+  )
 }
 
 export function sweepNotices(sql: Sql, now: number, limit: number): number {

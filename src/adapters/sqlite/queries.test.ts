@@ -54,7 +54,9 @@ test("no query of the service's own thread reads every run or every event", asyn
       groups: [],
       member_of: [],
     })
-    await store.list({ caller: run.caller, workflow: null, status: null, limit: 10, after: null })
+    for (const status of [null, "open", "waiting"] as const) {
+      await store.list({ caller: run.caller, workflow: null, status, limit: 10, after: null })
+    }
     await store.waiting(run.caller)
     await store.waitingCounts()
   } finally {

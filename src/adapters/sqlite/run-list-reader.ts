@@ -30,13 +30,17 @@ export class RunListReader {
       conditions.push("workflow = ?")
       values.push(workflow)
     }
+    let source = "runs"
     if (status === "ended") conditions.push("finished_at IS NOT NULL")
-    else if (status !== null) conditions.push("finished_at IS NULL", `waiting = ${status === "waiting" ? 1 : 0}`)
+    else if (status !== null) {
+      conditions.push("finished_at IS NULL", `waiting = ${status === "waiting" ? 1 : 0}`)
+      source = `runs INDEXED BY ${status === "waiting" ? "runs_waiting" : "runs_claimable"}`
+    }
     if (after !== null) {
       conditions.push("(created_at, run_id) < (?, ?)")
       values.push(after.created_at, after.run_id)
     }
-    const sql = `SELECT ${columns} FROM runs WHERE ${conditions.join(" AND ")}
+    const sql = `SELECT ${columns} FROM ${source} WHERE ${conditions.join(" AND ")}
       ORDER BY created_at DESC, run_id DESC LIMIT ?`
     return this.#all(sql, ...values, limit).map((row) => this.#listed(row))
   }

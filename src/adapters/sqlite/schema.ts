@@ -154,6 +154,10 @@ export const migrations: readonly string[] = [
   -- Sealed secrets of a run, if they are short: its end changes its row anyway. Longer ones, and those of older releases, are in the table of that name.
   -- From here on the first row of a run's events may hold its request as well.
   ALTER TABLE runs ADD COLUMN secrets BLOB;
+  -- Few runs are open and do not wait: those that claims read are all of them, and need no place in another index.
+  DROP INDEX runs_listed_open;
+  DROP INDEX runs_waiting;
+  CREATE INDEX runs_waiting ON runs (caller, created_at, run_id) WHERE waiting = 1;
   `,
 ]
 

@@ -1,6 +1,6 @@
 import type { SQLInputValue, SQLOutputValue } from "node:sqlite"
 
-type Row = Record<string, SQLOutputValue>
+export type Row = Record<string, SQLOutputValue>
 
 /** Statements of the transaction that is under way. */
 export interface Sql {

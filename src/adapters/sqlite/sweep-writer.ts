@@ -1,58 +1,61 @@
 import type { DatabaseSync } from "node:sqlite"
 import type { SweepOperation } from "./operations.ts"
 import { forgetNotices, sweepNotices } from "./outbox-writer.ts"
-import type { Sql } from "./sql.ts"
+import type { Row, Sql } from "./sql.ts"
 
 /** Rows that one slice of a sweep deletes at most. */
 const sweptRuns = 100
+const sweptLeftovers = 300
 export const sweptRows = 1_000
+
+/** The numbers of a JSON text, the first value of a statement. */
+const listed = "(SELECT value FROM json_each(?1))"
 
 /** With its key gone, nothing of a run can be read any more; its events follow in slices of their own. */
 export function sweepRuns(sql: Sql, { ended_before, tombstone_until }: SweepOperation): number {
-  const rows = sql.all(
-    "SELECT num, run_id, caller FROM runs WHERE finished_at < ? ORDER BY finished_at LIMIT ?",
-    ended_before,
-    sweptRuns,
+  const runs = numbers(
+    sql.all("SELECT num FROM runs WHERE finished_at < ? ORDER BY finished_at LIMIT ?", ended_before, sweptRuns),
+    "num",
   )
-  for (const { num, run_id, caller } of rows) {
-    sql.run("DELETE FROM runs WHERE num = ?", num as number)
-    sql.run("DELETE FROM questions WHERE run = ?", num as number)
-    sql.run("INSERT INTO leftovers (run) VALUES (?)", num as number)
-    forgetNotices(sql, run_id as string)
-    sql.run(
-      "INSERT OR REPLACE INTO tombstones (run_id, caller, until) VALUES (?, ?, ?)",
-      run_id as string,
-      caller as string,
-      tombstone_until,
-    )
-  }
-  return rows.length
+  if (runs.length === 0) return 0
+  const text = JSON.stringify(runs)
+  sql.run(
+    `INSERT OR REPLACE INTO tombstones (run_id, caller, until) SELECT run_id, caller, ?2 FROM runs WHERE num IN ${listed}`,
+    text,
+    tombstone_until,
+  )
+  forgetNotices(sql, text)
+  sql.run(`DELETE FROM questions WHERE run IN ${listed}`, text)
+  sql.run(`INSERT INTO leftovers (run) SELECT value FROM json_each(?)`, text)
+  sql.run(`DELETE FROM runs WHERE num IN ${listed}`, text)
+  return runs.length
 }
 
 export function sweepLeftovers(sql: Sql, database: DatabaseSync): number {
+  const runs = numbers(sql.all("SELECT run FROM leftovers LIMIT ?", sweptLeftovers), "run")
+  if (runs.length === 0) return 0
+  const text = JSON.stringify(runs)
   // What was sealed by a key that is gone need not be overwritten with zeros as well.
   database.exec("PRAGMA secure_delete = OFF")
   try {
-    let deleted = 0
-    while (deleted < sweptRows) {
-      const run = sql.get("SELECT run FROM leftovers LIMIT 1")?.["run"] as number | undefined
-      if (run === undefined) break
-      deleted += Number(
-        sql.run(
-          "DELETE FROM events WHERE id IN (SELECT id FROM events WHERE run = ? LIMIT ?)",
-          run,
-          sweptRows - deleted,
-        ).changes,
-      )
-      if (sql.get("SELECT 1 FROM events WHERE run = ? LIMIT 1", run) !== undefined) continue
-      sql.run("DELETE FROM requests WHERE run = ?", run)
-      sql.run("DELETE FROM leftovers WHERE run = ?", run)
-      deleted++
-    }
-    return deleted
+    const { changes } = sql.run(
+      `DELETE FROM events WHERE id IN (SELECT id FROM events WHERE run IN ${listed} LIMIT ?2)`,
+      text,
+      sweptRows,
+    )
+    const events = Number(changes)
+    // There may be more of them.
+    if (events === sweptRows) return events
+    sql.run(`DELETE FROM requests WHERE run IN ${listed}`, text)
+    sql.run(`DELETE FROM leftovers WHERE run IN ${listed}`, text)
+    return events + runs.length
   } finally {
     database.exec("PRAGMA secure_delete = ON")
   }
+}
+
+function numbers(rows: readonly Row[], column: string): number[] {
+  return rows.map((row) => row[column] as number)
 }
 
 /** Deletes what has expired: cache entries, tombstones, notices of deleted runs. */

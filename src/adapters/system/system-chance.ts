@@ -6,14 +6,27 @@ const idBytes = 16
 const pool = Buffer.alloc(idBytes * 256)
 let used = pool.length
 
+// Ids that are made within 16 ms begin alike: what is made together stands together in a store's index, and a transaction changes
+// one of its pages, not one for each id. The beginning repeats after three days.
+const sliceMs = 16
+const beginning = Buffer.alloc(3)
+let slice = -1
+let written = ""
+
 export const systemChance: Chance = {
   id() {
     if (used === pool.length) {
       randomFillSync(pool)
       used = 0
     }
+    const now = Math.floor(Date.now() / sliceMs) % 2 ** 24
+    if (now !== slice) {
+      slice = now
+      beginning.writeUIntBE(now, 0, 3)
+      written = beginning.toString("base64url")
+    }
     used += idBytes
-    return pool.toString("base64url", used - idBytes, used)
+    return written + pool.toString("base64url", used - idBytes, used)
   },
   fraction: () => Math.random(),
 }

@@ -19,13 +19,16 @@ const kinds: readonly (readonly [string, string])[] = [
   ["the key", "UPDATE runs SET key = zeroblob(60) WHERE num = ?"],
 ]
 
-async function interrupted(folder: string): Promise<{ run_id: string; service: TestService; seen: number }> {
+/** The request of a run with an idempotency key is stored before its first events, in a row of its own. */
+const keyed = { "idempotency-key": "damaged" }
+
+async function interrupted(folder: string, headers: Record<string, string> = {}): Promise<{ run_id: string; service: TestService; seen: number }> {
   const called = Promise.withResolvers<void>()
   const backend = await startServer(() => called.resolve())
   after(() => backend.close())
   const service = await startService({ STORE: "sqlite", DATA_DIR: folder })
   const body = { workflow_source: oneAgent(`${backend.origin}/v1`), input: ada }
-  const response = await service.post("/execute", body, { accept: "text/event-stream" })
+  const response = await service.post("/execute", body, { accept: "text/event-stream", ...headers })
   const run_id = response.headers.get("x-service-run-id") ?? ""
   await within(30_000, "the call", called.promise)
   await service.stop()
@@ -56,7 +59,7 @@ describe("a run with a damaged row", () => {
   for (const [what, sql] of kinds) {
     it(`fails when it is taken up, and nothing else does: ${what}`, async () => {
       const folder = newFolder()
-      const { run_id, seen } = await interrupted(folder)
+      const { run_id, seen } = await interrupted(folder, what === "the request" ? keyed : {})
       damage(folder, run_id, sql)
       const service = await startService({ STORE: "sqlite", DATA_DIR: folder })
       const events = await within(
