@@ -73,7 +73,10 @@ describe("a run that begins before it is stored", async () => {
     await store.append(long.lease, [happened(3)])
     await stored
     assert.equal(requestsApart(), before + 2)
-    for (const [{ run }, expected] of [[late, [1]], [long, [1, 2, 3]]] as const) {
+    for (const [{ run }, expected] of [
+      [late, [1]],
+      [long, [1, 2, 3]],
+    ] as const) {
       assert.deepEqual(await store.request(run.run_id), run.request)
       assert.deepEqual(await ids(store, run.run_id), expected)
     }

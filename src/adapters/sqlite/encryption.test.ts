@@ -145,7 +145,12 @@ describe("sqlite store, encryption at rest", () => {
 
     // Rows grow by what the runs use, some before others end, and a few runs are deleted.
     const usage = { input_tokens: 1e15, output_tokens: 1e15, cached_tokens: 1e15, reasoning_tokens: 1e15, cost: 0.25 }
-    const used = { id: 1, type: "agent_completed", at: "2026-11-15T01:00:00.000Z", data: { usage } } as unknown as LogEvent
+    const used = {
+      id: 1,
+      type: "agent_completed",
+      at: "2026-11-15T01:00:00.000Z",
+      data: { usage },
+    } as unknown as LogEvent
     const some = (divisor: number) => runs.filter((_, n) => n % divisor === 0)
     await Promise.all(some(2).map((lease) => store.append(lease, [used])))
     await Promise.all(some(6).map((lease) => store.append(lease, [ended(2)])))

@@ -309,7 +309,11 @@ export function textOfEvents(events: readonly LogEvent[], last: number): EventsT
  * One row for all events of an append. What only a continuation needs follows them on a line of its own, or, if it is large, stands
  * apart, so that followers need not read it. The run's request, where it is given, is the third line. JSON text has no line breaks.
  */
-export function sealEvents(key: DataKey, { text, kept, last }: EventsText, request: string | null = null): SealedEvents {
+export function sealEvents(
+  key: DataKey,
+  { text, kept, last }: EventsText,
+  request: string | null = null,
+): SealedEvents {
   const about = aboutEvents(last)
   const small = kept !== null && kept.length <= smallKept ? kept : null
   const lines = request !== null ? `${text}\n${small ?? ""}\n${request}` : small !== null ? `${text}\n${small}` : text

@@ -93,8 +93,8 @@ export function creationOf(
 }
 
 /** Without its secrets. */
-export function textOfRequest({ secrets: _, ...request }: RunRequest): string {
-  return JSON.stringify(request)
+export function textOfRequest(request: RunRequest): string {
+  return JSON.stringify({ ...request, secrets: undefined })
 }
 
 /** Keyed hashes of an idempotency key, and of the request that it came with. */

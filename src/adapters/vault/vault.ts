@@ -214,7 +214,11 @@ function encrypt(key: KeyObject, about: string, plain: Buffer, head: Buffer): Bu
   encryption.setAAD(Buffer.from(about, "utf8"))
   const body = encryption.update(plain)
   encryption.final()
-  return Buffer.concat([head, body, encryption.getAuthTag()])
+  const sealed = Buffer.allocUnsafe(head.length + body.length + tagBytes)
+  sealed.set(head)
+  sealed.set(body, head.length)
+  sealed.set(encryption.getAuthTag(), head.length + body.length)
+  return sealed
 }
 
 /** `at`: where the nonce begins. */

@@ -22,7 +22,10 @@ const kinds: readonly (readonly [string, string])[] = [
 /** The request of a run with an idempotency key is stored before its first events, in a row of its own. */
 const keyed = { "idempotency-key": "damaged" }
 
-async function interrupted(folder: string, headers: Record<string, string> = {}): Promise<{ run_id: string; service: TestService; seen: number }> {
+async function interrupted(
+  folder: string,
+  headers: Record<string, string> = {},
+): Promise<{ run_id: string; service: TestService; seen: number }> {
   const called = Promise.withResolvers<void>()
   const backend = await startServer(() => called.resolve())
   after(() => backend.close())
