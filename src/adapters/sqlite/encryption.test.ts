@@ -143,7 +143,8 @@ describe("sqlite store, encryption at rest", () => {
     assert.equal(new Set(sealed.map((secrets) => Buffer.from(secrets).toString("hex"))).size, 300)
     const found = (): number => {
       const files = readdirSync(directory).map((file) => readFileSync(join(directory, file)))
-      return sealed.filter((secrets) => files.some((file) => file.includes(secrets.subarray(0, 30)))).length
+      return sealed.filter((secrets) => files.some((file) => file.includes(Buffer.from(secrets.subarray(0, 30)))))
+        .length
     }
     await until("all secrets in a file", () => found() === 300)
 
