@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { Worker } from "node:worker_threads"
 import { builtWire } from "../support/built-wire.ts"
 import { within } from "../support/within.ts"
-import type { Health } from "./probe-health.ts"
+import type { Health, Watched } from "./probe-health.ts"
 
 /** What came of one request of the attacker's. */
 export interface Answer {
@@ -15,6 +15,21 @@ export interface Answer {
   /** The error's kind; null for an answer without an error. */
   readonly kind: string | null
   readonly text: string
+}
+
+/** The thread that watches; one for all services, since it takes a while to start. */
+let idleProbe: Worker | null = null
+
+function takeProbe(): Worker {
+  const probe = idleProbe ?? new Worker(new URL("probe-health.ts", import.meta.url))
+  idleProbe = null
+  probe.ref()
+  return probe
+}
+
+function giveBack(probe: Worker): void {
+  probe.unref()
+  idleProbe = probe
 }
 
 /** The built service as a process of its own, with little memory, an attacker's key and another caller's. */
@@ -130,14 +145,15 @@ export class HostileService {
 
   /** Watches `/healthz` until the returned function is called. */
   watch(): () => Promise<Health> {
-    const workerData = { address: this.address, pid: this.#child?.pid }
-    const worker = new Worker(new URL("probe-health.ts", import.meta.url), { workerData })
-    this.#probes.add(worker)
+    const probe = takeProbe()
+    this.#probes.add(probe)
+    probe.postMessage({ address: this.address, pid: this.#child?.pid } satisfies Watched)
     return async () => {
-      const reported = once(worker, "message")
-      worker.postMessage("stop")
+      const reported = once(probe, "message")
+      probe.postMessage("stop")
       const [health] = (await within(90_000, "the last answer of /healthz", reported)) as [Health]
-      await worker.terminate()
+      this.#probes.delete(probe)
+      giveBack(probe)
       return health
     }
   }
