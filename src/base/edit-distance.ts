@@ -19,7 +19,9 @@ export function editDistance(from: string, to: string, limit: number): number {
 
   // Three rows of the table: the one being filled, the one above, and the one above that (for swaps).
   let older: number[] = []
-  let above = Array.from({ length: columns + 1 }, (_, column) => column)
+  let above: number[] = []
+  for (let column = 0; column <= columns; column++) above.push(column)
+  let leastAbove = 0
   for (let row = 1; row <= rows; row++) {
     const current = [row]
     const letter = from.charCodeAt(start + row - 1)
@@ -42,9 +44,10 @@ export function editDistance(from: string, to: string, limit: number): number {
       if (cost < least) least = cost
     }
     // A swap reaches two rows back, so one row beyond the limit does not end it yet.
-    if (least > limit && Math.min(...above.filter((cost) => cost !== undefined)) > limit) return beyond
+    if (least > limit && leastAbove > limit) return beyond
     older = above
     above = current
+    leastAbove = Math.min(least, row)
   }
   return Math.min(above[columns] ?? beyond, beyond)
 }
