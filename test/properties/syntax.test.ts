@@ -425,9 +425,13 @@ function checkLossless(source: string, tokens: readonly Token[]): void {
   let at = 0
   let isBroken = false
   const passBlanks = (end: number) => {
-    const blanks = source.slice(at, end)
-    assert.match(blanks, at === 0 ? /^\uFEFF?[ \t\r\n]*$/ : /^[ \t\r\n]*$/)
-    if (/[\r\n]/.test(blanks)) isBroken = true
+    // Most tokens follow another at once. A token before the end of the one before it is a mistake.
+    assert.ok(end >= at, "tokens are in order")
+    if (end > at) {
+      const blanks = source.slice(at, end)
+      assert.match(blanks, at === 0 ? /^\uFEFF?[ \t\r\n]*$/ : /^[ \t\r\n]*$/)
+      if (/[\r\n]/.test(blanks)) isBroken = true
+    }
     at = end
   }
   for (const token of tokens) {
@@ -469,17 +473,26 @@ function checkDiagnostics(source: string, diagnostics: readonly Diagnostic[]): v
 
 /** Every node lies inside the one around it. */
 function checkSpans(tree: Tree): void {
+  // Millions of nodes are looked at: what a failure says is put together only when there is one.
   const check = (value: unknown, start: number, end: number): void => {
-    if (Array.isArray(value)) return value.forEach((item) => check(item, start, end))
     if (typeof value !== "object" || value === null) return
-    let inside = { start, end }
-    if ("start" in value && "end" in value) {
-      assert.ok(typeof value.start === "number" && typeof value.end === "number")
-      const isInside = start <= value.start && value.start <= value.end && value.end <= end
-      assert.ok(isInside, `${value.start} to ${value.end} is outside of ${start} to ${end}`)
-      inside = { start: value.start, end: value.end }
+    if (Array.isArray(value)) {
+      for (const item of value) check(item, start, end)
+      return
     }
-    if (!("comments" in value)) for (const part of Object.values(value)) check(part, inside.start, inside.end)
+    const node = value as Readonly<Record<string, unknown>>
+    const { start: from, end: to } = node
+    let inner = { start, end }
+    if ("start" in node && "end" in node) {
+      if (typeof from !== "number" || typeof to !== "number") assert.fail("the range of a node is not of numbers")
+      if (!(start <= from && from <= to && to <= end)) assert.fail(`${from} to ${to} is outside of ${start} to ${end}`)
+      inner = { start: from, end: to }
+    }
+    if ("comments" in node) return
+    for (const name in node) {
+      const part = node[name]
+      if (typeof part === "object") check(part, inner.start, inner.end)
+    }
   }
   check(tree.declarations, 0, tree.text.length)
 }
