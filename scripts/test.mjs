@@ -54,7 +54,7 @@ await main(async () => {
   if (files.some((file) => /^test\/(browser|cli|crash|cluster|hostile)\//.test(file))) {
     await import("../test/support/built-wire.ts")
   }
-  if (files.some((file) => /^(test\/crash|src\/adapters\/sqlite)\//.test(file))) {
+  if (files.some((file) => /^(test\/(crash|mcp)|src\/adapters\/sqlite)\//.test(file))) {
     await import("../test/support/built-programs.ts")
   }
 

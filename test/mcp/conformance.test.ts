@@ -8,12 +8,13 @@ import { text } from "node:stream/consumers"
 import { after, describe, test } from "node:test"
 import { fileURLToPath } from "node:url"
 import { folderWith, startWire } from "../cli/run-wire.ts"
+import { builtProgram } from "../support/built-programs.ts"
 import { within } from "../support/within.ts"
 
 const manifest = createRequire(import.meta.url).resolve("@modelcontextprotocol/conformance/package.json")
 const suite = join(dirname(manifest), "dist", "index.js")
 const expected = fileURLToPath(new URL("conformance-expected-failures.yml", import.meta.url))
-const client = fileURLToPath(new URL("conformance-client.ts", import.meta.url))
+const client = builtProgram("conformance-client")
 
 const results = mkdtempSync(join(tmpdir(), "wireworks-conformance-"))
 after(() => rmSync(results, { recursive: true, force: true }))
