@@ -1,3 +1,4 @@
+import type { Span } from "../source/span.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
 
@@ -22,7 +23,11 @@ export function blockAs<Kind extends "values" | "properties">(
 ): BlockValue<Kind> | undefined {
   if (property === undefined || property.value.kind === "missing") return undefined
   if (property.value.kind === kind) return property.value as BlockValue<Kind>
-  const span = property.value.kind === "expression" ? property.value.expression : property.name
-  checking.report("type-mismatch", path, span, `Expected a block: \`${example}\``)
+  checking.report("type-mismatch", path, valueSpan(property), `Expected a block: \`${example}\``)
   return undefined
+}
+
+/** What a report about the value of a property points at. */
+export function valueSpan({ name, value }: Syntax.Property): Span {
+  return value.kind === "expression" ? value.expression : name
 }

@@ -1,5 +1,6 @@
 import { isCutOff } from "../syntax/cut-off.ts"
 import type * as Syntax from "../syntax/tree.ts"
+import { valueSpan } from "./block-of.ts"
 import type { ModelReference } from "./check-model-reference.ts"
 import { checkModelReference } from "./check-model-reference.ts"
 import type { CheckContext } from "./check-context.ts"
@@ -22,8 +23,7 @@ export function checkContext(
   if (property === undefined || property.value.kind === "missing") return []
   const path = `${scope.path}.context`
   if (property.value.kind !== "context") {
-    const span = property.value.kind === "expression" ? property.value.expression : property.name
-    checking.report("type-mismatch", path, span, "Expected an agent", "Write `context: agent.name`.")
+    checking.report("type-mismatch", path, valueSpan(property), "Expected an agent", "Write `context: agent.name`.")
     return []
   }
   const { reference, compact, block, obsolete } = property.value

@@ -8,11 +8,12 @@ import type { ModelReference } from "./check-model-reference.ts"
 import { checkModelReference } from "./check-model-reference.ts"
 import { checkStep, stepSymbol } from "./check-steps.ts"
 import { checkUses } from "./check-uses.ts"
+import { checkWord } from "./check-word.ts"
 import { instructionPlace } from "./allowance.ts"
 import type { CheckContext } from "./check-context.ts"
 import { positiveInteger } from "./constants.ts"
 import { expectProperty, expectType } from "./infer.ts"
-import { wordIn, wordOrString } from "./asset-kind.ts"
+import { wordIn } from "./asset-kind.ts"
 import { inferLocals } from "./infer-dynamics.ts"
 import { expressionOf, readProperties } from "./properties.ts"
 import { declareUnique } from "./repeated-name.ts"
@@ -66,13 +67,8 @@ const failureWords = ["fail", "skip"]
 
 /** `on_failure: skip`, as a bare word or a string */
 function checkOnFailure(checking: CheckContext, property: Syntax.Property | undefined, path: string): void {
-  const expression = expressionOf(checking, property, path)
-  if (expression === undefined) return
-  const written = wordOrString(expression)
-  if (written !== undefined && failureWords.includes(written)) return
   const hint = "Write `on_failure: skip`, or `fail`, which is the default."
-  const message = `Unknown way to go on: ${checking.quote(expression)}`
-  checking.report("invalid-value", `${path}.on_failure`, expression, message, hint)
+  checkWord(checking, property, path, "way to go on", failureWords, () => hint)
 }
 
 /** `system: "…"` */

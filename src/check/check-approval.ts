@@ -1,6 +1,6 @@
 import type * as Syntax from "../syntax/tree.ts"
 import { withoutSecrets } from "./allowance.ts"
-import { wordOrString } from "./asset-kind.ts"
+import { checkWord } from "./check-word.ts"
 import type { CheckContext } from "./check-context.ts"
 import type { ConstantRule } from "./constants.ts"
 import { checkConstant } from "./constants.ts"
@@ -50,16 +50,11 @@ export function checkApproval(
     checkExpiry(checking, properties.get("expires_seconds"), `${path}.expires_seconds`)
     return
   }
-  const expression = expressionOf(checking, property, scope.path)
-  if (expression === undefined) return
-  const written = wordOrString(expression)
-  if (written !== undefined && approvalWords.includes(written)) return
-  const meant = meantBy.get(checking.quote(expression)) ?? (written && checking.suggest(written, approvalWords))
-  const hint =
-    meant === undefined
-      ? 'Write `approval: required`, `none`, or `approval { to: "group" }`.'
-      : `Did you mean \`${meant}\`?`
-  checking.report("invalid-value", path, expression, `Unknown approval: ${checking.quote(expression)}`, hint)
+  checkWord(checking, property, scope.path, "approval", approvalWords, (written, quoted) => {
+    const meant = meantBy.get(quoted) ?? (written && checking.suggest(written, approvalWords))
+    if (meant !== undefined) return `Did you mean \`${meant}\`?`
+    return 'Write `approval: required`, `none`, or `approval { to: "group" }`.'
+  })
 }
 
 const approvalWords = ["required", "none"]

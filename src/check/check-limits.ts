@@ -4,18 +4,13 @@ import type * as Syntax from "../syntax/tree.ts"
 import { blockAs } from "./block-of.ts"
 import type { CheckContext } from "./check-context.ts"
 import type { ConstantRule } from "./constants.ts"
-import { checkConstant } from "./constants.ts"
+import { checkConstant, numberFrom } from "./constants.ts"
 import { readProperties } from "./properties.ts"
 import type { ModelReference } from "./check-model-reference.ts"
 
 // Prices of models, and what a run or an agent may use at most.
 
-const fromZero: ConstantRule = {
-  expected: "a number from 0",
-  type: "number",
-  fits: (value) => Number(value) >= 0,
-  code: "type-mismatch",
-}
+const fromZero: ConstantRule = { ...numberFrom(0), code: "type-mismatch" }
 const aboveZero: ConstantRule = {
   expected: "a number above 0",
   type: "number",

@@ -1,9 +1,9 @@
-import { isCutOff } from "../syntax/cut-off.ts"
 import type * as Syntax from "../syntax/tree.ts"
+import { valueSpan } from "./block-of.ts"
 import { checkInference } from "./check-inference.ts"
 import type { CheckContext } from "./check-context.ts"
-import { nameOf, unknownReference } from "./infer-steps.ts"
 import { readProperties } from "./properties.ts"
+import { resolveNamed } from "./resolve-named.ts"
 
 /** A place that names a declared model. */
 export interface ModelReference {
@@ -21,21 +21,21 @@ export function checkModelReference(
   if (property === undefined || property.value.kind === "missing") return []
   const { value } = property
   const entries = modelEntries(value)
+  const [example = "name"] = checking.models.keys()
   if (entries === undefined) {
-    const span = value.kind === "expression" ? value.expression : property.name
-    checking.report("type-mismatch", path, span, "Expected a model", `Write \`model.${example(checking)}\`.`)
+    checking.report("type-mismatch", path, valueSpan(property), "Expected a model", `Write \`model.${example}\`.`)
     return []
   }
   if (entries.length === 0 && value.kind === "models" && value.close !== undefined) {
     const span = { start: value.open.start, end: value.close.end }
-    const hint = `Write \`[model.${example(checking)}]\`.`
+    const hint = `Write \`[model.${example}]\`.`
     checking.report("type-mismatch", path, span, "Expected at least one model", hint)
   }
   const found = new Map<string, ModelReference>()
   for (const { reference, block } of entries) {
     const properties =
       block === undefined ? undefined : readProperties(checking, "configured-model", block, path, property.name)
-    const declaration = resolveModel(checking, reference, path)
+    const declaration = resolveNamed(checking, reference, "model", checking.models, path)
     const provider = checking.providers.get(declaration?.provider?.text ?? "")
     checkInference(checking, properties?.get("inference"), `${path}.inference`, provider)
     if (declaration === undefined) continue
@@ -56,35 +56,4 @@ export function modelEntries(
   if (value.kind === "configured") return [value]
   if (value.kind !== "expression" || value.expression.kind !== "chain") return undefined
   return [{ reference: value.expression, block: undefined }]
-}
-
-export function resolveModel(
-  checking: CheckContext,
-  chain: Syntax.Chain,
-  path: string,
-): Syntax.ModelDeclaration | undefined {
-  const [step, extra] = chain.steps
-  if (step === undefined && isCutOff(chain)) return undefined
-  if (chain.base.kind !== "name" || chain.base.text !== "model" || step?.kind !== "field") {
-    const bare = chain.base.kind === "name" && chain.steps.length === 0 ? chain.base.text : undefined
-    const meant = bare !== undefined && checking.models.has(bare) ? bare : example(checking)
-    const message = `Expected a model, found \`${checking.quote(chain)}\``
-    checking.report("type-mismatch", path, chain, message, `Write \`model.${meant}\`.`)
-    return undefined
-  }
-  const name = step.name.text
-  const declaration = checking.models.get(name)
-  if (declaration === undefined) unknownReference(checking, chain, step.name, () => checking.models.keys(), path)
-  else {
-    checking.refer(`model.${name}`, step.name)
-    if (extra !== undefined && (extra.kind !== "index" || extra.index !== undefined)) {
-      unknownReference(checking, chain, nameOf(checking, extra), () => [], path, `Write \`model.${name}\`.`)
-    }
-  }
-  return declaration
-}
-
-function example(checking: CheckContext): string {
-  const [first] = checking.models.keys()
-  return first ?? "name"
 }

@@ -9,7 +9,7 @@ import type { Checked } from "./check.ts"
 import { inSourceOrder, programOf } from "./check.ts"
 import { requestPlace, runPlace, withoutSecrets } from "./allowance.ts"
 import { CheckContext } from "./check-context.ts"
-import { resolveModel } from "./check-model-reference.ts"
+import { resolveNamed } from "./resolve-named.ts"
 import { checkConstant, positiveInteger } from "./constants.ts"
 import { declare } from "./declare.ts"
 import { errorKinds } from "./error-kinds.ts"
@@ -110,7 +110,7 @@ function checkJudges(checking: CheckContext, tested: Program | undefined): void 
       const [step] = item.judge.steps
       const name = step?.kind === "field" ? step.name.text : ""
       const isOfWorkflow = !checking.models.has(name) && tested?.models.has(name) === true
-      if (!isOfWorkflow) resolveModel(checking, item.judge, pathOf(test))
+      if (!isOfWorkflow) resolveNamed(checking, item.judge, "model", checking.models, pathOf(test))
     }
   }
 }

@@ -29,7 +29,6 @@ export function constantOf(node: Syntax.Expression): JsonValue | undefined {
   }
 }
 
-/** The value of a block of values that are all written out. */
 /** The constant that a property has; undefined where it is missing or not constant. */
 export function constantIn(block: Properties | undefined, name: string): JsonValue | undefined {
   const expression = expressionIn(block, name)
@@ -42,6 +41,7 @@ export function numberIn(block: Properties | undefined, name: string): number | 
   return typeof constant === "number" ? constant : null
 }
 
+/** The value of a block of values that are all written out. */
 export function constantFields(block: Syntax.Block<Syntax.ValueField>): { [key: string]: JsonValue } | undefined {
   const entries: [string, JsonValue][] = []
   for (const field of block.items) {
@@ -63,14 +63,25 @@ export interface ConstantRule {
   readonly code?: "type-mismatch"
 }
 
-const positive: ConstantRule = { expected: "a whole number from 1", type: "number", fits: (value) => isWhole(value, 1) }
+/** A number within bounds. */
+export function numberFrom(least: number, most = Number.POSITIVE_INFINITY, what = "number"): ConstantRule {
+  return {
+    expected: `a ${what} from ${least}${most < Number.POSITIVE_INFINITY ? ` to ${most}` : ""}`,
+    type: "number",
+    fits: (value) => Number(value) >= least && Number(value) <= most,
+  }
+}
+
+/** A whole number within bounds. */
+export function wholeFrom(least: number, most?: number): ConstantRule {
+  const rule = numberFrom(least, most, "whole number")
+  return { ...rule, fits: (value) => Number.isSafeInteger(value) && rule.fits?.(value) === true }
+}
+
+const positive = wholeFrom(1)
 
 export function positiveInteger(checking: CheckContext, property: Syntax.Property | undefined, path: string): void {
   checkConstant(checking, property, path, positive)
-}
-
-export function isWhole(value: JsonValue, least: number): boolean {
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= least
 }
 
 /** Reports a property whose value is not written out, or not what the rule asks for. */

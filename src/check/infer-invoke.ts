@@ -1,4 +1,3 @@
-import { isCutOff } from "../syntax/cut-off.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { inBindings, inValue, withoutSecrets } from "./allowance.ts"
 import { blockOf } from "./block-of.ts"
@@ -7,13 +6,13 @@ import type { CheckContext } from "./check-context.ts"
 import { positiveInteger } from "./constants.ts"
 import { anyType, errorType, stringType } from "../types/primitives.ts"
 import { fieldNamed } from "../types/field-named.ts"
-import { nameOf, unknownReference } from "./infer-steps.ts"
 import { knownList } from "./known-list.ts"
 import { refuseAsset } from "./misplaced-asset.ts"
 import { mustFit } from "./must-fit.ts"
 import type { ImportSymbol } from "./program.ts"
 import { readProperties } from "./properties.ts"
 import { declareUnique, refuseKey } from "./repeated-name.ts"
+import { resolveNamed } from "./resolve-named.ts"
 import type { Infer, Scope } from "./scope.ts"
 import { at } from "./scope.ts"
 import { nullable } from "../types/relations.ts"
@@ -45,35 +44,15 @@ export function inferInvoke(checking: CheckContext, node: Syntax.InvokeNode, sco
   return node.kind === "call" ? (symbol.output ?? anyType) : anyType
 }
 
-/** `tool.t`: the import of that kind and name. */
+/** `tool.t`: the import of that kind and name; undefined also where more follows it. */
 export function resolveImport(
   checking: CheckContext,
   chain: Syntax.Chain,
   kind: Syntax.ImportKind,
   path: string,
 ): ImportSymbol | undefined {
-  const table = checking.imports(kind)
-  const [step, extra] = chain.steps
-  if (chain.base.kind !== "name" || (step === undefined && isCutOff(chain))) return undefined
-  if (chain.base.text !== kind || step?.kind !== "field") {
-    const [example] = table.keys()
-    const meant = table.has(chain.base.text) ? chain.base.text : (example ?? "name")
-    const message = `Expected a ${kind}, found \`${checking.quote(chain)}\``
-    checking.report("type-mismatch", path, chain, message, `Write \`${kind}.${meant}\`.`)
-    return undefined
-  }
-  const symbol = table.get(step.name.text)
-  if (symbol === undefined) {
-    unknownReference(checking, chain, step.name, () => table.keys(), path)
-    return undefined
-  }
-  checking.refer(`${kind}.${step.name.text}`, step.name)
-  if (extra !== undefined) {
-    if (extra.kind === "index" && extra.index === undefined) return undefined
-    unknownReference(checking, chain, nameOf(checking, extra), () => [], path, `Write \`${kind}.${step.name.text}\`.`)
-    return undefined
-  }
-  return symbol
+  const symbol = resolveNamed(checking, chain, kind, checking.imports(kind), path)
+  return chain.steps.length > 1 ? undefined : symbol
 }
 
 /** Values of a `bindings { }` block; the names that are bound. Secrets may go to tools and resources, not to prompts. */
