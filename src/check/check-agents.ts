@@ -6,14 +6,13 @@ import { checkResponseFormat } from "./check-inference.ts"
 import { checkLimits, checkPriced } from "./check-limits.ts"
 import type { ModelReference } from "./check-model-reference.ts"
 import { checkModelReference } from "./check-model-reference.ts"
-import { checkStep, stepSymbol } from "./check-steps.ts"
+import { checkStep } from "./check-steps.ts"
 import { checkUses } from "./check-uses.ts"
 import { checkWord } from "./check-word.ts"
 import { instructionPlace } from "./allowance.ts"
 import type { CheckContext } from "./check-context.ts"
 import { positiveInteger } from "./constants.ts"
 import { expectProperty, expectType } from "./infer.ts"
-import { wordIn } from "./asset-kind.ts"
 import { inferLocals } from "./infer-dynamics.ts"
 import { expressionOf, readProperties } from "./properties.ts"
 import { declareUnique } from "./repeated-name.ts"
@@ -21,16 +20,6 @@ import { checkAssetsOfModel } from "./rules/unsupported-asset.ts"
 import type { Scope } from "./scope.ts"
 import { at } from "./scope.ts"
 import { stringType } from "../types/primitives.ts"
-
-/** The types of all agents' outputs come first: everything may refer to them. */
-export function declareAgents(checking: CheckContext): void {
-  for (const declaration of checking.tree.declarations) {
-    if (declaration.kind !== "agent") continue
-    const symbol = stepSymbol(checking, declaration, wordIn(declaration.body, "on_failure") === "skip")
-    const name = declaration.name.text
-    if (checking.agentDeclarations.get(name) === declaration) checking.agents.set(name, symbol)
-  }
-}
 
 export function checkAgents(checking: CheckContext): void {
   for (const declaration of checking.tree.declarations) {

@@ -1,7 +1,7 @@
 import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
 import { checkExpiry } from "./check-approval.ts"
-import { checkStep, stepSymbol } from "./check-steps.ts"
+import { checkStep } from "./check-steps.ts"
 import { expectProperty, expectType, infer } from "./infer.ts"
 import { refuseAsset } from "./misplaced-asset.ts"
 import { expressionOf, readProperties } from "./properties.ts"
@@ -9,16 +9,6 @@ import type { Scope } from "./scope.ts"
 import { at } from "./scope.ts"
 import { stringType } from "../types/primitives.ts"
 import type { RecordType, Type } from "../types/types.ts"
-
-/** The types of all answers come first: everything may refer to them. */
-export function declareAsks(checking: CheckContext): void {
-  for (const declaration of checking.tree.declarations) {
-    if (declaration.kind !== "ask") continue
-    const symbol = stepSymbol(checking, declaration, false)
-    const name = declaration.name.text
-    if (checking.askDeclarations.get(name) === declaration) checking.asks.set(name, symbol)
-  }
-}
 
 export function checkAsks(checking: CheckContext): void {
   for (const declaration of checking.tree.declarations) {

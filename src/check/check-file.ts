@@ -11,34 +11,22 @@ import type { Scope } from "./scope.ts"
 export function checkFile(checking: CheckContext, property: Syntax.Property, scope: Scope): void {
   const path = `${scope.path}.file`
   const { value, name } = property
+  if (value.kind === "missing") return
+  if (value.kind !== "properties" && (value.kind !== "file" || property.colon !== undefined)) {
+    const short = value.kind === "file" ? value.content : undefined
+    const hint = short && `Write \`file ${checking.quote(short)}\`, without the colon.`
+    const message = 'Expected a block: `file { name: "…" content: … }`'
+    checking.report("type-mismatch", path, short ?? name, message, hint)
+    return
+  }
+  const isShort = value.kind === "file"
   const inner: Scope = { ...scope, place: "a file" }
-  switch (value.kind) {
-    case "missing":
-      return
-    case "properties": {
-      const properties = readProperties(checking, "file", value.block, path, name)
-      const content = expressionOf(checking, properties.get("content"), path)
-      if (content !== undefined) checkContent(checking, content, { ...inner, path: `${path}.content` })
-      checkTexts(checking, properties, inner, path)
-      if (!properties.has("name") && (content !== undefined || !properties.has("content"))) {
-        checkName(checking, content, value.block, property, path)
-      }
-      return
-    }
-    case "file": {
-      if (property.colon !== undefined) {
-        const hint = `Write \`file ${checking.quote(value.content)}\`, without the colon.`
-        checking.report("type-mismatch", path, value.content, 'Expected a block: `file { name: "…" content: … }`', hint)
-        return
-      }
-      const properties = readProperties(checking, "short-file", value.block, path, name)
-      checkContent(checking, value.content, { ...inner, path: `${path}.content` })
-      checkTexts(checking, properties, inner, path)
-      if (!properties.has("name")) checkName(checking, value.content, value.block, property, path)
-      return
-    }
-    default:
-      checking.report("type-mismatch", path, name, 'Expected a block: `file { name: "…" content: … }`')
+  const properties = readProperties(checking, isShort ? "short-file" : "file", value.block, path, name)
+  const content = isShort ? value.content : expressionOf(checking, properties.get("content"), path)
+  if (content !== undefined) checkContent(checking, content, { ...inner, path: `${path}.content` })
+  checkTexts(checking, properties, inner, path)
+  if (!properties.has("name") && (content !== undefined || !properties.has("content"))) {
+    checkName(checking, content, value.block, property, path)
   }
 }
 

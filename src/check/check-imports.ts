@@ -1,3 +1,4 @@
+import { importKindOf } from "../syntax/import-kinds.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { checkApproval } from "./check-approval.ts"
 import type { CheckContext } from "./check-context.ts"
@@ -33,13 +34,11 @@ export function checkImports(checking: CheckContext): void {
   }
 }
 
-const kinds: readonly string[] = ["tool", "resource", "prompt"]
-
 function checkSource(checking: CheckContext, { source, importKind, name }: Syntax.ImportDeclaration): void {
   const path = `${importKind}.${name.text}`
   checkServer(checking, source, path)
   const { kindWord } = source
-  if (kindWord !== undefined && kinds.includes(kindWord.text) && kindWord.text !== importKind) {
+  if (kindWord !== undefined && importKindOf(kindWord.text) && kindWord.text !== importKind) {
     const message = `Expected a ${importKind}, found a ${kindWord.text}`
     const hint = `Write \`${importKind}\` here, or import a ${kindWord.text}.`
     checking.report("type-mismatch", path, kindWord, message, hint)
@@ -58,7 +57,7 @@ function checkServer(checking: CheckContext, source: Syntax.RemotePath, path: st
     checking.report("unknown-reference", path, { start: server.start, end: source.end }, message, hint)
     return
   }
-  if (kindWord !== undefined && !kinds.includes(kindWord.text)) {
+  if (kindWord !== undefined && importKindOf(kindWord.text) === undefined) {
     const hint = "After the server comes `tool`, `resource` or `prompt`."
     checking.report("unknown-reference", path, { start: kindWord.start, end: source.end }, message, hint)
   }
@@ -113,7 +112,7 @@ function checkBatch(checking: CheckContext, declaration: Syntax.BatchDeclaration
   }
   for (const item of items) {
     const only = source.kindWord?.text
-    if (only !== undefined && kinds.includes(only) && only !== item.importKind) {
+    if (only !== undefined && importKindOf(only) && only !== item.importKind) {
       const message = `\`from mcp.${server}.${only}\` imports ${only}s only`
       const hint = `Write \`${only}\`, or \`from mcp.${server} { … }\`.`
       checking.report("type-mismatch", `${item.importKind}.${item.name.text}`, item.keyword, message, hint)

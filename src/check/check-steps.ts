@@ -3,6 +3,7 @@ import type * as Syntax from "../syntax/tree.ts"
 import { errorType } from "../types/primitives.ts"
 import { maybe } from "../types/relations.ts"
 import type { Type } from "../types/types.ts"
+import { wordIn } from "./asset-kind.ts"
 import type { CheckContext } from "./check-context.ts"
 import { hasBrokenLoop, loopVariables } from "./check-loop.ts"
 import { checkWhen, hasCondition } from "./check-when.ts"
@@ -13,16 +14,34 @@ import { typesOf } from "./types-of.ts"
 
 // What agents and questions have in common: an output, a loop and a condition.
 
-/** The symbol of a step: everything may refer to its output. */
-export function stepSymbol<Step extends Syntax.StepDeclaration>(
+/** The types of all outputs and answers come first: everything may refer to them. */
+export function declareSteps(checking: CheckContext): void {
+  for (const declaration of checking.tree.declarations) {
+    if (declaration.kind === "agent") enter(checking, declaration, checking.agentDeclarations, checking.agents)
+    else if (declaration.kind === "ask") enter(checking, declaration, checking.askDeclarations, checking.asks)
+  }
+}
+
+function enter<Step extends Syntax.StepDeclaration>(
   checking: CheckContext,
   declaration: Step,
-  skipsFailures: boolean,
+  declared: ReadonlyMap<string, Step>,
+  symbols: Map<string, StepSymbolOf<Step>>,
+): void {
+  const symbol = stepSymbol(checking, declaration)
+  const name = declaration.name.text
+  if (declared.get(name) === declaration) symbols.set(name, symbol)
+}
+
+function stepSymbol<Step extends Syntax.StepDeclaration>(
+  checking: CheckContext,
+  declaration: Step,
 ): StepSymbolOf<Step> {
   const { kind, name, body, loop, brokenLoop } = declaration
   const output = typesOf(checking, propertyOf(body, "output"), `${kind}.${name.text}.output`)
   // Whether it is one output or an array of them, a broken loop leaves open.
   const given: Type = output === undefined || brokenLoop ? errorType : output
+  const skipsFailures = kind === "agent" && wordIn(body, "on_failure") === "skip"
   const mayBeSkipped = hasCondition(checking, declaration) || skipsFailures
   const one = mayBeSkipped ? maybe(given) : given
   return {

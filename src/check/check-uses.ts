@@ -1,3 +1,4 @@
+import { importKindOf, importKinds } from "../syntax/import-kinds.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { checkApproval, refuseApproval } from "./check-approval.ts"
 import type { CheckContext } from "./check-context.ts"
@@ -6,8 +7,6 @@ import { infer } from "./infer.ts"
 import { checkBindings, resolveImport } from "./infer-invoke.ts"
 import { readProperties } from "./properties.ts"
 import type { Scope } from "./scope.ts"
-
-const kinds = ["tool", "resource", "prompt"] as const
 
 /** `uses: [tool.a, tool.b { … }]`: what the model may use. */
 export function checkUses(checking: CheckContext, property: Syntax.Property | undefined, scope: Scope): void {
@@ -41,9 +40,9 @@ function checkUse(checking: CheckContext, entry: Syntax.UseEntry, scope: Scope):
   const { reference, block } = entry
   const { base } = reference
   if (base.kind !== "name") return
-  const kind = kinds.find((one) => base.text === one)
+  const kind = importKindOf(base.text)
   if (kind === undefined) {
-    const meant = kinds.find((one) => checking.imports(one).has(base.text))
+    const meant = importKinds.find((one) => checking.imports(one).has(base.text))
     const hint =
       meant === undefined
         ? "A use is `tool.name`, `resource.name` or `prompt.name`."

@@ -1,13 +1,14 @@
 import { checkInfiniteTypes } from "./rules/infinite-type.ts"
 import { isError, type Diagnostic } from "../source/diagnostic.ts"
 import type * as Syntax from "../syntax/tree.ts"
-import { checkAgents, declareAgents } from "./check-agents.ts"
-import { checkAsks, declareAsks } from "./check-asks.ts"
+import { checkAgents } from "./check-agents.ts"
+import { checkAsks } from "./check-asks.ts"
 import { checkBackends } from "./check-backends.ts"
 import { checkRunLimits } from "./check-limits.ts"
 import { checkImports } from "./check-imports.ts"
 import { CheckContext } from "./check-context.ts"
 import { refuseTests } from "./rules/misplaced-tests.ts"
+import { declareSteps } from "./check-steps.ts"
 import { declare } from "./declare.ts"
 import { inferFields } from "./infer.ts"
 import { inferDynamics } from "./infer-dynamics.ts"
@@ -37,8 +38,7 @@ export function check(tree: Syntax.Tree): Checked {
   checkInfiniteTypes(checking)
   if (inputs.length > 0) checking.input = resolveRecord(checking, bodiesOf(inputs), "input")
   if (secretsBlocks.length > 0) checking.secrets = resolveRecord(checking, bodiesOf(secretsBlocks), "secrets")
-  declareAgents(checking)
-  declareAsks(checking)
+  declareSteps(checking)
   checkBackends(checking)
   checkRunLimits(checking)
   checkImports(checking)

@@ -9,7 +9,7 @@ import type { Infer, Scope } from "./scope.ts"
 import { at } from "./scope.ts"
 import { assetType, stringType } from "../types/primitives.ts"
 import { elementType } from "../types/element-type.ts"
-import { resolve, withoutNull } from "../types/relations.ts"
+import { isLenient, plainType } from "../types/relations.ts"
 import type { Type } from "../types/types.ts"
 
 const stringsType: Type = { kind: "array", element: stringType }
@@ -34,8 +34,8 @@ export function inferAsset(checking: CheckContext, node: Syntax.AssetNode, scope
 }
 
 function isArray(checking: CheckContext, type: Type): boolean {
-  const plain = resolve(withoutNull(type, checking.types), checking.types)
-  return plain.kind !== "any" && plain.kind !== "error" && elementType(plain, checking.types) !== undefined
+  const plain = plainType(type, checking.types)
+  return !isLenient(plain) && elementType(plain, checking.types) !== undefined
 }
 
 function missingKind(checking: CheckContext, node: Syntax.AssetNode, path: string): void {

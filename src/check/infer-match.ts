@@ -6,8 +6,16 @@ import { unknownCase, untypedHint } from "./infer-steps.ts"
 import type { Choice } from "./match-choice.ts"
 import { choiceOf, listLabels, showLabel } from "./match-choice.ts"
 import { narrowed, pathOf, pathOfCase } from "./narrowing.ts"
-import { errorType, nullType, stringType } from "../types/primitives.ts"
-import { caseRecord, isAssignable, maybe, nullable, resolve, union, withoutNull } from "../types/relations.ts"
+import { errorType, nullType } from "../types/primitives.ts"
+import {
+  caseRecord,
+  isAssignable,
+  maybe,
+  nullable,
+  plainType,
+  withoutLiterals,
+  withoutNull,
+} from "../types/relations.ts"
 import type { Infer, Scope } from "./scope.ts"
 import { refuseSecrets } from "./rules/secret-exposed.ts"
 import { showType } from "../types/show-type.ts"
@@ -19,7 +27,7 @@ export function inferMatch(checking: CheckContext, node: Syntax.MatchNode, scope
   const value = infer(checking, node.value, inValue(scope))
   const choice = choiceOf(value, checking.types)
   if (choice === undefined) {
-    const plain = resolve(withoutNull(value, checking.types), checking.types)
+    const plain = plainType(value, checking.types)
     if (plain.kind !== "error") {
       const message = `\`match\` needs a variant, an enum, a boolean or string literals, found ${showType(value)}`
       checking.report("type-mismatch", scope.path, node.value, message, untypedHint(value))
@@ -182,9 +190,4 @@ function joinBranches(checking: CheckContext, branches: readonly BranchType[], p
   }
   if (joined === undefined) return branches.length === 0 ? errorType : nullType
   return mayBeNull ? maybe(joined) : joined
-}
-
-function withoutLiterals(type: Type): Type {
-  if (type.kind === "literal") return stringType
-  return type.kind === "union" ? union(type.members.map(withoutLiterals)) : type
 }

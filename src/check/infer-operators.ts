@@ -3,7 +3,7 @@ import { booleanType, errorType, numberType, stringType } from "../types/primiti
 import { elementType } from "../types/element-type.ts"
 import { membersOf } from "../types/members-of.ts"
 import { overlaps } from "../types/overlap.ts"
-import { isAssignable, nullable, resolve, union, withoutNull } from "../types/relations.ts"
+import { isAssignable, isLenient, nullable, plainType, resolve, union, withoutNull } from "../types/relations.ts"
 import { showType } from "../types/show-type.ts"
 import type { Type } from "../types/types.ts"
 import { inOperand } from "./allowance.ts"
@@ -196,7 +196,7 @@ function neverNull(
   type: Type,
   scope: Scope,
 ): void {
-  if (type.kind === "any" || type.kind === "error" || areConstant(node)) return
+  if (isLenient(type) || areConstant(node)) return
   const always = String((node.operator === "==") === (type.kind === "null"))
   const written = checking.quote(tested)
   if (type.kind === "null") {
@@ -277,7 +277,7 @@ function checkContains(
   scope: Scope,
 ): boolean {
   const { types } = checking
-  const holder = resolve(withoutNull(left, types), types)
+  const holder = plainType(left, types)
   const members = membersOf(holder, types).map((member) => resolve(member, types))
   const elements = members.map((member) => elementType(member, types))
   const isText = members.every((member) => isAssignable(member, stringType, types))
@@ -287,7 +287,7 @@ function checkContains(
     return false
   }
   if (nullable(left, types)) mayBeNull(checking, node.left, isText ? '""' : "[]", scope)
-  if (holder.kind === "any" || holder.kind === "error") return true
+  if (isLenient(holder)) return true
   if (isText) return mustBe(checking, node.right, right, stringType, "A string is searched for a string", '""', scope)
   const element = union(elements.filter((one) => one !== undefined))
   checking.fit(right, element)

@@ -10,7 +10,7 @@ import type { Label } from "./match-choice.ts"
 import { listLabels, shownLabels } from "./match-choice.ts"
 import { presentUpTo } from "./narrowing.ts"
 import type { Scope } from "./scope.ts"
-import { caseRecord, maybe, nullable, resolve, withoutNull } from "../types/relations.ts"
+import { caseRecord, maybe, nullable, plainType, resolve, withoutNull } from "../types/relations.ts"
 import { showType } from "../types/show-type.ts"
 import type { Type, UnionType, VariantType } from "../types/types.ts"
 
@@ -227,7 +227,7 @@ class Steps {
 
   #case(type: Type, step: Step & { kind: "case" }, index: number): Type {
     const { types } = this.#checking
-    const variant = resolve(withoutNull(type, types), types)
+    const variant = plainType(type, types)
     if (variant.kind === "error") return errorType
     if (variant.kind !== "variant") {
       const message = `\`${this.#before(step)}\` is not a variant (found ${showType(variant)})`

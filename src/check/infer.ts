@@ -11,7 +11,7 @@ import { readableNull } from "./infer-text.ts"
 import { refuseAsset } from "./misplaced-asset.ts"
 import { mustFit } from "./must-fit.ts"
 import { anyType, booleanType, errorType, integerType, nullType, numberType, stringType } from "../types/primitives.ts"
-import { isAssignable, nullable, union, withoutNull } from "../types/relations.ts"
+import { isAssignable, isLenient, nullable, union, withoutLiterals, withoutNull } from "../types/relations.ts"
 import { expressionOf } from "./properties.ts"
 import { declareUnique, refuseKey } from "./repeated-name.ts"
 import { inferRoot } from "./resolve-root.ts"
@@ -100,17 +100,11 @@ function inferArray(checking: CheckContext, node: Syntax.Expression & { kind: "a
   const elements = node.items.map((item) => {
     const type = infer(checking, item, inner)
     refuseAsset(checking, item, type, scope.path)
-    return node.items.length > 1 ? widen(type) : type
+    return node.items.length > 1 ? withoutLiterals(type) : type
   })
   const element: Type = elements.length === 0 ? anyType : union(elements)
   for (const one of elements) checking.fit(one, element)
   return { kind: "array", element }
-}
-
-/** A literal among others is just a string: `["a", "b"]` is an array of strings. */
-function widen(type: Type): Type {
-  if (type.kind === "literal") return stringType
-  return type.kind === "union" ? union(type.members.map(widen)) : type
 }
 
 /** The fields of an object literal, or of a block of values. */
@@ -156,7 +150,7 @@ function inferDefault(checking: CheckContext, node: Syntax.Expression & { kind: 
   const inner = inAlternative(scope)
   const left = infer(checking, node.left, inner)
   const right = infer(checking, node.right, inner)
-  if (left.kind === "any" || left.kind === "error") return left
+  if (isLenient(left)) return left
   if (!nullable(left, checking.types)) {
     const message = `\`${checking.quote(node.left)}\` is never null, so this default is never used`
     checking.report("unreachable-branch", scope.path, node.right, message, "Remove `??` and what follows it.")
@@ -164,7 +158,7 @@ function inferDefault(checking: CheckContext, node: Syntax.Expression & { kind: 
   }
   if (left.kind === "null") return right
   const base = withoutNull(left, checking.types)
-  if (!isAssignable(right, base, checking.types)) return union([base, widen(right)])
+  if (!isAssignable(right, base, checking.types)) return union([base, withoutLiterals(right)])
   checking.fit(right, base)
   return base
 }

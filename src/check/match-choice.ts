@@ -1,5 +1,5 @@
 import { membersOf } from "../types/members-of.ts"
-import { resolve, withoutNull } from "../types/relations.ts"
+import { plainType } from "../types/relations.ts"
 import type { Type, TypeTable, VariantType } from "../types/types.ts"
 import { asWritten, listed } from "./known-list.ts"
 
@@ -14,7 +14,7 @@ export interface Choice {
 }
 
 export function choiceOf(type: Type, types: TypeTable): Choice | undefined {
-  const plain = resolve(withoutNull(type, types), types)
+  const plain = plainType(type, types)
   if (plain.kind === "variant") return { variant: plain, labels: new Set(plain.cases.map(({ name }) => name)) }
   if (plain.kind === "boolean") return { variant: undefined, labels: new Set([true, false]) }
   const labels = new Set<Label>()

@@ -4,7 +4,7 @@ import { errorType } from "../types/primitives.ts"
 import { fieldNamed } from "../types/field-named.ts"
 import { knownList } from "./known-list.ts"
 import { refuseAsset } from "./misplaced-asset.ts"
-import { caseRecord, isAssignable, nullable, resolve, withoutNull } from "../types/relations.ts"
+import { caseRecord, isAssignable, nullable, plainType, withoutNull } from "../types/relations.ts"
 import { showType } from "../types/show-type.ts"
 import type { ArrayType, RecordType, TupleType, Type } from "../types/types.ts"
 
@@ -16,7 +16,7 @@ export function mustFit(checking: CheckContext, node: Syntax.Expression, expecte
   const found: Type = checking.expressionTypes.get(node) ?? errorType
   checking.fit(found, expected)
   if (isAssignable(found, expected, checking.types) || refuseAsset(checking, node, found, path)) return
-  const wanted = resolve(withoutNull(expected, checking.types), checking.types)
+  const wanted = plainType(expected, checking.types)
   if (node.kind === "group") return mustFit(checking, node.expression, expected, path)
   if (node.kind === "array" && (wanted.kind === "array" || wanted.kind === "tuple")) {
     return elementsMustFit(checking, node, wanted, path)

@@ -1,5 +1,6 @@
 import { environmentHint } from "../syntax/chain-parser.ts"
 import { isCutOff } from "../syntax/cut-off.ts"
+import { importKindOf, verbs } from "../syntax/import-kinds.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
 import { errorType } from "../types/primitives.ts"
@@ -188,11 +189,11 @@ function unknownRoot(checking: CheckContext, chain: Syntax.Chain, base: Syntax.N
   const foreign = foreignRoot(text)
   const report = (hint: string) =>
     checking.report("unknown-reference", scope.path, chain, `Unknown reference: ${written}`, hint)
-  if (text === "tool" || text === "resource" || text === "prompt") {
-    const verb = text === "tool" ? "call" : text === "resource" ? "read" : "render"
+  const kind = importKindOf(text)
+  if (kind !== undefined) {
     const [step] = chain.steps
     const name = step?.kind === "field" ? step.name.text : "name"
-    return report(`A ${text} is not a value: write \`${verb} ${text}.${name}\`.`)
+    return report(`A ${kind} is not a value: write \`${verbs[kind]} ${kind}.${name}\`.`)
   }
   if (text === "schema" || isBuiltInType(text)) return report("Expected a value, found a type.")
   if (foreign !== undefined && (foreign === environmentHint || chain.steps.length === 0)) return report(foreign)

@@ -1,5 +1,6 @@
 import { firstFrom } from "../source/first-from.ts"
 import type { Span } from "../source/span.ts"
+import { importKindOf } from "../syntax/import-kinds.ts"
 import type * as Syntax from "../syntax/tree.ts"
 
 /**
@@ -27,8 +28,7 @@ export class SkippedText {
     if (this.#tree.errors.length === 0) return false
     if (this.nameless.has(word) || this.isSkipped(name)) return true
     this.#written ??= wordsInRow(this.#tree)
-    const isImport = word === "tool" || word === "resource" || word === "prompt"
-    if (isImport && (this.kindless.has(name) || this.#written.has(`as ${name}`))) return true
+    if (importKindOf(word) !== undefined && (this.kindless.has(name) || this.#written.has(`as ${name}`))) return true
     return this.#written.has(`${word} ${name}`)
   }
 

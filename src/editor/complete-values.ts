@@ -5,6 +5,7 @@ import { fieldType } from "../types/field-type.ts"
 import { nullable, resolve, tagType } from "../types/relations.ts"
 import type { Field, Type } from "../types/types.ts"
 import type { Span } from "../source/span.ts"
+import { importKinds } from "../syntax/import-kinds.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Completion } from "./completion.ts"
 import { completeConstants, keyword } from "./complete-words.ts"
@@ -29,7 +30,7 @@ export function completeRoots(program: Program, { setting, chain }: NameUse & { 
     case "agent":
       return namesUnder(program, setting.expects, setting, true)
     case "use":
-      return (["tool", "resource", "prompt"] as const).flatMap((kind) => namesUnder(program, kind, setting, true))
+      return importKinds.flatMap((kind) => namesUnder(program, kind, setting, true))
     case "context":
       return [...namesUnder(program, "agent", setting, true), keyword("compact", undefined, "compact agent.${1}")]
     case "response_format":

@@ -1,5 +1,6 @@
 import type { Program } from "../check/program.ts"
 import { propertiesOf } from "../check/properties.ts"
+import { importKinds } from "../syntax/import-kinds.ts"
 import { declarationWords } from "../syntax/declaration-start.ts"
 import { formsOf } from "../syntax/property-forms.ts"
 import type { Completion } from "./completion.ts"
@@ -90,7 +91,7 @@ export function completeProperties({ place, items }: PropertyBlock, use: NameUse
           return { ...item, insert: `${name}: `, snippet: `${name}: \${1}` }
       }
     })
-  if (place === "batch") for (const word of ["tool", "resource", "prompt"]) found.push(keyword(word))
+  if (place === "batch") for (const word of importKinds) found.push(keyword(word))
   return found
 }
 

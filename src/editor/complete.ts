@@ -1,3 +1,4 @@
+import { importKinds } from "../syntax/import-kinds.ts"
 import { isIdentifier } from "../base/identifier.ts"
 import type { Program } from "../check/program.ts"
 import type { Completion, Completions } from "./completion.ts"
@@ -149,7 +150,7 @@ function strayItems(program: Program, { before, atLineStart, afterLoop }: StrayN
   if (afterLoop) return [keyword("when", undefined, "when ${1:condition}")]
   if (atLineStart) return completeDeclarations(program)
   const [last = "", second = "", third = "", fourth = ""] = before.toReversed()
-  const importKind = ["tool", "resource", "prompt"].find((kind) => kind === third || kind === second)
+  const importKind = importKinds.find((kind) => kind === third || kind === second)
   if (last === "from" && importKind !== undefined) return serverItems(program, "mcp.", `.${importKind}.`)
   if (last === "from") return serverItems(program, "mcp.")
   switch (second) {

@@ -1,6 +1,7 @@
 import { dynamicPlace, inAlternative, inOperand, inText, inValue, withoutSecrets } from "../check/allowance.ts"
 import type { Program } from "../check/program.ts"
 import type { Span } from "../source/span.ts"
+import { importKindOf } from "../syntax/import-kinds.ts"
 import { branchChain } from "../syntax/match-branch.ts"
 import type { PropertyPlace } from "../syntax/property-forms.ts"
 import type * as Syntax from "../syntax/tree.ts"
@@ -338,6 +339,6 @@ function importOf(chain: Syntax.Chain): ArgumentBlock["import"] {
   const { base } = chain
   const [step] = chain.steps
   if (base.kind !== "name" || step?.kind !== "field") return undefined
-  const kind = (["tool", "resource", "prompt"] as const).find((one) => one === base.text)
+  const kind = importKindOf(base.text)
   return kind && { kind, name: step.name.text }
 }

@@ -118,10 +118,7 @@ class Planner {
   }
 
   #output(declaration: Syntax.OutputDeclaration, depends_on: string[]): OutputNode {
-    const fields = declaration.body.items.map((field) => ({
-      key: field.name.text,
-      value: this.#lower.expression(field.value, `output.${field.name.text}`),
-    }))
+    const fields = declaration.body.items.flatMap((field) => this.#lower.entries([field], `output.${field.name.text}`))
     return { id: "output", kind: "output", name: "output", depends_on, fields }
   }
 
@@ -132,12 +129,7 @@ class Planner {
     const { body } = declaration
     const models = this.#modelUses(propertyOf(body, "model"))
     return {
-      id,
-      kind: "agent",
-      name,
-      depends_on,
-      loop: declaration.loop === undefined ? null : this.#loop(declaration.loop, id),
-      when: declaration.when === undefined ? null : this.#when(declaration.when, id),
+      ...this.#head(id, "agent", name, declaration, depends_on),
       on_failure: wordIn(body, "on_failure") === "skip" ? "skip" : "fail",
       models,
       response_format: responseFormat(body),
@@ -154,20 +146,34 @@ class Planner {
   }
 
   #ask(id: string, name: string, symbol: AskSymbol, depends_on: string[]): AskNode {
-    const { body, loop, when } = symbol.declaration
+    const { declaration } = symbol
+    const { body } = declaration
     return {
-      id,
-      kind: "ask",
-      name,
-      depends_on,
-      loop: loop === undefined ? null : this.#loop(loop, id),
-      when: when === undefined ? null : this.#when(when, id),
+      ...this.#head(id, "ask", name, declaration, depends_on),
       question: this.#propertyExpression(body, "question", `${id}.question`),
       show: this.#optional(body, "show", `${id}.show`),
       to: this.#optional(body, "to", `${id}.to`),
       expires_seconds: expiryOf(body) ?? defaultExpirySeconds,
       on_expiry: this.#optional(body, "on_expiry", `${id}.on_expiry`),
       output: symbol.output,
+    }
+  }
+
+  /** What agents and questions have in common. */
+  #head<Kind extends Syntax.StepDeclaration["kind"]>(
+    id: string,
+    kind: Kind,
+    name: string,
+    { loop, when }: Syntax.StepDeclaration,
+    depends_on: string[],
+  ): Pick<AgentNode, "id" | "name" | "depends_on" | "loop" | "when"> & { readonly kind: Kind } {
+    return {
+      id,
+      kind,
+      name,
+      depends_on,
+      loop: loop === undefined ? null : this.#loop(loop, id),
+      when: when === undefined ? null : this.#when(when, id),
     }
   }
 

@@ -24,7 +24,7 @@ const connecting = new Set(["_", "and", "or", "in", "is", "not", "then", "else",
 /** `Greet the person.` or `Greet {{ input.name }}.` where a value belongs: reported as a whole, and read over. */
 export function refuseUnquoted(reader: TokenReader): Expression | undefined {
   const { token, previous } = reader
-  if (reader.inTest || previous.kind !== ":" || previous === reader.branchColon || token.kind !== "name")
+  if (reader.observe !== null || previous.kind !== ":" || previous === reader.branchColon || token.kind !== "name")
     return undefined
   const isUrl = reader.peek().kind === ":" && reader.text.startsWith("//", reader.peek().end)
   if (!isUrl && !isProse(reader)) return undefined

@@ -5,7 +5,7 @@ import { textInQuotes } from "./foreign-text.ts"
 import { startsOperation } from "./operator-parser.ts"
 import type { Token } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
-import type { Chain, Expression, InvokeNode, Name, PropertyValue } from "./tree.ts"
+import type { Chain, Expression, Name, PropertyValue } from "./tree.ts"
 
 // Values as other languages write them. Each is reported with what to write instead.
 
@@ -96,12 +96,6 @@ export function startsInvokeBlock(reader: TokenReader): boolean {
   const isKnown = ["input", "bindings", "max_calls", "approval"].some((word) => reader.isWord(word, name))
   return isKnown && (next === ":" || next === "{") && !reader.token.afterBreak
 }
-
-export const verbs: Readonly<Partial<Record<string, InvokeNode["kind"]>>> = Object.assign(Object.create(null), {
-  tool: "call",
-  resource: "read",
-  prompt: "render",
-})
 
 /** `openai("gpt-4.1")` as a model. */
 export function refuseModelCall(reader: TokenReader, { start }: Chain): PropertyValue {

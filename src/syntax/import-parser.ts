@@ -3,6 +3,7 @@ import { isPlainWord, leavesBlock, leavesNames, startsNamed } from "./declaratio
 import { docBefore } from "./doc-comment.ts"
 import type { Start } from "./head-parser.ts"
 import { parseBlock, parseFromWord, parseName, skipToBrace } from "./head-parser.ts"
+import { importKinds } from "./import-kinds.ts"
 import { formsOf } from "./property-forms.ts"
 import type { Token } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
@@ -194,8 +195,6 @@ const batchForms = formsOf("batch")
 
 /** What the items of a batch share. */
 const sharedProperties = ["bindings", "max_calls", "approval"]
-
-const importKinds = ["tool", "resource", "prompt"] as const
 
 /** Items of a batch look much like the imports that stand at the top; these end it only at the left margin. */
 function leavesBatch(reader: TokenReader, itemsIndented: boolean): boolean {

@@ -13,10 +13,7 @@ const number = /-?\d+(?:_\d+)*(?:\.\d+(?:_\d+)*)?(?:[eE][+-]?\d+(?:_\d+)*)?\w*/y
 
 /** The value of a number as it is written; undefined for what only begins like one (`2fa`, `1_`). */
 export function numberValue(written: string): number | undefined {
-  if (written.includes("_")) return groupedNumber.test(written) ? Number(written.replaceAll("_", "")) : undefined
-  const value = Number(written)
+  const value = Number(written.includes("_") ? written.replace(/(\d)_(?=\d)/g, "$1") : written)
   // What is written with other than ten digits has a letter after the first: `0x1F`.
   return Number.isNaN(value) || (written.length > 2 && /^-?0[bBoOxX]/.test(written)) ? undefined : value
 }
-
-const groupedNumber = /^-?\d+(?:_\d+)*(?:\.\d+(?:_\d+)*)?(?:[eE][+-]?\d+(?:_\d+)*)?$/

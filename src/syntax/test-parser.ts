@@ -11,6 +11,7 @@ import type {
   Chain,
   Expression,
   Name,
+  ObservedNode,
   Property,
   StringNode,
   TestDeclaration,
@@ -147,13 +148,13 @@ function parseExpect(reader: TokenReader): TestExpect {
   const isJudge = reader.isWord("judge") && reader.peek().kind === "name" && reader.peek(2).kind === "."
   if (isJudge) reader.take()
   const judge = isJudge ? parseReference(reader) : undefined
-  reader.inTest = true
+  reader.observe = parseObserved
   let condition: Expression = { kind: "missing-expression", start: reader.previous.end, end: reader.previous.end }
   if (isJudge && !reader.is("string") && !reader.is("head")) reader.expected("the criterion as a text")
   else if (!valueIsAbsent(reader, isJudge ? "the criterion as a text" : "a condition")) {
     condition = parseExpression(reader)
   }
-  reader.inTest = false
+  reader.observe = null
   return { kind: "expect", keyword, judge, condition, start: keyword.start, end: reader.endFrom(keyword) }
 }
 
@@ -173,4 +174,15 @@ function parseSetting(reader: TokenReader, first: Token, name: Name, doc: string
     start: first.start,
     end: reader.endFrom(first),
   }
+}
+
+const observedWords = ["ran", "skipped", "asked", "calls"] as const
+
+/** ("ran" | "skipped" | "asked" | "calls") reference, in an `expect` alone */
+function parseObserved(reader: TokenReader, keyword: Token): ObservedNode | undefined {
+  const word = observedWords.find((each) => reader.isWord(each))
+  if (word === undefined || reader.peek().kind !== "name" || reader.peek(2).kind !== ".") return undefined
+  reader.take()
+  const target = parseReference(reader)
+  return { kind: "observed", keyword, word, target, start: keyword.start, end: target.end }
 }

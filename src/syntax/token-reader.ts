@@ -5,7 +5,7 @@ import type { Lexed } from "./lexer.ts"
 import { indentation, lineStart } from "./line-start.ts"
 import { MistakeReporter } from "./mistake-reporter.ts"
 import type { Token, TokenKind } from "./token.ts"
-import type { Block } from "./tree.ts"
+import type { Block, ObservedNode } from "./tree.ts"
 
 /** Deeper than this and a construct is refused, so that no source can exhaust the stack of any later stage. */
 export const maxNesting = 100
@@ -29,8 +29,8 @@ export class TokenReader extends MistakeReporter {
   #brackets = 0
   /** Kinds of declarations of which one has an unreadable name. */
   readonly nameless = new Set<string>()
-  /** Inside an `expect` of a test: there words such as `ran` mean something. */
-  inTest = false
+  /** Reads `ran agent.x` and its like, inside an `expect` of a test. */
+  observe: ((reader: TokenReader, keyword: Token) => ObservedNode | undefined) | null = null
   /** In the condition of a step: a brace at the end of the line begins the step's block. */
   inHead = false
   /** In `case.path`, which ends with its line. */

@@ -13,7 +13,6 @@ import {
   refuseOperator,
   refuseShellVariable,
   startsInvokeBlock,
-  verbs,
 } from "./foreign-value.ts"
 import { parseKey } from "./key-parser.ts"
 import { lacksOwnBrace, openWithoutBrace } from "./missing-brace.ts"
@@ -22,6 +21,7 @@ import { isForeignWord, mayBeOperator, parseOperations, parseTernary } from "./o
 import * as blocks from "./property-parser.ts"
 import type { PropertyForms, PropertyPlace } from "./property-forms.ts"
 import { parseString } from "./string-parser.ts"
+import { importKindOf, verbs } from "./import-kinds.ts"
 import type { Token } from "./token.ts"
 import type { TokenReader } from "./token-reader.ts"
 import type {
@@ -32,7 +32,6 @@ import type {
   InvokeNode,
   MatchBranch,
   MatchNode,
-  ObservedNode,
   Property,
   ValueField,
 } from "./tree.ts"
@@ -142,10 +141,8 @@ function parseNot(reader: TokenReader): Expression {
 
 /** A value that begins with a word that is not a reference; undefined for a reference. */
 function parseKeyword(reader: TokenReader, token: Token): Expression | undefined {
-  if (reader.inTest && token.kind === "name") {
-    const observed = parseObserved(reader, token)
-    if (observed !== undefined) return observed
-  }
+  const observed = reader.observe?.(reader, token)
+  if (observed !== undefined) return observed
   // Most words are not one of these: their first letter shows it.
   switch (reader.text.charCodeAt(token.start)) {
     case 97:
@@ -179,17 +176,6 @@ function parseKeyword(reader: TokenReader, token: Token): Expression | undefined
       break
   }
   return undefined
-}
-
-const observedWords = ["ran", "skipped", "asked", "calls"] as const
-
-/** ("ran" | "skipped" | "asked" | "calls") reference, in an `expect` alone */
-function parseObserved(reader: TokenReader, keyword: Token): ObservedNode | undefined {
-  const word = observedWords.find((each) => reader.isWord(each))
-  if (word === undefined || reader.peek().kind !== "name" || reader.peek(2).kind !== ".") return undefined
-  reader.take()
-  const target = parseReference(reader)
-  return { kind: "observed", keyword, word, target, start: keyword.start, end: target.end }
 }
 
 function spanOf({ start, end }: Token): Span {
@@ -290,8 +276,9 @@ function parseInvoke(reader: TokenReader, kind: InvokeNode["kind"]): InvokeNode 
 function parseVerbless(reader: TokenReader, target: Chain): Expression {
   if (!startsInvokeBlock(reader)) return target
   const { base } = target
-  const verb = base.kind === "name" && target.steps.length === 1 ? verbs[base.text] : undefined
-  if (verb === undefined) return target
+  const kind = base.kind === "name" && target.steps.length === 1 ? importKindOf(base.text) : undefined
+  if (kind === undefined) return target
+  const verb = verbs[kind]
   const written = reader.textOf(target)
   reader.report(target, `\`${written}\` is not a value by itself`, `Write \`${verb} ${written} { … }\`.`)
   const block = parseProperties(reader, verb)

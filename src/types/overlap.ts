@@ -1,5 +1,5 @@
 import { remembered } from "../base/remembered.ts"
-import { caseRecord, resolve } from "./relations.ts"
+import { caseRecord, isLenient, recordsOf, resolve } from "./relations.ts"
 import type { EnumType, RecordType, Type, TypeTable, UnionType, VariantType } from "./types.ts"
 import { indexOfUnion } from "./union-index.ts"
 
@@ -25,7 +25,7 @@ class Overlap {
   some(one: Type, other: Type, depth: number): boolean {
     const a = resolve(one, this.#types)
     const b = resolve(other, this.#types)
-    if (a === b || isOpen(a) || isOpen(b) || depth > deepest || ++this.#pairs > mostPairs) return true
+    if (a === b || isLenient(a) || isLenient(b) || depth > deepest || ++this.#pairs > mostPairs) return true
     const inside = remembered(this.#open, a, () => new Set())
     if (inside.has(b)) return false
     inside.add(b)
@@ -97,23 +97,14 @@ class Overlap {
   }
 
   #cases(variant: VariantType, record: RecordType, depth: number): boolean {
-    return variant.cases.some((one) => {
-      const known = caseRecord(variant, one.name)
-      return known !== undefined && this.#records(known, record, depth)
-    })
+    return [...recordsOf(variant).values()].some((known) => this.#records(known, record, depth))
   }
 
   #variants(a: VariantType, b: VariantType, depth: number): boolean {
-    if (a.tag !== b.tag) {
-      return b.cases.some((one) => {
-        const record = caseRecord(b, one.name)
-        return record !== undefined && this.#cases(a, record, depth)
-      })
-    }
-    return a.cases.some(({ name }) => {
-      const one = caseRecord(a, name)
-      const other = caseRecord(b, name)
-      return one !== undefined && other !== undefined && this.#records(one, other, depth)
+    return [...recordsOf(b)].some(([name, record]) => {
+      if (a.tag !== b.tag) return this.#cases(a, record, depth)
+      const other = caseRecord(a, name)
+      return other !== undefined && this.#records(other, record, depth)
     })
   }
 }
@@ -135,8 +126,4 @@ const setsOfEnums = new WeakMap<EnumType, ReadonlySet<string>>()
 
 function valuesOf(type: EnumType): ReadonlySet<string> {
   return remembered(setsOfEnums, type, ({ values }) => new Set(values))
-}
-
-function isOpen({ kind }: Type): boolean {
-  return kind === "any" || kind === "error"
 }

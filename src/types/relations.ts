@@ -1,5 +1,5 @@
 import { remembered } from "../base/remembered.ts"
-import { anyType, errorType, nullType } from "./primitives.ts"
+import { anyType, errorType, nullType, stringType } from "./primitives.ts"
 import { indexOfUnion } from "./union-index.ts"
 import type { Field, EnumType, RecordType, Type, TypeTable, UnionType, VariantType } from "./types.ts"
 
@@ -52,6 +52,17 @@ export function withoutNull(type: Type, types: TypeTable): Type {
   const resolved = resolve(type, types)
   if (resolved.kind !== "union") return anyType
   return union(resolved.members.filter(({ kind }) => kind !== "null"))
+}
+
+/** The type without null and references. */
+export function plainType(type: Type, types: TypeTable): Exclude<Type, { kind: "ref" }> {
+  return resolve(withoutNull(type, types), types)
+}
+
+/** A literal among others is just a string: `["a", "b"]` is an array of strings. */
+export function withoutLiterals(type: Type): Type {
+  if (type.kind === "literal") return stringType
+  return type.kind === "union" ? union(type.members.map(withoutLiterals)) : type
 }
 
 /** `maybe T`. */
@@ -188,7 +199,8 @@ export function caseRecord(variant: VariantType, name: string): RecordType | und
 
 const recordsOfVariants = new WeakMap<VariantType, ReadonlyMap<string, RecordType>>()
 
-function recordsOf(variant: VariantType): ReadonlyMap<string, RecordType> {
+/** The objects of all cases, by their names. */
+export function recordsOf(variant: VariantType): ReadonlyMap<string, RecordType> {
   return remembered(recordsOfVariants, variant, makeRecords)
 }
 
@@ -390,8 +402,9 @@ function isSubset(values: readonly string[], of: readonly string[]): boolean {
   return values.every((value) => set.has(value))
 }
 
-function isLenient(type: Type): boolean {
-  return type.kind === "any" || type.kind === "error"
+/** Nothing is known of the type, so that everything fits it. */
+export function isLenient({ kind }: Type): boolean {
+  return kind === "any" || kind === "error"
 }
 
 function add(pairs: Map<Type, Set<Type>>, from: Type, to: Type): void {

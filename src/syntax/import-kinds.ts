@@ -1,0 +1,15 @@
+import type { ImportKind, InvokeNode } from "./tree.ts"
+
+/** What is imported from MCP servers. */
+export const importKinds: readonly ImportKind[] = ["tool", "resource", "prompt"]
+
+/** The word that invokes each. */
+export const verbs: Readonly<Record<ImportKind, InvokeNode["kind"]>> = {
+  tool: "call",
+  resource: "read",
+  prompt: "render",
+}
+
+export function importKindOf(word: string): ImportKind | undefined {
+  return importKinds.find((kind) => kind === word)
+}
