@@ -3,8 +3,19 @@ import { dirname, join } from "node:path"
 
 const cache = join(dirname(dirname(import.meta.dirname)), ".cache")
 
-/** A folder that is made once for all files of tests, and again when the stamp is another. */
-export async function madeOnce(name: string, stamp: string, make: (folder: string) => Promise<void>): Promise<string> {
+let last: Promise<unknown> = Promise.resolve()
+
+/**
+ * A folder that is made once for all files of tests, and again when the stamp is another. A process makes one folder at a time: each
+ * build ends esbuild's process when it is done, and another build that still uses it would fail.
+ */
+export function madeOnce(name: string, stamp: string, make: (folder: string) => Promise<void>): Promise<string> {
+  const made = last.then(() => makeFolder(name, stamp, make))
+  last = made.catch(() => undefined)
+  return made
+}
+
+async function makeFolder(name: string, stamp: string, make: (folder: string) => Promise<void>): Promise<string> {
   const folder = join(cache, `${name}-${stamp.slice(0, 16)}`)
   if (existsSync(folder)) return folder
   mkdirSync(cache, { recursive: true })
