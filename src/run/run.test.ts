@@ -177,13 +177,13 @@ test("memory grows by the results of iterations alone", async () => {
   class Forgetful extends MemoryStore {
     override async append(): Promise<void> {}
   }
-  const heapAt = new Map<number, number>()
+  const heaps: number[] = []
   const model = new ScriptedModel((request) => {
     model.requests.length = 0
     const n = Number(lastText(request))
-    if (n === 2_000 || n === 9_900) {
+    if (n > 0 && n % 1_900 === 0) {
       collect()
-      heapAt.set(n, process.memoryUsage().heapUsed)
+      heaps.push(process.memoryUsage().heapUsed)
     }
     return answers({ n }, request)
   })
@@ -191,9 +191,11 @@ test("memory grows by the results of iterations alone", async () => {
   const store = new Forgetful(systemClock)
   const outcome = await runPlan(numbered, { model, store, input: { items }, options: { max_concurrency: 50 } })
   assert.equal(outcome.end?.type, "workflow_completed")
-  const grown = (heapAt.get(9_900) ?? 0) - (heapAt.get(2_000) ?? 0)
+  assert.equal(heaps.length, 5)
+  // V8 itself allocates now and then, for code that it compiles, for example. What iterations leave behind is there each time.
+  const grown = Math.min(...heaps.slice(1).map((heap, at) => heap - (heaps[at] ?? 0)))
   // A result here is an object of one number; anything that an iteration left behind would be many times that.
-  assert.ok(grown < 7_900 * 300, `${Math.round(grown / 7_900)} bytes an iteration`)
+  assert.ok(grown < 1_900 * 300, `${Math.round(grown / 1_900)} bytes an iteration`)
 })
 
 test("the first failure aborts what is in flight, waits for it, and then ends the run", async () => {

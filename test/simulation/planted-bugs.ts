@@ -298,8 +298,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "SQLite commits events before what they cause",
     file: "src/adapters/sqlite/writer.ts",
-    from: "this.#remember(run, { fence, last })\n    if (people",
-    to: `this.#remember(run, { fence, last })\n    this.#run("COMMIT")\n    this.#run("BEGIN IMMEDIATE")\n    if (people`,
+    from: "this.#remember(run, { fence, last, alone })\n    if (people",
+    to: `this.#remember(run, { fence, last, alone })\n    this.#run("COMMIT")\n    this.#run("BEGIN IMMEDIATE")\n    if (people`,
     on: "sqlite",
     seed: 28,
   },
