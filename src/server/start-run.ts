@@ -84,7 +84,7 @@ export async function findExisting(
 
 function modeOf(request: FastifyRequest): Mode {
   const { accept } = request.headers
-  // Most requests do not name it, and reading the whole list takes longer than to look.
+  // Few requests name the stream's type. Looking for its name takes less time than reading the list.
   const named = accept !== undefined && /event-stream/i.test(accept)
   if (named && (readQualityList(accept).get("text/event-stream") ?? 0) > 0) return "stream"
   return preferencesOf(request.headers["prefer"]).has("respond-async") ? "async" : "json"

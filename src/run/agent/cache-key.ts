@@ -66,7 +66,7 @@ export function cacheHash(facts: CacheFacts): string {
   return hash("sha256", `[${version},${factsText(facts)}]`, "hex")
 }
 
-/** The canonical JSON of the facts. Written out because every step of a run makes it: this takes a third of the time. */
+/** The canonical JSON of the facts. Written out because every step of a run makes it. */
 export function factsText({ context, fixed, messages, models, servers, tools }: CacheFacts): string {
   const history = context === null ? "null" : canonicalJson(context)
   return (
