@@ -1,0 +1,178 @@
+// The tests as one suite: which files there are, which of them belong to `npm test` and which to `npm run soak`, what they need to
+// be installed, and in which order they start.
+
+import { spawnSync } from "node:child_process"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { run as runFiles } from "node:test"
+import { ensureNatsServers } from "./nats-servers.mjs"
+import { ensureOlderNode } from "./older-node.mjs"
+import { root, run, SetupError } from "./setup.mjs"
+
+/**
+ * @typedef {object} Part
+ * @property {string} name what `npm run soak -- --only` takes
+ * @property {RegExp} path a file belongs to the first part that fits
+ * @property {number} seconds how long a file takes in `npm test`
+ * @property {number} soakSeconds how long a file takes in the soak
+ */
+
+/**
+ * What runs side by side, three files at a time: those that compute, those that mostly wait, and the short ones.
+ * The long ones start first.
+ * @type {readonly (readonly Part[])[]}
+ */
+const lanes = [
+  [
+    { name: "simulation", path: /^test\/simulation\//, seconds: 25, soakSeconds: 150 },
+    { name: "browser", path: /^test\/browser\//, seconds: 20, soakSeconds: 40 },
+    { name: "hostile", path: /^test\/hostile\//, seconds: 15, soakSeconds: 80 },
+    { name: "properties", path: /^test\/properties\//, seconds: 4, soakSeconds: 15 },
+  ],
+  [
+    { name: "cluster", path: /^test\/cluster\//, seconds: 20, soakSeconds: 60 },
+    { name: "crash", path: /^test\/crash\//, seconds: 15, soakSeconds: 40 },
+    {
+      name: "packages",
+      path: /^test\/(container|package|build|npm-start|client-package)/,
+      seconds: 15,
+      soakSeconds: 25,
+    },
+    { name: "mcp", path: /^test\/mcp\//, seconds: 8, soakSeconds: 25 },
+    { name: "services", path: /^test\/(contract|cli|lsp)\//, seconds: 5, soakSeconds: 8 },
+  ],
+  [{ name: "units", path: /^/, seconds: 2, soakSeconds: 3 }],
+]
+
+export const partNames = lanes.flat().map(({ name }) => name)
+
+/** @param {string} file */
+export function partOf(file) {
+  const part = lanes.flat().find(({ path }) => path.test(file))
+  if (part === undefined) throw new Error(`${file} belongs to no part`)
+  return part
+}
+
+/** Where tests stand. The checks of types, lint, format and layers are in test/static-checks.test.ts. */
+const folders = ["test", "scripts", "src", "playground", "editors"]
+
+/** Every file of tests. */
+export function allFiles() {
+  return folders
+    .filter((folder) => existsSync(join(root, folder)))
+    .flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: "utf8" }).map((file) => `${folder}/${file}`),
+    )
+    .map((file) => file.replaceAll("\\", "/"))
+    .filter((file) => /\.test\.tsx?$/.test(file) && !file.includes("node_modules/"))
+    .toSorted()
+}
+
+/** `npm test` runs every file but these. @param {string} file */
+export function isSoakOnly(file) {
+  return /\.soak\.test\.tsx?$/.test(file)
+}
+
+/** The soak runs these: what `npm test` leaves out, and what does more at full strength. @param {string} file */
+export function isOfSoak(file) {
+  return isSoakOnly(file) || /support\/(strength|fast-check)\.ts"/.test(readFileSync(join(root, file), "utf8"))
+}
+
+/** Those that use `soakSeed` do something else with each seed. @param {string} file */
+export function takesSeed(file) {
+  return /\bsoakSeed\b|support\/fast-check\.ts"/.test(readFileSync(join(root, file), "utf8"))
+}
+
+/**
+ * The files in the order in which they start. In the order of their names several browsers would compete for the processors, and
+ * later nothing but waiting would be done.
+ * @param {readonly string[]} files
+ * @param {"seconds" | "soakSeconds"} [duration]
+ */
+export function inOrder(files, duration = "seconds") {
+  return lanes
+    .flatMap((lane) => {
+      let end = 0
+      return lane.flatMap((part) =>
+        files
+          .filter((file) => partOf(file) === part)
+          .map((file) => {
+            const start = end
+            end += part[duration]
+            return { file, start }
+          }),
+      )
+    })
+    .toSorted((a, b) => a.start - b.start)
+    .map(({ file }) => file)
+}
+
+/** Programs that npm does not bring, each needed only by some files. */
+const tools = [
+  { path: /^test\/browser\//, commands: ["chromium", "chromium-browser", "google-chrome"], debian: ["chromium"] },
+  // Runs the snippets that the playground offers. Where it cannot be had, those tests are skipped.
+  { path: /^playground\/share\//, commands: ["php"], debian: ["php-cli", "php-curl"], isOptional: true },
+]
+
+/** Installs and builds what these files need, once, before files that run side by side would each do it. @param {readonly string[]} files */
+export async function prepare(files) {
+  const has = (/** @type {RegExp} */ path) => files.some((file) => path.test(file))
+  for (const tool of tools) if (has(tool.path)) await ensureTool(tool)
+  if (has(/^test\/(cluster|crash)\//)) await ensureNatsServers()
+  if (has(/^test\/(build|npm-start|package)\./)) await ensureOlderNode()
+  if (has(/^test\/(browser|cli|crash|cluster|hostile)\//)) await import("../test/support/built-wire.ts")
+  if (has(/^(test\/(crash|mcp)|src\/adapters\/sqlite)\//)) await import("../test/support/built-programs.ts")
+  // A developer's own settings of the service must not reach the tests.
+  for (const name of Object.keys(process.env)) if (name.startsWith("WIRE_")) delete process.env[name]
+  // Stripped and compiled sources are kept: many processes load the same ones.
+  process.env["NODE_COMPILE_CACHE"] ??= join(root, ".cache", "compile")
+  process.chdir(root)
+}
+
+/**
+ * Starts them; what happens comes as events of Node's test runner.
+ * @param {readonly string[]} files in this order
+ * @param {Omit<import("node:test").RunOptions, "files" | "concurrency">} [options]
+ */
+export function start(files, options = {}) {
+  return runFiles({ files: [...files], concurrency: 3, timeout: 600_000, ...options })
+}
+
+/** Suites, and the entry that stands for a file none of whose tests ran, do not count. @param {import("node:test").EventData.TestPass | import("node:test").EventData.TestFail} ended */
+export function isTest({ details, name }) {
+  return details.type !== "suite" && !/\.test\.tsx?$/.test(name)
+}
+
+/** @param {import("node:test").EventData.TestFail} ended */
+export function hasFailed({ todo }) {
+  return todo === undefined || todo === false
+}
+
+/** @param {{ path: RegExp, commands: string[], debian: string[], isOptional?: boolean }} tool */
+async function ensureTool({ commands, debian, isOptional = false }) {
+  if (commands.some(onPath)) return
+  const packages = debian.join(" ")
+  const advice = `Some tests need ${commands[0]}. Install it (on Debian: apt-get install ${packages}) and try again.`
+  const giveUp = () => {
+    if (!isOptional) throw new SetupError(advice)
+    console.error(advice)
+  }
+  if (process.getuid?.() !== 0 || !onPath("apt-get")) {
+    giveUp()
+    return
+  }
+  console.error(`Installing ${packages}.`)
+  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" }
+  const install = ["install", "-y", "-qq", "--no-install-recommends", ...debian]
+  let outcome = await run("apt-get", install, { env })
+  if (outcome.code !== 0) {
+    await run("apt-get", ["update", "-qq"], { env })
+    outcome = await run("apt-get", install, { env })
+  }
+  if (outcome.code !== 0 || !commands.some(onPath)) giveUp()
+}
+
+/** @param {string} command */
+function onPath(command) {
+  return spawnSync("which", [command], { stdio: "ignore" }).status === 0
+}

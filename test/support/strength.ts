@@ -1,0 +1,12 @@
+// `npm test` runs everything that protects a change, with few cases of each kind. `npm run soak` runs the same files with all of
+// their cases, and those that end in `.soak.test.ts`.
+
+export const isSoak = process.env["TEST_STRENGTH"] === "full"
+
+/** A count, or a list of cases: the first for `npm test`, the second for the soak. */
+export function atStrength<T>(few: T, full: T): T {
+  return isSoak ? full : few
+}
+
+/** Every soak has its own, prints it, and takes it from `SOAK_SEED` to repeat what went wrong. */
+export const soakSeed = Number(process.env["SOAK_SEED"] ?? 20)
