@@ -51,40 +51,81 @@ export interface NoticeOutcome {
   readonly due_at: number
 }
 
-/** How many deliveries to one receiver may be under way, and how many are, by `receiverOf`. */
-export interface ReceiverLimit {
-  readonly most: number
-  readonly busy: ReadonlyMap<string, number>
+/** Who a delivery goes to (by `receiverOf`), and whose run caused it. */
+export interface Delivery {
+  readonly receiver: string
+  readonly caller: string
 }
 
-/** Counts what is under way while notices are taken. */
-export class ReceiverCounts {
+/** How many deliveries to one receiver may be under way, and all that are. */
+export interface ReceiverLimit {
+  readonly most: number
+  readonly busy: readonly Delivery[]
+}
+
+/** A notice that is due. */
+export interface DueNotice extends Delivery {
+  readonly run_id: string
+  readonly event_id: number
+  readonly due_at: number
+}
+
+/** Those that were due first come first. */
+export function byDueTime(a: DueNotice, b: DueNotice): number {
+  if (a.due_at !== b.due_at) return a.due_at - b.due_at
+  return a.run_id === b.run_id ? a.event_id - b.event_id : a.run_id < b.run_id ? -1 : 1
+}
+
+/**
+ * Decides which notices are taken. The callers of one receiver take turns: a free place goes to the one with the fewest deliveries
+ * under way. Who has some leaves one place for callers that have none: of the receiver's, and of all.
+ */
+export class DeliveryTurns {
   readonly #most: number
-  readonly #counts: Map<string, number>
+  readonly #busy: Delivery[]
 
-  /** `nameOf`: what the store calls a receiver. */
-  constructor(limit: ReceiverLimit | undefined, nameOf: (receiver: string) => string = (receiver) => receiver) {
+  constructor(limit: ReceiverLimit | undefined) {
     this.#most = limit?.most ?? Number.POSITIVE_INFINITY
-    this.#counts = new Map([...(limit?.busy ?? [])].map(([receiver, count]) => [nameOf(receiver), count]))
+    this.#busy = [...(limit?.busy ?? [])]
   }
 
-  isFull(name: string): boolean {
-    return (this.#counts.get(name) ?? 0) >= this.#most
+  /** Those of the notices that are next, `limit` at most. They count as under way from now on. */
+  take<Notice extends DueNotice>(due: readonly Notice[], limit: number): Notice[] {
+    const lines = Map.groupBy(due.toSorted(byDueTime), ({ receiver, caller }) => JSON.stringify([receiver, caller]))
+    const waiting = [...lines.values()].map((line) => ({ line, next: 0 }))
+    const taken: Notice[] = []
+    for (;;) {
+      let first: (typeof waiting)[number] | null = null
+      let fewest = Number.POSITIVE_INFINITY
+      for (const one of waiting) {
+        const notice = one.line[one.next]
+        if (notice === undefined || !this.#hasPlace(notice, limit - taken.length)) continue
+        const own = this.#count(({ receiver, caller }) => receiver === notice.receiver && caller === notice.caller)
+        if (own < fewest) [first, fewest] = [one, own]
+      }
+      const notice = first?.line[first.next++]
+      if (notice === undefined) return taken
+      this.#busy.push(notice)
+      taken.push(notice)
+    }
   }
 
-  /** False when it has its share already. */
-  add(name: string): boolean {
-    if (this.isFull(name)) return false
-    this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1)
-    return true
+  /** It did not begin after all. */
+  remove({ receiver, caller }: Delivery): void {
+    const at = this.#busy.findIndex((other) => other.receiver === receiver && other.caller === caller)
+    if (at >= 0) this.#busy.splice(at, 1)
   }
 
-  remove(name: string): void {
-    this.#counts.set(name, (this.#counts.get(name) ?? 1) - 1)
+  #hasPlace({ receiver, caller }: Delivery, places: number): boolean {
+    const left = this.#most - this.#count((other) => other.receiver === receiver)
+    if (left === Number.POSITIVE_INFINITY) return places > 0
+    const own = this.#busy.filter((other) => other.caller === caller)
+    const least = own.some((other) => other.receiver === receiver) ? 2 : 1
+    return left >= least && places >= (own.length > 0 ? 2 : 1)
   }
 
-  full(): string[] {
-    return [...this.#counts.keys()].filter((name) => this.isFull(name))
+  #count(counts: (delivery: Delivery) => boolean): number {
+    return this.#busy.filter(counts).length
   }
 }
 
@@ -94,7 +135,7 @@ export interface OutboxStore {
   /**
    * Takes pending notices that are due, each counted as attempted once more. No other process gets them for `holdMs`; after that
    * they are due again, unless their outcome has been stored: the process that took them may have died. A receiver that has its
-   * share keeps none of the others waiting: its notices are passed over, and stay due.
+   * share keeps none of the others waiting: its notices are passed over, and stay due. So are those of a caller (`DeliveryTurns`).
    */
   takeNotices(limit: number, holdMs: number, receivers?: ReceiverLimit): Promise<TakenNotices>
   /** Stores how an attempt went. Ignored when another process has taken the notice since, except for a delivery. */

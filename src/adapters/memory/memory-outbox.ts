@@ -2,7 +2,7 @@ import type { Clock } from "../../ports/clock.ts"
 import type { LogEvent } from "../../ports/events.ts"
 import {
   causedBy,
-  ReceiverCounts,
+  DeliveryTurns,
   type Notice,
   type NoticeOutcome,
   type Notify,
@@ -47,18 +47,19 @@ export class MemoryOutbox {
   }
 
   take(limit: number, holdMs: number, receivers?: ReceiverLimit): TakenNotices {
-    const counts = new ReceiverCounts(receivers)
     const now = this.#clock.now()
-    const taken: TakenNotice[] = []
+    const due = [...this.#pending].flatMap((stored) => {
+      const { due_at, notice } = stored
+      const { run_id, event_id, caller, url } = notice
+      return due_at > now ? [] : [{ run_id, event_id, due_at, caller, receiver: receiverOf(url), stored }]
+    })
+    const taken = new DeliveryTurns(receivers).take(due, limit).map(({ stored }) => {
+      stored.notice = { ...stored.notice, attempts: stored.notice.attempts + 1 }
+      stored.due_at = now + holdMs
+      return stored.notice
+    })
     let next_due: number | null = null
-    for (const stored of this.#pending) {
-      if (stored.due_at <= now && taken.length < limit && counts.add(receiverOf(stored.notice.url))) {
-        stored.notice = { ...stored.notice, attempts: stored.notice.attempts + 1 }
-        stored.due_at = now + holdMs
-        taken.push(stored.notice)
-      }
-      next_due = Math.min(next_due ?? Number.POSITIVE_INFINITY, stored.due_at)
-    }
+    for (const { due_at } of this.#pending) next_due = Math.min(next_due ?? Number.POSITIVE_INFINITY, due_at)
     return { taken, next_due }
   }
 

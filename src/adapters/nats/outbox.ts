@@ -1,7 +1,8 @@
 import type { Clock } from "../../ports/clock.ts"
 import {
-  ReceiverCounts,
+  DeliveryTurns,
   type CausedNotice,
+  type DueNotice,
   type Notice,
   type NoticeOutcome,
   type ReceiverLimit,
@@ -27,10 +28,14 @@ interface NoticeText {
   readonly last_error: string | null
 }
 
-interface Pending {
-  readonly due_at: number
-  /** The origin of its URL. */
-  readonly receiver: string
+interface OpenedNotice {
+  readonly facts: NoticeFacts
+  readonly notice: TakenNotice
+}
+
+/** A pending notice as this process last saw it. */
+interface Pending extends DueNotice {
+  readonly subject: string
 }
 
 /** How many notices are read side by side. */
@@ -47,7 +52,7 @@ export class Outbox {
   readonly #vault: Vault
   readonly #clock: Clock
   readonly #listeners = new Set<() => void>()
-  /** Pending notices, as far as this process knows them: one that cannot be taken is not read again. */
+  /** Pending notices, as far as this process knows them: one whose turn has not come is not read again. */
   readonly #pending = new Map<string, Pending>()
 
   constructor(broker: Broker, reader: LogReader, vault: Vault, clock: Clock) {
@@ -87,42 +92,57 @@ export class Outbox {
 
   async take(limit: number, holdMs: number, receivers?: ReceiverLimit): Promise<TakenNotices> {
     const now = this.#clock.now()
-    const counts = new ReceiverCounts(receivers)
+    const turns = new DeliveryTurns(receivers)
     const subjects = await this.#broker.list("outbox", this.#broker.names.anyDue)
     const there = new Set(subjects)
     for (const subject of this.#pending.keys()) if (!there.has(subject)) this.#pending.delete(subject)
-    const candidates = subjects.filter((subject) => (this.#pending.get(subject)?.due_at ?? 0) <= now)
+    const unseen = subjects.filter((subject) => !this.#pending.has(subject))
+    let due = [...this.#pending.values()].filter(({ due_at }) => due_at <= now)
     const taken: TakenNotice[] = []
-    while (candidates.length > 0 && taken.length < limit) {
-      const some: string[] = []
-      while (candidates.length > 0 && some.length < Math.min(readTogether, limit - taken.length)) {
-        const subject = candidates.shift() ?? ""
-        if (!counts.isFull(this.#pending.get(subject)?.receiver ?? "")) some.push(subject)
-      }
-      for (const notice of await Promise.all(some.map((one) => this.#takeOne(one, now, holdMs, counts)))) {
-        if (notice !== null) taken.push(notice)
-      }
+    while (taken.length < limit) {
+      const next = new Set(turns.take(due, Math.min(readTogether, limit - taken.length)))
+      due = due.filter((one) => !next.has(one))
+      const notices = await Promise.all([...next].map((one) => this.#takeOne(one, now, holdMs, turns)))
+      taken.push(...notices.filter((notice) => notice !== null))
+      if (next.size > 0) continue
+      if (unseen.length === 0) break
+      // None of those that are known may begin: those of other callers and receivers may.
+      const seen = await Promise.all(unseen.splice(0, readTogether).map((subject) => this.#see(subject)))
+      due.push(...seen.flatMap((one) => (one === null || one.pending.due_at > now ? [] : [one.pending])))
     }
     const times = subjects.map((subject) => this.#pending.get(subject)?.due_at ?? 0)
     return { taken, next_due: times.length === 0 ? null : times.reduce((least, time) => Math.min(least, time)) }
   }
 
-  async #takeOne(subject: string, now: number, holdMs: number, counts: ReceiverCounts): Promise<TakenNotice | null> {
+  async #see(subject: string): Promise<(OpenedNotice & { readonly seq: number; readonly pending: Pending }) | null> {
     const stored = await this.#broker.getFromLeader("outbox", subject)
     if (stored === null) return null
-    const { facts, notice } = this.#open(stored)
-    const { url, last_error } = notice
-    const receiver = receiverOf(url)
-    this.#pending.set(subject, { due_at: facts.due_at, receiver })
-    if (facts.due_at > now || !counts.add(receiver)) return null
-    const next = { ...facts, attempts: facts.attempts + 1, due_at: now + holdMs }
-    // Should two processes win, the notice is delivered twice, which receivers must expect anyway.
-    if ((await this.#broker.replace(subject, this.#pack(next, { url, last_error }), stored.seq)) === null) {
-      counts.remove(receiver)
-      return null
+    const opened = this.#open(stored)
+    return { seq: stored.seq, ...opened, pending: this.#remember(subject, opened) }
+  }
+
+  #remember(subject: string, { facts, notice }: OpenedNotice): Pending {
+    const { run_id, event_id, caller, due_at } = facts
+    const pending = { subject, run_id, event_id, caller, due_at, receiver: receiverOf(notice.url) }
+    this.#pending.set(subject, pending)
+    return pending
+  }
+
+  async #takeOne(known: Pending, now: number, holdMs: number, turns: DeliveryTurns): Promise<TakenNotice | null> {
+    const { subject } = known
+    const seen = await this.#see(subject)
+    if (seen !== null && seen.facts.due_at <= now) {
+      const { facts, notice, seq } = seen
+      const { url, last_error } = notice
+      const next = { ...facts, attempts: facts.attempts + 1, due_at: now + holdMs }
+      // Should two processes win, the notice is delivered twice, which receivers must expect anyway.
+      if ((await this.#broker.replace(subject, this.#pack(next, { url, last_error }), seq)) !== null) {
+        this.#remember(subject, { facts: next, notice })
+        return { ...notice, attempts: next.attempts }
+      }
     }
-    this.#pending.set(subject, { due_at: next.due_at, receiver })
-    return { ...notice, attempts: next.attempts }
+    turns.remove(known)
+    return null
   }
 
   async settle({ run_id, event_id, attempts }: Notice, outcome: NoticeOutcome): Promise<void> {
@@ -137,7 +157,7 @@ export class Outbox {
       const packed = this.#pack(settled, { url: notice.url, last_error })
       if (status === "pending") {
         if ((await this.#broker.replace(subject, packed, stored.seq)) !== null) {
-          this.#pending.set(subject, { due_at, receiver: receiverOf(notice.url) })
+          this.#remember(subject, { facts: settled, notice })
         }
         return
       }
@@ -177,7 +197,7 @@ export class Outbox {
     return packFrame(facts, [this.#vault.seal(aboutNotice(facts.run_id, facts.event_id), JSON.stringify(text))])
   }
 
-  #open({ subject, data }: Stored): { readonly facts: NoticeFacts; readonly notice: TakenNotice } {
+  #open({ subject, data }: Stored): OpenedNotice {
     const { facts, parts } = unpackFrame<NoticeFacts>(subject, data)
     const sealed = parts[0] ?? new Uint8Array(0)
     const text = JSON.parse(this.#vault.open(aboutNotice(facts.run_id, facts.event_id), sealed)) as NoticeText

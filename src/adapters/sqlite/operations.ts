@@ -1,4 +1,4 @@
-import type { CausedNotice, Notice } from "../../ports/notices.ts"
+import type { CausedNotice, Notice, ReceiverLimit } from "../../ports/notices.ts"
 import type { UsageChange } from "../../run/usage-after.ts"
 
 // What the store asks of its writer thread. Everything that a run is made of is sealed by then: the thread never sees it.
@@ -148,9 +148,8 @@ export interface CachePurgeOperation extends Blobs<readonly [slot: Uint8Array]> 
 export interface TakeNoticesOperation extends Blobs<readonly []> {
   readonly kind: "take notices"
   readonly limit: number
-  /** Null: no limit. */
-  readonly most_per_receiver: number | null
-  readonly busy: readonly (readonly [receiver: string, count: number])[]
+  /** Receivers by their digests. Null: no limit. */
+  readonly receivers: ReceiverLimit | null
   readonly now: number
   readonly due_at: number
 }

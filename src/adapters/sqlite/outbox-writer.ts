@@ -1,4 +1,4 @@
-import { ReceiverCounts, type CausedNotice } from "../../ports/notices.ts"
+import { DeliveryTurns, type CausedNotice, type Delivery, type DueNotice } from "../../ports/notices.ts"
 import type { ResultOf, SettleNoticeOperation, TakeNoticesOperation } from "./operations.ts"
 import type { Sql } from "./sql.ts"
 
@@ -9,7 +9,7 @@ const forgottenMs = 2 * 24 * 3_600_000
 export function addNotice(sql: Sql, num: number, { event_id, event, caused_at }: CausedNotice): void {
   sql.run(
     `INSERT OR IGNORE INTO outbox (run_id, event_id, caller, event, caused_at, status, attempts, due_at, url, receiver)
-     SELECT run_id, ?1, caller, ?2, ?3, 'pending', 0, 0, notify, notify_receiver FROM runs
+     SELECT run_id, ?1, caller, ?2, ?3, 'pending', 0, 0, notify, ifnull(notify_receiver, '') FROM runs
      WHERE num = ?4 AND notify IS NOT NULL AND instr(notify_events, ' ' || ?2 || ' ') > 0`,
     event_id,
     event,
@@ -19,33 +19,48 @@ export function addNotice(sql: Sql, num: number, { event_id, event, caused_at }:
 }
 
 export function takeNotices(sql: Sql, operation: TakeNoticesOperation): ResultOf<TakeNoticesOperation> {
-  const { limit, now, due_at, most_per_receiver: most, busy } = operation
-  const counts = new ReceiverCounts(most === null ? undefined : { most, busy: new Map(busy) })
-  const taken: { readonly run_id: string; readonly event_id: number }[] = []
-  while (taken.length < limit) {
-    // Taken notices are not due any more, and receivers that have reached their share are skipped: each round takes at least one.
+  const { limit, now, due_at, receivers } = operation
+  const due = deliveriesDue(sql).flatMap(({ receiver, caller }) => {
     const rows = sql.all(
-      `SELECT run_id, event_id, ifnull(receiver, '') AS receiver FROM outbox
-       WHERE status = 'pending' AND due_at <= ? AND ifnull(receiver, '') NOT IN (SELECT value FROM json_each(?))
-       ORDER BY due_at LIMIT ?`,
+      `SELECT run_id, event_id, due_at, receiver, caller FROM outbox INDEXED BY outbox_turns
+       WHERE status = 'pending' AND receiver = ? AND caller = ? AND due_at <= ? ORDER BY due_at, run_id, event_id LIMIT ?`,
+      receiver,
+      caller,
       now,
-      JSON.stringify(counts.full()),
-      limit - taken.length,
+      limit,
     )
-    if (rows.length === 0) break
-    for (const row of rows) {
-      if (!counts.add(row["receiver"] as string)) continue
-      const [run_id, event_id] = [row["run_id"] as string, row["event_id"] as number]
-      sql.run(
-        "UPDATE outbox SET attempts = attempts + 1, due_at = ? WHERE run_id = ? AND event_id = ?",
-        due_at,
-        run_id,
-        event_id,
-      )
-      taken.push({ run_id, event_id })
-    }
+    return rows as unknown as DueNotice[]
+  })
+  const taken = new DeliveryTurns(receivers ?? undefined).take(due, limit)
+  for (const { run_id, event_id } of taken) {
+    sql.run(
+      "UPDATE outbox SET attempts = attempts + 1, due_at = ? WHERE run_id = ? AND event_id = ?",
+      due_at,
+      run_id,
+      event_id,
+    )
   }
-  return taken
+  return taken.map(({ run_id, event_id }) => ({ run_id, event_id }))
+}
+
+/** Who has pending notices, and for which receivers: a step along the index for each, however many notices there are. */
+function deliveriesDue(sql: Sql): Delivery[] {
+  const found: Delivery[] = []
+  let row = sql.get(
+    `SELECT receiver, caller FROM outbox INDEXED BY outbox_turns WHERE status = 'pending' AND receiver IS NOT NULL
+     ORDER BY receiver, caller LIMIT 1`,
+  )
+  while (row !== undefined) {
+    const delivery = { receiver: row["receiver"] as string, caller: row["caller"] as string }
+    found.push(delivery)
+    row = sql.get(
+      `SELECT receiver, caller FROM outbox INDEXED BY outbox_turns WHERE status = 'pending' AND (receiver, caller) > (?, ?)
+       ORDER BY receiver, caller LIMIT 1`,
+      delivery.receiver,
+      delivery.caller,
+    )
+  }
+  return found
 }
 
 export function settleNotice(sql: Sql, operation: SettleNoticeOperation): null {

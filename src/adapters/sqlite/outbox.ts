@@ -30,17 +30,12 @@ export class Outbox {
     const first = this.#reader.nextNotice()
     if (first === null || first > now || limit <= 0) return { taken: [], next_due: first }
     const due_at = now + holdMs
-    const busy = [...(receivers?.busy ?? [])].map(([origin, count]) => [this.receiver(origin), count] as const)
-    const most_per_receiver = receivers?.most ?? null
-    const found = await this.#queue.send({
-      kind: "take notices",
-      limit,
-      now,
-      due_at,
-      most_per_receiver,
-      busy,
-      blobs: [],
-    })
+    const byDigest = receivers && {
+      ...receivers,
+      busy: receivers.busy.map(({ receiver, caller }) => ({ receiver: this.receiver(receiver), caller })),
+    }
+    const operation = { kind: "take notices", limit, now, due_at, receivers: byDigest ?? null, blobs: [] } as const
+    const found = await this.#queue.send(operation)
     const taken = found.flatMap(({ run_id, event_id }) => this.#reader.takenNotice(run_id, event_id) ?? [])
     return { taken, next_due: this.#reader.nextNotice() }
   }

@@ -159,6 +159,11 @@ export const migrations: readonly string[] = [
   DROP INDEX runs_waiting;
   CREATE INDEX runs_waiting ON runs (caller, created_at, run_id) WHERE waiting = 1;
   `,
+  `
+  -- Callers of one receiver take turns, so their notices are found without reading those of others.
+  UPDATE outbox SET receiver = '' WHERE receiver IS NULL;
+  CREATE INDEX outbox_turns ON outbox (receiver, caller, due_at) WHERE status = 'pending';
+  `,
 ]
 
 export const currentVersion = migrations.length

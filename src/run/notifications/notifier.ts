@@ -4,7 +4,7 @@ import { Bell } from "../../base/bell.ts"
 import type { Chance } from "../../ports/chance.ts"
 import type { Clock } from "../../ports/clock.ts"
 import { EgressFailure, type Egress } from "../../ports/egress.ts"
-import type { NoticeOutcome, OutboxStore, TakenNotice } from "../../ports/notices.ts"
+import type { Delivery, NoticeOutcome, OutboxStore, TakenNotice } from "../../ports/notices.ts"
 import { receiverOf } from "../../ports/receiver-of.ts"
 import { RunFailure } from "../../ports/run-failure.ts"
 import { StoreFailure } from "../../ports/store.ts"
@@ -54,9 +54,8 @@ export class Notifier {
   readonly #bell = new Bell()
   readonly #stop = new AbortController()
   readonly #abort = new AbortController()
-  readonly #busy = new Set<Promise<void>>()
-  /** How many deliveries to each receiver are under way. */
-  readonly #receivers = new Map<string, number>()
+  /** The deliveries that are under way. */
+  readonly #busy = new Map<Promise<void>, Delivery>()
   readonly #running: Promise<void>
 
   constructor(ports: NotifierPorts, settings: NotifierSettings) {
@@ -73,11 +72,11 @@ export class Notifier {
     await this.#running
     const done = new AbortController()
     await Promise.race([
-      Promise.all(this.#busy).then(() => done.abort(new Error("All attempts have ended"))),
+      Promise.all(this.#busy.keys()).then(() => done.abort(new Error("All attempts have ended"))),
       this.#ports.clock.sleep(graceMs, done.signal).catch(() => undefined),
     ])
     this.#abort.abort(new Error("The service is shutting down"))
-    await Promise.all(this.#busy)
+    await Promise.all(this.#busy.keys())
   }
 
   async #run(): Promise<void> {
@@ -96,11 +95,11 @@ export class Notifier {
     // The end of an attempt rings.
     if (room === 0) return lookMs
     try {
-      const limit = { most: mostPerReceiver, busy: this.#receivers }
+      const limit = { most: mostPerReceiver, busy: [...this.#busy.values()] }
       const now = clock.now()
       const { taken, next_due } = await store.takeNotices(room, holdMs, limit)
       for (const notice of taken) this.#begin(notice)
-      // What is due and was not taken waits for its receiver.
+      // What is due and was not taken waits for a place at its receiver.
       if (taken.length === room || next_due === null || next_due <= now) return lookMs
       return Math.min(Math.max(next_due - clock.now(), 0), lookMs)
     } catch (error) {
@@ -121,9 +120,6 @@ export class Notifier {
   }
 
   #begin(notice: TakenNotice): void {
-    const receiver = receiverOf(notice.url)
-    const count = (more: number): number => (this.#receivers.get(receiver) ?? 0) + more
-    this.#receivers.set(receiver, count(1))
     const busy = this.#deliver(notice)
       .catch((error: unknown) => {
         // It is due again when the time to deliver it is over.
@@ -131,11 +127,9 @@ export class Notifier {
       })
       .finally(() => {
         this.#busy.delete(busy)
-        if (count(-1) === 0) this.#receivers.delete(receiver)
-        else this.#receivers.set(receiver, count(-1))
         this.#bell.ring()
       })
-    this.#busy.add(busy)
+    this.#busy.set(busy, { receiver: receiverOf(notice.url), caller: notice.caller })
   }
 
   async #deliver(notice: TakenNotice): Promise<void> {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { noticeEvents, type Notice, type Notify, type TakenNotice } from "../../../src/ports/notices.ts"
+import { noticeEvents, type Delivery, type Notice, type Notify, type TakenNotice } from "../../../src/ports/notices.ts"
 import type { Lease, RunStore } from "../../../src/ports/store.ts"
 import { within } from "../../support/within.ts"
 import { aRequest, created, ended, happened, noOptions, soon, type Bench, type OnBench } from "./material.ts"
@@ -8,8 +8,8 @@ const url = "https://receiver.example/hook?token=canary"
 const holdMs = 15_000
 const everything: Notify = { url, events: noticeEvents }
 
-function notifying(store: RunStore, notify: Notify = everything): Promise<Lease> {
-  return created(store, { caller: "ann", request: aRequest({ options: { ...noOptions, notify } }) })
+function notifying(store: RunStore, notify: Notify = everything, caller = "ann"): Promise<Lease> {
+  return created(store, { caller, request: aRequest({ options: { ...noOptions, notify } }) })
 }
 
 async function takenBy(store: RunStore, limit = 10): Promise<readonly TakenNotice[]> {
@@ -109,26 +109,48 @@ export function notifyingContract(test: OnBench): void {
     assert.equal((await takenBy(store, 2)).length, 1)
   })
 
+  const slow: Notify = { url: "https://slow.example/a", events: noticeEvents }
+  const toSlow = (caller: string, count: number): Delivery[] =>
+    Array.from({ length: count }, () => ({ receiver: "https://slow.example", caller }))
+
   test("a receiver that has its share is passed over, and does not delay others", async ({ store, other }) => {
-    const slow: Notify = { url: "https://slow.example/a", events: noticeEvents }
     for (let n = 0; n < 5; n++) await store.append(await notifying(store, slow), [ended(1)])
     await store.append(await notifying(store, { ...slow, url: "https://slow.example/b" }), [ended(1)])
     await store.append(await notifying(store), [ended(1)])
-    const hosts = async (most: number, busy: readonly (readonly [string, number])[] = []) => {
-      const { taken, next_due } = await other.takeNotices(10, holdMs, { most, busy: new Map(busy) })
+    const hosts = async (most: number, busy: readonly Delivery[] = []) => {
+      const { taken, next_due } = await other.takeNotices(10, holdMs, { most, busy })
       return { hosts: taken.map((notice) => new URL(notice.url).host).toSorted(), due: next_due }
     }
-    const busy = [["https://slow.example", 2]] as const
-    assert.deepEqual((await hosts(2, busy)).hosts, ["receiver.example"])
-    const first = await hosts(2, [["https://slow.example", 1]])
+    assert.deepEqual((await hosts(2, toSlow("bob", 2))).hosts, ["receiver.example"])
+    const first = await hosts(2, toSlow("bob", 1))
     assert.deepEqual(first.hosts, ["slow.example"])
     // The others are still due.
     assert.equal(first.due, 0)
-    assert.deepEqual(
-      (await hosts(4)).hosts,
-      Array.from({ length: 4 }, () => "slow.example"),
-    )
+    assert.deepEqual((await hosts(5)).hosts.length, 4)
     assert.deepEqual((await takenBy(other)).length, 1)
+  })
+
+  test("callers take turns at one receiver: no one's notices wait for those of another", async ({ store, other }) => {
+    const callers = async (limit: number, busy: readonly Delivery[]) => {
+      const { taken } = await other.takeNotices(limit, holdMs, { most: 8, busy })
+      return taken.map(({ caller }) => caller).toSorted()
+    }
+    const many = async (caller: string, count: number): Promise<void> => {
+      for (let n = 0; n < count; n++) await store.append(await notifying(store, slow, caller), [ended(1)])
+    }
+    await many("ann", 20)
+    // One place is left for others.
+    assert.deepEqual(
+      await callers(64, []),
+      Array.from({ length: 7 }, () => "ann"),
+    )
+    await many("bob", 4)
+    assert.deepEqual(await callers(64, toSlow("ann", 7)), ["bob"])
+    // The next places go to the caller with the fewest.
+    assert.deepEqual(await callers(64, [...toSlow("ann", 4), ...toSlow("bob", 1)]), ["bob", "bob"])
+    // Of all places, too, one is left for callers that have none.
+    assert.deepEqual(await callers(1, toSlow("ann", 2)), ["bob"])
+    assert.deepEqual(await callers(1, toSlow("ann", 2)), [])
   })
 
   test("a failed attempt is due again at its time, with its error shown", async ({ store, other, clock }) => {
