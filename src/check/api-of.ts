@@ -1,11 +1,17 @@
+import type { Properties } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import { constantIn } from "./constants.ts"
 import type { ApiName } from "./provider-kinds.ts"
-import { providerKinds, wireApis } from "./provider-kinds.ts"
+import { modelWireApis, providerKinds } from "./provider-kinds.ts"
 
-/** The API that a provider speaks; undefined where its kind is unknown. */
-export function apiOf({ providerKind, body }: Syntax.ProviderDeclaration): ApiName | undefined {
-  const kind = providerKinds.get(providerKind?.text ?? "")
-  const written = constantIn(body, "wire_api")
-  return (typeof written === "string" ? wireApis.get(written) : undefined) ?? kind?.api
+/** The API by which a provider, or one of its models, is called; undefined where the kind is unknown. */
+export function apiOf(provider: Syntax.ProviderDeclaration, model?: Syntax.ModelDeclaration): ApiName | undefined {
+  const kind = providerKinds.get(provider.providerKind?.text ?? "")
+  return wireApiIn(model?.body) ?? wireApiIn(provider.body) ?? kind?.api
+}
+
+/** The API that `wire_api` names. */
+export function wireApiIn(block: Properties | undefined): ApiName | undefined {
+  const written = constantIn(block, "wire_api")
+  return typeof written === "string" ? modelWireApis.get(written) : undefined
 }

@@ -9,7 +9,8 @@ import { checkAssetKind } from "./infer-asset.ts"
 import { constantOf } from "./constants.ts"
 import { knownList, knownNames, nearAnd } from "./known-list.ts"
 import { expressionOf, readProperties } from "./properties.ts"
-import { meantKind, providerKinds, wireApis } from "./provider-kinds.ts"
+import type { ApiName } from "./provider-kinds.ts"
+import { meantKind, modelWireApis, providerKinds, wireApis } from "./provider-kinds.ts"
 import { checkEndpoint } from "./rules/invalid-endpoint.ts"
 import { checkHardcodedSecret } from "./rules/hardcoded-secret.ts"
 import { checkHeaders } from "./rules/invalid-header.ts"
@@ -25,42 +26,52 @@ type Properties = ReadonlyMap<string, Syntax.Property>
 const maybeString = maybe(stringType)
 
 export function checkBackends(checking: CheckContext): void {
+  const models = Map.groupBy(checking.models.values(), ({ provider }) => provider?.text)
   for (const declaration of checking.tree.declarations) {
-    if (declaration.kind === "provider") checkProvider(checking, declaration)
+    if (declaration.kind === "provider") checkProvider(checking, declaration, models.get(declaration.name.text))
     else if (declaration.kind === "model") checkModel(checking, declaration)
     else if (declaration.kind === "mcp") checkServer(checking, declaration)
   }
 }
 
-function checkProvider(checking: CheckContext, declaration: Syntax.ProviderDeclaration): void {
+function checkProvider(
+  checking: CheckContext,
+  declaration: Syntax.ProviderDeclaration,
+  models: readonly (Syntax.ModelDeclaration | undefined)[] = [undefined],
+): void {
   const path = `provider.${declaration.name.text}`
   checkProviderKind(checking, declaration, path)
-  const properties = readProperties(checking, "provider", declaration.body, path, declaration.name)
+  const kind = providerKinds.get(declaration.providerKind?.text ?? "")
+  const needed = kind?.endpoint === null ? ["endpoint"] : []
+  const properties = readProperties(checking, "provider", declaration.body, path, declaration.name, needed)
   checkAddress(checking, properties, path, "demo model")
   const keyScope = requestScope(`${path}.api_key`, "an `api_key`")
   const key = expectProperty(checking, properties.get("api_key"), maybeString, path, keyScope)
   if (key !== undefined) checkHardcodedSecret(checking, key, keyScope.path, "api_key")
-  checkInference(checking, properties.get("inference"), `${path}.inference`, declaration)
-  checkWireApi(checking, properties.get("wire_api"), declaration, path)
+  const called = models.map((model) => ({ provider: declaration, model }))
+  checkInference(checking, properties.get("inference"), `${path}.inference`, called)
+  checkWireApi(checking, properties.get("wire_api"), declaration, wireApis, path)
 }
 
-/** `wire_api: "responses"`, on a provider that speaks one of OpenAI's APIs */
+/** `wire_api: "responses"`, on a provider that speaks one of OpenAI's APIs, or on a model of one */
 function checkWireApi(
   checking: CheckContext,
   property: Syntax.Property | undefined,
-  { providerKind }: Syntax.ProviderDeclaration,
+  provider: Syntax.ProviderDeclaration | undefined,
+  known: ReadonlyMap<string, ApiName>,
   path: string,
 ): void {
   const expression = expressionOf(checking, property, path)
   if (expression === undefined) return
-  const kind = providerKinds.get(providerKind?.text ?? "")
+  const word = provider?.providerKind?.text ?? ""
+  const kind = providerKinds.get(word)
   if (kind !== undefined && kind.api !== "responses" && kind.api !== "chat") {
-    const message = `A provider of the kind ${providerKind?.text ?? ""} has one API only`
+    const message = `A provider of the kind ${word} has one API only`
     checking.report("type-mismatch", `${path}.wire_api`, expression, message, "Remove `wire_api`.")
     return
   }
   const value = constantOf(expression)
-  if (typeof value === "string" && wireApis.has(value)) return
+  if (typeof value === "string" && known.has(value)) return
   const message = 'Expected "responses" or "chat/completion"'
   checking.report("type-mismatch", `${path}.wire_api`, expression, message)
 }
@@ -127,12 +138,10 @@ function checkModel(checking: CheckContext, declaration: Syntax.ModelDeclaration
     const scope = requestScope(`${path}.${name}`, `a model's \`${name}\``, modelPlace)
     expectProperty(checking, properties.get(name), stringType, path, scope)
   }
-  checkInference(
-    checking,
-    properties.get("inference"),
-    `${path}.inference`,
-    checking.providers.get(provider?.text ?? ""),
-  )
+  const backend = checking.providers.get(provider?.text ?? "")
+  const called = backend === undefined ? [] : [{ provider: backend, model: declaration }]
+  checkInference(checking, properties.get("inference"), `${path}.inference`, called)
+  checkWireApi(checking, properties.get("wire_api"), backend, modelWireApis, path)
   checkAssets(checking, properties.get("assets"), path)
   checkResponseFormat(checking, properties.get("response_format"), path)
   checkPrice(checking, properties.get("price"), `${path}.price`)

@@ -7,6 +7,7 @@ import { checkWord } from "./check-word.ts"
 import { knownList } from "./known-list.ts"
 import type { inferenceKeys } from "./properties.ts"
 import { readProperties } from "./properties.ts"
+import type { CalledModel } from "./rules/ignored-setting.ts"
 import { checkIgnoredSettings } from "./rules/ignored-setting.ts"
 
 // How a model is asked: what may be set for a provider, a model and an agent.
@@ -35,12 +36,12 @@ const rules: Readonly<Record<(typeof inferenceKeys)[number], ConstantRule>> = {
   extra: { expected: "an object", type: "object" },
 }
 
-/** `inference { … }` of what goes to this provider, as far as it is known */
+/** `inference { … }` of what goes to these models, as far as they are known */
 export function checkInference(
   checking: CheckContext,
   property: Syntax.Property | undefined,
   path: string,
-  provider: Syntax.ProviderDeclaration | undefined,
+  called: readonly CalledModel[],
 ): void {
   const value = blockAs(checking, property, path, "properties", "inference { temperature: 0.2 }")
   if (property === undefined || value === undefined) return
@@ -49,7 +50,7 @@ export function checkInference(
     const rule = Object.hasOwn(rules, name) ? rules[name as keyof typeof rules] : undefined
     if (rule !== undefined) checkConstant(checking, item, `${path}.${name}`, rule)
   }
-  checkIgnoredSettings(checking, property, path, provider)
+  checkIgnoredSettings(checking, property, path, called)
 }
 
 const responseFormats = ["auto", "json_schema", "json_object", "instruction_only"]

@@ -37,7 +37,8 @@ export function checkModelReference(
       block === undefined ? undefined : readProperties(checking, "configured-model", block, path, property.name)
     const declaration = resolveNamed(checking, reference, "model", checking.models, path)
     const provider = checking.providers.get(declaration?.provider?.text ?? "")
-    checkInference(checking, properties?.get("inference"), `${path}.inference`, provider)
+    const called = provider === undefined ? [] : [{ provider, model: declaration }]
+    checkInference(checking, properties?.get("inference"), `${path}.inference`, called)
     if (declaration === undefined) continue
     const name = declaration.name.text
     if (found.has(name)) {

@@ -1,5 +1,7 @@
 import type { Span } from "../source/span.ts"
 import type { PropertyPlace } from "../syntax/property-forms.ts"
+import type { Properties } from "../syntax/property-of.ts"
+import { propertyOf } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
 import { knownList } from "./known-list.ts"
@@ -9,8 +11,12 @@ interface Shape {
   readonly optional: readonly string[]
   /** May stand more than once. */
   readonly repeated: readonly string[]
-  /** Old spellings, with what is written now. */
+  /** Old spellings, with what is written now: an error. */
   readonly obsolete: Readonly<Record<string, string>>
+  /** Spellings of elsewhere that are read as the property here: a warning. */
+  readonly elsewhere: Readonly<Record<string, string>>
+  /** Properties of elsewhere that mean nothing here: a warning. */
+  readonly ignored: readonly string[]
 }
 
 const shape = (required: string[], optional: string[], more: Partial<Shape> = {}): Shape => ({
@@ -18,6 +24,8 @@ const shape = (required: string[], optional: string[], more: Partial<Shape> = {}
   optional,
   repeated: [],
   obsolete: {},
+  elsewhere: {},
+  ignored: [],
   ...more,
 })
 
@@ -45,7 +53,7 @@ export const limitKeys = ["cost", "tokens", "model_calls", "tool_calls", "time_s
 /** Which properties each block takes. */
 const shapes: Readonly<Record<PropertyPlace, Shape | undefined>> = {
   provider: shape([], ["endpoint", "api_key", "headers", "inference", "wire_api"], { obsolete: { driver: "from" } }),
-  model: shape(["id"], ["inference", "assets", "response_format", "system", "price"]),
+  model: shape(["id"], ["inference", "assets", "response_format", "system", "price", "wire_api"]),
   mcp: shape(["endpoint"], ["headers"]),
   tool: shape([], ["input", "output", "bindings", "max_calls", "description", "idempotent", "pin", "approval"]),
   resource: shape([], ["bindings"]),
@@ -59,12 +67,14 @@ const shapes: Readonly<Record<PropertyPlace, Shape | undefined>> = {
   ask: shape(["question", "output"], ["show", "to", "expires_seconds", "on_expiry"]),
   approval: shape([], ["to", "expires_seconds"]),
   inference: shape([], [...inferenceKeys], {
-    obsolete: { provider_max_retries: "max_retries", provider_retry_base_delay_ms: "retry_base_delay_ms" },
+    obsolete: { provider_retry_base_delay_ms: "retry_base_delay_ms" },
+    elsewhere: { provider_max_retries: "max_retries" },
+    ignored: ["stuck_threshold"],
   }),
   price: shape(["input", "output"], ["cached"]),
   limits: shape([], [...limitKeys]),
-  file: shape(["content"], ["name", "media_type"]),
-  "short-file": shape([], ["name", "media_type"]),
+  file: shape(["content"], ["name", "media_type"], { ignored: ["purpose"] }),
+  "short-file": shape([], ["name", "media_type"], { ignored: ["purpose"] }),
   use: shape([], ["bindings", "max_calls", "approval"]),
   "configured-model": shape([], ["inference"]),
   compact: shape([], ["model", "instruction"]),
@@ -82,8 +92,9 @@ export function propertiesOf(place: PropertyPlace): readonly string[] {
 }
 
 /**
- * The properties of a block by name (an old spelling under its new name), the first where one is repeated by mistake.
- * Reports what is unknown, repeated, obsolete or missing; `owner` is where a missing one is shown.
+ * The properties of a block by name (another spelling under the name here), the first where one is repeated by mistake.
+ * Reports what is unknown, repeated, obsolete, ignored or missing; `owner` is where a missing one is shown, and
+ * `alsoRequired` names optional ones that this block needs.
  */
 export function readProperties(
   checking: CheckContext,
@@ -91,6 +102,7 @@ export function readProperties(
   block: Syntax.Block<Syntax.Property | Syntax.BatchItem> | undefined,
   path: string,
   owner: Span,
+  alsoRequired: readonly string[] = [],
 ): Map<string, Syntax.Property> {
   const known = shapes[place]
   const properties = new Map<string, Syntax.Property>()
@@ -99,9 +111,13 @@ export function readProperties(
   for (const property of block?.items ?? []) {
     if (property.kind !== "property") continue
     const name = property.name.text
-    const now = Object.hasOwn(known.obsolete, name) ? known.obsolete[name] : undefined
-    if (now !== undefined) obsolete(checking, property, now, path)
-    else if (!known.required.includes(name) && !known.optional.includes(name)) {
+    const now = lookUp(known.obsolete, name) ?? lookUp(known.elsewhere, name)
+    if (now !== undefined) obsolete(checking, property, now, path, Object.hasOwn(known.elsewhere, name))
+    else if (known.ignored.includes(name)) {
+      const message = `\`${name}\` has no effect: no API that models are called by has it`
+      checking.report("ignored-setting", `${path}.${name}`, property.name, message, "Remove it.")
+      continue
+    } else if (!known.required.includes(name) && !known.optional.includes(name)) {
       const meant = unknown(checking, property, place, known, path)
       if (meant !== undefined) misspelt.add(meant)
       continue
@@ -118,7 +134,7 @@ export function readProperties(
       )
     }
   }
-  for (const name of known.required) {
+  for (const name of [...known.required, ...alsoRequired]) {
     if (properties.has(name) || misspelt.has(name)) continue
     if (block !== undefined && checking.skipped.isSwallowedIn(block, name)) continue
     const message = `\`${name}\` is missing`
@@ -146,12 +162,31 @@ export function expressionOf(
   return undefined
 }
 
-function obsolete(checking: CheckContext, property: Syntax.Property, now: string, path: string): void {
+function lookUp(table: Readonly<Record<string, string>>, name: string): string | undefined {
+  return Object.hasOwn(table, name) ? table[name] : undefined
+}
+
+/** A property by its name here, or by a spelling of elsewhere that is read as it. */
+export function propertyIn(
+  place: PropertyPlace,
+  block: Properties | undefined,
+  name: string,
+): Syntax.Property | undefined {
+  const others = Object.entries(shapes[place]?.elsewhere ?? {}).filter(([, here]) => here === name)
+  for (const spelling of [name, ...others.map(([other]) => other)]) {
+    const property = propertyOf(block, spelling)
+    if (property !== undefined) return property
+  }
+  return undefined
+}
+
+function obsolete(checking: CheckContext, property: Syntax.Property, now: string, path: string, isRead: boolean): void {
   const old = property.name.text
   // `driver` belongs to the provider's head, which tells it with the rest.
   if (now === "from") return
-  const message = `\`${old}:\` is now written \`${now}:\``
-  checking.report("obsolete-syntax", `${path}.${old}`, property.name, message, `Write \`${now}:\`.`)
+  const message = `\`${old}:\` is ${isRead ? "read as" : "now written"} \`${now}:\``
+  const severity = isRead ? "warning" : undefined
+  checking.report("obsolete-syntax", `${path}.${old}`, property.name, message, `Write \`${now}:\`.`, severity)
 }
 
 /** Reports a property that does not exist; the one that was probably meant. */

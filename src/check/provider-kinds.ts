@@ -3,8 +3,8 @@ export type ApiName = "responses" | "chat" | "anthropic" | "google"
 
 export interface ProviderKind {
   readonly api: ApiName
-  /** Where calls go when the provider sets no `endpoint`. */
-  readonly endpoint: string
+  /** Where calls go when the provider sets no `endpoint`; null: it has to. */
+  readonly endpoint: string | null
 }
 
 const openai = "https://api.openai.com/v1"
@@ -24,6 +24,8 @@ const products: Readonly<Record<string, string>> = {
   fireworks: "https://api.fireworks.ai/inference/v1",
   cerebras: "https://api.cerebras.ai/v1",
   perplexity: "https://api.perplexity.ai",
+  cohere: "https://api.cohere.ai/compatibility/v1",
+  sambanova: "https://api.sambanova.ai/v1",
 }
 
 /** The words that may follow `from` in a provider's head. */
@@ -32,6 +34,7 @@ export const providerKinds: ReadonlyMap<string, ProviderKind> = new Map<string, 
   ["openai_compatible", { api: "responses", endpoint: openai }],
   ["openai_chat", { api: "chat", endpoint: openai }],
   ["anthropic", { api: "anthropic", endpoint: "https://api.anthropic.com/v1" }],
+  ["anthropic_compatible", { api: "anthropic", endpoint: null }],
   ["google", { api: "google", endpoint: "https://generativelanguage.googleapis.com/v1beta" }],
   ...Object.entries(products).map(([name, endpoint]): [string, ProviderKind] => [name, { api: "chat", endpoint }]),
 ])
@@ -59,11 +62,14 @@ export function meantKind(
   return others.get(lower) ?? suggest(lower, [...providerKinds.keys(), ...others.keys()])
 }
 
-/** What `wire_api` may say, on the kinds that speak one of OpenAI's APIs. */
+/** What `wire_api` may say on providers and models of the kinds that speak one of OpenAI's APIs. */
 export const wireApis: ReadonlyMap<string, ApiName> = new Map([
   ["responses", "responses"],
   ["chat/completion", "chat"],
 ])
+
+/** The same on a model, where files from elsewhere have it in either spelling. */
+export const modelWireApis: ReadonlyMap<string, ApiName> = new Map([...wireApis, ["chat/completions", "chat"]])
 
 /** Settings of `inference` that an API does not have. */
 export const ignoredSettings: Readonly<Record<ApiName, readonly string[]>> = {

@@ -83,6 +83,7 @@ export const providerKindTexts: Readonly<Record<string, string>> = {
   openai_compatible: "The same as `openai`.",
   openai_chat: `${chat}; OpenAI's own if no \`endpoint\` is set.`,
   anthropic: "Anthropic's API, `/messages`.",
+  anthropic_compatible: "A backend that speaks Anthropic's API, at its `endpoint`.",
   google: "Google's Gemini API, `generateContent`.",
   ollama: `${chat}: Ollama on this machine.`,
   lmstudio: `${chat}: LM Studio on this machine.`,
@@ -97,6 +98,8 @@ export const providerKindTexts: Readonly<Record<string, string>> = {
   fireworks: `${chat}: Fireworks.`,
   cerebras: `${chat}: Cerebras.`,
   perplexity: `${chat}: Perplexity.`,
+  cohere: `${chat}: Cohere.`,
+  sambanova: `${chat}: SambaNova.`,
 }
 
 export const responseFormatTexts: Readonly<Record<string, string>> = {
@@ -158,6 +161,8 @@ const propertyTexts: Readonly<Record<PropertyPlace, Readonly<Record<string, stri
     response_format: responseFormat,
     system: "The system text of its agents that have none of their own.",
     price: "What a million tokens cost, in one currency for the whole workflow.",
+    wire_api:
+      'Which of OpenAI\'s APIs the model is called by: `"responses"` or `"chat/completion"`. It wins over the provider\'s.',
   },
   mcp: {
     endpoint: "The address of the MCP server.",

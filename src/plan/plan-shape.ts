@@ -37,6 +37,8 @@ export interface ProviderPlan {
 
 export interface ModelPlan {
   readonly provider: string
+  /** Null: its provider's. */
+  readonly api: ApiName | null
   readonly id: Expression
   readonly inference: Inference
   readonly assets: readonly AssetKind[]

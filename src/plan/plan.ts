@@ -1,12 +1,12 @@
 import type { JsonValue } from "../base/json-value.ts"
-import { apiOf } from "../check/api-of.ts"
+import { apiOf, wireApiIn } from "../check/api-of.ts"
 import { exposedSecrets } from "../check/exposed-secrets.ts"
 import { fileStem } from "../check/check-file.ts"
-import { constantFields, constantIn, numberIn } from "../check/constants.ts"
+import { constantFields, constantIn, constantOf, numberIn } from "../check/constants.ts"
 import { wordIn } from "../check/asset-kind.ts"
 import type { AgentSymbol, AskSymbol, ImportSymbol, Program } from "../check/program.ts"
 import { modelEntries } from "../check/check-model-reference.ts"
-import { inferenceKeys, limitKeys } from "../check/properties.ts"
+import { inferenceKeys, limitKeys, propertyIn } from "../check/properties.ts"
 import { assetsOfModel } from "../check/rules/unsupported-asset.ts"
 import { providerKinds } from "../check/provider-kinds.ts"
 import type { RecordType } from "../types/types.ts"
@@ -273,7 +273,7 @@ class Planner {
     return {
       kind: providerKind?.text ?? "",
       api: apiOf(declaration) ?? kind.api,
-      endpoint: endpoint ?? { op: "literal", value: kind.endpoint },
+      endpoint: endpoint ?? { op: "literal", value: kind.endpoint ?? unchecked("a provider without an endpoint") },
       api_key: this.#optional(body, "api_key", `provider.${name}`),
       headers: this.#lower.entries(valuesOf(body, "headers"), `provider.${name}`),
       inference: inferenceOf(body),
@@ -289,6 +289,7 @@ class Planner {
     const { body, provider } = declaration
     return {
       provider: provider?.text ?? unchecked("a model without a provider"),
+      api: wireApiIn(body) ?? null,
       id: this.#propertyExpression(body, "id", `model.${name}`),
       inference: inferenceOf(body),
       assets: assetsOfModel(declaration).map(assetKind),
@@ -376,8 +377,13 @@ function inferenceOf(block: Properties | undefined): Inference {
   const settings = propertyBlock(block, "inference")
   const inference: Record<string, JsonValue> = {}
   for (const key of inferenceKeys) {
-    const value = propertyOf(settings, key)?.value
-    const constant = value?.kind === "values" ? constantFields(value.block) : constantIn(settings, key)
+    const value = propertyIn("inference", settings, key)?.value
+    const constant =
+      value?.kind === "values"
+        ? constantFields(value.block)
+        : value?.kind === "expression"
+          ? constantOf(value.expression)
+          : undefined
     if (constant !== undefined) inference[key] = constant
   }
   return inference

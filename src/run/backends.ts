@@ -1,5 +1,6 @@
 import { CanonicalText } from "../base/canonical-json.ts"
 import type { JsonObject } from "../base/json-value.ts"
+import type { ApiName } from "../check/provider-kinds.ts"
 import type { Entry, Expression } from "../plan/expression.ts"
 import type { Price } from "../plan/plan-shape.ts"
 import type { BackendFacts } from "./agent/cache-key.ts"
@@ -14,8 +15,7 @@ import { hideHost } from "./secrets/hide-host.ts"
 
 /** Where a model's calls go. Its provider was resolved when the run began, before any call. */
 export function backendOf(running: RunContext, model: string): Backend {
-  const provider = running.plan.models[model]?.provider ?? ""
-  const backend = running.backends.get(provider)
+  const backend = running.backends.get(model)
   if (backend === undefined) throw new Error(`Model ${model} has no provider`)
   return backend
 }
@@ -41,27 +41,37 @@ export function priceOf(running: RunContext, model: string): Price | null {
 
 /** Every provider that a model of the plan has, with secrets. */
 export function resolveBackends(running: RunContext): void {
+  const providers = new Map<string, Backend>()
   running.work.together(() => {
     for (const name of running.prepared.providers) {
       const backend = resolve(running, name, running.secrets)
       hideHost(running.redactor, running.secrets, backend.endpoint)
-      running.backends.set(name, backend)
+      providers.set(name, backend)
     }
   })
+  for (const [model, { provider, api }] of Object.entries(running.plan.models)) {
+    const backend = providers.get(provider)
+    if (backend !== undefined) running.backends.set(model, withApi(backend, api))
+  }
 }
 
 /** The same, with secrets by name. All steps of a run share it. */
 export function backendFacts(running: RunContext, model: string): CanonicalText {
-  const provider = running.plan.models[model]?.provider ?? ""
-  let facts = running.backendFacts.get(provider)
+  let facts = running.backendFacts.get(model)
   if (facts === undefined) {
+    const { provider = "", api = null } = running.plan.models[model] ?? {}
     const named: BackendFacts = usesSecrets(running, provider)
-      ? resolve(running, provider, running.named())
+      ? withApi(resolve(running, provider, running.named()), api)
       : backendOf(running, model)
     facts = new CanonicalText(named)
-    running.backendFacts.set(provider, facts)
+    running.backendFacts.set(model, facts)
   }
   return facts
+}
+
+/** The provider as one of its models is called. */
+function withApi(provider: Backend, api: ApiName | null): Backend {
+  return api === null || api === provider.api ? provider : { ...provider, api }
 }
 
 function resolve(running: RunContext, name: string, secrets: JsonObject): Backend {

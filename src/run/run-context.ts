@@ -116,7 +116,7 @@ export interface RunContext {
   readonly histories: Map<string, readonly Message[]>
   /** Summaries that the steps of a loop share, by agent. */
   readonly summaries: Map<string, Promise<{ readonly text: string; readonly fellBack: boolean }>>
-  /** The backend of each provider. */
+  /** By model. */
   readonly backends: Map<string, Backend>
   /** The same without the values of secrets. */
   readonly backendFacts: Map<string, CanonicalText>

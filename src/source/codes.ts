@@ -88,8 +88,8 @@ export const codes = {
     "Remove the header, or the character from it.",
   ),
   "ignored-setting": warning(
-    "A setting in `inference` does not exist in the provider's API, and is not sent.",
-    "Remove it, or write the field of the backend in `extra { }`.",
+    "A setting does not exist in the API that the model is called by, and is not sent.",
+    "Remove it. What only your backend knows goes into `extra { }` of `inference`.",
   ),
   "unused-declaration": warning("Nothing refers to this declaration.", "Remove it, or use it."),
   "nullable-interpolation": warning(

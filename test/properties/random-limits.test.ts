@@ -70,6 +70,7 @@ const shapes: fc.Arbitrary<Shape> = fc.record({
 function planOf({ agents, limits, prices, max_tokens }: Shape): Plan {
   const model = (id: string, of: Price): Plan["models"][string] => ({
     provider: "p",
+    api: null,
     id: lit(id),
     inference: max_tokens === undefined ? {} : { max_tokens },
     assets: [],

@@ -173,6 +173,7 @@ export function plan(nodes: readonly PlanNode[], more: LoosePlan = {}): Plan {
     models: {
       m: {
         provider: "p",
+        api: null,
         id: lit("demo"),
         inference: {},
         assets: [],

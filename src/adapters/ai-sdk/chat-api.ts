@@ -12,7 +12,7 @@ export const chatApi = aiSdkApi({
   name: "chat",
   ladder: wholeLadder,
   other_kind:
-    'If it has no `/chat/completions`, but `/responses`, its provider is of the kind `openai`, or has wire_api: "responses"',
+    'If it has no `/chat/completions`, but `/responses`, its provider is of the kind `openai`, or the model has wire_api: "responses"',
   excludes_tools: [],
   demoEndpoint: (endpoint) => endpoint,
   model: (id, fetch) => createOpenAICompatible({ name: "chat", baseURL: "http://unused", fetch }).chatModel(id),
@@ -60,7 +60,7 @@ export const chatApi = aiSdkApi({
   },
   problem: (body) => {
     if (Array.isArray(body["output"]) && body["choices"] === undefined) {
-      return 'The backend answers as `/responses` does: its provider is of the kind `openai`, or has wire_api: "responses"'
+      return 'The backend answers as `/responses` does: its provider is of the kind `openai`, or the model has wire_api: "responses"'
     }
     return isJsonObject(body["message"]) && body["choices"] === undefined
       ? "The backend does not answer as `/chat/completions` does"

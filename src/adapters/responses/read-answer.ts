@@ -17,7 +17,7 @@ export interface Answer {
 }
 
 const otherKind =
-  'The backend answers as `/chat/completions` does: its provider is of the kind `openai_chat`, or has wire_api: "chat/completion"'
+  'The backend answers as `/chat/completions` does: its provider is of the kind `openai_chat`, or the model has wire_api: "chat/completion"'
 
 /** What a response object must be asked before it counts as an answer. Throws an `UpstreamFailure`. */
 export function readAnswer(

@@ -16,7 +16,7 @@ export const responsesApi: ModelApi = {
   name: "responses",
   ladder: wholeLadder,
   other_kind:
-    'If it has no `/responses`, but `/chat/completions`, its provider is of the kind `openai_chat`, or has wire_api: "chat/completion"',
+    'If it has no `/responses`, but `/chat/completions`, its provider is of the kind `openai_chat`, or the model has wire_api: "chat/completion"',
   demoEndpoint: (endpoint) => endpoint,
   begin: (parts) => new ResponsesTurn(parts),
 }

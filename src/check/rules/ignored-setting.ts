@@ -11,23 +11,35 @@ const names: Readonly<Record<ApiName, string>> = {
   google: "Google's API",
 }
 
-/** Settings in an `inference` block that the provider's API does not have. */
+/** A model as it is called: the API is the model's own or its provider's. */
+export interface CalledModel {
+  readonly provider: Syntax.ProviderDeclaration
+  readonly model: Syntax.ModelDeclaration | undefined
+}
+
+/** Settings in an `inference` block that the API of one of the models does not have. */
 export function checkIgnoredSettings(
   checking: CheckContext,
   property: Syntax.Property | undefined,
   path: string,
-  provider: Syntax.ProviderDeclaration | undefined,
+  called: readonly CalledModel[],
 ): void {
-  if (provider === undefined || property?.value.kind !== "properties") return
-  const api = apiOf(provider)
-  if (api === undefined) return
-  const ignored = api === "chat" && callsOpenAi(provider) ? ignoredByOpenAiChat : ignoredSettings[api]
+  if (property?.value.kind !== "properties") return
+  const ignored = new Map(called.map(ignoredBy))
   for (const { name } of property.value.block.items) {
-    if (!ignored.includes(name.text)) continue
-    const message = `\`${name.text}\` is not sent: ${names[api]} has no such setting`
+    const without = [...ignored].find(([, settings]) => settings.includes(name.text))
+    if (without === undefined) continue
+    const message = `\`${name.text}\` is not sent: ${without[0]} has no such setting`
     const hint = "Remove it, or write the field of the backend in `extra { }`."
     checking.report("ignored-setting", `${path}.${name.text}`, name, message, hint)
   }
+}
+
+/** The name of the API by which a model is called, and the settings that it does not have. */
+function ignoredBy({ provider, model }: CalledModel): readonly [string, readonly string[]] {
+  const api = apiOf(provider, model)
+  if (api === undefined) return ["", []]
+  return [names[api], api === "chat" && callsOpenAi(provider) ? ignoredByOpenAiChat : ignoredSettings[api]]
 }
 
 function callsOpenAi({ providerKind, body }: Syntax.ProviderDeclaration): boolean {

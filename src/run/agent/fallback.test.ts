@@ -24,7 +24,16 @@ const both: ModelUses = [
 ]
 
 function modelPlan(id: string, price: Plan["models"][string]["price"]): Plan["models"][string] {
-  return { provider: "p", id: lit(id), inference: {}, assets: [], response_format: null, system: null, price }
+  return {
+    provider: "p",
+    api: null,
+    id: lit(id),
+    inference: {},
+    assets: [],
+    response_format: null,
+    system: null,
+    price,
+  }
 }
 
 function failed(kind: ErrorKind, message: string, request: ModelRequest): RunFailure {

@@ -1,10 +1,21 @@
 import assert from "node:assert/strict"
 import { describe, test } from "node:test"
+import { startServer } from "../../support/http-server.ts"
 import { startService } from "./start-service.ts"
 
 // Providers of every kind through the whole service, against its own demo model.
 
-const kinds = ["openai", "openai_chat", "anthropic", "google", "ollama", "groq"]
+const kinds = [
+  "openai",
+  "openai_chat",
+  "anthropic",
+  "anthropic_compatible",
+  "google",
+  "ollama",
+  "groq",
+  "cohere",
+  "sambanova",
+]
 
 const source = (kind: string, more = ""): string => `
 input { name: string }
@@ -38,6 +49,25 @@ describe("providers of every kind", async () => {
       const response = await service.post("/execute", { workflow_source, input: { name: "Ada" } })
       assert.equal(response.status, 200)
     }
+  })
+
+  test("wire_api of a model wins over its provider's", async () => {
+    const paths: string[] = []
+    const backend = await startServer(({ url }, response) => {
+      paths.push(url)
+      response.writeHead(400, { "content-type": "application/json" }).end("{}")
+    })
+    for (const own of [`wire_api: "responses"`, `wire_api: "chat/completion"`, `wire_api: "chat/completions"`, ""]) {
+      const workflow_source = `
+        provider p from openai { endpoint: "${backend.origin}"  wire_api: "chat/completion" }
+        model m from p { id: "m"  ${own} }
+        agent a { model: model.m  instruction: "x"  output { m: string } }
+        output { m: agent.a.m }`
+      const response = await service.post("/execute", { workflow_source })
+      assert.equal(response.status, 502)
+    }
+    await backend.close()
+    assert.deepEqual(paths, ["/responses", "/chat/completions", "/chat/completions", "/chat/completions"])
   })
 
   test("the demo model answers at the address of each vendor, and fails in the vendor's shape", async () => {
