@@ -215,6 +215,120 @@ for (const [what, body, status, param, code] of [
   })
 }
 
+const hello = { role: "user", content: "Hi" }
+const functions: Readonly<Record<string, (tool: JsonValue) => JsonObject>> = {
+  "/v1/responses": (tool) => ({ model: "demo", input: "Hi", tools: [tool] }),
+  "/v1/chat/completions": (tool) => ({ model: "demo", messages: [hello], tools: [tool] }),
+  "/v1/messages": (tool) => ({ model: "demo", messages: [hello], max_tokens: 10, tools: [tool] }),
+  "/v1beta/models/demo:generateContent": (tool) => ({
+    contents: [{ parts: [{ text: "Hi" }] }],
+    tools: [{ functionDeclarations: [tool] }],
+  }),
+}
+const wellFormed: Readonly<Record<string, JsonObject>> = {
+  "/v1/responses": { type: "function", name: "look", parameters: { type: "object" } },
+  "/v1/chat/completions": { type: "function", function: { name: "look", parameters: { type: "object" } } },
+  "/v1/messages": { name: "look", input_schema: { type: "object" } },
+  "/v1beta/models/demo:generateContent": { name: "look", parameters: { type: "OBJECT" } },
+}
+
+for (const [path, request] of Object.entries(functions)) {
+  const post = (body: JsonValue): Promise<Response> =>
+    fetch(server.endpoint.replace(/\/v1$/, path), {
+      method: "POST",
+      body: JSON.stringify(body),
+      headers: { "content-type": "application/json" },
+    })
+  const good = wellFormed[path] ?? {}
+
+  test(`malformed tools are refused: ${path}`, async () => {
+    assert.equal((await post(request(good))).status, 200)
+    const inner = "function" in good
+    const changed = (change: JsonObject): JsonValue =>
+      inner ? { ...good, function: { ...(good["function"] as JsonObject), ...change } } : { ...good, ...change }
+    const schema = "input_schema" in good ? "input_schema" : "parameters"
+    const wrong: Readonly<Record<string, JsonValue>> = {
+      "a text": request("look"),
+      "a number": request(1),
+      null: request(null),
+      "an array": request([good]),
+      "an empty object": request({}),
+      "no name": request(changed({ name: null })),
+      "a name that is a number": request(changed({ name: 1 })),
+      "an empty name": request(changed({ name: "" })),
+      "a name with a line break": request(changed({ name: "a\nb" })),
+      "a description that is a number": request(changed({ description: 1 })),
+      "parameters that are a text": request(changed({ [schema]: "x" })),
+      "parameters that are an array": request(changed({ [schema]: [] })),
+      "parameters of a text": request(changed({ [schema]: { type: "string" } })),
+      "tools that are a text": { ...request(good), tools: "look" },
+      "tools that are an object": { ...request(good), tools: { look: good } },
+      "one good tool and one bad": { ...request(good), tools: [...(request(good)["tools"] as JsonValue[]), 1] },
+      ...(path.includes("generateContent")
+        ? { "no functions": { ...request(good), tools: [{ functionDeclarations: "look" }] } }
+        : { "another type": request({ ...good, type: "banana" }) }),
+    }
+    for (const [what, body] of Object.entries(wrong)) {
+      const response = await post(body)
+      const answer = await response.text()
+      assert.equal(response.status, 400, `${what}: ${answer}`)
+      assert.match(answer, /tools/, what)
+    }
+  })
+
+  test(`other malformed fields are refused: ${path}`, async () => {
+    const fields: Readonly<Record<string, Readonly<Record<string, JsonValue>>>> = {
+      "/v1/responses": {
+        tool_choice: 1,
+        text: "json",
+        instructions: 1,
+        stream: "yes",
+        input: [{ role: "user", content: [1] }],
+      },
+      "/v1/chat/completions": {
+        tool_choice: "sometimes",
+        response_format: "json",
+        stream: 1,
+        temperature: "hot",
+        messages: [{ role: "user", content: ["Hi"] }],
+      },
+      "/v1/messages": {
+        tool_choice: "auto",
+        output_config: "json",
+        system: 1,
+        stream: 1,
+        messages: [{ role: "user", content: ["Hi"] }],
+      },
+      "/v1beta/models/demo:generateContent": {
+        toolConfig: { functionCallingConfig: { mode: "SOMETIMES" } },
+        generationConfig: "json",
+        systemInstruction: "Be brief.",
+        contents: [{ parts: ["Hi"] }],
+      },
+    }
+    for (const [name, value] of Object.entries(fields[path] ?? {})) {
+      const response = await post({ ...request(good), [name]: value })
+      assert.equal(response.status, 400, `${name}: ${await response.text()}`)
+    }
+  })
+}
+
+test("an error names the field as its API does", async () => {
+  const names = async (path: string, tool: JsonValue): Promise<string> => {
+    const response = await fetch(server.endpoint.replace(/\/v1$/, path), {
+      method: "POST",
+      body: JSON.stringify(functions[path]?.(tool) ?? null),
+      headers: { "content-type": "application/json" },
+    })
+    return ((await response.json()) as { error: { message: string } }).error.message
+  }
+  const missing = (field: string): string => `Missing required parameter: '${field}'.`
+  assert.equal(await names("/v1/chat/completions", { type: "function" }), missing("tools[0].function.name"))
+  assert.match(await names("/v1/messages", { name: "look" }), /'tools\[0\]\.input_schema'/)
+  const google = "/v1beta/models/demo:generateContent"
+  assert.equal(await names(google, {}), missing("tools[0].function_declarations[0].name"))
+})
+
 test("another path and another method are errors of the same shape", async () => {
   const lost = await ask({}, "/other")
   assert.equal(lost.status, 404)
@@ -268,6 +382,21 @@ test("demo-flaky fails first, with Retry-After, always in the same way, and then
     assert.deepEqual(await statuses(), first)
   }
   assert.ok(seen.has(429) && [...seen].some((status) => status >= 500))
+})
+
+test("demo-flaky fails each caller by itself", async () => {
+  const model = createDemoModel({ now: () => 0 })
+  const body = JSON.stringify({ ...question, model: "demo-flaky" })
+  const untilAnswered = async (caller: string): Promise<number> => {
+    for (let failures = 0; ; failures++) {
+      const { status } = await model.handle({ route: { api: "responses" }, body, caller })
+      if (status === 200) return failures
+    }
+  }
+  const alone = await untilAnswered("run_1 fast")
+  assert.ok(alone > 0)
+  assert.equal(await untilAnswered("run_1 fast"), 0, "it is well for a while")
+  assert.equal(await untilAnswered("run_2 fast"), alone)
 })
 
 test("demo-sloppy: in a fence and wrong, cut off, then right", async () => {

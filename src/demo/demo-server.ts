@@ -38,7 +38,7 @@ export async function startDemoServer(options: DemoOptions & { readonly port?: n
     }
     const body = Buffer.concat(chunks).toString("utf8")
     const route = demoRoute(request.url ?? "")
-    if (route !== null) return answerDemo(model, route, body, response)
+    if (route !== null) return answerDemo(model, route, { headers: request.headers, body }, response)
     // The protocol's SDK is slow to load: it is loaded at the first call.
     library ??= import("./demo-library.ts").then(({ createDemoLibrary }) => createDemoLibrary())
     const { fetch } = await library

@@ -8,20 +8,20 @@ interface Spell {
 }
 
 /** Questions remembered; the oldest are forgotten. */
-const most = 1_000
+const most = 10_000
 /** After an answer the same question is answered for so long, then it fails again at first. */
 const wellFor = 2_000
 
 const failures: readonly (readonly number[])[] = [[429], [503], [429, 500], [502]]
 
 /**
- * Which attempts of `demo-flaky` fail: the first one or two at each question, always the same ones. Callers that ask the
- * same question side by side share its failures, so that none of them fails more often than it would alone.
+ * Which attempts of `demo-flaky` fail: the first one or two at each question of a caller, always the same ones. What one
+ * caller asks side by side in the same words shares its failures, so that none of it fails more often than it would alone.
  */
 export class Flakiness {
   readonly #retry_after: number
   readonly #now: () => number
-  readonly #spells = new Map<number, Spell>()
+  readonly #spells = new Map<string, Spell>()
 
   constructor(retry_after: number, now: () => number) {
     this.#retry_after = retry_after
@@ -29,8 +29,9 @@ export class Flakiness {
   }
 
   /** How the next attempt at this question fails; null when it does not. */
-  next(question: string): { readonly error: ApiError; readonly retry_after: number } | null {
-    const key = hashText(question)
+  next(caller: string, question: string): { readonly error: ApiError; readonly retry_after: number } | null {
+    const pattern = hashText(question)
+    const key = `${caller} ${pattern}`
     const now = this.#now()
     let spell = this.#spells.get(key)
     if (spell === undefined || (spell.well_until !== null && spell.well_until < now))
@@ -39,7 +40,7 @@ export class Flakiness {
     this.#spells.set(key, spell)
     const [oldest] = this.#spells.keys()
     if (this.#spells.size > most && oldest !== undefined) this.#spells.delete(oldest)
-    const status = failures[key % failures.length]?.[spell.failures]
+    const status = failures[pattern % failures.length]?.[spell.failures]
     if (status === undefined) {
       spell.well_until = now + wellFor
       return null

@@ -1,12 +1,13 @@
 import { isJsonObject } from "../base/is-json-object.ts"
 import { setTimeout as delay } from "node:timers/promises"
-import type { ServerResponse } from "node:http"
+import type { IncomingHttpHeaders, ServerResponse } from "node:http"
 import type { Answer } from "./compose-answer.ts"
 import type { JsonValue } from "../base/json-value.ts"
 import { isJson } from "../types/value-fits.ts"
+import { callerHeader } from "../ports/model.ts"
 import { anthropicDemo } from "./apis/anthropic.ts"
 import { chatDemo } from "./apis/chat.ts"
-import type { DemoApi, DemoRoute } from "./apis/demo-api.ts"
+import type { DemoApi, DemoRoute, FieldName } from "./apis/demo-api.ts"
 import { googleDemo } from "./apis/google.ts"
 import { composeAnswer } from "./compose-answer.ts"
 import { Flakiness } from "./flakiness.ts"
@@ -21,6 +22,8 @@ export interface DemoRequest {
   readonly route: DemoRoute
   /** Text, or the JSON that the server already made of it. */
   readonly body: unknown
+  /** Who asks, where the request says so (`callerHeader`): `demo-flaky` fails each caller by itself. */
+  readonly caller?: string
   /** Ends a slow answer early. */
   readonly signal?: AbortSignal
 }
@@ -55,22 +58,24 @@ export function createDemoModel(options: DemoOptions = {}): DemoModel {
   const now = options.now ?? Date.now
   const flakiness = new Flakiness(options.retry_after_seconds ?? 1, now)
 
-  async function handle({ route, body, signal }: DemoRequest): Promise<DemoReply> {
+  async function handle({ route, body, caller = "", signal }: DemoRequest): Promise<DemoReply> {
     const api = apis[route.api]
     const asked = typeof body === "string" ? parse(body) : (body as JsonValue | undefined)
     // What is not a JSON object that can be read, is refused in the same words for all APIs.
-    const translated = isJsonObject(asked) && isJson(asked, 0) ? api.toResponses(asked, route) : { body }
-    const reading = "error" in translated ? translated : readQuestion(translated.body)
+    const translated =
+      isJsonObject(asked) && isJson(asked, 0) ? api.toResponses(asked, route) : { body, names: sameNames }
+    if ("error" in translated) return errorReply(translated.error, route.api)
+    const reading = readQuestion(translated.body, translated.names)
     if ("error" in reading) return errorReply(reading.error, route.api)
     const { question } = reading
     const original = isJsonObject(asked) ? asked : {}
     if (question.model === "demo-flaky") {
-      const failure = flakiness.next(question.seed)
+      const failure = flakiness.next(caller, question.seed)
       if (failure !== null) {
         return errorReply(failure.error, route.api, { "retry-after": String(failure.retry_after) })
       }
     }
-    const answer = answerOrRefuse(question)
+    const answer = answerOrRefuse(question, translated.names)
     if ("error" in answer) return errorReply(answer.error, route.api)
     const response = respond(question, answer, now())
     const slow = question.model === "demo-slow"
@@ -103,12 +108,12 @@ export function createDemoModel(options: DemoOptions = {}): DemoModel {
   return { handle }
 }
 
-function answerOrRefuse(question: Question): Answer | { readonly error: ApiError } {
+function answerOrRefuse(question: Question, names: FieldName): Answer | { readonly error: ApiError } {
   try {
     return composeAnswer(question)
   } catch (error) {
     if (!(error instanceof DemoLimitExceeded)) throw error
-    const param = question.uncalled.length > 0 ? "tools" : "text.format.schema"
+    const param = names(question.uncalled.length > 0 ? "tools" : "text.format.schema")
     return {
       error: { status: 400, message: error.message, type: "invalid_request_error", param, code: "invalid_value" },
     }
@@ -126,9 +131,11 @@ async function* unhurried(
   }
 }
 
+const sameNames: FieldName = (path) => path
+
 /** `/responses` is what the others are translated to. */
 const responsesDemo: DemoApi = {
-  toResponses: (body) => ({ body }),
+  toResponses: (body) => ({ body, names: sameNames }),
   answer: (response) => response,
   stream: (response) => streamEvents(response),
   error: ({ message, type, param, code }) => ({ error: { message, type, param, code } }),
@@ -167,14 +174,15 @@ export function errorReply(
 export async function answerDemo(
   model: DemoModel,
   route: DemoRoute,
-  body: unknown,
+  { headers, body }: { readonly headers: IncomingHttpHeaders; readonly body: unknown },
   response: ServerResponse,
 ): Promise<void> {
   const gone = new AbortController()
   const onClose = (): void => gone.abort()
   response.on("close", onClose)
   try {
-    const reply = await model.handle({ route, body, signal: gone.signal })
+    const caller = String(headers[callerHeader] ?? "").slice(0, 200)
+    const reply = await model.handle({ route, body, caller, signal: gone.signal })
     response.writeHead(reply.status, reply.headers)
     if (typeof reply.body === "string") {
       response.end(reply.body)

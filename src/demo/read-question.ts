@@ -35,10 +35,23 @@ export interface ApiError {
 
 export type Reading = { readonly question: Question } | { readonly error: ApiError }
 
+const sameName = (path: string): string => path
+
 const modelIds = ["demo", "demo-slow", "demo-flaky", "demo-sloppy"] as const
 
-/** `body` is the request's text, or the JSON that a server already made of it. */
-export function readQuestion(body: unknown): Reading {
+/**
+ * `body` is the request's text, or the JSON that a server already made of it; `nameOf` is what its API calls the fields.
+ * What a vendor refuses is refused: a request that works here does not fail there for its form.
+ */
+export function readQuestion(body: unknown, nameOf: (path: string) => string = sameName): Reading {
+  const reading = read(body)
+  if (!("error" in reading) || reading.error.param === null) return reading
+  const { error } = reading
+  const param = nameOf(reading.error.param)
+  return { error: { ...error, param, message: error.message.replace(`'${reading.error.param}'`, `'${param}'`) } }
+}
+
+function read(body: unknown): Reading {
   const parsed = typeof body === "string" ? parse(body) : (body as JsonValue | undefined)
   if (!isJsonObject(parsed)) return refuse("The body of the request is not a JSON object.", null, "invalid_json")
   if (!isJson(parsed, 0)) return refuse("The body of the request is nested too deeply.", null, "invalid_json")
@@ -75,15 +88,22 @@ export function readQuestion(body: unknown): Reading {
   if (isGiven(temperature) && !(typeof temperature === "number" && temperature >= 0 && temperature <= 2)) {
     return wrong("temperature", "a number from 0 to 2")
   }
+  const { instructions, tool_choice } = parsed
+  if (isGiven(instructions) && typeof instructions !== "string" && !Array.isArray(instructions)) {
+    return wrong("instructions", "a string")
+  }
   const tools = readTools(parsed["tools"])
   if ("error" in tools) return tools
+  if (isGiven(tool_choice) && !isToolChoice(tool_choice)) {
+    return wrong("tool_choice", "none, auto, required, or an object with a type")
+  }
   const format = readFormat(parsed["text"])
   if ("error" in format) return format
 
   const asked = systemText(parsed, items)
   const schema = format.schema ?? findSchema(asked)
   const called = new Set(items.filter((item) => item["type"] === "function_call").map((item) => item["name"]))
-  const offered = parsed["tool_choice"] === "none" ? [] : tools.tools
+  const offered = tool_choice === "none" ? [] : tools.tools
   return {
     question: {
       model,
@@ -95,13 +115,7 @@ export function readQuestion(body: unknown): Reading {
       uncalled: offered.filter((tool) => !called.has(tool.name)),
       last_answer: lastAnswer(items),
       max_output_tokens: typeof max_output_tokens === "number" ? max_output_tokens : null,
-      seed: JSON.stringify([
-        model,
-        input,
-        parsed["instructions"] ?? null,
-        parsed["tools"] ?? null,
-        parsed["text"] ?? null,
-      ]),
+      seed: JSON.stringify([model, input, instructions ?? null, parsed["tools"] ?? null, parsed["text"] ?? null]),
       body: parsed,
     },
   }
@@ -121,6 +135,7 @@ function problemOf(item: JsonObject): string | null {
     if (typeof item["role"] !== "string") return "has no role"
     const { content } = item
     if (typeof content !== "string" && !Array.isArray(content)) return "has no content"
+    if (Array.isArray(content) && !content.every(isJsonObject)) return "has content that is not an object"
     return null
   }
   if (type === "function_call") {
@@ -139,15 +154,40 @@ function readTools(
   if (!Array.isArray(value)) return wrong("tools", "an array")
   const tools: { name: string; parameters: JsonObject }[] = []
   for (const [at, tool] of value.entries()) {
-    if (!isJsonObject(tool) || tool["type"] !== "function") continue
-    const { name, parameters } = tool
-    if (typeof name !== "string" || name === "") return missing(`tools[${at}].name`)
+    const place = `tools[${at}]`
+    if (!isJsonObject(tool)) return wrong(place, "an object")
+    const { type, name, description, parameters, strict } = tool
+    if (!isGiven(type)) return missing(`${place}.type`)
+    // Tools that a vendor runs itself are not here.
+    if (type !== "function") return wrong(`${place}.type`, "function, the only type that the demo model takes")
+    if (!isGiven(name)) return missing(`${place}.name`)
+    if (typeof name !== "string" || !toolName.test(name)) {
+      return wrong(`${place}.name`, "1 to 128 letters, digits, _, -, . and :")
+    }
+    if (isGiven(description) && typeof description !== "string") return wrong(`${place}.description`, "a string")
+    if (isGiven(strict) && typeof strict !== "boolean") return wrong(`${place}.strict`, "a boolean")
+    if (isGiven(parameters) && !isObjectSchema(parameters)) {
+      return wrong(`${place}.parameters`, "a JSON Schema of the type object")
+    }
     tools.push({ name, parameters: isJsonObject(parameters) ? parameters : {} })
   }
   return { tools }
 }
 
+/** What one vendor or another takes. */
+const toolName = /^[A-Za-z0-9_.:-]{1,128}$/
+
+function isObjectSchema(schema: JsonValue): boolean {
+  return isJsonObject(schema) && (!isGiven(schema["type"]) || schema["type"] === "object")
+}
+
+function isToolChoice(choice: JsonValue): boolean {
+  if (isJsonObject(choice)) return typeof choice["type"] === "string"
+  return choice === "none" || choice === "auto" || choice === "required"
+}
+
 function readFormat(text: JsonValue | undefined): { schema: JsonObject | null; json: boolean } | { error: ApiError } {
+  if (isGiven(text) && !isJsonObject(text)) return wrong("text", "an object")
   const format = isJsonObject(text) ? text["format"] : undefined
   if (!isGiven(format)) return { schema: null, json: false }
   if (!isJsonObject(format)) return wrong("text.format", "an object")
@@ -215,7 +255,7 @@ export function textOf(item: JsonObject): string {
     .join("\n")
 }
 
-function isGiven(value: JsonValue | undefined): value is Exclude<JsonValue, null> {
+export function isGiven(value: JsonValue | undefined): value is Exclude<JsonValue, null> {
   return value !== undefined && value !== null
 }
 

@@ -15,6 +15,9 @@ export interface Backend {
   readonly headers: Readonly<Record<string, string>>
 }
 
+/** The header that tells the demo model who asks: the run, and the model that it declares. */
+export const callerHeader = "x-demo-caller"
+
 export interface ToolDefinition {
   readonly name: string
   readonly description: string

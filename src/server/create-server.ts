@@ -283,7 +283,7 @@ function demoRoutes(app: FastifyInstance, demo: DemoModel): void {
       const route = demoRoute(request.url)
       if (route === null) throw refuse("not_found", "The demo model has no such address")
       reply.hijack()
-      await answerDemo(demo, route, request.body, reply.raw)
+      await answerDemo(demo, route, request, reply.raw)
       return reply
     })
   }

@@ -1,5 +1,6 @@
 import { failure } from "../../ports/run-failure.ts"
 import type { ModelRequest } from "../../ports/model.ts"
+import { callerHeader } from "../../ports/model.ts"
 
 /**
  * The headers of a call, with `own` of the API. Those that the workflow sets win over the service's own. A value that would break the message
@@ -9,12 +10,13 @@ export function requestHeaders(
   request: ModelRequest,
   own: Readonly<Record<string, string>> = {},
 ): Record<string, string> {
-  const { headers } = request.backend
+  const { headers, endpoint } = request.backend
   const result: Record<string, string> = {
     "content-type": "application/json",
     accept: request.deltas ? "text/event-stream, application/json" : "application/json",
     ...own,
   }
+  if (endpoint === "demo") result[callerHeader] = `${request.run_id} ${request.name}`
   for (const name in headers) result[name.toLowerCase()] = headers[name] ?? ""
   for (const name in result) {
     if (isName.test(name) && isValue.test(result[name] ?? "")) continue

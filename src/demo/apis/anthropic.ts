@@ -1,5 +1,6 @@
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import { isGiven } from "../read-question.ts"
 import type { DemoResponse } from "../respond.ts"
 import { tokens } from "../stream-events.ts"
 import type { DemoApi, Said } from "./demo-api.ts"
@@ -11,6 +12,8 @@ export const anthropicDemo: DemoApi = {
     const { model, messages, max_tokens, system, tools, tool_choice, output_config, stream, temperature } = body
     if (max_tokens === undefined) return refuse("max_tokens: Field required")
     if (!Array.isArray(messages)) return refuse("messages: Field required")
+    const wrong = problemIn(body)
+    if (wrong !== null) return refuse(wrong)
     const input = messages.flatMap((message): JsonValue[] => (isJsonObject(message) ? itemsOf(message) : [message]))
     const instructions = textIn(system)
     const forced = forcedTool(body)
@@ -24,11 +27,14 @@ export const anthropicDemo: DemoApi = {
       ...(stream !== undefined && { stream }),
       ...(temperature !== undefined && { temperature }),
       ...(instructions !== "" && { instructions }),
-      ...(Array.isArray(tools) && forced === null && { tools: tools.map(toolOf) }),
-      ...(isJsonObject(tool_choice) && tool_choice["type"] === "none" && { tool_choice: "none" }),
+      ...(tools !== undefined && { tools: Array.isArray(tools) ? tools.map(toolOf) : tools }),
+      // A tool that has to be called is asked for as the answer's format.
+      ...((forced !== null || (isJsonObject(tool_choice) && tool_choice["type"] === "none")) && {
+        tool_choice: "none",
+      }),
       ...(schema !== undefined && { text: { format: { type: "json_schema", name: "answer", schema } } }),
     }
-    return { body: asked }
+    return { body: asked, names }
   },
 
   answer(response, asked) {
@@ -68,6 +74,36 @@ export const anthropicDemo: DemoApi = {
     type: "error",
     error: { type: errorTypes[status] ?? errorType(status), message },
   }),
+}
+
+function names(path: string): string {
+  return path
+    .replace(/^input/, "messages")
+    .replace(/^max_output_tokens/, "max_tokens")
+    .replace(/^(tools\[\d+\])\.parameters/, "$1.input_schema")
+    .replace(/^text\.format/, "output_config.format")
+}
+
+/** What is wrong with the fields that have no like in `/responses`. */
+function problemIn({ system, tool_choice, output_config, messages }: JsonObject): string | null {
+  if (isGiven(system) && typeof system !== "string" && !isBlocks(system))
+    return "system: Input should be a valid string"
+  if (isGiven(tool_choice) && !(isJsonObject(tool_choice) && choices.has(tool_choice["type"] ?? null))) {
+    return "tool_choice: Input should be an object of the type auto, any, tool or none"
+  }
+  if (isGiven(output_config) && !isJsonObject(output_config)) return "output_config: Input should be an object"
+  const format = output_config?.["format"]
+  if (isGiven(format) && !isJsonObject(format)) return "output_config.format: Input should be an object"
+  const wrong = Array.isArray(messages)
+    ? messages.findIndex((one) => isJsonObject(one) && Array.isArray(one["content"]) && !isBlocks(one["content"]))
+    : -1
+  return wrong < 0 ? null : `messages.${wrong}.content: Input should be a list of objects`
+}
+
+const choices: ReadonlySet<JsonValue> = new Set(["auto", "any", "tool", "none"])
+
+function isBlocks(value: JsonValue): boolean {
+  return Array.isArray(value) && value.every(isJsonObject)
 }
 
 const errorTypes: Readonly<Record<number, string>> = {
@@ -133,12 +169,13 @@ function textIn(content: JsonValue | undefined): string {
 
 function toolOf(tool: JsonValue): JsonValue {
   if (!isJsonObject(tool)) return tool
-  const { name, description, input_schema } = tool
+  const { type = "custom", name, description, input_schema } = tool
   return {
-    type: "function",
+    type: type === "custom" || type === null ? "function" : type,
     ...(name !== undefined && { name }),
     ...(description !== undefined && { description }),
-    parameters: input_schema ?? {},
+    // Required here, unlike in `/responses`.
+    parameters: input_schema ?? "",
   }
 }
 

@@ -17,11 +17,11 @@ export const chatDemo: DemoApi = {
     const asked: JsonObject = {
       ...rest,
       input,
-      ...(Array.isArray(tools) && { tools: tools.map(toolOf) }),
-      ...(isJsonObject(response_format) && { text: { format: formatOf(response_format) } }),
+      ...(tools !== undefined && { tools: Array.isArray(tools) ? tools.map(toolOf) : tools }),
+      ...(response_format !== undefined && { text: { format: formatOf(response_format) } }),
       ...(most !== undefined && most !== null && { max_output_tokens: most }),
     }
-    return { body: asked }
+    return { body: asked, names }
   },
 
   answer(response) {
@@ -60,9 +60,16 @@ export const chatDemo: DemoApi = {
     yield { text: "data: [DONE]\n\n", token: false }
   },
 
-  error: ({ message, type, param, code }) => ({
-    error: { message, type, param: param?.replace(/^input/, "messages") ?? null, code },
-  }),
+  error: ({ message, type, param, code }) => ({ error: { message, type, param, code } }),
+}
+
+function names(path: string): string {
+  return path
+    .replace(/^input/, "messages")
+    .replace(/^max_output_tokens/, "max_completion_tokens")
+    .replace(/^(tools\[\d+\])\.(?!type)/, "$1.function.")
+    .replace(/^text\.format\.(?!type)/, "response_format.json_schema.")
+    .replace(/^text\.format/, "response_format")
 }
 
 function itemsOf(message: JsonObject): JsonObject[] {
@@ -87,10 +94,13 @@ function textIn(content: JsonValue | undefined): string {
 }
 
 function toolOf(tool: JsonValue): JsonValue {
-  return isJsonObject(tool) && isJsonObject(tool["function"]) ? { type: "function", ...tool["function"] } : tool
+  if (!isJsonObject(tool)) return tool
+  const { type, function: described } = tool
+  return { ...(isJsonObject(described) && described), ...(type !== undefined && { type }) }
 }
 
-function formatOf(format: JsonObject): JsonObject {
+function formatOf(format: JsonValue): JsonValue {
+  if (!isJsonObject(format)) return format
   const { json_schema } = format
   return isJsonObject(json_schema) ? { type: "json_schema", ...json_schema } : format
 }

@@ -13,7 +13,10 @@ export interface DemoRoute {
   readonly sse?: boolean
 }
 
-export type Translated = { readonly body: JsonObject } | { readonly error: ApiError }
+/** What the API calls a field of a request to `/responses`: `tools[0].name` is `tools[0].function.name` elsewhere. */
+export type FieldName = (path: string) => string
+
+export type Translated = { readonly body: JsonObject; readonly names: FieldName } | { readonly error: ApiError }
 
 /** One of the APIs that the demo model speaks: it answers as `/responses` does, and each API is a translation of that. */
 export interface DemoApi {

@@ -1,5 +1,6 @@
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import { isGiven } from "../read-question.ts"
 import type { DemoResponse } from "../respond.ts"
 import { tokens } from "../stream-events.ts"
 import type { DemoApi, Said } from "./demo-api.ts"
@@ -10,10 +11,12 @@ export const googleDemo: DemoApi = {
   toResponses(body, { model, stream }) {
     const { contents, systemInstruction, tools, toolConfig } = body
     if (!Array.isArray(contents)) return refuse("contents is not specified")
+    const wrong = problemIn(body)
+    if (wrong !== null) return refuse(wrong)
     const config = isJsonObject(body["generationConfig"]) ? body["generationConfig"] : {}
     const { maxOutputTokens, temperature } = config
     const instructions = isJsonObject(systemInstruction) ? textIn(systemInstruction["parts"]) : ""
-    const functions = (Array.isArray(tools) ? tools : []).flatMap((tool) => (isJsonObject(tool) ? declared(tool) : []))
+    const functions = functionsIn(tools)
     const format = formatOf(config)
     const calling = isJsonObject(toolConfig) ? toolConfig["functionCallingConfig"] : undefined
     const asked: JsonObject = {
@@ -23,11 +26,11 @@ export const googleDemo: DemoApi = {
       ...(maxOutputTokens !== undefined && { max_output_tokens: maxOutputTokens }),
       ...(temperature !== undefined && { temperature }),
       ...(instructions !== "" && { instructions }),
-      ...(functions.length > 0 && { tools: functions }),
+      ...(functions.length > 0 && { tools: functions.map(({ tool }) => tool) }),
       ...(isJsonObject(calling) && calling["mode"] === "NONE" && { tool_choice: "none" }),
       ...(format !== null && { text: { format } }),
     }
-    return { body: asked }
+    return { body: asked, names: (path) => nameOf(path, functions) }
   },
 
   answer(response) {
@@ -94,16 +97,70 @@ function textIn(parts: JsonValue | undefined): string {
   return parts.map((part) => (isJsonObject(part) && typeof part["text"] === "string" ? part["text"] : "")).join("\n")
 }
 
-function declared(tool: JsonObject): JsonObject[] {
-  const { functionDeclarations } = tool
-  if (!Array.isArray(functionDeclarations)) return []
-  return functionDeclarations.filter(isJsonObject).map(({ name, description, parameters, parametersJsonSchema }) => ({
+/** A function, and where the request declares it. */
+interface Declared {
+  readonly tool: JsonValue
+  readonly place: string
+}
+
+function functionsIn(tools: JsonValue | undefined): Declared[] {
+  if (!Array.isArray(tools)) return []
+  return tools.flatMap((tool, at) => {
+    const functions = isJsonObject(tool) ? tool["functionDeclarations"] : undefined
+    if (!Array.isArray(functions)) return []
+    return functions.map((one, index) => ({
+      tool: functionOf(one),
+      place: `tools[${at}].function_declarations[${index}]`,
+    }))
+  })
+}
+
+function functionOf(declared: JsonValue): JsonValue {
+  if (!isJsonObject(declared)) return declared
+  const { name, description, parameters, parametersJsonSchema } = declared
+  return {
     type: "function",
     ...(name !== undefined && { name }),
     ...(description !== undefined && { description }),
     parameters: parametersJsonSchema ?? toJsonSchema(parameters ?? {}),
-  }))
+  }
 }
+
+function nameOf(path: string, functions: readonly Declared[]): string {
+  return path
+    .replace(/^input/, "contents")
+    .replace(/^(?=max_output_tokens|temperature)/, "generation_config.")
+    .replace(/^tools\[(\d+)\]/, (whole, at: string) => functions[Number(at)]?.place ?? whole)
+    .replace(/^text\.format\.schema/, "generation_config.response_schema")
+}
+
+/** What is wrong with the fields that have no like in `/responses`. */
+function problemIn({ systemInstruction, generationConfig, tools, toolConfig, contents }: JsonObject): string | null {
+  if (isGiven(systemInstruction) && !isJsonObject(systemInstruction)) return "system_instruction is not an object"
+  if (isGiven(generationConfig) && !isJsonObject(generationConfig)) return "generation_config is not an object"
+  if (isGiven(toolConfig) && !isJsonObject(toolConfig)) return "tool_config is not an object"
+  const calling = toolConfig?.["functionCallingConfig"]
+  if (isGiven(calling) && !isJsonObject(calling)) return "tool_config.function_calling_config is not an object"
+  const mode = calling?.["mode"]
+  if (isGiven(mode) && !(typeof mode === "string" && modes.has(mode))) {
+    return `tool_config.function_calling_config.mode is none of ${[...modes].join(", ")}`
+  }
+  if (isGiven(tools) && !Array.isArray(tools)) return "tools is not an array"
+  for (const [at, tool] of (tools ?? []).entries()) {
+    if (!isJsonObject(tool)) return `tools[${at}] is not an object`
+    if (!Array.isArray(tool["functionDeclarations"])) {
+      return `tools[${at}].function_declarations is not an array: the demo model takes functions only`
+    }
+  }
+  const wrong = Array.isArray(contents)
+    ? contents.findIndex(
+        (one) => isJsonObject(one) && !(Array.isArray(one["parts"]) && one["parts"].every(isJsonObject)),
+      )
+    : -1
+  return wrong < 0 ? null : `contents[${wrong}].parts is not an array of objects`
+}
+
+const modes: ReadonlySet<string> = new Set(["MODE_UNSPECIFIED", "AUTO", "ANY", "NONE", "VALIDATED"])
 
 function formatOf(config: JsonObject): JsonObject | null {
   const { responseMimeType, responseSchema, responseJsonSchema } = config

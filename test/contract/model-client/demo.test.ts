@@ -93,6 +93,22 @@ for (const api of ["responses", "chat", "anthropic", "google"] as const) {
         assert.ok(model.slept.length >= 1 && model.slept.every((ms) => ms === 3000), String(model.slept))
       })
 
+      test(`demo-flaky fails two runs with one question, of whatever kind${deltas ? ", streamed" : ""}`, async (t) => {
+        const model = await start(t)
+        await model.ask({
+          backend,
+          model: "demo-flaky",
+          contract: reply,
+          deltas,
+          run_id: "one",
+          provider: "openai_chat",
+        })
+        const first = model.slept.length
+        await model.ask({ backend, model: "demo-flaky", contract: reply, deltas, run_id: "two", provider: "ollama" })
+        assert.ok(first > 0)
+        assert.equal(model.slept.length, first * 2)
+      })
+
       test(`demo-slow answers in the end${deltas ? ", streamed" : ""}`, async (t) => {
         const turn = await (await start(t)).ask({ backend, model: "demo-slow", contract: reply, deltas })
         assert.deepEqual(turn.kind === "output" && turn.output, greeting)
