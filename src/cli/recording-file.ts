@@ -1,6 +1,7 @@
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, readFileSync, renameSync, rmSync } from "node:fs"
 import type { Exchanges, RecordingMode } from "./compose-runs.ts"
 import { whyUnreadable, whyUnwritable } from "./file-errors.ts"
+import { writeScratch } from "./write-scratch.ts"
 
 /** A recording file that cannot be used: a sentence. */
 export class WrongRecording extends Error {}
@@ -30,16 +31,19 @@ export function readRecordingFile(
 
 /** Replaces the file in one step; an empty recording has no file. */
 export function writeRecordingFile(path: string, text: string | null): void {
-  const before = existsSync(path) ? readFileSync(path, "utf8") : null
-  if (before === text) return
+  let scratch: string | null = null
   try {
+    const before = existsSync(path) ? readFileSync(path, "utf8") : null
+    if (before === text) return
     if (text === null) rmSync(path, { force: true })
     else {
-      const scratch = `${path}.${process.pid}.new`
-      writeFileSync(scratch, text)
+      scratch = writeScratch(path, text)
       renameSync(scratch, path)
+      scratch = null
     }
   } catch (error) {
     throw new WrongRecording(`${path} ${whyUnwritable(error)}.`)
+  } finally {
+    if (scratch !== null) rmSync(scratch, { force: true })
   }
 }

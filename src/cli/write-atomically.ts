@@ -1,21 +1,7 @@
-import { randomUUID } from "node:crypto"
-import {
-  accessSync,
-  chmodSync,
-  chownSync,
-  closeSync,
-  constants,
-  fsyncSync,
-  openSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs"
-import { basename, dirname, join } from "node:path"
+import { accessSync, chmodSync, chownSync, constants, realpathSync, renameSync, rmSync, statSync } from "node:fs"
 import { whyUnwritable } from "./file-errors.ts"
 import type { FileVersion } from "./read-source.ts"
+import { writeScratch } from "./write-scratch.ts"
 
 /**
  * Replaces a file's content in one step, so that a crash leaves the old or the new text, never half of one. Links are
@@ -29,14 +15,7 @@ export function writeAtomically(path: string, text: string, version: FileVersion
     const target = realpathSync(path)
     accessSync(target, constants.W_OK)
     const { mode, uid, gid } = statSync(target)
-    scratch = join(dirname(target), `.${basename(target)}.${randomUUID()}.new`)
-    const file = openSync(scratch, "wx", mode)
-    try {
-      writeFileSync(file, text)
-      fsyncSync(file)
-    } finally {
-      closeSync(file)
-    }
+    scratch = writeScratch(target, text, mode)
     // Past the umask, and with the owner of the old file where that is allowed (root may).
     chmodSync(scratch, mode)
     if (uid !== process.getuid?.() || gid !== process.getgid?.()) chownSync(scratch, uid, gid)
