@@ -11,7 +11,7 @@ import { knownList, knownNames, nearAnd } from "./known-list.ts"
 import { expressionOf, readProperties } from "./properties.ts"
 import type { ApiName } from "./provider-kinds.ts"
 import { meantKind, modelWireApis, providerKinds, wireApis } from "./provider-kinds.ts"
-import { checkEndpoint } from "./rules/invalid-endpoint.ts"
+import { checkDotSegments, checkEndpoint } from "./rules/invalid-endpoint.ts"
 import { checkHardcodedSecret } from "./rules/hardcoded-secret.ts"
 import { checkHeaders } from "./rules/invalid-header.ts"
 import { stringType } from "../types/primitives.ts"
@@ -136,7 +136,8 @@ function checkModel(checking: CheckContext, declaration: Syntax.ModelDeclaration
   const properties = readProperties(checking, "model", declaration.body, path, declaration.name)
   for (const name of ["id", "system"]) {
     const scope = requestScope(`${path}.${name}`, `a model's \`${name}\``, modelPlace)
-    expectProperty(checking, properties.get(name), stringType, path, scope)
+    const expression = expectProperty(checking, properties.get(name), stringType, path, scope)
+    if (name === "id" && expression !== undefined) checkDotSegments(checking, expression, scope.path)
   }
   const backend = checking.providers.get(provider?.text ?? "")
   const called = backend === undefined ? [] : [{ provider: backend, model: declaration }]

@@ -1,3 +1,4 @@
+import { hasDotSegment } from "../base/has-dot-segment.ts"
 import { withoutTrailing } from "../base/without-trailing.ts"
 import type {
   AnswerBody,
@@ -177,7 +178,7 @@ export class WireworksClient {
 
   /** Runs an earlier run again, taking over what did not change; what the body leaves out is as it was. */
   rerun(run_id: string, body: RerunBody, options: StreamOptions = {}): AsyncGenerator<StreamEvent, void> {
-    return this.#stream(`/execute/${encodeURIComponent(run_id)}/rerun`, body, options)
+    return this.#stream(`${runPath(run_id)}/rerun`, body, options)
   }
 
   async *#stream(path: string, body: object, options: StreamOptions): AsyncGenerator<StreamEvent, void> {
@@ -225,7 +226,7 @@ export class WireworksClient {
   }
 
   /** One of them, with its source and plan. */
-  workflowDetail(name: string, options: CallOptions = {}): Promise<WorkflowDetail> {
+  async workflowDetail(name: string, options: CallOptions = {}): Promise<WorkflowDetail> {
     return this.#json<WorkflowDetail>("GET", workflowPath(name), undefined, options)
   }
 
@@ -247,7 +248,7 @@ export class WireworksClient {
     }) as RunAnswer & AskingRun
   }
 
-  cancel(run_id: string, options: CallOptions = {}): Promise<CancelAnswer> {
+  async cancel(run_id: string, options: CallOptions = {}): Promise<CancelAnswer> {
     return this.#json<CancelAnswer>("POST", `${runPath(run_id)}/cancel`, undefined, options)
   }
 
@@ -258,8 +259,8 @@ export class WireworksClient {
   }
 
   /** Answers a question of a run; an approval repeats the question's `digest`. The question with its answer. */
-  answer(run_id: string, id: string, body: AnswerBody, options: CallOptions = {}): Promise<Question> {
-    return this.#json<Question>("POST", `${runPath(run_id)}/questions/${encodeURIComponent(id)}`, body, options)
+  async answer(run_id: string, id: string, body: AnswerBody, options: CallOptions = {}): Promise<Question> {
+    return this.#json<Question>("POST", `${runPath(run_id)}/questions/${segment(id)}`, body, options)
   }
 
   validate(body: ValidateBody | string, options: CallOptions = {}): Promise<ValidateAnswer> {
@@ -358,9 +359,15 @@ function sourceBody<T extends object>(body: T | string): T | SourceBody {
 }
 
 function workflowPath(name: string): string {
-  return `/workflows/${name.split("/").map(encodeURIComponent).join("/")}`
+  return `/workflows/${name.split("/").map(segment).join("/")}`
 }
 
 function runPath(run_id: string): string {
-  return `/execute/${encodeURIComponent(run_id)}`
+  return `/execute/${segment(run_id)}`
+}
+
+/** A name or id may come from the caller's own callers: as `..` it would call another route, with the key of this client. */
+function segment(text: string): string {
+  if (hasDotSegment(text)) throw new TypeError(`${JSON.stringify(text)} is neither an id nor a name`)
+  return encodeURIComponent(text)
 }

@@ -1,4 +1,5 @@
 import { CanonicalText } from "../base/canonical-json.ts"
+import { hasDotSegment } from "../base/has-dot-segment.ts"
 import type { JsonObject } from "../base/json-value.ts"
 import type { ApiName } from "../check/provider-kinds.ts"
 import type { Entry, Expression } from "../plan/expression.ts"
@@ -24,7 +25,17 @@ export function modelId(running: RunContext, model: string, scope: Scope): strin
   const plan = running.plan.models[model]
   if (plan === undefined) throw new Error(`Model ${model} is not in the plan`)
   const here = { ...scope, path: `model.${model}.id` }
-  return toBoundedText(evaluate(plan.id, here), here)
+  return withoutDotSegments(toBoundedText(evaluate(plan.id, here), here), here.path)
+}
+
+/** An id is a part of the address in some APIs, and an endpoint is in all: a value in it must not lead to another path. */
+function withoutDotSegments(text: string, path: string): string {
+  if (!hasDotSegment(text)) return text
+  throw failure(
+    "evaluation_error",
+    path,
+    `The value of ${path} has a segment \`.\` or \`..\`, which would lead to another path`,
+  )
 }
 
 /** The kind of a model's provider. */
@@ -81,7 +92,7 @@ function resolve(running: RunContext, name: string, secrets: JsonObject): Backen
   const { api, endpoint, api_key, headers } = provider
   return {
     api,
-    endpoint: resolveText(running, endpoint, `${path}.endpoint`, secrets),
+    endpoint: resolveEndpoint(running, endpoint, `${path}.endpoint`, secrets),
     api_key: api_key === null ? null : resolveHeader(running, api_key, `${path}.api_key`, secrets),
     headers: resolveHeaders(running, headers, `${path}.headers`, secrets),
   }
@@ -96,9 +107,14 @@ function usesSecrets(running: RunContext, name: string): boolean {
   )
 }
 
-export function resolveText(running: RunContext, expression: Expression, path: string, secrets: JsonObject): string {
+export function resolveEndpoint(
+  running: RunContext,
+  expression: Expression,
+  path: string,
+  secrets: JsonObject,
+): string {
   const scope = { ...outerScope(running, path), secrets }
-  return toBoundedText(evaluate(expression, scope), scope)
+  return withoutDotSegments(toBoundedText(evaluate(expression, scope), scope), path)
 }
 
 export function resolveHeaders(

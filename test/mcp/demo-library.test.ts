@@ -21,6 +21,22 @@ test('`endpoint: "demo"` of an MCP server is a library with tools, resources and
   assert.equal(typeof title, "string")
 })
 
+test("an argument of a resource does not lead to another one", async () => {
+  const folder = folderWith({
+    "shelf.wire": `
+      input { shelf: string }
+      mcp library { endpoint: "demo" }
+      resource shelf from mcp.library.resource.shelf
+      output { books: read resource.shelf { bindings { name: input.shelf } } }`,
+  })
+  const read = (shelf: string): ReturnType<typeof runWire> =>
+    runWire(["run", join(folder, "shelf.wire"), "--set", `shelf=${shelf}`])
+  const walked = await read("..")
+  assert.equal(walked.code, 1)
+  assert.match(walked.err, /An argument of resource\.shelf makes a segment `\.` or `\.\.` of the URI/)
+  assert.doesNotMatch((await read("../history")).err, /makes a segment/)
+})
+
 test("where the demo is switched off, a sentence says so", async (t) => {
   const egress = createEgress({ policy: { kind: "private" } })
   t.after(() => egress.close())

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises"
 import { ProtocolError } from "@modelcontextprotocol/client"
 import { cutText } from "../../base/cut-text.ts"
+import { hasDotSegment } from "../../base/has-dot-segment.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { Egress } from "../../ports/egress.ts"
 import type { Gate } from "../../ports/gate.ts"
@@ -30,6 +31,7 @@ import { readPromptResult, readResourceResult, readToolResult } from "./read-con
 import type { McpLimits } from "./connect-to.ts"
 import { ServerConnection } from "./server-connection.ts"
 import { StepBudget } from "./step-budget.ts"
+import type { UriTemplate } from "./uri-template.ts"
 import { publishedPart } from "./tool-pin.ts"
 import { ValidationBudget } from "./validation-budget.ts"
 
@@ -232,7 +234,7 @@ class McpSession implements HostSession {
     const { connection } = this.#serverOf("resource", resource)
     const found = this.resources.get(resource)
     if (found === undefined) throw new Error(`Resource ${resource} was not found`)
-    const uri = typeof found.uri === "string" ? found.uri : found.uri.expand(asTexts(values))
+    const uri = typeof found.uri === "string" ? found.uri : expand(found.uri, values, resource)
     return this.#asking(connection.server, async () => readResourceResult(await connection.readResource(uri, signal)))
   }
 
@@ -383,6 +385,19 @@ function failed(text: string): ToolAnswer {
 }
 
 /** Prompts and URI templates take texts only. */
+/** A value must not lead to another path than the template's. */
+function expand(template: UriTemplate, values: JsonObject, resource: string): string {
+  const texts = asTexts(values)
+  const uri = template.expand(texts)
+  if (!hasDotSegment(uri) || hasDotSegment(template.expand(plainTexts(template)))) return uri
+  const message = `An argument of resource.${resource} makes a segment \`.\` or \`..\` of the URI, which would lead to another resource`
+  throw failure("evaluation_error", `resource.${resource}`, message)
+}
+
+function plainTexts({ variables }: UriTemplate): Record<string, string> {
+  return Object.fromEntries(variables.map((name) => [name, "x"]))
+}
+
 function asTexts(values: JsonObject): Record<string, string> {
   return Object.fromEntries(
     Object.entries(values)

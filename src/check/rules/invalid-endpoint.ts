@@ -1,4 +1,6 @@
 import type * as Syntax from "../../syntax/tree.ts"
+import { hasDotSegment } from "../../base/has-dot-segment.ts"
+import { constantOf } from "../constants.ts"
 import type { CheckContext } from "../check-context.ts"
 
 /** An endpoint that is written out, or at least begins so. `demo` says what the word "demo" names there: "demo model" or "demo server". */
@@ -18,7 +20,15 @@ export function checkEndpoint(checking: CheckContext, node: Syntax.Expression, p
   } else if (holdsPassword(text)) {
     const hint = "Declare it in `secrets { }` and send it in `headers { }`."
     checking.report("hardcoded-secret", path, node, "A password is written into the endpoint", hint)
-  }
+  } else checkDotSegments(checking, node, path)
+}
+
+/** An address, or a model's id, which is a part of the address in some APIs. The run checks what is known then. */
+export function checkDotSegments(checking: CheckContext, node: Syntax.Expression, path: string): void {
+  const value = constantOf(node)
+  if (typeof value !== "string" || !hasDotSegment(value)) return
+  const message = "A segment `.` or `..` would lead to another path"
+  checking.report("invalid-value", path, node, message, "Write the path without it.")
 }
 
 /** `https://user:password@host` */

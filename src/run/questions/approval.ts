@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../base/json-value.ts"
-import { resolveText } from "../backends.ts"
+import { resolveEndpoint } from "../backends.ts"
 import type { Kept } from "../log/kept.ts"
 import { shownBytes } from "../log/log.ts"
 import type { QuestionPast } from "../log/replay-state.ts"
@@ -58,7 +58,7 @@ export class CallApproval {
     this.#call = call
     this.#questions = [...call.asked]
     this.#definition = call.definition
-    this.#endpoint = resolveText(running, endpoint, `mcp.${server}.endpoint`, running.named())
+    this.#endpoint = resolveEndpoint(running, endpoint, `mcp.${server}.endpoint`, running.named())
   }
 
   /** Bytes of arguments that are too large to be shown to a person; null where they are not. */

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../base/json-value.ts"
 import type { ToolServer } from "../../ports/tools.ts"
-import { resolveHeaders, resolveText } from "../backends.ts"
+import { resolveEndpoint, resolveHeaders } from "../backends.ts"
 import type { RunContext } from "../run-context.ts"
 
 /** A server as the run reaches it, with these secrets. */
@@ -10,7 +10,7 @@ export function serverOf(running: RunContext, name: string, secrets: JsonObject)
   const path = `mcp.${name}`
   return {
     name,
-    endpoint: resolveText(running, server.endpoint, `${path}.endpoint`, secrets),
+    endpoint: resolveEndpoint(running, server.endpoint, `${path}.endpoint`, secrets),
     headers: resolveHeaders(running, server.headers, `${path}.headers`, secrets),
   }
 }

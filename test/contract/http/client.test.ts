@@ -129,6 +129,17 @@ output { done: ask.review.publish }
     await assert.rejects(client.run("none"), (error) => error instanceof WireworksError && error.kind === "not_found")
   })
 
+  it("calls no other route for an id or a name that is a path", async () => {
+    for (const bad of ["..", ".", "%2e%2e", "a/..", "..\\x"]) {
+      await assert.rejects(client.run(bad), TypeError)
+      await assert.rejects(client.cancel(bad), TypeError)
+      await assert.rejects(client.answer("run", bad, { answer: {} }), TypeError)
+      await assert.rejects(client.workflowDetail(bad), TypeError)
+      assert.throws(() => client.workflow(bad), TypeError)
+    }
+    await assert.rejects(client.workflowDetail("../runs"), TypeError)
+  })
+
   it("sends its key", async () => {
     const guarded = await startService({ API_KEYS: "ann:secret-of-ann" })
     const without = new WireworksClient({ baseUrl: guarded.url })

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { describe, test } from "node:test"
 import { startServer } from "../../support/http-server.ts"
-import { startService } from "./start-service.ts"
+import { errorOf, startService } from "./start-service.ts"
 
 // Providers of every kind through the whole service, against its own demo model.
 
@@ -37,6 +37,41 @@ describe("providers of every kind", async () => {
       const body = (await response.json()) as { output?: unknown }
       assert.equal(response.status, 200, JSON.stringify(body))
       assert.match(JSON.stringify(body), /"first":"Hello, Ada\.","then":"Hello, Bo\.","short":"Hello, Cy\."/)
+    })
+  }
+
+  for (const kind of kinds) {
+    test(`${kind}: neither a model's id nor an endpoint leads to another path`, async (t) => {
+      const server = await startServer((_request, response) => response.end("{}"))
+      t.after(() => server.close())
+      const workflow_source = `
+        input { model: string  tenant: string }
+        provider p from ${kind} {
+            endpoint: "${server.origin}/v1/{{ input.tenant }}"
+            inference { max_retries: 0 }
+        }
+        model m from p { id: input.model }
+        agent a { model: model.m  instruction: "Hi"  output { message: string } }
+        output { message: agent.a.message }`
+      const wrong: [string, string, string][] = [
+        ["../../admin/keys", "x", "model.m.id"],
+        ["models/../../admin/keys", "x", "model.m.id"],
+        ["..", "x", "model.m.id"],
+        ["a/./b", "x", "model.m.id"],
+        ["%2e%2e/keys", "x", "model.m.id"],
+        ["a\\..\\b", "x", "model.m.id"],
+        ["m", "../../admin", "provider.p.endpoint"],
+        ["m", "%2E%2e", "provider.p.endpoint"],
+      ]
+      for (const [model, tenant, path] of wrong) {
+        const error = await errorOf(await service.post("/execute", { workflow_source, input: { model, tenant } }))
+        assert.deepEqual([error.status, error.kind], [422, "evaluation_error"], model)
+        assert.match(error.message, new RegExp(`${path} has a segment`))
+      }
+      assert.equal(server.received.length, 0)
+      await service.post("/execute", { workflow_source, input: { model: "gpt-4.1/x..y", tenant: "a.b" } })
+      assert.ok(server.received.length > 0)
+      for (const { url } of server.received) assert.match(url, /^\/v1\/a\.b\//)
     })
   }
 
