@@ -77,6 +77,8 @@ export class CheckContext {
   readonly fieldNodes = new Map<Field, Syntax.TypeField | Syntax.ValueField>()
   readonly variantNodes = new Map<VariantType, Syntax.VariantType>()
   readonly fittedTypes: [Type, Type][] = []
+  /** Numbers that are not exact, with their paths, as long as nothing says that they may be rounded. */
+  readonly inexactIntegers = new Map<Syntax.NumberNode, string>()
   readonly expressionTypes = new Map<Syntax.Expression, Type>()
   readonly references = new Map<string, Span[]>()
   readonly edges = new Map<string, Map<string, Edge>>()

@@ -20,6 +20,7 @@ import { mustFit } from "./must-fit.ts"
 import type { LoopVariable, Program } from "./program.ts"
 import { resolveRecord, resolveSchemas } from "./resolve-types.ts"
 import { checkInfiniteTypes } from "./rules/infinite-type.ts"
+import { reportInexactIntegers } from "./rules/inexact-integer.ts"
 import { checkUnused } from "./rules/unused-declaration.ts"
 import type { Scope } from "./scope.ts"
 import { at, nonePresent } from "./scope.ts"
@@ -83,6 +84,7 @@ export function checkTests(tree: Syntax.Tree, tested: Program | undefined): Chec
       if (declaration.kind === "test") new TestCheck(checking, declaration, tested).run()
     }
   }
+  reportInexactIntegers(checking)
   return { program: programOf(checking), diagnostics: inSourceOrder(checking.diagnostics) }
 }
 

@@ -16,6 +16,7 @@ import type { Program } from "./program.ts"
 import { resolveRecord, resolveSchemas } from "./resolve-types.ts"
 import { checkDependencyCycles } from "./rules/dependency-cycle.ts"
 import { checkMissingOutput } from "./rules/missing-output.ts"
+import { reportInexactIntegers } from "./rules/inexact-integer.ts"
 import { checkUnused } from "./rules/unused-declaration.ts"
 import { runScope } from "./scope.ts"
 import { anyType } from "../types/primitives.ts"
@@ -52,6 +53,7 @@ export function check(tree: Syntax.Tree): Checked {
     checkUnused(checking)
     checkMissingOutput(checking)
   }
+  reportInexactIntegers(checking)
   const found = checking.diagnostics.filter((one) => !isError(one) || !checking.skipped.isCutOff(one.span))
   return { program: programOf(checking), diagnostics: inSourceOrder(found) }
 }

@@ -5,6 +5,7 @@ import type * as Syntax from "../syntax/tree.ts"
 import type { CheckContext } from "./check-context.ts"
 import { declareUnique, refuseKey } from "./repeated-name.ts"
 import { showFound } from "../types/show-misfit.ts"
+import { checkConstantIntegers } from "./rules/inexact-integer.ts"
 import { secretInSetting } from "./rules/secret-exposed.ts"
 
 /** The value of an expression that is written out, without references; undefined when it is not. */
@@ -118,6 +119,7 @@ function judge(
 ): void {
   if (value === undefined) return notConstant(checking, node, path, rule)
   checkKeys(checking, node, path)
+  if (rule.type === "object") checkConstantIntegers(checking, node, path)
   const found = showFound(value, true)
   const message = `Expected ${rule.expected}, found ${found}`
   if (!isOfType(value, rule.type)) checking.report("type-mismatch", path, node, message)

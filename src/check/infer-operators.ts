@@ -12,6 +12,7 @@ import { constantOf } from "./constants.ts"
 import { firstOf, mostListed, nearAnd } from "./known-list.ts"
 import { isAsset } from "./misplaced-asset.ts"
 import { narrowed, pathsPresent } from "./narrowing.ts"
+import { takeNumbers } from "./rules/inexact-integer.ts"
 import type { Infer, Scope } from "./scope.ts"
 
 /** `a && b`, `a == b`, `a contains b` … */
@@ -30,6 +31,9 @@ export function inferBinary(checking: CheckContext, node: Syntax.BinaryNode, sco
   const leftType = inferOperand(checking, left, scope, infer)
   const rightType = inferOperand(checking, right, scope, infer)
   if (leftType === undefined || rightType === undefined) return booleanType
+  const comparesNumbers = operator.startsWith("<") || operator.startsWith(">")
+  takeNumbers(checking, left, comparesNumbers ? numberType : rightType)
+  takeNumbers(checking, right, comparesNumbers ? numberType : leftType)
   if (checkComparison(checking, node, leftType, rightType, scope) && areConstant(node)) {
     constantCondition(checking, node, "Both sides are written out, so this is always the same", scope)
   }

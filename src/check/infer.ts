@@ -15,6 +15,7 @@ import { isAssignable, isLenient, nullable, union, withoutLiterals, withoutNull 
 import { expressionOf } from "./properties.ts"
 import { declareUnique, refuseKey } from "./repeated-name.ts"
 import { inferRoot } from "./resolve-root.ts"
+import { noteInteger, takeNumbers } from "./rules/inexact-integer.ts"
 import { suspiciousBraces } from "./rules/suspicious-braces.ts"
 import type { Scope } from "./scope.ts"
 import { at, nonePresent } from "./scope.ts"
@@ -32,6 +33,7 @@ function inferHere(checking: CheckContext, expression: Syntax.Expression, scope:
     case "string":
       return inferString(checking, expression, scope)
     case "number":
+      noteInteger(checking, expression, scope.path)
       return Number.isSafeInteger(expression.value) ? integerType : numberType
     case "word":
       return expression.value === null ? nullType : booleanType
@@ -158,6 +160,7 @@ function inferDefault(checking: CheckContext, node: Syntax.Expression & { kind: 
   }
   if (left.kind === "null") return right
   const base = withoutNull(left, checking.types)
+  takeNumbers(checking, node.right, base)
   if (!isAssignable(right, base, checking.types)) return union([base, withoutLiterals(right)])
   checking.fit(right, base)
   return base

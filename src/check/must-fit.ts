@@ -3,6 +3,7 @@ import type { CheckContext } from "./check-context.ts"
 import { errorType } from "../types/primitives.ts"
 import { fieldNamed } from "../types/field-named.ts"
 import { knownList } from "./known-list.ts"
+import { inexactInteger, takeNumbers } from "./rules/inexact-integer.ts"
 import { refuseAsset } from "./misplaced-asset.ts"
 import { caseRecord, isAssignable, nullable, plainType, withoutNull } from "../types/relations.ts"
 import { showType } from "../types/show-type.ts"
@@ -15,6 +16,7 @@ import type { ArrayType, RecordType, TupleType, Type } from "../types/types.ts"
 export function mustFit(checking: CheckContext, node: Syntax.Expression, expected: Type, path: string): void {
   const found: Type = checking.expressionTypes.get(node) ?? errorType
   checking.fit(found, expected)
+  takeNumbers(checking, node, expected)
   if (isAssignable(found, expected, checking.types) || refuseAsset(checking, node, found, path)) return
   const wanted = plainType(expected, checking.types)
   if (node.kind === "group") return mustFit(checking, node.expression, expected, path)
@@ -29,6 +31,9 @@ export function mustFit(checking: CheckContext, node: Syntax.Expression, expecte
 }
 
 function mismatch(checking: CheckContext, node: Syntax.Expression, found: Type, expected: Type, path: string): void {
+  if (node.kind === "number" && checking.inexactIntegers.delete(node) && expected.kind === "integer") {
+    return inexactInteger(checking, node, path, "Write a number in that range.")
+  }
   const message = `Expected ${showType(expected)}, found ${showType(found)}`
   checking.report("type-mismatch", path, node, message, fixFor(checking, node, found, expected))
 }
