@@ -10,7 +10,9 @@ import type { ModelReference } from "./check-model-reference.ts"
 
 // Prices of models, and what a run or an agent may use at most.
 
-const fromZero: ConstantRule = { ...numberFrom(0), code: "type-mismatch" }
+/** Enough for every currency; costs stay numbers that way. */
+const mostPrice = 1_000_000_000
+const priceOfTokens: ConstantRule = { ...numberFrom(0, mostPrice), code: "type-mismatch" }
 const aboveZero: ConstantRule = {
   expected: "a number above 0",
   type: "number",
@@ -22,7 +24,7 @@ const aboveZero: ConstantRule = {
 export function checkPrice(checking: CheckContext, property: Syntax.Property | undefined, path: string): void {
   const value = blockAs(checking, property, path, "properties", "price { input: 0.40 output: 1.60 }")
   if (property !== undefined && value !== undefined) {
-    checkNumbers(checking, "price", value.block, path, property.name, fromZero)
+    checkNumbers(checking, "price", value.block, path, property.name, priceOfTokens)
   }
 }
 

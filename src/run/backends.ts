@@ -14,6 +14,9 @@ import type { RunContext } from "./run-context.ts"
 import { outerScope } from "./run-context.ts"
 import { hideHost } from "./secrets/hide-host.ts"
 
+/** Ids come from requests, and are remembered beyond a run: as labels of metrics, and with what is known of backends. */
+const longestModelId = 1000
+
 /** Where a model's calls go. Its provider was resolved when the run began, before any call. */
 export function backendOf(running: RunContext, model: string): Backend {
   const backend = running.backends.get(model)
@@ -25,7 +28,12 @@ export function modelId(running: RunContext, model: string, scope: Scope): strin
   const plan = running.plan.models[model]
   if (plan === undefined) throw new Error(`Model ${model} is not in the plan`)
   const here = { ...scope, path: `model.${model}.id` }
-  return withoutDotSegments(toBoundedText(evaluate(plan.id, here), here), here.path)
+  const id = toBoundedText(evaluate(plan.id, here), here)
+  if (id.length > longestModelId) {
+    const message = `The id of a model has at most ${longestModelId} characters (found ${id.length})`
+    throw failure("evaluation_error", here.path, message)
+  }
+  return withoutDotSegments(id, here.path)
 }
 
 /** An id is a part of the address in some APIs, and an endpoint is in all: a value in it must not lead to another path. */

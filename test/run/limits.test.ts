@@ -197,6 +197,37 @@ test("an answer without usage has used its reservation, a failure without usage 
   assert.deepEqual(shownAt(outcome), { tokens: { limit: 20_000, used: reserved[1] } })
 })
 
+test("a usage that counts nothing, or what cannot be, does not make calls free", async (t) => {
+  const rows: readonly JsonObject[] = [
+    {},
+    { input_tokens: null },
+    { total_tokens: 50 },
+    { input_tokens: -5, output_tokens: -100 },
+    { input_tokens: "9", output_tokens: "9" },
+    { input_tokens: 0, output_tokens: 0 },
+    { input_tokens: 1.7e308, output_tokens: 1.7e308 },
+  ]
+  const choice = { index: 0, finish_reason: "stop", message: { role: "assistant", content: good } }
+  for (const usage of rows) {
+    const { run, backend } = await backed(t, ({ url }) =>
+      url.endsWith("/responses") ? says(good, { usage }) : json({ choices: [{ ...choice }], usage: {} }),
+    )
+    const chat = `
+      provider q from openai_chat { endpoint: "${backend.backend.endpoint}" }
+      model c from q { id: "c-1" price { input: 2 output: 8 } }`
+    for (const model of ["m", "c"]) {
+      const asking = agent("a").replace("model.m", `model.${model}`)
+      const outcome = await run(`limits { tokens: 20_000 cost: 1 } ${chat} ${asking} output { a: agent.a.text }`)
+      const [reserved] = dataOf(outcome.events, "model_call_started").map((event) => event.reserved)
+      assert.ok(reserved !== undefined)
+      assert.deepEqual(shownAt(outcome), {
+        cost: { limit: 1, used: reserved.cost },
+        tokens: { limit: 20_000, used: reserved.tokens },
+      })
+    }
+  }
+})
+
 test("tool calls and reads are counted; the one too many is not made", async (t) => {
   let made = 0
   const tools = new InProcessTools({
@@ -292,4 +323,16 @@ output { all: agent.a }`)
   )
   assert.deepEqual([state.usage.cost, state.limits?.cost?.used], [0.000002, 0.000002])
   assert.equal(usageOfEvents(events)?.usage.cost?.toFixed(9), "0.000002000")
+})
+
+test("an id of a model that is too long to be remembered fails the run before a call", async (t) => {
+  const { run, backend } = await backed(t, () => says(good))
+  const source = (length: number): string => `
+    model long from p { id: "${"x".repeat(length)}" }
+    ${agent("a").replace("model.m", "model.long")} output { a: agent.a.text }`
+  assert.deepEqual(resultOf(await run(source(1000))), { a: "fine" })
+  const { kind, message } = errorOf(await run(source(1001)))
+  assert.equal(kind, "evaluation_error")
+  assert.equal(message, "The id of a model has at most 1000 characters (found 1001)")
+  assert.equal(backend.asked.length, 1)
 })

@@ -10,6 +10,7 @@ import type { AssistantPart, ProviderData } from "../../ports/messages.ts"
 import type { ModelToolCall, ModelWatch } from "../../ports/model.ts"
 import type { TokenUsage } from "../../ports/events.ts"
 import type { Answer, Call } from "../model-turn/model-api.ts"
+import { tokenCount } from "../model-turn/token-count.ts"
 import { brokenAnswer, readInnerError, UpstreamFailure } from "../model-turn/upstream-failure.ts"
 import type { Dialect } from "./dialect.ts"
 import { answerTool } from "./dialect.ts"
@@ -205,13 +206,9 @@ function readUsage(usage: LanguageModelV4Usage | null): TokenUsage | null {
   const output = usage?.outputTokens.total
   if (usage === null || (input === undefined && output === undefined)) return null
   return {
-    input_tokens: count(input),
-    output_tokens: count(output),
-    cached_tokens: count(usage.inputTokens.cacheRead),
-    reasoning_tokens: count(usage.outputTokens.reasoning),
+    input_tokens: tokenCount(input),
+    output_tokens: tokenCount(output),
+    cached_tokens: tokenCount(usage.inputTokens.cacheRead),
+    reasoning_tokens: tokenCount(usage.outputTokens.reasoning),
   }
-}
-
-function count(value: number | undefined): number {
-  return value !== undefined && Number.isFinite(value) && value > 0 ? Math.floor(value) : 0
 }

@@ -2,6 +2,7 @@ import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import type { TokenUsage } from "../../ports/events.ts"
 import type { ModelToolCall, ModelWatch } from "../../ports/model.ts"
+import { tokenCount } from "../model-turn/token-count.ts"
 import { brokenAnswer, readInnerError, UpstreamFailure } from "../model-turn/upstream-failure.ts"
 
 /** An item of the `/responses` wire format, in a request's `input` or a response's `output`. */
@@ -106,10 +107,10 @@ function firstText(...values: readonly (JsonValue | undefined)[]): string | unde
 function readUsage(usage: JsonValue | undefined): TokenUsage | null {
   if (!isJsonObject(usage)) return null
   return {
-    input_tokens: count(usage["input_tokens"] ?? usage["prompt_tokens"]),
-    output_tokens: count(usage["output_tokens"] ?? usage["completion_tokens"]),
-    cached_tokens: count(within(usage["input_tokens_details"] ?? usage["prompt_tokens_details"], "cached_tokens")),
-    reasoning_tokens: count(
+    input_tokens: tokenCount(usage["input_tokens"] ?? usage["prompt_tokens"]),
+    output_tokens: tokenCount(usage["output_tokens"] ?? usage["completion_tokens"]),
+    cached_tokens: tokenCount(within(usage["input_tokens_details"] ?? usage["prompt_tokens_details"], "cached_tokens")),
+    reasoning_tokens: tokenCount(
       within(usage["output_tokens_details"] ?? usage["completion_tokens_details"], "reasoning_tokens"),
     ),
   }
@@ -117,10 +118,6 @@ function readUsage(usage: JsonValue | undefined): TokenUsage | null {
 
 function within(value: JsonValue | undefined, key: string): JsonValue | undefined {
   return isJsonObject(value) ? value[key] : undefined
-}
-
-function count(value: JsonValue | undefined): number {
-  return typeof value === "number" && Number.isFinite(value) && value > 0 ? Math.floor(value) : 0
 }
 
 function isGiven(value: JsonValue | undefined): boolean {

@@ -1,16 +1,11 @@
-import { cutText } from "../../base/cut-text.ts"
 import type { ModelCallRecord } from "../../ports/events.ts"
+import { BoundedLabels } from "./bounded-labels.ts"
 import type { Counter } from "./counters.ts"
 import type { Instruments } from "./instruments.ts"
 
-/** Callers write the ids of models: more than these are counted together. */
-const mostModels = 200
-
-type Labels = { readonly provider: string; readonly model: string }
-
 /** Cost, tokens, calls, retries and fallbacks by the kind of provider and the id of the model. */
 export class ModelCounters {
-  readonly #known = new Map<string, Labels>()
+  readonly #labels = new BoundedLabels()
   readonly #cost: Counter<readonly [string, string]>
   readonly #tokens: Counter<readonly [string, string, string]>
   readonly #calls: Counter<readonly [string, string, string]>
@@ -38,7 +33,7 @@ export class ModelCounters {
   count(calls: readonly ModelCallRecord[]): void {
     const turns = calls.length > 1 ? new Set<string>() : null
     for (const call of calls) {
-      const { provider, model } = this.#labels(call)
+      const { provider, model } = this.#labelsOf(call)
       // A call that gave no answer has no format that held.
       this.#calls.of(provider, model, call.format === undefined ? "failed" : "answered").add()
       const turn = turns === null ? "" : `${call.turn} ${call.model ?? ""}`
@@ -56,18 +51,11 @@ export class ModelCounters {
 
   /** `calls` are those of the model that failed. */
   fellBack([first]: readonly ModelCallRecord[]): void {
-    const { provider, model } = first === undefined ? { provider: "", model: "" } : this.#labels(first)
+    const { provider, model } = first === undefined ? { provider: "", model: "" } : this.#labelsOf(first)
     this.#fallbacks.of(provider, model).add()
   }
 
-  #labels({ provider = "", id = "" }: ModelCallRecord): Labels {
-    const key = `${provider} ${id}`
-    let labels = this.#known.get(key)
-    if (labels === undefined) {
-      if (this.#known.size >= mostModels) return { provider, model: "other" }
-      labels = { provider, model: cutText(id, 100) }
-      this.#known.set(key, labels)
-    }
-    return labels
+  #labelsOf({ provider = "", id = "" }: ModelCallRecord): { readonly provider: string; readonly model: string } {
+    return this.#labels.of({ provider, model: id })
   }
 }

@@ -192,7 +192,8 @@ export function spentOf(
   reserved: { readonly tokens: number; readonly cost: Money | null },
   price: Price | null,
 ): { readonly tokens: number; readonly cost: Money } {
-  if (usage !== null) {
+  // A usage that counts nothing is not one: every call sends something.
+  if (usage !== null && usage.input_tokens + usage.output_tokens > 0) {
     return {
       tokens: usage.input_tokens + usage.output_tokens,
       cost: price === null ? 0n : costOf(usage, price),

@@ -2,6 +2,7 @@ import type { JsonObject } from "../../../src/base/json-value.ts"
 import { sendResult, startRawServer } from "../../support/mcp-server.ts"
 import { tinyMcp } from "../../support/tiny-mcp.ts"
 import type { Hostile } from "../hostile-input.ts"
+import type { Answer } from "../hostile-service.ts"
 
 const times = <T>(count: number, make: (at: number) => T): T[] => Array.from({ length: count }, (_, at) => make(at))
 
@@ -102,6 +103,27 @@ export const servers: readonly Hostile[] = [
       })
       during(() => server.close())
       return async () => [await service.execute(source(server.url))]
+    },
+  },
+  {
+    name: "200 tools of servers with names of 165,000 characters, then /metrics",
+    kinds: [null],
+    prepare: async (service, during) => {
+      const server = await tinyMcp({ t: () => ({ content: [] }) })
+      during(() => server.close())
+      const tools = times(5, (at) => `t${at}`)
+      const calls = tools.map((tool) => `${tool}: call tool.${tool}`).join(" ")
+      return async () => {
+        const answers: Answer[] = []
+        for (const run of times(40, (at) => at)) {
+          const name = `s${run}${"x".repeat(165_000)}`
+          const imports = tools.map((tool) => `tool ${tool} from mcp.${name}.tool.t`).join("\n")
+          const declared = `mcp ${name} { endpoint: "${server.url}" }\n${imports}`
+          answers.push(await service.execute(`${declared}\noutput { ${calls} }`))
+        }
+        answers.push(await service.send("/metrics"))
+        return answers
+      }
     },
   },
 ]
