@@ -1,19 +1,19 @@
 import assert from "node:assert/strict"
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, describe, test } from "node:test"
 import type { Page } from "playwright-core"
-import { hello, slow } from "../contract/http/start-service.ts"
-import { editor, hasCount, nodeSays, run, runToEnd, status, tab, write, written } from "./actions.ts"
+import { editor, hasCount, nodeSays, run, runToEnd, slowChain, status, tab, write, written } from "./actions.ts"
 import { lookAt } from "./look-at.ts"
 import { openPlayground } from "./open-playground.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "wireworks-served-"))
 after(() => rmSync(folder, { recursive: true, force: true }))
+const hello = readFileSync(join(import.meta.dirname, "..", "..", "examples", "hello.wire"), "utf8")
 mkdirSync(join(folder, "tickets"))
 writeFileSync(join(folder, "tickets", "triage.wire"), `// Sorts a ticket.\n${hello}`)
-writeFileSync(join(folder, "slowly.wire"), slow)
+writeFileSync(join(folder, "slowly.wire"), slowChain(1))
 writeFileSync(join(folder, "broken.wire"), "agent {\n")
 
 const playground = await openPlayground({ WIRE_WORKFLOWS: folder })
@@ -33,7 +33,7 @@ describe("the workflows of the server", () => {
     await written(page, /Sorts a ticket/)
     await page.getByRole("textbox", { name: "name" }).fill("Ada")
     await runToEnd(page)
-    await nodeSays(page, "agent.reply", /done/)
+    await nodeSays(page, "agent.greeter", /done/)
     await page.getByRole("button", { name: "Edit a copy" }).click()
     await editor(page).focus()
     await write(page, "output { a: 1 }")
@@ -71,7 +71,7 @@ describe("the runs of the server", () => {
     const started = await fetch(`${playground.address}/workflows/slowly/execute`, {
       method: "POST",
       headers: { "content-type": "application/json", prefer: "respond-async" },
-      body: JSON.stringify({ input: { name: "Grace" } }),
+      body: "{}",
     })
     const { run_id } = (await started.json()) as { run_id: string }
     const row = list.getByRole("row", { name: /slowly/ })
@@ -79,8 +79,8 @@ describe("the runs of the server", () => {
     await page.getByLabel("Workflow", { exact: true }).selectOption("slowly")
     await list.getByRole("row", { name: /tickets/ }).waitFor({ state: "detached" })
     await row.getByRole("button").click()
-    await nodeSays(page, "agent.reply", /running|done/)
-    await page.getByRole("treeitem", { name: /^agent\.reply/ }).waitFor()
+    await nodeSays(page, "agent.step1", /running|done/)
+    await page.getByRole("treeitem", { name: /^agent\.step1/ }).waitFor()
     await page.waitForURL(new RegExp(`#run=${run_id}`))
     await fetch(`${playground.address}/execute/${run_id}/cancel`, { method: "POST" })
     await status(page, /cancelled|completed/)
