@@ -35,6 +35,12 @@ const workflowProperties: JsonObject = {
   issues: { type: "array", items: { $ref: "#/components/schemas/Issue" } },
   schemas: nullable("object", { properties: { input: { type: "object" }, output: { type: "object" } } }),
   secrets: { type: "object", additionalProperties: { type: "string", enum: ["set", "missing"] } },
+  fixed_secrets: {
+    type: "array",
+    items: { type: "string" },
+    description:
+      "Secrets that a request may not override alone: they decide where others of the server's own go, which a request would have to send, too. Absent where there are none.",
+  },
 }
 
 /** JSON Schemas of answers, by their names in the OpenAPI document. */

@@ -178,6 +178,8 @@ export interface WorkflowAnswer {
   readonly schemas: { readonly input: JsonObject; readonly output: JsonObject } | null
   /** The secrets that it declares: whether the server has them. */
   readonly secrets: Readonly<Record<string, "set" | "missing">>
+  /** Secrets that a request may not send alone: they decide where others of the server's own go. Absent where there are none. */
+  readonly fixed_secrets?: readonly string[]
 }
 
 export interface WorkflowDetail extends WorkflowAnswer {

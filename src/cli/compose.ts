@@ -36,7 +36,8 @@ import type { OpenedStore } from "./open-store.ts"
 import { openStore, StartRefusal } from "./open-store.ts"
 import { playgroundFiles } from "./playground-files.ts"
 import type { Settings } from "./settings.ts"
-import { egressPolicy, isLoopback, joinPorts, traceTargets } from "./join-ports.ts"
+import { isLoopback } from "./is-loopback.ts"
+import { egressPolicy, joinPorts, traceTargets } from "./join-ports.ts"
 
 /** The service as a whole, with a life: it listens, and it stops. */
 export interface Service {

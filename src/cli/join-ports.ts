@@ -1,5 +1,4 @@
 import about from "../../package.json" with { type: "json" }
-import { isIP } from "node:net"
 import { createEgress } from "../adapters/egress/egress.ts"
 import type { TraceTargets } from "../adapters/egress/with-trace.ts"
 import { parseTraceTargets, takesTrace, withTrace } from "../adapters/egress/with-trace.ts"
@@ -18,6 +17,7 @@ import { loopTurns } from "../event-loop/loop-turns.ts"
 import type { RunPorts } from "../run/run-context.ts"
 import { modelApi } from "./model-apis.ts"
 import { StartRefusal } from "./open-store.ts"
+import { isLoopback } from "./is-loopback.ts"
 import type { Settings } from "./settings.ts"
 
 /** To one backend: the agents of one run may call it at the same time. */
@@ -104,10 +104,6 @@ export function traceTargets({ traceHosts }: Settings): TraceTargets {
   throw new StartRefusal(
     `WIRE_TRACE_HOSTS is "${traceHosts}": it must be none, all, or hosts such as models.example.com or *.example.com, with commas between them.`,
   )
-}
-
-export function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."))
 }
 
 /** Work on so many bytes takes about as long as to load the protocol's client. */

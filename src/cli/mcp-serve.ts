@@ -1,6 +1,7 @@
 import about from "../../package.json" with { type: "json" }
 import type { McpServerFactory } from "@modelcontextprotocol/server"
 import type { Command } from "commander"
+import type { JsonObject } from "../base/json-value.ts"
 import { parseDuration } from "../base/parse-duration.ts"
 import { compile } from "../compile.ts"
 import type { WorkflowOffer } from "../mcp-server/workflow-server.ts"
@@ -8,11 +9,13 @@ import type { WorkflowTool } from "../mcp-server/workflow-tool.ts"
 import { listing, toolName } from "../mcp-server/workflow-tool.ts"
 import { mayWait } from "../plan/may-wait.ts"
 import type { Plan } from "../plan/plan-shape.ts"
+import { exposedByRequest } from "../run/secrets/secrets-of-run.ts"
 import { validateRequest } from "../run/validate-request.ts"
 import type { RunStore } from "../ports/store.ts"
 import { StoreFailure } from "../ports/store.ts"
 import type { Runs } from "../run/runs.ts"
 import { count } from "./count.ts"
+import { isLoopback } from "./is-loopback.ts"
 import { errorCode } from "./file-errors.ts"
 import { diagnosisOf } from "./diagnose.ts"
 import { listenForMcp } from "./mcp-http.ts"
@@ -99,6 +102,9 @@ async function serve(files: readonly string[], flags: ServeFlags, command: Comma
     complain(visibleText(error.message))
     return 2
   }
+  const unsafe = [...tools.flatMap(whereInputSays), ...(flags.http === true ? openToStrangers(tools, settings) : [])]
+  for (const sentence of unsafe) complain(visibleText(sentence))
+  if (unsafe.length > 0) return 1
   // Loaded now: `wire help` and wrong command lines do not need it.
   const { composeRuns } = await import("./compose-runs.ts")
   let parts: Awaited<ReturnType<typeof composeRuns>>
@@ -196,6 +202,30 @@ async function withSecrets(compiled: readonly Compiled[], flags: ServeFlags): Pr
     tools.push({ name, source, plan, secrets: own })
   }
   return tools
+}
+
+/** The client chooses the input, so that it could have the operator's secrets sent anywhere. */
+function whereInputSays({ name, plan, secrets }: WorkflowTool): string[] {
+  const given = (_: string, names: readonly string[]): JsonObject =>
+    Object.fromEntries(Object.entries(secrets).filter(([secret]) => names.includes(secret)))
+  const exposed = exposedByRequest(plan, { secrets: {}, workflow: { name, version: "" } }, given)
+  return (exposed?.issues ?? []).map(
+    ({ message }) => `${name}: ${message}. Write the endpoint and headers without input.`,
+  )
+}
+
+function openToStrangers(tools: readonly WorkflowTool[], { host, apiKeys }: Settings): string[] {
+  const safe = isLoopback(host) || (apiKeys ?? []).length > 0 || tools.every(({ secrets }) => isEmpty(secrets))
+  return safe
+    ? []
+    : [
+        `The workflows have secrets, and would be served on ${host} without asking for keys: everyone who reaches it could ` +
+          "run them. Set WIRE_API_KEYS, or --host to 127.0.0.1.",
+      ]
+}
+
+function isEmpty(secrets: JsonObject): boolean {
+  return Object.keys(secrets).length === 0
 }
 
 function offerOf(tools: readonly WorkflowTool[], runs: Runs, store: RunStore, timeout_ms: number): WorkflowOffer {

@@ -1,7 +1,7 @@
 import type { ValidateAnswer, ValidateIssue } from "../api/shapes.ts"
 import type { JsonObject } from "../base/json-value.ts"
-import { exposedSecrets } from "../check/exposed-secrets.ts"
 import { serverSecretExposed } from "../check/rules/secret-exposed.ts"
+import { secretRoutes } from "../check/secret-routes.ts"
 import type { Compiled } from "../compile.ts"
 import { compile } from "../compile.ts"
 import type { NodeChange } from "../plan/compare-plans.ts"
@@ -106,6 +106,8 @@ export interface Described extends ValidateAnswer {
   readonly waits: boolean
   /** Secrets that only a request may give, each with the issue of a server that has one. */
   readonly exposed: readonly { readonly secret: string; readonly issue: Issue }[]
+  /** The backends whose address or headers a request may decide, with the secrets that they get. */
+  readonly routes: NonNullable<Plan["secret_routes"]>
 }
 
 export function describeSource(source: string): Described {
@@ -118,14 +120,18 @@ export function describeSource(source: string): Described {
     ...answerOf(source, compiled),
     empty: steps === 0 && !syntax,
     waits: plan !== undefined && mayWait(plan),
-    exposed:
-      plan === undefined
-        ? []
-        : exposedSecrets(program).map((found) => ({
-            secret: found.secret,
-            issue: toIssue(serverSecretExposed(found), lines),
-          })),
+    exposed: plan === undefined ? [] : exposedIssues(program, lines),
+    routes: plan?.secret_routes ?? [],
   }
+}
+
+function exposedIssues(program: Compiled["program"], lines: LineMap): Described["exposed"] {
+  const steered = secretRoutes(program).filter(({ inputs }) => inputs.length > 0)
+  return steered.flatMap(({ places }) =>
+    places.flatMap((place) =>
+      place.names.map((secret) => ({ secret, issue: toIssue(serverSecretExposed(secret, place), lines) })),
+    ),
+  )
 }
 
 function answerOf(source: string, { diagnostics, plan }: Compiled): ValidateAnswer {

@@ -8,8 +8,8 @@ export interface Plan {
   readonly types: TypeTable
   readonly input: RecordType
   readonly secrets: RecordType
-  /** Secrets that only a request may give: the input decides where they go. Absent where there are none. */
-  readonly request_secrets?: readonly string[]
+  /** The backends that get secrets, and whose address or headers a caller may decide. Absent where there are none. */
+  readonly secret_routes?: readonly SecretRoutePlan[]
   /** Type of the result, as far as it is known before the run. */
   readonly output: RecordType
   readonly providers: { readonly [name: string]: ProviderPlan }
@@ -22,6 +22,18 @@ export interface Plan {
   readonly limits: Limits | null
   /** In an order in which they can run; the output, where there is one, is last. */
   readonly nodes: readonly PlanNode[]
+}
+
+/** The server's own secrets do not go to a backend that a request steers. */
+export interface SecretRoutePlan {
+  /** `provider.p`, `mcp.s` */
+  readonly backend: string
+  /** Fields of the input that decide where its calls go, such as `input.url`. */
+  readonly inputs: readonly string[]
+  /** Names of secrets that decide it. */
+  readonly steering: readonly string[]
+  /** Names of all secrets that it gets. */
+  readonly sent: readonly string[]
 }
 
 export interface ProviderPlan {

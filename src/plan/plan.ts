@@ -1,12 +1,12 @@
 import type { JsonValue } from "../base/json-value.ts"
 import { apiOf, wireApiIn } from "../check/api-of.ts"
-import { exposedSecrets } from "../check/exposed-secrets.ts"
 import { fileStem } from "../check/check-file.ts"
 import { constantFields, constantIn, constantOf, numberIn } from "../check/constants.ts"
 import { wordIn } from "../check/asset-kind.ts"
 import type { AgentSymbol, AskSymbol, ImportSymbol, Program } from "../check/program.ts"
 import { modelEntries } from "../check/check-model-reference.ts"
 import { inferenceKeys, limitKeys, propertyIn } from "../check/properties.ts"
+import { secretRoutes } from "../check/secret-routes.ts"
 import { assetsOfModel } from "../check/rules/unsupported-asset.ts"
 import { providerKinds } from "../check/provider-kinds.ts"
 import type { RecordType } from "../types/types.ts"
@@ -50,9 +50,11 @@ export function plan(program: Program): Plan {
   return new Planner(program).plan()
 }
 
-function requestSecrets(program: Program): Pick<Plan, "request_secrets"> {
-  const names = new Set(exposedSecrets(program).map(({ secret }) => secret))
-  return names.size === 0 ? {} : { request_secrets: [...names] }
+function routesOf(program: Program): Pick<Plan, "secret_routes"> {
+  const secret_routes = secretRoutes(program).map(({ backend, inputs, steering, sent }) => {
+    return { backend, inputs, steering, sent }
+  })
+  return secret_routes.length === 0 ? {} : { secret_routes }
 }
 
 class Planner {
@@ -70,7 +72,7 @@ class Planner {
       types: { ...program.types },
       input: program.input?.type ?? emptyRecord,
       secrets: program.secrets?.type ?? emptyRecord,
-      ...requestSecrets(program),
+      ...routesOf(program),
       output: program.output?.type ?? emptyRecord,
       providers: mapped(program.providers, (declaration, name) => this.#provider(declaration, name)),
       models: mapped(program.models, (declaration, name) => this.#model(declaration, name)),

@@ -19,7 +19,7 @@ import { MemoryShare, type MemoryBounds, type RunMemory } from "./memory-share.t
 import { readRecord, readStatus, type RunRecord } from "./run-record.ts"
 import { announceTaken } from "./taken-run.ts"
 import { validateRequest } from "./validate-request.ts"
-import { secretsOfRun } from "./secrets/secrets-of-run.ts"
+import { exposedByRequest, secretsOfRun } from "./secrets/secrets-of-run.ts"
 import { Tally } from "../base/tally.ts"
 
 export interface RunsSettings {
@@ -191,13 +191,16 @@ export class Runs {
     return { outcome: "created", run_id }
   }
 
-  /** The parts of a request that do not fit the workflow's blocks, with the server's own secrets where it may have them. */
+  /**
+   * The parts of a request that do not fit the workflow's blocks, with the server's own secrets where it may have them, or that would
+   * send one of these to a place of the caller's choice.
+   */
   validate(plan: Plan, request: RunRequest): WireError | null {
-    return validateRequest(
-      plan,
-      request.input,
-      secretsOfRun(plan, request, this.#ports.serverSecrets),
-      request.options.limits ?? null,
+    const { serverSecrets } = this.#ports
+    const { input, options } = request
+    return (
+      exposedByRequest(plan, request, serverSecrets) ??
+      validateRequest(plan, input, secretsOfRun(plan, request, serverSecrets), options.limits ?? null)
     )
   }
 

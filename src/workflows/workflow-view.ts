@@ -11,6 +11,7 @@ export function workflowAnswer(workflow: NamedWorkflow, secrets: ServerSecrets):
   const shown = serving ?? broken
   const issues = [...workflow.issues, ...exposures(workflow, secrets)]
   const schemas = serving?.described.schemas ?? null
+  const fixed = fixedSecrets(workflow, secrets)
   return {
     name,
     description: shown?.description ?? null,
@@ -19,6 +20,7 @@ export function workflowAnswer(workflow: NamedWorkflow, secrets: ServerSecrets):
     issues,
     schemas: schemas === null ? null : { input: schemas.input, output: schemas.output },
     secrets: secretStates(workflow, secrets),
+    ...(fixed.length > 0 && { fixed_secrets: fixed }),
   }
 }
 
@@ -55,4 +57,14 @@ function secretStates({ name, serving }: NamedWorkflow, secrets: ServerSecrets):
   if (declared.length === 0) return {}
   const own = secrets.of(name, declared)
   return Object.fromEntries(declared.map((secret) => [secret, Object.hasOwn(own, secret) ? "set" : "missing"]))
+}
+
+/** The secrets that decide where others of the server's own go: a request that sends one must send those, too. */
+function fixedSecrets({ name, serving }: NamedWorkflow, secrets: ServerSecrets): string[] {
+  const fixed = new Set<string>()
+  for (const { steering, sent } of serving?.described.routes ?? []) {
+    const own = Object.keys(secrets.of(name, sent))
+    for (const secret of steering) if (own.some((other) => other !== secret)) fixed.add(secret)
+  }
+  return [...fixed]
 }

@@ -41,6 +41,13 @@ output { summary: agent.second.summary, words: input.words ?? 0 }
   "plain.wire": "input { a: integer }\noutput { b: input.a }\n",
   "broken.wire": "output { b: input.a }\n",
   "other/plain.wire": "output { b: 1 }\n",
+  "steered.wire": `input { url: string }
+secrets { key: string }
+provider p from openai { endpoint: input.url api_key: secrets.key }
+model m from p { id: "m" }
+agent a { model: model.m instruction: "x" output { r: string } }
+output { r: agent.a.r }
+`,
 })
 after(() => model.close())
 
@@ -160,6 +167,14 @@ describe("wire mcp serve", () => {
     const unknown = await runWire(["mcp", "serve", join(folder, "plain.wire"), ...secret], { env })
     assert.equal(unknown.code, 2)
     assert.match(unknown.err, /--secret key: no workflow has a secret of that name/)
+    const steered = await runWire(["mcp", "serve", join(folder, "steered.wire"), ...secret], { env, input: "" })
+    assert.equal(steered.code, 1)
+    assert.match(steered.err, /steered: `input\.url` decides where provider\.p sends its calls, and .* would go there/)
+    const open = await runWire(["mcp", "serve", ...files(), ...secret, "--http", "--host", "0.0.0.0", "--port", "0"], {
+      env,
+    })
+    assert.equal(open.code, 1)
+    assert.match(open.err, /would be served on 0\.0\.0\.0 without asking for keys.*Set WIRE_API_KEYS/)
     const flags = await runWire(["mcp", "serve", join(folder, "plain.wire"), "--port", "1"])
     assert.equal(flags.code, 2)
   })

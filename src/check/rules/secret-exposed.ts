@@ -2,8 +2,8 @@ import { diagnostic, type Diagnostic } from "../../source/diagnostic.ts"
 import { eachChain } from "../../syntax/each-chain.ts"
 import type * as Syntax from "../../syntax/tree.ts"
 import type { CheckContext } from "../check-context.ts"
-import type { ExposedSecret } from "../exposed-secrets.ts"
 import type { Scope } from "../scope.ts"
+import type { SentSecrets } from "../secret-routes.ts"
 
 // No expression may pass a secret to a model or a caller, nor compare one, which would reveal it bit by bit.
 
@@ -33,7 +33,7 @@ export function refuseSecrets(checking: CheckContext, node: Syntax.Expression, s
 }
 
 /** Reports a secret of the server's own that goes to a backend whose address or headers the input decides. */
-export function serverSecretExposed({ secret, path, span }: ExposedSecret): Diagnostic {
+export function serverSecretExposed(secret: string, { path, span }: SentSecrets): Diagnostic {
   return diagnostic(
     "secret-exposed",
     path,

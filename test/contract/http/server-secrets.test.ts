@@ -4,7 +4,7 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, 
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, describe, it } from "node:test"
-import type { WorkflowDetail } from "../../../src/api/shapes.ts"
+import type { WorkflowDetail, WorkflowsAnswer } from "../../../src/api/shapes.ts"
 import type { JsonObject } from "../../../src/base/json-value.ts"
 import { canary, CanaryWatch } from "../../support/canaries.ts"
 import { messageItem, response as answerOf } from "../../support/fake-backend.ts"
@@ -267,6 +267,106 @@ output { a: call tool.probe ${use === "" && !batch ? "{ bindings { token: secret
       await without.post("/workflows/endpoint/execute", { input: { name: backend.endpoint } }),
     )
     assert.equal(missing.issues[0]?.path, "secrets.api_key")
+  })
+})
+
+describe("a backend whose address a secret decides", async () => {
+  const backend = await keyBackend()
+  const stranger = await keyBackend()
+  const received: string[] = []
+  const strangersMcp = await startServer((request, response) => {
+    received.push(`${JSON.stringify(request.headers)} ${request.body}`)
+    response.writeHead(500).end()
+  })
+  after(() => strangersMcp.close())
+  const mcp = await tinyMcp({ probe: () => ({ content: [{ type: "text", text: "x" }] }) })
+  after(() => mcp.close())
+  const steered = withKey("secrets.base_url").replace("api_key: string", "base_url: string\n  api_key: string")
+  const byHeader = withKey(`"${backend.endpoint}"`, 'headers { "X-Route": secrets.route }').replace(
+    "api_key: string",
+    "route: maybe string\n  api_key: string",
+  )
+  const tools = `
+secrets { url: string token: string bound: string }
+mcp s { endpoint: secrets.url headers { Authorization: "Bearer {{ secrets.token }}" } }
+tool probe from mcp.s.tool.probe { bindings { bound: secrets.bound } }
+output { a: call tool.probe }
+`
+  const folder = folderOf({ "flow.wire": steered, "routed.wire": byHeader, "tools.wire": tools })
+  const server = { base_url: backend.endpoint, api_key: "server-key", route: "r1" }
+  const file = secretsFile({ all: { ...server, url: mcp.url, token: "server-token", bound: "server-bound" } })
+  const service = await startService({ WORKFLOWS: folder, SECRETS_FILE: file })
+
+  const refusal = async (path: string, secrets: JsonObject, input: JsonObject = ada) => {
+    const error = await errorOf(await service.post(path, { input, secrets }))
+    return [error.status, error.kind, error.issues.map((issue) => issue.path)]
+  }
+
+  it("gets no secret of the server where the request sends the address", async () => {
+    const refused = await errorOf(
+      await service.post("/workflows/flow/execute", { input: ada, secrets: { base_url: stranger.endpoint } }),
+    )
+    assert.deepEqual([refused.status, refused.kind, refused.issues[0]?.path], [422, "input_error", "secrets.base_url"])
+    assert.equal(refused.issues[0]?.code, "secret-exposed")
+    assert.match(refused.message, /provider\.backend .* the server's own `secrets\.api_key` would go there/)
+    assert.deepEqual(stranger.keys, [])
+    // A value that is as good as none is one that the request sends.
+    const route = await refusal("/workflows/routed/execute", { route: null })
+    assert.deepEqual(route, [422, "input_error", ["secrets.route"]])
+    assert.deepEqual(backend.keys, [])
+  })
+
+  it("nor does an MCP server, in its headers and in the arguments that are bound", async () => {
+    for (const secrets of [
+      { url: strangersMcp.origin },
+      { url: strangersMcp.origin, token: "own" },
+      { token: "own" },
+      { url: strangersMcp.origin, bound: "own" },
+    ]) {
+      const error = await errorOf(await service.post("/workflows/tools/execute", { input: {}, secrets }))
+      assert.deepEqual([error.status, error.kind], [422, "input_error"], JSON.stringify(secrets))
+    }
+    assert.deepEqual(received, [])
+    assert.equal((await service.post("/workflows/tools/execute", { input: {} })).status, 200)
+  })
+
+  it("gets the request's secrets, if the request sends all of them", async () => {
+    const own = { base_url: stranger.endpoint, api_key: "own-key" }
+    assert.equal((await service.post("/workflows/flow/execute", { input: ada, secrets: own })).status, 200)
+    assert.deepEqual(stranger.keys.splice(0), ["own-key"])
+  })
+
+  it("is where the server says otherwise, with the caller's own key as well", async () => {
+    backend.keys.length = 0
+    assert.equal((await service.post("/workflows/flow/execute", { input: ada })).status, 200)
+    const own = { input: ada, secrets: { api_key: "own-key" } }
+    assert.equal((await service.post("/workflows/flow/execute", own)).status, 200)
+    assert.deepEqual(backend.keys, ["server-key", "own-key"])
+  })
+
+  it("is judged again for a re-run", async () => {
+    const first = await service.post("/workflows/flow/execute", { input: ada })
+    const rerun = `/execute/${first.headers.get("x-service-run-id")}/rerun`
+    const error = await errorOf(await service.post(rerun, { secrets: { base_url: stranger.endpoint } }))
+    assert.deepEqual([error.status, error.kind, error.issues[0]?.path], [422, "input_error", "secrets.base_url"])
+    const all = { from: ["agent.reply"], secrets: { base_url: stranger.endpoint, api_key: "own-key" } }
+    assert.equal((await service.post(rerun, all)).status, 200)
+    assert.deepEqual(stranger.keys.splice(0), ["own-key"])
+  })
+
+  it("is named by the list of workflows: a caller may not override what decides it", async () => {
+    const { workflows } = (await (await service.get("/workflows")).json()) as WorkflowsAnswer
+    assert.deepEqual(
+      workflows.map(({ name, valid, fixed_secrets }) => [name, valid, fixed_secrets]),
+      [
+        ["flow", true, ["base_url"]],
+        ["routed", true, ["route"]],
+        ["tools", true, ["url", "token"]],
+      ],
+    )
+    const bare = await startService({ WORKFLOWS: folder, SECRET_BASE_URL: backend.endpoint })
+    const detail = (await (await bare.get("/workflows/flow")).json()) as WorkflowDetail
+    assert.equal(detail.fixed_secrets, undefined)
   })
 })
 

@@ -50,7 +50,12 @@ export interface ErrorBody {
   readonly error: {
     readonly kind: string
     readonly message: string
-    readonly issues: readonly { readonly path: string; readonly message: string; readonly hint?: string }[]
+    readonly issues: readonly {
+      readonly path: string
+      readonly message: string
+      readonly hint?: string
+      readonly code?: string
+    }[]
   }
 }
 

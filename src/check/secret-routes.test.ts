@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { compile } from "../compile.ts"
-import { exposedSecrets } from "./exposed-secrets.ts"
+import { secretRoutes } from "./secret-routes.ts"
 
 const head = `input { url: string q: string }
 secrets { key: string token: string }
@@ -11,16 +11,24 @@ agent a { model: model.m instruction: "x" output { r: string } }
 output { r: agent.a.r }
 `
 
-/** Each exposed secret with its place. */
+/** Each secret that goes where the input says, with its place. */
 function found(source: string): string[] {
   const { program, diagnostics, plan } = compile(source)
   assert.deepEqual(
     diagnostics.filter(({ severity }) => severity === "error").map(({ message }) => message),
     [],
   )
-  const names = exposedSecrets(program).map(({ secret, path }) => `${path} ${secret}`)
-  assert.deepEqual(new Set(plan?.request_secrets ?? []), new Set(names.map((line) => line.split(" ")[1])))
-  return names
+  const routes = secretRoutes(program)
+  assert.deepEqual(
+    plan?.secret_routes ?? [],
+    routes.map(({ backend, inputs, steering, sent }) => ({ backend, inputs, steering, sent })),
+  )
+  const steered = routes.filter(({ inputs }) => inputs.length > 0)
+  const lines = steered.flatMap(({ places }) =>
+    places.flatMap(({ names, path }) => names.map((name) => `${path} ${name}`)),
+  )
+  assert.deepEqual(new Set(steered.flatMap(({ sent }) => sent)), new Set(lines.map((line) => line.split(" ")[1])))
+  return lines
 }
 
 test("a provider whose endpoint or headers refer to the input exposes every secret that it is given", () => {
@@ -70,4 +78,21 @@ output { r: agent.a.r }
   // Another server's tools are none of its business.
   const two = `${server}mcp fixed { endpoint: "https://b.example/mcp" }\ntool t from mcp.fixed.tool.t ${bound}\n`
   assert.deepEqual(found(`${two}tool u from mcp.s.tool.u\noutput { r: call tool.t u: call tool.u }\n`), [own])
+})
+
+test("a route names what decides where its backend's calls go, and every secret that goes there", () => {
+  const routes = (source: string) => compile(source).plan?.secret_routes
+  const secrets = "secrets { base_url: string key: string token: string }\n"
+  const provider = `provider p from openai { endpoint: secrets.base_url api_key: secrets.key headers { X: "{{ input.q }}" } }\n`
+  assert.deepEqual(routes(`input { q: string }\n${secrets}${provider}${model}`), [
+    { backend: "provider.p", inputs: ["input.q"], steering: ["base_url"], sent: ["base_url", "key"] },
+  ])
+  // A key alone does not decide where calls go.
+  const fixed = `provider p from openai { endpoint: "https://a.example" api_key: secrets.key }\n`
+  assert.equal(routes(`${secrets}${fixed}${model}`), undefined)
+  const server = `mcp s { endpoint: "https://b.example" headers { A: secrets.key } }\n`
+  const tool = "tool t from mcp.s.tool.t { bindings { t: secrets.token } }\noutput { r: call tool.t }\n"
+  assert.deepEqual(routes(`${secrets}${server}${tool}`), [
+    { backend: "mcp.s", inputs: [], steering: ["key"], sent: ["key", "token"] },
+  ])
 })
