@@ -25,8 +25,8 @@ interface Place {
   readonly span: Span
 }
 
-/** These decide where a backend's calls go: some gateways choose a destination by a header. */
-const steeringProperties: ReadonlySet<string> = new Set(["endpoint", "headers"])
+/** Every other property that refers to the input or to secrets may decide where a backend's calls go: some gateways choose by a header. */
+const steersNothing = "api_key"
 
 /**
  * Where a caller could have secrets sent, by choosing the input or by sending a secret of its own. A caller may send its own secrets
@@ -49,7 +49,7 @@ export function secretRoutes(program: Program): SecretRoute[] {
     body: Syntax.Block<Syntax.Property>,
     more: readonly Place[],
   ): SecretRoute | null => {
-    const properties = body.items.filter(({ name }) => steeringProperties.has(name.text))
+    const properties = body.items.filter(({ name }) => name.text !== steersNothing)
     const byInput = properties.flatMap((property) => within(inputs, property))
     const bySecret = properties.flatMap((property) => within(secrets, property))
     if (byInput.length === 0 && bySecret.length === 0) return null
