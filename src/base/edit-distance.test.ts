@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 
 import { fc } from "../../test/support/fast-check.ts"
+import { cases } from "../../test/support/strength.ts"
 
 import { editDistance } from "./edit-distance.ts"
 
@@ -52,6 +53,6 @@ test("agrees with the textbook for every limit", () => {
     fc.property(word, word, fc.integer({ min: 0, max: 6 }), (from, to, limit) => {
       assert.equal(editDistance(from, to, limit), Math.min(reference(from, to), limit + 1))
     }),
-    { numRuns: 3000 },
+    { numRuns: cases(3000) },
   )
 })

@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { createParser } from "eventsource-parser"
 import { fc } from "../../test/support/fast-check.ts"
+import { cases } from "../../test/support/strength.ts"
 import { EventParser } from "./event-parser.ts"
 
 /** What was reported for a text, as lines. */
@@ -47,7 +48,7 @@ test("the same events as another parser finds, however the text is cut", () => {
       // A lone carriage return at the end of a text may have a line feed after it: the other parser waits for it.
       assert.deepEqual(ours([`${whole}\n\n`]), theirs([`${whole}\n\n`]))
     }),
-    { numRuns: 1_000 },
+    { numRuns: cases(1_000) },
   )
 })
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { Ajv2020 } from "ajv/dist/2020.js"
 import { fc } from "../../test/support/fast-check.ts"
+import { cases } from "../../test/support/strength.ts"
 import {
   array,
   boolean,
@@ -79,7 +80,7 @@ test("a made value fits its type, whatever the type and the instruction", () => 
       assert.deepEqual(validateValue(value, type, types, "value"), [])
       assert.deepEqual(make(toJsonSchema(type, types), instruction), value)
     }),
-    { numRuns: 300 },
+    { numRuns: cases(300) },
   )
 })
 

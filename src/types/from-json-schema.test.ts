@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { fc } from "../../test/support/fast-check.ts"
+import { cases } from "../../test/support/strength.ts"
 import { compile } from "../compile.ts"
 import { arbitraryType, randomFrom, validValue } from "../../test/properties/arbitraries.ts"
 import { fromJsonSchema } from "./from-json-schema.ts"
@@ -64,6 +65,6 @@ test("the same values fit before and after", () => {
         }
       }
     }),
-    { numRuns: 500 },
+    { numRuns: cases(500) },
   )
 })

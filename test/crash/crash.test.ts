@@ -9,6 +9,7 @@ import type { LogEvent } from "../../src/ports/events.ts"
 import { isTerminal } from "../../src/ports/events.ts"
 import type { TestServer } from "../support/http-server.ts"
 import { startServer } from "../support/http-server.ts"
+import { atStrength, soakTest } from "../support/strength.ts"
 import { within } from "../support/within.ts"
 import { logOf, startChild } from "./run-child.ts"
 import { openStore, startRuns } from "./service.ts"
@@ -121,9 +122,15 @@ async function undisturbed(name: string): Promise<Whole> {
   return { result: result(events.at(-1)), facts: facts(events) }
 }
 
+/** After which appends to kill it: of `npm test`, one in the middle. The soak goes on until the run ends by itself. */
+const schedule = atStrength(
+  [5],
+  Array.from({ length: 1000 }, (_, index) => index + 1),
+)
+
 test("killed after every single append, and taken over by another process: the same end, nothing done twice", async () => {
   const whole = await undisturbed("whole")
-  for (let appends = 1; ; appends++) {
+  for (const appends of schedule) {
     const path = join(folder, `kill-${appends}.db`)
     const { killed, run_id } = await child(path, appends)
     const before = await logOf(path, run_id)
@@ -171,7 +178,7 @@ test("killed after every single append, and taken over by another process: the s
   }
 })
 
-test("killed after each append of each of its lives, a run still gets to its end", async () => {
+soakTest("killed after each append of each of its lives, a run still gets to its end", async () => {
   const path = join(folder, "loop.db")
   const first = await child(path, 1)
   const { run_id } = first

@@ -4,20 +4,22 @@ import { allowedMs, fuzz } from "./fuzz/fuzz.ts"
 import type { Finding } from "./fuzz/fuzz.ts"
 import { targets } from "./fuzz/targets.ts"
 import type { Target } from "./fuzz/target.ts"
+import { atStrength, soakSeed } from "../support/strength.ts"
 
-// No input of 10 KB that a stranger can write takes more than 100 ms of CPU, or throws. A few hundred inputs for each reader here,
-// always the same ones; `npm run fuzz` tries as many others as there is time for.
+// No input of 10 KB that a stranger can write takes more than 100 ms of CPU, or throws. A few inputs for each reader here,
+// always the same ones; the soak tries others too, and `npm run fuzz` as many others as there is time for.
 
-const count = 500
+const count = atStrength(50, 500)
+const seeds = atStrength([1], [1, soakSeed])
 /** The bound here is ten times the promise: a slow machine passes, and what grows faster than its input does not. */
 const generousMs = 10 * allowedMs
 
 for (const target of targets) {
   test(`no input is slow or throws: ${target.name}`, async () => {
     const findings: Finding[] = []
-    await fuzz(target, 1, count, (finding) => findings.push(finding), generousMs)
+    for (const seed of seeds) await fuzz(target, seed, count, (finding) => findings.push(finding), generousMs)
     assert.deepEqual(
-      findings.map(({ index, ms, error, input }) => ({ index, ms, error, input: input.slice(0, 500) })),
+      findings.map(({ seed, index, ms, error, input }) => ({ seed, index, ms, error, input: input.slice(0, 500) })),
       [],
     )
   })

@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { describe, it } from "node:test"
+import { atStrength } from "../support/strength.ts"
 import { within } from "../support/within.ts"
 import type { Hostile } from "./hostile-input.ts"
 import { HostileService } from "./hostile-service.ts"
@@ -39,7 +40,8 @@ const groups: Readonly<Record<string, readonly Hostile[]>> = {
 
 for (const [group, inputs] of Object.entries(groups)) {
   describe(group, () => {
-    for (const input of inputs) {
+    // `npm test` takes one of each group.
+    for (const input of inputs.slice(0, atStrength(1, inputs.length))) {
       it(input.name, async (t) => {
         for (let left = tries - 1; ; left--) {
           const delay = await attack(input)

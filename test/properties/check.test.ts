@@ -4,6 +4,7 @@ import { dirname, join } from "node:path"
 import { test } from "node:test"
 
 import { fc } from "../support/fast-check.ts"
+import { cases } from "../support/strength.ts"
 
 import { compile } from "../../src/compile.ts"
 import type { Compiled } from "../../src/compile.ts"
@@ -23,8 +24,8 @@ const examples = globSync("examples/*.wire", { cwd: root })
   .filter((path) => !path.endsWith(".test.wire"))
   .toSorted()
   .map(read)
-const cases = globSync("test/cases/{check,plan,parse}/*.wire", { cwd: root }).toSorted().map(read).filter(small)
-const sources = [...examples, ...cases]
+const texts = globSync("test/cases/{check,plan,parse}/*.wire", { cwd: root }).toSorted().map(read).filter(small)
+const sources = [...examples, ...texts]
 
 // ---------------------------------------------------------------------------------------------- what always holds
 
@@ -138,7 +139,7 @@ test("any change of any source is compiled to diagnostics in order, and to a pla
     fc.property(mutated, (text) => {
       compileAny(text)
     }),
-    { numRuns: 3_000 },
+    { numRuns: cases(3_000) },
   )
 })
 
@@ -148,7 +149,7 @@ test("any piece of text is compiled", () => {
     fc.property(fc.oneof(pieces, fc.string({ unit: "binary" })), (text) => {
       compileAny(text)
     }),
-    { numRuns: 1_000 },
+    { numRuns: cases(1_000) },
   )
 })
 
@@ -157,7 +158,7 @@ test("random sources that cover the grammar are compiled", () => {
     fc.property(wireSource("breaks"), (text) => {
       compileAny(text)
     }),
-    { numRuns: 500 },
+    { numRuns: cases(500) },
   )
 })
 
@@ -199,6 +200,6 @@ test("the order of declarations does not matter", () => {
       assert.deepEqual(said(after), said(before))
       assert.deepEqual(asSet(after), asSet(before))
     }),
-    { numRuns: 300 },
+    { numRuns: cases(300) },
   )
 })

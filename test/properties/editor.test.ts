@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, test } from "node:test"
 import { fc } from "../support/fast-check.ts"
+import { cases } from "../support/strength.ts"
 
 import { compile } from "../../src/compile.ts"
 import type { Program } from "../../src/check/program.ts"
@@ -25,7 +26,7 @@ import type { Span } from "../../src/source/span.ts"
 import { readCase } from "../cases/case-file.ts"
 import { wireSource } from "./wire-source.ts"
 
-const runs = Number(process.env["RUNS"] ?? 150)
+const runs = cases(150)
 const path = process.env["FC_PATH"]
 const parameters = {
   numRuns: runs,

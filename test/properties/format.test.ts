@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { describe, test } from "node:test"
 import { fc } from "../support/fast-check.ts"
+import { cases } from "../support/strength.ts"
 
 import { format, formatText } from "../../src/syntax/format.ts"
 import { lex } from "../../src/syntax/lexer.ts"
@@ -11,7 +12,7 @@ import { assertSameTree } from "./same-tree.ts"
 import type { Noise } from "./wire-source.ts"
 import { wireSource } from "./wire-source.ts"
 
-const runs = Number(process.env["RUNS"] ?? 300)
+const runs = cases(300)
 const path = process.env["FC_PATH"]
 const parameters = {
   numRuns: runs,

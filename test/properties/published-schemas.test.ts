@@ -3,6 +3,7 @@ import { test } from "node:test"
 
 import { Ajv2020 } from "ajv/dist/2020.js"
 import { fc } from "../support/fast-check.ts"
+import { cases } from "../support/strength.ts"
 
 import { declaredClashes } from "../../src/adapters/mcp/declared-fit.ts"
 import { SchemaValidator } from "../../src/adapters/mcp/schema-validator.ts"
@@ -30,7 +31,7 @@ test("the validator of published schemas agrees with Ajv", () => {
         }
       }
     }),
-    { numRuns: 60 },
+    { numRuns: cases(60) },
   )
 })
 
@@ -51,7 +52,7 @@ test("two types that share a value are never said to clash, and a type never cla
         }
       }
     }),
-    { numRuns: 300 },
+    { numRuns: cases(300) },
   )
 })
 
@@ -138,7 +139,7 @@ test("the validator of published schemas agrees with Ajv on schemas of all keywo
         }
       },
     ),
-    { numRuns: Number(process.env["FUZZ_RUNS"] ?? 100) },
+    { numRuns: cases(100) },
   )
   assert.ok(valid > pairs / 10 && valid < pairs, `${valid} of ${pairs} fit`)
 })

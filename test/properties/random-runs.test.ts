@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { fc } from "../support/fast-check.ts"
+import { cases } from "../support/strength.ts"
 import { MemoryStore } from "../../src/adapters/memory/memory-store.ts"
 import { systemClock } from "../../src/adapters/system/system-clock.ts"
 import type { Expression } from "../../src/plan/expression.ts"
@@ -176,7 +177,7 @@ test("property: killed any number of times, a run comes to the same end", async 
       assert.deepEqual(last.data.output, expected.data.output)
       assert.deepEqual(last.data.usage, expected.data.usage)
     }),
-    { numRuns: 60 },
+    { numRuns: cases(60) },
   )
 })
 
@@ -195,6 +196,6 @@ test("property: cancelled at any moment, a run ends with no call open", async ()
       assert.equal(asked.open, 0)
       assert.equal(noted.open_, 0)
     }),
-    { numRuns: 60 },
+    { numRuns: cases(60) },
   )
 })

@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 
 import { fc } from "../support/fast-check.ts"
+import { cases } from "../support/strength.ts"
 
 import { overlaps } from "../../src/types/overlap.ts"
 import { equivalent, isAssignable, maybe, nullable, union, withoutNull } from "../../src/types/relations.ts"
@@ -69,7 +70,7 @@ test("a type fits itself, written twice", () => {
       assert.ok(equivalent(type, structuredClone(type), types))
       assert.ok(equivalent(type, union([type, structuredClone(type)]), types))
     }),
-    { numRuns: 500 },
+    { numRuns: cases(500) },
   )
 })
 
@@ -79,7 +80,7 @@ test("a type fits what is wider", () => {
       const wide = widened(type, randomFrom(start))
       assert.ok(isAssignable(type, wide, types), `${showType(type, 300)} → ${showType(wide, 300)}`)
     }),
-    { numRuns: 1000 },
+    { numRuns: cases(1000) },
   )
 })
 
@@ -98,7 +99,7 @@ test("what is assignable is so for every value", () => {
         }
       }
     }),
-    { numRuns: 500, maxSkipsPerRun: 100 },
+    { numRuns: cases(500), maxSkipsPerRun: 100 },
   )
   assert.ok(assignable > 500)
 })
@@ -117,7 +118,7 @@ test("types that share a value overlap, and types that fit overlap both ways", (
         assert.ok(overlaps(other, a, types), about)
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: cases(1000) },
   )
   assert.ok(shared > 500)
 })
@@ -134,7 +135,7 @@ test("a union takes the values of all its members", () => {
       }
       assert.deepEqual(union([both]), both)
     }),
-    { numRuns: 500 },
+    { numRuns: cases(500) },
   )
 })
 
@@ -150,6 +151,6 @@ test("null is taken out and put back", () => {
       assert.ok(!accepts(without, types, null))
       assert.ok(equivalent(maybe(without), able, types))
     }),
-    { numRuns: 500 },
+    { numRuns: cases(500) },
   )
 })

@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 
 import { fc } from "../support/fast-check.ts"
+import { cases } from "../support/strength.ts"
 
 import type { JsonObject, JsonValue } from "../../src/base/json-value.ts"
 import { caseRecord, maybe, nullable, resolve, union, withoutNull } from "../../src/types/relations.ts"
@@ -242,7 +243,7 @@ test("an expression that is let through yields a value of its type", () => {
         if (holds(current, value, isOpen)) checked++
       }
     }),
-    { numRuns: 1_000 },
+    { numRuns: cases(1_000) },
   )
   assert.ok(checked > 2_000, `only ${checked} values were looked at`)
   assert.ok(decisions > 150, `only ${decisions} expressions have operators`)
@@ -276,7 +277,7 @@ test("what the checker knows of a comparison before the run holds in every run",
         known++
       }
     }),
-    { numRuns: 1_000 },
+    { numRuns: cases(1_000) },
   )
   assert.ok(known > 100, `only ${known} values were looked at`)
 })

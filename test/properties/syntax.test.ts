@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, test } from "node:test"
 import { fc } from "../support/fast-check.ts"
+import { cases } from "../support/strength.ts"
 
 import type { Diagnostic } from "../../src/source/diagnostic.ts"
 import { lex } from "../../src/syntax/lexer.ts"
@@ -16,7 +17,7 @@ import { wireSource } from "./wire-source.ts"
 
 const path = process.env["FC_PATH"]
 const parameters = {
-  numRuns: Number(process.env["RUNS"] ?? 300),
+  numRuns: cases(300),
   ...(path === undefined ? {} : { path }),
 }
 

@@ -3,6 +3,7 @@ import { test } from "node:test"
 
 import { Ajv2020 } from "ajv/dist/2020.js"
 import { fc } from "../support/fast-check.ts"
+import { cases } from "../support/strength.ts"
 
 import type { JsonValue } from "../../src/base/json-value.ts"
 import { toJsonSchema } from "../../src/types/json-schema.ts"
@@ -48,7 +49,7 @@ test("validateValue agrees with Ajv on the JSON Schema of the type", (t) => {
         else counts.misfit++
       }
     }),
-    { numRuns: 250 },
+    { numRuns: cases(250) },
   )
   t.diagnostic(`${counts.fit} values that fit, ${counts.misfit} that do not`)
   // A generator that made only one sort would prove nothing.
@@ -64,7 +65,7 @@ test("generated values fit their type", () => {
         assert.deepEqual(validateValue(value, one.type, one.types, "value"), [], about(one, value))
       }
     }),
-    { numRuns: 300 },
+    { numRuns: cases(300) },
   )
 })
 
@@ -81,7 +82,7 @@ test("the strict schema accepts what the plain one accepts", () => {
         assert.equal(strict(value), plain(value), about(type, value))
       }
     }),
-    { numRuns: 150 },
+    { numRuns: cases(150) },
   )
   assert.ok(compared > 1_000)
 })
@@ -111,7 +112,7 @@ test("what a strict schema is made of", () => {
       const root = { kind: "record", fields: [{ name: "it", type }] } as const
       if (fitsStrict(root, types).fits) check(toStrictSchema(root, types))
     }),
-    { numRuns: 500 },
+    { numRuns: cases(500) },
   )
 })
 
@@ -128,7 +129,7 @@ test("every misfit is where it says, and finds what it says", () => {
         )
       }
     }),
-    { numRuns: 300 },
+    { numRuns: cases(300) },
   )
 })
 
@@ -180,7 +181,7 @@ test("whatever the value is, ours accepts nothing that Ajv refuses", () => {
           assert.ok(accepts(value), about(one, value))
       }
     }),
-    { numRuns: 100 },
+    { numRuns: cases(100) },
   )
 })
 

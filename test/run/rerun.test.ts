@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { hash } from "node:crypto"
 import { describe, test } from "node:test"
 import { fc } from "../support/fast-check.ts"
+import { cases } from "../support/strength.ts"
 import type { JsonObject } from "../../src/base/json-value.ts"
 import { canonicalJson } from "../../src/base/canonical-json.ts"
 import { compile } from "../../src/compile.ts"
@@ -342,6 +343,6 @@ test("random programs and edits: the outputs are those of a whole run, and nothi
         assert.ok((made.get(key) ?? 0) >= times - (known.get(key) ?? 0), "what is new has run")
       }
     }),
-    { numRuns: 100 },
+    { numRuns: cases(100) },
   )
 })

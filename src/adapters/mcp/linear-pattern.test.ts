@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { fc } from "../../../test/support/fast-check.ts"
+import { cases } from "../../../test/support/strength.ts"
 import { linearPattern } from "./linear-pattern.ts"
 import { OverBudget, StepBudget } from "./step-budget.ts"
 
@@ -35,7 +36,7 @@ test("a pattern matches what JavaScript's own engine says that it matches", () =
         assert.equal(own, new RegExp(pattern, flags).test(text), `${pattern} ${JSON.stringify(text)}`)
       },
     ),
-    { numRuns: Number(process.env["FUZZ_RUNS"] ?? 5000) },
+    { numRuns: cases(5000) },
   )
   assert.ok(compared > 100)
 })

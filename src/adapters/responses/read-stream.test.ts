@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { fc } from "../../../test/support/fast-check.ts"
+import { cases } from "../../../test/support/strength.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { streamOf } from "../../../test/support/fake-backend.ts"
 import { readAnswer } from "./read-answer.ts"
@@ -104,7 +105,7 @@ function outcome(read: () => unknown): void {
 test("whatever a backend answers is an answer or a failure of the backend, never a crash", () => {
   fc.assert(
     fc.property(object, (response) => outcome(() => readAnswer(response, null, watch))),
-    { numRuns: 500 },
+    { numRuns: cases(500) },
   )
 })
 
@@ -116,7 +117,7 @@ test("whatever a backend streams is an answer or a failure of the backend, never
   )
   fc.assert(
     fc.property(fc.array(event, { maxLength: 8 }), (events) => outcome(() => readAll([Buffer.from(events.join(""))]))),
-    { numRuns: 500 },
+    { numRuns: cases(500) },
   )
 })
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { fc } from "../../../test/support/fast-check.ts"
+import { cases } from "../../../test/support/strength.ts"
 import { RunFailure } from "../../ports/run-failure.ts"
 import type { TokenUsage } from "../../ports/events.ts"
 import type { Grant, ModelNeed } from "./budget.ts"
@@ -183,7 +184,7 @@ test("whatever is called and ends in whatever order: no limit is exceeded, nothi
       while (open.length > 0) await end(0)
       assert.ok(refused === 1 || (refused === 0 && waiting === 0), `${waiting} wait for ever`)
     }),
-    { numRuns: 200 },
+    { numRuns: cases(200) },
   )
 })
 
@@ -206,6 +207,6 @@ test("calls that fit together are never refused, whatever comes first", async ()
         models.map(({ output }) => output),
       )
     }),
-    { numRuns: 100 },
+    { numRuns: cases(100) },
   )
 })

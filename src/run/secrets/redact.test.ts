@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer"
 import { test } from "node:test"
 import { assertCpuBelow, assertLinear } from "../../../test/support/cpu-time.ts"
 import { fc } from "../../../test/support/fast-check.ts"
+import { cases } from "../../../test/support/strength.ts"
 import type { RedactStream } from "../../ports/model.ts"
 import { naiveRedact } from "../../../test/support/naive-redact.ts"
 import { namedSecrets, redactor } from "./redact.ts"
@@ -103,7 +104,7 @@ test("property: no form of a secret gets through, and text without it is left al
         assert.ok(!redact(` ${encodeURIComponent(secret)} `).includes(encodeURIComponent(secret)))
       },
     ),
-    { numRuns: 300 },
+    { numRuns: cases(300) },
   )
 })
 
@@ -163,7 +164,7 @@ test("property: the search finds what a naive search finds, in whole texts and i
         expected,
       )
     }),
-    { numRuns: 2000 },
+    { numRuns: cases(2000) },
   )
 })
 
