@@ -245,10 +245,10 @@ test("an expression that is let through yields a value of its type", () => {
     }),
     { numRuns: cases(1_000) },
   )
-  assert.ok(checked > 2_000, `only ${checked} values were looked at`)
-  assert.ok(decisions > 150, `only ${decisions} expressions have operators`)
-  assert.ok(answers > 200, `only ${answers} expressions read an answer`)
-  assert.ok(guards > 10, `only ${guards} expressions are guarded`)
+  assert.ok(checked > cases(2_000), `only ${checked} values were looked at`)
+  assert.ok(decisions > cases(150), `only ${decisions} expressions have operators`)
+  assert.ok(answers > cases(200), `only ${answers} expressions read an answer`)
+  assert.ok(guards > cases(10), `only ${guards} expressions are guarded`)
 })
 
 test("what the checker knows of a comparison before the run holds in every run", () => {
@@ -279,7 +279,7 @@ test("what the checker knows of a comparison before the run holds in every run",
     }),
     { numRuns: cases(1_000) },
   )
-  assert.ok(known > 100, `only ${known} values were looked at`)
+  assert.ok(known > cases(100), `only ${known} values were looked at`)
 })
 
 /** Whether something inside of the type is known at run time only: a step from there may fail. */

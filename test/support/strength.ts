@@ -19,6 +19,6 @@ export function cases(full: number): number {
 }
 
 /** A test of the soak alone, in a file that has others. */
-export function soakTest(name: string, body: () => Promise<void>): void {
+export function soakTest(name: string, body: () => void | Promise<void>): void {
   if (isSoak) test(name, { timeout: 3_600_000 }, body)
 }

@@ -38,7 +38,7 @@ test("a pattern matches what JavaScript's own engine says that it matches", () =
     ),
     { numRuns: cases(5000) },
   )
-  assert.ok(compared > 100)
+  assert.ok(compared > cases(100))
 })
 
 for (const pattern of ["^(a+)+$", "^(a|aa)+$", "^(.*)*$", "^(a?){50}a{50}$", "(x+x+)+y", "^([a-zA-Z]+)*$"]) {
