@@ -89,6 +89,10 @@ export const rerunBody: JsonObject = {
       maxItems: 1000,
       description: "Steps that always run, such as `agent.write`.",
     }),
+    same_version: nullable("boolean", {
+      description:
+        "True: 409 unless the server still serves the version of the workflow that the earlier run was of. Not together with a source.",
+    }),
   },
   additionalProperties: false,
 }

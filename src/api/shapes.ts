@@ -24,6 +24,8 @@ export interface ExecuteBody extends SourceBody {
 export interface RerunBody extends ExecuteBody {
   /** Steps that run whatever their facts: `agent.write`. */
   readonly from?: readonly string[] | null
+  /** Only while the server serves the same version of the earlier run's workflow. */
+  readonly same_version?: boolean | null
 }
 
 export interface ExecuteOptions {

@@ -9,7 +9,7 @@ import { ownRun } from "../own-run.ts"
 import type { RouteDependencies } from "../route-dependencies.ts"
 import { shareOf } from "../route-dependencies.ts"
 import { readSource } from "../read-source.ts"
-import { startRun } from "../start-run.ts"
+import { findExisting, startRun } from "../start-run.ts"
 import { requestOf } from "./execute.ts"
 
 /** `POST /execute/{run_id}/rerun`: a new run that takes over from an earlier one what did not change. */
@@ -26,8 +26,11 @@ export function rerunRoute(app: FastifyInstance, parts: RouteDependencies): void
       const compiled = await parts.planOf(run.source, shareOf(request))
       if ("error" in compiled) throw new HttpError(compiled.error)
       checkFrom(compiled.plan, run.rerun?.from ?? [])
-      const misfit = parts.runs.validate(compiled.plan, run)
-      if (misfit !== null) throw new HttpError(misfit)
+      const conflict = await whyNotServed(parts, compiled.plan, run, body.same_version === true)
+      const misfit = conflict === null ? parts.runs.validate(compiled.plan, run) : null
+      const refusal = misfit === null ? conflict : new HttpError(misfit)
+      // What is served may have changed since the same request was made: its run is there all the same.
+      if (refusal !== null && (await findExisting(parts, request, run)) === null) throw refusal
       return startRun(parts, request, reply, compiled.plan, run)
     },
   )
@@ -40,6 +43,9 @@ function rerunOf(run_id: string, earlier: RunRequest, body: RerunBody): RunReque
     throw refuse("invalid_request", "Send `workflow_source` or `workflow_source_base64`, not both")
   }
   const sendsSource = workflow_source !== undefined || workflow_source_base64 !== undefined
+  if (sendsSource && body.same_version === true) {
+    throw refuse("invalid_request", "Send a source or `same_version: true`, not both")
+  }
   const given = requestOf(body)
   return {
     source: sendsSource ? readSource(body) : earlier.source,
@@ -50,6 +56,36 @@ function rerunOf(run_id: string, earlier: RunRequest, body: RerunBody): RunReque
     ...(sendsSource || earlier.workflow === undefined ? {} : { workflow: earlier.workflow }),
     rerun: { run_id, from: body.from ?? [] },
   }
+}
+
+/**
+ * Why a re-run of a workflow with a name conflicts with what is served: the server's secrets go to a re-run only while it serves a workflow of
+ * that name, and with `same_version` nothing but the same version runs.
+ */
+async function whyNotServed(
+  { folder, serverSecrets }: RouteDependencies,
+  plan: Plan,
+  { workflow, secrets }: RunRequest,
+  sameVersion: boolean,
+): Promise<HttpError | null> {
+  if (workflow === undefined) return null
+  const { name, version } = workflow
+  await folder?.ready
+  const found = folder?.get(name)
+  const serving = found === undefined || found.refused ? null : found.serving
+  if (serving !== null && (!sameVersion || serving.version === version)) return null
+  if (sameVersion) {
+    const now = serving === null ? "is not served any more" : `is served in version ${serving.version}`
+    return refuse("conflict", `The earlier run was of version ${version} of ${name}, which ${now}`)
+  }
+  const declared = plan.secrets.fields.map((field) => field.name).filter((secret) => !Object.hasOwn(secrets, secret))
+  const own = Object.keys(serverSecrets.of(name, declared))
+  if (own.length === 0) return null
+  const list = own.map((secret) => `secrets.${secret}`).join(", ")
+  return refuse(
+    "conflict",
+    `The workflow ${name} is not served any more, so that a re-run does not get the server's secrets: send ${list}`,
+  )
 }
 
 /** Steps by the names that `from` takes. */

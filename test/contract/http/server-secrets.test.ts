@@ -370,6 +370,70 @@ output { a: call tool.probe }
   })
 })
 
+describe("a re-run of a workflow that is not served any more", async () => {
+  const backend = await keyBackend()
+  const source = withKey(`"${backend.endpoint}"`)
+  const folder = folderOf({ "flow.wire": source, "plain.wire": "output { a: 1 }\n" })
+  const service = await startService({ WORKFLOWS: folder, SECRET_API_KEY: "server-key" })
+  const runOf = async (name: string, body: JsonObject): Promise<string> => {
+    const response = await service.post(`/workflows/${name}/execute`, body)
+    assert.equal(response.status, 200)
+    return `/execute/${response.headers.get("x-service-run-id")}/rerun`
+  }
+  const [flow, plain] = [await runOf("flow", { input: ada }), await runOf("plain", {})]
+  const all = { from: ["agent.reply"] }
+  const keyed = { "idempotency-key": "again" }
+  /** Waits until the folder's list is as the condition wants it. */
+  const until = async (fits: (workflows: WorkflowsAnswer["workflows"]) => boolean): Promise<void> => {
+    const look = async (): Promise<void> => {
+      for (;;) {
+        const { workflows } = (await (await service.get("/workflows")).json()) as WorkflowsAnswer
+        if (fits(workflows)) return
+      }
+    }
+    await within(30_000, "the folder's list", look())
+  }
+  const versionOf = (workflows: WorkflowsAnswer["workflows"]) => workflows.find(({ name }) => name === "flow")?.version
+
+  it("gets the server's secrets while the workflow is served, in the same version where that is asked for", async () => {
+    backend.keys.length = 0
+    assert.equal((await service.post(flow, { ...all, same_version: true })).status, 200)
+    assert.equal((await service.post(flow, all, keyed)).status, 200)
+    const before = versionOf(((await (await service.get("/workflows")).json()) as WorkflowsAnswer).workflows)
+    writeFileSync(join(folder, "flow.wire"), `// Another version.\n${source}`)
+    await until((workflows) => versionOf(workflows) !== before)
+    assert.equal((await service.post(flow, all)).status, 200)
+    assert.deepEqual(backend.keys, ["server-key", "server-key", "server-key"])
+    const error = await errorOf(await service.post(flow, { ...all, same_version: true }))
+    assert.deepEqual([error.status, error.kind], [409, "conflict"])
+    assert.match(error.message, new RegExp(`was of version ${before} of flow, which is served in version [0-9a-f]{12}`))
+    const both = await errorOf(await service.post(flow, { workflow_source: source, same_version: true }))
+    assert.deepEqual([both.status, both.kind], [400, "invalid_request"])
+  })
+
+  it("gets none of them when its file is gone, and runs only with those of the request", async () => {
+    rmSync(join(folder, "flow.wire"))
+    rmSync(join(folder, "plain.wire"))
+    await until((workflows) => workflows.length === 0)
+    backend.keys.length = 0
+    for (const body of [
+      all,
+      { ...all, secrets: {} },
+      { ...all, same_version: true, secrets: { api_key: "own-key" } },
+    ]) {
+      const error = await errorOf(await service.post(flow, body))
+      assert.deepEqual([error.status, error.kind], [409, "conflict"])
+      assert.match(error.message, /flow.* is not served any more/)
+    }
+    assert.deepEqual(backend.keys, [])
+    assert.equal((await service.post(flow, { ...all, secrets: { api_key: "own-key" } })).status, 200)
+    assert.deepEqual(backend.keys, ["own-key"])
+    // What needs no secret runs, and a request that is repeated gets its run.
+    assert.equal((await service.post(plain, {})).status, 200)
+    assert.equal((await service.post(flow, all, keyed)).headers.get("idempotency-replayed"), "true")
+  })
+})
+
 describe("canaries: what a caller sends never gets a secret of the server", async () => {
   const key = canary("server-key")
   const own = canary("own-token")
