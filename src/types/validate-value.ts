@@ -49,7 +49,8 @@ export function validateValue(
   return fitting.isTooMuch || validation.isTooMuch ? [tooMuch(path)] : validation.misfits
 }
 
-function tooMuch(path: string): Misfit {
+/** For a value that takes more work than is allowed. */
+export function tooMuch(path: string): Misfit {
   const expected = "fewer values, or a type with fewer alternatives"
   const found = "too many values to try every alternative of a union on"
   return { path, message: `${path}: expected ${expected}, found ${found}`, expected, found }

@@ -6,8 +6,8 @@ import { compile } from "../../src/compile.ts"
 import { record, string } from "../support/build-types.ts"
 import { InProcessTools } from "../support/in-process-tools.ts"
 import type { Outcome } from "../support/run-plan.ts"
-import { dataOf, resultOf, runPlan } from "../support/run-plan.ts"
-import { answers, lastText, partsOf, ScriptedModel } from "../support/scripted-model.ts"
+import { dataOf, errorOf, resultOf, runPlan } from "../support/run-plan.ts"
+import { answers, callsTools, lastText, partsOf, ScriptedModel, textOf } from "../support/scripted-model.ts"
 
 // The forms of files from elsewhere, from their text to what they do.
 
@@ -117,4 +117,57 @@ output { found: dynamic.found }`
     [{ query: "x" }],
   )
   assert.deepEqual(dataOf(outcome.events, "tool_call_started")[0]?.arguments, { query: "x" })
+})
+
+test("a declared output of a tool projects: for the workflow, for the model, and in the events", async () => {
+  const structured = {
+    hits: [
+      { id: 1, title: "A", score: 0.9 },
+      { id: 2, note: null },
+    ],
+    total: 2,
+    took_ms: 7,
+  }
+  const tools = new InProcessTools({
+    tools: { find: { input: record({}), call: () => ({ structured, text: "", is_error: false }) } },
+  })
+  const asked = new ScriptedModel((request) =>
+    request.input.at(-1)?.role === "tool"
+      ? answers({ text: "ok" }, request)
+      : callsTools([{ name: "find", arguments: {} }], request),
+  )
+  const source = `
+mcp s { endpoint: "https://s.test/mcp" }
+tool find from mcp.s.tool.find { output { hits: [{ id: integer, title: maybe string }]  next: maybe string } }
+dynamic { found: call tool.find }
+agent a { model: model.m  uses: [tool.find]  instruction: "x"  output { text: string } }
+output { found: dynamic.found  text: agent.a.text }`
+  const outcome = await run(source, {}, asked, tools)
+  const found = {
+    hits: [
+      { id: 1, title: "A" },
+      { id: 2, title: null },
+    ],
+    next: null,
+  }
+  assert.deepEqual(resultOf(outcome), { found, text: "ok" })
+  assert.deepEqual(
+    dataOf(outcome.events, "tool_call_completed").map(({ result }) => result),
+    [found, found],
+  )
+  assert.deepEqual(JSON.parse(textOf(asked.requests[1]?.input.at(-1))), found)
+})
+
+test("what is missing from a tool's result, or of another type, fails the call and names its place", async () => {
+  const structured = { hits: [{ id: 1, extra: true }, { id: "2" }] }
+  const tools = new InProcessTools({
+    tools: { find: { input: record({}), call: () => ({ structured, text: "", is_error: false }) } },
+  })
+  const source = `
+mcp s { endpoint: "https://s.test/mcp" }
+tool find from mcp.s.tool.find { output { hits: [{ id: integer }]  total: integer } }
+output { found: call tool.find }`
+  const { message, kind } = errorOf(await run(source, {}, model(), tools))
+  assert.equal(kind, "tool_error")
+  assert.match(message, /result\.hits\[1\]\.id: expected integer, found string "2"; result\.total is missing/)
 })

@@ -144,6 +144,23 @@ describe("a re-run", () => {
     assert.deepEqual(reused(ruledOut), ["tool.find", "agent.a"])
   })
 
+  test("a tool is called again when its result is read as another type", async () => {
+    const source = (type: string): string => `
+tool sizes from mcp.s.tool.sizes { output { ${type} } }
+dynamic { sizes: call tool.sizes }
+agent a { model: model.m  uses: [tool.sizes]  instruction: "A"  output { text: string } }
+output { sizes: dynamic.sizes  a: agent.a.text }`
+    const answer = { structured: { small: 1, large: 2 }, text: "", is_error: false }
+    const tool = { input: record({}), call: () => answer }
+    const host = new InProcessTools({ tools: { sizes: tool, find: tool } })
+    const first = await run(source("small: integer"), { tools: host })
+    const same = await again(first, source("small: integer"), [], { tools: host })
+    assert.deepEqual(reused(same), ["tool.sizes", "agent.a"])
+    const other = await again(first, source("small: integer  large: maybe integer"), [], { tools: host })
+    assert.deepEqual(reused(other), [])
+    assert.deepEqual((resultOf(other) as { sizes: unknown }).sizes, { small: 1, large: 2 })
+  })
+
   test("a step that ran again and gave the same makes nothing after it run", async () => {
     const constant = (): ScriptedModel => new ScriptedModel((request) => answers({ text: "same" }, request))
     const source = (a: string): string => `

@@ -1,7 +1,7 @@
 import { isJsonObject } from "../../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { childPath } from "../../base/child-path.ts"
-import { caseRecord, resolve } from "../../types/relations.ts"
+import { caseRecord, nullable, resolve } from "../../types/relations.ts"
 import { showType } from "../../types/show-type.ts"
 import type { RecordType, Type, TypeTable } from "../../types/types.ts"
 import { cleanLine } from "./clean-text.ts"
@@ -129,24 +129,26 @@ class Comparison {
         found.push(...below(at, this.clashes(field.type, known[field.name], depth + 1)))
       } else if (isJsonObject(additionalProperties)) {
         found.push(...below(at, this.clashes(field.type, additionalProperties, depth + 1)))
-      } else if (patternProperties === undefined && this.#isClosed(schema, depth)) {
+      } else if (patternProperties === undefined && this.#isClosed(schema, depth) && !this.#mayBeMissing(field.type)) {
         const what = this.#side === "input" && depth === 0 ? "argument" : "field"
         found.push({ path: at, message: `the server has no ${what} ${field.name}` })
       }
     }
-    // What a call must give may also be bound; the code that knows the bindings checks that.
-    if (this.#side === "input" && depth === 0) return found
+    // A result is read as far as it is declared. What a call must give may also be bound; the code that knows the bindings checks that.
+    if (this.#side === "output" || depth === 0) return found
     const declared = new Set(type.fields.map(({ name }) => name))
     for (const name of Array.isArray(required) ? required : []) {
       this.#steps.spend()
       if (typeof name !== "string" || declared.has(name)) continue
-      const message =
-        this.#side === "input"
-          ? `the server needs the field ${cleanLine(name, 100)}, which the workflow does not declare`
-          : `the server always gives the field ${cleanLine(name, 100)}, which the workflow does not declare`
+      const message = `the server needs the field ${cleanLine(name, 100)}, which the workflow does not declare`
       found.push({ path: childPath("", name), message })
     }
     return found
+  }
+
+  /** A field of a result that may be null is null where the server gives none. */
+  #mayBeMissing(type: Type): boolean {
+    return this.#side === "output" && nullable(type, this.#types)
   }
 
   /** An argument that the schema does not name is a mistake, even where the schema does not forbid it. */

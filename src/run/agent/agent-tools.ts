@@ -21,6 +21,7 @@ import type { ModelToolCall, ToolDefinition } from "../../ports/model.ts"
 import { RunFailure, wireError } from "../../ports/run-failure.ts"
 import type { CallPast } from "../log/replay-state.ts"
 import { resourceValue } from "../tools/resource-value.ts"
+import { declaredOutput } from "../tools/reuse-effect.ts"
 import type { Place } from "../permits.ts"
 import type { RunContext } from "../run-context.ts"
 import type { Approval } from "../questions/approval.ts"
@@ -113,12 +114,15 @@ export class AgentTools {
   get fingerprint(): JsonValue[] {
     return [...this.#offers.values()].map(({ use, definition, bound, declared }) => {
       const remote = use.kind === "prompt" ? undefined : remoteOf(this.#running, use.kind, use.name)
+      const tool = use.kind === "tool" ? this.#running.plan.tools[use.name] : undefined
+      const output = tool === undefined ? null : declaredOutput(this.#running, tool)
       return {
         definition: { ...definition },
         server: remote?.server ?? null,
         remote: remote?.remote ?? null,
         bound: bound.shown,
         max_calls: [use.max_calls, declared],
+        ...(output === null ? {} : { output }),
       }
     })
   }

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
 import { cutText } from "../../base/cut-text.ts"
-import { validateValue } from "../../types/validate-value.ts"
+import { projectValue } from "../../types/project-value.ts"
 import type { ToolPlan } from "../../plan/plan-shape.ts"
 import { countedCall } from "../budget/counted-call.ts"
 import type { WireError } from "../../ports/events.ts"
@@ -220,14 +220,18 @@ function readAnswer(answer: ToolAnswer, plan: ToolPlan, hosted: HostedTool, runn
     // A text that is JSON by chance counts as a value only if it is an object or array.
     return { fits: true, value: typeof json === "object" && json !== null ? json : (structured ?? text) }
   }
-  const misfits = (value: JsonValue): readonly string[] =>
-    plan.output === null
-      ? hosted.checkResult(value).map(({ path, message }) => (path === "" ? message : `${path}: ${message}`))
-      : validateValue(value, plan.output, running.plan.types, "result").map(({ message }) => message)
-  const value = json === undefined ? text : json
-  const problems = misfits(value)
+  const fit = (value: JsonValue): { readonly value: JsonValue; readonly problems: readonly string[] } => {
+    if (plan.output !== null) {
+      const { value: projected, misfits } = projectValue(value, plan.output, running.plan.types, "result")
+      return { value: projected, problems: misfits.map(({ message }) => message) }
+    }
+    const problems = hosted.checkResult(value)
+    return { value, problems: problems.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`)) }
+  }
+  const given = json === undefined ? text : json
+  const { value, problems } = fit(given)
   if (problems.length === 0) return { fits: true, value }
-  if (structured === undefined && value !== text && misfits(text).length === 0) return { fits: true, value: text }
+  if (structured === undefined && given !== text && fit(text).problems.length === 0) return { fits: true, value: text }
   return { fits: false, message: `the result does not fit its type: ${problems.slice(0, 10).join("; ")}` }
 }
 

@@ -1,4 +1,7 @@
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import { remembered } from "../../base/remembered.ts"
+import type { RemotePlan, ToolPlan } from "../../plan/plan-shape.ts"
+import { toJsonSchema } from "../../types/json-schema.ts"
 import { effectFacts } from "../log/earlier-run.ts"
 import type { KeptEffect } from "../log/kept.ts"
 import { shown } from "../log/log.ts"
@@ -17,14 +20,27 @@ export interface EffectAt {
   readonly facts: string
 }
 
-/** The hash of what decides an effect: its name, its server, and its arguments with secrets by name. */
+/**
+ * The hash of what decides an effect: its name, its server, its arguments with secrets by name, and the type that a tool's
+ * result is read as.
+ */
 export function factsOfEffect(
   running: RunContext,
-  remote: { readonly server: string; readonly remote: string } | undefined,
+  remote: RemotePlan | ToolPlan | undefined,
   values: JsonObject,
 ): string {
   const server = remote === undefined ? null : namedServer(running, remote.server)
-  return effectFacts([remote?.remote ?? null, server, values])
+  const output = remote !== undefined && "output" in remote ? declaredOutput(running, remote) : null
+  return effectFacts([remote?.remote ?? null, server, values, ...(output === null ? [] : [output])])
+}
+
+// Plans are kept by their source and run again and again.
+const outputs = new WeakMap<ToolPlan, JsonObject>()
+
+/** The JSON Schema of the result that a workflow declares: its fields are all that is read. Null where it declares none. */
+export function declaredOutput({ plan }: RunContext, tool: ToolPlan): JsonObject | null {
+  const { output } = tool
+  return output === null ? null : remembered(outputs, tool, () => toJsonSchema(output, plan.types))
 }
 
 /** The outcome that an earlier run leaves to this effect, which is then not made; undefined where it must be. */

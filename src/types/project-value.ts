@@ -1,0 +1,156 @@
+import type { JsonObject, JsonValue } from "../base/json-value.ts"
+import { bestMember } from "./best-member.ts"
+import { caseRecord, nullable, resolve } from "./relations.ts"
+import type { RecordType, Type, TypeTable, UnionType } from "./types.ts"
+import type { Misfit } from "./validate-value.ts"
+import { tooMuch, validateValue } from "./validate-value.ts"
+import { deepestValue, Fitting, isObject, mayBe } from "./value-fits.ts"
+
+/** How much of a union's members may be tried on one value, as in `Fitting`. */
+const mostTrials = 2_000_000
+
+/**
+ * A value that comes from elsewhere as its declared type sees it, at every level: fields that the type does not declare are
+ * left out, a missing field that may be null is null, and of a union the member that fits best is taken. What does not fit
+ * for other reasons stays as it is, and is among the misfits.
+ */
+export function projectValue(
+  value: JsonValue,
+  type: Type,
+  types: TypeTable,
+  path: string,
+): { readonly value: JsonValue; readonly misfits: readonly Misfit[] } {
+  if (new Fitting(types).fits(value, type, 0)) return { value, misfits: [] }
+  const projection = new Projection(types)
+  const projected = projection.project(value, type, 0)
+  if (projection.isTooMuch) return { value, misfits: [tooMuch(path)] }
+  return { value: projected.value, misfits: validateValue(projected.value, type, types, path) }
+}
+
+interface Projected {
+  readonly value: JsonValue
+  readonly fits: boolean
+  /** Fields that were left out or filled in. */
+  readonly changes: number
+}
+
+class Projection {
+  readonly #types: TypeTable
+  readonly #fitting: Fitting
+  /** What is known of values that are tried on several members: else each level would multiply the work of the one below. */
+  readonly #known = new Map<JsonValue, Map<Type, Projected>>()
+  #trials = 0
+  #left = mostTrials
+
+  constructor(types: TypeTable) {
+    this.#types = types
+    this.#fitting = new Fitting(types)
+  }
+
+  get isTooMuch(): boolean {
+    return this.#left < 0
+  }
+
+  project(value: JsonValue, type: Type, depth: number): Projected {
+    if (this.#trials > 0) this.#left--
+    if (depth > deepestValue || this.isTooMuch) return { value, fits: false, changes: 0 }
+    const resolved = resolve(type, this.#types)
+    if (resolved.kind === "union") return this.#union(value, resolved, depth)
+    if (isObject(value)) {
+      if (resolved.kind === "record") return this.#record(value, resolved, depth)
+      if (resolved.kind === "variant") {
+        const tag = Object.hasOwn(value, resolved.tag) ? value[resolved.tag] : undefined
+        const record = typeof tag === "string" ? caseRecord(resolved, tag) : undefined
+        if (record !== undefined) return this.#record(value, record, depth)
+      }
+    }
+    if (Array.isArray(value)) {
+      if (resolved.kind === "array") {
+        const { element, length } = resolved
+        return this.#elements(value, () => element, length ?? value.length, depth)
+      }
+      if (resolved.kind === "tuple") {
+        return this.#elements(value, (at) => resolved.elements[at], resolved.elements.length, depth)
+      }
+    }
+    return { value, fits: this.#fitting.fits(value, resolved, depth), changes: 0 }
+  }
+
+  #record(value: JsonObject, type: RecordType, depth: number): Projected {
+    const kept: JsonObject = {}
+    let fits = true
+    let changes = Object.keys(value).length
+    let isSame = true
+    for (const { name, type: fieldType } of type.fields) {
+      if (!Object.hasOwn(value, name)) {
+        if (nullable(fieldType, this.#types)) {
+          kept[name] = null
+          changes++
+        } else fits = false
+        continue
+      }
+      const before = value[name] ?? null
+      const field = this.project(before, fieldType, depth + 1)
+      kept[name] = field.value
+      fits &&= field.fits
+      isSame &&= field.value === before
+      // This one is not left out.
+      changes += field.changes - 1
+    }
+    return { value: isSame && changes === 0 ? value : kept, fits, changes }
+  }
+
+  #elements(
+    value: readonly JsonValue[],
+    typeAt: (at: number) => Type | undefined,
+    length: number,
+    depth: number,
+  ): Projected {
+    let fits = value.length === length
+    let changes = 0
+    let isSame = true
+    const elements = value.map((element, at) => {
+      const type = typeAt(at)
+      if (type === undefined) return element
+      const projected = this.project(element, type, depth + 1)
+      fits &&= projected.fits
+      changes += projected.changes
+      isSame &&= projected.value === element
+      return projected.value
+    })
+    return { value: isSame ? (value as JsonValue[]) : elements, fits, changes }
+  }
+
+  #union(value: JsonValue, type: UnionType, depth: number): Projected {
+    if (typeof value !== "object" || value === null) {
+      return { value, fits: this.#fitting.fits(value, type, depth), changes: 0 }
+    }
+    this.#left -= type.members.length
+    const members = type.members.map((member) => resolve(member, this.#types)).filter((one) => mayBe(value, one))
+    const [only, ...others] = members
+    if (only !== undefined && others.length === 0) return this.project(value, only, depth)
+    this.#trials++
+    let best: Projected | undefined
+    for (const member of members) {
+      const tried = this.#tried(value, member, depth)
+      if (tried.fits && (best === undefined || tried.changes < best.changes)) best = tried
+      if (best?.changes === 0) break
+    }
+    if (best === undefined) {
+      const likeliest = bestMember(value, type, this.#types)
+      best = likeliest.kind === "none" ? undefined : this.#tried(value, likeliest.member, depth)
+    }
+    this.#trials--
+    return best ?? { value, fits: false, changes: 0 }
+  }
+
+  #tried(value: JsonValue, member: Type, depth: number): Projected {
+    const known = this.#known.get(value) ?? new Map<Type, Projected>()
+    this.#known.set(value, known)
+    const before = known.get(member)
+    if (before !== undefined) return before
+    const tried = this.project(value, member, depth)
+    known.set(member, tried)
+    return tried
+  }
+}
