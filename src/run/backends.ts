@@ -12,7 +12,7 @@ import { failure } from "../ports/run-failure.ts"
 import type { Backend } from "../ports/model.ts"
 import type { RunContext } from "./run-context.ts"
 import { outerScope } from "./run-context.ts"
-import { hideHost } from "./secrets/hide-host.ts"
+import { hideAddress } from "./secrets/hide-address.ts"
 
 /** Ids come from requests, and are remembered beyond a run: as labels of metrics, and with what is known of backends. */
 const longestModelId = 1000
@@ -64,7 +64,7 @@ export function resolveBackends(running: RunContext): void {
   running.work.together(() => {
     for (const name of running.prepared.providers) {
       const backend = resolve(running, name, running.secrets)
-      hideHost(running.redactor, running.secrets, backend.endpoint)
+      hideAddress(running.redactor, running.secrets, backend.endpoint)
       providers.set(name, backend)
     }
   })

@@ -180,7 +180,8 @@ function parseUrl(text: string, base?: URL): URL {
   const url = URL.parse(text, base?.href)
   if (url === null) throw blocked("The endpoint is not a URL.", null)
   if (url.protocol !== "http:" && url.protocol !== "https:") {
-    throw blocked(`Only http and https URLs can be called, not ${url.protocol}`, null)
+    // What stands before the colon is not shown: it may be the beginning of a key that was taken for an endpoint.
+    throw blocked("Only http and https URLs can be called.", null)
   }
   if (url.username !== "" || url.password !== "") {
     throw blocked("A URL may not contain a user name or password: put credentials in api_key or headers.", null)

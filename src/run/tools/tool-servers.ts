@@ -12,7 +12,7 @@ import { inTurns } from "../../event-loop/in-turns.ts"
 import { redactHost } from "./redact-host.ts"
 import type { RunContext } from "../run-context.ts"
 import { callOut, outerScope } from "../run-context.ts"
-import { hideHost } from "../secrets/hide-host.ts"
+import { hideAddress } from "../secrets/hide-address.ts"
 import { namedServer, serverOf } from "./server-of.ts"
 import { remoteOf } from "./workflow-effects.ts"
 
@@ -38,7 +38,7 @@ async function open(running: RunContext, names: readonly string[]): Promise<void
       for (const name of part) {
         const server = serverOf(running, name, running.secrets)
         servers.push({ ...server, secret_bodies: secretive.has(name) })
-        hideHost(running.redactor, running.secrets, server.endpoint)
+        hideAddress(running.redactor, running.secrets, server.endpoint)
       }
     }),
   )

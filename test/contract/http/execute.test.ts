@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
-import { describe, it } from "node:test"
+import { after, describe, it } from "node:test"
 import { fakeBackend, json, says } from "../../support/fake-backend.ts"
+import { startServer } from "../../support/http-server.ts"
 import { allEvents, collect, eventsOf, isEnd } from "./read-stream.ts"
 import { ada, errorOf, heldAgent, hello, oneAgent, startService, untilMetric } from "./start-service.ts"
 
@@ -144,6 +145,39 @@ describe("POST /execute", async () => {
         }
       }
     }
+  })
+
+  it("shows nothing of an endpoint that is a secret: scheme, host, port or path", async () => {
+    const wrongPath = await startServer((_, response) => response.writeHead(404).end("{}"))
+    after(() => wrongPath.close())
+    const { port } = new URL(wrongPath.origin)
+    const shown: string[] = []
+    for (const [key, egress] of [
+      ["Canary-Scheme-0123://host/v1", service],
+      ["Canary-User-0123:password", service],
+      ["http://Canary-Host-0123.invalid:4711/v1", service],
+      [" http://canary-host-0123.invalid:4711/v1", service],
+      ["ht\ttp://canary-host-0123.invalid:4711/v1", service],
+      ["http://canary-host-0123.invalid.:4711/v1", service],
+      ["http://canary-host-0123.invalid.:4711/v1", strict],
+      ["http://[fd00:ca:0:0:0:0:0:1]:4711/v1", strict],
+      [`http://LOCALHOST:${port}/Canary-Path-0123`, service],
+      [`http://127.1:${port}/Canary-Path-0123/../v1`, service],
+    ] as const) {
+      for (const [kind, rest] of [
+        ["provider", oneAgent("{{ secrets.key }}")],
+        ["mcp", `mcp p { endpoint: secrets.key } tool t from mcp.p.tool.t output { a: call tool.t }`],
+      ] as const) {
+        const source = `secrets { key: string }\n${rest}`
+        const input = kind === "provider" ? ada : {}
+        const response = await egress.post("/execute", { workflow_source: source, input, secrets: { key } })
+        const text = await response.text()
+        assert.ok(response.status >= 400, text)
+        if (new RegExp(`canary|invalid|4711|fd00|localhost|127\\.0|${port}`, "i").test(text))
+          shown.push(`${key}: ${text}`)
+      }
+    }
+    assert.deepEqual(shown, [])
   })
 
   it("takes safe integers only", async () => {
