@@ -54,9 +54,11 @@ export interface Service {
 }
 
 /** What is not a setting and differs only in tests. */
-export interface Timing {
+export interface OnlyInTests {
   /** How long a request may take to arrive. */
   readonly requestTimeoutMs?: number
+  /** Where log lines go instead of standard error. */
+  readonly log?: ServerLog
 }
 
 /** A short retention is kept to more closely. */
@@ -69,9 +71,9 @@ const sweepEvery = (retention: number): number => Math.min(60_000, Math.max(250,
 export async function compose(
   settings: Settings,
   opening: Promise<OpenedStore> = openStore(settings),
-  timing: Timing = {},
+  onlyInTests: OnlyInTests = {},
 ): Promise<Service> {
-  const log = createLog(settings.logLevel)
+  const log = onlyInTests.log ?? createLog(settings.logLevel)
   const policy = egressPolicy(settings)
   const targets = traceTargets(settings)
   const serverSecrets = openSecrets(settings, log)
@@ -183,7 +185,7 @@ export async function compose(
     readsBaggage: passesTraces,
     metrics: { key: settings.metricsKey ?? null, text: () => metrics.text(), service: metrics.service },
     trouble: () => health.trouble?.kind ?? null,
-    requestTimeoutMs: timing.requestTimeoutMs,
+    requestTimeoutMs: onlyInTests.requestTimeoutMs,
   })
   await app.ready()
   const { notifySecret } = settings

@@ -1,10 +1,11 @@
 import type { ServerResponse } from "node:http"
 import { after } from "node:test"
-import type { Timing } from "../../../src/cli/compose.ts"
+import type { OnlyInTests } from "../../../src/cli/compose.ts"
 import { compose } from "../../../src/cli/compose.ts"
 import { readSettings } from "../../../src/cli/settings.ts"
 import { atEnd } from "../../support/at-end.ts"
 import { startServer } from "../../support/http-server.ts"
+import { logOfTest } from "../../support/log-of-test.ts"
 
 export interface TestService {
   /** `http://127.0.0.1:PORT` */
@@ -18,7 +19,7 @@ export interface TestService {
 /** The whole service in this process, over real HTTP on a free port. Settings by their variables, without `WIRE_`. */
 export async function startService(
   variables: Readonly<Record<string, string>> = {},
-  timing: Timing = {},
+  onlyInTests: OnlyInTests = {},
 ): Promise<TestService> {
   const usual = { PORT: "0", STORE: "memory", LOG_LEVEL: "silent", RATE_LIMIT: "0" }
   const environment = Object.fromEntries(
@@ -26,11 +27,15 @@ export async function startService(
   )
   const { settings, wrong } = readSettings(environment, {})
   if (settings === null) throw new Error(wrong.join(" "))
-  const service = await compose(settings, undefined, timing)
+  const { log, printIfFailed } = logOfTest()
+  const service = await compose(settings, undefined, { log, ...onlyInTests })
   const url = await service.listen()
   let stopped: Promise<void> | undefined
   const stop = (): Promise<void> => (stopped ??= service.stop(0))
-  after(stop)
+  after(async (context) => {
+    await stop()
+    printIfFailed(context)
+  })
   atEnd(stop)
   return {
     url,
