@@ -33,15 +33,7 @@ crashes, containers, packages, MCP conformance. It starts with all of them once.
 /** @typedef {{ file: string, test: string, seed: number }} Failure */
 
 await main(async () => {
-  const { values } = parseArgs({
-    options: {
-      only: { type: "string", multiple: true },
-      hours: { type: "string" },
-      seed: { type: "string" },
-      list: { type: "boolean" },
-      help: { type: "boolean", short: "h" },
-    },
-  })
+  const values = readOptions()
   if (values.help === true) {
     console.log(help)
     return 0
@@ -68,6 +60,22 @@ await main(async () => {
   summarize(total)
   return total.failures.length === 0 ? 0 : 1
 })
+
+function readOptions() {
+  try {
+    return parseArgs({
+      options: {
+        only: { type: "string", multiple: true },
+        hours: { type: "string" },
+        seed: { type: "string" },
+        list: { type: "boolean" },
+        help: { type: "boolean", short: "h" },
+      },
+    }).values
+  } catch (error) {
+    throw new SetupError(`${error instanceof Error ? error.message : String(error)}\n\n${help}`)
+  }
+}
 
 /** @param {string} name @param {string} text */
 function positive(name, text) {

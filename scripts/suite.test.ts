@@ -1,0 +1,50 @@
+import assert from "node:assert/strict"
+import { spawnSync } from "node:child_process"
+import { join } from "node:path"
+import { test } from "node:test"
+import { allFiles, inOrder, isOfSoak, isSoakOnly, partOf, takesSeed } from "./suite.mjs"
+
+const files = allFiles()
+
+function soak(...args: string[]): { readonly code: number | null; readonly out: string; readonly err: string } {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(import.meta.dirname, "soak.mjs"), ...args], {
+    encoding: "utf8",
+  })
+  return { code: status, out: stdout, err: stderr }
+}
+
+test("every file of tests runs in npm test or in the soak, once each", () => {
+  assert.ok(files.length > 250, String(files.length))
+  assert.deepEqual(inOrder(files).toSorted(), files)
+  for (const file of files) assert.ok(!isSoakOnly(file) || isOfSoak(file), file)
+})
+
+test("a file says by its name or by what it imports where it runs", () => {
+  assert.ok(!isOfSoak("src/base/canonical-json.test.ts"))
+  assert.ok(isOfSoak("test/hostile/hostile.test.ts") && !isSoakOnly("test/hostile/hostile.test.ts"))
+  assert.ok(isSoakOnly("test/cluster/chaos.soak.test.ts") && isOfSoak("test/cluster/chaos.soak.test.ts"))
+  assert.ok(takesSeed("test/simulation/simulation.test.ts") && takesSeed("test/properties/format.test.ts"))
+  assert.equal(partOf("test/crash/crash.test.ts").name, "crash")
+})
+
+test("the soak lists what it would run, all of it or a part", () => {
+  const all = soak("--list").out.trim().split("\n")
+  assert.deepEqual(all.toSorted(), files.filter(isOfSoak))
+  const some = soak("--list", "--only", "crash", "--only", "test/hostile/fuzz").out.trim().split("\n")
+  assert.deepEqual(
+    some.toSorted(),
+    files.filter((file) => (partOf(file).name === "crash" && isOfSoak(file)) || file.startsWith("test/hostile/fuzz")),
+  )
+})
+
+test("what the soak cannot do, it says in one line", () => {
+  for (const [args, sentence] of [
+    [["--only", "nothing"], /^No part and no test file is called nothing\. The parts: simulation, .*\.\n$/],
+    [["--hours", "soon"], /^--hours takes a number, not soon\.\n$/],
+    [["--fast"], /^Unknown option '--fast'/],
+  ] as const) {
+    const { code, err } = soak(...args)
+    assert.equal(code, 1, err)
+    assert.match(err, sentence)
+  }
+})
