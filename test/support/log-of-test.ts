@@ -5,7 +5,10 @@ import type { ServerLog } from "../../src/server/route-dependencies.ts"
 const mostLines = 300
 
 /** The log of a service that was started for a test or a suite. `printIfFailed` is for its `after` hook. */
-export function logOfTest(): { readonly log: ServerLog; printIfFailed(context: TestContext | SuiteContext): void } {
+export function logOfTest(): {
+  readonly log: ServerLog
+  readonly printIfFailed: (context: TestContext | SuiteContext) => void
+} {
   const lines: string[] = []
   const write =
     (level: string) =>
@@ -15,7 +18,7 @@ export function logOfTest(): { readonly log: ServerLog; printIfFailed(context: T
     }
   return {
     log: { debug: () => undefined, info: write("info"), warn: write("warn"), error: write("error") },
-    printIfFailed(context) {
+    printIfFailed: (context) => {
       // Node's types do not know `passed` yet.
       if (("passed" in context && context.passed === true) || lines.length === 0) return
       console.error(`The service's log of "${context.name}":\n${lines.join("\n")}`)
