@@ -1,6 +1,7 @@
 import { isJsonObject } from "../../base/is-json-object.ts"
 import { didYouMean } from "../../base/did-you-mean.ts"
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import { remembered } from "../../base/remembered.ts"
 import type { ErrorIssue } from "../../ports/events.ts"
 import type { HostedPrompt, HostedResource, Imported } from "../../ports/tools.ts"
 import { cleanLine, cleanText } from "./clean-text.ts"
@@ -11,8 +12,46 @@ export type Found<T> = { readonly found: T } | { readonly problem: ErrorIssue }
 
 /** Finds the first of several tools with one name. */
 export function findTool(imported: Imported, tools: readonly JsonObject[]): Found<JsonObject> {
-  const [found] = matching(tools, "name", imported.remote)
-  return found === undefined ? unknown("tool", imported, tools, nameOf) : { found }
+  const found = named(imported.remote, tools)
+  const [first] = found
+  if (first === undefined) return unknown("tool", imported, tools, nameOf)
+  return ambiguous("tool", imported, found) ?? { found: first }
+}
+
+/** What has the name to the letter; where nothing has, what has it in its normal form. */
+function named(remote: string, ...lists: readonly (readonly JsonObject[])[]): readonly JsonObject[] {
+  const found = lists.flatMap((items) => matching(items, "name", remote))
+  if (found.length > 0) return found
+  return lists.flatMap((items) => matching(items, "name", normalForm(remote), normalForm))
+}
+
+/** Case, `-`, `_`, `.`, `/` and blanks do not count: `create_task` finds `create-task` and `CreateTask`. */
+function normalForm(name: string): string {
+  return name.toLowerCase().replaceAll(/[-_./\s]+/g, "")
+}
+
+/** A problem where names that differ have the normal form of the one that is looked for. */
+function ambiguous(
+  kind: string,
+  { name, server, remote }: Imported,
+  found: readonly JsonObject[],
+): { problem: ErrorIssue } | undefined {
+  const names = [...new Set(found.map(nameOf))]
+  const [first] = names
+  if (first === undefined || names.length === 1) return undefined
+  const shown = names.slice(0, 10).map((one) => cleanLine(one, 200))
+  return {
+    problem: {
+      path: `${kind}.${name}`,
+      message: `mcp.${server} has ${names.length} ${kind}s that ${remote} may mean: ${shown.join(", ")}`,
+      hint: `Write the name as the server does: \`mcp.${server}.${kind}.${asWritten(first)}\`.`,
+    },
+  }
+}
+
+/** A remote name as a workflow writes it. */
+function asWritten(remote: string): string {
+  return /^[\w./-]+$/.test(remote) ? cleanLine(remote, 200) : JSON.stringify(cleanLine(remote, 200))
 }
 
 type Table = ReadonlyMap<JsonValue | undefined, readonly JsonObject[]>
@@ -20,25 +59,37 @@ type Table = ReadonlyMap<JsonValue | undefined, readonly JsonObject[]>
 /** Lists by one of their keys, made once: a workflow may import thousands of a server's things. */
 const tables = new WeakMap<readonly JsonObject[], Map<string, Table>>()
 
-function matching(items: readonly JsonObject[], key: string, wanted: string): readonly JsonObject[] {
-  const known = tables.get(items) ?? new Map<string, Table>()
-  tables.set(items, known)
-  const table = known.get(key) ?? Map.groupBy(items, (item) => item[key])
-  known.set(key, table)
+function matching(
+  items: readonly JsonObject[],
+  key: string,
+  wanted: string,
+  form?: (text: string) => string,
+): readonly JsonObject[] {
+  const known = remembered(tables, items, () => new Map<string, Table>())
+  const table = remembered(known, form === undefined ? key : `${key} in its normal form`, () =>
+    Map.groupBy(items, (item) => {
+      const value = item[key]
+      return form !== undefined && typeof value === "string" ? form(value) : value
+    }),
+  )
   return table.get(wanted) ?? []
 }
 
 export interface PromptFound extends HostedPrompt {
+  /** As the server names it. */
   readonly remote: string
 }
 
 export function findPrompt(imported: Imported, prompts: readonly JsonObject[]): Found<PromptFound> {
-  const [found] = matching(prompts, "name", imported.remote)
+  const all = named(imported.remote, prompts)
+  const [found] = all
   if (found === undefined) return unknown("prompt", imported, prompts, nameOf)
+  const problem = ambiguous("prompt", imported, all)
+  if (problem !== undefined) return problem
   const declared = Array.isArray(found["arguments"]) ? found["arguments"].filter(isJsonObject) : []
   return {
     found: {
-      remote: imported.remote,
+      remote: nameOf(found),
       arguments: declared.map((one) => ({ name: nameOf(one), required: one["required"] === true })),
     },
   }
@@ -57,13 +108,14 @@ export function findResource(
   const { remote, name, server } = imported
   const path = `resource.${name}`
   const byAddress = [...matching(resources, "uri", remote), ...matching(templates, "uriTemplate", remote)]
-  const found =
-    byAddress.length > 0 ? byAddress : [...matching(resources, "name", remote), ...matching(templates, "name", remote)]
+  const found = byAddress.length > 0 ? byAddress : named(remote, resources, templates)
   const [first, second] = found
   if (first === undefined) {
     const all = [...resources.slice(0, mostHinted), ...templates.slice(0, mostHinted)]
     return unknown("resource", imported, all, nameOf, addressOf)
   }
+  const other = byAddress.length > 0 ? undefined : ambiguous("resource", imported, found)
+  if (other !== undefined) return other
   if (second !== undefined) {
     const message = `mcp.${server} has ${found.length} resources named ${remote}`
     return {

@@ -203,7 +203,7 @@ class McpSession implements HostSession {
           return failed(`mcp.${imported.server} no longer offers the tool ${imported.remote}`)
         }
         try {
-          const result = await connection.callTool(imported.remote, values, definition, meta, signal)
+          const result = await connection.callTool(nameOf(definition), values, definition, meta, signal)
           // It may have megabytes, and it took a turn of the event loop to parse it.
           await nextTurn()
           return readToolResult(result)
