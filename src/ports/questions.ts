@@ -32,6 +32,12 @@ export interface InboxQuery {
   readonly after: string | null
 }
 
+/** Whether the query is for a question of a caller's run: what an index says of it is not enough. */
+export function isFor({ caller, groups, member_of, to }: InboxQuery, ofRun: string, asked: string | null): boolean {
+  const theirs = asked !== null && groups.includes(asked) ? member_of.includes(asked) : ofRun === caller
+  return theirs && (to === null || to === asked)
+}
+
 export interface InboxPage {
   /** Oldest first. */
   readonly questions: readonly Question[]

@@ -3,6 +3,7 @@ import type { LogEvent, Question } from "../../ports/events.ts"
 import type { Clock } from "../../ports/clock.ts"
 import {
   askedQuestion,
+  isFor,
   questionsIn,
   type AnswerOutcome,
   type GivenAnswer,
@@ -66,14 +67,13 @@ export class MemoryQuestions {
     return found.filter(({ question, taken }) => question.status !== "open" && !taken).map(({ question }) => question)
   }
 
-  inbox({ caller, groups, member_of, status, to, limit, after }: InboxQuery): InboxPage {
+  inbox(query: InboxQuery): InboxPage {
+    const { status, limit, after } = query
     const from = after === null ? 0 : Number(after)
     if (!Number.isSafeInteger(from)) return { questions: [], next: null }
     const found = this.#stored.filter((stored) => {
       if (stored.number <= from) return false
-      const { to: asked } = stored.question
-      const theirs = asked !== null && groups.includes(asked) ? member_of.includes(asked) : stored.caller === caller
-      return theirs && (to === null || to === asked) && this.#seen(stored).status === status
+      return isFor(query, stored.caller, stored.question.to) && this.#seen(stored).status === status
     })
     const page = found.slice(0, limit)
     const last = page.at(-1)

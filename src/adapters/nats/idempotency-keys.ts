@@ -5,6 +5,7 @@ import { packFrame, unpackFrame } from "./frame.ts"
 import type { LogReader } from "./log-reader.ts"
 import { tokenOf } from "./names.ts"
 import type { OpenRuns } from "./open-runs.ts"
+import type { HeadFacts } from "./slot.ts"
 
 /** How long a key whose run is not there yet is left to its creator. */
 const creatorMs = 3_000
@@ -17,6 +18,7 @@ interface KeyFacts {
 
 /** A key and the request that it came with, by their keyed hashes. */
 export interface KeyTokens {
+  readonly caller: string
   readonly once: string
   readonly fingerprint: string
 }
@@ -37,22 +39,24 @@ export class IdempotencyKeys {
 
   tokens(caller: string, { key, fingerprint }: Idempotency): KeyTokens {
     return {
+      caller,
       once: tokenOf(this.#vault.digest("idempotency", [caller, key])),
       fingerprint: tokenOf(this.#vault.digest("fingerprint", [caller, key, fingerprint])),
     }
   }
 
   /** The run that a key belongs to; null without one. */
-  async find({ once, fingerprint }: KeyTokens): Promise<ExistingRun | null> {
-    const found = await this.#broker.get("keys", this.#broker.names.once(once), "sure")
+  async find(tokens: KeyTokens): Promise<ExistingRun | null> {
+    const found = await this.#broker.get("keys", this.#broker.names.once(tokens.once), "sure")
     if (found === null) return null
     const { facts } = unpackFrame<KeyFacts>(found.subject, found.data)
     const head = await this.#reader.slot(facts.run_id, 0, "sure")
-    return head?.facts.kind === "head" ? asExisting(facts, fingerprint) : null
+    return head?.facts.kind === "head" ? asExisting(facts, tokens, head.facts) : null
   }
 
   /** Null: the key is ours. */
-  async take({ once, fingerprint }: KeyTokens, run_id: string): Promise<ExistingRun | null> {
+  async take(tokens: KeyTokens, run_id: string): Promise<ExistingRun | null> {
+    const { once, fingerprint } = tokens
     const subject = this.#broker.names.once(once)
     for (;;) {
       if ((await this.#broker.putOnce(subject, packFrame({ run_id, fingerprint }, []))) !== null) return null
@@ -62,24 +66,29 @@ export class IdempotencyKeys {
       const { facts } = unpackFrame<KeyFacts>(subject, found.data)
       // An attempt of our own whose answer was lost.
       if (facts.run_id === run_id) return null
-      if (await this.#isMade(facts.run_id)) return asExisting(facts, fingerprint)
+      const made = await this.#made(facts.run_id)
+      if (made !== null) return asExisting(facts, tokens, made)
       // Exactly this one: by now the key may belong to another run.
       await this.#broker.erase("keys", subject, found.seq)
     }
   }
 
-  /** Whether a run whose key is there has been made. If its creator does not come back, it will never be made. */
-  async #isMade(run_id: string): Promise<boolean> {
+  /** The head of a run whose key is there; null for one that was not made. If its creator does not come back, it will never be made. */
+  async #made(run_id: string): Promise<HeadFacts | null> {
     const deadline = this.#broker.now() + creatorMs
     for (let pause = 5; this.#broker.now() < deadline; pause = Math.min(pause * 2, 200)) {
       const head = await this.#reader.slot(run_id, 0, "sure")
-      if (head !== null) return head.facts.kind === "head"
+      if (head !== null) return head.facts.kind === "head" ? head.facts : null
       await this.#broker.pause(pause)
     }
-    return !(await this.#open.makeVoid(run_id))
+    if (await this.#open.makeVoid(run_id)) return null
+    const head = await this.#reader.slotFromLeader(run_id, 0)
+    return head?.facts.kind === "head" ? head.facts : null
   }
 }
 
-function asExisting(facts: KeyFacts, fingerprint: string): ExistingRun {
-  return { outcome: facts.fingerprint === fingerprint ? "exists" : "conflict", run_id: facts.run_id }
+/** A key that leads to the run of another caller was put there by somebody else. */
+function asExisting({ run_id, fingerprint }: KeyFacts, tokens: KeyTokens, head: HeadFacts): ExistingRun {
+  const same = fingerprint === tokens.fingerprint && head.caller === tokens.caller
+  return { outcome: same ? "exists" : "conflict", run_id }
 }

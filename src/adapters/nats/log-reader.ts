@@ -5,7 +5,16 @@ import type { Broker } from "./broker.ts"
 import { unpackFrame, type Frame } from "./frame.ts"
 import { followKeyRecord } from "./key-change.ts"
 import { isRunId } from "./names.ts"
-import { aboutRun, carriedOn, endOf, openEvents, type HeadFacts, type Slot, type SlotFacts } from "./slot.ts"
+import {
+  aboutRun,
+  carriedOn,
+  endOf,
+  isOfCaller,
+  openEvents,
+  type HeadFacts,
+  type Slot,
+  type SlotFacts,
+} from "./slot.ts"
 import type { Stored } from "./transport.ts"
 
 const keptRuns = 5_000
@@ -57,6 +66,18 @@ function readableFrame(subject: string, data: Uint8Array): Frame<SlotFacts> | nu
   }
 }
 
+/** The key of a run, unless the head names another caller than the one who made it: whoever can write to the broker could do that. */
+function ofCaller(run_id: string, caller: string, key: () => DataKey, request: Uint8Array): () => DataKey {
+  let checked: DataKey | null = null
+  return () => {
+    if (checked !== null) return checked
+    const opened = key()
+    if (!isOfCaller(opened, request, caller)) throw new Damaged(`Run ${run_id} is not of the caller that it names`)
+    checked = opened
+    return opened
+  }
+}
+
 /** Finds slots by number. A slot that was found stays as it is; one that was not may come. */
 export class LogReader {
   readonly #broker: Broker
@@ -77,8 +98,9 @@ export class LogReader {
     if (found === null || found.facts.kind !== "head") return null
     const [wrapped, request] = found.parts
     if (wrapped === undefined || request === undefined) throw new Damaged(`Run ${run_id} has a damaged head`)
-    const key = await this.#openKey(run_id, wrapped)
-    return this.remember(run_id, { facts: found.facts, key, request })
+    const { facts } = found
+    const key = ofCaller(run_id, facts.caller, await this.#openKey(run_id, wrapped), request)
+    return this.remember(run_id, { facts, key, request })
   }
 
   /** A run whose key was changed by another replica is not damaged: it must not be ended as one that is. */

@@ -45,7 +45,7 @@ import { probe } from "./probe.ts"
 import { Parking } from "./parking.ts"
 import { Questions } from "./questions.ts"
 import { Retention } from "./retention.ts"
-import { aboutRun, endOf } from "./slot.ts"
+import { aboutRun, endOf, openRequest, sealRequest } from "./slot.ts"
 import { RunEntries } from "./run-entries.ts"
 import type { StreamSizes } from "./streams.ts"
 
@@ -145,7 +145,7 @@ export class NatsStore implements ClusterStore {
     }
     const { secrets, ...request } = run.request
     const [announced] = await Promise.all([this.#open.announce(run, secrets), this.#entries.enter(run)])
-    const sealed = key.seal("request", JSON.stringify(request))
+    const sealed = sealRequest(key, caller, request)
     const askedAt = instant(this.#clock)
     const facts = {
       kind: "head",
@@ -216,7 +216,7 @@ export class NatsStore implements ClusterStore {
     const head = there ? await this.#reader.head(run_id) : null
     if (head === null) throw new NoSuchRun(run_id)
     return {
-      ...(JSON.parse(head.key().open("request", head.request)) as Omit<RunRequest, "secrets">),
+      ...openRequest(head.key(), head.request),
       secrets: await this.#open.secrets({ run_id, created_at: head.facts.created_at, caller: head.facts.caller }),
     }
   }

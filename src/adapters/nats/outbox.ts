@@ -10,12 +10,12 @@ import {
   type TakenNotices,
 } from "../../ports/notices.ts"
 import { receiverOf } from "../../ports/receiver-of.ts"
-import { Damaged, type RunOptions } from "../../ports/store.ts"
+import { Damaged } from "../../ports/store.ts"
 import type { Vault } from "../../ports/vault.ts"
 import type { Broker } from "./broker.ts"
 import { packFrame, unpackFrame } from "./frame.ts"
 import type { LogReader, RunHead } from "./log-reader.ts"
-import { aboutNotice } from "./slot.ts"
+import { aboutNotice, openRequest } from "./slot.ts"
 import type { Stored } from "./transport.ts"
 
 interface NoticeFacts extends Omit<Notice, "last_error"> {
@@ -209,8 +209,7 @@ export class Outbox {
 /** Null for a run whose request is damaged: its URL cannot be read. */
 function urlOf(head: RunHead): string | null {
   try {
-    const { options } = JSON.parse(head.key().open("request", head.request)) as { readonly options: RunOptions }
-    return options.notify?.url ?? null
+    return openRequest(head.key(), head.request).options.notify?.url ?? null
   } catch (error) {
     if (error instanceof Damaged) return null
     throw error

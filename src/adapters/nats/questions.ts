@@ -2,12 +2,14 @@ import { isoTime } from "../../base/iso-time.ts"
 import type { Clock } from "../../ports/clock.ts"
 import {
   askedQuestion,
+  isFor,
   questionsIn,
   type AnswerOutcome,
   type GivenAnswer,
   type InboxPage,
   type InboxQuery,
 } from "../../ports/questions.ts"
+import { Damaged } from "../../ports/store.ts"
 import type { Vault } from "../../ports/vault.ts"
 import type { LogEvent, Question } from "../../ports/events.ts"
 import type { Broker } from "./broker.ts"
@@ -141,7 +143,8 @@ export class Questions {
     return asking.some((id) => news.has(this.#broker.names.news(run_id, id)))
   }
 
-  async inbox({ caller, groups, member_of, status, to, limit, after }: InboxQuery): Promise<InboxPage> {
+  async inbox(query: InboxQuery): Promise<InboxPage> {
+    const { caller, groups, member_of, status, to, limit, after } = query
     const own = this.#parking.callerToken(caller)
     const filters: { readonly caller: string; readonly to: string }[] = []
     if (to === null) {
@@ -176,7 +179,7 @@ export class Questions {
           const { run_id = "", token = "" } = found.get(key) ?? {}
           const entry = await this.#entryAt(this.#broker.names.questionByToken(run_id, token))
           const tail = entry === null ? null : await this.#reader.tail(run_id)
-          return entry === null || tail === null ? null : this.#view(entry, tail)
+          return entry === null || tail === null ? null : this.#inInbox(entry, tail, query)
         }),
       )
       for (const [index, question] of views.entries()) {
@@ -331,6 +334,19 @@ export class Questions {
   async #entryAt(subject: string): Promise<Entry | null> {
     const stored = await this.#broker.get("ask", subject, "sure")
     return stored === null ? null : unpackFrame<Entry>(stored.subject, stored.data).facts
+  }
+
+  /** Null where it was put into this inbox in the broker: the run's request and the log say whose it is. */
+  async #inInbox(entry: Entry, tail: Slot, query: InboxQuery): Promise<Question | null> {
+    try {
+      const head = await this.#reader.head(entry.run_id)
+      const question = await this.#view(entry, tail)
+      return head !== null && question !== null && isFor(query, head.facts.caller, question.to) ? question : null
+    } catch (error) {
+      // Damage is reported to the reader of that run.
+      if (error instanceof Damaged) return null
+      throw error
+    }
   }
 
   async #view(entry: Entry, tail: Slot): Promise<Question | null> {

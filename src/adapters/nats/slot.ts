@@ -1,7 +1,7 @@
 import type { JsonValue } from "../../base/json-value.ts"
 import { isTerminal, type LogEvent } from "../../ports/events.ts"
 import type { CausedNotice, NoticeEvent } from "../../ports/notices.ts"
-import type { WorkflowVersion } from "../../ports/store.ts"
+import type { RunRequest, WorkflowVersion } from "../../ports/store.ts"
 import { questionsIn } from "../../ports/questions.ts"
 import type { DataKey } from "../../ports/vault.ts"
 
@@ -137,6 +137,24 @@ export function endWith(events: readonly LogEvent[]): number | null {
 /** Whether the run waits for people after these events. */
 export function parksWith(events: readonly LogEvent[]): boolean {
   return events.at(-1)?.type === "run_waiting"
+}
+
+/** Without its secrets, and with the caller before the rest: the name in the head's facts is not sealed. */
+export function sealRequest(key: DataKey, caller: string, request: Omit<RunRequest, "secrets">): Uint8Array {
+  return key.seal("request", JSON.stringify({ caller, ...request }))
+}
+
+export function openRequest(key: DataKey, sealed: Uint8Array): Omit<RunRequest, "secrets"> {
+  const { caller: _, ...request } = JSON.parse(key.open("request", sealed)) as Omit<RunRequest, "secrets"> & {
+    readonly caller?: string
+  }
+  return request
+}
+
+/** Whether a run is of the caller that its head names. Requests of releases before do not say whose they are. */
+export function isOfCaller(key: DataKey, sealed: Uint8Array, caller: string): boolean {
+  const text = key.open("request", sealed)
+  return text.startsWith(JSON.stringify({ caller }).slice(0, -1)) || !text.startsWith('{"caller":')
 }
 
 // What sealed things are about: changing these makes what is stored unreadable.

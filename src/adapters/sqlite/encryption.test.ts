@@ -17,7 +17,8 @@ import {
 } from "../../../test/contract/run-store/material.ts"
 import { ManualClock } from "../../../test/support/manual-clock.ts"
 import { within } from "../../../test/support/within.ts"
-import { StoreFailure } from "../../ports/store.ts"
+import type { InboxQuery } from "../../ports/questions.ts"
+import { Damaged, StoreFailure } from "../../ports/store.ts"
 import type { LogEvent } from "../../ports/events.ts"
 import { createVault } from "../vault/vault.ts"
 import { openSqliteStore } from "./open-sqlite-store.ts"
@@ -47,6 +48,26 @@ function rows(path: string, query: string): Record<string, unknown>[] {
   } finally {
     database.close()
   }
+}
+
+/** Changes the database behind the store's back. */
+function change(path: string, sql: string): void {
+  const database = new DatabaseSync(path)
+  try {
+    database.exec(sql)
+  } finally {
+    database.close()
+  }
+}
+
+function inboxOf(caller: string): InboxQuery {
+  return { caller, groups: [], member_of: [], status: "open", to: null, limit: 10, after: null }
+}
+
+async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = []
+  for await (const item of items) found.push(item)
+  return found
 }
 
 function asked(event: number, run_id: string, canary: (where: string) => string): LogEvent {
@@ -203,6 +224,90 @@ describe("sqlite store, encryption at rest", () => {
     await assert.rejects(second.read(other.run_id, 0, 10), StoreFailure)
     assert.equal((await second.read(lease.run_id, 1, 10)).length, 1)
     await second.close()
+  })
+
+  test("a run that was given to another caller in the database opens for neither", async () => {
+    const { path, open } = place("given")
+    const first = await open()
+    const lease = await created(first, { caller: "ann" })
+    await first.append(lease, [happened(1), asked(2, lease.run_id, (where) => where)])
+    await first.close()
+    change(path, "UPDATE runs SET caller = 'bob'; UPDATE questions SET caller = 'bob'")
+    const second = await open()
+    const { run_id } = lease
+    for (const read of [
+      () => second.read(run_id, 0, 10),
+      () => second.request(run_id),
+      () => second.questions(run_id),
+      () => second.question(run_id, "q1"),
+      () => collect(second.follow(run_id, 0, AbortSignal.timeout(30_000))),
+    ]) {
+      await assert.rejects(read(), Damaged)
+    }
+    assert.deepEqual((await second.inbox(inboxOf("bob"))).questions, [])
+    // It can still be ended, with nothing in it.
+    const [claimed] = await second.claim(owner, 1, leaseMs)
+    assert.ok(claimed !== undefined)
+    await second.condemn(claimed, ended(3))
+    assert.deepEqual(await second.read(run_id, 0, 10), [ended(3)])
+    await second.close()
+  })
+
+  test("nor is it given while its key is in memory, by its row, a question's or an idempotency key", async () => {
+    const { path, open } = place("given-live")
+    const store = await open()
+    const key = (name: string) => ({ key: name, fingerprint: name })
+    const lease = await created(store, { caller: "ann", idempotency: key("of ann") })
+    await created(store, { caller: "bob", idempotency: key("of bob") })
+    await store.append(lease, [happened(1), asked(2, lease.run_id, (where) => where)])
+    const { run_id } = lease
+    change(path, "UPDATE questions SET caller = 'bob'")
+    assert.deepEqual((await store.inbox(inboxOf("bob"))).questions, [])
+    change(
+      path,
+      `CREATE TEMP TABLE of_bob AS SELECT idempotency, fingerprint FROM runs WHERE caller = 'bob';
+       DELETE FROM runs WHERE caller = 'bob';
+       UPDATE runs SET (idempotency, fingerprint) = (SELECT idempotency, fingerprint FROM of_bob)`,
+    )
+    const wanted = { outcome: "conflict", run_id }
+    for (const caller of ["ann", "bob"]) {
+      change(path, `UPDATE runs SET caller = '${caller}'`)
+      assert.deepEqual(await store.existing("bob", key("of bob")), wanted, caller)
+      assert.deepEqual(await store.create(aRun({ caller: "bob", idempotency: key("of bob") }), owner, leaseMs), wanted)
+      const found = await store.lookup(run_id)
+      assert.equal(found.found === "run" && found.run.caller, "ann")
+    }
+    await store.close()
+  })
+
+  test("runs of a release before, whose keys are bound to no caller, are read, and taken along to another master key", async () => {
+    const { path } = place("unbound")
+    const [master, old] = [randomBytes(32), randomBytes(32)]
+    const vault = createVault(master)
+    const clock = new ManualClock()
+    const first = await openSqliteStore({ path, vault, clock })
+    const lease = await created(first, { caller: "ann" })
+    await first.append(lease, [happened(1)])
+    await first.close()
+    const { run_id } = lease
+    // All of it as a release before wrote it, under the master key before.
+    const before = createVault(old)
+    const unbound = before.newKey(`run ${run_id}`)
+    change(path, "DELETE FROM requests; DELETE FROM events; UPDATE runs SET secrets = NULL, notify = NULL")
+    const database = new DatabaseSync(path)
+    const body = unbound.key.seal("events to 1", JSON.stringify([happened(1)]))
+    database.prepare("UPDATE runs SET key = ?").run(unbound.wrapped)
+    database.prepare("INSERT INTO events (run, last, body) SELECT num, 1, ? FROM runs").run(body)
+    database.prepare("UPDATE store SET mark = ?").run(before.marks[0] ?? null)
+    database.close()
+    const second = await openSqliteStore({ path, vault: createVault(master, old), clock })
+    assert.deepEqual(await second.read(run_id, 0, 10), [happened(1)])
+    assert.ok(second.keyChange !== null)
+    while ((await second.keyChange.step()).left > 0);
+    await second.close()
+    const third = await openSqliteStore({ path, vault: createVault(master), clock })
+    assert.deepEqual(await third.read(run_id, 0, 10), [happened(1)])
+    await third.close()
   })
 
   test("under another master key the database is refused and left as it is", async () => {

@@ -69,7 +69,7 @@ export class SqliteKeyChange implements KeyChange {
   #look({ table, after }: Place): { operations: RewrapOperation[]; rows: number; next: Place | null } {
     const sql =
       table === "runs"
-        ? "SELECT num, run_id, 0 AS event_id, key, notify FROM runs WHERE num > ?1 AND ?2 = 0 ORDER BY num LIMIT ?3"
+        ? "SELECT num, run_id, 0 AS event_id, caller, key, notify FROM runs WHERE num > ?1 AND ?2 = 0 ORDER BY num LIMIT ?3"
         : `SELECT run_id, event_id, url, last_error FROM outbox WHERE (run_id, event_id) > (?1, ?2)
            ORDER BY run_id, event_id LIMIT ?3`
     const rows = this.#guard(() => this.#database.prepare(sql).all(after[0], after[1], stepRows))

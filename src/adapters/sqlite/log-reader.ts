@@ -7,6 +7,7 @@ import type { Notice, TakenNotice } from "../../ports/notices.ts"
 import { openNotice, openTaken } from "./outbox-reader.ts"
 import { OpenedRows } from "./opened-rows.ts"
 import { PreparedStatements } from "./prepared-statements.ts"
+import { openRunKey } from "./run-key.ts"
 import { codeOf, failureOf, sqliteCode } from "./sqlite-error.ts"
 
 /** Keys of runs that were made or read last; unwrapping one costs more than a read. */
@@ -16,6 +17,8 @@ const keptKeys = 10_000
 export interface RunHead {
   readonly run_id: string
   readonly num: number
+  /** The one that the key is bound to. */
+  readonly caller: string
   readonly key: DataKey
   /** It notifies of some events. */
   readonly notifies: boolean
@@ -46,10 +49,11 @@ export class LogReader {
   head(run_id: string): RunHead | undefined {
     const known = this.#heads.get(run_id)
     if (known !== undefined) return known
-    const row = this.#get("SELECT num, key, notify IS NOT NULL AS notifies FROM runs WHERE run_id = ?", run_id)
+    const row = this.#get("SELECT num, caller, key, notify IS NOT NULL AS notifies FROM runs WHERE run_id = ?", run_id)
     if (row === undefined) return undefined
-    const key = this.#vault.openKey(aboutRun(run_id), row["key"] as Uint8Array)
-    return this.remember(run_id, { run_id, num: row["num"] as number, key, notifies: row["notifies"] === 1 })
+    const [num, caller] = [row["num"] as number, row["caller"] as string]
+    const key = openRunKey(this.#vault, run_id, caller, row["key"] as Uint8Array)
+    return this.remember(run_id, { run_id, num, caller, key, notifies: row["notifies"] === 1 })
   }
 
   remember(run_id: string, head: RunHead): RunHead {
@@ -64,6 +68,16 @@ export class LogReader {
   /** For a run that has ended: it may be read again, but need not. */
   forget(run_id: string): void {
     this.#heads.delete(run_id)
+  }
+
+  /**
+   * As the database says it, unless the key of the run is known, which belongs to one caller. Of a run that was given to another one in the
+   * database nothing else can be read.
+   */
+  callerOf(run_id: string): string | undefined {
+    const known = this.#heads.get(run_id)
+    if (known !== undefined) return known.caller
+    return this.#get("SELECT caller FROM runs WHERE run_id = ?", run_id)?.["caller"] as string | undefined
   }
 
   existing(idempotency: Uint8Array, fingerprint: Uint8Array): ExistingRun | null {
@@ -90,7 +104,7 @@ export class LogReader {
       found: "run",
       run: {
         run_id,
-        caller: row["caller"] as string,
+        caller: this.#heads.get(run_id)?.caller ?? (row["caller"] as string),
         created_at: row["created_at"] as number,
         finished_at: row["finished_at"] as number | null,
         last_event_id: row["last_event_id"] as number,
@@ -183,9 +197,9 @@ export class LogReader {
 
   /** Asked of the database each time: another process may have condemned the run a moment ago. */
   #condemnedEnd({ run_id, num }: RunHead): LogEvent | null {
-    const row = this.#get("SELECT key, condemned FROM runs WHERE num = ? AND condemned IS NOT NULL", num)
+    const row = this.#get("SELECT caller, key, condemned FROM runs WHERE num = ? AND condemned IS NOT NULL", num)
     if (row === undefined) return null
-    const key = this.#vault.openKey(aboutRun(run_id), row["key"] as Uint8Array)
+    const key = openRunKey(this.#vault, run_id, row["caller"] as string, row["key"] as Uint8Array)
     return JSON.parse(key.open("end", row["condemned"] as Uint8Array)) as LogEvent
   }
 
@@ -263,10 +277,6 @@ export class LogReader {
 }
 
 // What sealed things are about: changing these makes what is stored unreadable.
-
-export function aboutRun(run_id: string): string {
-  return `run ${run_id}`
-}
 
 export function aboutCache(entry: Uint8Array): string {
   return `cache ${Buffer.from(entry).toString("hex")}`

@@ -11,8 +11,8 @@ type NewKey = ReturnType<Vault["newKey"]>
 /** The head of a run whose number the writer has not assigned yet, or has. */
 export type NewRunHead = Omit<RunHead, "num"> & { readonly num?: number }
 
-export function newHead({ run_id, request }: NewRun, { key }: NewKey): Omit<RunHead, "num"> {
-  return { run_id, key, notifies: request.options.notify !== undefined }
+export function newHead({ run_id, caller, request }: NewRun, { key }: NewKey): Omit<RunHead, "num"> {
+  return { run_id, caller, key, notifies: request.options.notify !== undefined }
 }
 
 /** A longer request is stored apart from the first events, so that followers need not read it. */

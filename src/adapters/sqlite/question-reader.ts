@@ -2,7 +2,8 @@ import type { DatabaseSync, SQLInputValue } from "node:sqlite"
 import { isoTime } from "../../base/iso-time.ts"
 import type { AnsweredBy, AskedQuestion, Question, QuestionStatus } from "../../ports/events.ts"
 import type { JsonValue } from "../../base/json-value.ts"
-import type { GivenAnswer, InboxPage, InboxQuery, WaitingCounts } from "../../ports/questions.ts"
+import { isFor, type GivenAnswer, type InboxPage, type InboxQuery, type WaitingCounts } from "../../ports/questions.ts"
+import { Damaged } from "../../ports/store.ts"
 import type { DataKey, Vault } from "../../ports/vault.ts"
 import type { LogReader } from "./log-reader.ts"
 import { questionStatus } from "./question-writer.ts"
@@ -55,7 +56,7 @@ export class QuestionReader {
     const page = rows.slice(0, limit)
     const last = page.at(-1)
     return {
-      questions: this.#opened(page, now),
+      questions: page.flatMap((row) => this.#inInbox(row, query, now)),
       next: last === undefined || rows.length <= limit ? null : String(last["num"]),
     }
   }
@@ -135,6 +136,18 @@ export class QuestionReader {
 
   addressee(to: string): Uint8Array {
     return this.#vault.digest("addressee", [to])
+  }
+
+  /** Not where it was put into this inbox in the database: its run's key and the sealed question say whose it is. */
+  #inInbox(row: Row, query: InboxQuery, now: number): Question[] {
+    try {
+      const caller = this.#log.head(row["run_id"] as string)?.caller ?? ""
+      return this.#opened([row], now).filter(({ to }) => isFor(query, caller, to))
+    } catch (error) {
+      // Damage is reported to the reader of that run.
+      if (error instanceof Damaged) return []
+      throw error
+    }
   }
 
   #opened(rows: readonly Row[], now: number): Question[] {

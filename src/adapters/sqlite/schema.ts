@@ -164,6 +164,9 @@ export const migrations: readonly string[] = [
   UPDATE outbox SET receiver = '' WHERE receiver IS NULL;
   CREATE INDEX outbox_turns ON outbox (receiver, caller, due_at) WHERE status = 'pending';
   `,
+  `
+  -- From here on the key of a run is bound to its caller. Releases before cannot open it.
+  `,
 ]
 
 export const currentVersion = migrations.length

@@ -34,8 +34,9 @@ import { usageOfEvents } from "../../run/usage-after.ts"
 import type { RunListReader } from "./run-list-reader.ts"
 import { Changes } from "./changes.ts"
 import type { CommitQueue } from "./commit-queue.ts"
-import { aboutRun, type LogReader, sealEnd, sealEvents, textOfEvents } from "./log-reader.ts"
+import { type LogReader, sealEnd, sealEvents, textOfEvents } from "./log-reader.ts"
 import { BeginningRun, creationOf, idempotencyDigests, newHead, textOfRequest } from "./new-run.ts"
+import { newRunKey } from "./run-key.ts"
 import type { CreateResult } from "./operations.ts"
 import type { QuestionReader } from "./question-reader.ts"
 import { concernsPeople, Questions } from "./questions.ts"
@@ -94,10 +95,10 @@ export class SqliteStore implements RekeyedStore {
 
   async create(run: NewRun, owner: string, leaseMs: number): Promise<CreateOutcome> {
     this.#checkOpen()
-    const { run_id } = run
-    const key = this.#vault.newKey(aboutRun(run_id))
+    const { run_id, caller } = run
+    const key = newRunKey(this.#vault, run_id, caller)
     const result = await this.#sendCreation(this.#beginning(run, key, owner, leaseMs))
-    if (result.outcome !== "created") return result
+    if (result.outcome !== "created") return this.#ofCaller(caller, result)
     this.#reader.remember(run_id, { ...newHead(run, key), num: result.num })
     this.#changes.created(run_id)
     return { outcome: "created", lease: { run_id, owner, fence: result.fence } }
@@ -106,7 +107,7 @@ export class SqliteStore implements RekeyedStore {
   async begin(run: UnkeyedRun, { owner }: Lease, leaseMs: number): Promise<void> {
     this.#checkOpen()
     const { run_id } = run
-    const key = this.#vault.newKey(aboutRun(run_id))
+    const key = newRunKey(this.#vault, run_id, run.caller)
     const beginning = this.#beginning(run, key, owner, leaseMs)
     const stored = this.#sendCreation(beginning)
     this.#begun.set(run_id, { run: beginning, stored })
@@ -133,7 +134,13 @@ export class SqliteStore implements RekeyedStore {
 
   async existing(caller: string, idempotency: Idempotency): Promise<ExistingRun | null> {
     this.#checkOpen()
-    return this.#reader.existing(...idempotencyDigests(this.#vault, caller, idempotency))
+    const found = this.#reader.existing(...idempotencyDigests(this.#vault, caller, idempotency))
+    return found === null ? null : this.#ofCaller(caller, found)
+  }
+
+  /** A key that leads to the run of another caller was put there by somebody else. */
+  #ofCaller(caller: string, found: ExistingRun): ExistingRun {
+    return this.#reader.callerOf(found.run_id) === caller ? found : { ...found, outcome: "conflict" }
   }
 
   async lookup(run_id: string): Promise<RunLookup> {
@@ -249,7 +256,9 @@ export class SqliteStore implements RekeyedStore {
   async condemn(lease: Lease, end: LogEvent): Promise<void> {
     this.#checkOpen()
     const { run_id, fence } = lease
-    const { key, wrapped } = this.#vault.newKey(aboutRun(run_id))
+    const caller = this.#reader.callerOf(run_id)
+    if (caller === undefined) throw new LeaseLost(run_id)
+    const { key, wrapped } = newRunKey(this.#vault, run_id, caller)
     const held = await this.#queue.send({
       kind: "condemn",
       run_id,

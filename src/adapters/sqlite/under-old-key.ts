@@ -1,12 +1,12 @@
 import type { DatabaseSync } from "node:sqlite"
 import type { Vault } from "../../ports/vault.ts"
-import { aboutRun } from "./log-reader.ts"
 import type { RewrapOperation } from "./operations.ts"
 import { aboutError, aboutUrl } from "./outbox-reader.ts"
+import { rewrapRunKey } from "./run-key.ts"
 
 /** How many runs and notices need another key than the one that writes. */
 export function countUnderOldKey(database: DatabaseSync, vault: Vault): number {
-  const runs = database.prepare("SELECT run_id, 0 AS event_id, key, notify FROM runs").iterate()
+  const runs = database.prepare("SELECT run_id, 0 AS event_id, caller, key, notify FROM runs").iterate()
   const notices = database.prepare("SELECT run_id, event_id, url, last_error FROM outbox").iterate()
   let count = 0
   for (const row of runs) if (rewrapsOf(vault, row).length > 0) count++
@@ -29,7 +29,7 @@ export function rewrapsOf(vault: Vault, row: Readonly<Record<string, unknown>>):
   }
   const url = aboutUrl(run_id)
   return [
-    ...rewritten("run key", row["key"], (before) => vault.rewrap(aboutRun(run_id), before)),
+    ...rewritten("run key", row["key"], (before) => rewrapRunKey(vault, run_id, row["caller"] as string, before)),
     ...rewritten("run url", row["notify"], (before) => vault.reseal(url, before)),
     ...rewritten("notice url", row["url"], (before) => vault.reseal(url, before)),
     ...rewritten("notice error", row["last_error"], (before) => vault.reseal(aboutError(run_id, event_id), before)),

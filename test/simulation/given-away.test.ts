@@ -1,0 +1,141 @@
+import assert from "node:assert/strict"
+import { randomBytes } from "node:crypto"
+import { test } from "node:test"
+import { Broker } from "../../src/adapters/nats/broker.ts"
+import { packFrame, unpackFrame } from "../../src/adapters/nats/frame.ts"
+import { namesOf, type StreamName } from "../../src/adapters/nats/names.ts"
+import { NatsStore } from "../../src/adapters/nats/nats-store.ts"
+import type { HeadFacts } from "../../src/adapters/nats/slot.ts"
+import { wantedStreams } from "../../src/adapters/nats/streams.ts"
+import { createVault } from "../../src/adapters/vault/vault.ts"
+import type { LogEvent } from "../../src/ports/events.ts"
+import { Damaged } from "../../src/ports/store.ts"
+import { aRequest, aRun, created, happened, leaseMs, owner } from "../contract/run-store/material.ts"
+import { usualSizes } from "../support/nats-store.ts"
+import { SetClock } from "./replay.ts"
+import { directTransport, SimulatedBroker, surroundingsOf } from "./simulated-broker.ts"
+import { World } from "./world.ts"
+
+// Somebody who can write to the broker, and has no key, tries to give a run of ann's to bob.
+
+const at = "2026-11-15T01:00:00.000Z"
+
+function cluster() {
+  const world = new World(1)
+  const names = namesOf("sim")
+  const simulated = new SimulatedBroker(() => world.now, wantedStreams(names, usualSizes, 1))
+  const around = {
+    ...surroundingsOf(world, { name: "", state: "running", missed: [] }),
+    every: () => () => undefined,
+  }
+  const vault = createVault(randomBytes(32))
+  const clock = new SetClock()
+  const broker = (): Broker => new Broker(names, directTransport(simulated), around)
+  return {
+    names,
+    attacker: broker(),
+    vault,
+    open: () => new NatsStore(broker(), { vault, sizes: usualSizes, clock }, null),
+  }
+}
+
+function asked(id: number, run_id: string): LogEvent {
+  const times = { asked_at: at, expires_at: "2036-11-15T01:00:00.000Z" }
+  const question = { id: "q1", run_id, kind: "ask" as const, name: "n", question: "q", show: "s", to: null, schema: {} }
+  return { id, type: "question_asked", at, data: { ...question, ...times, at } }
+}
+
+async function changed<T>(
+  attacker: Broker,
+  stream: StreamName,
+  subject: string,
+  change: (facts: T) => T,
+): Promise<void> {
+  const stored = await attacker.getFromLeader(stream, subject)
+  assert.ok(stored !== null)
+  const { facts, parts } = unpackFrame<T & object>(subject, stored.data)
+  await attacker.put(subject, packFrame(change(facts) as T & object, parts))
+}
+
+const inboxOfBob = {
+  caller: "bob",
+  groups: [],
+  member_of: [],
+  status: "open",
+  to: null,
+  limit: 10,
+  after: null,
+} as const
+
+test("a run whose head names another caller opens for neither", async () => {
+  const { names, attacker, open } = cluster()
+  const { run_id, ...lease } = await created(open(), { caller: "ann" })
+  const first = open()
+  await first.append({ run_id, ...lease }, [happened(1), asked(2, run_id)])
+  assert.equal((await first.questions(run_id)).length, 1)
+  assert.deepEqual(await first.request(run_id), aRequest())
+  await changed<HeadFacts>(attacker, "log", names.slot(run_id, 0), (facts) => ({ ...facts, caller: "bob" }))
+  const second = open()
+  for (const read of [
+    () => second.read(run_id, 0, 10),
+    () => second.request(run_id),
+    () => second.questions(run_id),
+    () => second.question(run_id, "q1"),
+  ]) {
+    await assert.rejects(read(), Damaged)
+  }
+  // A process that has read the head before still knows whose it is.
+  const found = await first.lookup(run_id)
+  assert.equal(found.found === "run" && found.run.caller, "ann")
+})
+
+test("an entry in another inbox shows nothing, and a key that leads to another caller's run is no key of it", async () => {
+  const { names, attacker, open } = cluster()
+  const store = open()
+  const key = (name: string) => ({ key: name, fingerprint: name })
+  const lease = await created(store, { caller: "ann", idempotency: key("of ann") })
+  const { run_id } = await created(store, { caller: "bob", idempotency: key("of bob") })
+  await store.append(lease, [happened(1), asked(2, lease.run_id)])
+  const ofBob = await created(store, { caller: "bob" })
+  await store.append(ofBob, [happened(1), asked(2, ofBob.run_id)])
+  assert.equal((await store.inbox(inboxOfBob)).questions.length, 1)
+
+  const entries = await attacker.list("ask", `${names.prefix}.ask.in.>`)
+  const [mine = "", theirs = ""] = [lease, ofBob].map(
+    (one) => entries.find((entry) => entry.includes(one.run_id)) ?? "",
+  )
+  const moved = mine
+    .split(".")
+    .with(4, theirs.split(".")[4] ?? "")
+    .join(".")
+  assert.notEqual(moved, mine)
+  await attacker.put(moved, packFrame({}, []))
+  const other = open()
+  const shown = (await other.inbox(inboxOfBob)).questions.map((question) => question.run_id)
+  assert.deepEqual(shown, [ofBob.run_id])
+
+  const keys = await attacker.list("keys", `${names.prefix}.keys.once.>`)
+  for (const subject of keys) {
+    await changed<{ run_id: string }>(attacker, "keys", subject, (facts) =>
+      facts.run_id === run_id ? { ...facts, run_id: lease.run_id } : facts,
+    )
+  }
+  const wanted = { outcome: "conflict", run_id: lease.run_id }
+  assert.deepEqual(await other.existing("bob", key("of bob")), wanted)
+  const again = aRun({ caller: "bob", idempotency: key("of bob") })
+  assert.deepEqual(await other.create(again, owner, leaseMs), wanted)
+  assert.equal((await other.existing("ann", key("of ann")))?.outcome, "exists")
+})
+
+test("a request of a release before, which does not say whose it is, is read", async () => {
+  const { names, attacker, vault, open } = cluster()
+  const { run_id } = await created(open(), { caller: "ann" })
+  const { secrets: _, ...request } = aRequest()
+  const { key, wrapped } = vault.newKey(`run ${run_id}`)
+  const subject = names.slot(run_id, 0)
+  const stored = await attacker.getFromLeader("log", subject)
+  assert.ok(stored !== null)
+  const { facts } = unpackFrame<HeadFacts>(subject, stored.data)
+  await attacker.put(subject, packFrame(facts, [wrapped, key.seal("request", JSON.stringify(request))]))
+  assert.deepEqual(await open().request(run_id), aRequest())
+})
