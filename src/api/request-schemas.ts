@@ -154,6 +154,12 @@ const page = {
   after: { type: "string", minLength: 1, maxLength: 1000, description: "`next` of the page before." },
 }
 
+export const pageQuery: JsonObject = {
+  type: "object",
+  properties: { ...page, limit: { ...page.limit, description: "1 to 500; as many as fit unless given." } },
+  additionalProperties: false,
+}
+
 export const runsQuery: JsonObject = {
   type: "object",
   properties: {

@@ -22,6 +22,8 @@ const status: JsonObject = {
   enum: ["queued", "running", "waiting", "cancelling", "completed", "failed", "cancelled"],
 }
 
+const next = nullable("string", { description: "`after` of the next page; null on the last one." })
+
 const position: JsonObject = {
   type: "object",
   properties: { line: { type: "integer" }, column: { type: "integer" }, offset: { type: "integer" } },
@@ -225,8 +227,14 @@ export const responseComponents: JsonObject = {
       run_id: { type: "string" },
       status: { type: "string", const: "waiting" },
       questions: { type: "array", items: { $ref: "#/components/schemas/Question" } },
+      next: { type: "string", description: "Only where not all fit: `after` of the next page of the run's questions." },
     },
     required: ["run_id", "status", "questions"],
+  },
+  Questions: {
+    type: "object",
+    properties: { questions: { type: "array", items: { $ref: "#/components/schemas/Question" } }, next },
+    required: ["questions", "next"],
   },
   Cancelled: {
     type: "object",
@@ -250,9 +258,14 @@ export const responseComponents: JsonObject = {
     type: "object",
     properties: {
       runs: { type: "array", items: { $ref: "#/components/schemas/ListedRun" } },
-      next: nullable("string", { description: "`after` of the next page; null on the last one." }),
+      next,
     },
     required: ["runs", "next"],
+  },
+  Workflows: {
+    type: "object",
+    properties: { workflows: { type: "array", items: { $ref: "#/components/schemas/Workflow" } }, next },
+    required: ["workflows", "next"],
   },
   Workflow: { type: "object", properties: workflowProperties, required: Object.keys(workflowProperties) },
   WorkflowDetail: {

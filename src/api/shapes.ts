@@ -111,19 +111,20 @@ export interface AnswerBody {
   readonly by?: string | null
 }
 
+/** A page of questions. */
 export interface QuestionsAnswer {
   readonly questions: readonly Question[]
-}
-
-/** One page of what the caller may answer. */
-export interface InboxAnswer extends QuestionsAnswer {
+  /** `after` of the next page; null on the last one. */
   readonly next: string | null
 }
 
 /** The answer in JSON mode when the run begins to wait for people. */
-export interface WaitingAnswer extends QuestionsAnswer {
+export interface WaitingAnswer {
   readonly run_id: string
   readonly status: "waiting"
+  readonly questions: readonly Question[]
+  /** Only where not all of them fit: `after` of the next page of the run's questions. */
+  readonly next?: string
 }
 
 /** The answer in asynchronous mode. */
@@ -191,6 +192,8 @@ export interface WorkflowDetail extends WorkflowAnswer {
 
 export interface WorkflowsAnswer {
   readonly workflows: readonly WorkflowAnswer[]
+  /** `after` of the next page; null on the last one. */
+  readonly next: string | null
 }
 
 export interface ExecuteWorkflowBody {

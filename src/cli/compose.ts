@@ -165,7 +165,7 @@ export async function compose(
   const { app, drain, streams } = createServer({
     version: about.version,
     maxBody: settings.maxBody,
-    arriving: arrivingBounds(settings.maxBody, perCaller < settings.maxRuns),
+    transit: transitBounds(settings.maxBody, perCaller < settings.maxRuns),
     keys: settings.apiKeys ?? [],
     groups: settings.groups,
     browsers: { allowedHosts: settings.allowedHosts, allowedOrigins: settings.allowedOrigins },
@@ -288,8 +288,8 @@ function memoryBounds(maxRuns: number, runsPerCaller: number): MemoryBounds {
   return { all, perCaller: runsPerCaller < maxRuns ? all / 2 : all, perRun: all / maxRuns }
 }
 
-/** Bodies that are being received are outside of the heap. Together they may be a quarter as large, but there is always room for several. */
-function arrivingBounds(maxBody: number, hasShares: boolean): MemoryBounds {
+/** Bodies that are being received and answers that are not read yet: together they may be a quarter as large as the heap, but there is always room for several. */
+function transitBounds(maxBody: number, hasShares: boolean): MemoryBounds {
   const all = Math.max(getHeapStatistics().heap_size_limit / 4, 8 * maxBody)
   return { all, perCaller: hasShares ? all / 2 : all, perRun: 0 }
 }

@@ -30,7 +30,7 @@ export async function listenForMcp(
       refuse(response, refusal)
       return
     }
-    answerWith(handler, request, response, settings.maxBody).catch((error: unknown) => {
+    answerWith(handler, request, response, { maxBody: settings.maxBody }).catch((error: unknown) => {
       bug(error)
       response.destroy()
     })

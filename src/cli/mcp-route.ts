@@ -5,12 +5,16 @@ import { cutText } from "../base/cut-text.ts"
 import type { Planned } from "../compiler/source-jobs.ts"
 import type { StartedRun, WorkflowOffer } from "../mcp-server/workflow-server.ts"
 import type { ToolListing } from "../mcp-server/workflow-tool.ts"
+import { ToolPages } from "../mcp-server/tool-pages.ts"
 import type { RunStore } from "../ports/store.ts"
 import type { WireError } from "../ports/events.ts"
 import type { Runs } from "../run/runs.ts"
+import { pageBytes } from "../server/list-page.ts"
 import type { McpRoute } from "../server/route-dependencies.ts"
+import { KeptList } from "../workflows/kept-list.ts"
 import type { ServerSecrets } from "../workflows/server-secrets.ts"
 import type { NamedWorkflow, WorkflowFolder } from "../workflows/workflow-folder.ts"
+import { untilChanged } from "../workflows/until-changed.ts"
 import { mcpName } from "../workflows/workflow-name.ts"
 import { obstacles } from "../workflows/workflow-view.ts"
 
@@ -27,15 +31,18 @@ export interface McpParts {
 export function mcpRoute(parts: McpParts): McpRoute & { close(): Promise<void> } {
   // One for each name of a key: they are few.
   const handlers = new Map<string, Promise<McpHttpHandler>>()
+  const offered = untilChanged(parts.folder, parts.serverSecrets, () => offeredBy(parts))
+  const lists = untilChanged(parts.folder, parts.serverSecrets, () => listOf(offered()))
+  const pages = new ToolPages(lists)
   const load = async (caller: string): Promise<McpHttpHandler> => {
     const { createMcpHandler } = await import("@modelcontextprotocol/server")
     const { workflowServer } = await import("../mcp-server/workflow-server.ts")
-    return createMcpHandler(workflowServer(offerOf(parts, caller), about.version), {
+    return createMcpHandler(workflowServer(offerOf(parts, offered, pages, caller), about.version), {
       maxRequestBodySize: parts.maxBody,
     })
   }
   return {
-    async answer({ caller, body }, incoming, outgoing) {
+    async answer({ caller, body, unread }, incoming, outgoing) {
       await parts.folder.ready
       let handler = handlers.get(caller)
       if (handler === undefined) {
@@ -43,7 +50,9 @@ export function mcpRoute(parts: McpParts): McpRoute & { close(): Promise<void> }
         handlers.set(caller, handler)
       }
       const { answerWith } = await import("../mcp-server/node-handler.ts")
-      await answerWith(await handler, incoming, outgoing, parts.maxBody, { value: body })
+      const fill = (part: Uint8Array): readonly Uint8Array[] => pages.fill(part)
+      const options = { maxBody: parts.maxBody, read: { value: body }, fill, unread }
+      await answerWith(await handler, incoming, outgoing, options)
     },
     async close() {
       for (const handler of handlers.values()) await (await handler).close()
@@ -51,23 +60,35 @@ export function mcpRoute(parts: McpParts): McpRoute & { close(): Promise<void> }
   }
 }
 
-function offerOf(parts: McpParts, caller: string): WorkflowOffer {
+/** The workflows that are tools, by the names of these. */
+type Offered = ReadonlyMap<string, NamedWorkflow>
+
+function offerOf(parts: McpParts, offered: () => Offered, pages: ToolPages, caller: string): WorkflowOffer {
   return {
-    list: () => offered(parts).map(listingOf),
+    list: (cursor) => pages.page(cursor),
     async start(name, input) {
-      const workflow = offered(parts).find((one) => mcpName(one.name) === name)
+      const workflow = offered().get(name)
       return workflow === undefined ? null : start(parts, workflow, input, caller)
     },
   }
 }
 
 /** Those that can be executed, and whose tool has a name of its own. */
-function offered({ folder, serverSecrets }: McpParts): NamedWorkflow[] {
-  return folder.list().filter((workflow) => {
+function offeredBy({ folder, serverSecrets }: McpParts): Offered {
+  const able = folder.list().filter((workflow) => {
     const { serving, refused, issues } = workflow
     if (serving === null || refused || obstacles(workflow, serverSecrets).length > 0) return false
     return !issues.some(({ code }) => code === "workflow-tool-name")
   })
+  return new Map(able.map((workflow) => [mcpName(workflow.name), workflow]))
+}
+
+function listOf(offered: Offered): Promise<KeptList> {
+  const sorted = [...offered.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1))
+  const items = function* () {
+    for (const [name, workflow] of sorted) yield { name, value: listingOf(workflow) }
+  }
+  return KeptList.of(items(), { pageBytes, write: (tools) => tools })
 }
 
 function listingOf({ name, serving }: NamedWorkflow): ToolListing {

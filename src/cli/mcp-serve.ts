@@ -233,7 +233,7 @@ function offerOf(tools: readonly WorkflowTool[], runs: Runs, store: RunStore, ti
   const listed = tools.map(listing)
   const options = { cache_key: null, use_cache: false, max_concurrency: null, timeout_ms, deltas: false }
   return {
-    list: () => listed,
+    list: (cursor) => Promise.resolve(cursor === undefined ? { tools: listed } : null),
     async start(name, input) {
       const tool = byName.get(name)
       if (tool === undefined) return null

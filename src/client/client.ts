@@ -15,6 +15,7 @@ import type {
   StartedAnswer,
   ValidateAnswer,
   ValidateBody,
+  WaitingAnswer,
   WorkflowAnswer,
   WorkflowDetail,
   WorkflowsAnswer,
@@ -162,8 +163,9 @@ export class WireworksClient {
     const response = await this.#post(path, body, options, keyHeader(options.idempotencyKey))
     const run_id = response.headers.get("x-service-run-id") ?? ""
     if (response.status === 202) {
-      const { questions } = (await response.json()) as QuestionsAnswer
-      throw new RunWaiting(this.#asking(run_id, questions), questions)
+      const { questions, next } = (await response.json()) as WaitingAnswer
+      const all = next === undefined ? questions : (await this.questions(run_id, options)).filter(isOpen)
+      throw new RunWaiting(this.#asking(run_id, all), all)
     }
     return { run_id, output: (await response.json()) as Output }
   }
@@ -221,8 +223,8 @@ export class WireworksClient {
   }
 
   /** The workflows of the server's folder. */
-  async workflows(options: CallOptions = {}): Promise<readonly WorkflowAnswer[]> {
-    return (await this.#json<WorkflowsAnswer>("GET", "/workflows", undefined, options)).workflows
+  workflows(options: CallOptions = {}): Promise<readonly WorkflowAnswer[]> {
+    return this.#pages<WorkflowsAnswer, WorkflowAnswer>("/workflows", options, ({ workflows }) => workflows)
   }
 
   /** One of them, with its source and plan. */
@@ -253,9 +255,9 @@ export class WireworksClient {
   }
 
   /** The questions of a run, oldest first. */
-  async questions(run_id: string, options: CallOptions = {}): Promise<readonly Question[]> {
-    const { questions } = await this.#json<QuestionsAnswer>("GET", `${runPath(run_id)}/questions`, undefined, options)
-    return questions
+  questions(run_id: string, options: CallOptions = {}): Promise<readonly Question[]> {
+    const path = `${runPath(run_id)}/questions`
+    return this.#pages<QuestionsAnswer, Question>(path, options, ({ questions }) => questions)
   }
 
   /** Answers a question of a run; an approval repeats the question's `digest`. The question with its answer. */
@@ -320,6 +322,25 @@ export class WireworksClient {
     return (await response.json()) as T
   }
 
+  /** A whole list, page by page. */
+  async #pages<Page extends { readonly next?: string | null }, Item>(
+    path: string,
+    options: CallOptions,
+    itemsOf: (page: Page) => readonly Item[],
+  ): Promise<readonly Item[]> {
+    const all: Item[] = []
+    const seen = new Set<string>()
+    for (let query = ""; ;) {
+      const page = await this.#json<Page>("GET", `${path}${query}`, undefined, options)
+      for (const item of itemsOf(page)) all.push(item)
+      // Services of older releases send everything at once, without `next`.
+      const next = page.next ?? null
+      if (next === null || seen.has(next)) return all
+      seen.add(next)
+      query = `?after=${encodeURIComponent(next)}`
+    }
+  }
+
   #post(path: string, body: object, options: CallOptions, headers: Record<string, string>): Promise<Response> {
     return this.#call("POST", path, body, options, headers)
   }
@@ -343,6 +364,10 @@ export class WireworksClient {
     if (!response.ok) throw await errorOf(response)
     return response
   }
+}
+
+function isOpen({ status }: Question): boolean {
+  return status === "open"
 }
 
 /** `crypto.randomUUID` is not there on pages that came over plain HTTP. */

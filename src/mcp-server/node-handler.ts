@@ -8,13 +8,28 @@ export interface ReadBody {
   readonly value: unknown
 }
 
+export interface AnswerOptions {
+  readonly maxBody: number
+  /** Where the body was read before. */
+  readonly read?: ReadBody
+  /** What goes out in the place of a part of the answer. */
+  readonly fill?: (part: Uint8Array) => readonly Uint8Array[]
+  /** Counts what the client has not read. */
+  readonly unread?: UnreadBytes
+}
+
+export interface UnreadBytes {
+  /** False: it is too much. */
+  add(bytes: number): boolean
+  remove(bytes: number): void
+}
+
 /** Has a handler of web requests answer one of Node's. The request counts as gone when its connection is. */
 export async function answerWith(
   handler: McpHttpHandler,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
-  maxBody: number,
-  read?: ReadBody,
+  { maxBody, read, fill = (part) => [part], unread }: AnswerOptions,
 ): Promise<void> {
   const gone = new AbortController()
   outgoing.on("close", () => gone.abort())
@@ -25,15 +40,25 @@ export async function answerWith(
   }
   const answer = await handler.fetch(toRequest(incoming, body, gone.signal), { parsedBody: read?.value })
   if (outgoing.destroyed) return
-  outgoing.writeHead(answer.status, Object.fromEntries(answer.headers))
+  const headers = new Map(answer.headers)
+  // `fill` may make it longer.
+  headers.delete("content-length")
+  outgoing.writeHead(answer.status, Object.fromEntries(headers))
   outgoing.flushHeaders()
   if (answer.body === null) {
     outgoing.end()
     return
   }
   try {
-    for await (const chunk of answer.body) {
-      if (!outgoing.write(chunk)) await drained(outgoing, gone.signal)
+    for await (const chunk of answer.body as AsyncIterable<Uint8Array>) {
+      const { length } = chunk
+      // Who asks again and again and reads nothing is cut off.
+      if (unread?.add(length) === false) outgoing.destroy()
+      for (const part of fill(chunk)) {
+        if (!outgoing.write(part)) await drained(outgoing, gone.signal)
+        if (gone.signal.aborted) break
+      }
+      unread?.remove(length)
       if (gone.signal.aborted) break
     }
   } finally {

@@ -6,11 +6,12 @@ import type { LogEvent, WireError } from "../ports/events.ts"
 import type { RunState } from "../run/run-state.ts"
 import { reduce } from "../run/reduce.ts"
 import { initialState } from "../run/run-state.ts"
-import type { ToolListing } from "./workflow-tool.ts"
+import type { ToolPage } from "./tool-pages.ts"
 
 /** The workflows that a server offers, as they are now. */
 export interface WorkflowOffer {
-  list(): readonly ToolListing[]
+  /** A page of them: the first without a cursor. Null for a cursor that no page has given. */
+  list(cursor: string | undefined): Promise<ToolPage | null>
   /** Starts the one with this name; an error when the input does not fit or there is no room for it, null for an unknown name. */
   start(name: string, input: JsonObject): Promise<StartedRun | WireError | null>
 }
@@ -26,7 +27,11 @@ export interface StartedRun {
 export function workflowServer(offer: WorkflowOffer, version: string): McpServerFactory {
   return () => {
     const server = new Server({ name: "wireworks", version }, { capabilities: { tools: {} } })
-    server.setRequestHandler("tools/list", () => ({ tools: [...offer.list()] }))
+    server.setRequestHandler("tools/list", async ({ params }) => {
+      const page = await offer.list(params?.cursor)
+      if (page === null) throw new ProtocolError(ProtocolErrorCode.InvalidParams, "Unknown cursor")
+      return { ...page, tools: [...page.tools] }
+    })
     server.setRequestHandler("tools/call", async ({ params }, context) => {
       const given = params.arguments ?? {}
       const started = await offer.start(params.name, isJsonObject(given) ? given : {})
@@ -82,14 +87,20 @@ async function tell(context: ServerContext, progress: number, state: RunState, e
   })
 }
 
+/** Characters of questions that one result shows. */
+const mostQuestionText = 256 * 1024
+
 /** The run goes on without the caller: here is where people answer it. */
 function waiting(run_id: string, { questions }: RunState): CallToolResult {
   const open = questions.filter(({ status }) => status === "open")
+  let characters = 0
+  const shown = open.filter(({ question }) => (characters += question.length) <= mostQuestionText)
   const answer = {
     run_id,
     status: "waiting",
     record: `/execute/${run_id}`,
-    questions: open.map(({ id, question }) => ({ id, question, answer_at: `/execute/${run_id}/questions/${id}` })),
+    questions: shown.map(({ id, question }) => ({ id, question, answer_at: `/execute/${run_id}/questions/${id}` })),
+    ...(shown.length < open.length && { all_questions: `/execute/${run_id}/questions` }),
   }
   return { content: [{ type: "text", text: JSON.stringify(answer) }], structuredContent: answer }
 }

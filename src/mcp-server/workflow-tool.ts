@@ -15,7 +15,7 @@ export interface WorkflowTool {
 
 export interface ToolListing {
   readonly name: string
-  readonly description: string
+  readonly description?: string
   readonly inputSchema: JsonObject & { readonly type: "object" }
   /** Absent where the result may be a run that waits for people. */
   readonly outputSchema?: JsonObject & { readonly type: "object" }

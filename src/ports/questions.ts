@@ -28,7 +28,7 @@ export interface InboxQuery {
   /** Only questions to this group, or with this label; null for all. */
   readonly to: string | null
   readonly limit: number
-  /** `next` of the page before; null for the first page. */
+  /** The position of the last question of the page before; null for the first page. */
   readonly after: string | null
 }
 
@@ -38,11 +38,27 @@ export function isFor({ caller, groups, member_of, to }: InboxQuery, ofRun: stri
   return theirs && (to === null || to === asked)
 }
 
-export interface InboxPage {
-  /** Oldest first. */
-  readonly questions: readonly Question[]
-  /** Null where this is the last page. */
+/** A question, and its position: a page may begin after it. */
+export interface PlacedQuestion {
+  readonly question: Question
+  readonly position: string
+}
+
+/** A part of a list of questions. */
+export interface QuestionPage {
+  /** Oldest first. Fewer than were asked for where they are large. */
+  readonly found: readonly PlacedQuestion[]
+  /** Where the page after it begins; null for the last one. */
   readonly next: string | null
+}
+
+/** A page of questions ends where they have taken so many bytes in the store. */
+export const questionPageBytes = 1024 * 1024
+
+/** An outcome that the log does not show yet. */
+export interface StoredOutcome extends Pick<Question, "answer" | "answered_by"> {
+  readonly id: string
+  readonly status: Exclude<QuestionStatus, "open">
 }
 
 export interface WaitingCounts {
@@ -55,10 +71,10 @@ export interface WaitingCounts {
 }
 
 export interface QuestionStore {
-  /** All questions of a run, oldest first; none for a run that does not exist. Past its time an open one is `expired`. */
-  questions(run_id: string): Promise<Question[]>
+  /** The questions of a run; none for a run that does not exist. Past its time an open one is `expired`. */
+  questions(run_id: string, limit: number, after: string | null): Promise<QuestionPage>
   question(run_id: string, id: string): Promise<Question | null>
-  inbox(query: InboxQuery): Promise<InboxPage>
+  inbox(query: InboxQuery): Promise<QuestionPage>
   /**
    * Stores the answer as the question's outcome, once and for all, and wakes the run if it is parked. The first of answer,
    * expiry and withdrawal wins; from `expires_at` on an answer loses by the store's clock, whether or not anybody has noticed
@@ -67,8 +83,8 @@ export interface QuestionStore {
   answer(run_id: string, id: string, given: GivenAnswer): Promise<AnswerOutcome | null>
   /** Stores the expiry of open questions whose time has come, and wakes the runs that are parked. How many; cheap where none is due. */
   expire(): Promise<number>
-  /** Questions of the run that have an outcome which the log does not show yet, oldest first. */
-  outcomes(run_id: string): Promise<Question[]>
+  /** Those of the run's questions that the log does not show yet, the oldest question first. */
+  outcomes(run_id: string): Promise<StoredOutcome[]>
   /**
    * Calls back with a run's id when an outcome of one of its questions was stored, or a parked run was cancelled, by whatever
    * process: at once as a rule, within five seconds in any case, perhaps more than once. The result stops listening.
@@ -98,4 +114,20 @@ export function questionsIn(events: readonly LogEvent[]): {
 export function askedQuestion({ data }: Extract<LogEvent, { type: "question_asked" }>): Omit<Question, "status"> {
   const { call_id: _, at: __, ...question } = data
   return question
+}
+
+/** The first of these that fit on a page. `bytes`: what one of them takes. */
+export function cutPage<Item>(
+  items: readonly Item[],
+  limit: number,
+  bytes: (item: Item) => number,
+): { readonly fitting: readonly Item[]; readonly more: boolean } {
+  let taken = 0
+  let count = 0
+  for (const item of items.slice(0, limit)) {
+    taken += bytes(item)
+    if (count > 0 && taken > questionPageBytes) break
+    count++
+  }
+  return { fitting: items.slice(0, count), more: count < items.length }
 }

@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { connect, type AddressInfo, type Socket } from "node:net"
 import { test } from "node:test"
 import type { Transform } from "node:stream"
+import { MemoryShare } from "../run/memory-share.ts"
 import { ArrivingBodies } from "./arriving-bodies.ts"
 
 /** A server whose next request is counted for a caller, and the bytes that it sends. */
@@ -37,7 +38,7 @@ const left = async (socket: Socket, body: Transform): Promise<void> => {
 }
 
 test("bodies that stall take no more than a caller's share, and all of them no more than there is", async (t) => {
-  const bodies = new ArrivingBodies({ all: 1000, perCaller: 600, perRun: 0 })
+  const bodies = new ArrivingBodies(new MemoryShare({ all: 1000, perCaller: 600, perRun: 0 }))
   const first = await begin(t, bodies, "ada", 500)
   await come(first.body, 500)
   const second = await begin(t, bodies, "ada", 200)
@@ -52,7 +53,7 @@ test("bodies that stall take no more than a caller's share, and all of them no m
 })
 
 test("a body that is whole, and one whose client has left, are not counted any more", async (t) => {
-  const bodies = new ArrivingBodies({ all: 1000, perCaller: 1000, perRun: 0 })
+  const bodies = new ArrivingBodies(new MemoryShare({ all: 1000, perCaller: 1000, perRun: 0 }))
   const whole = await begin(t, bodies, "ada", 1000)
   await come(whole.body, Infinity)
   const cut = await begin(t, bodies, "ada", 900)
@@ -63,7 +64,7 @@ test("a body that is whole, and one whose client has left, are not counted any m
 })
 
 test("a body that nobody reads before the answer is not counted any more", async (t) => {
-  const bodies = new ArrivingBodies({ all: 1000, perCaller: 1000, perRun: 0 })
+  const bodies = new ArrivingBodies(new MemoryShare({ all: 1000, perCaller: 1000, perRun: 0 }))
   const { answer, body } = await begin(t, bodies, "ada", 1000)
   const ended = once(body, "error")
   answer.end("refused")

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Transform, type TransformCallback } from "node:stream"
-import { MemoryShare, type MemoryBounds } from "../run/memory-share.ts"
+import type { MemoryShare } from "../run/memory-share.ts"
 import { refuse } from "./http-error.ts"
 
 /**
@@ -10,8 +10,8 @@ import { refuse } from "./http-error.ts"
 export class ArrivingBodies {
   readonly #share: MemoryShare
 
-  constructor(bounds?: MemoryBounds) {
-    this.#share = new MemoryShare(bounds)
+  constructor(share: MemoryShare) {
+    this.#share = share
   }
 
   /** The body of a request, which fails as soon as there is no room for more of it. */

@@ -6,7 +6,7 @@ import { answerDemo } from "../demo/handle-demo.ts"
 import type { RunStore } from "../ports/store.ts"
 import type { TroubleKind } from "../run/health.ts"
 import { loopTurns } from "../event-loop/loop-turns.ts"
-import type { MemoryBounds } from "../run/memory-share.ts"
+import { MemoryShare, type MemoryBounds } from "../run/memory-share.ts"
 import type { Runs } from "../run/runs.ts"
 import { answerError, asHttpError } from "./answer-error.ts"
 import { ArrivingBodies } from "./arriving-bodies.ts"
@@ -35,12 +35,13 @@ import { rerunRoute } from "./routes/rerun.ts"
 import { runRoutes } from "./routes/runs.ts"
 import { workflowRoutes } from "./routes/workflows.ts"
 import { sourceRoutes } from "./routes/source.ts"
+import { countUnreadAnswers } from "./unread-answers.ts"
 
 export interface ServerOptions {
   readonly version: string
   readonly maxBody: number
-  /** No bounds unless set. */
-  readonly arriving?: MemoryBounds
+  /** What bodies that are being received and answers that have not been read may take together. No bounds unless set. */
+  readonly transit?: MemoryBounds
   readonly keys: readonly CallerKey[]
   /** Who answers questions to a group. */
   readonly groups?: readonly Group[]
@@ -122,7 +123,9 @@ export function createServer(options: ServerOptions): Server {
   const parts: RouteDependencies = { ...options, streams, groups }
   let draining = false
 
-  readBodies(app, new ArrivingBodies(options.arriving))
+  const transit = new MemoryShare(options.transit)
+  readBodies(app, new ArrivingBodies(transit))
+  countUnreadAnswers(app, transit)
   app.setErrorHandler((error, request, reply) => {
     options.metrics.service.refused(asHttpError(error)?.error.kind ?? "internal_error")
     return answerError(error, reply, (bug) => logBug(bug, request.routeOptions.url))
@@ -138,7 +141,7 @@ export function createServer(options: ServerOptions): Server {
   sourceRoutes(app, parts)
   cacheRoutes(app, parts)
   workflowRoutes(app, parts)
-  if (options.mcp !== null) mcpRoutes(app, options.mcp, options.log)
+  if (options.mcp !== null) mcpRoutes(app, options.mcp, transit, options.log)
   runListRoute(app, parts, options.keys.length === 0 && !options.loopback)
   questionRoutes(app, parts, options.keys.length === 0 && !options.loopback)
   if (options.demo !== null) demoRoutes(app, options.demo)

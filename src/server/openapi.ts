@@ -190,17 +190,10 @@ export function openApi(version: string, keysRequired: boolean): JsonObject {
         get: {
           operationId: "listQuestionsOfRun",
           summary: "What the run has asked people, oldest first",
-          parameters: [runId],
+          parameters: [runId, ...queryParameters(requests.pageQuery)],
           responses: {
-            "200": answer(
-              "All questions of the run.",
-              json({
-                type: "object",
-                properties: { questions: { type: "array", items: named("Question") } },
-                required: ["questions"],
-              }),
-            ),
-            ...failures(401, 403, 404, 410, 429),
+            "200": answer("A page of them.", json(named("Questions"))),
+            ...failures(400, 401, 403, 404, 410, 429),
           },
         },
       },
@@ -222,17 +215,7 @@ export function openApi(version: string, keysRequired: boolean): JsonObject {
           summary: "What the caller may answer, over all runs, oldest first",
           parameters: queryParameters(requests.inboxQuery),
           responses: {
-            "200": answer(
-              "One page.",
-              json({
-                type: "object",
-                properties: {
-                  questions: { type: "array", items: named("Question") },
-                  next: { type: ["string", "null"] },
-                },
-                required: ["questions", "next"],
-              }),
-            ),
+            "200": answer("A page of them.", json(named("Questions"))),
             ...failures(400, 401, 403, 429),
           },
         },
@@ -311,17 +294,11 @@ export function openApi(version: string, keysRequired: boolean): JsonObject {
       "/workflows": {
         get: {
           operationId: "listWorkflows",
-          summary: "The workflows of the server's folder",
+          summary: "The workflows of the server's folder, by name",
+          parameters: queryParameters(requests.pageQuery),
           responses: {
-            "200": answer(
-              "All of them.",
-              json({
-                type: "object",
-                properties: { workflows: { type: "array", items: named("Workflow") } },
-                required: ["workflows"],
-              }),
-            ),
-            ...failures(401, 403, 429),
+            "200": answer("A page of them.", json(named("Workflows"))),
+            ...failures(400, 401, 403, 429),
           },
         },
       },

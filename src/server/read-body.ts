@@ -5,6 +5,7 @@ import { loopTurns } from "../event-loop/loop-turns.ts"
 import type { ArrivingBodies } from "./arriving-bodies.ts"
 import { refuse } from "./http-error.ts"
 import { isDeeperThan } from "./json-depth.ts"
+import { shareOf } from "./route-dependencies.ts"
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -36,7 +37,7 @@ export function readBodies(app: FastifyInstance, arriving: ArrivingBodies): void
     const plain = coding === undefined || coding === "" || coding.toLowerCase() === "identity"
     if (!plain) done(refuse("unsupported_media_type", "The body must not be compressed"))
     else if (announcedBytes(request) <= smallBody / 4) done(null, payload)
-    else done(null, arriving.count(request.raw, reply.raw, request.caller ?? ""))
+    else done(null, arriving.count(request.raw, reply.raw, shareOf(request)))
   })
   app.addHook("preValidation", (request, _reply, goOn) => {
     // A promise for each request would cost more than the check.

@@ -3,6 +3,7 @@ import type { FastifyRequest } from "fastify"
 import type { Compiler } from "../compiler/compiler.ts"
 import type { Planned } from "../compiler/source-jobs.ts"
 import type { RunStore } from "../ports/store.ts"
+import type { RunMemory } from "../run/memory-share.ts"
 import type { Runs } from "../run/runs.ts"
 import type { ServerSecrets } from "../workflows/server-secrets.ts"
 import type { WorkflowFolder } from "../workflows/workflow-folder.ts"
@@ -14,7 +15,7 @@ import type { Groups } from "./groups.ts"
 export interface McpRoute {
   /** Writes the answer itself. */
   answer(
-    request: { readonly caller: string; readonly body: unknown },
+    request: { readonly caller: string; readonly body: unknown; readonly unread: RunMemory },
     incoming: IncomingMessage,
     outgoing: ServerResponse,
   ): Promise<void>

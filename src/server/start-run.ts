@@ -5,11 +5,14 @@ import { canonicalPieces } from "../base/canonical-json.ts"
 import type { Plan } from "../plan/plan-shape.ts"
 import type { ExistingRun, RunRequest } from "../ports/store.ts"
 import type { LogEvent } from "../ports/events.ts"
+import type { QuestionPage } from "../ports/questions.ts"
 import { stepsInTurns } from "../event-loop/in-turns.ts"
 import { sendError } from "./answer-error.ts"
 import { checkNotify } from "./check-notify.ts"
 import { corsOf } from "./cors.ts"
 import { HttpError, refuse } from "./http-error.ts"
+import { jsonType } from "./list-page.ts"
+import { writeQuestions } from "./question-page.ts"
 import type { RouteDependencies } from "./route-dependencies.ts"
 import { callerOf, shareOf } from "./route-dependencies.ts"
 import { preferencesOf } from "./preferences.ts"
@@ -120,6 +123,9 @@ async function answerEnding(
   throw runExpired()
 }
 
+/** Questions of a run that has waited before are not all open. */
+const readTogether = 100
+
 /** 202: people have to answer first, and the run goes on without the client. */
 async function answerWaiting(
   parts: RouteDependencies,
@@ -127,17 +133,23 @@ async function answerWaiting(
   run_id: string,
   ids: readonly string[],
 ): Promise<FastifyReply> {
-  const questions = (await parts.store.questions(run_id)).filter(({ id }) => ids.includes(id))
+  const wanted = new Set(ids)
+  const read = (_limit: number, after: string | null): Promise<QuestionPage> =>
+    parts.store.questions(run_id, readTogether, after)
+  const { page, next } = await writeQuestions(wanted.size, null, read, ({ id }) => wanted.has(id))
+  const isCut = next !== null && page.size < wanted.size
+  const fields = { run_id, status: "waiting" } satisfies Omit<WaitingAnswer, "questions">
   return reply
     .code(202)
     .header("location", `/execute/${run_id}`)
-    .send({ run_id, status: "waiting", questions } satisfies WaitingAnswer)
+    .type(jsonType)
+    .send(page.write("questions", { before: fields, ...(isCut && { after: { next } }) }))
 }
 
 function answerEnd(reply: FastifyReply, end: LogEvent): FastifyReply {
   switch (end.type) {
     case "workflow_completed":
-      return reply.type("application/json; charset=utf-8").send(JSON.stringify(end.data.output.result))
+      return reply.type(jsonType).send(JSON.stringify(end.data.output.result))
     case "workflow_failed":
       return sendError(reply, end.data.error)
     case "workflow_cancelled":

@@ -28,6 +28,7 @@ export class ServerSecrets {
   readonly #sources: SecretSources
   #stamp = ""
   #read: SecretsFile = noFile
+  #version = 0
 
   /** Throws an `Error` whose message is a sentence for the operator. */
   constructor(sources: SecretSources) {
@@ -40,6 +41,12 @@ export class ServerSecrets {
   /** Whether the server has any, or a file that may get some. */
   get present(): boolean {
     return this.#sources.file !== undefined || Object.keys(this.#sources.variables).length > 0
+  }
+
+  /** Another number after each change. */
+  get version(): number {
+    this.#refresh()
+    return this.#version
   }
 
   /** Those that a workflow may have of these: its own before those of all, and those before variables. */
@@ -63,6 +70,7 @@ export class ServerSecrets {
     this.#stamp = stamp
     try {
       this.#read = readSecrets(file)
+      this.#version++
     } catch (error) {
       tell(`${error instanceof Error ? error.message : String(error)} Until then the secrets stay as they were.`)
     }

@@ -7,6 +7,7 @@ import type { JsonObject } from "../../src/base/json-value.ts"
 import type { RunStore } from "../../src/ports/store.ts"
 import type { AskedQuestion } from "../../src/ports/events.ts"
 import { isTerminal } from "../../src/ports/events.ts"
+import { allQuestions } from "../support/all-questions.ts"
 import { startServer, type TestServer } from "../support/http-server.ts"
 import { natsServers, startNats } from "../support/nats-server.ts"
 import { within } from "../support/within.ts"
@@ -84,7 +85,7 @@ async function check(store: RunStore, run_id: string, where: string): Promise<vo
   const asked = events.filter((event) => event.type === "question_asked")
   const names = asked.map(({ data }) => data.name).toSorted()
   assert.deepEqual(names, ["first", "nobody", "second", "send", "send"], where)
-  const questions = await store.questions(run_id)
+  const questions = await allQuestions(store, run_id)
   for (const { data } of asked) {
     const outcomes = events.filter(
       ({ type, data: other }) =>

@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { afterEach, test } from "node:test"
 import type { JsonObject } from "../../src/base/json-value.ts"
 import type { LogEvent } from "../../src/ports/events.ts"
+import { allQuestions } from "../support/all-questions.ts"
 import { record, string } from "../support/build-types.ts"
 import { InProcessTools, type ServedTool } from "../support/in-process-tools.ts"
 import { ManualClock } from "../support/manual-clock.ts"
@@ -114,7 +115,7 @@ output { m: agent.slow.message  b: ask.second.b }
   )
   const run_id = await here.start()
   await here.until(run_id, "question_asked")
-  const [first] = await here.store.questions(run_id)
+  const [first] = await allQuestions(here.store, run_id)
   await here.answer(run_id, first, { a: "x" })
   await here.until(run_id, "question_answered")
   const before = await here.until(run_id, "question_asked", 5)
@@ -210,7 +211,7 @@ test("a run that waits can be cancelled", async () => {
   assert.equal(await here.runs.cancel(run_id), true)
   const events = await here.end(run_id)
   assert.deepEqual(typesOf(events).slice(-3), ["run_waiting", "run_continued", "workflow_cancelled"])
-  assert.equal((await here.store.questions(run_id))[0]?.status, "withdrawn")
+  assert.equal((await allQuestions(here.store, run_id))[0]?.status, "withdrawn")
   await here.close()
 })
 

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util"
 import type { Clock } from "../../src/ports/clock.ts"
 import type { Notice, TakenNotices } from "../../src/ports/notices.ts"
+import { allQuestions } from "../support/all-questions.ts"
 import { firstFence, type ClaimedLease, type CreateOutcome, type Lease, type RunStore } from "../../src/ports/store.ts"
 
 /** What a store was asked for, when, and what it answered. */
@@ -182,7 +183,7 @@ async function heldBy(
     held.set(`what is kept of ${run_id}`, await store.read(run_id, 0, 100_000, "kept"))
     held.set(`the request of ${run_id}`, await store.request(run_id))
     held.set(`the record of ${run_id}`, await store.lookup(run_id))
-    held.set(`the questions of ${run_id}`, await store.questions(run_id))
+    held.set(`the questions of ${run_id}`, await allQuestions(store, run_id))
     held.set(`the outcomes of ${run_id}`, await store.outcomes(run_id))
     held.set(`the notices of ${run_id}`, await store.notices(run_id))
   }
@@ -200,8 +201,11 @@ async function heldBy(
     const all = { caller, limit: 1000, after: null }
     held.set(`the list of ${caller}`, await store.list({ ...all, workflow: null, status: null }))
     for (const status of ["open", "answered", "expired", "withdrawn"] as const) {
-      const { questions } = await store.inbox({ ...all, groups: [], member_of: [], status, to: null })
-      held.set(`the ${status} questions of ${caller}`, questions)
+      const { found } = await store.inbox({ ...all, groups: [], member_of: [], status, to: null })
+      held.set(
+        `the ${status} questions of ${caller}`,
+        found.map(({ question }) => question),
+      )
     }
   }
   held.set("what waits", await store.waitingCounts())

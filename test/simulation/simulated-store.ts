@@ -3,7 +3,14 @@ import type { Bell } from "../../src/base/bell.ts"
 import type { JsonValue } from "../../src/base/json-value.ts"
 import { followLog } from "../../src/ports/follow-log.ts"
 import type { Notice, NoticeOutcome, ReceiverLimit, TakenNotices } from "../../src/ports/notices.ts"
-import type { AnswerOutcome, GivenAnswer, InboxPage, InboxQuery, WaitingCounts } from "../../src/ports/questions.ts"
+import type {
+  AnswerOutcome,
+  GivenAnswer,
+  InboxQuery,
+  QuestionPage,
+  StoredOutcome,
+  WaitingCounts,
+} from "../../src/ports/questions.ts"
 import {
   StoreFailure,
   type ClaimedLease,
@@ -253,15 +260,15 @@ export class SimulatedStore implements RunStore {
     return this.#send(() => this.#store.list(query))
   }
 
-  questions(run_id: string): Promise<Question[]> {
-    return this.#send(() => this.#store.questions(run_id))
+  questions(run_id: string, limit: number, after: string | null): Promise<QuestionPage> {
+    return this.#send(() => this.#store.questions(run_id, limit, after))
   }
 
   question(run_id: string, id: string): Promise<Question | null> {
     return this.#send(() => this.#store.question(run_id, id))
   }
 
-  inbox(query: InboxQuery): Promise<InboxPage> {
+  inbox(query: InboxQuery): Promise<QuestionPage> {
     return this.#send(() => this.#store.inbox(query))
   }
 
@@ -299,7 +306,7 @@ export class SimulatedStore implements RunStore {
     return this.#store.onNotice(() => void this.#world.after(this.#latency(), this.#machine, listener))
   }
 
-  outcomes(run_id: string): Promise<Question[]> {
+  outcomes(run_id: string): Promise<StoredOutcome[]> {
     return this.#send(() => this.#store.outcomes(run_id))
   }
 

@@ -12,6 +12,7 @@ import type { ToolHost } from "../../src/ports/tools.ts"
 import { isTerminal, type LogEvent, type Question } from "../../src/ports/events.ts"
 import { usualLimits } from "../../src/run/run-context.ts"
 import { Runs, type RunsSettings } from "../../src/run/runs.ts"
+import { allQuestions } from "./all-questions.ts"
 import { InProcessTools } from "./in-process-tools.ts"
 import { usualOptions } from "./run-plan.ts"
 import { answers, ScriptedModel } from "./scripted-model.ts"
@@ -95,7 +96,7 @@ export class Desk {
   async waiting(run_id: string, after = 0): Promise<Question[]> {
     const events = await this.until(run_id, "run_waiting", after)
     assert.equal(events.at(-1)?.type, "run_waiting", JSON.stringify(events.at(-1)))
-    return (await this.store.questions(run_id)).filter(({ status }) => status === "open")
+    return (await allQuestions(this.store, run_id)).filter(({ status }) => status === "open")
   }
 
   async answer(run_id: string, question: Question | undefined, answer: JsonValue): Promise<void> {

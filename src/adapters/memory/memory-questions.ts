@@ -1,14 +1,17 @@
 import { isoTime } from "../../base/iso-time.ts"
+import { memoryOf } from "../../base/memory-of.ts"
 import type { LogEvent, Question } from "../../ports/events.ts"
 import type { Clock } from "../../ports/clock.ts"
 import {
   askedQuestion,
+  cutPage,
   isFor,
   questionsIn,
   type AnswerOutcome,
   type GivenAnswer,
-  type InboxPage,
   type InboxQuery,
+  type QuestionPage,
+  type StoredOutcome,
 } from "../../ports/questions.ts"
 
 interface Stored {
@@ -48,8 +51,13 @@ export class MemoryQuestions {
     for (const stored of ofRun) if (takenIn.has(stored.question.id)) stored.taken = true
   }
 
-  ofRun(run_id: string): Question[] {
-    return (this.#byRun.get(run_id) ?? []).map((stored) => this.#seen(stored))
+  ofRun(run_id: string, limit: number, after: string | null): QuestionPage {
+    return this.#page(this.#byRun.get(run_id) ?? [], limit, after)
+  }
+
+  one(run_id: string, id: string): Question | null {
+    const stored = this.#byRun.get(run_id)?.find(({ question }) => question.id === id)
+    return stored === undefined ? null : this.#seen(stored)
   }
 
   /** The open ones: how many, and when the oldest was asked. */
@@ -62,25 +70,31 @@ export class MemoryQuestions {
     }
   }
 
-  outcomes(run_id: string): Question[] {
-    const found = this.#byRun.get(run_id) ?? []
-    return found.filter(({ question, taken }) => question.status !== "open" && !taken).map(({ question }) => question)
+  outcomes(run_id: string): StoredOutcome[] {
+    return (this.#byRun.get(run_id) ?? []).flatMap(({ question, taken }) => {
+      const { id, status, answer, answered_by } = question
+      if (status === "open" || taken) return []
+      return [answer === undefined || answered_by === undefined ? { id, status } : { id, status, answer, answered_by }]
+    })
   }
 
-  inbox(query: InboxQuery): InboxPage {
+  inbox(query: InboxQuery): QuestionPage {
     const { status, limit, after } = query
-    const from = after === null ? 0 : Number(after)
-    if (!Number.isSafeInteger(from)) return { questions: [], next: null }
     const found = this.#stored.filter((stored) => {
-      if (stored.number <= from) return false
       return isFor(query, stored.caller, stored.question.to) && this.#seen(stored).status === status
     })
-    const page = found.slice(0, limit)
-    const last = page.at(-1)
-    return {
-      questions: page.map((stored) => this.#seen(stored)),
-      next: last === undefined || found.length <= limit ? null : String(last.number),
-    }
+    return this.#page(found, limit, after)
+  }
+
+  #page(questions: readonly Stored[], limit: number, after: string | null): QuestionPage {
+    const from = after === null ? 0 : Number(after)
+    const { fitting, more } = cutPage(
+      Number.isSafeInteger(from) ? questions.filter(({ number }) => number > from) : [],
+      limit,
+      ({ question }) => memoryOf(question),
+    )
+    const found = fitting.map((stored) => ({ question: this.#seen(stored), position: String(stored.number) }))
+    return { found, next: more ? (found.at(-1)?.position ?? null) : null }
   }
 
   /** `settled`: the question got its outcome by this: the answer, or the expiry. */

@@ -21,7 +21,14 @@ import {
   type RunStore,
 } from "../../ports/store.ts"
 import type { Clock } from "../../ports/clock.ts"
-import type { AnswerOutcome, GivenAnswer, InboxPage, InboxQuery, WaitingCounts } from "../../ports/questions.ts"
+import type {
+  AnswerOutcome,
+  GivenAnswer,
+  InboxQuery,
+  QuestionPage,
+  StoredOutcome,
+  WaitingCounts,
+} from "../../ports/questions.ts"
 import { MemoryCache } from "./memory-cache.ts"
 import { MemoryQuestions } from "./memory-questions.ts"
 import type { Notice, NoticeOutcome, ReceiverLimit, TakenNotices } from "../../ports/notices.ts"
@@ -145,17 +152,17 @@ export class MemoryStore implements RunStore {
     for (const listener of this.#outcomeListeners) queueMicrotask(() => listener(run_id))
   }
 
-  async questions(run_id: string): Promise<Question[]> {
+  async questions(run_id: string, limit: number, after: string | null): Promise<QuestionPage> {
     this.#checkOpen()
-    return this.#questions.ofRun(run_id)
+    return this.#questions.ofRun(run_id, limit, after)
   }
 
   async question(run_id: string, id: string): Promise<Question | null> {
     this.#checkOpen()
-    return this.#questions.ofRun(run_id).find((question) => question.id === id) ?? null
+    return this.#questions.one(run_id, id)
   }
 
-  async inbox(query: InboxQuery): Promise<InboxPage> {
+  async inbox(query: InboxQuery): Promise<QuestionPage> {
     this.#checkOpen()
     return this.#questions.inbox(query)
   }
@@ -174,7 +181,7 @@ export class MemoryStore implements RunStore {
     return expired.length
   }
 
-  async outcomes(run_id: string): Promise<Question[]> {
+  async outcomes(run_id: string): Promise<StoredOutcome[]> {
     this.#checkOpen()
     return this.#questions.outcomes(run_id)
   }

@@ -19,8 +19,9 @@ import { type Notice, type NoticeOutcome, type ReceiverLimit, type TakenNotices 
 import {
   type AnswerOutcome,
   type GivenAnswer,
-  type InboxPage,
   type InboxQuery,
+  type QuestionPage,
+  type StoredOutcome,
   type WaitingCounts,
 } from "../../ports/questions.ts"
 import type { ListedRun, RunQuery } from "../../ports/run-list.ts"
@@ -300,9 +301,9 @@ export class NatsStore implements ClusterStore {
 
   // ------------------------------------------------------------------------------------------------------- questions
 
-  async questions(run_id: string): Promise<Question[]> {
+  async questions(run_id: string, limit: number, after: string | null): Promise<QuestionPage> {
     this.#checkOpen()
-    return this.#questions.ofRun(run_id)
+    return this.#questions.ofRun(run_id, limit, after)
   }
 
   async question(run_id: string, id: string): Promise<Question | null> {
@@ -310,7 +311,7 @@ export class NatsStore implements ClusterStore {
     return this.#questions.one(run_id, id)
   }
 
-  async inbox(query: InboxQuery): Promise<InboxPage> {
+  async inbox(query: InboxQuery): Promise<QuestionPage> {
     this.#checkOpen()
     return this.#questions.inbox(query)
   }
@@ -325,7 +326,7 @@ export class NatsStore implements ClusterStore {
     return this.#questions.expire()
   }
 
-  async outcomes(run_id: string): Promise<Question[]> {
+  async outcomes(run_id: string): Promise<StoredOutcome[]> {
     this.#checkOpen()
     return this.#questions.outcomes(run_id)
   }

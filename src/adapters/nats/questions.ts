@@ -1,13 +1,18 @@
 import { isoTime } from "../../base/iso-time.ts"
+import { memoryOf } from "../../base/memory-of.ts"
+import { loopTurns } from "../../event-loop/loop-turns.ts"
 import type { Clock } from "../../ports/clock.ts"
 import {
   askedQuestion,
   isFor,
+  questionPageBytes,
   questionsIn,
   type AnswerOutcome,
   type GivenAnswer,
-  type InboxPage,
   type InboxQuery,
+  type PlacedQuestion,
+  type QuestionPage,
+  type StoredOutcome,
 } from "../../ports/questions.ts"
 import { Damaged } from "../../ports/store.ts"
 import type { Vault } from "../../ports/vault.ts"
@@ -97,19 +102,47 @@ export class Questions {
 
   // -------------------------------------------------------------------------------------------------------- reading
 
-  async ofRun(run_id: string): Promise<Question[]> {
-    if (!isRunId(run_id)) return []
+  async ofRun(run_id: string, limit: number, after: string | null): Promise<QuestionPage> {
+    if (!isRunId(run_id)) return { found: [], next: null }
     const [subjects, tail] = await Promise.all([
       this.#broker.list("ask", this.#broker.names.questionsOf(run_id)),
       this.#reader.tail(run_id),
     ])
-    if (tail === null) return []
-    const entries = (await inTurns(subjects, (subject) => this.#entryAt(subject))).filter((entry) => entry !== null)
-    const found = await inTurns(
-      entries.toSorted((a, b) => a.event_id - b.event_id),
-      (entry) => this.#view(entry, tail),
-    )
-    return found.filter((question) => question !== null)
+    if (tail === null) return { found: [], next: null }
+    const entries = new Map<string, Entry>()
+    for (const entry of await inTurns(subjects, (subject) => this.#entryAt(subject))) {
+      if (entry !== null) entries.set(padded(entry.event_id), entry)
+    }
+    return this.#page([...entries.keys()], limit, after, async (position, slots) => {
+      const entry = entries.get(position)
+      return entry === undefined ? null : this.#view(entry, tail, slots)
+    })
+  }
+
+  /** Reads the questions at these positions in their order, until the page is full. */
+  async #page(
+    positions: readonly string[],
+    limit: number,
+    after: string | null,
+    read: (position: string, slots: OpenedSlots) => Promise<Question | null>,
+  ): Promise<QuestionPage> {
+    const order = positions.toSorted().filter((position) => after === null || position > after)
+    const slots = new OpenedSlots()
+    const found: PlacedQuestion[] = []
+    let bytes = 0
+    for (let at = 0; at < order.length; at += together) {
+      const some = order.slice(at, at + together)
+      const questions = await Promise.all(some.map((position) => read(position, slots)))
+      for (const [index, position] of some.entries()) {
+        const question = questions[index] ?? null
+        if (question === null) continue
+        bytes += memoryOf(question)
+        const isFull = found.length >= limit || (found.length > 0 && bytes > questionPageBytes)
+        if (isFull) return { found, next: found.at(-1)?.position ?? null }
+        found.push({ question, position })
+      }
+    }
+    return { found, next: null }
   }
 
   async one(run_id: string, id: string): Promise<Question | null> {
@@ -118,15 +151,21 @@ export class Questions {
     return entry === null || tail === null ? null : this.#view(entry, tail)
   }
 
-  /** The questions of a run that have an outcome which the log does not show. */
-  async outcomes(run_id: string): Promise<Question[]> {
+  /** Outcomes that the log does not show. */
+  async outcomes(run_id: string): Promise<StoredOutcome[]> {
     const tail = await this.#reader.tail(run_id)
     if (tail === null || endOf(tail.facts) !== null) return []
     const { asking = [] } = tail.facts
     const news = new Set(await this.#broker.list("ask", this.#broker.names.newsOf(run_id)))
     const ids = asking.filter((id) => news.has(this.#broker.names.news(run_id, id)))
-    const found = await inTurns(ids, (id) => this.one(run_id, id))
-    return found.filter((question) => question !== null)
+    const head = ids.length === 0 ? null : await this.#reader.head(run_id)
+    if (head === null) return []
+    const found = await inTurns(ids, (id) => this.#outcome({ run_id, id }, head))
+    return found.flatMap((settled) => {
+      if (settled === null) return []
+      const { id, status } = settled.facts
+      return [settled.given === null ? { id, status } : { id, status, ...settled.given }]
+    })
   }
 
   /** The open ones: how many, and when the oldest was asked. */
@@ -143,7 +182,7 @@ export class Questions {
     return asking.some((id) => news.has(this.#broker.names.news(run_id, id)))
   }
 
-  async inbox(query: InboxQuery): Promise<InboxPage> {
+  async inbox(query: InboxQuery): Promise<QuestionPage> {
     const { caller, groups, member_of, status, to, limit, after } = query
     const own = this.#parking.callerToken(caller)
     const filters: { readonly caller: string; readonly to: string }[] = []
@@ -170,28 +209,13 @@ export class Questions {
       const theirs = groupTokens.has(addressee) ? memberTokens.has(addressee) : asker === own
       if (theirs) found.set(`${asked}.${run_id}.${event}`, { run_id, token })
     }
-    const order = [...found.keys()].toSorted().filter((key) => after === null || key > after)
-    const questions: { readonly key: string; readonly question: Question }[] = []
-    for (let at = 0; at < order.length && questions.length <= limit; at += together) {
-      const keys = order.slice(at, at + together)
-      const views = await Promise.all(
-        keys.map(async (key) => {
-          const { run_id = "", token = "" } = found.get(key) ?? {}
-          const entry = await this.#entryAt(this.#broker.names.questionByToken(run_id, token))
-          const tail = entry === null ? null : await this.#reader.tail(run_id)
-          return entry === null || tail === null ? null : this.#inInbox(entry, tail, query)
-        }),
-      )
-      for (const [index, question] of views.entries()) {
-        const key = keys[index]
-        if (question?.status === status && key !== undefined) questions.push({ key, question })
-      }
-    }
-    const page = questions.slice(0, limit)
-    return {
-      questions: page.map(({ question }) => question),
-      next: questions.length > limit ? (page.at(-1)?.key ?? null) : null,
-    }
+    return this.#page([...found.keys()], limit, after, async (position, slots) => {
+      const { run_id = "", token = "" } = found.get(position) ?? {}
+      const entry = await this.#entryAt(this.#broker.names.questionByToken(run_id, token))
+      const tail = entry === null ? null : await this.#reader.tail(run_id)
+      const question = entry === null || tail === null ? null : await this.#inInbox(entry, tail, query, slots)
+      return question?.status === status ? question : null
+    })
   }
 
   // ------------------------------------------------------------------------------------------------------- outcomes
@@ -337,10 +361,10 @@ export class Questions {
   }
 
   /** Null where it was put into this inbox in the broker: the run's request and the log say whose it is. */
-  async #inInbox(entry: Entry, tail: Slot, query: InboxQuery): Promise<Question | null> {
+  async #inInbox(entry: Entry, tail: Slot, query: InboxQuery, slots: OpenedSlots): Promise<Question | null> {
     try {
       const head = await this.#reader.head(entry.run_id)
-      const question = await this.#view(entry, tail)
+      const question = await this.#view(entry, tail, slots)
       return head !== null && question !== null && isFor(query, head.facts.caller, question.to) ? question : null
     } catch (error) {
       // Damage is reported to the reader of that run.
@@ -349,9 +373,9 @@ export class Questions {
     }
   }
 
-  async #view(entry: Entry, tail: Slot): Promise<Question | null> {
+  async #view(entry: Entry, tail: Slot, slots = new OpenedSlots()): Promise<Question | null> {
     const head = await this.#reader.head(entry.run_id)
-    const question = head === null ? null : await this.#asked(entry, head)
+    const question = head === null ? null : await this.#asked(entry, head, slots)
     if (head === null || question === null) return null
     const settled = await this.#outcome(entry, head)
     if (settled !== null) return withOutcome(question, settled)
@@ -360,10 +384,16 @@ export class Questions {
   }
 
   /** The question as the log has it; null where it was never asked. */
-  async #asked(entry: Entry, { key }: RunHead): Promise<Question | null> {
-    const slot = await this.#reader.slot(entry.run_id, entry.slot, "sure", 1)
-    if (slot === null || slot.facts.nonce !== entry.nonce) return null
-    for (const event of openEvents(key, slot, false)) {
+  async #asked(entry: Entry, { key }: RunHead, slots = new OpenedSlots()): Promise<Question | null> {
+    const { run_id, slot: number, nonce } = entry
+    const events = await slots.get(`${run_id} ${number} ${nonce}`, async () => {
+      const slot = await this.#reader.slot(run_id, number, "sure", 1)
+      if (slot === null || slot.facts.nonce !== nonce) return []
+      const turn = loopTurns.forLarge(slot.parts[0]?.length ?? 0)
+      if (turn !== null) await turn
+      return openEvents(key, slot, false)
+    })
+    for (const event of events) {
       if (event.type === "question_asked" && event.data.id === entry.id) {
         return { ...askedQuestion(event), status: "open" }
       }
@@ -381,7 +411,7 @@ export class Questions {
     return head === null || question === null || tail === null ? null : { head, tail, question }
   }
 
-  async #outcome({ run_id, id }: Entry, { key }: RunHead): Promise<Settled | null> {
+  async #outcome({ run_id, id }: Pick<Entry, "run_id" | "id">, { key }: RunHead): Promise<Settled | null> {
     const stored = await this.#broker.get("ask", this.#broker.names.news(run_id, id), "sure")
     if (stored === null) return null
     const { facts, parts } = unpackFrame<OutcomeFacts>(stored.subject, stored.data)
@@ -394,6 +424,21 @@ export class Questions {
 
   #addressee(to: string | null): string {
     return to === null ? nobody : tokenOf(this.#vault.digest("addressee of questions", [to]))
+  }
+}
+
+/** The slots that were opened last: questions that were asked together are in one. */
+class OpenedSlots {
+  readonly #opened = new Map<string, Promise<readonly LogEvent[]>>()
+
+  get(name: string, open: () => Promise<readonly LogEvent[]>): Promise<readonly LogEvent[]> {
+    const known = this.#opened.get(name)
+    if (known !== undefined) return known
+    const opening = open()
+    this.#opened.set(name, opening)
+    const [oldest] = this.#opened.keys()
+    if (this.#opened.size > together && oldest !== undefined) this.#opened.delete(oldest)
+    return opening
   }
 }
 

@@ -238,13 +238,13 @@ describe("sqlite store, encryption at rest", () => {
     for (const read of [
       () => second.read(run_id, 0, 10),
       () => second.request(run_id),
-      () => second.questions(run_id),
+      () => second.questions(run_id, 10, null),
       () => second.question(run_id, "q1"),
       () => collect(second.follow(run_id, 0, AbortSignal.timeout(30_000))),
     ]) {
       await assert.rejects(read(), Damaged)
     }
-    assert.deepEqual((await second.inbox(inboxOf("bob"))).questions, [])
+    assert.deepEqual((await second.inbox(inboxOf("bob"))).found, [])
     // It can still be ended, with nothing in it.
     const [claimed] = await second.claim(owner, 1, leaseMs)
     assert.ok(claimed !== undefined)
@@ -262,7 +262,7 @@ describe("sqlite store, encryption at rest", () => {
     await store.append(lease, [happened(1), asked(2, lease.run_id, (where) => where)])
     const { run_id } = lease
     change(path, "UPDATE questions SET caller = 'bob'")
-    assert.deepEqual((await store.inbox(inboxOf("bob"))).questions, [])
+    assert.deepEqual((await store.inbox(inboxOf("bob"))).found, [])
     change(
       path,
       `CREATE TEMP TABLE of_bob AS SELECT idempotency, fingerprint FROM runs WHERE caller = 'bob';

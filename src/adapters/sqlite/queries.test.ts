@@ -43,7 +43,7 @@ test("no query of the service's own thread reads every run or every event", asyn
     assert.deepEqual(await ids(store, run.run_id), [1, 2])
     await store.lookup(run.run_id)
     await store.request(run.run_id)
-    await store.questions(run.run_id)
+    await store.questions(run.run_id, 10, null)
     await store.outcomes(run.run_id)
     await store.inbox({
       caller: run.caller,

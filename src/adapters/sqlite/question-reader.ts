@@ -2,7 +2,13 @@ import type { DatabaseSync, SQLInputValue } from "node:sqlite"
 import { isoTime } from "../../base/iso-time.ts"
 import type { AnsweredBy, AskedQuestion, Question, QuestionStatus } from "../../ports/events.ts"
 import type { JsonValue } from "../../base/json-value.ts"
-import { isFor, type GivenAnswer, type InboxPage, type InboxQuery, type WaitingCounts } from "../../ports/questions.ts"
+import {
+  isFor,
+  type GivenAnswer,
+  type InboxQuery,
+  type StoredOutcome,
+  type WaitingCounts,
+} from "../../ports/questions.ts"
 import { Damaged } from "../../ports/store.ts"
 import type { DataKey, Vault } from "../../ports/vault.ts"
 import type { LogReader } from "./log-reader.ts"
@@ -13,7 +19,17 @@ import { failureOf } from "./sqlite-error.ts"
 const statuses: readonly QuestionStatus[] = ["open", "answered", "expired", "withdrawn"]
 
 const columns = "questions.num, run_id, id, status, questions.expires_at, answered_at, body, answer"
-const fromQuestions = `SELECT ${columns} FROM questions JOIN runs ON runs.num = questions.run`
+const joined = "FROM questions JOIN runs ON runs.num = questions.run"
+const fromQuestions = `SELECT ${columns} ${joined}`
+/** Reads no content, however large. */
+const sizes = `SELECT questions.num, length(body) + ifnull(length(answer), 0) AS bytes ${joined}`
+
+/** A question that has not been read. */
+export interface StoredQuestion {
+  readonly num: number
+  /** Of question and answer, sealed. */
+  readonly bytes: number
+}
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -31,34 +47,40 @@ export class QuestionReader {
     this.#log = log
   }
 
-  ofRun(run_id: string, now: number): Question[] {
-    const rows = this.#all(`${fromQuestions} WHERE run_id = ? ORDER BY questions.num`, run_id)
-    return this.#opened(rows, now)
+  ofRun(run_id: string, limit: number, after: number): StoredQuestion[] {
+    const sql = `${sizes} WHERE run_id = ? AND questions.num > ? ORDER BY questions.num LIMIT ?`
+    return this.#sizes(sql, run_id, after, limit)
   }
 
   one(run_id: string, id: string, now: number): Question | null {
-    const rows = this.#all(`${fromQuestions} WHERE run_id = ? AND id = ?`, run_id, id)
-    return this.#opened(rows, now)[0] ?? null
+    const [row] = this.#all(`${fromQuestions} WHERE run_id = ? AND id = ?`, run_id, id)
+    return this.#opened(row, now)
   }
 
-  /** Those with an outcome that the log does not show. */
-  outcomes(run_id: string, now: number): Question[] {
-    const sql = `${fromQuestions} WHERE run_id = ? AND status <> 0 AND taken = 0 ORDER BY questions.num`
-    return this.#opened(this.#all(sql, run_id), now)
+  /** Null: retention was faster. */
+  read(num: number, now: number): Question | null {
+    const [row] = this.#all(`${fromQuestions} WHERE questions.num = ?`, num)
+    return this.#opened(row, now)
   }
 
-  inbox(query: InboxQuery, now: number): InboxPage {
-    const { limit } = query
-    const after = query.after === null ? 0 : Number(query.after)
-    if (!Number.isSafeInteger(after)) return { questions: [], next: null }
-    const found = this.#parts(query).flatMap(({ where, values }) => this.#inboxPart(where, values, query, now, after))
-    const rows = found.toSorted((a, b) => (a["num"] as number) - (b["num"] as number))
-    const page = rows.slice(0, limit)
-    const last = page.at(-1)
-    return {
-      questions: page.flatMap((row) => this.#inInbox(row, query, now)),
-      next: last === undefined || rows.length <= limit ? null : String(last["num"]),
-    }
+  /** The questions with an outcome that the log does not show. */
+  outcomes(run_id: string): StoredQuestion[] {
+    return this.#sizes(`${sizes} WHERE run_id = ? AND status <> 0 AND taken = 0 ORDER BY questions.num`, run_id)
+  }
+
+  outcome(num: number): StoredOutcome | null {
+    const [row] = this.#all(`SELECT run_id, id, status, answer ${joined} WHERE questions.num = ?`, num)
+    const head = row === undefined ? undefined : this.#log.head(row["run_id"] as string)
+    if (row === undefined || head === undefined) return null
+    const [id, status] = [row["id"] as string, statuses[row["status"] as number] ?? "open"]
+    if (status === "open") return null
+    return status === "answered" ? { id, status, ...openAnswer(head.key, id, row["answer"]) } : { id, status }
+  }
+
+  inbox(query: InboxQuery, now: number, after: number): StoredQuestion[] {
+    const parts = this.#parts(query)
+    const found = parts.flatMap(({ where, values }) => this.#inboxPart(where, values, query, now, after))
+    return found.toSorted((a, b) => a.num - b.num)
   }
 
   /** Each part is read along one index: the questions to each group, and those of the caller's own runs. */
@@ -76,10 +98,10 @@ export class QuestionReader {
     return [...parts, own]
   }
 
-  #inboxPart(where: string, values: SQLInputValue[], { status, limit }: InboxQuery, now: number, after: number): Row[] {
-    const rows = (code: number, time: string, ...times: number[]): Row[] =>
-      this.#all(
-        `${fromQuestions} WHERE ${where} AND status = ${code} AND questions.num > ? ${time} ORDER BY questions.num LIMIT ?`,
+  #inboxPart(where: string, values: SQLInputValue[], { status, limit }: InboxQuery, now: number, after: number) {
+    const rows = (code: number, time: string, ...times: number[]): StoredQuestion[] =>
+      this.#sizes(
+        `${sizes} WHERE ${where} AND status = ${code} AND questions.num > ? ${time} ORDER BY questions.num LIMIT ?`,
         ...values,
         after,
         ...times,
@@ -125,12 +147,11 @@ export class QuestionReader {
       "SELECT count(*) AS questions, min(num) AS oldest FROM questions INDEXED BY questions_due WHERE status = 0",
     )
     const first = open?.["oldest"] as number | null | undefined
-    const rows = typeof first === "number" ? this.#all(`${fromQuestions} WHERE questions.num = ?`, first) : []
-    const [oldest] = this.#opened(rows, now)
+    const oldest = typeof first === "number" ? this.read(first, now) : null
     return {
       runs: parked?.["runs"] as number,
       questions: open?.["questions"] as number,
-      oldest_asked_at: oldest === undefined ? null : Date.parse(oldest.asked_at),
+      oldest_asked_at: oldest === null ? null : Date.parse(oldest.asked_at),
     }
   }
 
@@ -138,24 +159,27 @@ export class QuestionReader {
     return this.#vault.digest("addressee", [to])
   }
 
-  /** Not where it was put into this inbox in the database: its run's key and the sealed question say whose it is. */
-  #inInbox(row: Row, query: InboxQuery, now: number): Question[] {
+  /** Null where it was put into this inbox in the database: its run's key and the sealed question say whose it is. */
+  inInbox(num: number, query: InboxQuery, now: number): Question | null {
     try {
-      const caller = this.#log.head(row["run_id"] as string)?.caller ?? ""
-      return this.#opened([row], now).filter(({ to }) => isFor(query, caller, to))
+      const question = this.read(num, now)
+      const caller = question === null ? undefined : this.#log.head(question.run_id)?.caller
+      return question !== null && caller !== undefined && isFor(query, caller, question.to) ? question : null
     } catch (error) {
       // Damage is reported to the reader of that run.
-      if (error instanceof Damaged) return []
+      if (error instanceof Damaged) return null
       throw error
     }
   }
 
-  #opened(rows: readonly Row[], now: number): Question[] {
-    return rows.flatMap((row) => {
-      const head = this.#log.head(row["run_id"] as string)
-      // Retention was faster.
-      return head === undefined ? [] : [openQuestion(head.key, row, now)]
-    })
+  #opened(row: Row | undefined, now: number): Question | null {
+    const head = row === undefined ? undefined : this.#log.head(row["run_id"] as string)
+    // Retention was faster.
+    return row === undefined || head === undefined ? null : openQuestion(head.key, row, now)
+  }
+
+  #sizes(sql: string, ...values: SQLInputValue[]): StoredQuestion[] {
+    return this.#all(sql, ...values).map(({ num, bytes }) => ({ num: num as number, bytes: bytes as number }))
   }
 
   #all(sql: string, ...values: SQLInputValue[]): Row[] {
@@ -183,9 +207,10 @@ function openQuestion(key: DataKey, row: Row, now: number): Question {
   const stored = statuses[row["status"] as number] ?? "open"
   const status = stored === "open" && (row["expires_at"] as number) <= now ? "expired" : stored
   if (status !== "answered") return { ...question, status }
-  const given = JSON.parse(key.open(`answer ${id}`, row["answer"] as Uint8Array)) as {
-    answer: JsonValue
-    answered_by: AnsweredBy
-  }
+  const given = openAnswer(key, id, row["answer"])
   return { ...question, status, ...given, answered_at: isoTime(row["answered_at"] as number) }
+}
+
+function openAnswer(key: DataKey, id: string, sealed: unknown): { answer: JsonValue; answered_by: AnsweredBy } {
+  return JSON.parse(key.open(`answer ${id}`, sealed as Uint8Array)) as { answer: JsonValue; answered_by: AnsweredBy }
 }

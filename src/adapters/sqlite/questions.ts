@@ -1,12 +1,16 @@
 import type { LogEvent, Question } from "../../ports/events.ts"
 import type { Clock } from "../../ports/clock.ts"
+import { loopTurns } from "../../event-loop/loop-turns.ts"
 import {
   askedQuestion,
+  cutPage,
   questionsIn,
   type AnswerOutcome,
   type GivenAnswer,
-  type InboxPage,
   type InboxQuery,
+  type PlacedQuestion,
+  type QuestionPage,
+  type StoredOutcome,
   type WaitingCounts,
 } from "../../ports/questions.ts"
 import type { DataKey } from "../../ports/vault.ts"
@@ -14,7 +18,7 @@ import type { Changes } from "./changes.ts"
 import type { CommitQueue } from "./commit-queue.ts"
 import type { LogReader } from "./log-reader.ts"
 import type { AppendOperation } from "./operations.ts"
-import { sealAnswer, sealQuestion, type QuestionReader } from "./question-reader.ts"
+import { sealAnswer, sealQuestion, type QuestionReader, type StoredQuestion } from "./question-reader.ts"
 
 /** Whether events ask people, or take outcomes in. */
 export function concernsPeople(events: readonly LogEvent[]): boolean {
@@ -55,20 +59,46 @@ export class Questions {
     return { people: { now: this.#clock.now(), asked: due, taken, waits }, blobs: [...log, ...blobs] }
   }
 
-  ofRun(run_id: string): Question[] {
-    return this.#reader.ofRun(run_id, this.#clock.now())
+  ofRun(run_id: string, limit: number, after: string | null): Promise<QuestionPage> {
+    const stored = this.#reader.ofRun(run_id, limit + 1, numberOf(after))
+    return this.#page(stored, limit, (num) => this.#reader.read(num, this.#clock.now()))
   }
 
   one(run_id: string, id: string): Question | null {
     return this.#reader.one(run_id, id, this.#clock.now())
   }
 
-  outcomes(run_id: string): Question[] {
-    return this.#reader.outcomes(run_id, this.#clock.now())
+  async outcomes(run_id: string): Promise<StoredOutcome[]> {
+    const found: StoredOutcome[] = []
+    for (const { num, bytes } of this.#reader.outcomes(run_id)) {
+      await loopTurns.spend(bytes)
+      const outcome = this.#reader.outcome(num)
+      if (outcome !== null) found.push(outcome)
+    }
+    return found
   }
 
-  inbox(query: InboxQuery): InboxPage {
-    return this.#reader.inbox(query, this.#clock.now())
+  inbox(query: InboxQuery): Promise<QuestionPage> {
+    const { limit, after } = query
+    const stored = this.#reader.inbox(query, this.#clock.now(), numberOf(after))
+    return this.#page(stored, limit, (num) => this.#reader.inInbox(num, query, this.#clock.now()))
+  }
+
+  /** Opens those that fit on a page, in turns. */
+  async #page(
+    stored: readonly StoredQuestion[],
+    limit: number,
+    open: (num: number) => Question | null,
+  ): Promise<QuestionPage> {
+    const { fitting, more } = cutPage(stored, limit, ({ bytes }) => bytes)
+    const found: PlacedQuestion[] = []
+    for (const { num, bytes } of fitting) {
+      await loopTurns.spend(bytes)
+      const question = open(num)
+      if (question !== null) found.push({ question, position: String(num) })
+    }
+    const last = fitting.at(-1)
+    return { found, next: more && last !== undefined ? String(last.num) : null }
   }
 
   waiting(caller: string): number {
@@ -101,4 +131,10 @@ export class Questions {
     }
     return all
   }
+}
+
+/** The number of the question that a page begins after. Nothing comes after a position that no page has given. */
+function numberOf(position: string | null): number {
+  const number = position === null ? 0 : Number(position)
+  return Number.isSafeInteger(number) ? number : Number.MAX_SAFE_INTEGER
 }

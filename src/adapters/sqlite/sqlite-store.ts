@@ -17,7 +17,14 @@ import {
   type UnkeyedRun,
 } from "../../ports/store.ts"
 import type { Clock } from "../../ports/clock.ts"
-import type { AnswerOutcome, GivenAnswer, InboxPage, InboxQuery, WaitingCounts } from "../../ports/questions.ts"
+import type {
+  AnswerOutcome,
+  GivenAnswer,
+  InboxQuery,
+  QuestionPage,
+  StoredOutcome,
+  WaitingCounts,
+} from "../../ports/questions.ts"
 import type { KeyChange, Vault } from "../../ports/vault.ts"
 import {
   causedBy,
@@ -209,9 +216,9 @@ export class SqliteStore implements RekeyedStore {
     this.#changes.appended(run_id, text)
   }
 
-  async questions(run_id: string): Promise<Question[]> {
+  async questions(run_id: string, limit: number, after: string | null): Promise<QuestionPage> {
     this.#checkOpen()
-    return this.#questions.ofRun(run_id)
+    return this.#questions.ofRun(run_id, limit, after)
   }
 
   async question(run_id: string, id: string): Promise<Question | null> {
@@ -219,7 +226,7 @@ export class SqliteStore implements RekeyedStore {
     return this.#questions.one(run_id, id)
   }
 
-  async inbox(query: InboxQuery): Promise<InboxPage> {
+  async inbox(query: InboxQuery): Promise<QuestionPage> {
     this.#checkOpen()
     return this.#questions.inbox(query)
   }
@@ -234,7 +241,7 @@ export class SqliteStore implements RekeyedStore {
     return this.#questions.expire()
   }
 
-  async outcomes(run_id: string): Promise<Question[]> {
+  async outcomes(run_id: string): Promise<StoredOutcome[]> {
     this.#checkOpen()
     return this.#questions.outcomes(run_id)
   }

@@ -3,7 +3,8 @@ import type { JsonObject } from "../../base/json-value.ts"
 import type { Clock } from "../../ports/clock.ts"
 import type { Chance } from "../../ports/chance.ts"
 import type { RunStore } from "../../ports/store.ts"
-import type { AskedQuestion, Question } from "../../ports/events.ts"
+import type { AskedQuestion } from "../../ports/events.ts"
+import type { StoredOutcome } from "../../ports/questions.ts"
 import { failure } from "../../ports/run-failure.ts"
 import type { Kept } from "../log/kept.ts"
 import type { RunLog } from "../log/log.ts"
@@ -131,7 +132,7 @@ export class Questions {
     }
   }
 
-  #take(stored: readonly Question[]): void {
+  #take(stored: readonly StoredOutcome[]): void {
     const { log, redactor } = this.#parts
     for (const { asked, outcome } of takeOutcomes(
       log,

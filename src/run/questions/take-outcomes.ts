@@ -1,4 +1,4 @@
-import type { Question } from "../../ports/events.ts"
+import type { StoredOutcome } from "../../ports/questions.ts"
 import type { RunLog } from "../log/log.ts"
 import type { RunStore } from "../../ports/store.ts"
 import type { QuestionPast, ReplayState } from "../log/replay-state.ts"
@@ -8,13 +8,14 @@ import type { Redactor } from "../secrets/redact.ts"
 export function takeOutcomes(
   log: RunLog,
   redact: Redactor["redact"],
-  stored: readonly Question[],
+  stored: readonly StoredOutcome[],
   known: (id: string) => QuestionPast | undefined,
 ): QuestionPast[] {
   const taken: QuestionPast[] = []
-  for (const { id, name, status, answer = null, answered_by = nobody } of stored) {
+  for (const { id, status, answer = null, answered_by = nobody } of stored) {
     const question = known(id)
     if (question === undefined || question.outcome !== null) continue
+    const { name } = question.asked
     if (status === "answered") {
       // It enters the run here, like the answer of a model.
       const clean = redact(answer)

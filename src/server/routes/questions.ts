@@ -1,56 +1,56 @@
-import type { FastifyInstance } from "fastify"
-import { answerBody, inboxQuery, noQuery } from "../../api/request-schemas.ts"
-import type { AnswerBody, InboxAnswer, QuestionsAnswer } from "../../api/shapes.ts"
+import type { FastifyInstance, FastifyReply } from "fastify"
+import { answerBody, inboxQuery, noQuery, pageQuery } from "../../api/request-schemas.ts"
+import type { AnswerBody } from "../../api/shapes.ts"
 import type { Question, QuestionStatus } from "../../ports/events.ts"
+import type { QuestionPage } from "../../ports/questions.ts"
 import { answerQuestion } from "../../run/questions/answer-question.ts"
 import { listNeedsKeys } from "../callers.ts"
 import { HttpError, refuse, refuseAt } from "../http-error.ts"
+import { jsonType } from "../list-page.ts"
 import { ownRun } from "../own-run.ts"
+import { writeQuestions, type WrittenQuestions } from "../question-page.ts"
 import type { RouteDependencies } from "../route-dependencies.ts"
 import { callerOf, shareOf } from "../route-dependencies.ts"
 
 const usualLimit = 50
+/** More than a run has open, and than fit on a page. */
+const mostOfRun = 1_000
 
-interface Query {
-  readonly status?: QuestionStatus
-  readonly to?: string
+interface PageQuery {
   readonly limit?: string
   readonly after?: string
 }
 
+interface Query extends PageQuery {
+  readonly status?: QuestionStatus
+  readonly to?: string
+}
+
 /** What runs ask people: the questions of a run, everybody's inbox, and answers. */
 export function questionRoutes(app: FastifyInstance, parts: RouteDependencies, isOpenToStrangers: boolean): void {
-  app.get<{ Params: { run_id: string } }>(
+  app.get<{ Params: { run_id: string }; Querystring: PageQuery }>(
     "/execute/:run_id/questions",
-    { schema: { querystring: noQuery } },
-    async (request): Promise<QuestionsAnswer> => {
+    { schema: { querystring: pageQuery } },
+    async (request, reply) => {
+      const { limit, after } = request.query
+      const position = readPosition(after)
       const { run_id } = await ownRun(parts, request, request.params.run_id)
-      return { questions: await parts.store.questions(run_id) }
+      const most = limit === undefined ? mostOfRun : Number(limit)
+      const written = await writeQuestions(most, position, (left, from) => parts.store.questions(run_id, left, from))
+      return sendPage(reply, written)
     },
   )
 
-  app.get<{ Querystring: Query }>(
-    "/questions",
-    { schema: { querystring: inboxQuery } },
-    async (request): Promise<InboxAnswer> => {
-      if (isOpenToStrangers) throw listNeedsKeys("questions")
-      const { status = "open", to = null, limit, after = null } = request.query
-      if (after !== null && !/^[\x21-\x7e]{1,500}$/.test(after)) {
-        throw refuseAt("invalid_request", "after", "`after` must be the `next` of another page")
-      }
-      const caller = callerOf(request)
-      const { questions, next } = await parts.store.inbox({
-        caller,
-        groups: parts.groups.names,
-        member_of: parts.groups.of(caller),
-        status,
-        to,
-        limit: limit === undefined ? usualLimit : Number(limit),
-        after,
-      })
-      return { questions, next }
-    },
-  )
+  app.get<{ Querystring: Query }>("/questions", { schema: { querystring: inboxQuery } }, async (request, reply) => {
+    if (isOpenToStrangers) throw listNeedsKeys("questions")
+    const { status = "open", to = null, limit, after } = request.query
+    const caller = callerOf(request)
+    const whose = { caller, groups: parts.groups.names, member_of: parts.groups.of(caller), status, to }
+    const most = limit === undefined ? usualLimit : Number(limit)
+    const read = (left: number, from: string | null): Promise<QuestionPage> =>
+      parts.store.inbox({ ...whose, limit: left, after: from })
+    return sendPage(reply, await writeQuestions(most, readPosition(after), read))
+  })
 
   app.post<{ Params: { run_id: string; id: string }; Body: AnswerBody }>(
     "/execute/:run_id/questions/:id",
@@ -90,4 +90,13 @@ export function questionRoutes(app: FastifyInstance, parts: RouteDependencies, i
       }
     },
   )
+}
+
+function readPosition(after: string | undefined): string | null {
+  if (after === undefined || /^[\x21-\x7e]{1,500}$/.test(after)) return after ?? null
+  throw refuseAt("invalid_request", "after", "`after` must be the `next` of another page")
+}
+
+function sendPage(reply: FastifyReply, { page, next }: WrittenQuestions): FastifyReply {
+  return reply.type(jsonType).send(page.write("questions", { after: { next } }))
 }

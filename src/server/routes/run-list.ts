@@ -1,9 +1,10 @@
 import type { FastifyInstance } from "fastify"
 import { runsQuery } from "../../api/request-schemas.ts"
-import type { ListedRunAnswer, RunsAnswer } from "../../api/shapes.ts"
+import type { ListedRunAnswer } from "../../api/shapes.ts"
 import type { ListedRun, ListedStatus, RunPosition } from "../../ports/run-list.ts"
 import { listNeedsKeys } from "../callers.ts"
 import { refuseAt } from "../http-error.ts"
+import { jsonType, ListPage } from "../list-page.ts"
 import type { RouteDependencies } from "../route-dependencies.ts"
 import { callerOf } from "../route-dependencies.ts"
 
@@ -18,29 +19,27 @@ interface Query {
 
 /** `GET /runs`: the caller's runs, newest first. */
 export function runListRoute(app: FastifyInstance, parts: RouteDependencies, isOpenToStrangers: boolean): void {
-  app.get<{ Querystring: Query }>(
-    "/runs",
-    { schema: { querystring: runsQuery } },
-    async (request): Promise<RunsAnswer> => {
-      if (isOpenToStrangers) throw listNeedsKeys("runs")
-      const { workflow = null, status = null, limit, after } = request.query
-      const most = limit === undefined ? usualLimit : Number(limit)
-      const query = {
-        caller: callerOf(request),
-        workflow,
-        status,
-        after: after === undefined ? null : readCursor(after),
-      }
-      // One more tells whether there is a next page.
-      const found = await parts.store.list({ ...query, limit: most + 1 })
-      const page = found.slice(0, most)
-      const last = page.at(-1)
-      return {
-        runs: page.map(toAnswer),
-        next: found.length > most && last !== undefined ? cursorOf(last) : null,
-      }
-    },
-  )
+  app.get<{ Querystring: Query }>("/runs", { schema: { querystring: runsQuery } }, async (request, reply) => {
+    if (isOpenToStrangers) throw listNeedsKeys("runs")
+    const { workflow = null, status = null, limit, after } = request.query
+    const most = limit === undefined ? usualLimit : Number(limit)
+    const query = {
+      caller: callerOf(request),
+      workflow,
+      status,
+      after: after === undefined ? null : readCursor(after),
+    }
+    // One more tells whether there is a next page.
+    const found = await parts.store.list({ ...query, limit: most + 1 })
+    const page = new ListPage()
+    let last: ListedRun | null = null
+    for (const run of found.slice(0, most)) {
+      if (!(await page.add(toAnswer(run)))) break
+      last = run
+    }
+    const next = last !== null && page.size < found.length ? cursorOf(last) : null
+    return reply.type(jsonType).send(page.write("runs", { after: { next } }))
+  })
 }
 
 function toAnswer({ run_id, workflow, status, created_at, finished_at, usage }: ListedRun): ListedRunAnswer {

@@ -1,11 +1,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify"
-import { executeWorkflowBody, noQuery } from "../../api/request-schemas.ts"
-import type { ExecuteWorkflowBody, ValidateIssue, WorkflowIssue, WorkflowsAnswer } from "../../api/shapes.ts"
+import { executeWorkflowBody, noQuery, pageQuery } from "../../api/request-schemas.ts"
+import type { ExecuteWorkflowBody, ValidateIssue, WorkflowIssue } from "../../api/shapes.ts"
 import type { ErrorIssue } from "../../ports/events.ts"
 import { wireError } from "../../ports/run-failure.ts"
+import { KeptList } from "../../workflows/kept-list.ts"
+import { untilChanged } from "../../workflows/until-changed.ts"
 import { obstacles, workflowAnswer, workflowDetail } from "../../workflows/workflow-view.ts"
-import type { NamedWorkflow } from "../../workflows/workflow-folder.ts"
-import { HttpError, refuse } from "../http-error.ts"
+import type { ServerSecrets } from "../../workflows/server-secrets.ts"
+import type { NamedWorkflow, WorkflowFolder } from "../../workflows/workflow-folder.ts"
+import { HttpError, refuse, refuseAt } from "../http-error.ts"
+import { jsonType, pageBytes } from "../list-page.ts"
 import type { RouteDependencies } from "../route-dependencies.ts"
 import { shareOf } from "../route-dependencies.ts"
 import { findExisting, startRun } from "../start-run.ts"
@@ -21,10 +25,20 @@ interface NameParams {
 /** The workflows of the server's folder: their list, each of them, and their execution. */
 export function workflowRoutes(app: FastifyInstance, parts: RouteDependencies): void {
   const { folder, serverSecrets } = parts
-  app.get("/workflows", { schema: { querystring: noQuery } }, async (): Promise<WorkflowsAnswer> => {
-    await folder?.ready
-    return { workflows: (folder?.list() ?? []).map((workflow) => workflowAnswer(workflow, serverSecrets)) }
-  })
+  const listed = folder === null ? null : untilChanged(folder, serverSecrets, () => listOf(folder, serverSecrets))
+  const none = listOf(null, serverSecrets)
+  app.get<{ Querystring: { limit?: string; after?: string } }>(
+    "/workflows",
+    { schema: { querystring: pageQuery } },
+    async (request, reply) => {
+      const { limit, after } = request.query
+      const name = after === undefined ? null : readCursor(after)
+      await folder?.ready
+      const list = await (listed?.() ?? none)
+      const { json } = list.after(name, limit === undefined ? undefined : Number(limit))
+      return reply.type(jsonType).send(json)
+    },
+  )
 
   app.get<{ Params: NameParams }>("/workflows/*", { schema: { querystring: noQuery } }, async (request) => {
     await folder?.ready
@@ -91,4 +105,24 @@ function invalidWorkflow(name: string, issues: readonly (ValidateIssue | Workflo
   return new HttpError(
     wireError("validation_error", [first ?? { path: "", message: `The workflow ${name} is not valid` }, ...rest]),
   )
+}
+
+function listOf(folder: WorkflowFolder | null, secrets: ServerSecrets): Promise<KeptList> {
+  const items = function* () {
+    for (const workflow of folder?.list() ?? []) {
+      yield { name: workflow.name, value: workflowAnswer(workflow, secrets) }
+    }
+  }
+  return KeptList.of(items(), { pageBytes, write: writePage })
+}
+
+function writePage(items: string, next: string | null): string {
+  const cursor = next === null ? null : Buffer.from(next).toString("base64url")
+  return `{"workflows":[${items}],"next":${JSON.stringify(cursor)}}`
+}
+
+function readCursor(after: string): string {
+  const name = Buffer.from(after, "base64url").toString("utf8")
+  if (Buffer.from(name).toString("base64url") === after) return name
+  throw refuseAt("invalid_request", "after", "`after` must be the `next` of another page")
 }

@@ -88,7 +88,7 @@ for (const store of ["memory", "sqlite"]) {
       ])
       assert.equal(((await (await service.get(`/execute/${run_id}`)).json()) as Waiting).status, "waiting")
       const listed = (await (await service.get(`/execute/${run_id}/questions`)).json()) as Waiting
-      assert.deepEqual(listed, { questions: [question] })
+      assert.deepEqual(listed, { questions: [question], next: null })
       const inbox = (await (await service.get("/questions")).json()) as Waiting & { next: null }
       assert.ok(inbox.questions.some(({ id }) => id === question.id))
       assert.equal(inbox.next, null)

@@ -199,7 +199,7 @@ describe("without a folder", async () => {
   const service = await startService()
 
   it("there are no workflows", async () => {
-    assert.deepEqual(await (await service.get("/workflows")).json(), { workflows: [] })
+    assert.deepEqual(await (await service.get("/workflows")).json(), { workflows: [], next: null })
     assert.equal((await service.get("/workflows/hello")).status, 404)
     assert.equal((await service.post("/workflows/hello/execute", {})).status, 404)
   })

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict"
 import { isoTime } from "../../../src/base/iso-time.ts"
 import { LeaseLost, type Lease, type RunStore } from "../../../src/ports/store.ts"
-import type { GivenAnswer, InboxQuery } from "../../../src/ports/questions.ts"
+import type { GivenAnswer, InboxQuery, QuestionPage } from "../../../src/ports/questions.ts"
 import type { AskedQuestion, LogEvent } from "../../../src/ports/events.ts"
+import { allQuestions } from "../../support/all-questions.ts"
 import type { ManualClock } from "../../support/manual-clock.ts"
 import { within } from "../../support/within.ts"
 import { created, ended, happened, ids, leaseMs, row, soon, type OnBench } from "./material.ts"
@@ -83,10 +84,10 @@ export function asking(onBench: OnBench): void {
     await store.append(lease, [happened(1), { ...asked(2, first), data: { ...first, call_id: "c1" } } as LogEvent])
     await store.append(lease, [asked(3, second)])
     const open = [first, second].map((question) => ({ ...question, status: "open" }))
-    assert.deepEqual(await other.questions(lease.run_id), open)
+    assert.deepEqual(await allQuestions(other, lease.run_id), open)
     assert.deepEqual(await other.question(lease.run_id, "q2"), open[1])
     assert.equal(await other.question(lease.run_id, "q3"), null)
-    assert.deepEqual(await other.questions("nobody"), [])
+    assert.deepEqual(await allQuestions(other, "nobody"), [])
     assert.deepEqual(await other.outcomes(lease.run_id), [])
     await assert.rejects(store.append(lease, [asked(9, aQuestion(lease.run_id, "q9", clock))]))
     assert.equal(await other.question(lease.run_id, "q9"), null)
@@ -270,9 +271,9 @@ export function asking(onBench: OnBench): void {
     const late = await other.answer(lease.run_id, "q1", ann)
     assert.deepEqual([late?.stored, late?.question.status], [false, "withdrawn"])
     assert.deepEqual(await other.outcomes(lease.run_id), [])
-    assert.deepEqual((await other.inbox(everything)).questions, [])
+    assert.deepEqual(await other.inbox(everything), { found: [], next: null })
     assert.deepEqual(
-      (await other.inbox({ ...everything, status: "withdrawn" })).questions.map(({ id }) => id),
+      (await other.inbox({ ...everything, status: "withdrawn" })).found.map(({ question }) => question.id),
       ["q1"],
     )
   })
@@ -283,10 +284,35 @@ export function asking(onBench: OnBench): void {
     const waiting = await parked(store, clock, ["q2"])
     clock.advance(400 * day)
     await store.sweep(clock.now())
-    assert.deepEqual(await other.questions(lease.run_id), [])
+    assert.deepEqual(await allQuestions(other, lease.run_id), [])
     assert.equal(await other.question(lease.run_id, "q1"), null)
     // Retention counts from a run's end: one that waits stays.
-    assert.equal((await other.questions(waiting.run_id)).length, 1)
+    assert.equal((await allQuestions(other, waiting.run_id)).length, 1)
+  })
+
+  onBench("pages of large questions are shorter than was asked for", async ({ store, other, clock }) => {
+    const names = ["q1", "q2", "q3", "q4", "q5"]
+    const lease = await parked(store, clock, names, { show: "x".repeat(400_000) })
+    const pages = async (read: (after: string | null) => Promise<QuestionPage>): Promise<string[][]> => {
+      const all: string[][] = []
+      for (let after: string | null = null; ;) {
+        const { found, next } = await read(after)
+        all.push(found.map(({ question }) => question.id))
+        if (next === null) return all
+        after = next
+      }
+    }
+    const expected = [["q1", "q2"], ["q3", "q4"], ["q5"]]
+    assert.deepEqual(await pages((after) => other.questions(lease.run_id, 100, after)), expected)
+    assert.deepEqual(await pages((after) => other.inbox({ ...everything, after })), expected)
+    assert.deepEqual(
+      await pages((after) => other.questions(lease.run_id, 1, after)),
+      names.map((name) => [name]),
+    )
+    const huge = await parked(store, clock, ["h1", "h2"], { show: "x".repeat(1_500_000) })
+    assert.deepEqual(await pages((after) => other.questions(huge.run_id, 100, after)), [["h1"], ["h2"]])
+    // Nothing comes after a position that no page has given.
+    assert.deepEqual(await other.questions(lease.run_id, 100, "zz"), { found: [], next: null })
   })
 
   onBench("an inbox holds what the caller may answer, oldest first, page by page", async ({ store, other, clock }) => {
@@ -305,8 +331,8 @@ export function asking(onBench: OnBench): void {
     }
     const groups = ["editors", "finance"]
     const page = async (query: Partial<InboxQuery>) => {
-      const { questions, next } = await other.inbox({ ...everything, groups, ...query })
-      return { ids: questions.map(({ id }) => id), next }
+      const { found, next } = await other.inbox({ ...everything, groups, ...query })
+      return { ids: found.map(({ question }) => question.id), next }
     }
     const found = async (query: Partial<InboxQuery>) => (await page(query)).ids
     // A run's caller answers what goes to a group only as a member of it.

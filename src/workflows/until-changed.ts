@@ -1,0 +1,13 @@
+import type { ServerSecrets } from "./server-secrets.ts"
+import type { WorkflowFolder } from "./workflow-folder.ts"
+
+/** What is made of the folder's workflows and of the server's secrets: made when it is asked for, and kept until one of them changes. */
+export function untilChanged<T>(folder: WorkflowFolder, secrets: ServerSecrets, make: () => T): () => T {
+  let kept: { readonly value: T; readonly version: number } | null = null
+  folder.onChange(() => (kept = null))
+  return () => {
+    const { version } = secrets
+    if (kept?.version !== version) kept = { value: make(), version }
+    return kept.value
+  }
+}
