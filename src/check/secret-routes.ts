@@ -42,19 +42,24 @@ export function secretRoutes(program: Program): SecretRoute[] {
     first?.kind === "field" ? [first.name.text] : all
   const together = (lists: readonly (readonly string[])[]): readonly string[] =>
     lists.includes(all) ? all : [...new Set(lists.flat())]
-  const toolPlaces = placesByServer(program)
+  // Made when first needed: all of the source is searched for it.
+  let toolPlaces: ReadonlyMap<string, readonly Place[]> | null = null
+  const placesOf = (server: string): readonly Place[] => {
+    toolPlaces ??= placesByServer(program)
+    return toolPlaces.get(server) ?? []
+  }
 
   const routeOf = (
     backend: string,
     body: Syntax.Block<Syntax.Property>,
-    more: readonly Place[],
+    more: () => readonly Place[],
   ): SecretRoute | null => {
     const properties = body.items.filter(({ name }) => name.text !== steersNothing)
     const byInput = properties.flatMap((property) => within(inputs, property))
     const bySecret = properties.flatMap((property) => within(secrets, property))
     if (byInput.length === 0 && bySecret.length === 0) return null
     const places = new Map<Syntax.Chain, SentSecrets>()
-    for (const { path, span } of [...propertyPlaces(backend, body), ...more]) {
+    for (const { path, span } of [...propertyPlaces(backend, body), ...more()]) {
       for (const chain of within(secrets, span)) {
         if (!places.has(chain)) places.set(chain, { names: namesOf(chain), path, span: chain })
       }
@@ -69,10 +74,8 @@ export function secretRoutes(program: Program): SecretRoute[] {
     }
   }
 
-  const providers = [...program.providers].map(([name, { body }]) => routeOf(`provider.${name}`, body, []))
-  const servers = [...program.servers].map(([name, { body }]) =>
-    routeOf(`mcp.${name}`, body, toolPlaces.get(name) ?? []),
-  )
+  const providers = [...program.providers].map(([name, { body }]) => routeOf(`provider.${name}`, body, () => []))
+  const servers = [...program.servers].map(([name, { body }]) => routeOf(`mcp.${name}`, body, () => placesOf(name)))
   return [...providers, ...servers].filter((route) => route !== null)
 }
 
