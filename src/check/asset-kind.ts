@@ -1,3 +1,4 @@
+import { remembered } from "../base/remembered.ts"
 import type { Properties } from "../syntax/property-of.ts"
 import { expressionIn } from "../syntax/property-of.ts"
 import type * as Syntax from "../syntax/tree.ts"
@@ -5,25 +6,38 @@ import { constantIn } from "./constants.ts"
 
 // Which kind of asset it is, as far as the source tells it.
 
-const kinds = ["image", "document", "video"] as const
-export type AssetKind = (typeof kinds)[number]
+export const assetKinds = ["image", "document", "video"] as const
+export type AssetKind = (typeof assetKinds)[number]
 
 export function isAssetKind(word: string): word is AssetKind {
-  return kinds.some((kind) => kind === word)
+  return assetKinds.some((kind) => kind === word)
 }
 
-/** The kind that `type` names, or that follows from a literal `media_type` or from a source that is written out. */
-export function assetKindOf({ value, block }: Syntax.AssetNode): AssetKind | undefined {
+/**
+ * The kinds that the source tells: the one that `type` or a literal `media_type` names, or those of addresses that are written
+ * out. Undefined where it does not tell all of them: then they are decided when the workflow runs.
+ */
+export function assetKindsIn(node: Syntax.AssetNode): ReadonlySet<AssetKind> | undefined {
+  const known = remembered(kindsKnown, node, findKinds)
+  return known === "unknown" ? undefined : known
+}
+
+// Each agent and each of its models asks again.
+const kindsKnown = new WeakMap<Syntax.AssetNode, ReadonlySet<AssetKind> | "unknown">()
+
+function findKinds({ value, block }: Syntax.AssetNode): ReadonlySet<AssetKind> | "unknown" {
   const type = expressionIn(block, "type")
   if (type !== undefined) {
     const word = wordOrString(type)
-    return word !== undefined && isAssetKind(word) ? word : undefined
+    return word !== undefined && isAssetKind(word) ? new Set([word]) : new Set()
   }
   const written = constantIn(block, "media_type")
-  return (typeof written === "string" ? kindOfMediaType(written) : undefined) ?? kindOfSource(value)
+  const kind = typeof written === "string" ? kindOfMediaType(written) : undefined
+  return (kind === undefined ? kindsOfSource(value) : new Set([kind])) ?? "unknown"
 }
 
-function kindOfMediaType(mediaType: string): AssetKind | undefined {
+/** The kind of what has a media type such as `image/png`. */
+export function kindOfMediaType(mediaType: string): AssetKind | undefined {
   const [, main = ""] = /^\s*([a-z]+)\/[\w.+-]/i.exec(mediaType) ?? []
   switch (main.toLowerCase()) {
     case "image":
@@ -38,26 +52,36 @@ function kindOfMediaType(mediaType: string): AssetKind | undefined {
   }
 }
 
-function kindOfSource(source: Syntax.Expression): AssetKind | undefined {
+function kindsOfSource(source: Syntax.Expression): ReadonlySet<AssetKind> | undefined {
   switch (source.kind) {
     case "group":
-      return kindOfSource(source.expression)
-    case "string":
-      return kindOfText(source)
+      return kindsOfSource(source.expression)
+    case "string": {
+      const kind = kindOfDataUrl(source.texts[0] ?? "") ?? kindOfAddress(source.texts)
+      return kind && new Set([kind])
+    }
     case "array": {
-      const [first, ...others] = source.items.map(kindOfSource)
-      return others.every((kind) => kind === first) ? first : undefined
+      const kinds = new Set<AssetKind>()
+      for (const item of source.items) {
+        const own = kindsOfSource(item)
+        if (own === undefined) return undefined
+        for (const kind of own) kinds.add(kind)
+      }
+      return kinds.size === 0 ? undefined : kinds
     }
     default:
       return undefined
   }
 }
 
-/** Of a text with interpolations its beginning and its end are written out. */
-function kindOfText({ texts }: Syntax.StringNode): AssetKind | undefined {
-  const [first = ""] = texts
-  const [, mediaType] = /^data:([^;,]+)[;,]/i.exec(first) ?? []
-  if (mediaType !== undefined) return kindOfMediaType(mediaType)
+export function kindOfDataUrl(text: string): AssetKind | undefined {
+  const [, mediaType] = /^data:([^;,]+)[;,]/i.exec(text) ?? []
+  return mediaType === undefined ? undefined : kindOfMediaType(mediaType)
+}
+
+/** The kind by the extension of an address. Of a text with interpolations its beginning and its end are written out. */
+export function kindOfAddress(texts: readonly string[]): AssetKind | undefined {
+  if (/^data:/i.test(texts[0] ?? "")) return undefined
   // What follows `?` or `#` is not part of the file's name.
   const stop = texts.findIndex((text) => /[?#]/.test(text))
   const last = stop < 0 ? texts.at(-1) : texts[stop]?.replace(/[?#][^]*/, "")

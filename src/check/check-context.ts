@@ -77,6 +77,10 @@ export class CheckContext {
   readonly fieldNodes = new Map<Field, Syntax.TypeField | Syntax.ValueField>()
   readonly variantNodes = new Map<VariantType, Syntax.VariantType>()
   readonly fittedTypes: [Type, Type][] = []
+  /** The assets, and where they stand. */
+  readonly assetPaths = new Map<Syntax.AssetNode, string>()
+  /** Options of assets that are reported as ignored: several agents may use one asset. */
+  readonly ignoredOptions = new Set<Syntax.Property>()
   /** Numbers that are not exact, with their paths, as long as nothing says that they may be rounded. */
   readonly inexactIntegers = new Map<Syntax.NumberNode, string>()
   readonly expressionTypes = new Map<Syntax.Expression, Type>()

@@ -1,35 +1,38 @@
 import type * as Syntax from "../syntax/tree.ts"
 import { inValue } from "./allowance.ts"
-import { assetKindOf, isAssetKind, wordOrString } from "./asset-kind.ts"
+import { assetKindsIn, isAssetKind, wordOrString } from "./asset-kind.ts"
 import type { CheckContext } from "./check-context.ts"
 import { misplacedAsset } from "./misplaced-asset.ts"
 import { mustFit } from "./must-fit.ts"
 import { expressionOf, readProperties } from "./properties.ts"
 import type { Infer, Scope } from "./scope.ts"
 import { at } from "./scope.ts"
-import { assetType, stringType } from "../types/primitives.ts"
+import { assetType, booleanType, stringType } from "../types/primitives.ts"
 import { elementType } from "../types/element-type.ts"
 import { isLenient, plainType } from "../types/relations.ts"
 import type { Type } from "../types/types.ts"
 
+const options = { media_type: stringType, title: stringType, context: stringType, citations: booleanType }
+
 const stringsType: Type = { kind: "array", element: stringType }
 
-/** `asset e { type, media_type, title }` */
+/** `asset e { type, media_type, title, context, citations }` */
 export function inferAsset(checking: CheckContext, node: Syntax.AssetNode, scope: Scope, infer: Infer): Type {
   if (scope.assets !== "value") misplacedAsset(checking, node.keyword, scope.path)
   const inner = inValue(scope)
   const source = infer(checking, node.value, inner)
   mustFit(checking, node.value, isArray(checking, source) ? stringsType : stringType, scope.path)
   const properties = readProperties(checking, "asset", node.block, scope.path, node.keyword)
-  for (const name of ["media_type", "title"]) {
+  for (const [name, expected] of Object.entries(options)) {
     const value = expressionOf(checking, properties.get(name), scope.path)
     if (value === undefined) continue
     infer(checking, value, at(inner, name))
-    mustFit(checking, value, stringType, `${scope.path}.${name}`)
+    mustFit(checking, value, expected, `${scope.path}.${name}`)
   }
   const type = expressionOf(checking, properties.get("type"), scope.path)
   if (type !== undefined) checkAssetKind(checking, type, `${scope.path}.type`)
-  else if (!properties.has("type") && assetKindOf(node) === undefined) missingKind(checking, node, scope.path)
+  else if (!properties.has("type") && assetKindsIn(node) === undefined) guessedKind(checking, node, scope.path)
+  checking.assetPaths.set(node, scope.path)
   return assetType
 }
 
@@ -38,13 +41,13 @@ function isArray(checking: CheckContext, type: Type): boolean {
   return !isLenient(plain) && elementType(plain, checking.types) !== undefined
 }
 
-function missingKind(checking: CheckContext, node: Syntax.AssetNode, path: string): void {
+function guessedKind(checking: CheckContext, node: Syntax.AssetNode, path: string): void {
   if (node.value.kind === "missing-expression") return
   if (node.block !== undefined && checking.skipped.isSwallowedIn(node.block, "type")) return
   const message =
-    "`type` is missing: neither a literal `media_type` nor the data URL or extension of the source gives it"
+    "`type` is decided when the workflow runs, by the data URL, the media type or the extension of the address; an image if none of them tells it"
   const hint = 'Add `type: "image"`, "document" or "video".'
-  checking.report("missing-property", `${path}.type`, node.keyword, message, hint)
+  checking.report("guessed-asset", `${path}.type`, node.keyword, message, hint)
 }
 
 /** The kind that an asset, or a model's list, names: a string or a bare word. */

@@ -5,7 +5,7 @@ import { dynamicPlace } from "./allowance.ts"
 import type { CheckContext } from "./check-context.ts"
 import { infer } from "./infer.ts"
 import type { DynamicSymbol } from "./program.ts"
-import { assetKindsOf } from "./rules/unsupported-asset.ts"
+import { assetsIn } from "./rules/unsupported-asset.ts"
 import type { Scope } from "./scope.ts"
 import { runScope } from "./scope.ts"
 import { bounded } from "../types/type-size.ts"
@@ -42,7 +42,7 @@ export function inferLocals(checking: CheckContext, { agent, node, present }: Sc
 
 function inferDynamic(checking: CheckContext, field: Syntax.ValueField, scope: Scope): DynamicSymbol {
   const type = bounded(infer(checking, field.value, scope))
-  return { field, type, assets: assetKindsOf(checking, field.value, scope) }
+  return { field, type, assets: assetsIn(checking, field.value, scope) }
 }
 
 function dynamicScope(path: string): Scope {

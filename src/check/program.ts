@@ -1,4 +1,5 @@
 import type { Span } from "../source/span.ts"
+import type { AssetKind } from "./asset-kind.ts"
 import type * as Syntax from "../syntax/tree.ts"
 import type { Field, RecordType, Type, TypeTable, VariantType } from "../types/types.ts"
 
@@ -65,11 +66,18 @@ export interface ImportSymbol {
   readonly output: Type | undefined
 }
 
+/** The assets that a value may be. */
+export interface AssetsIn {
+  /** Their kinds, as far as the source tells them. */
+  readonly kinds: ReadonlySet<AssetKind>
+  /** Those with options that not every API has; not all of them where there are very many. */
+  readonly configured: ReadonlySet<Syntax.AssetNode>
+}
+
 export interface DynamicSymbol {
   readonly field: Syntax.ValueField
   readonly type: Type
-  /** The kinds of the assets that it may be. */
-  readonly assets: ReadonlySet<string>
+  readonly assets: AssetsIn
 }
 
 export type StepSymbol = AgentSymbol | AskSymbol

@@ -81,7 +81,7 @@ const shapes: Readonly<Record<PropertyPlace, Shape | undefined>> = {
   call: shape([], ["input", "bindings", "max_calls", "approval"]),
   read: shape([], ["bindings"]),
   render: shape([], ["bindings"]),
-  asset: shape([], ["type", "media_type", "title"]),
+  asset: shape([], ["type", "media_type", "title", "context", "citations"]),
   unknown: undefined,
 }
 

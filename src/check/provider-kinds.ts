@@ -81,3 +81,9 @@ export const ignoredSettings: Readonly<Record<ApiName, readonly string[]>> = {
 
 /** OpenAI's own chat completions take fewer settings than those of others. */
 export const ignoredByOpenAiChat: readonly string[] = ["top_k", "repeat_penalty"]
+
+/** Options of a document that is an asset, and the APIs that have them. */
+export const assetOptions: Readonly<Record<"context" | "citations", readonly ApiName[]>> = {
+  context: ["anthropic"],
+  citations: ["anthropic"],
+}

@@ -4,7 +4,7 @@ import type { Diagnostic } from "../source/diagnostic.ts"
 import type { Span } from "../source/span.ts"
 import { fixAccess, fixNullableText } from "./fixes/access.ts"
 import type { Fix } from "./fixes/fix.ts"
-import { addAssetKind, addBranches, addOutput, addPrice, addProperty } from "./fixes/add.ts"
+import { addAssetKind, addAssetType, addBranches, addOutput, addPrice, addProperty } from "./fixes/add.ts"
 import { fixName } from "./fixes/names.ts"
 import { fixObsolete } from "./fixes/obsolete.ts"
 import { fixCase, fixForeignWord, fixMismatch, removeCondition, removeSetting } from "./fixes/operators.ts"
@@ -37,6 +37,7 @@ const fixers: Readonly<Partial<Record<DiagnosticCode, Fixer>>> = {
   "hardcoded-secret": moveToSecrets,
   "syntax-error": (program, diagnostic) => [...fixForeignWord(program, diagnostic), ...fixName(program, diagnostic)],
   "type-mismatch": fixMismatch,
+  "guessed-asset": addAssetType,
   "ignored-setting": removeSetting,
   "unknown-case": fixCase,
   "constant-condition": removeCondition,

@@ -39,6 +39,7 @@ export function completeRoots(program: Program, { setting, chain }: NameUse & { 
     case "boolean":
       return completeConstants(setting.expects, false)
     case "asset":
+    case "wire_api":
     case "level":
       return completeConstants(setting.expects, true)
     case "value":

@@ -190,6 +190,8 @@ function stringItems(program: Program, offset: number): Completion[] {
       return place === "model" ? completeConstants("asset", false) : []
     case "type":
       return place === "asset" ? completeConstants("asset", false) : []
+    case "wire_api":
+      return completeConstants("wire_api", false)
     case "response_format":
       return completeConstants("response_format", false)
     case "on_failure":

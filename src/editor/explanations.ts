@@ -125,6 +125,11 @@ export const assetTexts: Readonly<Record<string, string>> = {
   video: "A video.",
 }
 
+export const wireApiTexts: Readonly<Record<string, string>> = {
+  responses: "OpenAI's `/responses`.",
+  "chat/completion": "OpenAI's `/chat/completions`.",
+}
+
 const bindings = "Arguments that are filled in here, and that the model neither sees nor sets."
 const maxCalls = "How many times it may be called at most."
 const approval =
@@ -260,6 +265,8 @@ const propertyTexts: Readonly<Record<PropertyPlace, Readonly<Record<string, stri
     type: 'What it is: `"image"`, `"document"` or `"video"`; left out where the source or its media type tells it.',
     media_type: mediaType,
     title: "The title that the model gets.",
+    context: "What the model should know of a document. Anthropic's API has it.",
+    citations: "`true`: the model's answer cites the document. Anthropic's API has it.",
   },
   unknown: {},
 }

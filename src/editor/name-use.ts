@@ -35,6 +35,7 @@ export type ConstantKind =
   | "on_failure"
   | "approval"
   | "asset"
+  | "wire_api"
   | "boolean"
   /** `"low"`, `"medium"`, `"high"` and the like. */
   | "level"
@@ -59,8 +60,8 @@ export type NameUse = Span & {
 } & NameRole
 
 export type NameRole =
-  /** A word of the grammar: `agent`, `from`, `match` (with what it begins), `maybe`, `true`. */
-  | { readonly kind: "keyword"; readonly match?: Syntax.MatchNode }
+  /** A word of the grammar: `agent`, `from`, `match` and `asset` (with what they begin), `maybe`, `true`. */
+  | { readonly kind: "keyword"; readonly match?: Syntax.MatchNode; readonly asset?: Syntax.AssetNode }
   | {
       readonly kind: "declaration"
       readonly declares: DeclarationKind

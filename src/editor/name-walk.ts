@@ -275,7 +275,7 @@ export class NameWalk {
         this.#invoke(node, setting)
         break
       case "asset":
-        this.keyword(node.keyword)
+        this.#emit(node.keyword, "asset", { kind: "keyword", asset: node })
         this.expression(node.value, inValue(setting))
         if (node.block !== undefined) this.properties("asset", node.block.items, inValue(setting))
         break

@@ -23,7 +23,7 @@ const constants: Readonly<Record<string, Setting["expects"]>> = {
   max_steps: "value",
   description: "value",
   pin: "value",
-  wire_api: "value",
+  wire_api: "wire_api",
   idempotent: "boolean",
   response_format: "response_format",
   on_failure: "on_failure",
@@ -50,6 +50,7 @@ export function propertySetting(place: PropertyPlace, name: string, setting: Set
     return name === "reasoning_effort" || name === "verbosity" ? { ...constant, expects: "level" } : constant
   if (name === "model" && (place === "agent" || place === "compact")) return { ...setting, expects: "model" }
   if (name === "type" && place === "asset") return { ...constant, expects: "asset" }
+  if (name === "citations" && place === "asset") return { ...setting, expects: "boolean" }
   const expects = Object.hasOwn(constants, name) && place !== "asset" && place !== "file" ? constants[name] : undefined
   if (expects !== undefined) return { ...constant, expects }
   if (place === "agent" && name === "instruction") return { ...setting, ...instructionPlace }

@@ -1,4 +1,4 @@
-import type { Entry, Expression } from "./expression.ts"
+import type { AssetExpression, Entry, Expression } from "./expression.ts"
 
 /** What the engine wants to know of an expression before it evaluates it. */
 export interface Traits {
@@ -61,8 +61,13 @@ export function children(expression: Expression): readonly Expression[] {
     case "render":
       return values(expression.bindings)
     case "asset":
-      return [expression.value, expression.media_type, expression.title].filter((part) => part !== null)
+      return assetParts(expression).filter((part) => part !== null)
   }
+}
+
+/** What an asset is made of, in the order of its options. */
+export function assetParts(asset: AssetExpression): readonly (Expression | null)[] {
+  return [asset.value, asset.media_type, asset.title, asset.context, asset.citations]
 }
 
 function approverOf({ approval }: Extract<Expression, { op: "call" }>): Expression[] {

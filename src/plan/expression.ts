@@ -127,8 +127,12 @@ export interface AssetExpression {
   readonly op: "asset"
   /** A URL, a data URL, or Base64 text with a media type. */
   readonly value: Expression
-  readonly type: "image" | "document" | "video"
+  /** Null: decided when it is evaluated. */
+  readonly type: "image" | "document" | "video" | null
   readonly media_type: Expression | null
   readonly title: Expression | null
+  readonly context: Expression | null
+  /** A boolean. */
+  readonly citations: Expression | null
   readonly text: string
 }

@@ -1,6 +1,6 @@
 import { cutText } from "../base/cut-text.ts"
 import { constantOf, numberIn } from "../check/constants.ts"
-import { assetKindOf, isAssetKind } from "../check/asset-kind.ts"
+import { assetKindsIn, isAssetKind } from "../check/asset-kind.ts"
 import type { Program } from "../check/program.ts"
 import { branchLabel } from "../syntax/match-branch.ts"
 import type * as Syntax from "../syntax/tree.ts"
@@ -195,9 +195,11 @@ export class Lowering {
     return {
       op: "asset",
       value: this.expression(node.value, place),
-      type: assetKind(assetKindOf(node)),
+      type: onlyKind(node),
       media_type: optional("media_type"),
       title: optional("title"),
+      context: optional("context"),
+      citations: optional("citations"),
       text: this.#text(node),
     }
   }
@@ -206,6 +208,12 @@ export class Lowering {
   #text(node: Syntax.Expression): string {
     return cutText(this.#program.tree.text.slice(node.start, Math.min(node.end, node.start + 1000)), 200)
   }
+}
+
+/** The kind of all that an asset may be; null where that is decided when it is evaluated. */
+function onlyKind(node: Syntax.AssetNode): AssetKind | null {
+  const [kind, ...others] = assetKindsIn(node) ?? []
+  return kind === undefined || others.length > 0 ? null : kind
 }
 
 export function assetKind(word: string | undefined): AssetKind {

@@ -44,6 +44,9 @@ export interface FilePart {
   readonly url: string
   /** Null: the adapter makes one up where its API wants one. */
   readonly name: string | null
+  /** What the author says of it, and whether answers cite it: for APIs that have such options. Absent where it is not set. */
+  readonly context?: string
+  readonly citations?: true
 }
 
 export type AssistantPart = AssistantText | ToolCallPart | ProviderPart

@@ -13,7 +13,7 @@ import {
   TextBuilder,
   toAsset,
 } from "./evaluate.ts"
-import { traits } from "../plan/expression-traits.ts"
+import { assetParts, traits } from "../plan/expression-traits.ts"
 
 /** What an expression can make happen outside. */
 export interface Effects {
@@ -120,12 +120,10 @@ async function evaluateImpure(expression: Expression, scope: Scope, effects: Eff
       return evaluateEffects(chosenBranch(expression, matched, scope), { ...scope, matched }, effects)
     }
     case "asset": {
-      const [value, mediaType, title] = await Promise.all(
-        [expression.value, expression.media_type, expression.title].map((part) =>
-          part === null ? Promise.resolve(null) : begin(part, scope, effects),
-        ),
+      const parts = await Promise.all(
+        assetParts(expression).map((part) => (part === null ? Promise.resolve(null) : begin(part, scope, effects))),
       )
-      return toAsset(expression, value ?? null, mediaType ?? null, title ?? null, scope)
+      return toAsset(expression, parts, scope)
     }
     case "call":
       return effects.call(expression, scope)

@@ -178,6 +178,8 @@ test("assets take URLs, data URLs and Base64, and nothing else", () => {
     type: "image",
     media_type: media === null ? null : lit(media),
     title: lit("A cat"),
+    context: null,
+    citations: null,
     text: "asset x",
   })
   const url = (expression: Expression): JsonValue => (evaluate(expression, scope({})) as JsonObject)["url"] ?? null

@@ -2,8 +2,9 @@ import { isJsonObject } from "../base/is-json-object.ts"
 import type { JsonObject, JsonValue } from "../base/json-value.ts"
 import type { AssetExpression, BinaryExpression, Expression, MatchExpression, Root, Step } from "../plan/expression.ts"
 import type { EvaluationWork } from "./evaluation-work.ts"
-import { asset, assetLabel, assetList, assetUrl, isAsset, isAssetList } from "./agent/asset.ts"
-import type { Asset } from "./agent/asset.ts"
+import { asset, assetLabel, assetList, assetUrl, guessedKind, isAsset, isAssetList } from "./agent/asset.ts"
+import type { Asset, AssetOptions } from "./agent/asset.ts"
+import { assetParts } from "../plan/expression-traits.ts"
 import { failure } from "../ports/run-failure.ts"
 import { decidedByLeft, operate } from "./operate.ts"
 import type { WrongOperand } from "./operate.ts"
@@ -77,14 +78,8 @@ function valueOf(expression: Expression, scope: Scope): JsonValue {
       return valueOf(chosenBranch(expression, matched, scope), { ...scope, matched })
     }
     case "asset": {
-      const { value, media_type, title } = expression
-      return toAsset(
-        expression,
-        valueOf(value, scope),
-        media_type === null ? null : valueOf(media_type, scope),
-        title === null ? null : valueOf(title, scope),
-        scope,
-      )
+      const parts = assetParts(expression).map((part) => (part === null ? null : valueOf(part, scope)))
+      return toAsset(expression, parts, scope)
     }
     case "call":
     case "read":
@@ -338,37 +333,31 @@ function resultOf(expression: { readonly text: string }, result: boolean | Wrong
   throw lacking(expression, result.need, result.found, scope)
 }
 
-/** One asset, or one for each string of an array. */
-export function toAsset(
-  expression: AssetExpression,
-  value: JsonValue,
-  mediaType: JsonValue,
-  title: JsonValue,
-  scope: Scope,
-): JsonValue {
+/** One asset, or one for each string of an array. `parts` are the values of `assetParts`. */
+export function toAsset(expression: AssetExpression, parts: readonly JsonValue[], scope: Scope): JsonValue {
+  const [value = null, mediaType = null, title = null, context = null, citations = null] = parts
   if (value === null) return null
+  const text = (part: JsonValue): string | null => (part === null ? null : toBoundedText(part, scope))
   const about = {
-    mediaType: mediaType === null ? null : toBoundedText(mediaType, scope),
-    title: title === null ? null : toBoundedText(title, scope),
+    mediaType: text(mediaType),
+    title: text(title),
+    context: text(context),
+    citations: citations === true,
   }
   if (!Array.isArray(value)) return oneAsset(expression, value, about, scope)
   scope.work.elements(value.length, scope.path)
   return assetList(value.map((one) => oneAsset(expression, one, about, scope)))
 }
 
-function oneAsset(
-  expression: AssetExpression,
-  value: JsonValue,
-  about: { readonly mediaType: string | null; readonly title: string | null },
-  scope: Scope,
-): Asset {
+function oneAsset(expression: AssetExpression, value: JsonValue, about: AssetOptions, scope: Scope): Asset {
   if (typeof value !== "string") throw lacking(expression, "an asset needs a URL or Base64 text", value, scope)
   scope.work.text(value.length, scope.path)
-  const url = assetUrl(expression.type, value, about.mediaType)
+  const type = expression.type ?? guessedKind(value, about.mediaType)
+  const url = assetUrl(type, value, about.mediaType)
   if (url === null) {
     throw problem(expression.text, "an asset needs an http(s) URL, a data URL or Base64 text, found other text", scope)
   }
-  return asset(expression.type, url, about.title)
+  return asset(type, url, about)
 }
 
 function lacking(expression: { readonly text: string }, need: string, found: JsonValue, scope: Scope): RunFailure {

@@ -87,6 +87,10 @@ export const codes = {
     "A header frames the message, or its name or value is not one.",
     "Remove the header, or the character from it.",
   ),
+  "guessed-asset": warning(
+    "What kind of asset it is, is decided when the workflow runs.",
+    'Add `type: "image"`, "document" or "video".',
+  ),
   "ignored-setting": warning(
     "A setting does not exist in the API that the model is called by, and is not sent.",
     "Remove it. What only your backend knows goes into `extra { }` of `inference`.",
@@ -120,6 +124,7 @@ type Warning = {
 
 /** The same again, without the texts. */
 const warnings: Readonly<Record<Warning, true>> = {
+  "guessed-asset": true,
   "ignored-setting": true,
   "unused-declaration": true,
   "nullable-interpolation": true,

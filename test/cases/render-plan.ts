@@ -154,9 +154,11 @@ function show(expression: Expression): string {
     case "render":
       return `(render ${expression.prompt} ${entries(expression.bindings)})`
     case "asset": {
-      const { type, value, media_type, title } = expression
+      const { type, value, media_type, title, context, citations } = expression
       const optional = [media_type, title].map((part) => (part === null ? "-" : show(part)))
-      return `(asset ${type} ${show(value)} ${optional.join(" ")})`
+      const options = Object.entries({ context, citations })
+      const more = options.map(([name, part]) => (part === null ? "" : ` ${name} ${show(part)}`))
+      return `(asset ${type ?? "?"} ${show(value)} ${optional.join(" ")}${more.join("")})`
     }
   }
 }

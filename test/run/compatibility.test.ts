@@ -83,6 +83,54 @@ output { text: agent.a.text }`
   assert.equal(started?.instruction, "A [image][image] B [document][video]")
 })
 
+test("assets without a type are what their data URL, media type or extension says, else images", async () => {
+  const asked = model()
+  const source = `
+input { files: [string]  pdf: string  type: string }
+dynamic { files: asset input.files }
+agent a {
+    model: model.m
+    instruction: "{{ dynamic.files }}{{ asset input.pdf { media_type: input.type, title: "P" } }}"
+    output { text: string }
+}
+output { text: agent.a.text }`
+  const files = [
+    "data:application/pdf;base64,AAAA",
+    "data:video/mp4;base64,AAAA",
+    "https://x.test/page.PDF?size=1#top",
+    "https://x.test/film.webm",
+    "https://x.test/photo",
+    "AAAA",
+    "data:audio/wav;base64,AAAA",
+  ]
+  await run(source, { files, pdf: "AAAA", type: "text/markdown" }, asked)
+  assert.deepEqual(
+    partsOf(asked.requests[0]?.input[0]).map(({ type }) => type),
+    ["document", "video", "document", "video", "image", "image", "image", "document"],
+  )
+})
+
+test("a kind of asset that the model does not list fails the step when it is found out", async () => {
+  const source = `
+input { file: string }
+model pictures from p { id: "m-2"  assets: ["image"] }
+agent a { model: [model.m, model.pictures]  instruction: "See {{ asset input.file }}"  output { text: string } }
+output { text: agent.a.text }`
+  const asked = model()
+  const picture = await run(source, { file: "https://x.test/a.png" }, asked)
+  assert.deepEqual(resultOf(picture), { text: "See " })
+  const failed = errorOf(await run(source, { file: "https://x.test/a.pdf" }, asked))
+  assert.equal(failed.kind, "evaluation_error")
+  assert.deepEqual(failed.issues, [
+    {
+      path: "agent.a.instruction",
+      message:
+        "Cannot evaluate asset input.file: it is of type document, which `assets` of model.pictures does not list",
+    },
+  ])
+  assert.equal(asked.requests.length, 1)
+})
+
 test("a loop over objects whose fields differ in type, and the tag of a variant", async () => {
   const source = `
 input { state: variant kind { open { since: string } done { by: string } } }

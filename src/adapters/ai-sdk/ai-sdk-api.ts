@@ -4,10 +4,12 @@ import type {
   LanguageModelV4StreamResult,
 } from "@ai-sdk/provider"
 import type { JsonObject } from "../../base/json-value.ts"
+import type { ModelRequest } from "../../ports/model.ts"
 import { failure } from "../../ports/run-failure.ts"
 import { estimateTokens } from "../model-turn/estimate-tokens.ts"
 import type { Answer, ApiTurn, ApiTurnParts, Ask, Built, Call, ModelApi } from "../model-turn/model-api.ts"
 import type { Rung } from "../model-turn/output-format.ts"
+import { assetOptions } from "../../check/provider-kinds.ts"
 import { requestHeaders } from "../model-turn/request-headers.ts"
 import { mergeOptions, optionNames } from "../model-turn/wire-options.ts"
 import type { Dialect } from "./dialect.ts"
@@ -21,7 +23,6 @@ import { callWith, sharedModel } from "./shared-models.ts"
 export function aiSdkApi(dialect: Dialect): ModelApi {
   return {
     name: dialect.name,
-    ladder: dialect.ladder,
     other_kind: dialect.other_kind,
     demoEndpoint: (endpoint) => dialect.demoEndpoint(endpoint),
     begin: (parts) => new AiSdkTurn(dialect, parts),
@@ -29,6 +30,7 @@ export function aiSdkApi(dialect: Dialect): ModelApi {
 }
 
 class AiSdkTurn implements ApiTurn {
+  readonly ladder: readonly Rung[]
   readonly #dialect: Dialect
   readonly #parts: ApiTurnParts
   readonly #options: JsonObject
@@ -43,6 +45,9 @@ class AiSdkTurn implements ApiTurn {
     const allowed = Object.entries(extra ?? {}).filter(([key]) => !dialect.reserved.includes(key))
     this.#options = mergeOptions(dialect.options(request), Object.fromEntries(allowed))
     this.#headers = requestHeaders(request, dialect.headers(request.backend))
+    this.ladder = citesDocuments(request)
+      ? dialect.ladder.filter((rung) => !dialect.excludes_citations.includes(rung))
+      : dialect.ladder
     this.#holdsOwn = request.input.some(
       (message) =>
         message.role === "assistant" &&
@@ -142,6 +147,9 @@ class AiSdkTurn implements ApiTurn {
         own: ({ api, origin, data }) => (reasoning && api === dialect.name && origin === quirks.origin ? data : null),
         takesId: (id) => dialect.takesId(id, endpoint),
         idLength: dialect.id_length(endpoint),
+        documentOptions: Object.entries(assetOptions).flatMap(([name, apis]) =>
+          apis.includes(dialect.name) ? name : [],
+        ),
       })
     } catch {
       throw failure("evaluation_error", request.path, "An asset is neither an address nor a data URL.")
@@ -160,4 +168,8 @@ class AiSdkTurn implements ApiTurn {
     }
     return { prompt, ...(tools.length > 0 && { tools }), abortSignal: watch.signal }
   }
+}
+
+function citesDocuments({ input }: ModelRequest): boolean {
+  return input.some((message) => message.role === "user" && message.parts.some((part) => "citations" in part))
 }

@@ -13,6 +13,7 @@ export const anthropicApi = aiSdkApi({
   other_kind: "If it has no `/messages`, but `/chat/completions`, its provider is of the kind `openai_chat`",
   // `strict` is the API's own output format, `json_schema` a forced tool call with the schema.
   ladder: ["strict", "json_schema", "instruction_only"],
+  excludes_citations: ["strict"],
   excludes_tools: ["json_schema"],
   demoEndpoint: (endpoint) => endpoint,
   model: (id, fetch) => createAnthropic({ apiKey: "unused", baseURL: "http://unused", fetch })(id),

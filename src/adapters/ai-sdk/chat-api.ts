@@ -13,6 +13,7 @@ export const chatApi = aiSdkApi({
   ladder: wholeLadder,
   other_kind:
     'If it has no `/chat/completions`, but `/responses`, its provider is of the kind `openai`, or the model has wire_api: "responses"',
+  excludes_citations: [],
   excludes_tools: [],
   demoEndpoint: (endpoint) => endpoint,
   model: (id, fetch) => createOpenAICompatible({ name: "chat", baseURL: "http://unused", fetch }).chatModel(id),

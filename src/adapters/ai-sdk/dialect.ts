@@ -14,6 +14,8 @@ export interface Dialect {
   readonly ladder: readonly Rung[]
   /** For an address that has nothing of this API: which kind of provider it may be of. */
   readonly other_kind: string
+  /** Rungs that cannot be asked for while documents are to be cited. */
+  readonly excludes_citations: readonly Rung[]
   /** Rungs that cannot be asked for while tools are offered. */
   readonly excludes_tools: readonly Rung[]
   demoEndpoint(endpoint: string): string

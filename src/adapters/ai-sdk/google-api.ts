@@ -12,6 +12,7 @@ export const googleApi = aiSdkApi({
   other_kind: "If it has no `generateContent`, but `/chat/completions`, its provider is of the kind `openai_chat`",
   // `strict` is `responseSchema`, `json_schema` is `responseJsonSchema`, which takes more of JSON Schema.
   ladder: ["strict", "json_schema", "json_object", "instruction_only"],
+  excludes_citations: [],
   excludes_tools: [],
   demoEndpoint: (endpoint) => endpoint.replace(/\/v1$/, "/v1beta"),
   model: (id, fetch) => createGoogle({ apiKey: "unused", baseURL: "http://unused", fetch })(id),

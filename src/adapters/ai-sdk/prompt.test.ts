@@ -3,7 +3,13 @@ import { test } from "node:test"
 import type { Message } from "../../ports/messages.ts"
 import { toPrompt } from "./prompt.ts"
 
-const options = { system: null, own: () => null, takesId: (id: string) => /^\w{1,20}$/.test(id), idLength: 12 }
+const options = {
+  system: null,
+  own: () => null,
+  takesId: (id: string) => /^\w{1,20}$/.test(id),
+  idLength: 12,
+  documentOptions: [],
+}
 
 const call = (call_id: string): Message => ({
   role: "assistant",
@@ -87,4 +93,28 @@ test("arguments that are not an object are sent as none", () => {
     prompt.content.map((part) => (part.type === "tool-call" ? part.input : null)),
     [{}],
   )
+})
+
+test("what is said of a document goes to the API that has such options, text as a document too", () => {
+  const about = { context: "By Ada.", citations: true } as const
+  const parts = [
+    { type: "document", url: "data:text/plain;base64,aGk=", name: "a.txt", ...about },
+    { type: "document", url: "https://x.test/b.pdf", name: null, ...about },
+    { type: "document", url: "data:application/pdf;base64,AAAA", name: "c", context: "By Bo." },
+  ] as const
+  const sent = (documentOptions: readonly string[]): unknown[] => {
+    const [prompt] = toPrompt([{ role: "user", parts }], { ...options, documentOptions })
+    return prompt?.role === "user" ? prompt.content.map(({ type, providerOptions }) => [type, providerOptions]) : []
+  }
+  const anthropic = { context: "By Ada.", citations: { enabled: true } }
+  assert.deepEqual(sent(["context", "citations"]), [
+    ["file", { anthropic }],
+    ["file", { anthropic }],
+    ["file", { anthropic: { context: "By Bo." } }],
+  ])
+  assert.deepEqual(sent([]), [
+    ["text", undefined],
+    ["file", undefined],
+    ["file", undefined],
+  ])
 })

@@ -15,6 +15,8 @@ export interface PromptOptions {
   readonly own: (provider: ProviderData) => JsonObject | null
   readonly takesId: (id: string) => boolean
   readonly idLength: number
+  /** The options of documents that the API has. */
+  readonly documentOptions: readonly string[]
 }
 
 /** The conversation in the form that the AI SDK's packages take. */
@@ -25,7 +27,7 @@ export function toPrompt(messages: readonly Message[], options: PromptOptions): 
   for (const message of messages) {
     switch (message.role) {
       case "user":
-        prompt.push({ role: "user", content: message.parts.map(userContent) })
+        prompt.push({ role: "user", content: message.parts.map((part) => userContent(part, options)) })
         break
       case "assistant": {
         ids.beginTurn()
@@ -121,8 +123,21 @@ class CallIds {
   }
 }
 
-function userContent(part: UserPart): UserContent {
-  return part.type === "text" ? { type: "text", text: part.text } : fileContent(part)
+function userContent(part: UserPart, { documentOptions }: PromptOptions): UserContent {
+  return part.type === "text" ? { type: "text", text: part.text } : fileContent(part, optionsOf(part, documentOptions))
+}
+
+/** The options of a document that the API has, in the words of the package for it. */
+function optionsOf(
+  part: ImagePart | FilePart,
+  known: readonly string[],
+): { providerOptions?: NonNullable<ProviderOptions> } {
+  const { context, citations } = "name" in part ? part : {}
+  const options = {
+    ...(context !== undefined && known.includes("context") ? { context } : {}),
+    ...(citations !== undefined && known.includes("citations") ? { citations: { enabled: true } } : {}),
+  }
+  return Object.keys(options).length === 0 ? {} : { providerOptions: { anthropic: options } }
 }
 
 const assumed = { image: "image/png", document: "application/pdf", video: "video/mp4" } as const
@@ -140,7 +155,10 @@ const mediaTypes: Readonly<Record<string, string>> = {
   webp: "image/webp",
 }
 
-function fileContent(part: ImagePart | FilePart): UserContent {
+function fileContent(
+  part: ImagePart | FilePart,
+  options: { providerOptions?: NonNullable<ProviderOptions> },
+): UserContent {
   const name = "name" in part ? part.name : null
   const data = /^data:([^;,]*)((?:;[^,]*)?),([^]*)$/i.exec(part.url)
   if (data === null) {
@@ -151,6 +169,7 @@ function fileContent(part: ImagePart | FilePart): UserContent {
       data: { type: "url", url: new URL(part.url) },
       mediaType,
       ...(name !== null && { filename: name }),
+      ...options,
     }
   }
   const [, type = "", parameters = "", content = ""] = data
@@ -158,6 +177,10 @@ function fileContent(part: ImagePart | FilePart): UserContent {
   const isBase64 = /;base64$/i.test(parameters)
   if (isText(mediaType)) {
     const text = isBase64 ? Buffer.from(content, "base64").toString("utf8") : decodeURIComponent(content)
+    if (options.providerOptions !== undefined) {
+      const data = { type: "text" as const, text }
+      return { type: "file", data, mediaType: "text/plain", ...(name !== null && { filename: name }), ...options }
+    }
     return { type: "text", text: name === null ? text : `File ${name}:\n${text}` }
   }
   const base64 = isBase64 ? content : Buffer.from(decodeURIComponent(content), "utf8").toString("base64")
@@ -166,6 +189,7 @@ function fileContent(part: ImagePart | FilePart): UserContent {
     data: { type: "data", data: base64 },
     mediaType,
     ...(name !== null && { filename: name }),
+    ...options,
   }
 }
 

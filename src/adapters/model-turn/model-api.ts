@@ -13,8 +13,6 @@ import type { Sent } from "./refused-field.ts"
 
 export interface ModelApi {
   readonly name: ApiName
-  /** The ways to ask for structured output that the API has, from the tightest to the loosest. */
-  readonly ladder: readonly Rung[]
   /** For an address that has nothing of this API: which kind of provider it may be of. */
   readonly other_kind: string
   /** The address of the demo model for this API, from that of the demo model for `/responses`. */
@@ -32,6 +30,8 @@ export interface ApiTurnParts {
 }
 
 export interface ApiTurn {
+  /** The ways to ask for structured output that the API has for this request, from the tightest to the loosest. */
+  readonly ladder: readonly Rung[]
   /** The optional fields of a request, under the API's names. */
   options(tools: boolean): JsonObject
   /** The option that bounds the output tokens. */

@@ -69,7 +69,6 @@ export class Turn {
   /** Changes that only words of an error suggested: later turns know of them once the backend has accepted a request. */
   #unproven: ((quirks: BackendQuirks) => void)[] = []
   readonly #caller: Caller
-  readonly #api: ModelApi
   readonly #calls: ApiTurn
   readonly #pending: PendingContract | null
   /** Tools first, without a format; then one closing call for the structured output, without tools. */
@@ -85,7 +84,6 @@ export class Turn {
     this.#watch = watch
     this.#knownQuirks = quirks
     this.#quirks = { ...quirks, dropped: new Set(quirks.dropped) }
-    this.#api = target.api
     this.#calls = target.api.begin({ request, quirks: this.#quirks, egress: target.egress, endpoint: target.endpoint })
     this.#apart = quirks.apart || (!target.demo && quirks.local)
     this.#closing = request.progress?.closing ?? false
@@ -283,7 +281,7 @@ export class Turn {
   #pendingContract(contract: OutputContract): PendingContract {
     const form = contractForm(contract)
     const { rung: known, key } = this.#quirks
-    const first = firstRung(this.#request.response_format, form, known, key, this.#api.ladder)
+    const first = firstRung(this.#request.response_format, form, known, key, this.#calls.ladder)
     const rung = looser(first, rungNamed(this.#request.progress?.format ?? null))
     return { contract, form, rung, fallen_to: rung === first ? null : rung }
   }
@@ -291,7 +289,7 @@ export class Turn {
   /** To the next looser format, where the author leaves the choice. */
   #fall(pending: PendingContract): void {
     const asked = this.#request.response_format
-    const { ladder } = this.#api
+    const { ladder } = this.#calls
     // A schema that is not enforced helps only where the schema itself was the trouble.
     const skips = asked === "auto" && pending.rung === "strict" && ladder.includes("json_object")
     const next = skips ? "json_object" : nextRung(asked, pending.rung, ladder)
@@ -344,7 +342,7 @@ export class Turn {
     if (pending === null) return null
     const before = pending.rung
     if (schema) {
-      const rung = nextRung(this.#request.response_format, before, this.#api.ladder) ?? before
+      const rung = nextRung(this.#request.response_format, before, this.#calls.ladder) ?? before
       const { refused_by } = pending.form
       const remember = ({ key }: BackendQuirks): void => {
         if (refused_by.size >= 100) refused_by.clear()

@@ -14,7 +14,6 @@ import { sendCall } from "./send-call.ts"
 /** OpenAI's `/responses`, and everything that is compatible with it. */
 export const responsesApi: ModelApi = {
   name: "responses",
-  ladder: wholeLadder,
   other_kind:
     'If it has no `/responses`, but `/chat/completions`, its provider is of the kind `openai_chat`, or the model has wire_api: "chat/completion"',
   demoEndpoint: (endpoint) => endpoint,
@@ -22,6 +21,7 @@ export const responsesApi: ModelApi = {
 }
 
 class ResponsesTurn implements ApiTurn {
+  readonly ladder = wholeLadder
   readonly #parts: ApiTurnParts
   readonly #request: ModelRequest
   readonly #quirks: BackendQuirks

@@ -1,8 +1,10 @@
 import type * as Syntax from "../../syntax/tree.ts"
+import { propertyOf } from "../../syntax/property-of.ts"
 import { apiOf } from "../api-of.ts"
+import { assetKindsIn } from "../asset-kind.ts"
 import type { CheckContext } from "../check-context.ts"
 import type { ApiName } from "../provider-kinds.ts"
-import { ignoredByOpenAiChat, ignoredSettings, providerKinds } from "../provider-kinds.ts"
+import { assetOptions, ignoredByOpenAiChat, ignoredSettings, providerKinds } from "../provider-kinds.ts"
 
 const names: Readonly<Record<ApiName, string>> = {
   responses: "OpenAI's `/responses` API",
@@ -40,6 +42,28 @@ function ignoredBy({ provider, model }: CalledModel): readonly [string, readonly
   const api = apiOf(provider, model)
   if (api === undefined) return ["", []]
   return [names[api], api === "chat" && callsOpenAi(provider) ? ignoredByOpenAiChat : ignoredSettings[api]]
+}
+
+/** Options of an asset that the API of a model that it goes to does not have, or not for assets of its kind. */
+export function checkIgnoredOptions(
+  checking: CheckContext,
+  asset: Syntax.AssetNode,
+  model: Syntax.ModelDeclaration,
+): void {
+  const provider = checking.providers.get(model.provider?.text ?? "")
+  const api = provider && apiOf(provider, model)
+  if (api === undefined) return
+  const kinds = assetKindsIn(asset)
+  for (const [option, apis] of Object.entries(assetOptions)) {
+    const property = propertyOf(asset.block, option)
+    if (property === undefined || checking.ignoredOptions.has(property)) continue
+    const isKnown = apis.includes(api)
+    if (isKnown && (kinds === undefined || kinds.size === 0 || kinds.has("document"))) continue
+    checking.ignoredOptions.add(property)
+    const why = isKnown ? `${names[api]} has it for documents only` : `${names[api]} has no such option`
+    const path = `${checking.assetPaths.get(asset) ?? ""}.${option}`
+    checking.report("ignored-setting", path, property.name, `\`${option}\` is not sent: ${why}`, "Remove it.")
+  }
 }
 
 function callsOpenAi({ providerKind, body }: Syntax.ProviderDeclaration): boolean {

@@ -1,8 +1,11 @@
-import { expressionIn } from "../../syntax/property-of.ts"
+import { expressionIn, propertyOf } from "../../syntax/property-of.ts"
 import type * as Syntax from "../../syntax/tree.ts"
-import { assetKindOf, wordOrString } from "../asset-kind.ts"
+import { assetKindsIn, wordOrString } from "../asset-kind.ts"
 import type { CheckContext } from "../check-context.ts"
+import type { AssetsIn } from "../program.ts"
+import { assetOptions } from "../provider-kinds.ts"
 import { outcomesOf } from "../outcomes-of.ts"
+import { checkIgnoredOptions } from "./ignored-setting.ts"
 import type { Scope } from "../scope.ts"
 
 /** Reports the assets in an instruction, named or written there, of a kind that its model does not take. */
@@ -16,15 +19,19 @@ export function checkAssetsOfModel(
   if (instruction.kind !== "string") return
   const name = model.name.text
   const taken = assetsOfModel(model)
-  if (checking.skipped.isIncomplete(model.body, "assets")) return
+  const incomplete = checking.skipped.isIncomplete(model.body, "assets")
+  const configured = new Set<AssetsIn["configured"]>()
   for (const shown of instruction.interpolations) {
-    for (const kind of assetKindsOf(checking, shown, scope)) {
+    const assets = assetsIn(checking, shown, scope)
+    configured.add(assets.configured)
+    for (const kind of incomplete ? [] : assets.kinds) {
       if (taken.includes(kind)) continue
       const message = `The model \`${name}\` does not take assets of type "${kind}"`
       const hint = `Add "${kind}" to the \`assets\` of \`model ${name}\`.`
       checking.report("unsupported-asset", scope.path, shown, message, hint)
     }
   }
+  for (const assets of configured) for (const asset of assets) checkIgnoredOptions(checking, asset, model)
 }
 
 /** The kinds that the `assets` of a model lists. */
@@ -33,15 +40,31 @@ export function assetsOfModel({ body }: Syntax.ModelDeclaration): string[] {
   return list?.kind === "array" ? list.items.flatMap((item) => wordOrString(item) ?? []) : []
 }
 
-/** The kinds of the assets that an expression (already inferred) may be. */
-export function assetKindsOf(checking: CheckContext, expression: Syntax.Expression, scope: Scope): ReadonlySet<string> {
-  return new Set(
-    outcomesOf(expression).flatMap((node) => {
-      if (node.kind === "asset") return assetKindOf(node) ?? []
-      const root = node.kind === "chain" ? checking.roots.get(node) : undefined
-      if (root?.kind !== "dynamic" && root?.kind !== "local") return []
-      const values = root.kind === "dynamic" ? checking.dynamics : scope.agent?.locals
-      return [...(values?.get(root.name)?.assets ?? [])]
-    }),
-  )
+const none: AssetsIn = { kinds: new Set(), configured: new Set() }
+
+/** Values may be made of each other: a list of all assets would grow with the square of their number. */
+const mostConfigured = 100
+
+/** The assets that an expression (already inferred) may be. */
+export function assetsIn(checking: CheckContext, expression: Syntax.Expression, scope: Scope): AssetsIn {
+  const [first = none, ...others] = outcomesOf(expression).map((node) => assetsOf(checking, node, scope))
+  if (others.length === 0) return first
+  const kinds = new Set(first.kinds)
+  const configured = new Set(first.configured)
+  for (const other of others) {
+    for (const kind of other.kinds) kinds.add(kind)
+    for (const asset of configured.size < mostConfigured ? other.configured : []) configured.add(asset)
+  }
+  return { kinds, configured }
+}
+
+function assetsOf(checking: CheckContext, node: Syntax.Expression, scope: Scope): AssetsIn {
+  if (node.kind === "asset") {
+    const isConfigured = Object.keys(assetOptions).some((option) => propertyOf(node.block, option) !== undefined)
+    return { kinds: assetKindsIn(node) ?? none.kinds, configured: isConfigured ? new Set([node]) : none.configured }
+  }
+  const root = node.kind === "chain" ? checking.roots.get(node) : undefined
+  if (root?.kind !== "dynamic" && root?.kind !== "local") return none
+  const values = root.kind === "dynamic" ? checking.dynamics : scope.agent?.locals
+  return values?.get(root.name)?.assets ?? none
 }

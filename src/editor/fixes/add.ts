@@ -1,3 +1,4 @@
+import { assetKinds } from "../../check/asset-kind.ts"
 import { asWritten } from "../../check/known-list.ts"
 import type { Program } from "../../check/program.ts"
 import type { Diagnostic } from "../../source/diagnostic.ts"
@@ -39,6 +40,18 @@ function propertyCode(program: Program, name: string): string | undefined {
     default:
       return undefined
   }
+}
+
+/** The kind of an asset, for one whose source does not tell it. */
+export function addAssetType(program: Program, { span }: Diagnostic): readonly Fix[] {
+  const use = useAt(program, span.start)
+  if (use?.kind !== "keyword" || use.asset === undefined) return []
+  const { value, block } = use.asset
+  return assetKinds.map((kind) => {
+    const code = `type: "${kind}"`
+    const edit = block === undefined ? insertAt(value.end, ` { ${code} }`) : insertAt(block.open.end, ` ${code}`)
+    return { title: `Add \`${code}\``, edits: [edit], preferred: kind === "image" }
+  })
 }
 
 /** Puts an item on the first line of a block. */

@@ -1,11 +1,11 @@
 import { Buffer } from "node:buffer"
 import type { JsonValue } from "../../base/json-value.ts"
 import type { Expression } from "../../plan/expression.ts"
-import type { FilePlan } from "../../plan/plan-shape.ts"
+import type { AssetKind, FilePlan } from "../../plan/plan-shape.ts"
 import type { Asset } from "./asset.ts"
 import { assetLabel, isAsset, isAssetList } from "./asset.ts"
 import type { Scope } from "../evaluate.ts"
-import { toBoundedText, toText } from "../evaluate.ts"
+import { problem, textOf, toBoundedText, toText } from "../evaluate.ts"
 import type { Effects } from "../evaluate-effects.ts"
 import { evaluateEffects } from "../evaluate-effects.ts"
 import type { FilePart, ImagePart, Message, TextPart, UserPart } from "../../ports/messages.ts"
@@ -18,7 +18,13 @@ export interface Instruction {
   readonly text: string
 }
 
-export async function renderInstruction(expression: Expression, scope: Scope, effects: Effects): Promise<Instruction> {
+/** `refusal` says why a kind of asset cannot be shown to the models that are asked. */
+export async function renderInstruction(
+  expression: Expression,
+  scope: Scope,
+  effects: Effects,
+  refusal: (kind: AssetKind) => string | null,
+): Promise<Instruction> {
   const pieces = expression.op === "text" ? expression.parts : [expression]
   const parts: UserPart[] = []
   let open = ""
@@ -28,8 +34,10 @@ export async function renderInstruction(expression: Expression, scope: Scope, ef
     if (open !== "") parts.push(textPart(open))
     open = ""
   }
-  const take = (value: JsonValue): void => {
+  const take = (value: JsonValue, from: Expression | string): void => {
     if (isAsset(value)) {
+      const refused = refusal(value.type)
+      if (refused !== null) throw problem(typeof from === "string" ? from : textOf(from), refused, scope)
       const label = assetLabel(value)
       text += label
       // The model reads of an image by its title only here; a file carries its own name.
@@ -37,7 +45,7 @@ export async function renderInstruction(expression: Expression, scope: Scope, ef
       closeText()
       parts.push(assetPart(value))
     } else if (isAssetList(value)) {
-      for (const item of value) take(item)
+      for (const item of value) take(item, from)
     } else {
       const plain = toText(value)
       open += plain
@@ -48,7 +56,7 @@ export async function renderInstruction(expression: Expression, scope: Scope, ef
     const found = typeof piece === "string" ? piece : evaluateEffects(piece, scope, effects)
     const value = found instanceof Promise ? await found : found
     bytes += scope.work.part(value, bytes, scope.path)
-    take(value)
+    take(value, piece)
   }
   closeText()
   return { parts: parts.length === 0 ? [textPart("")] : parts, text }
@@ -107,8 +115,15 @@ export function promptMessages(messages: readonly PromptMessage[]): Message[] {
   )
 }
 
-function assetPart({ type, url, title }: Asset): ImagePart | FilePart {
-  return type === "image" ? imagePart(url) : { type, url, name: title }
+function assetPart({ type, url, title, context, citations }: Asset): ImagePart | FilePart {
+  if (type === "image") return imagePart(url)
+  return {
+    type,
+    url,
+    name: title,
+    ...(context === null ? {} : { context }),
+    ...(citations ? { citations } : {}),
+  }
 }
 
 const mediaTypes: Readonly<Record<string, string>> = {

@@ -474,7 +474,16 @@ test("assets and files become parts; the event shows text alone", async () => {
     agent("a", {
       instruction: text(
         "See ",
-        { op: "asset", value: ref("input.url"), type: "image", media_type: null, title: null, text: "asset" },
+        {
+          op: "asset",
+          value: ref("input.url"),
+          type: "image",
+          media_type: null,
+          title: null,
+          context: null,
+          citations: null,
+          text: "asset",
+        },
         " and ",
         {
           op: "asset",
@@ -482,6 +491,8 @@ test("assets and files become parts; the event shows text alone", async () => {
           type: "document",
           media_type: lit("application/pdf"),
           title: lit("q.pdf"),
+          context: null,
+          citations: null,
           text: "asset",
         },
         ".",

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "../../base/json-value.ts"
+import { kindOfAddress, kindOfDataUrl, kindOfMediaType } from "../../check/asset-kind.ts"
 import type { AssetKind } from "../../plan/plan-shape.ts"
 
 const brand = Symbol("asset")
@@ -12,10 +13,27 @@ export interface Asset extends JsonObject {
   /** An http(s) URL, or a data URL. */
   url: string
   title: string | null
+  context: string | null
+  citations: boolean
 }
 
-export function asset(type: AssetKind, url: string, title: string | null): Asset {
-  return Object.defineProperty({ type, url, title }, brand, { value: true })
+export function asset(type: AssetKind, url: string, about: AssetOptions): Asset {
+  const { title, context, citations } = about
+  return Object.defineProperty({ type, url, title, context, citations }, brand, { value: true })
+}
+
+/** What the author says of an asset. */
+export interface AssetOptions {
+  readonly mediaType: string | null
+  readonly title: string | null
+  readonly context: string | null
+  readonly citations: boolean
+}
+
+/** What kind of asset a text is that the author gives no type: by its data URL, its media type or its extension, else an image. */
+export function guessedKind(given: string, mediaType: string | null): AssetKind {
+  const byType = mediaType === null ? undefined : kindOfMediaType(mediaType)
+  return kindOfDataUrl(given) ?? byType ?? kindOfAddress([given]) ?? "image"
 }
 
 export function isAsset(value: JsonValue): value is Asset {

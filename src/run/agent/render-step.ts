@@ -1,4 +1,4 @@
-import type { AgentNode } from "../../plan/plan-shape.ts"
+import type { AgentNode, AssetKind } from "../../plan/plan-shape.ts"
 import type { CallSettings } from "../../plan/prepare.ts"
 import type { FilePart, Message } from "../../ports/messages.ts"
 import { toJsonSchema } from "../../types/json-schema.ts"
@@ -51,7 +51,9 @@ export async function renderStep(step: StepContext): Promise<Rendered> {
   const files = node.files.length === 0 ? [] : await renderFiles(node.files, scopeAt(step, "file"), step.effects)
   return {
     models: await renderModels(step),
-    instruction: await renderInstruction(node.instruction, scopeAt(step, "instruction"), step.effects),
+    instruction: await renderInstruction(node.instruction, scopeAt(step, "instruction"), step.effects, (kind) =>
+      refusedAsset(step, kind),
+    ),
     files,
     tools:
       node.uses.length === 0
@@ -63,9 +65,17 @@ export async function renderStep(step: StepContext): Promise<Rendered> {
 
 /** What a test's given result needs: the instruction, and nothing that is asked elsewhere. */
 export async function renderGiven(step: StepContext): Promise<Rendered> {
-  const instruction = await renderInstruction(step.node.instruction, scopeAt(step, "instruction"), step.effects)
+  const { instruction: asked } = step.node
+  const instruction = await renderInstruction(asked, scopeAt(step, "instruction"), step.effects, () => null)
   const tools = AgentTools.none(step.running, step.node, step.caller)
   return { models: await renderModels(step), instruction, files: [], tools, compact: null }
+}
+
+/** Why one of the agent's models cannot take a kind of asset. Kinds that the source tells are the checker's. */
+function refusedAsset({ running, node }: StepContext, kind: AssetKind): string | null {
+  const { models } = running.plan
+  const other = node.models.find(({ name }) => models[name]?.assets.includes(kind) !== true)
+  return other === undefined ? null : `it is of type ${kind}, which \`assets\` of model.${other.name} does not list`
 }
 
 async function renderModels(step: StepContext): Promise<RenderedModel[]> {

@@ -105,6 +105,43 @@ describe("providers of every kind", async () => {
     assert.deepEqual(paths, ["/responses", "/chat/completions", "/chat/completions", "/chat/completions"])
   })
 
+  test("a document reaches Anthropic's API with its context, and is cited", async () => {
+    const bodies: Record<string, unknown>[] = []
+    const backend = await startServer(({ body }, response) => {
+      bodies.push(JSON.parse(body) as Record<string, unknown>)
+      response.writeHead(200, { "content-type": "application/json" }).end(
+        JSON.stringify({
+          id: "msg_1",
+          type: "message",
+          role: "assistant",
+          model: "m",
+          content: [{ type: "tool_use", id: "t_1", name: "give_answer", input: { m: "ok" } }],
+          stop_reason: "tool_use",
+          usage: { input_tokens: 1, output_tokens: 1 },
+        }),
+      )
+    })
+    const asset = (about: string): string => `{{ asset "https://x.test/a.pdf" { ${about} } }}`
+    for (const about of [`title: "A", context: "By Ada.", citations: true`, `citations: false`]) {
+      const workflow_source = `
+        provider p from anthropic_compatible { endpoint: "${backend.origin}" }
+        model m from p { id: "m"  assets: ["document"] }
+        agent a { model: model.m  instruction: "${asset(about)}"  output { m: string } }
+        output { m: agent.a.m }`
+      const response = await service.post("/execute", { workflow_source })
+      assert.deepEqual(await response.json(), { m: "ok" })
+    }
+    await backend.close()
+    const [cited, plain] = bodies
+    const source = { type: "url", url: "https://x.test/a.pdf" }
+    const document = { type: "document", source, title: "A", context: "By Ada.", citations: { enabled: true } }
+    assert.deepEqual((cited?.["messages"] as { content: unknown }[])[0]?.content, [document])
+    assert.deepEqual((plain?.["messages"] as { content: unknown }[])[0]?.content, [{ type: "document", source }])
+    // Anthropic refuses citations together with an output format.
+    assert.equal(cited?.["output_config"], undefined)
+    assert.notEqual(plain?.["output_config"], undefined)
+  })
+
   test("the demo model answers at the address of each vendor, and fails in the vendor's shape", async () => {
     const user = { role: "user", content: "Greet Ada." }
     const google = { contents: [{ role: "user", parts: [{ text: "Greet Ada." }] }] }
