@@ -4,15 +4,18 @@ import { prepareInTurns } from "../plan/prepare.ts"
 import { RunFailure, failure } from "../ports/run-failure.ts"
 import type { WireError } from "../ports/events.ts"
 import { FairQueue } from "../base/fair-queue.ts"
-import { stepsInTurns } from "../event-loop/in-turns.ts"
 import { Tally } from "../base/tally.ts"
+import { stepsInTurns } from "../event-loop/in-turns.ts"
+import { loopTurns } from "../event-loop/loop-turns.ts"
 import { fromPieces } from "./json-pieces.ts"
 import type { Described, Formatted, Planned, SourceJob, ValidateJob } from "./source-jobs.ts"
 import { describeSource, formatSource, planSource, validateSource } from "./source-jobs.ts"
 import type { FromSourceThread } from "./source-thread.ts"
 
-/** Characters of a source that is worked on at once: whatever it holds, that takes a few dozen milliseconds at most. */
-const atOnce = 16 * 1024
+/** Characters of a source that is worked on in one turn of the event loop: whatever it holds, that takes a few dozen milliseconds at most. */
+const inOneTurn = 16 * 1024
+/** A character of a source takes as long as so many bytes of other large values. */
+const bytesOfCharacter = 64
 
 /** Large sources that wait for the thread, of all callers and of one of them; more are refused. */
 const mostWaiting = 64
@@ -34,9 +37,14 @@ interface Waiting {
   readonly reject: (error: Error) => void
 }
 
+interface SmallWaiting {
+  readonly characters: number
+  readonly go: () => void
+}
+
 /**
- * Works on sources for the service: small ones at once, large ones in a thread, one after the other, so that the event loop
- * goes on. The thread starts with the first large source. Callers take turns: the large sources of one do not hold up those of
+ * Works on sources for the service: small ones in turns of the event loop, large ones in a thread, one after the other, so that the event
+ * loop goes on. The thread starts with the first large source. Callers take turns: the sources of one do not hold up those of
  * another (`share` says whose a source is; the service itself has a share, too). Rejects with a `RunFailure` for a source that
  * takes too long or too much memory, and when too many wait.
  */
@@ -47,6 +55,8 @@ export class Compiler {
   #thread: Worker | null = null
   #current: (Waiting & { readonly timer: NodeJS.Timeout }) | null = null
   readonly #queue = new FairQueue<Waiting>()
+  readonly #small = new FairQueue<SmallWaiting>()
+  #givesTurns = false
   readonly #waitingOf = new Tally()
   #lastId = 0
 
@@ -57,7 +67,7 @@ export class Compiler {
   }
 
   async plan(source: string, share = ""): Promise<Planned> {
-    if (source.length <= atOnce) return planSource(source)
+    if (source.length <= inOneTurn) return this.#inTurn(source.length, share, () => planSource(source))
     const answer = await this.#ask({ kind: "plan", source }, share).catch(planError)
     if ("error" in answer) return answer
     if ("text" in answer) return JSON.parse(answer.text) as Planned
@@ -68,14 +78,14 @@ export class Compiler {
   }
 
   async format(source: string, share = ""): Promise<Formatted> {
-    if (source.length <= atOnce) return formatSource(source)
+    if (source.length <= inOneTurn) return this.#inTurn(source.length, share, () => formatSource(source))
     const answer = await this.#ask({ kind: "format", source }, share)
     if ("text" in answer) return JSON.parse(answer.text) as Formatted
     throw bug(answer)
   }
 
   async describe(source: string): Promise<Described> {
-    if (source.length <= atOnce) return describeSource(source)
+    if (source.length <= inOneTurn) return this.#inTurn(source.length, "", () => describeSource(source))
     const answer = await this.#ask({ kind: "describe", source }, "")
     if ("text" in answer) return JSON.parse(answer.text) as Described
     throw bug(answer)
@@ -83,7 +93,8 @@ export class Compiler {
 
   /** JSON of a `ValidateAnswer`. */
   async validate(job: ValidateJob, share = ""): Promise<string> {
-    if (job.source.length + (job.earlier?.source.length ?? 0) <= atOnce) return JSON.stringify(validateSource(job))
+    const characters = job.source.length + (job.earlier?.source.length ?? 0)
+    if (characters <= inOneTurn) return this.#inTurn(characters, share, () => JSON.stringify(validateSource(job)))
     const answer = await this.#ask(job, share)
     if ("text" in answer) return answer.text
     throw bug(answer)
@@ -94,6 +105,26 @@ export class Compiler {
       this.#leave(id)?.reject(failure("overloaded", "", "The service is shutting down"))
     this.#fail(failure("overloaded", "", "The service is shutting down"))
     await this.#stopThread()
+  }
+
+  async #inTurn<Done>(characters: number, share: string, work: () => Done): Promise<Done> {
+    await new Promise<void>((go) => {
+      this.#small.add(share, String(++this.#lastId), { characters, go })
+      void this.#giveTurns()
+    })
+    return work()
+  }
+
+  async #giveTurns(): Promise<void> {
+    if (this.#givesTurns) return
+    this.#givesTurns = true
+    for (let id = this.#small.next(() => true); id !== undefined; id = this.#small.next(() => true)) {
+      const waiting = this.#small.remove(id)
+      if (waiting === undefined) break
+      await loopTurns.spend(waiting.characters * bytesOfCharacter)
+      waiting.go()
+    }
+    this.#givesTurns = false
   }
 
   #ask(job: SourceJob, share: string): Promise<FromSourceThread> {

@@ -21,11 +21,13 @@ import { refuse } from "./http-error.ts"
 import { openApiText } from "./openapi.ts"
 import { stepsInTurns } from "../event-loop/in-turns.ts"
 import { schemaCompilers } from "./late-validation.ts"
+import { networkOf } from "./network-of.ts"
 import type { McpRoute, RouteDependencies, ServerLog } from "./route-dependencies.ts"
 import type { Page } from "./page.ts"
 import { encodePage } from "./page.ts"
 import { RateLimit } from "./rate-limit.ts"
 import { readBodies } from "./read-body.ts"
+import { RequestTurns } from "./request-turns.ts"
 import { cacheRoutes } from "./routes/cache.ts"
 import { executeRoute } from "./routes/execute.ts"
 import { mcpRoutes } from "./routes/mcp.ts"
@@ -176,14 +178,15 @@ function pathOf(request: FastifyRequest): string {
   return end < 0 ? request.url : request.url.slice(0, end)
 }
 
-/** Checks who calls, from where and how often, before any body is read. */
+/** Checks who calls, from where and how often, before any body is read; then callers take turns. */
 function guard(app: FastifyInstance, options: ServerOptions): void {
+  const turns = new RequestTurns()
   const callers = new Callers(options.keys)
   const metricsKey = new Callers(options.metrics.key === null ? [] : [{ name: "metrics", key: options.metrics.key }])
   const limit = new RateLimit(options.rateLimit)
   const { browsers } = options
   // Without a valid key, requests are counted by address: for the playground's files, and for keys that are guessed.
-  const takeByAddress = ({ ip }: FastifyRequest): void => limit.take(`address:${ip}`, performance.now())
+  const takeByAddress = ({ ip }: FastifyRequest): void => limit.take(`address:${networkOf(ip)}`, performance.now())
   const admitCaller = (request: FastifyRequest, page: boolean): string => {
     const forMetrics = metricsKey.required && pathOf(request) === "/metrics"
     if (page || (!callers.required && !forMetrics)) {
@@ -222,10 +225,16 @@ function guard(app: FastifyInstance, options: ServerOptions): void {
         void reply.code(204).headers(preflightHeaders).send()
         return
       }
-      request.caller = open.has(path) ? "" : admitCaller(request, page)
-      done()
+      if (open.has(path)) {
+        request.caller = ""
+        done()
+        return
+      }
+      const caller = admitCaller(request, page)
+      request.caller = caller
+      turns.take(caller, done)
     } catch (error) {
-      done(error as Error)
+      turns.take(networkOf(request.ip), () => done(error as Error))
     }
   })
 }
@@ -239,8 +248,11 @@ function isPreflight(request: FastifyRequest, rules: BrowserRules): boolean {
 
 function operations(app: FastifyInstance, options: ServerOptions, isDraining: () => boolean): void {
   app.get("/healthz", () => ({ status: "ok" }))
+  // Anyone may ask, and a store that has failed is written to for each answer: those that ask at the same time share one.
+  let asked: Promise<Readiness> | null = null
   app.get("/readyz", async (_request, reply) => {
-    const status = isDraining() ? "draining" : await readiness(options)
+    asked ??= readiness(options).finally(() => (asked = null))
+    const status = isDraining() ? "draining" : await asked
     if (status !== "ready") void reply.code(503).header("retry-after", "5")
     return { status }
   })

@@ -25,7 +25,12 @@ export interface Metrics {
   /** One attempt to deliver a notification. */
   notified(outcome: "delivered" | "failed" | "gave_up"): void
   readonly service: ServiceMetrics
-  text(): Promise<{ readonly type: string; readonly text: string }>
+  text(): Promise<MetricsText>
+}
+
+export interface MetricsText {
+  readonly type: string
+  readonly text: string
 }
 
 const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 600]
@@ -131,6 +136,12 @@ export function createMetrics(counts: LiveCounts, reasons: readonly string[]): M
     toolTime.of(server, tool).observe(about.duration_ms / 1000)
   }
   const service = serviceMetrics(make, reasons)
+  const text = async (): Promise<MetricsText> => {
+    await refreshWaiting()
+    return { type: registry.contentType, text: await registry.metrics() }
+  }
+  /** Readers that ask at the same time share one text, which takes milliseconds to write. */
+  let made: Promise<MetricsText> | null = null
 
   return {
     service,
@@ -203,10 +214,7 @@ export function createMetrics(counts: LiveCounts, reasons: readonly string[]): M
     notified(outcome) {
       notifications.of(outcome).add()
     },
-    async text() {
-      await refreshWaiting()
-      return { type: registry.contentType, text: await registry.metrics() }
-    },
+    text: () => (made ??= text().finally(() => (made = null))),
   }
 }
 

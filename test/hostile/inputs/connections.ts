@@ -116,6 +116,12 @@ output { m: agent.a.message }`
       }
     },
   },
+  sends("200 connections, each with another source of 16 KB that has hundreds of mistakes", [null], (service) => {
+    const mistakes = Array.from({ length: 520 }, (_, at) => `output { x${at}: agent.q.z }`).join("\n")
+    return Promise.all(
+      Array.from({ length: 200 }, (_, at) => service.post("/validate", { workflow_source: `// ${at}\n${mistakes}` })),
+    )
+  }),
   sends(
     "a flood past the rate limit",
     [null, "rate_limited"],
