@@ -109,6 +109,32 @@ describe("a run with a damaged row", () => {
   })
 })
 
+describe("a run that was given to another caller in the database", () => {
+  it("shows nothing to that caller, on any route", async () => {
+    const folder = newFolder()
+    const keys = { API_KEYS: "ann:key-of-ann-123456,bob:key-of-bob-123456", STORE: "sqlite", DATA_DIR: folder }
+    const [ann, bob] = ["ann", "bob"].map((name) => ({ authorization: `Bearer key-of-${name}-123456` }))
+    const first = await startService(keys)
+    const done = await first.post("/execute", { workflow_source: hello, input: ada }, ann)
+    assert.equal(done.status, 200)
+    const run_id = done.headers.get("x-service-run-id") ?? ""
+    await first.stop()
+    damage(folder, run_id, "UPDATE runs SET caller = 'bob' WHERE num = ?")
+    const service = await startService(keys)
+    for (const answer of [
+      await service.get(`/execute/${run_id}`, bob),
+      await service.get(`/execute/${run_id}/events`, bob),
+      await service.post(`/execute/${run_id}/rerun`, {}, bob),
+      await service.get(`/execute/${run_id}/questions`, bob),
+    ]) {
+      assert.doesNotMatch(await answer.text(), /Ada|Hello/)
+    }
+    assert.equal((await service.get(`/execute/${run_id}`, bob)).status, 500)
+    assert.equal((await service.get(`/execute/${run_id}`, ann)).status, 404)
+    await service.stop()
+  })
+})
+
 describe("a run that retention deletes while it is read", () => {
   it("its stream ends with an error that is not the run's end, for the typed client too", async () => {
     const folder = newFolder()
