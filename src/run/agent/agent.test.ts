@@ -470,7 +470,7 @@ test("wrong bindings fail the run before any model is called", async () => {
 
 test("assets and files become parts; the event shows text alone", async () => {
   const model = new ScriptedModel((request) => answers({ message: "x" }, request))
-  const pictured = plan([
+  const nodes = [
     agent("a", {
       instruction: text(
         "See ",
@@ -502,7 +502,8 @@ test("assets and files become parts; the event shows text alone", async () => {
         { stem: null, name: lit("d.json"), content: ref("input"), media_type: lit("application/x-y") },
       ],
     }),
-  ])
+  ]
+  const pictured = plan(nodes, { model: { assets: ["image", "document"] } })
   const input = { url: "https://x.test/a.png" }
   const outcome = await runPlan(pictured, { model, input })
   const base64 = (content: string): string => Buffer.from(content).toString("base64")
