@@ -59,13 +59,14 @@ function checkName(
   const message =
     content === undefined
       ? "`name` is missing"
-      : "`name` is missing: only content that is a path, such as `input.report`, names its file"
+      : "`name` is missing: only content that is a path, such as `input.report`, or a text has a name of its own"
   checking.report("missing-property", `${path}.name`, name, message, 'Add `name: "…"`.')
 }
 
-/** What a file is called by default, without its extension: the last name of the path that is its content. */
+/** What a file is called by default, without its extension: by the last name of the path that is its content; a text is a `file`. */
 export function fileStem(content: Syntax.Expression): string | undefined {
   if (content.kind === "group") return fileStem(content.expression)
+  if (content.kind === "string") return "file"
   if (content.kind !== "chain" || content.base.kind !== "name") return undefined
   const last = content.steps.findLast((step) => step.kind !== "index")
   const name = last === undefined ? content.base.text : last.name.text

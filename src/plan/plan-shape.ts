@@ -223,7 +223,7 @@ export interface ContextPlan {
 export interface FilePlan {
   /** Null: `stem` with an extension that fits the content. */
   readonly name: Expression | null
-  /** The last name of the path that is the content, where it is one. */
+  /** The last name of the path that is the content; `file` of a text. */
   readonly stem: string | null
   readonly content: Expression
   readonly media_type: Expression | null

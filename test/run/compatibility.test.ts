@@ -41,6 +41,9 @@ agent a {
     file [1, "two"] { name: "pair.txt" }
     file input.note
     file { content: input.rows }
+    file "Plain."
+    file "Report: {{ input.report }}" { purpose: "file-extract" }
+    file { content: "Block."  purpose: "assistants" }
     output { text: string }
 }
 output { text: agent.a.text }`
@@ -55,6 +58,9 @@ output { text: agent.a.text }`
     { type: "document", name: "pair.txt", url: url("text/plain", '[1,"two"]') },
     { type: "document", name: "note.json", url: url("application/json", "null") },
     { type: "document", name: "rows.json", url: url("application/json", rows) },
+    { type: "document", name: "file.txt", url: url("text/plain", "Plain.") },
+    { type: "document", name: "file.txt", url: url("text/plain", "Report: # R") },
+    { type: "document", name: "file.txt", url: url("text/plain", "Block.") },
   ])
 })
 
